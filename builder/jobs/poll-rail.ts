@@ -1,11 +1,12 @@
 import type { Clock, Fetch, Log, Random } from '../../src/core/deps.ts'
 import { impossibleFigures } from '../../src/core/figures.ts'
+import { newId } from '../../src/core/new-id.ts'
 import { decidePoll } from '../../src/core/rail-poll.ts'
 import type { PollDecision, PollOutcome } from '../../src/core/rail-poll.ts'
 import { redact } from '../../src/core/redact.ts'
 import { dayMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
-import { closeFlagWithEvent, newEventId, openFlagWithEvent } from '../../src/db/flag-events.ts'
+import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flag-events.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
@@ -161,7 +162,7 @@ async function record(
     await saveRailState(tx, toStateRow(state, pollId, counters))
     if (transition !== null) {
       await appendEvent(tx, {
-        id: newEventId(random, 'evt'),
+        id: newId(random, 'evt', 9),
         kind: 'rail_transition',
         rail,
         severity: transition.to === 'paying' ? 'info' : 'warning',

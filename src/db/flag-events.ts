@@ -2,16 +2,11 @@
 import type { Kysely } from 'kysely'
 
 import type { Random } from '../core/deps.ts'
-import { bytesToHex } from '../core/hex.ts'
+import { newId } from '../core/new-id.ts'
 import { appendEvent } from './events.ts'
 import { closeFlag, openFlag } from './flags.ts'
 import type { FlagKey, NewFlag } from './flags.ts'
 import type { Database } from './schema.ts'
-
-/** `evt_` or `flg_` and 72 random bits in hex. */
-export function newEventId(random: Pick<Random, 'bytes'>, prefix: 'evt' | 'flg'): string {
-  return `${prefix}_${bytesToHex(random.bytes(9))}`
-}
 
 /** Does nothing if an equal flag is open. */
 export async function openFlagWithEvent(
@@ -19,11 +14,11 @@ export async function openFlagWithEvent(
   random: Pick<Random, 'bytes'>,
   flag: Omit<NewFlag, 'id'>,
 ): Promise<void> {
-  const id = newEventId(random, 'flg')
+  const id = newId(random, 'flg', 9)
   if (!(await openFlag(tx, { ...flag, id }))) return
   const { kind, rail, severity, title, evidence, openedAt } = flag
   await appendEvent(tx, {
-    id: newEventId(random, 'evt'),
+    id: newId(random, 'evt', 9),
     kind: 'flag_opened',
     rail,
     severity,
@@ -44,7 +39,7 @@ export async function closeFlagWithEvent(
   const closed = await closeFlag(tx, key, closedAt, reason)
   if (closed === null) return
   await appendEvent(tx, {
-    id: newEventId(random, 'evt'),
+    id: newId(random, 'evt', 9),
     kind: 'flag_closed',
     rail: closed.rail,
     severity: 'info',
