@@ -38,7 +38,7 @@ const poll = {
   statusAfter: 'paying',
 } as const satisfies NewPoll
 
-test('a poll comes back as it went in, and the history is newest first', async () => {
+test('polls are returned as stored, newest first', async () => {
   const { reader, write } = await tempDatabase()
   const failed = {
     ...poll,
@@ -69,7 +69,7 @@ test('a poll comes back as it went in, and the history is newest first', async (
   expect((await pollsAfter(reader, 1, 1)).map(({ id }) => id)).toEqual([2])
 })
 
-test('figures that JSON cannot hold are refused and nothing is stored', async () => {
+test('figures that JSON cannot represent are refused and not stored', async () => {
   const { reader, write } = await tempDatabase()
   const refused = write(async (tx) => {
     await insertPoll(tx, poll)
@@ -79,7 +79,7 @@ test('figures that JSON cannot hold are refused and nothing is stored', async ()
   expect(await historyOf(reader, 'olas')).toEqual([])
 })
 
-test('the state of a rail is replaced by the next one, nulls included', async () => {
+test('a new rail state replaces the previous one, including nulls', async () => {
   const { reader, write } = await tempDatabase()
   const audited: StoredRailState = {
     rail: 'olas',
@@ -137,7 +137,7 @@ const flag = {
 } as const satisfies NewFlag
 
 for (const rail of ['olas', null]) {
-  test(`a flag on ${rail ?? 'the ledger itself'} is open once, and again after it was closed`, async () => {
+  test(`a flag on ${rail ?? 'the ledger itself'} can be open only once, and again after it was closed`, async () => {
     const { reader, write } = await tempDatabase()
     const first = { ...flag, rail }
     expect(await write((tx) => openFlag(tx, first))).toBe(true)
@@ -160,7 +160,7 @@ for (const rail of ['olas', null]) {
   })
 }
 
-test('flags of other kinds, rails and subjects are open beside each other', async () => {
+test('flags that differ in kind, rail or subject can be open together', async () => {
   const { reader, write } = await tempDatabase()
   const others = [
     flag,
@@ -174,13 +174,13 @@ test('flags of other kinds, rails and subjects are open beside each other', asyn
   expect((await listOpenFlags(reader)).map(({ id }) => id)).toEqual(['b', 'c', 'e', 'flag-1'])
 })
 
-test('a flag with the id of another is an error, not an open flag', async () => {
+test('opening a flag with an existing id throws', async () => {
   const { write } = await tempDatabase()
   await write((tx) => openFlag(tx, flag))
   await expect(write((tx) => openFlag(tx, { ...flag, subject: 'x' }))).rejects.toThrow('UNIQUE')
 })
 
-test('a reader of events that follows the sequence misses none and sees none twice', async () => {
+test('following events by sequence number returns each event exactly once', async () => {
   const { reader, write } = await tempDatabase()
   const event = (index: number): NewEvent => ({
     id: `event-${index}`,
@@ -215,7 +215,7 @@ test('a reader of events that follows the sequence misses none and sees none twi
   await expect(write((tx) => appendEvent(tx, event(0)))).rejects.toThrow('UNIQUE')
 })
 
-test('a fold keeps its cursor and its buckets together, and replaces only what changed', async () => {
+test('saving an hourly aggregate stores cursor and buckets together and replaces only changed buckets', async () => {
   const { reader, write } = await tempDatabase()
   expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual({
     cursor: null,
@@ -256,7 +256,7 @@ test('a fold keeps its cursor and its buckets together, and replaces only what c
   })
 })
 
-test('a fold whose save fails keeps its cursor and its buckets', async () => {
+test('a failed save keeps the cursor and buckets of an hourly aggregate', async () => {
   const { reader, write } = await tempDatabase()
   const kept = { cursor: { block: 5 }, buckets: [{ hour: 1, body: {} }] }
   await write((tx) => saveHourlyAggregate(tx, 'olas', 'logs', kept))
@@ -267,7 +267,7 @@ test('a fold whose save fails keeps its cursor and its buckets', async () => {
   expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual(kept)
 })
 
-test('the last run of each job is known, and a run is finished once', async () => {
+test('returns the last run of each cron job; a run can be finished only once', async () => {
   const { reader, write } = await tempDatabase()
   const first = await write((tx) => startRun(tx, 'build', at(0)))
   const end = { finishedAt: at(1), outcome: 'ok', detail: null } as const
@@ -287,7 +287,7 @@ test('the last run of each job is known, and a run is finished once', async () =
   expect([...(await lastRuns(reader)).keys()]).toEqual(['build', 'poll'])
 })
 
-test('views add up by article and hour, and only whole counts since an hour are read', async () => {
+test('article views are summed per hour and read from a given hour on', async () => {
   const { reader, write } = await tempDatabase()
   await write((tx) => addViews(tx, []))
   await write((tx) =>
@@ -320,7 +320,7 @@ test('views add up by article and hour, and only whole counts since an hour are 
   expect((await viewsSince(reader, 100)).get('c')).toBe(12_000)
 })
 
-test('a single value is set, replaced and unknown before', async () => {
+test('a meta value is null before it is set, and can be replaced', async () => {
   const { reader, write } = await tempDatabase()
   expect(await getMeta(reader, 'key')).toBeNull()
   await write((tx) => setMeta(tx, 'key', 'a'))

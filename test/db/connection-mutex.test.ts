@@ -46,7 +46,7 @@ test('a connection mutex refuses waiters only after one holder kept it for the w
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a connection mutex refuses nobody while its queue moves', async () => {
+test('a connection mutex refuses no waiter while its queue moves', async () => {
   const mutex = createConnectionMutex(1000)
   acquiring(mutex)
   const attempts = Array.from({ length: 10 }, () => acquiring(mutex))
@@ -70,7 +70,7 @@ test('a connection mutex refuses a waiter when a later holder keeps it for the w
   expect(third.state()).toBe('refused')
 })
 
-test('a released connection mutex without waiters is free at once', async () => {
+test('a released connection mutex without waiters is free immediately', async () => {
   const mutex = createConnectionMutex(1000)
   await mutex.acquire()
   mutex.release()

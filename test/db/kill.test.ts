@@ -52,7 +52,7 @@ async function acknowledgedBeforeKill(
   return text.split('\n').slice(0, -1)
 }
 
-test('after each of 25 kills every acknowledged write is there, whole, and the file is sound', async () => {
+test('after each of 25 kills, every acknowledged write is complete and the file is intact', async () => {
   const script = compileChild()
   const path = join(tempFolder(), 'ledger.db')
   const acknowledged = new Set<string>()

@@ -32,7 +32,7 @@ async function written(checkpoints: 'own' | 'others') {
   return { ...sizes, setting: pragma.rows[0]?.wal_autocheckpoint }
 }
 
-test('with Litestream nothing here writes the log back; without it the log is written back in passing', async () => {
+test('the service writes the WAL back to the database, except with Litestream', async () => {
   const others = await written('others')
   expect(others.setting).toBe(0)
   expect(others.wal).toBeGreaterThan(8_000_000)

@@ -7,7 +7,7 @@ import { getMeta, setMeta } from '../../src/db/meta.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
 
-test('beside a writer that never rests another one still gets its turn', async () => {
+test('a writer gets the lock while another process writes continuously', async () => {
   const busy = await tempDatabase()
   // A turn is a matter of chance at each look, and a slow disk leaves few of them.
   const other = await openDatabase({ url: busy.path, lockPatienceMs: 20_000 })
@@ -26,7 +26,7 @@ test('beside a writer that never rests another one still gets its turn', async (
   expect(await getMeta(busy.reader, 'other')).toBe('20')
 })
 
-test('patience ends: then nothing was written, and later writes go on', async () => {
+test('a write that waits too long for the lock stores nothing, and later writes commit', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const database = await openDatabase({ url: path, lockPatienceMs: 50 })
   onTestFinished(() => database.close())

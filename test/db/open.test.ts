@@ -29,7 +29,7 @@ const expected = {
   application_id: applicationId,
 }
 
-test('both connections run with the settings that make a commit durable', async () => {
+test('both connections use the settings that make commits durable', async () => {
   const { db, reader } = await tempDatabase()
   for (const [name, value] of Object.entries(expected)) {
     expect([name, await pragma(db, name)]).toEqual([name, value])
@@ -40,7 +40,7 @@ test('both connections run with the settings that make a commit durable', async 
   expect(await pragma(reader, 'query_only')).toBe(1)
 })
 
-test('a file in another journal mode that cannot be changed is refused', async () => {
+test('refuses a file whose journal mode cannot be changed to WAL', async () => {
   const { path } = await tempDatabase()
   const other = await otherConnection(path)
   const copy = join(tempFolder(), 'ledger.db')
@@ -55,7 +55,7 @@ test('the reader refuses to write', async () => {
   await expect(setMeta(reader, 'key', 'value')).rejects.toThrow('readonly')
 })
 
-test('a database opened read-only reads what another process writes and writes nothing', async () => {
+test('a read-only database reads writes of other processes and refuses its own', async () => {
   const writing = await tempDatabase()
   const reading = await openDatabase({ url: writing.path, readOnly: true })
   onTestFinished(() => reading.close())
@@ -67,7 +67,7 @@ test('a database opened read-only reads what another process writes and writes n
   await expect(setMeta(reading.db, 'other', '1')).rejects.toThrow('readonly')
 })
 
-test('the folder and the file are created, unless that is switched off', async () => {
+test('creates the folder and the file unless `create` is false', async () => {
   const path = join(tempFolder(), 'new', 'folder', 'ledger.db')
   await expect(openDatabase({ url: path, create: false })).rejects.toThrow('Cannot open')
   const database = await openDatabase({ url: path })
@@ -77,7 +77,7 @@ test('the folder and the file are created, unless that is switched off', async (
   await again.close()
 })
 
-test('damage of a large file is found beside the first queries and told once', async () => {
+test('damage of a large file is found during the first queries and reported once', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const before = await openDatabase({ url: path })
   for (let at = 0; at < 200; at += 1) {
@@ -100,7 +100,7 @@ test('damage of a large file is found beside the first queries and told once', a
   await damaged.close()
 })
 
-test('a check that goes on beside the queries ends with the database', async () => {
+test('closing the database ends a background check', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const told: Error[] = []
   const open = { url: path, quickCheck: true, checkFirstUpToBytes: 0 }
@@ -113,7 +113,7 @@ test('a check that goes on beside the queries ends with the database', async () 
 })
 
 for (const prefix of ['sqlite:', 'sqlite://']) {
-  test(`${prefix} and an absolute path name the file`, async () => {
+  test(`opens a database URL of ${prefix} and an absolute path`, async () => {
     const path = join(tempFolder(), 'ledger.db')
     const database = await openDatabase({ url: `${prefix}${path}` })
     await database.close()
@@ -131,12 +131,12 @@ for (const url of [
   'sqlite:a?mode=ro',
   'a#b',
 ]) {
-  test(`"${url}" is refused as the place of the database`, async () => {
+  test(`refuses "${url}" as database URL`, async () => {
     await expect(openDatabase({ url })).rejects.toThrow(DatabaseRefusedError)
   })
 }
 
-test('the database of another program is refused and left alone', async () => {
+test('refuses the database of another program and leaves it unchanged', async () => {
   const path = join(tempFolder(), 'other.db')
   const other = await otherConnection(path)
   await other.exec('create table mine (id integer primary key)')
@@ -148,13 +148,13 @@ test('the database of another program is refused and left alone', async () => {
   expect(await pragma(db, 'application_id')).toBe(1)
 })
 
-test('a file that is no database is refused', async () => {
+test('refuses a file that is not a database', async () => {
   const path = join(tempFolder(), 'ledger.db')
   writeFileSync(path, 'not a database'.repeat(1000))
   await expect(openDatabase({ url: path })).rejects.toThrow('not a database')
 })
 
-test('several openings of a new file at once all succeed', async () => {
+test('opens a new file several times concurrently', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const databases = await Promise.all([1, 2, 3].map(() => openDatabase({ url: path })))
   await Promise.all(
@@ -165,7 +165,7 @@ test('several openings of a new file at once all succeed', async () => {
   for (const database of databases) await database.close()
 })
 
-test('only versions of SQLite that keep a WAL file sound are used', () => {
+test('refuses SQLite versions that can damage a WAL file', () => {
   for (const version of ['3.51.3', '3.51.10', '3.52.0', '4.0.0']) {
     expect(() => refuseOldSqlite(version)).not.toThrow()
   }

@@ -18,7 +18,7 @@ async function keys({ reader }: OpenDatabase): Promise<readonly string[]> {
   return rows.map((row) => row.key)
 }
 
-test('200 concurrent writes all land, each in the order in which it came', async () => {
+test('commits 200 concurrent writes in the order of their calls', async () => {
   const database = await tempDatabase()
   const seen = await Promise.all(
     Array.from({ length: 200 }, (_, index) =>
@@ -37,7 +37,7 @@ test('200 concurrent writes all land, each in the order in which it came', async
   }
 })
 
-test('more writes than one transaction takes are all written', async () => {
+test('commits more queued writes than fit in one transaction', async () => {
   const database = await tempDatabase()
   await Promise.all(
     Array.from({ length: 600 }, (_, index) =>
@@ -47,7 +47,7 @@ test('more writes than one transaction takes are all written', async () => {
   expect(await keys(database)).toHaveLength(600)
 })
 
-test('a write is not answered before its commit', async () => {
+test('a write resolves only after its commit', async () => {
   const database = await tempDatabase()
   const blocked = gate()
   let answered = false
@@ -64,7 +64,7 @@ test('a write is not answered before its commit', async () => {
   expect(await keys(database)).toEqual(['first', 'second'])
 })
 
-test('a write that throws undoes only itself and is told its own error', async () => {
+test('a write that throws rolls back only itself and rejects with its own error', async () => {
   const database = await tempDatabase()
   const outcomes = await Promise.allSettled(
     Array.from({ length: 30 }, (_, index) =>
@@ -88,7 +88,7 @@ test('a write that throws undoes only itself and is told its own error', async (
   expect(await keys(database)).toEqual(expected.sort())
 })
 
-test('a write undone does not take the writes before it along, whichever of them fails', async () => {
+test('a failed write does not roll back earlier writes of its transaction', async () => {
   for (const failing of [0, 1, 2]) {
     const database = await tempDatabase()
     await Promise.allSettled(
@@ -109,7 +109,7 @@ test('a write undone does not take the writes before it along, whichever of them
   }
 })
 
-test('a write may catch a duplicate key and go on', async () => {
+test('a write can catch a unique violation and continue', async () => {
   const database = await tempDatabase()
   await database.write((tx) => setMeta(tx, 'taken', 'before'))
   const answer = await database.write(async (tx) => {
@@ -122,7 +122,7 @@ test('a write may catch a duplicate key and go on', async () => {
   expect(await keys(database)).toEqual(['other', 'taken'])
 })
 
-test('when the commit fails, every write in it is refused and none is there', async () => {
+test('a failed commit rejects all of its writes and stores none', async () => {
   const database = await tempDatabase()
   const good = database.write((tx) => setMeta(tx, 'good', '1'))
   const refused = database.write(() => Promise.reject(new Error('its own error')))
@@ -141,7 +141,7 @@ test('when the commit fails, every write in it is refused and none is there', as
   expect(await keys(database)).toEqual(['later'])
 })
 
-test('readers do not wait for a write that is under way', async () => {
+test('readers do not wait for a running write', async () => {
   const database = await tempDatabase()
   const started = gate()
   const blocked = gate()
@@ -157,7 +157,7 @@ test('readers do not wait for a write that is under way', async () => {
   expect(await getMeta(database.reader, 'slow')).toBe('1')
 })
 
-test('a write waits while another process holds the write lock, and lands late', async () => {
+test('a write waits for the write lock of another process, then commits', async () => {
   const database = await tempDatabase()
   const other = await otherConnection(database.path)
   await other.begin()
@@ -168,7 +168,7 @@ test('a write waits while another process holds the write lock, and lands late',
   expect(await keys(database)).toEqual(['late', 'other'])
 })
 
-test('a write that waits too long for another process is refused as busy, and the next one lands', async () => {
+test('a write fails as busy after waiting too long for another process; the next one commits', async () => {
   const database = await tempDatabase()
   await sql`pragma busy_timeout = 50`.execute(database.db)
   const other = await otherConnection(database.path)
@@ -179,7 +179,7 @@ test('a write that waits too long for another process is refused as busy, and th
   expect(await keys(database)).toEqual(['landed'])
 })
 
-test('db inside a write fails with the name of the mistake, and the others in its transaction land', async () => {
+test('using db inside a write fails with an explanation; other writes of the transaction commit', async () => {
   const database = await tempDatabase({ heldLimitMs: 2000 })
   const before = database.write((tx) => setMeta(tx, 'before', '1'))
   const mistaken = database.write(async (tx) => {
@@ -192,7 +192,7 @@ test('db inside a write fails with the name of the mistake, and the others in it
   expect(await keys(database)).toEqual(['after', 'before'])
 })
 
-test('a write inside a write is undone with the name of the mistake, and the inner one lands', async () => {
+test('a write that waits for a nested write fails with an explanation; the nested one commits', async () => {
   const database = await tempDatabase({ heldLimitMs: 400 })
   const inner: Promise<void>[] = []
   const outer = database.write(async (tx) => {
@@ -205,7 +205,7 @@ test('a write inside a write is undone with the name of the mistake, and the inn
   expect(await keys(database)).toEqual(['inner'])
 })
 
-test('a write that ends before its queries did is undone', async () => {
+test('a write that ends before its queries is rolled back', async () => {
   const database = await tempDatabase()
   const hasty = database.write((tx) => {
     void setMeta(tx, 'hasty', '1')
@@ -215,14 +215,14 @@ test('a write that ends before its queries did is undone', async () => {
   expect(await keys(database)).toEqual([])
 })
 
-test('tx is refused once its write is over', async () => {
+test('tx is unusable after its write has ended', async () => {
   const database = await tempDatabase()
   const kept = await database.write((tx) => Promise.resolve({ tx }))
   await expect(setMeta(kept.tx, 'late', '1')).rejects.toThrow('had ended')
   expect(await keys(database)).toEqual([])
 })
 
-test('a full disk refuses the write that met it and those before it in the transaction; later ones land', async () => {
+test('a full disk rejects the current and earlier writes of the transaction; later ones commit', async () => {
   const database = await tempDatabase()
   const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
   await sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + 4}`).execute(database.db)
@@ -239,7 +239,7 @@ test('a full disk refuses the write that met it and those before it in the trans
   expect(await keys(database)).toEqual(['after'])
 })
 
-test('damage met by a write refuses every later one, but neither reading nor other processes', async () => {
+test('after a write finds damage, later writes fail, while reads and other processes continue', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const before = await openDatabase({ url: path })
   await before.write((tx) => setMeta(tx, 'key', 'value'))
@@ -270,7 +270,7 @@ test('damage met by a write refuses every later one, but neither reading nor oth
   await other.rollback()
 })
 
-test('closing waits for the writes that were taken and refuses new ones', async () => {
+test('close waits for queued writes and refuses new ones', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const database = await openDatabase({ url: path })
   const taken = Array.from({ length: 300 }, (_, index) =>

@@ -39,7 +39,7 @@ const award = {
   now,
 } as const satisfies JobTransition
 
-test('hundreds of jobs expire in one run, those whose deadline is still ahead do not', async () => {
+test('one run expires hundreds of overdue jobs and no others', async () => {
   const database = await tempDatabase()
   await post(database, 402)
   expect(await expireJobs(database, nowMs + hourMs - 1)).toBe(0)
@@ -52,7 +52,7 @@ test('hundreds of jobs expire in one run, those whose deadline is still ahead do
   expect(left).toEqual([{ id: 'job-401' }])
 })
 
-test('two runs at once write each expiry down once', async () => {
+test('two concurrent runs write each expiry once', async () => {
   const database = await tempDatabase()
   await post(database, 250)
   const atMs = nowMs + 2 * hourMs
@@ -67,7 +67,7 @@ test('two runs at once write each expiry down once', async () => {
   expect(moves).toHaveLength(250)
 })
 
-test('a job that is no longer in the state it was seen in is not moved, and leaves no move', async () => {
+test('a job whose status has changed makes no transition and stores none', async () => {
   const database = await tempDatabase()
   await post(database, 1)
   const seen = { id: 'job-0', status: 'open' } as const
@@ -78,7 +78,7 @@ test('a job that is no longer in the state it was seen in is not moved, and leav
   expect((await findJob(database.reader, 'job-0'))?.status).toBe('awarded')
 })
 
-test('the moves of a job can be neither changed nor taken away', async () => {
+test('job transitions can be neither changed nor deleted', async () => {
   const database = await tempDatabase()
   await post(database, 1)
   await expect(

@@ -66,7 +66,7 @@ const submit = (txHash: string) =>
 const state = async () => (await findPayment(database.reader, payment()))?.state
 
 describe('an authorization', () => {
-  it('is reserved, settled and delivered by one of all who try', async () => {
+  it('is reserved, settled and delivered once by concurrent callers', async () => {
     expect(await wins((tx, at) => reservePayment(tx, payment({ id: `pay_${at + 1}` })))).toBe(1)
     expect(await submit('0xaa')).toBe(true)
     expect(await wins((tx) => settlePayment(tx, 'pay_1', foundIn, now))).toBe(1)
@@ -74,14 +74,14 @@ describe('an authorization', () => {
     expect(await reserve({ id: 'pay_again' })).toBe(false)
   })
 
-  it('is free again after a reservation that is given back, and only then', async () => {
+  it('can be reserved again only after its reservation is released', async () => {
     await reserve()
     expect(await reserve({ id: 'pay_2' })).toBe(false)
     await database.write((tx) => releasePayment(tx, 'pay_1'))
     expect(await reserve({ id: 'pay_2' })).toBe(true)
   })
 
-  it('is dropped with its reservation when both are old, and not while a late one is being settled', async () => {
+  it('is deleted with an old reservation, but not while a late authorization is being settled', async () => {
     const nowSeconds = Date.parse(now) / 1000
     await reserve({ validBefore: nowSeconds - 86_400 })
     const drop = (beforeSeconds: number) =>
@@ -92,14 +92,14 @@ describe('an authorization', () => {
     expect(await state()).toBeUndefined()
   })
 
-  it('that was handed over is not given back, since it may yet settle', async () => {
+  it('that was submitted cannot be released, since it may still settle', async () => {
     await reserve()
     await submit('0xaa')
     await database.write((tx) => releasePayment(tx, 'pay_1'))
     expect(await state()).toBe('submitted')
   })
 
-  it('that failed can be tried again, in the same row', async () => {
+  it('that failed can be reserved again in the same row', async () => {
     await reserve()
     await submit('0xaa')
     expect(await database.write((tx) => failPayment(tx, 'pay_1', 'dead'))).toBe(true)
@@ -109,7 +109,7 @@ describe('an authorization', () => {
     ])
   })
 
-  it('that has settled can neither fail nor be sent again', async () => {
+  it('that has settled can neither fail nor be submitted again', async () => {
     await reserve()
     await submit('0xaa')
     await database.write((tx) => settlePayment(tx, 'pay_1', foundIn, now))
@@ -118,7 +118,7 @@ describe('an authorization', () => {
     expect(await state()).toBe('settled')
   })
 
-  it('that was undone is delivered no more', async () => {
+  it('that was undone by a reorganisation can no longer be delivered', async () => {
     await reserve()
     await submit('0xaa')
     await database.write((tx) => settlePayment(tx, 'pay_1', foundIn, now))

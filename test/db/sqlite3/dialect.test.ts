@@ -51,7 +51,7 @@ const damaged = {
 } as const
 
 for (const [what, value] of Object.entries(damaged)) {
-  test(`${what} as a parameter is refused before it reaches the driver`, async () => {
+  test(`refuses ${what} as a parameter before calling the driver`, async () => {
     const db = await database()
     const insert = CompiledQuery.raw('insert into things (name) values (?)', [value])
     await expect(db.executeQuery(insert)).rejects.toThrow(ParameterError)
@@ -59,7 +59,7 @@ for (const [what, value] of Object.entries(damaged)) {
   })
 }
 
-test('values that the driver keeps come back as they went in', async () => {
+test('returns values that the driver preserves exactly as stored', async () => {
   const db = await database()
   const texts = ['', 'a\0b', '\u{1F600}', 'ß', ' ', "'; drop table things; --"]
   const integers = [
@@ -95,13 +95,13 @@ test('values that the driver keeps come back as they went in', async () => {
   expect(rows.at(-1)).toMatchObject({ name: null, amount: null, body: null, ratio: 0.1 })
 })
 
-test('a boolean is stored as 0 or 1', async () => {
+test('stores a boolean as 0 or 1', async () => {
   const db = await database()
   const { rows } = await sql`select ${true} as yes, ${false} as no`.execute(db)
   expect(rows).toEqual([{ yes: 1, no: 0 }])
 })
 
-test('an integer beyond 2^53-1 in the file is refused instead of returned rounded', async () => {
+test('refuses to read an integer beyond 2^53-1 instead of rounding it', async () => {
   const db = await database()
   await sql`insert into things (amount) values (9007199254740993)`.execute(db)
   await expect(db.selectFrom('things').select('amount').execute()).rejects.toThrow(
@@ -115,7 +115,7 @@ test('an integer beyond 2^53-1 in the file is refused instead of returned rounde
   ).toEqual([{ amount: '9007199254740993' }])
 })
 
-test('a write without returning reports its row count and its id', async () => {
+test('a write without a returning clause reports its row count and its id', async () => {
   const db = await database()
   const first = await db
     .insertInto('things')
@@ -135,7 +135,7 @@ test('a write without returning reports its row count and its id', async () => {
   expect(deleted.numDeletedRows).toBe(1n)
 })
 
-test('a write with returning answers its rows', async () => {
+test('a write with a returning clause returns its rows', async () => {
   const db = await database()
   const rows = await db
     .insertInto('things')
@@ -150,7 +150,7 @@ test('a write with returning answers its rows', async () => {
   expect(raw.rows).toEqual([{ id: 1 }, { id: 2 }])
 })
 
-test('a duplicate key is told apart from other errors', async () => {
+test('distinguishes a duplicate key from other errors', async () => {
   const db = await database()
   await db.insertInto('things').values({ id: 1, name: 'a' }).execute()
   const failure = (promise: Promise<unknown>): Promise<unknown> =>
@@ -164,7 +164,7 @@ test('a duplicate key is told apart from other errors', async () => {
   expect([name, key, type].map(isUniqueViolation)).toEqual([true, true, false])
 })
 
-test('streaming is refused with a reason', async () => {
+test('refuses streaming with a reason', async () => {
   const db = await database()
   const read = async (): Promise<void> => {
     for await (const _ of db.selectFrom('things').select('id').stream()) break
@@ -172,7 +172,7 @@ test('streaming is refused with a reason', async () => {
   await expect(read()).rejects.toThrow('Streaming is not supported')
 })
 
-test('a failed transaction leaves nothing and does not swallow a concurrent write', async () => {
+test('a failed transaction stores nothing and does not roll back a concurrent write', async () => {
   const db = await database()
   const started = gate()
   const failing = db.transaction().execute(async (tx) => {
@@ -188,7 +188,7 @@ test('a failed transaction leaves nothing and does not swallow a concurrent writ
   expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'kept' }])
 })
 
-test('db inside a transaction fails with the name of the mistake, and the database stays usable', async () => {
+test('using db inside a transaction fails with an explanation, and the database stays usable', async () => {
   const db = await database(50)
   const mistaken = db.transaction().execute(async (tx) => {
     await tx.insertInto('things').values({ name: 'undone' }).execute()
@@ -199,7 +199,7 @@ test('db inside a transaction fails with the name of the mistake, and the databa
   expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'later' }])
 })
 
-test('200 concurrent writers all land, in the order in which they came', async () => {
+test('stores the inserts of 200 concurrent writers in the order of their calls', async () => {
   const db = await database()
   const names = Array.from({ length: 200 }, (_, index) => `writer ${index}`)
   const inserted = await Promise.all(
@@ -212,7 +212,7 @@ test('200 concurrent writers all land, in the order in which they came', async (
   expect(rows.map((row) => row.name)).toEqual(names)
 })
 
-test('savepoints undo a part of a controlled transaction', async () => {
+test('a savepoint rolls back part of a controlled transaction', async () => {
   const db = await database()
   const transaction = await db.startTransaction().execute()
   await transaction.insertInto('things').values({ name: 'kept' }).execute()
@@ -224,7 +224,7 @@ test('savepoints undo a part of a controlled transaction', async () => {
   expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'kept' }])
 })
 
-test('a failing step in the midst of a transaction undoes created tables too', async () => {
+test('a failed transaction also rolls back created tables', async () => {
   const db = await database()
   expect(db.getExecutor().adapter.supportsTransactionalDdl).toBe(true)
   const failing = db.transaction().execute(async (tx) => {
@@ -235,7 +235,7 @@ test('a failing step in the midst of a transaction undoes created tables too', a
   expect((await db.introspection.getTables()).map((table) => table.name)).toEqual(['things'])
 })
 
-test('more different statements than are kept prepared still run, and the file closes', async () => {
+test('runs more distinct statements than the cache holds, then closes the file', async () => {
   const db = await database()
   for (let width = 1; width <= 300; width += 1) {
     const ids = Array.from({ length: width }, (_, index) => index)
@@ -244,7 +244,7 @@ test('more different statements than are kept prepared still run, and the file c
   await db.destroy()
 })
 
-test('a kept statement follows a change of the schema', async () => {
+test('a cached statement follows a schema change', async () => {
   const db = await database()
   await db.insertInto('things').values({ name: 'a' }).execute()
   const all = sql<Record<string, unknown>>`select * from things`
@@ -253,7 +253,7 @@ test('a kept statement follows a change of the schema', async () => {
   expect(Object.keys((await all.execute(db)).rows[0] ?? {})).toHaveLength(6)
 })
 
-test('a full disk ends the transaction, and what comes after it in the transaction is refused', async () => {
+test('a full disk ends the transaction and refuses its later statements', async () => {
   const db = await database()
   await sql`pragma max_page_count = 8`.execute(db)
   const filling = db.transaction().execute(async (tx) => {
