@@ -144,7 +144,7 @@ export const settings = {
     default: null,
   },
   SETTLER_MAX_GAS_GWEI: {
-    doc: 'Gas price in gwei above which the settling wallet sends nothing; payers are asked to wait.',
+    doc: 'Gas price in gwei above which the settlement wallet sends nothing; payers are asked to wait.',
     schema: z.coerce.number().min(0.001).max(1000),
     default: '0.1',
   },

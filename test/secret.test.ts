@@ -36,5 +36,5 @@ test('a file that is no secret stops the start', async () => {
   const dir = await folder()
   await loadKeyedHash(dir, random)
   await writeFile(join(dir, 'hash.key'), '')
-  await expect(loadKeyedHash(dir, random)).rejects.toThrow('does not hold 32 bytes')
+  await expect(loadKeyedHash(dir, random)).rejects.toThrow('does not contain 32 bytes')
 })

@@ -73,7 +73,7 @@ function caveatsOf(
     const reason = rule === null ? 'Audited by hand and not polled' : 'No poll has succeeded yet'
     caveats.push(`${reason}; status and figures are of the audit of ${authored.audit.as_of}.`)
   }
-  if (stale) caveats.push('No good poll in the last two cycles.')
+  if (stale) caveats.push('No successful poll in the last two cycles.')
   else if (state.lastError !== null) caveats.push('The last poll failed; figures are carried over.')
   if (expectedMicroUsdcPerDay(state.figures) === null) {
     caveats.push('Expected income is unknown: volume, workers or the top share is not known.')

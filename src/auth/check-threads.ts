@@ -65,7 +65,7 @@ export function createCheckThreads(
       }
     })
     worker.on('error', (error) => {
-      log.error('a thread that checks signatures has failed', { error: String(error) })
+      log.error('signature worker thread failed', { error: String(error) })
     })
     worker.on('exit', () => {
       running.delete(started)
@@ -94,7 +94,7 @@ export function createCheckThreads(
     try {
       running.add(start())
     } catch (error) {
-      log.error('no thread for the checks of signatures', { error: String(error) })
+      log.error('signature worker thread did not start', { error: String(error) })
       tryAgainAt = batches + batchesBetweenTries
     }
   }
@@ -140,7 +140,7 @@ export function createCheckThreads(
     problem: () =>
       tryAgainAt === 0 || [...running].some(({ isReady }) => isReady)
         ? null
-        : 'signatures: no thread checks them, so each check holds up all other requests',
+        : 'signatures: no worker thread is running, so each check delays all other requests',
     close: async () => {
       isClosed = true
       await Promise.all([...running].map(({ worker }) => worker.terminate()))
@@ -161,5 +161,5 @@ function refuse(batch: readonly Waiting[]): void {
 }
 
 function interrupted(): SchemeUnavailableError {
-  return new SchemeUnavailableError('the check of the signature was interrupted: send it again')
+  return new SchemeUnavailableError('the signature check was interrupted: retry the request')
 }

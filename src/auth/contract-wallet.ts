@@ -1,6 +1,6 @@
 import { bytesWords, word } from '../core/abi.ts'
 import { bytesToHex } from '../core/hex.ts'
-import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
+import { outageText, withTimeout } from '../outbound/timeout.ts'
 import { personalSignHash, verifyPersonalSign } from './eip191.ts'
 import { SchemeUnavailableError, invalid } from './verdict.ts'
 import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
@@ -51,8 +51,9 @@ async function checkInTime(claim: Claim, chain: WalletChain): Promise<SignatureV
     )
   } catch (error) {
     if (error instanceof SchemeUnavailableError) throw error
-    const reason = error instanceof TimeoutError ? 'did not respond in time' : 'cannot be asked now'
-    throw new SchemeUnavailableError(`the chain of this wallet ${reason}`, { cause: error })
+    throw new SchemeUnavailableError(`the chain of this wallet ${outageText(error)}`, {
+      cause: error,
+    })
   }
 }
 

@@ -27,7 +27,7 @@ async function readKey(path: string): Promise<SigningKey | null> {
   }
   const mode = (await stat(path)).mode & 0o777
   if ((mode & OTHERS) !== 0) {
-    throw new Error(`${path} is open to others than its owner: chmod 600 ${path}`)
+    throw new Error(`${path} can be read by other users: run chmod 600 ${path}`)
   }
   return signingKeyFromPem(pem)
 }

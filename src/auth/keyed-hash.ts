@@ -33,7 +33,8 @@ async function readIfThere(path: string): Promise<Buffer | null> {
     if (isErrno(error, 'ENOENT')) return null
     throw error
   }
-  if (secret.length !== SECRET_BYTES) throw new Error(`${path} does not hold ${SECRET_BYTES} bytes`)
+  if (secret.length !== SECRET_BYTES)
+    throw new Error(`${path} does not contain ${SECRET_BYTES} bytes`)
   return secret
 }
 

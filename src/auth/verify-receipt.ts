@@ -90,7 +90,7 @@ async function checkSignature(
     if (verdict.valid)
       return { what, good: true, detail: `by ${Buffer.from(publicKey).toString('base64')}` }
   }
-  return { what, good: false, detail: 'the content differs from what was signed' }
+  return { what, good: false, detail: 'the content differs from the signed content' }
 }
 
 function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {

@@ -21,7 +21,7 @@ export function createWalletChain(
       })
       const bytes = await readLimited(response, MAX_ANSWER_BYTES)
       const [reply] = parseReplies(JSON.parse(new TextDecoder().decode(bytes)), 1)
-      if (reply === null || reply === undefined) throw new TypeError('the answer has no result')
+      if (reply === null || reply === undefined) throw new TypeError('the response has no result')
       if ('error' in reply) throw reply.error
       return reply.result
     },

@@ -63,18 +63,18 @@ const unknownWorkerFactor = 0.5
 
 export const confidenceRule = [
   `The evidence tier of the rail (A ${tierConfidence.A}, B ${tierConfidence.B}, C ${tierConfidence.C}, D ${tierConfidence.D})`,
-  `times ${auditFactor} where the figures are of an audit by hand and not of a poll`,
-  `times ${staleFactor} where they are stale, or else ${failedFactor} where the last poll failed`,
-  `times ${statusFactor} where the rail is not paying`,
-  `times ${unknownWorkerFactor} where the income of a worker is unknown`,
-  `times ${flagFactor.warning} for each open warning and ${flagFactor.critical} for each open critical flag; 0 where the figure that ranks is unknown.`,
+  `times ${auditFactor} if the figures come from a manual audit instead of a poll`,
+  `times ${staleFactor} if they are stale, otherwise ${failedFactor} if the last poll failed`,
+  `times ${statusFactor} if the rail is not paying`,
+  `times ${unknownWorkerFactor} if the income per worker is unknown`,
+  `times ${flagFactor.warning} for each open warning and ${flagFactor.critical} for each open critical flag; 0 if the ranking figure is unknown.`,
 ].join(', ')
 
 export const arbitrageCaveats = [
-  'Averages of the last 30 days over all who were paid: what others earned, no promise of what you will.',
-  'USD per creator is what one paying party spends a day; it is shared by all who work for it.',
-  'The entry cost is money only: work, fees, gas and compute are not in it.',
-  'Figures follow the filter rule of each rail; wash trading that no rule recognises is still in them.',
+  'Averages of the last 30 days over everyone paid: past earnings of others, not a promise.',
+  'USD per creator is the daily spending of one paying party, shared by all its workers.',
+  'The entry cost is money only; it excludes work, fees, gas and compute.',
+  'Figures follow the filter rule of each rail; they still include wash trading that no rule recognises.',
 ] as const
 
 export function rankRails(rails: readonly ArbitrageRail[]): readonly Expectation[] {
@@ -124,7 +124,7 @@ function confidenceOf(
 const statusCaveats = {
   paying: null,
   'pre-traction': 'Fewer than five creators with a budget.',
-  concentrated: 'One worker or service takes nearly all.',
+  concentrated: 'One worker or service earns nearly everything.',
   potemkin: 'At most one creator is active.',
   dormant: 'No payout and no volume in 30 days.',
 } as const satisfies Record<RailStatus, string | null>
@@ -137,14 +137,14 @@ function caveatsOf(
   const { figures, figuresSource, stale, pollFailed, status, entryCostMicroUsdc } = rail
   const caveats = [
     figuresSource === 'audit'
-      ? 'The figures are of an audit by hand: no poll has succeeded yet.'
+      ? 'The figures come from a manual audit: no poll has succeeded yet.'
       : null,
-    stale ? 'No good poll in the last two cycles.' : null,
+    stale ? 'No successful poll in the last two cycles.' : null,
     pollFailed && !stale ? 'The last poll failed; figures are carried over.' : null,
     statusCaveats[status],
     perCreator === null ? unknownCreator(figures) : null,
     perWorker === null
-      ? 'What a worker earns is unknown: volume, workers or the top share is not known, or only one is paid.'
+      ? 'Earnings per worker are unknown: volume, workers or the top share is missing, or only one worker is paid.'
       : null,
     entryCostMicroUsdc > 0 && perWorker === 0
       ? 'At less than a micro-USDC a day the entry cost is never earned back.'

@@ -62,20 +62,20 @@ function write(value: unknown, gap: string, depth: number): string {
   if (value === null) return 'null'
   if (typeof value !== 'object') throw new CanonicalJsonError(`${typeof value} has no JSON form`)
   if (depth >= MAX_DEPTH) {
-    throw new CanonicalJsonError(`nested over ${MAX_DEPTH} deep, or it holds itself`)
+    throw new CanonicalJsonError(`nested over ${MAX_DEPTH} levels deep, or circular`)
   }
   return Array.isArray(value) ? writeArray(value, gap, depth) : writeObject(value, gap, depth)
 }
 
 function writeNumber(value: number): string {
   if (isInexactInteger(value)) {
-    throw new CanonicalJsonError(`integer ${value} is beyond 2^53-1: give it as a string`)
+    throw new CanonicalJsonError(`integer ${value} is beyond 2^53-1: send it as a string`)
   }
   return canonicalNumber(value)
 }
 
 function writeString(value: string): string {
-  if (LONE_SURROGATE.test(value)) throw new CanonicalJsonError('a string holds a lone surrogate')
+  if (LONE_SURROGATE.test(value)) throw new CanonicalJsonError('a string contains a lone surrogate')
   return JSON.stringify(value)
 }
 

@@ -136,7 +136,7 @@ export function opportunitiesCard(
       },
     ],
     drawing: bars(
-      'Expected USD a day of one worker, the largest left out',
+      'Expected USD per worker and day, excluding the top earner',
       opportunities.map((entry) => barOf(entry.display_name, entry.expected_usd_per_day, money)),
     ),
     note: dated('polled', polls.at(-1)),
@@ -219,7 +219,7 @@ export function pactsCard(pacts: {
 }): Card {
   const { summary, settled } = pacts
   return {
-    kicker: 'Pacts: settlements that can be checked on a chain',
+    kicker: 'Pacts: settlements that can be verified on-chain',
     title: `${counted(summary.settled_count, 'settled pact')}, ${whole(summary.in_flight_count)} in flight`,
     mark: null,
     figures: [

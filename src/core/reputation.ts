@@ -85,6 +85,7 @@ export function applyEntry(standing: Standing, entry: EntryEffect): Standing {
   }
 }
 
+/** In USDC with six decimals. */
 export function scoreAt(decayedSumAtEpoch: number, nowMs: number): number {
   const microUsdc = decayedSumAtEpoch * Math.exp((epochMs - nowMs) / decayMs)
   return Math.max(0, Math.round(microUsdc)) / 1_000_000

@@ -80,7 +80,9 @@ function parseEd25519(kind: 'solana' | 'near', text: string, publicKey: Uint8Arr
     )
   }
   if (!isUsablePoint(publicKey)) {
-    throw new WalletError('this ed25519 key is of small order or not canonical: nobody can own it')
+    throw new WalletError(
+      'this ed25519 key is of small order or not canonical, so nobody can own it',
+    )
   }
   return { kind, id: text, display: text }
 }

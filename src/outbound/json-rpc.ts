@@ -42,11 +42,11 @@ export function requestBody(calls: readonly RpcCall[], firstId = 1): unknown {
 /** In the order of the calls; null without a reply. @throws RpcError for a refused batch; TypeError for other JSON */
 export function parseReplies(body: unknown, calls: number, firstId = 1): (RpcReply | null)[] {
   const parsed = parseEarly(z.array(replyObject), Array.isArray(body) ? body : [body])
-  if (!parsed.success) throw new TypeError('the answer is not JSON-RPC')
+  if (!parsed.success) throw new TypeError('the response is not JSON-RPC')
   const [first] = parsed.data
   if (!Array.isArray(body) && calls > 1 && first?.error) throw new RpcError(first.error)
   const byId = new Map(parsed.data.map((reply) => [reply.id, reply]))
-  if (byId.size !== parsed.data.length) throw new TypeError('the answer repeats an id')
+  if (byId.size !== parsed.data.length) throw new TypeError('the response repeats an id')
   return Array.from({ length: calls }, (_, at) => {
     const reply = calls === 1 ? first : byId.get(firstId + at)
     if (reply?.error) return { error: new RpcError(reply.error) }

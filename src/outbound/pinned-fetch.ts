@@ -29,6 +29,7 @@ export interface OutboundAnswer {
   /** 3xx included: redirects are not followed. */
   readonly status: number
   readonly contentType: string | null
+  /** Null where the response has a content coding. */
   readonly body: Buffer | null
 }
 
@@ -82,7 +83,7 @@ export function createPinnedFetch(deps: {
     })
     return await answered.catch((error: unknown) => {
       if (!(error instanceof TimeoutError)) throw error
-      const text = `No whole answer within ${limits.timeoutMs / secondMs} s`
+      const text = `No complete response within ${limits.timeoutMs / secondMs} s`
       throw new OutboundError('timeout', text)
     })
   }
@@ -107,7 +108,7 @@ async function pinnedAddress(
   if (!addresses.every(isAllowed)) {
     throw new OutboundError(
       'refused_address',
-      'The host name leads to an address that is not public',
+      'The host name resolves to an address that is not public',
     )
   }
   return first
@@ -155,13 +156,13 @@ function exchange(
     const outgoing = httpsRequest(options)
     outgoing.on('error', () => {
       // Aborts end here too; `withTimeout` reports their reason.
-      reject(new OutboundError('unreachable', 'The connection could not be made or broke off'))
+      reject(new OutboundError('unreachable', 'The connection failed'))
     })
     outgoing.once('socket', (socket) => {
       // Node skips `lookup` for numeric hosts; this check covers every connection.
       socket.once('connect', () => {
         if (samePeer(socket.remoteAddress, pinned.address)) return
-        reject(new OutboundError('refused_address', 'The connection went to another address'))
+        reject(new OutboundError('refused_address', 'The connection reached a different address'))
         outgoing.destroy()
       })
     })
@@ -184,11 +185,11 @@ function readAnswer(
       bytes += chunk.length
       chunks.push(chunk)
       if (bytes <= maxBytes) return
-      reject(new OutboundError('too_large', `The answer is over ${maxBytes} bytes`))
+      reject(new OutboundError('too_large', `The response exceeds ${maxBytes} bytes`))
       outgoing.destroy()
     })
     const broken = () => {
-      reject(new OutboundError('unreachable', 'The answer broke off'))
+      reject(new OutboundError('unreachable', 'The response ended early'))
     }
     incoming.once('error', broken)
     incoming.once('close', () => {

@@ -14,8 +14,13 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
 
   constructor(timeoutMs: number) {
-    super(`no complete answer within ${timeoutMs / secondMs} s`)
+    super(`no complete response within ${timeoutMs / secondMs} s`)
   }
+}
+
+/** The predicate of an error text about a failed remote party. */
+export function outageText(error: unknown): string {
+  return error instanceof TimeoutError ? 'did not respond in time' : 'is unavailable'
 }
 
 /**
@@ -68,5 +73,5 @@ const realTime: Pick<Clock, 'sleep'> = {
 
 function reasonOf(signal: AbortSignal): Error {
   const reason: unknown = signal.reason
-  return reason instanceof Error ? reason : new Error('The request was ended')
+  return reason instanceof Error ? reason : new Error('The request was cancelled')
 }

@@ -5,7 +5,7 @@ import { paymentAsset } from '../contract/x402.ts'
 import { addressTopic } from '../core/abi.ts'
 import type { Clock } from '../core/deps.ts'
 import { parseEarly } from '../core/parse-early.ts'
-import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
+import { outageText, withTimeout } from '../outbound/timeout.ts'
 import type { Authorization } from './authorization.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import {
@@ -56,7 +56,7 @@ export interface UsdcChain {
     txHash: string,
     authorization: ExpectedTransfer,
   ) => Promise<TransactionOutcome>
-  /** `elsewhere`: the authorization was cancelled or moved something else. */
+  /** Null where unused; `elsewhere`: the authorization was cancelled or moved something else. */
   readonly findTransfer: (
     authorization: ExpectedTransfer,
     sinceUnixSeconds: number,
@@ -99,8 +99,7 @@ export function createUsdcChain(
       )
     } catch (error) {
       if (nodeErrorOf(error) !== null) throw error
-      const reason = error instanceof TimeoutError ? 'did not respond in time' : 'is out of reach'
-      throw new SettlementUnavailableError(`The chain ${reason}`, { cause: error })
+      throw new SettlementUnavailableError(`The chain ${outageText(error)}`, { cause: error })
     }
   }
   /** Like `ask`, but an error of the node counts as unavailable. */

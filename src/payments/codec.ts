@@ -90,7 +90,7 @@ export function decodePayment(header: string): DecodedPayment {
       path: path.join('.'),
       message: message.endsWith('received undefined') ? 'is missing' : message,
     }))
-    throw new MalformedPaymentError('The payment lacks a member or has a wrong one', issues)
+    throw new MalformedPaymentError('The payment has missing or invalid members', issues)
   }
   const { data } = parsed
   const { signature, authorization } = data.payload
@@ -117,7 +117,7 @@ function jsonOf(header: string): unknown {
   }
   const bytes = Buffer.from(header, 'base64')
   if (!BASE64.test(header) || bytes.toString('base64') !== header) {
-    throw new MalformedPaymentError('A payment is standard base64 with its padding')
+    throw new MalformedPaymentError('A payment must be standard base64 with padding')
   }
   try {
     return parseStrictJson(bytes, { maxDepth: 12 })

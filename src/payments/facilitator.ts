@@ -5,7 +5,7 @@ import { acceptsV2, paymentAsset, paymentScheme } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import type { Clock, Fetch } from '../core/deps.ts'
 import { readLimited } from '../outbound/read-limited.ts'
-import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
+import { outageText, withTimeout } from '../outbound/timeout.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
 import type { SettlementRefusal, Settler } from './settler.ts'
@@ -58,9 +58,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       })
       return schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
     } catch (error) {
-      const isLate = error instanceof TimeoutError
-      const reason = isLate ? 'did not respond in time' : 'is out of reach'
-      throw new SettlementUnavailableError(`The facilitator ${reason}`, { cause: error })
+      throw new SettlementUnavailableError(`The facilitator ${outageText(error)}`, { cause: error })
     }
   }
   return {

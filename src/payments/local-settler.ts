@@ -51,7 +51,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     // A lower tip still gets into most blocks of Base.
     const mostTip = maxGasPriceWei - baseFee
     if (mostTip < LEAST_TIP_WEI) {
-      throw new SettlementUnavailableError('Gas costs more now than the limit for a settlement')
+      throw new SettlementUnavailableError('The current gas price exceeds the settlement limit')
     }
     const wanted = usualTip > LEAST_TIP_WEI ? usualTip : LEAST_TIP_WEI
     const tip = wanted < mostTip ? wanted : mostTip
@@ -93,7 +93,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       if (/already known|already imported|known transaction/i.test(refusal.message)) return true
       if (isNonceTaken(refusal)) return await isKnown(hash)
       if (await isKnown(hash)) return true
-      throw new SettlementUnavailableError('The chain refuses our transaction', {
+      throw new SettlementUnavailableError('The chain rejected our transaction', {
         cause: error,
       })
     }
@@ -122,7 +122,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
           await record(hash)
           if (await send(raw, hash)) return { txHash: hash }
         }
-        throw new SettlementUnavailableError('Another program uses the settling wallet')
+        throw new SettlementUnavailableError('Another program is using the settlement wallet')
       }),
     resetNonce: () => {
       nextNonce = null
@@ -132,10 +132,10 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
         .ask('eth_getBalance', [account.address, 'latest'])
         .then((balance) => bigQuantity.safeParse(balance).data)
         .catch(() => undefined)
-      if (answer === undefined) return ['settlement: the chain is out of reach']
+      if (answer === undefined) return ['settlement: the chain is unavailable']
       const least = MAX_GAS * maxGasPriceWei * LEAST_SETTLEMENTS_LEFT
       return answer < least
-        ? [`settlement: the settling wallet ${account.address} has little ETH left on Base`]
+        ? [`settlement: the settlement wallet ${account.address} is low on ETH on Base`]
         : []
     },
   }
@@ -169,7 +169,7 @@ async function estimate(
 
 const tooMuchGas: SettlementRefusal = {
   reason: 'refused',
-  message: `Settling needs more than ${MAX_GAS} gas`,
+  message: `Settlement needs more than ${MAX_GAS} gas`,
 }
 
 /** Error texts of the token (FiatTokenV2_2 and its bases). */
@@ -196,7 +196,7 @@ const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal])[] = [
   ],
   [/paused/i, { reason: 'refused', message: 'The issuer of USDC has paused all transfers' }],
   [/out ?of ?gas|gas required exceeds/i, tooMuchGas],
-  [/revert/i, { reason: 'refused', message: 'The token refuses the transfer' }],
+  [/revert/i, { reason: 'refused', message: 'The token rejects the transfer' }],
 ]
 
 /** Null where the error is not about the call. */
@@ -204,7 +204,7 @@ function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null
   const words = `${message} ${revertReason(data)}`
   const found = tokenRefusals.find(([pattern]) => pattern.test(words))
   if (found !== undefined) return found[1]
-  return code === 3 ? { reason: 'refused', message: 'The token refuses the transfer' } : null
+  return code === 3 ? { reason: 'refused', message: 'The token rejects the transfer' } : null
 }
 
 /** Solidity's `Error(string)`, which some nodes put into `data` only. */

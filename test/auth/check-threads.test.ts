@@ -131,8 +131,8 @@ test('checks run inline and a problem is reported where no thread loads', async 
       await checkHere({ ...check, message }),
     )
   }
-  expect(said).toEqual(['a thread that checks signatures has failed'])
-  expect(thread.problem()).toMatch(/^signatures: no thread/)
+  expect(said).toEqual(['signature worker thread failed'])
+  expect(thread.problem()).toMatch(/^signatures: no worker thread/)
 })
 
 test('a check without a verdict in its batch is rejected', async () => {

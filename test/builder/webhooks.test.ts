@@ -234,7 +234,7 @@ describe('webhooks', () => {
     expect(await builder().run()).toMatchObject({ failed: 1 })
     expect(await only('sub')).toMatchObject({
       lastStatus: null,
-      lastError: 'The answer is over 65536 bytes',
+      lastError: 'The response exceeds 65536 bytes',
     })
   })
 

@@ -161,7 +161,7 @@ describe('an error of the client', () => {
   test('names the timeout where an answer does not end in time', async () => {
     const { url } = await serverOf(() => ({ status: 200, body: null, stalls: true }))
     const { client } = await clientOf(url, 100)
-    await expect(client.call('listRails')).rejects.toThrow(/no complete answer within 0\.1 s/)
+    await expect(client.call('listRails')).rejects.toThrow(/no complete response within 0\.1 s/)
   })
 
   test('is an UnexpectedAnswerError where another program answers', async () => {

@@ -448,7 +448,7 @@ describe('a recorded world', () => {
       expect(error).toBeDefined()
     }
     expect(brokenRails.map((rail) => railOf(rail).poll_error)).toEqual([
-      expect.stringMatching(/: no complete answer within 15 s$/),
+      expect.stringMatching(/: no complete response within 15 s$/),
       expect.stringMatching(/: answered HTML instead of JSON$/),
       expect.stringMatching(/: HTTP 500$/),
     ])

@@ -249,7 +249,7 @@ describe('an alert subscription', () => {
     const path = `${base}/subscriptions/${made?.id ?? ''}/deliveries`
     const { body } = await partnerClient(service, alice)('GET', path)
     expect(body).toMatchObject({
-      deliveries: [{ last_error: 'The host name leads to an address that is not public' }],
+      deliveries: [{ last_error: 'The host name resolves to an address that is not public' }],
     })
     await inside.stop()
   })

@@ -200,7 +200,7 @@ describe('an application', () => {
     const answer = await apply(olas)
     expect(answer.body).toMatchObject({
       outcome: 'failed',
-      upstream_error: 'The answer is over 262144 bytes',
+      upstream_error: 'The response exceeds 262144 bytes',
     })
     expect(await rows()).toMatchObject([{ outcome: 'failed', upstream_status: null }])
   })
@@ -240,11 +240,11 @@ describe('an application', () => {
     let given = 0
     outbound = (_request, { timeoutMs }) => {
       given = timeoutMs
-      return Promise.reject(new OutboundError('timeout', 'No whole answer within 10 s'))
+      return Promise.reject(new OutboundError('timeout', 'No complete response within 10 s'))
     }
     expect((await apply(olas)).body).toMatchObject({
       outcome: 'failed',
-      upstream_error: 'No whole answer within 10 s',
+      upstream_error: 'No complete response within 10 s',
     })
     expect(given).toBe(10_000)
   })

@@ -44,7 +44,7 @@ describe('the arbitrage ranking', () => {
     // Stale and failed are said once, by the rail itself and not by its flags again.
     expect(rows.get('delta')).toMatchObject({
       confidence: 0.5,
-      caveats: ['No good poll in the last two cycles.'],
+      caveats: ['No successful poll in the last two cycles.'],
     })
   })
 

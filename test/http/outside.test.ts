@@ -98,7 +98,7 @@ describe('a stalled node', () => {
     // The node is gone: those who waited are told so, and there is room again.
     await node.stop()
     await all
-    const told = 'the chain of this wallet cannot be asked now'
+    const told = 'the chain of this wallet is unavailable'
     const waited = answers.slice(TOO_MANY).map(({ body }) => refusal.parse(body).details)
     expect(waited).toEqual(Array.from({ length: WAIT_FOR_A_NODE }, () => told))
     expect((await register(service, contractWallet(0))).body).toMatchObject({ details: told })
@@ -151,7 +151,7 @@ describe('a node, a mail server and a rail that stall at the same time', () => {
         outbound: async () => {
           waiting.applications += 1
           await taken.opened
-          throw new OutboundError('timeout', 'No whole answer within 10 s')
+          throw new OutboundError('timeout', 'No complete response within 10 s')
         },
       },
     })

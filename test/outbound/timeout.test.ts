@@ -20,7 +20,7 @@ function untilAborted(done: string[]) {
 describe('withTimeout', () => {
   test('rejects although the work ignores its signal', async () => {
     const deaf = withTimeout({ timeoutMs: 20 }, async () => await new Promise(() => undefined))
-    await expect(deaf).rejects.toThrow('no complete answer within 0.02 s')
+    await expect(deaf).rejects.toThrow('no complete response within 0.02 s')
   })
 
   test('withTimeoutAwaited waits for the work and rejects with TimeoutError', async () => {

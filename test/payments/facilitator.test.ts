@@ -163,7 +163,7 @@ describe('a facilitator', () => {
 
   it.each([
     ['works', undefined, []],
-    ['is down', 'lost', ['settlement: the facilitator is out of reach']],
+    ['is down', 'lost', ['settlement: the facilitator is unavailable']],
     [
       'settles elsewhere',
       { body: { kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:1' }] } },

@@ -115,7 +115,7 @@ describe("the settling wallet's key file", () => {
     expect(await refusal(join(folder, 'nowhere'))).toContain('the file cannot be read')
   })
 
-  it('with mode 0600 is accepted, also while the node is out of reach', async () => {
+  it('with mode 0600 is accepted, also while the node is unavailable', async () => {
     const file = join(folder, 'good')
     await writeFile(file, `${key}\n`, { mode: 0o600 })
     const payments = await load(file)

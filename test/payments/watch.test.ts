@@ -115,7 +115,7 @@ describe('a payment left in flight by a stop', () => {
     await buy(signed)
     await t.chain.mine()
     const watch = watched()
-    const outOfReach = 'settlement: the chain is out of reach'
+    const outOfReach = 'settlement: the chain is unavailable'
     t.rules = { instead: () => ({ status: 502, body: '' }) }
     await watch.run()
     expect(watch.problems()).toEqual([outOfReach])
@@ -236,15 +236,15 @@ describe('the watch', () => {
     const watch = watched()
     await watch.run()
     expect(watch.problems()).toEqual([
-      `settlement: the settling wallet ${t.paid.settler} has little ETH left on Base`,
+      `settlement: the settlement wallet ${t.paid.settler} is low on ETH on Base`,
     ])
   })
 
-  it('reports a chain that is out of reach, and continues when it is back', async () => {
+  it('reports a chain that is unavailable, and continues when it is back', async () => {
     t.rules = { instead: () => ({ status: 502, body: '' }) }
     const watch = watched()
     await watch.run()
-    expect(watch.problems()).toEqual(['settlement: the chain is out of reach'])
+    expect(watch.problems()).toEqual(['settlement: the chain is unavailable'])
     t.rules = {}
     await watch.run()
     expect(watch.problems()).toEqual([])

@@ -23,7 +23,7 @@ export const figuresJump = {
       if (is < was * jumpFactor && was < is * jumpFactor) continue
       return {
         severity: 'warning',
-        title: `${displayName}: a 30-day figure moved ten-fold between two polls`,
+        title: `${displayName}: a 30-day figure changed ten-fold between two polls`,
         evidence: { figure, before: was, after: is, factor: jumpFactor },
       }
     }

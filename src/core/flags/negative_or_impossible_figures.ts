@@ -7,7 +7,7 @@ export const negativeOrImpossibleFigures = {
     if (outcome.kind === 'good' || outcome.impossible.length === 0) return null
     return {
       severity: 'critical',
-      title: `${displayName}: the source gave figures that cannot be true`,
+      title: `${displayName}: the source reported impossible figures`,
       evidence: {
         refused: outcome.impossible.join('; ').slice(0, 300),
         figures: outcome.impossible.length,

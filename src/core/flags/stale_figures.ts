@@ -26,7 +26,7 @@ export const staleFigures = {
     if (!tooOften && !tooOld) return null
     return {
       severity: 'warning',
-      title: `${displayName}: no good poll in two cycles`,
+      title: `${displayName}: no successful poll in two cycles`,
       evidence: {
         last_good_poll_at: lastGoodPollAtMs === null ? null : isoTime(lastGoodPollAtMs),
         consecutive_failures: consecutiveFailures,

@@ -259,7 +259,7 @@ export async function checkAttestations(
 }
 
 function replay(id: string): ManifestRefusal {
-  return { code: 'replay', reason: `the attestation ${id} was given before; it counts once` }
+  return { code: 'replay', reason: `the attestation ${id} was submitted before; it counts once` }
 }
 
 function lateness(

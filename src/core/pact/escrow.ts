@@ -48,12 +48,12 @@ export function getPactCall(pactId: number): `0x${string}` {
 export function decodePact(answer: string): EscrowPact | null {
   const digits = answer.toLowerCase().replace(/^0x/, '')
   if (!/^[0-9a-f]*$/.test(digits) || digits.length !== pactWords * wordDigits) {
-    throw new RangeError('the answer of getPact is not twelve words')
+    throw new RangeError('the response of getPact is not twelve words')
   }
   const word = (at: number) => digits.slice(at * wordDigits, (at + 1) * wordDigits)
   const number = (at: number) => BigInt(`0x${word(at)}`)
   const status = escrowStatuses[Number(number(11))]
-  if (status === undefined) throw new RangeError('the answer of getPact has an unknown status')
+  if (status === undefined) throw new RangeError('the response of getPact has an unknown status')
   const creator = addressOf(word(0))
   if (creator === zeroAddress) return null
   const submitted = timeOf(number(8))
@@ -72,7 +72,8 @@ export function decodePact(answer: string): EscrowPact | null {
 }
 
 function addressOf(word: string): string {
-  if (!word.startsWith('0'.repeat(24))) throw new RangeError('the answer of getPact has no address')
+  if (!word.startsWith('0'.repeat(24)))
+    throw new RangeError('the response of getPact has no address')
   return `0x${word.slice(24)}`
 }
 

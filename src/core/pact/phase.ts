@@ -90,7 +90,7 @@ function escrowPhase(input: PhaseInput): Phase {
       return blocked(
         last?.favorRecipient === false
           ? 'The arbitrator ruled for the creator; the worker was not paid.'
-          : 'The arbitration ended without a ruling; the logs of the escrow do not say whom it paid.',
+          : 'The arbitration ended without a ruling; the logs of the escrow do not show whom it paid.',
         'None by the escrow. If the worker was paid, a receipt with the transaction can show it.',
         sinceMs,
       )
@@ -107,13 +107,13 @@ function unseenPhase({ nowMs, manifests, reading }: PhaseInput, sinceMs: number)
       ? 'The ledger has not read the escrow yet.'
       : reading.caughtUp
         ? null
-        : `The ledger has read the escrow to block ${reading.toBlock} only, and goes on.`
+        : `The ledger has read the escrow to block ${reading.toBlock} only and is still reading.`
   const day = manifests.checked.spec?.deadline ?? null
   const deadlineMs = day === null ? null : Date.parse(day) + dayMs
   if (deadlineMs !== null && nowMs >= deadlineMs) {
     return blocked(
       `deadline_passed: the deadline ${day} has passed, and no node has confirmed this pact. ${seen ?? 'The escrow has no such pact.'}`,
-      'A node that has the escrow confirms what became of it, or the parties agree on a new pact.',
+      'A node of the escrow’s chain confirms its outcome, or the parties agree on a new pact.',
       Math.max(sinceMs, deadlineMs),
     )
   }

@@ -106,7 +106,7 @@ const failures: readonly [string, string, (request: RpcRequest) => CannedAnswer,
     'no answer',
     'eth_chainId',
     () => ({ body: '', silent: true }),
-    /no complete answer within 0.3 s$/,
+    /no complete response within 0.3 s$/,
   ],
   [
     'a negative number',

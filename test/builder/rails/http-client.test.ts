@@ -185,7 +185,7 @@ test('an attempt times out, even in the middle of a body', async () => {
   })
   for (const url of [silent, dripping]) {
     const { http } = client({ timeoutMs: 80, retries: 1 })
-    expect(await failureOf(http.json(url))).toContain(': no complete answer within 0.08 s')
+    expect(await failureOf(http.json(url))).toContain(': no complete response within 0.08 s')
   }
 })
 

@@ -252,7 +252,7 @@ const cases: Readonly<Record<string, RailCase>> = {
 
 /** What every adapter must make of an answer that is none. */
 const failures: Readonly<Partial<Record<ReplayMode, RegExp>>> = {
-  'time-out': /: no complete answer within 0\.15 s$/,
+  'time-out': /: no complete response within 0\.15 s$/,
   '500': /: HTTP 500$/,
   html: /: answered HTML instead of JSON$/,
   truncated: /: the JSON is cut off after \d+ bytes$/,

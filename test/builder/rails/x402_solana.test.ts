@@ -221,7 +221,7 @@ describe('the x402 Solana rail, given a node whose answer is', () => {
     },
     negative:
       /^getTransaction: a token transfer has an unexpected field (?:amount|tokenAmount\.amount)$/,
-    'time-out': /^solana RPC at 127\.0\.0\.1:\d+: no complete answer within 0\.15 s$/,
+    'time-out': /^solana RPC at 127\.0\.0\.1:\d+: no complete response within 0\.15 s$/,
     '500': /^solana RPC at 127\.0\.0\.1:\d+: HTTP 500$/,
     html: /^solana RPC at 127\.0\.0\.1:\d+: answered HTML instead of JSON$/,
     truncated: /^solana RPC at 127\.0\.0\.1:\d+: the JSON is cut off after \d+ bytes$/,

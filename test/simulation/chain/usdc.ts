@@ -69,7 +69,7 @@ export interface UsdcChain {
   readonly balanceOf: (address: string) => bigint
   /** The reason why it would revert in the next block, or null. */
   readonly refusalOf: (authorization: Authorization, lagMs?: number) => Refusal | null
-  /** Transactions of the settling wallet that are mined; those that wait after them. */
+  /** Transactions of the settlement wallet that are mined; those that wait after them. */
   readonly walletNonces: (lagMs?: number) => { readonly mined: number; readonly waiting: number }
   /** Puts a transaction among those that wait, or loses it. A block comes when the seed lets it. */
   readonly submit: (transaction: Transaction) => 'taken' | 'known' | 'nonce too low' | 'underpriced'
@@ -149,7 +149,7 @@ export function createUsdcChain(given: {
     return { mined, waiting: next - mined }
   }
 
-  /** Those whose turn it is: of the settling wallet only one nonce after the other. */
+  /** Those whose turn it is: of the settlement wallet only one nonce after the other. */
   function ready(): readonly Transaction[] {
     const { mined, waiting: queued } = walletNonces()
     return waiting
@@ -235,7 +235,7 @@ export function createUsdcChain(given: {
       uncles.push(...gone)
       blocks = [...firm, ...loose.slice(0, kept)]
       const back = gone.flatMap(({ mined }) => mined)
-      // Of the settling wallet all wait again: what it has sent is everywhere.
+      // Of the settlement wallet all wait again: what it has sent is everywhere.
       waiting.push(...back.filter(({ walletNonce }) => walletNonce !== null || chance.happens(0.6)))
       schedule(2)
     },
