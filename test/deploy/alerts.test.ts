@@ -35,7 +35,7 @@ function seriesOf(expression: string): readonly string[] {
 }
 
 describe('the alerts', () => {
-  test('name metrics that the service has', () => {
+  test('use metrics that exist', () => {
     expect(found.length).toBeGreaterThan(15)
     for (const { name, expression } of found) {
       const series = seriesOf(expression)
@@ -49,7 +49,7 @@ describe('the alerts', () => {
     }
   })
 
-  test('select by labels that the metrics have', () => {
+  test('select by labels that exist', () => {
     for (const { name, expression } of found) {
       for (const [, series = '', labels = ''] of expression.matchAll(/(\w+)\{([^}]*)\}/g)) {
         const known: readonly string[] = metricSpecs[series]?.labels ?? []
@@ -84,7 +84,7 @@ describe('the alerts', () => {
     expect(headings.map(([, name]) => name)).toEqual(found.map(({ name }) => name))
   })
 
-  test('have a test at rest and a test firing', () => {
+  test('have a test without and a test with a firing alert', () => {
     const tries = readFileSync('test/deploy/alerts.yml', 'utf8')
     const expected = [...tries.matchAll(/alertname: (\w+)\n +exp_alerts:( \[\])?$/gm)]
     for (const how of [' []', undefined]) {

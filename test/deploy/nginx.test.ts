@@ -50,7 +50,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
   const headersSeen = async (answer: Promise<RawAnswer>): Promise<Record<string, string>> =>
     echoed.parse(JSON.parse((await answer).body.toString())).headers
 
-  test('a second reader is served without the service being asked', async () => {
+  test('serves a second reader without a request to the service', async () => {
     const path = '/api/v1/rails/x402'
     const before = origin.asked(path)
     const first = await get(path)
@@ -61,7 +61,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     expect(second.body).toEqual(first.body)
   })
 
-  test('a document keeps its bytes and every header that the service gave it', async () => {
+  test('keeps the bytes and all headers of a document', async () => {
     await get(list)
     const cached = await get(list)
     const original = await direct(list)
@@ -74,7 +74,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     expect(cached.headers.get('x-signature')).toMatch(/^ed25519:/)
   })
 
-  test('a client that holds the bytes is answered 304, from the cache and before it', async () => {
+  test('answers 304 to a client that has the bytes, on a cache hit and on a miss', async () => {
     for (const path of ['/desk/SKILL.md', '/desk/SKILL.md']) {
       const etag = (await direct(path)).headers.get('etag') ?? ''
       const { status, body, headers } = await get(path, `If-None-Match: ${etag}`)
@@ -104,7 +104,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     }
   })
 
-  test('however clients spell Accept-Encoding, the cache holds three forms of a document', async () => {
+  test('caches three variants of a document for any spelling of Accept-Encoding', async () => {
     const path = '/desk/weekly-47.md'
     const before = origin.asked(path)
     for (let at = 0; at < 20; at += 1) {
@@ -115,7 +115,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     expect(origin.asked(path)).toBe(before + 3)
   })
 
-  test('a query does not make another entry of a document', async () => {
+  test('shares one cache entry between queries that do not change the document', async () => {
     const path = '/api/v1/skills/technical-writing'
     const before = origin.asked(path)
     const bodies = new Set<string>()
@@ -126,7 +126,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     expect(origin.asked(path)).toBe(before + 1)
   })
 
-  test('a query that changes the answer goes to the service, every time', async () => {
+  test('passes every request with a query that changes the answer to the service', async () => {
     const plain = await get(live)
     for (const since of ['2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z']) {
       const { body } = await get(`${live}?since=${since}`)
@@ -155,7 +155,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     },
   )
 
-  test('an error is never stored, not even one that allows it', async () => {
+  test('never caches an error, even with a cacheable Cache-Control', async () => {
     for (const path of ['/api/v1/rails/unknown', cacheableError]) {
       const before = origin.asked(path)
       expect((await get(path)).status).toBe(404)
@@ -164,7 +164,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     }
   })
 
-  test('an oversized header is refused without reaching the service, and the next reader gets the document', async () => {
+  test('refuses an oversized header before the service, and serves the next reader', async () => {
     const path = '/api/v1/rails/x402'
     for (const size of [6 * 1024, 8 * 1024]) {
       const refused = await get(path, `X-Filler: ${'a'.repeat(size)}`)
@@ -175,12 +175,12 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     expect((await get(path)).status).toBe(200)
   })
 
-  test('headers just below the limit of the edge are below that of the service', async () => {
+  test('accepts headers just below its limit, which the service accepts too', async () => {
     const filler = Array.from({ length: 6 }, (_, at) => `X-Filler-${at}: ${'a'.repeat(980)}`)
     expect((await get(list, 'Authorization: Bearer x', ...filler)).status).toBe(200)
   })
 
-  test('nothing of a request but its path, its coding and a word for Accept reaches the service on a cached read', async () => {
+  test('forwards only path, coding and a normalised Accept header on a cached read', async () => {
     const headers = await headersSeen(
       get(
         echo('unkeyed'),
@@ -201,7 +201,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     })
   })
 
-  test('what a client says about its own address is dropped on uncached requests too', async () => {
+  test('drops spoofed client addresses on uncached requests', async () => {
     const headers = await headersSeen(
       get(
         echo('address'),
@@ -232,7 +232,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     },
   )
 
-  test('a write reaches the service as it was sent, every time', async () => {
+  test('passes every write unchanged to the service', async () => {
     for (const body of ['{"a":1}', '{"a":2}']) {
       const lines = ['Content-Type: application/json', `Content-Length: ${body.length}`]
       const { status, body: answer } = await send(
@@ -246,7 +246,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     }
   })
 
-  test('a HEAD is answered from the cache, without a body', async () => {
+  test('answers HEAD from the cache, without a body', async () => {
     await get(list)
     const before = origin.asked(list)
     const { status, headers, body } = await send(edge.address, `HEAD ${list}`)
@@ -254,7 +254,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     expect(origin.asked(list)).toBe(before)
   })
 
-  test('an old entry is fetched anew behind the back of the reader', async () => {
+  test('refreshes a stale entry in the background', async () => {
     await get(shortLived)
     await until(async () => (await get(shortLived)).headers.get('x-cache') === 'STALE')
     await until(async () => (await get(shortLived)).headers.get('x-cache') === 'HIT')
@@ -272,7 +272,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       await origin.stop()
     })
 
-    test('what was read before is answered from the cache, with its signature', async () => {
+    test('answers cached documents with their signatures', async () => {
       await until(async () => (await get(shortLived)).headers.get('x-cache') === 'STALE')
       for (const path of [list, shortLived]) {
         const { status, body, headers } = await get(path)
@@ -282,7 +282,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       }
     })
 
-    test('what was not is answered from the published files', async () => {
+    test('answers uncached documents from the published files', async () => {
       for (const [path, original] of documents) {
         const { status, body, headers } = await get(path, 'Accept-Encoding: identity')
         expect([path, status]).toEqual([path, 200])
@@ -295,20 +295,20 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       expect(headers.get('x-cache')).toBe('FILE')
     })
 
-    test('a file is sent compressed to a client that takes gzip', async () => {
+    test('sends files compressed to a client that accepts gzip', async () => {
       const { headers, body } = await get(neverRead, 'Accept-Encoding: gzip')
       expect(headers.get('content-encoding')).toBe('gzip')
       expect(headers.get('vary')).toBe('Accept-Encoding')
       expect(gunzipSync(body)).toEqual(documents.get(neverRead)?.body)
     })
 
-    test('files of the set that are no documents stay hidden', async () => {
+    test('does not serve files of the set that are not documents', async () => {
       for (const path of [`${neverRead}.json.gz`, `${neverRead}.json.br`, '/../keys/x']) {
         expect((await get(path)).status).toBeGreaterThanOrEqual(400)
       }
     })
 
-    test('what no file answers is 503, and nobody may store that', async () => {
+    test('answers 503 with no-store where there is no file', async () => {
       const asked = [get('/api/v1/health'), get(list, 'Authorization: Bearer x'), get(premium)]
       const written = send(edge.address, `POST ${echo('down')}`, ['Content-Length: 0'])
       for (const answer of [...asked, written]) {

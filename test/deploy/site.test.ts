@@ -54,7 +54,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
     const get = (path: string, ...headers: string[]): Promise<RawAnswer> =>
       send(edge.address, `GET ${path}`, headers)
 
-    test('answers every document with its bytes and in its type', async () => {
+    test('answers every document with its bytes and content type', async () => {
       const differing: string[] = []
       for (const { path, size, content_type: type } of manifest.documents) {
         const { status, headers, body } = await get(path)
@@ -66,7 +66,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
       expect(differing).toEqual([])
     })
 
-    test('shows a page where there is nothing, to people, and the error body to programs', async () => {
+    test('answers 404 with a page to browsers and with the error body to programs', async () => {
       const person = await get('/no/such/page', browser)
       expect([person.status, person.headers.get('content-type')]).toEqual([
         404,
@@ -91,7 +91,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
       }
     })
 
-    test('does not keep the page of a missing thing for a program, nor the other way round', async () => {
+    test('does not reuse a cached 404 page for a program, nor an error body for a browser', async () => {
       const path = `/receipts/rcp_${'0'.repeat(64)}`
       for (let round = 0; round < 2; round += 1) {
         expect((await get(path, browser)).headers.get('content-type')).toContain('text/html')
@@ -117,7 +117,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
       await client.close()
     })
 
-    test('leaves the check of Origin to the service, and stores nothing of MCP', async () => {
+    test('passes Origin to the service and never caches MCP', async () => {
       const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
       const post = (origin: string) =>
         send(
@@ -142,7 +142,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
         isStopped = true
       })
 
-      test('still answers pages, and each page in its own form', async () => {
+      test('answers pages as HTML and receipts as JSON', async () => {
         const receipt = `/receipts/rcp_${'ab'.repeat(32)}`
         for (const path of ['/', receipt, '/docs/errors']) {
           const { status, headers, body } = await get(path, browser)
@@ -157,7 +157,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
         expect(record.headers.get('content-type')).toBe('application/json')
       })
 
-      test('answers every document from its file, with its bytes and in its type', async () => {
+      test('answers every document from its file, with its bytes and content type', async () => {
         // One that has read nothing yet, so that it has nothing but the files.
         const fresh = await start({ servicePort: service.address.port, publicDir: published.dir })
         const differing: string[] = []
@@ -174,7 +174,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
         expect(live.headers.get('cache-control')).toContain('max-age=5,')
       })
 
-      test('says so on a page to people, and in the error body to programs', async () => {
+      test('answers 503 with a page to browsers and with the error body to programs', async () => {
         const person = await get('/workers/0x8617E340B3D01FA5F11F306F4090FD50E238070D', browser)
         expect([person.status, person.headers.get('cache-control')]).toEqual([503, 'no-store'])
         expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')

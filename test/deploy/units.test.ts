@@ -61,7 +61,7 @@ describe.runIf(isRunnable('systemd-analyze'))('systemd', () => {
   })
 })
 
-test('both units run the compiled program on the same folders as one user', () => {
+test('service and builder units run the compiled program in the same folders as the same user', () => {
   const [service, builder] = names.map(unit)
   for (const key of [
     'User',
@@ -84,7 +84,7 @@ test('both units run the compiled program on the same folders as one user', () =
   expect(build).toContain('dist/builder/main.js')
 })
 
-test('Litestream copies the database of the units and does the checkpoints that the service leaves to it', () => {
+test('Litestream replicates the database of the units and runs its checkpoints', () => {
   const litestream = readFileSync('scripts/deploy/litestream.yml', 'utf8')
   const [state = ''] = valuesOf(unit(names[0]), 'StateDirectory')
   const dataDir = /DATA_DIR=%S\/(\S+)/.exec(unit(names[0]))?.[1]
