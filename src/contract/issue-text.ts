@@ -1,11 +1,11 @@
-/** Sentences about what is wrong with an input, for people: "give at least one", not zod's own words. */
+/** Readable messages for zod issues, such as "give at least one". */
 import type { z } from 'zod'
 
 import type { Issue } from './errors.ts'
 
 /**
- * One entry per problem, with the path of the field. Of a union the closest member is described.
- * @param value the input that was refused; tells a missing field from one of the wrong type.
+ * Returns one entry per problem. Of a union the closest member is described.
+ * @param value the invalid input, to distinguish missing fields from wrong types.
  */
 export function describeIssues(error: z.core.$ZodError, value: unknown): Issue[] {
   return error.issues.flatMap((issue) => describeIssue(issue, value, []))
@@ -29,7 +29,7 @@ function describeIssue(
   return [at(valueAt(value, path) === undefined ? 'is missing' : issueText(issue))]
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, name) =>
       typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined,
@@ -37,7 +37,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-function issueText(issue: z.core.$ZodIssue): string {
+export function issueText(issue: z.core.$ZodIssue): string {
   if (issue.code === 'too_small') return sizeText(issue.origin, 'at least', issue.minimum)
   if (issue.code === 'too_big') return sizeText(issue.origin, 'at most', issue.maximum)
   if (issue.code === 'invalid_type') return `must be ${typeNames[issue.expected] ?? issue.expected}`

@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
 import type { Issue } from '../contract/errors.ts'
+import { issueText, valueAt } from '../contract/issue-text.ts'
 
 const MAX_ISSUES = 100
 const MAX_PATH = 300
@@ -87,17 +88,9 @@ function issuesOf(issue: z.core.$ZodIssue, forms: readonly Form[], sent: unknown
       issuesOf({ ...inner, path: [...issue.path, ...inner.path] }, forms, sent),
     )
   }
-  if (valueAt(sent, issue.path) !== undefined) return [issueAt(issue.path, issue.message)]
+  if (valueAt(sent, issue.path) !== undefined) return [issueAt(issue.path, issueText(issue))]
   const isPlain = issue.code === 'invalid_type'
-  return [issueAt(issue.path, isPlain ? 'is missing' : `is missing: ${issue.message}`)]
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, name) =>
-      typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined,
-    value,
-  )
+  return [issueAt(issue.path, isPlain ? 'is missing' : `is missing: ${issueText(issue)}`)]
 }
 
 /** Distance of a value from one form; each unknown field counts. */
