@@ -57,43 +57,48 @@ export async function apply(
   const action = { ...write, action: 'applyToRail' }
   if (block === undefined) {
     return await commitPartnerWrite(deps, action, async (tx) => {
-      const begun = await record(tx, deps, write, { worker: worker.display, mode: 'manual' })
-      return await finish(tx, deps, begun, { end: manual, applyUrl })
+      const attempt = await record(tx, deps, write, { worker: worker.display, mode: 'manual' })
+      return await finish(tx, deps, attempt, { end: manual, applyUrl })
     })
   }
   // Repeats need no outbound slot, so they are answered even when all slots are taken.
   const prior = await priorAnswer<AnswerOf<'applyToRail'>>(deps, write.request, [write.proof])
   if (prior !== null) return prior
-  const earlier = await earlierTry(deps, deps.database.reader, write)
-  const { begun, end } =
+  const earlier = await findAttempt(deps, deps.database.reader, write)
+  const { attempt, end } =
     earlier === null
-      ? await tryOnce(deps, write, { block, worker: worker.display })
-      : { begun: earlier, end: lost }
-  return await commitPartnerWrite(deps, action, (tx) => finish(tx, deps, begun, { end, applyUrl }))
+      ? await attemptOnce(deps, write, { block, worker: worker.display })
+      : { attempt: earlier, end: interrupted }
+  return await commitPartnerWrite(deps, action, (tx) =>
+    finish(tx, deps, attempt, { end, applyUrl }),
+  )
 }
 
 interface Tried {
-  readonly begun: Begun
+  readonly attempt: RecordedAttempt
   readonly end: End
 }
 
 /** Without a free slot, an earlier copy of the request may have recorded its attempt by now. */
-async function tryOnce(
+async function attemptOnce(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
   { block, worker }: { readonly block: ApplyBlock; readonly worker: string },
 ): Promise<Tried> {
   const work = async (): Promise<Tried> => {
-    const begun = await begin(deps, write, worker)
-    if (!begun.isNew) return { begun, end: lost }
-    return { begun, end: await forward(deps, block, { id: begun.id, body: write.body, worker }) }
+    const attempt = await begin(deps, write, worker)
+    if (!attempt.isNew) return { attempt, end: interrupted }
+    return {
+      attempt,
+      end: await forward(deps, block, { id: attempt.id, body: write.body, worker }),
+    }
   }
   return await deps.outboundLimits.rail(work).catch(async (error: unknown): Promise<Tried> => {
     if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
     // In the write queue, so that it runs after the record of any earlier copy.
-    const begun = await deps.database.write((tx) => earlierTry(deps, tx, write))
-    if (begun === null) throw error
-    return { begun, end: lost }
+    const attempt = await deps.database.write((tx) => findAttempt(deps, tx, write))
+    if (attempt === null) throw error
+    return { attempt, end: interrupted }
   })
 }
 
@@ -101,30 +106,30 @@ interface End extends Pick<ApplicationEnd, 'outcome' | 'fault'> {
   readonly status: number | null
 }
 const manual: End = { outcome: 'manual', status: null, fault: null }
-const lost: End = { outcome: 'unknown', status: null, fault: null }
+const interrupted: End = { outcome: 'unknown', status: null, fault: null }
 
 async function finish(
   tx: Kysely<Database>,
   deps: ActionDeps,
-  begun: Omit<Begun, 'isNew'>,
+  attempt: Omit<RecordedAttempt, 'isNew'>,
   { end, applyUrl }: { readonly end: End; readonly applyUrl: string },
 ): Promise<OutcomeOf<'applyToRail'>> {
-  const kept = { outcome: end.outcome, upstreamStatus: end.status, fault: end.fault }
-  await finishApplication(tx, begun.id, { ...kept, finishedAt: isoTime(deps.clock.now()) })
-  return { status: 201, body: viewOf({ ...begun, ...kept }, applyUrl) }
+  const outcome = { outcome: end.outcome, upstreamStatus: end.status, fault: end.fault }
+  await finishApplication(tx, attempt.id, { ...outcome, finishedAt: isoTime(deps.clock.now()) })
+  return { status: 201, body: viewOf({ ...attempt, ...outcome }, applyUrl) }
 }
 
-interface Begun extends Pick<ApplicationRecord, 'id' | 'rail' | 'mode' | 'submittedAt'> {
+interface RecordedAttempt extends Pick<ApplicationRecord, 'id' | 'rail' | 'mode' | 'submittedAt'> {
   /** False for an earlier, unfinished copy of the request. */
   readonly isNew: boolean
 }
 
 /** The attempt of an earlier copy, or null. @throws ApiError 409 for a running or reused request, 422 for the key */
-async function earlierTry(
+async function findAttempt(
   { clock }: Pick<ActionDeps, 'clock'>,
   db: Kysely<Database>,
   write: PartnerWrite,
-): Promise<Begun | null> {
+): Promise<RecordedAttempt | null> {
   const { proof, request } = write
   const { nowMs, idempotencyKey } = request
   const earlier =
@@ -145,11 +150,11 @@ async function begin(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
   worker: string,
-): Promise<Begun> {
+): Promise<RecordedAttempt> {
   const { proof, request } = write
   const { nowMs } = request
-  return await deps.database.write(async (tx): Promise<Begun> => {
-    const earlier = await earlierTry(deps, tx, write)
+  return await deps.database.write(async (tx): Promise<RecordedAttempt> => {
+    const earlier = await findAttempt(deps, tx, write)
     if (earlier !== null) return earlier
     // Runs the checks of the final write before anything is sent.
     await requireFresh(deps, request, [proof])
@@ -165,18 +170,18 @@ async function record(
   deps: ActionDeps,
   { body, proof, request }: PartnerWrite & { readonly body: ApplyBody },
   { worker, mode }: { readonly worker: string; readonly mode: 'forwarded' | 'manual' },
-): Promise<Omit<Begun, 'isNew'>> {
+): Promise<Omit<RecordedAttempt, 'isNew'>> {
   const { nowMs, requestSha256, idempotencyKey } = request
   const times = await applicationTimes(tx, proof.wallet.id, windowStart(perPartner, nowMs))
   enforceQuotaOfTimes(perPartner, times, nowMs)
-  const begun = {
+  const attempt = {
     id: newId(deps.random, 'app'),
     rail: body.rail,
     mode,
     submittedAt: isoTime(nowMs),
   }
   await insertApplication(tx, {
-    ...begun,
+    ...attempt,
     partner: proof.wallet.id,
     workerWallet: worker,
     contentSha256: sha256Hex(signingText({ message: body.message, fields: body.fields ?? {} })),
@@ -184,7 +189,7 @@ async function record(
     messageSha256: proof.messageSha256,
     idempotencyKey,
   })
-  return begun
+  return attempt
 }
 
 function requireSameRequest(earlier: ApplicationRecord, { proof, request }: PartnerWrite): void {
@@ -204,7 +209,8 @@ async function forward(
 }
 
 function viewOf(
-  record: Omit<Begun, 'isNew'> & Pick<ApplicationEnd, 'outcome' | 'upstreamStatus' | 'fault'>,
+  record: Omit<RecordedAttempt, 'isNew'> &
+    Pick<ApplicationEnd, 'outcome' | 'upstreamStatus' | 'fault'>,
   applyUrl: string,
 ): Application {
   return {

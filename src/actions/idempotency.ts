@@ -77,7 +77,7 @@ export async function commitOnce<Body extends object>(
     await requireFresh(deps, request, proofs)
     const outcome = await decide(tx)
     if ('refused' in outcome) return { outcome, isNew: false }
-    await keepAnswer(tx, { request, proofs, outcome })
+    await storeAnswer(tx, { request, proofs, outcome })
     return { outcome, isNew: true }
   })
   const { outcome, isNew } = done
@@ -159,11 +159,11 @@ async function firstAnswer<Body extends object>(
   }
   if (request.idempotencyKey === null) return null
   const now = isoTime(request.nowMs)
-  const kept = await findIdempotencyKey(tx, caller, request.idempotencyKey, now)
-  if (kept === null) return null
-  if (kept.requestSha256 !== request.requestSha256) throw new ApiError('idempotency_key_reused')
-  const { status } = kept
-  return repeatOf<Body>(status === 201 || status === 202 ? status : 200, kept)
+  const stored = await findIdempotencyKey(tx, caller, request.idempotencyKey, now)
+  if (stored === null) return null
+  if (stored.requestSha256 !== request.requestSha256) throw new ApiError('idempotency_key_reused')
+  const { status } = stored
+  return repeatOf<Body>(status === 201 || status === 202 ? status : 200, stored)
 }
 
 function repeatOf<Body extends object>(
@@ -174,8 +174,8 @@ function repeatOf<Body extends object>(
   return { status, body: body as object as Body }
 }
 
-async function keepAnswer(tx: Transaction<Database>, written: Written): Promise<void> {
-  const { messages, keys } = answersToKeep(written)
+async function storeAnswer(tx: Transaction<Database>, written: Written): Promise<void> {
+  const { messages, keys } = answerRows(written)
   for (const message of messages) await insertUsedMessage(tx, message, message.answer)
   for (const key of keys) await insertIdempotencyKey(tx, key, key.answer)
 }
@@ -186,7 +186,7 @@ interface Written {
   readonly outcome: Outcome
 }
 
-export function answersToKeep({ request, proofs, outcome }: Written) {
+export function answerRows({ request, proofs, outcome }: Written) {
   const { requestSha256, nowMs, idempotencyKey } = request
   const caller = callerOf(request, proofs)
   const answerUntil = (timeMs: number): NewAnswer => ({

@@ -83,7 +83,7 @@ function problemsOf({ undone, overdue }: PaymentCounts): readonly string[] {
   ]
 }
 
-async function* inParts(
+async function* eachRow(
   read: (part: {
     readonly afterSeq: number
     readonly limit: number
@@ -100,7 +100,7 @@ async function* inParts(
 
 async function resolveSubmitted(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const { reader } = deps.database
-  for await (const payment of inParts((part) => submittedPayments(reader, part))) {
+  for await (const payment of eachRow((part) => submittedPayments(reader, part))) {
     if (on.inFlight.has(`${payment.payer}:${payment.nonce}`)) continue
     const standing = await settlementStatus(on, payment)
     // Not delivered: the payer may still request the answer.
@@ -112,7 +112,7 @@ async function resolveSubmitted(deps: InstalledDeps, on: PaymentsOn): Promise<vo
 async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const head = await on.chain.head('finalized')
   const { reader } = deps.database
-  for await (const payment of inParts((part) => paymentsToFinalize(reader, head.number, part))) {
+  for await (const payment of eachRow((part) => paymentsToFinalize(reader, head.number, part))) {
     const standing = await settlementStatus(on, payment)
     if (standing.kind === 'found') {
       if (standing.in.blockNumber > head.number) continue

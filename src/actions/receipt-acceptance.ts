@@ -13,7 +13,7 @@ import type { LedgerWallet } from '../db/reputation-rows.ts'
 import { earnedBy, grantEntry } from '../db/reputation.ts'
 import type { Database } from '../db/schema.ts'
 import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'
-import { answersToKeep } from './idempotency.ts'
+import { answerRows } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 
 export interface Submission {
@@ -39,9 +39,9 @@ export async function acceptGroup(
     const isNew = isFirst(submission) && known?.isKnown === false
     if (!isNew || !isReceiptKey(known.receiptKey, draft)) return null
     const outcome = { status: 201, body: batch.add(draft, known, request.nowMs) } as const
-    const kept = answersToKeep({ request, proofs: [proof], outcome })
-    messages.push(...kept.messages)
-    keys.push(...kept.keys)
+    const answers = answerRows({ request, proofs: [proof], outcome })
+    messages.push(...answers.messages)
+    keys.push(...answers.keys)
     return outcome
   })
   await insertGroup(tx, { ...batch.rows(), messages, keys })

@@ -20,7 +20,7 @@ export async function recomputeScores(db: Kysely<Database>): Promise<{
   readonly entries: number
   readonly differences: readonly ScoreDifference[]
 }> {
-  const folded = new Map<string, Standing>()
+  const recomputed = new Map<string, Standing>()
   let entries = 0
   for (let after = 0; ;) {
     const rows = await db
@@ -31,7 +31,7 @@ export async function recomputeScores(db: Kysely<Database>): Promise<{
       .limit(entriesPerPage)
       .execute()
     for (const entry of rows) {
-      folded.set(entry.wallet, applyEntry(folded.get(entry.wallet) ?? noStanding, entry))
+      recomputed.set(entry.wallet, applyEntry(recomputed.get(entry.wallet) ?? noStanding, entry))
       after = entry.seq
     }
     entries += rows.length
@@ -41,10 +41,14 @@ export async function recomputeScores(db: Kysely<Database>): Promise<{
     .selectFrom('reputation')
     .select(['wallet', ...standingColumns])
     .execute()
-  const kept = new Map(stored.map(({ wallet, ...standing }) => [wallet, standing]))
-  const wallets = new Set([...folded.keys(), ...kept.keys()])
+  const standings = new Map(stored.map(({ wallet, ...standing }) => [wallet, standing]))
+  const wallets = new Set([...recomputed.keys(), ...standings.keys()])
   const differences = [...wallets].flatMap((wallet) =>
-    differencesOf(wallet, kept.get(wallet) ?? noStanding, folded.get(wallet) ?? noStanding),
+    differencesOf(
+      wallet,
+      standings.get(wallet) ?? noStanding,
+      recomputed.get(wallet) ?? noStanding,
+    ),
   )
   return { wallets: wallets.size, entries, differences }
 }

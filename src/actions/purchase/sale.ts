@@ -57,8 +57,8 @@ export function refusal(
   payer: string,
   txHash: string | null = null,
 ): ApiError {
-  const told = outcomeHeaders({ payer, txHash, errorReason: code })
-  return paymentRequired(code, asked, details, told)
+  const headers = outcomeHeaders({ payer, txHash, errorReason: code })
+  return paymentRequired(code, asked, details, headers)
 }
 
 export function stillPending(payer: string, txHash: string | null): Record<string, string> {

@@ -18,8 +18,8 @@ import type { CurrentPartner } from '../partner-access.ts'
 import type { PartnerWrite } from '../partner-write.ts'
 import { purchase } from '../purchase/purchase.ts'
 import { subscriptionDetail } from './effect.ts'
-import { exchange, toFree } from './free.ts'
-import { answerOf, authorizationOf, detailFor, paymentOf, repeated } from './paid.ts'
+import { upgradeWithCredit, changeToFree } from './free.ts'
+import { answerOf, authorizationOf, detailFor, paymentOf, repeatAnswer } from './paid.ts'
 import type { Paid } from './paid.ts'
 import { termsOfTier } from './terms.ts'
 import { priceMicroUsdcOf } from './view.ts'
@@ -44,13 +44,13 @@ export async function changeSubscription(
   if (prior !== null) return prior
   if (!proof.timely) throw expired(proof.timestampMs, nowMs)
   const partner = await requireOwnPartner(deps.database.reader, proof, nowMs)
-  if (tier === 'free') return await toFree(deps, sent)
+  if (tier === 'free') return await changeToFree(deps, sent)
   const authorization = sent.payment === null ? null : authorizationOf(sent.payment)
   const known = authorization === null ? null : await paymentOf(deps, authorization)
   const ownDetail = known === null ? null : detailFor(known, partner.handle, tier)
   const isUsed = known?.state === 'settled' || known?.state === 'submitted'
   const isDone = known?.state === 'settled' && known.finality !== 'undone'
-  if (isDone && ownDetail !== null) return await repeated(deps, known)
+  if (isDone && ownDetail !== null) return await repeatAnswer(deps, known)
   const offer = { tier, priceMicroUsdc: priceMicroUsdcOf(deps.reference(), tier) }
   const { subscription } = partner
   const quote = quoteOf(subscription, offer, nowMs)
@@ -59,15 +59,15 @@ export async function changeSubscription(
     if (isPaidAhead(subscription, tier, nowMs)) {
       throw new ApiError('refused', `At most ${MOST_PERIODS} periods can be paid at once`)
     }
-    if (quote.dueMicroUsdc === 0) return await exchange(deps, sent, offer)
+    if (quote.dueMicroUsdc === 0) return await upgradeWithCredit(deps, sent, offer)
   }
   const fitting =
     authorization === null ? null : quoteFor(subscription, offer, authorization, nowMs)
   const { quotedAtMs, dueMicroUsdc } = fitting ?? { ...quote, quotedAtMs: nowMs }
   const amountMicroUsdc = underWay?.amountMicroUsdc ?? dueMicroUsdc
-  const asked = askedFor(deps, partner, tier, amountMicroUsdc)
+  const asked = offerOf(deps, partner, tier, amountMicroUsdc)
   if (sent.payment === null) throw unpaidTier(deps, asked, quote)
-  if (isUsed && ownDetail === null) throw boughtSomethingElse(asked)
+  if (isUsed && ownDetail === null) throw usedForOtherPurchase(asked)
   const { payment, headers } = await purchase(deps, {
     ...asked,
     header: sent.payment,
@@ -78,11 +78,11 @@ export async function changeSubscription(
     isGone: sent.isGone,
   })
   // Another subscription may have used it in the meantime.
-  if (detailFor(payment, partner.handle, tier) === null) throw boughtSomethingElse(asked)
+  if (detailFor(payment, partner.handle, tier) === null) throw usedForOtherPurchase(asked)
   return { ...(await answerOf(deps, payment)), headers }
 }
 
-function boughtSomethingElse(asked: PaymentOffer): ApiError {
+function usedForOtherPurchase(asked: PaymentOffer): ApiError {
   return paymentRequired('authorization_already_used', asked, 'It paid for something else')
 }
 
@@ -99,7 +99,7 @@ function quoteFor(
   return null
 }
 
-function askedFor(
+function offerOf(
   deps: Pick<ActionDeps, 'siteUrl' | 'payments'>,
   partner: Pick<CurrentPartner, 'handle'>,
   tier: TierName,

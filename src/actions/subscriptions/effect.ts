@@ -105,11 +105,11 @@ export async function subscriptionPaid(
     binding: detail.binding,
     createdAt: now,
   })
-  await keepAnswer(tx, detail, answer, nowMs)
+  await storeAnswer(tx, detail, answer, nowMs)
 }
 
 /** The money has moved, so a message or key used in the meantime is no reason to refuse: the first answer stays. */
-async function keepAnswer(
+async function storeAnswer(
   tx: Transaction<Database>,
   detail: Detail,
   body: object,

@@ -23,7 +23,7 @@ export async function cancelOwnSubscription(
   deps: ActionDeps,
   sent: PartnerWrite,
 ): Promise<OutcomeOf<'cancelSubscription'>> {
-  return await changeFreely(deps, sent, {
+  return await changeWithoutPayment(deps, sent, {
     action: 'cancelSubscription',
     kind: 'cancelled',
     change: ({ subscription }, nowMs) => cancelSubscription(subscription, nowMs),
@@ -31,18 +31,18 @@ export async function cancelOwnSubscription(
 }
 
 /** Paid time is kept to its end. */
-export async function toFree(
+export async function changeToFree(
   deps: ActionDeps,
   sent: PartnerWrite,
 ): Promise<OutcomeOf<'changeSubscription'>> {
-  return await changeFreely(deps, sent, {
+  return await changeWithoutPayment(deps, sent, {
     action: SUBSCRIPTION_ACTION,
     kind: 'free',
     change: ({ subscription }, nowMs) => switchToFree(subscription, nowMs),
   })
 }
 
-async function changeFreely(
+async function changeWithoutPayment(
   deps: ActionDeps,
   sent: PartnerWrite,
   {
@@ -60,7 +60,7 @@ async function changeFreely(
   return await commitOwnWrite(deps, { ...sent, action }, async (tx, partner) => {
     const subscription = change(partner, nowMs)
     const tier = kind === 'free' ? 'free' : subscription.tier
-    return await written(
+    return await recordChange(
       deps,
       tx,
       { ...partner, subscription },
@@ -73,7 +73,7 @@ async function changeFreely(
 }
 
 /** An upgrade fully covered by the unused time of a lower tier. */
-export async function exchange(
+export async function upgradeWithCredit(
   deps: ActionDeps,
   sent: PartnerWrite,
   offer: Offer,
@@ -91,7 +91,7 @@ export async function exchange(
       }
       const purchased = { ...offer, paidMicroUsdc: 0, quotedAtMs: nowMs }
       const { subscription, bought } = afterPurchase(partner.subscription, purchased, nowMs)
-      return await written(
+      return await recordChange(
         deps,
         tx,
         { ...partner, subscription },
@@ -122,7 +122,7 @@ const noMoney = {
   tx_hash: null,
 } as const
 
-async function written(
+async function recordChange(
   deps: ActionDeps,
   tx: Parameters<typeof setSubscription>[0],
   partner: CurrentPartner,

@@ -41,7 +41,7 @@ export function detailFor({ purpose, detail }: PaymentRecord, handle: string, ti
   return known.handle === handle && known.tier === tier ? known : null
 }
 
-export async function repeated(deps: ActionDeps, payment: PaymentRecord): Promise<Paid> {
+export async function repeatAnswer(deps: ActionDeps, payment: PaymentRecord): Promise<Paid> {
   const answer = await answerOf(deps, payment)
   if (payment.deliveredAt === null) {
     const now = isoTime(deps.clock.now())
