@@ -111,12 +111,12 @@ function chooseTransfer(
     [({ value }) => value >= least, `The transaction moves less ${asset} than amount_usdc`],
     [({ logIndex }) => !usedLogIndexes.has(logIndex), 'The transfer backs another receipt already'],
   ]
-  let left = transfers
+  let candidates = transfers
   for (const [holds, problem] of conditions) {
-    left = left.filter(holds)
-    if (left.length === 0) return problem
+    candidates = candidates.filter(holds)
+    if (candidates.length === 0) return problem
   }
-  const [best] = left.toSorted((a, b) => Number(a.value - b.value) || a.logIndex - b.logIndex)
+  const [best] = candidates.toSorted((a, b) => Number(a.value - b.value) || a.logIndex - b.logIndex)
   return best ?? 'The transaction moves nothing'
 }
 

@@ -23,15 +23,15 @@ type OpenApi = ReturnType<typeof openApiDocument>
 const openApis = new WeakMap<World['site'], OpenApi>()
 
 export function openApiOf({ site }: Pick<World, 'site'>): OpenApi {
-  const made =
+  const openApi =
     openApis.get(site) ??
     openApiDocument(routes, {
       serviceName: site.serviceName,
       siteUrl: site.url,
       version: site.version,
     })
-  openApis.set(site, made)
-  return made
+  openApis.set(site, openApi)
+  return openApi
 }
 
 export function agentSkill(

@@ -137,7 +137,7 @@ async function settleFlags(
       continue
     }
     const key = { kind: flagKind, rail: flag.rail, subject: flag.subject }
-    const reason = finding === undefined ? 'no longer holds' : 'holds with other evidence'
+    const reason = finding === undefined ? 'no longer applies' : 'replaced by new evidence'
     await closeFlagWithEvent(tx, random, key, at, reason)
   }
   for (const { subject, title, evidence } of wanted.values()) {

@@ -85,8 +85,8 @@ async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<
   if (due.length === 0) return []
   const tally = noTally()
   const report = (state: ChainReport['state'], rpc: RpcClient | null, more: object = {}) => {
-    const spent = rpc?.spent() ?? { calls: 0, requests: 0 }
-    const calls = { rpc_calls: spent.calls, rpc_requests: spent.requests }
+    const usage = rpc?.spent() ?? { calls: 0, requests: 0 }
+    const calls = { rpc_calls: usage.calls, rpc_requests: usage.requests }
     return [{ chain, state, due: due.length, ...tally, ...calls, ...more }]
   }
   const rpcUrl = deps.rpcUrls[chain] ?? null
@@ -114,7 +114,7 @@ async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<
 }
 
 function spentText(maxCalls: number): string {
-  return `${maxCalls} RPC calls were spent; the next run goes on`
+  return `${maxCalls} RPC calls were used; the next run continues`
 }
 
 async function write(
@@ -152,10 +152,14 @@ async function markUnsupportedChains({
 }: ReceiptCheckDeps): Promise<ChainReport[]> {
   const now = isoTime(clock.now())
   for (;;) {
-    const untold = await receiptsOnUnsupportedChains(database.reader, evmChains, uncheckedPerWrite)
-    if (untold.length === 0) break
+    const unsupported = await receiptsOnUnsupportedChains(
+      database.reader,
+      evmChains,
+      uncheckedPerWrite,
+    )
+    if (unsupported.length === 0) break
     await database.write(async (tx) => {
-      for (const receipt of untold) {
+      for (const receipt of unsupported) {
         const reason = noChecker(receipt.chain)
         await saveCheck(tx, receipt, { ...unchecked, reason, verdictAt: now, checkedAt: now })
         const isWord = receipt.verification === 'verified'

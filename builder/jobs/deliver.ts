@@ -68,9 +68,9 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
       const totals = { delivered: 0, failed: 0, dead: 0 }
       const lane = async (): Promise<void> => {
         for (;;) {
-          const held = signal.aborted ? null : await leaseOne(deps)
-          if (held === null) return
-          const result = await attempt(deps, held)
+          const delivery = signal.aborted ? null : await leaseOne(deps)
+          if (delivery === null) return
+          const result = await attempt(deps, delivery)
           if (result !== null) totals[result] += 1
         }
       }
@@ -135,29 +135,32 @@ async function leaseOne({ database, clock }: WebhookDeps): Promise<DeliveryLease
   const now = isoTime(nowMs)
   if (!(await isDeliveryDue(database.reader, now))) return null
   const leasedUntil = isoTime(nowMs + leaseMs)
-  const [held = null] = await database.write((tx) =>
+  const [delivery = null] = await database.write((tx) =>
     leaseDeliveries(tx, { now, leasedUntil, limit: 1 }),
   )
-  return held
+  return delivery
 }
 
 /** Null when the outcome does not count: the round was stopped, or another process has the lease. */
-async function attempt(deps: WebhookDeps, held: DeliveryLease): Promise<keyof WebhookRound | null> {
+async function attempt(
+  deps: WebhookDeps,
+  delivery: DeliveryLease,
+): Promise<keyof WebhookRound | null> {
   const { database, clock, log, random, signal } = deps
-  const answer = await sendOnce(deps, held)
+  const answer = await sendOnce(deps, delivery)
   if (signal.aborted) return null
   const nowMs = clock.now()
-  const { outcome, isGone } = decide(answer, held.attempts + 1, nowMs, random.unit())
+  const { outcome, isGone } = decide(answer, delivery.attempts + 1, nowMs, random.unit())
   const isKept = await database.write(async (tx) => {
-    const kept = await settleDelivery(tx, held, outcome)
-    if (kept && isGone) {
-      await disableSubscription(tx, held.subscriptionId, goneReason, outcome.at)
-      await failPendingDeliveries(tx, held.subscriptionId, goneReason, outcome.at)
+    const isStored = await settleDelivery(tx, delivery, outcome)
+    if (isStored && isGone) {
+      await disableSubscription(tx, delivery.subscriptionId, goneReason, outcome.at)
+      await failPendingDeliveries(tx, delivery.subscriptionId, goneReason, outcome.at)
     }
-    return kept
+    return isStored
   })
   if (!isKept) {
-    log.info('webhook settled by another', { delivery: held.id })
+    log.info('webhook settled by another process', { delivery: delivery.id })
     return null
   }
   return outcome.status === 'pending' ? 'failed' : outcome.status
@@ -168,21 +171,21 @@ interface Answer {
   readonly error: string | null
 }
 
-async function sendOnce(deps: WebhookDeps, held: DeliveryLease): Promise<Answer> {
+async function sendOnce(deps: WebhookDeps, delivery: DeliveryLease): Promise<Answer> {
   const { send, clock, secretOf, userAgent, signal } = deps
   const signed = webhookHeaders({
-    id: held.id,
+    id: delivery.id,
     timeMs: clock.now(),
-    payload: held.payload,
-    secret: secretOf(held.subscriptionId),
+    payload: delivery.payload,
+    secret: secretOf(delivery.subscriptionId),
   })
   try {
     const { status } = await send(
       {
-        url: held.url,
+        url: delivery.url,
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'User-Agent': userAgent, ...signed },
-        body: held.payload,
+        body: delivery.payload,
       },
       { timeoutMs: attemptTimeoutMs, maxAnswerBytes, signal },
     )

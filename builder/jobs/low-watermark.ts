@@ -8,14 +8,14 @@ export const clockTrustMs = 10 * minuteMs
 export function createTimeLowWatermark(
   clock: Pick<Clock, 'now' | 'monotonic'>,
 ): () => number | null {
-  let seen: readonly { readonly atMs: number; readonly nowMs: number }[] = []
+  let readings: readonly { readonly atMs: number; readonly nowMs: number }[] = []
   return () => {
     const atMs = clock.monotonic()
-    seen = [...seen, { atMs, nowMs: clock.now() }]
+    readings = [...readings, { atMs, nowMs: clock.now() }]
     // The last reading that is old enough begins the window.
-    const begin = seen.filter((reading) => atMs - reading.atMs >= clockTrustMs).length - 1
+    const begin = readings.filter((reading) => atMs - reading.atMs >= clockTrustMs).length - 1
     if (begin < 0) return null
-    seen = seen.slice(begin)
-    return Math.min(...seen.map(({ nowMs }) => nowMs))
+    readings = readings.slice(begin)
+    return Math.min(...readings.map(({ nowMs }) => nowMs))
   }
 }

@@ -175,7 +175,7 @@ async function record(
       await openFlagWithEvent(tx, random, { kind, rail, subject: '', openedAt: at, ...finding })
     }
     for (const kind of cleared) {
-      await closeFlagWithEvent(tx, random, { kind, rail, subject: '' }, at, 'no longer holds')
+      await closeFlagWithEvent(tx, random, { kind, rail, subject: '' }, at, 'no longer applies')
     }
     return decision
   })

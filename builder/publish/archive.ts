@@ -91,8 +91,10 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Returns the message of an operational failure and rethrows programming errors. */
 function operationalMessage(error: unknown): string {
-  const known = [GitError, GitMissingError, LockedError].some((kind) => error instanceof kind)
-  if (error instanceof Error && (known || 'code' in error)) return error.message
+  const isOperational = [GitError, GitMissingError, LockedError].some(
+    (kind) => error instanceof kind,
+  )
+  if (error instanceof Error && (isOperational || 'code' in error)) return error.message
   throw error
 }
 
@@ -210,10 +212,10 @@ async function removeStaleLocks(repoDir: string, nowMs: number): Promise<void> {
 
 /** A ref per remote records what was pushed, so that a build without new commits needs no network. */
 async function push(git: Git, branch: string, remote: string, outcome: Mutable<ArchiveOutcome>) {
-  const seen = `refs/pushed/${createHash('sha256').update(remote).digest('hex').slice(0, 16)}`
+  const pushedRef = `refs/pushed/${createHash('sha256').update(remote).digest('hex').slice(0, 16)}`
   const ref = `refs/heads/${branch}`
-  const known = await runGit(git, ['for-each-ref', '--format=%(objectname)', seen])
-  const exclude = known.length === 0 ? [] : [`^${seen}`]
+  const pushedCommit = await runGit(git, ['for-each-ref', '--format=%(objectname)', pushedRef])
+  const exclude = pushedCommit.length === 0 ? [] : [`^${pushedRef}`]
   const count = await runGit(git, ['rev-list', '--count', ref, ...exclude])
   outcome.behind = Number(count.toString('utf8'))
   outcome.pushed = outcome.behind === 0
@@ -226,7 +228,7 @@ async function push(git: Git, branch: string, remote: string, outcome: Mutable<A
     outcome.error = error.message
     return
   }
-  await runGit(git, ['update-ref', seen, ref])
+  await runGit(git, ['update-ref', pushedRef, ref])
   outcome.pushed = true
   outcome.behind = 0
 }

@@ -39,7 +39,7 @@ export function createStagingDirectory(
   /** Directories in which a name is new or gone. */
   const changed = new Set<string>()
   const written = new Set<string>()
-  let begun: Promise<RecycledGeneration | null> | null = null
+  let started: Promise<RecycledGeneration | null> | null = null
 
   async function start(): Promise<RecycledGeneration | null> {
     const recycled = await recycle()
@@ -67,7 +67,7 @@ export function createStagingDirectory(
     if (directories.has(dirname(file))) changed.add(dirname(file))
   }
 
-  const begin = (): Promise<RecycledGeneration | null> => (begun ??= start())
+  const begin = (): Promise<RecycledGeneration | null> => (started ??= start())
   return {
     root,
     written,

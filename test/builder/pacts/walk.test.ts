@@ -134,7 +134,7 @@ describe('a pact', () => {
     expect(await ledger.openFlags()).toEqual([])
   })
 
-  test('is paid by release as well, after the window for disputes', async () => {
+  test('is settled by a release after the dispute window', async () => {
     await fund()
     await submit()
     await chain.act(worker, 'release', [id], genesisMs + 2 * dayMs + 2 * hourMs)
@@ -144,7 +144,7 @@ describe('a pact', () => {
     expect((await look()).groups.settled).toEqual([String(id)])
   })
 
-  test('stands once, however many verified receipts name it; the first that the escrow bears out settles it', async () => {
+  test('with several verified receipts is listed once and settled by the first that the escrow confirms', async () => {
     await fund()
     await submit()
     await approve()
@@ -165,7 +165,7 @@ describe('a pact', () => {
     expect(settled?.receipt_id).toBe(first)
   })
 
-  test('that the ledger holds no manifest of is recorded as the escrow shows it', async () => {
+  test('without a manifest in the ledger is recorded as the escrow reports it', async () => {
     await chain.create(deadlineMs, genesisMs + dayMs)
     await chain.create(deadlineMs, genesisMs + dayMs + hourMs)
     await look()
@@ -187,8 +187,8 @@ describe('a pact', () => {
   })
 })
 
-describe('a pact is blocked, with what blocks it,', () => {
-  test('when its deadline passes without work, from the deadline on', async () => {
+describe('a pact is blocked with the reason', () => {
+  test('from its deadline on when no work was submitted', async () => {
     await fund()
     await look()
     ledger.at(deadlineMs + 1000)
@@ -233,7 +233,7 @@ describe('a pact is blocked, with what blocks it,', () => {
     })
   })
 
-  test('when the work has another hash than its manifest, which is an honesty flag', async () => {
+  test('and flagged for honesty when the work hash differs from its manifest', async () => {
     await fund()
     const other = `0x${'99'.repeat(32)}`
     await submit(other)
@@ -252,7 +252,7 @@ describe('a pact is blocked, with what blocks it,', () => {
     ])
   })
 
-  test('when its work was handed in for an earlier pact already', async () => {
+  test('when its work was already submitted for an earlier pact', async () => {
     await fund()
     await chain.create(deadlineMs, genesisMs + dayMs + hourMs)
     await submit()
@@ -265,7 +265,7 @@ describe('a pact is blocked, with what blocks it,', () => {
     )
   })
 
-  test('when its manifest is refused, and is free again when the manifest is', async () => {
+  test('while its manifest is rejected', async () => {
     ledger.hold(id, { ...manifests, instance: { ...manifests.instance, chain_id: 1 } })
     await fund()
     expect((await look()).blocker).toContain('wrong_chain: the instance names chain 1')
@@ -273,12 +273,12 @@ describe('a pact is blocked, with what blocks it,', () => {
     ledger.hold(id, manifests)
     expect(await look()).toMatchObject({ phase: 'funded', blocker: null })
     expect(await ledger.openFlags()).toEqual([])
-    expect((await ledger.closedFlags())[0]?.closeReason).toBe('no longer holds')
+    expect((await ledger.closedFlags())[0]?.closeReason).toBe('no longer applies')
   })
 })
 
 describe('a verified receipt does not settle a pact', () => {
-  test('whose recipient is somebody else, and the ledger says so', async () => {
+  test('with another recipient, and the ledger reports it', async () => {
     await fund()
     await submit()
     await approve()
@@ -297,7 +297,7 @@ describe('a verified receipt does not settle a pact', () => {
     )
   })
 
-  test('that the escrow has not paid', async () => {
+  test('for a pact that the escrow has not paid', async () => {
     await fund()
     await receipt()
     await settle()
@@ -306,7 +306,7 @@ describe('a verified receipt does not settle a pact', () => {
     expect(blocker).toContain('the escrow has not paid the recipient: it says Active')
   })
 
-  test('that the escrow does not have', async () => {
+  test('for a pact that is missing from the escrow', async () => {
     const txHash = await chain.pay(creator, worker, 12_500_000, genesisMs + dayMs)
     ledger.at(genesisMs + dayMs)
     await ledger.receipt({ id: '4', pactId: 777, txHash, from: creator, to: worker })
@@ -318,7 +318,7 @@ describe('a verified receipt does not settle a pact', () => {
     )
   })
 
-  test('in a block that the reading has not come to yet; it waits without a flag', async () => {
+  test('in a block that is not read yet, and opens no flag', async () => {
     await fund()
     await look()
     await submit()
@@ -332,7 +332,7 @@ describe('a verified receipt does not settle a pact', () => {
 })
 
 describe('a reorganisation', () => {
-  test('takes back the log of a block that is no more, and the pact goes back a phase', async () => {
+  test('removes the log of an orphaned block and returns the pact to the phase before', async () => {
     await fund()
     await chain.mine(finalBlocks)
     await submit()
@@ -342,7 +342,7 @@ describe('a reorganisation', () => {
     expect((await look()).phase).toBe('in_progress')
   })
 
-  test('that puts the log into another block leaves it there once', async () => {
+  test('that moves a log to another block keeps it once', async () => {
     await fund()
     await chain.mine(finalBlocks)
     const before = await chain.snapshot()
@@ -354,7 +354,7 @@ describe('a reorganisation', () => {
     expect((await look()).phase).toBe('submitted')
   })
 
-  test('of blocks replaced by empty ones takes the pact back to its draft', async () => {
+  test('to empty blocks returns the pact to its draft', async () => {
     await fund()
     expect((await look()).phase).toBe('funded')
     await chain.rpc('anvil_reorg', [1, []])
@@ -362,7 +362,7 @@ describe('a reorganisation', () => {
     expect((await look()).phase).toBe('drafted')
   })
 
-  test('that takes back the payment of a settled pact takes it out of the settled', async () => {
+  test('that removes the payment of a settled pact unsettles it', async () => {
     await fund()
     await submit()
     await approve()
@@ -382,7 +382,7 @@ describe('a reorganisation', () => {
     expect(await shown()).toMatchObject({ groups: inFlightOnly, phase: 'verifying' })
   })
 
-  test('of what was final is not believed', async () => {
+  test('of final blocks is ignored', async () => {
     await fund()
     await chain.mine(finalBlocks)
     await look()
@@ -396,7 +396,7 @@ describe('a reorganisation', () => {
   })
 })
 
-describe('a node in trouble changes nothing:', () => {
+describe('pacts stay unchanged when the node', () => {
   async function inProgress() {
     await fund()
     await chain.mine(finalBlocks)
@@ -406,7 +406,7 @@ describe('a node in trouble changes nothing:', () => {
   }
   const unchanged = { groups: inFlightOnly, phase: 'in_progress', blocker: null }
 
-  test('one that is dead', async () => {
+  test('is unreachable', async () => {
     await inProgress()
     ledger.ask('http://127.0.0.1:9')
     await expect(ledger.check()).rejects.toThrow(
@@ -416,7 +416,7 @@ describe('a node in trouble changes nothing:', () => {
     expect(await ledger.openFlags()).toEqual([])
   })
 
-  test('one of another chain', async () => {
+  test('serves another chain', async () => {
     await inProgress()
     const proxy = await startRpcProxy(chain.url, {
       change: ({ method }, answer) =>
@@ -428,7 +428,7 @@ describe('a node in trouble changes nothing:', () => {
     await proxy.stop()
   })
 
-  test('one that has no contract at the address', async () => {
+  test('has no contract at the address', async () => {
     await inProgress()
     const proxy = await startRpcProxy(chain.url, {
       change: ({ method }, answer) =>
@@ -440,14 +440,14 @@ describe('a node in trouble changes nothing:', () => {
     await proxy.stop()
   })
 
-  test('one that is hours behind', async () => {
+  test('is hours behind', async () => {
     await inProgress()
     ledger.at((await chain.headTimeMs()) + 3 * hourMs)
     await expect(ledger.check()).rejects.toThrow(/is behind: its head \d+ is 180 minutes old/)
     expect(await shown()).toMatchObject(unchanged)
   })
 
-  test('one that keeps the logs back, which getPact gives away', async () => {
+  test('hides logs that getPact contradicts', async () => {
     await inProgress()
     const proxy = await startRpcProxy(chain.url, {
       change: ({ method }, answer) =>
@@ -468,7 +468,7 @@ describe('a node in trouble changes nothing:', () => {
     await proxy.stop()
   })
 
-  test('one that says completed where the escrow says submitted', async () => {
+  test('reports completed but the logs show submitted', async () => {
     await inProgress()
     const proxy = await startRpcProxy(chain.url, {
       change: ({ method, params }, answer) =>
@@ -482,7 +482,7 @@ describe('a node in trouble changes nothing:', () => {
     await proxy.stop()
   })
 
-  test('one that hides a whole pact, which the next number gives away', async () => {
+  test('hides a pact that the next number reveals', async () => {
     await inProgress()
     await chain.create(deadlineMs, genesisMs + 3 * dayMs)
     ledger.at((await chain.headTimeMs()) + minuteMs)
@@ -499,7 +499,7 @@ describe('a node in trouble changes nothing:', () => {
     await proxy.stop()
   })
 
-  test('none at all: the escrow is not read, and nothing is said of it', async () => {
+  test('is not configured, and no escrow is reported', async () => {
     expect(await ledger.checkWithoutNode()).toContain('RPC_URL_ARBITRUM is not set')
     expect((await shown()).blocker).toBe('The ledger has not read the escrow yet.')
   })
