@@ -12,6 +12,7 @@ import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { send } from '../support/raw-http.ts'
+import { atOnce, signedRequest, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, partnerHeaders, solanaWallet } from '../support/wallets.ts'
 
@@ -92,25 +93,10 @@ describe('an alert subscription', () => {
 
   test('is the same subscription with the same secret when the request is repeated', async () => {
     const path = `${base}/subscribe`
-    const raw = JSON.stringify({ url })
-    const headers = await partnerHeaders(
-      alice,
-      { method: 'POST', path, raw },
-      { nowMs: service.clock.now() },
-    )
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, async () => {
-        const answer = await fetch(`${service.url}${path}`, {
-          method: 'POST',
-          headers: { ...headers, 'Content-Type': 'application/json' },
-          body: raw,
-        })
-        return [answer.status, created.parse(await answer.json()).secret] as const
-      }),
-    )
-    expect(answers.filter(([status]) => status === 201)).toHaveLength(1)
-    expect(answers.filter(([status]) => status === 200)).toHaveLength(9)
-    expect(new Set(answers.map(([, secret]) => secret)).size).toBe(1)
+    const sendIt = await signedRequest(service, alice, { path, body: { url } })
+    const answers = await atOnce(10, () => sendIt())
+    expect(statusCounts(answers)).toEqual({ 200: 9, 201: 1 })
+    expect(new Set(answers.map(({ body }) => created.parse(body).secret)).size).toBe(1)
   })
 
   test('receives events that its secret verifies, and reports each delivery', async () => {

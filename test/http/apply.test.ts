@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import { loadReference } from '../../src/actions/reference.ts'
 import type { Reference } from '../../src/actions/reference.ts'
@@ -14,12 +13,11 @@ import { gate } from '../db/temp-database.ts'
 import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { atOnce, signedRequest } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
-import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
+import { evmWallet, nearWallet } from '../support/wallets.ts'
 
-const anyObject = z.record(z.string(), z.unknown())
 const path = '/api/v1/opportunities/apply'
-const json = { 'Content-Type': 'application/json' }
 const alice = evmWallet('alice')
 const worker = nearWallet('worker').address
 
@@ -251,21 +249,11 @@ describe('an application', () => {
 })
 
 describe('a repeated application', () => {
-  async function signedOnce(body: object = olas, wallet = alice) {
-    const nowMs = service.clock.now()
-    const raw = JSON.stringify(body)
-    const headers = await partnerHeaders(
-      wallet,
-      { method: 'POST', path, raw },
-      { nowMs, binding: 'body' },
-    )
+  const signedOnce = async (body: object = olas, wallet = alice) => {
+    const sendIt = await signedRequest(service, wallet, { path, body }, { binding: 'body' })
     return async () => {
-      const answer = await fetch(`${service.url}${path}`, {
-        method: 'POST',
-        headers: { ...headers, 'Content-Type': 'application/json' },
-        body: raw,
-      })
-      return { status: answer.status, body: anyObject.parse(await answer.json()) }
+      const { status, body: answered } = await sendIt()
+      return { status, body: answered }
     }
   }
 
@@ -293,7 +281,7 @@ describe('a repeated application', () => {
 
   test('is forwarded once when sent 50 times at once', async () => {
     const sendIt = await signedOnce()
-    const answers = await Promise.all(Array.from({ length: 50 }, sendIt))
+    const answers = await atOnce(50, sendIt)
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
     expect(answers.every(({ status }) => [200, 201, 409].includes(status))).toBe(true)
     expect(receiver.requests).toHaveLength(1)
@@ -403,13 +391,9 @@ describe('the application quota of a partner', () => {
     const { actions, clock } = service
     const restoredMs = clock.now()
     await actions.database.write((tx) => setRestoredAt(tx, isoTime(restoredMs)))
-    const raw = JSON.stringify(olas)
     const dated = async (nowMs: number) => {
-      const headers = await partnerHeaders(alice, { method: 'POST', path, raw }, { nowMs })
-      const init = { method: 'POST', headers: { ...headers, ...json }, body: raw }
-      const answer = await fetch(`${service.url}${path}`, init)
-      const wait = answer.headers.get('retry-after')
-      return { status: answer.status, wait, body: anyObject.parse(await answer.json()) }
+      const answer = await (await signedRequest(service, alice, { path, body: olas }, { nowMs }))()
+      return { ...answer, wait: answer.headers.get('retry-after') }
     }
     const endMs = restoredMs + SIGNED_WINDOW_MS
     const body = {
@@ -434,11 +418,9 @@ describe('the application quota of a partner', () => {
     const { actions, clock } = service
     await actions.database.write((tx) => setRestoredAt(tx, isoTime(clock.now())))
     clock.advance(1)
-    const raw = JSON.stringify(olas)
     const ahead = { nowMs: clock.now() + SIGNED_WINDOW_MS }
-    const headers = await partnerHeaders(alice, { method: 'POST', path, raw }, ahead)
-    const init = { method: 'POST', headers: { ...headers, ...json }, body: raw }
-    expect((await fetch(`${service.url}${path}`, init)).status).toBe(201)
+    const sendIt = await signedRequest(service, alice, { path, body: olas }, ahead)
+    expect((await sendIt()).status).toBe(201)
     clock.advance(SIGNED_WINDOW_MS)
     expect((await apply(olas)).status).toBe(201)
     expect(receiver.requests).toHaveLength(2)
@@ -446,16 +428,10 @@ describe('the application quota of a partner', () => {
 
   test('does not matter to a request signed an hour ago: it returns 401 with the current time', async () => {
     const nowMs = service.clock.now()
-    const raw = JSON.stringify(olas)
-    const signed = { method: 'POST', path, raw }
-    const headers = await partnerHeaders(alice, signed, { nowMs: nowMs - hourMs })
-    for (const key of [{}, { 'Idempotency-Key': 'k1' }]) {
-      const answer = await fetch(`${service.url}${path}`, {
-        method: 'POST',
-        headers: { ...headers, ...key, 'Content-Type': 'application/json' },
-        body: raw,
-      })
-      expect(await answer.json()).toMatchObject({
+    const early = { nowMs: nowMs - hourMs }
+    const sendIt = await signedRequest(service, alice, { path, body: olas }, early)
+    for (const headers of [{}, { 'Idempotency-Key': 'k1' }]) {
+      expect((await sendIt({ headers })).body).toMatchObject({
         code: 'signature_expired',
         details: `Signed at ${isoTime(nowMs - hourMs)}; the server time is ${isoTime(nowMs)}`,
       })

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { z } from 'zod'
 
 import { messages, sha256Hex } from '../../src/auth/messages.ts'
 import { cancelSubscription } from '../../src/core/partner.ts'
@@ -13,6 +12,7 @@ import { findPartner } from '../../src/db/partners/partners.ts'
 import { setSubscription } from '../../src/db/partners/subscription.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { makePartner } from '../support/partners.ts'
+import { atOnce, requestJson, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, partnerHeaders, testService } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
@@ -26,8 +26,6 @@ const endpoint = 'https://acme.test/attest?v=1'
 beforeEach(async () => {
   await makePartner(service, alice, { handle: 'acme-agents' })
 })
-
-const anyObject = z.record(z.string(), z.unknown())
 
 interface Statement {
   readonly url: string
@@ -52,18 +50,11 @@ async function statement(
 }
 
 async function patch(body: object, headers: Record<string, string> = {}, at = path) {
-  const answer = await fetch(`${service.url}${at}`, {
-    method: 'PATCH',
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+  const answer = await requestJson(service, at, { method: 'PATCH', body, headers })
+  return { status: answer.status, body: answer.body }
 }
 
-async function record(): Promise<Record<string, unknown>> {
-  const answer = await fetch(`${service.url}/api/v1/partners/acme-agents`)
-  return anyObject.parse(await answer.json())
-}
+const record = async () => (await service.getJson('/api/v1/partners/acme-agents')).body
 
 async function actions(): Promise<string[]> {
   const { reader } = service.actions.database
@@ -93,8 +84,7 @@ describe('changing the attestation endpoint', () => {
 
   test('makes one change with one history row when sent 50 times at once', async () => {
     const body = await statement(alice, endpoint)
-    const answers = await Promise.all(Array.from({ length: 50 }, () => patch(body)))
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200))
+    expect(statusCounts(await atOnce(50, () => patch(body)))).toEqual({ 200: 50 })
     expect(await actions()).toHaveLength(2)
   })
 

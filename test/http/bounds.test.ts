@@ -1,7 +1,6 @@
 /** What one caller may leave in the ledger: the last that fits, the first that does not, and what makes room. */
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import { writeQuotas } from '../../src/core/limits.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
@@ -14,10 +13,9 @@ import type { Exchange } from '../support/exchange.ts'
 import { startService } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
+import { registrationBody, requestJson } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
-import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
-
-const anyObject = z.record(z.string(), z.unknown())
+import { ed25519Key, evmWallet } from '../support/wallets.ts'
 
 const service = useService()
 let exchange: Exchange
@@ -26,15 +24,7 @@ beforeEach(async () => {
   exchange = await openExchange(service)
 })
 
-async function send(path: string, body: object) {
-  const answer = await fetch(`${service.url}/api/v1${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const { status, headers } = answer
-  return { status, headers, body: anyObject.parse(await answer.json()) }
-}
+const send = (path: string, body: object) => requestJson(service, `/api/v1${path}`, { body })
 
 /** Jobs that the poster has left open, without the requests for them. */
 async function openJobs(count: number, poster = parties.poster): Promise<string[]> {
@@ -174,12 +164,7 @@ test('a network submits 2000 self-signed receipts a day across all its wallets',
 test('a network registers 200 wallets a day; registered ones continue, and the quota resets the next day', async () => {
   const register = async (name: string) => {
     service.clock.advance(1)
-    const body = { skills: [...service.actions.reference().skills].slice(0, 1) }
-    const nowMs = service.clock.now()
-    return await send(
-      '/workers/register',
-      await signedBody(evmWallet(name), 'register', body, { nowMs }),
-    )
+    return await send('/workers/register', await registrationBody(service, evmWallet(name)))
   }
   expect((await register('one')).status).toBe(201)
   await fillNetwork('registration', writeQuotas.registrationsPerNetworkPerDay - 1)
@@ -198,14 +183,9 @@ test('an IPv6 /48 registers as many wallets as ten networks', async () => {
   const behind = await startService(service.published.dir, { trustedProxies: ['127.0.0.1'] })
   const register = async (name: string, address: string) => {
     behind.clock.advance(1)
-    const body = { skills: [...behind.actions.reference().skills].slice(0, 1) }
-    const nowMs = behind.clock.now()
-    const answer = await fetch(`${behind.url}/api/v1/workers/register`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': address },
-      body: JSON.stringify(await signedBody(evmWallet(name), 'register', body, { nowMs })),
-    })
-    return answer.status
+    const body = await registrationBody(behind, evmWallet(name))
+    const headers = { 'X-Forwarded-For': address }
+    return (await requestJson(behind, '/api/v1/workers/register', { body, headers })).status
   }
   expect(await register('one', '2001:db8:1:1::1')).toBe(201)
   const { database } = behind.actions

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import { withAcceptedSkills } from '../../builder/world/accepted-skills.ts'
 import { hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
@@ -8,16 +7,13 @@ import { decideProposal, listProposals } from '../../src/db/proposals.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { handClock, startService } from '../support/http-service.ts'
 import type { Service } from '../support/http-service.ts'
+import { atOnce, requestJson, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 
 const service = useService({
-  options: async () => {
-    // Addresses are made up in the header that only a trusted proxy may set.
-    return { trustedProxies: ['127.0.0.1'] }
-  },
+  // Tests choose addresses with the header that only a trusted proxy may set.
+  options: () => ({ trustedProxies: ['127.0.0.1'] }),
 })
-
-const answerSchema = z.record(z.string(), z.unknown())
 
 interface From {
   readonly address?: string
@@ -27,21 +23,12 @@ interface From {
 
 async function post(path: string, body: object, from: From = {}, to: Service = service) {
   const { address = '198.51.100.7', agent = 'agent/1', key } = from
-  const answer = await fetch(`${to.url}/api/v1${path}`, {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      'X-Forwarded-For': address,
-      'User-Agent': agent,
-      ...(key === undefined ? {} : { 'Idempotency-Key': key }),
-    },
-    body: JSON.stringify(body),
-  })
-  return {
-    status: answer.status,
-    body: answerSchema.parse(await answer.json()),
-    headers: answer.headers,
+  const headers = {
+    'X-Forwarded-For': address,
+    'User-Agent': agent,
+    ...(key === undefined ? {} : { 'Idempotency-Key': key }),
   }
+  return await requestJson(to, `/api/v1${path}`, { body, headers })
 }
 
 const say = (message: string, from: From = {}, to: Service = service) =>
@@ -161,9 +148,8 @@ describe('feedback', () => {
   })
 
   test('is stored once when sent 50 times at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => say('at once')))
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
+    const answers = await atOnce(50, () => say('at once'))
+    expect(statusCounts(answers)).toEqual({ 200: 49, 201: 1 })
     expect(await kept()).toHaveLength(1)
   })
 

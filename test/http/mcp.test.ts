@@ -4,8 +4,7 @@ import { z } from 'zod'
 
 import { documentsOf } from '../../builder/documents/index.ts'
 import { mcpToolNotes } from '../../builder/site/docs/mcp-tools.ts'
-import { loadReference } from '../../src/actions/reference.ts'
-import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
@@ -16,13 +15,7 @@ const service = useService({
   documents: [...documentsOf(smallWorld())],
   publishedAtMs: worldNowMs,
   per: 'file',
-  options: async () => {
-    const reference = withPlatform(await loadReference('data'), platformKey)
-    return {
-      actions: { reference: () => reference },
-      limits: 'on',
-    }
-  },
+  options: async () => ({ actions: await platformActions(platformKey), limits: 'on' }),
 })
 let receiptId: string
 
@@ -32,12 +25,8 @@ beforeAll(async () => {
     issued(receiptFacts(alice), platformKey),
     service.clock.now(),
   )
-  const answer = await fetch(`${service.url}/api/v1/receipts`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  receiptId = z.object({ receipt_id: z.string() }).parse(await answer.json()).receipt_id
+  const made = await service.postJson('/api/v1/receipts', body)
+  receiptId = String(made.body['receipt_id'])
 })
 
 const calls = () =>

@@ -1,38 +1,28 @@
 /** Names that are made to be taken for others: refused, or marked wherever they are shown. */
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import { siteOf } from '../../builder/site/site-documents.ts'
 import { gatherCommunity } from '../../builder/world/community.ts'
-import { loadReference } from '../../src/actions/reference.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { registrationBody } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
-import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
+import { ed25519Key, evmWallet } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 import { smallWorld } from '../support/world.ts'
 
-const anyObject = z.record(z.string(), z.unknown())
 const alice = evmWallet('alice')
 const mallory = evmWallet('mallory')
 const platformKey = ed25519Key('platform')
 
 const service = useService({
-  options: async () => {
-    const reference = withPlatform(await loadReference('data'), platformKey)
-    return { actions: { reference: () => reference } }
-  },
+  options: async () => ({ actions: await platformActions(platformKey) }),
 })
 
 const send = (path: string, body: object) => service.postJson(`/api/v1${path}`, body)
 async function register(wallet: TestWallet, display_name: string) {
   service.clock.advance(1)
-  const skills = [...service.actions.reference().skills].slice(0, 1)
-  const nowMs = service.clock.now()
-  return await send(
-    '/workers/register',
-    await signedBody(wallet, 'register', { skills, display_name }, { nowMs }),
-  )
+  return await send('/workers/register', await registrationBody(service, wallet, { display_name }))
 }
 
 async function earn(wallet: TestWallet): Promise<void> {
@@ -40,9 +30,7 @@ async function earn(wallet: TestWallet): Promise<void> {
   await send('/receipts', await submission(wallet, issued(facts, platformKey), service.clock.now()))
 }
 
-async function read(path: string) {
-  return anyObject.parse(await (await fetch(`${service.url}/api/v1${path}`)).json())
-}
+const read = async (path: string) => (await service.getJson(`/api/v1${path}`)).body
 
 const gather = () =>
   gatherCommunity(service.actions.database, {

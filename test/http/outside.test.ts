@@ -1,4 +1,4 @@
-/** Somebody outside stalls: who waits for it is bounded, and whoever does not wait for it notices nothing. */
+/** A stalled third party delays a bounded number of requests, and no request that does not depend on it. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -33,7 +33,7 @@ const register = async (service: Service, wallet: TestWallet) =>
     body: await registrationBody(service, wallet),
   })
 
-/** Sends one after the other without waiting, and tells of each answer as it comes. */
+/** Sends requests without waiting and collects the answers in order of arrival. */
 function collect(count: number, one: (at: number) => Promise<JsonAnswer>) {
   const answers: JsonAnswer[] = []
   const all = Promise.all(
@@ -95,7 +95,7 @@ describe('a stalled node', () => {
     expect([read.status, read.body['details']]).toEqual([503, full])
     expect(answers).toHaveLength(TOO_MANY)
 
-    // The node is gone: those who waited are told so, and there is room again.
+    // The node is gone: the waiting requests fail, and their places are free again.
     await node.stop()
     await all
     const told = 'the chain of this wallet is unavailable'

@@ -110,7 +110,7 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
   for (const write of writes) write.sendBody()
   await expect.poll(() => refused.length).toBe(TOO_MANY)
 
-  // Nobody has been taken so far, and whoever was refused knows when to come back.
+  // No write has been accepted so far, and refused clients know when to retry.
   expect(answered).toHaveLength(TOO_MANY)
   for (const { answer } of refused) {
     expect(answer.headers.get('retry-after')).toMatch(/^[123]$/)
@@ -132,7 +132,7 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
   )
   expect(parseAnswer(await lateAnswer).status).toBe(503)
   late.destroy()
-  // A payment where there is nothing to pay opens no other door; where there is, it has a room of its own.
+  // A payment header bypasses the limit only on paid routes, which have a limit for payments.
   for (const header of ['X-PAYMENT', 'PAYMENT-SIGNATURE']) {
     const unpaid = await send(service.address, 'POST /api/v1/workers/register', [
       `${header}: abc`,

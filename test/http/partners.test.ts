@@ -6,6 +6,7 @@ import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../src/core/partner.ts'
 import { countPartners } from '../../src/db/partners/partners.ts'
 import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
 import { makePartner } from '../support/partners.ts'
+import { atOnce, countRows, requestJson, signedRequest, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import {
   evmWallet,
@@ -23,20 +24,14 @@ const bob = evmWallet('bob')
 const signup = '/api/v1/partners/signup'
 const me = '/api/v1/partners/me'
 
-const anyObject = z.record(z.string(), z.unknown())
-
 async function call(
   method: string,
   path: string,
   headers: Record<string, string> = {},
-  raw?: string,
-): Promise<{ status: number; body: Record<string, unknown> }> {
-  const answer = await fetch(`${service.url}${path}`, {
-    method,
-    headers: { ...(raw === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
-    ...(raw === undefined ? {} : { body: raw }),
-  })
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+  body?: string,
+) {
+  const answer = await requestJson(service, path, { method, headers, body })
+  return { status: answer.status, body: answer.body }
 }
 
 async function oath(wallet: TestWallet, timestamp: string, spelling = wallet.address) {
@@ -58,19 +53,15 @@ async function signed(
   body?: object,
   options: { binding?: 'path' | 'body'; service?: string } = {},
 ) {
-  const raw = body === undefined ? undefined : JSON.stringify(body)
-  const request = { method, path, ...(raw === undefined ? {} : { raw }) }
-  const headers = await partnerHeaders(wallet, request, { nowMs: service.clock.now(), ...options })
-  return await call(method, path, headers, raw)
+  const send = await signedRequest(service, wallet, { method, path, body }, options)
+  const answer = await send()
+  return { status: answer.status, body: answer.body }
 }
 
 const join = async (wallet: TestWallet, changes: object = {}) =>
   signed(wallet, 'POST', signup, await signupBody(wallet, changes), { binding: 'body' })
 
-async function rows(table: 'partners' | 'oath_history'): Promise<number> {
-  const found = await service.actions.database.reader.selectFrom(table).select('seq').execute()
-  return found.length
-}
+const rows = (table: 'partners' | 'oath_history') => countRows(service, table)
 
 describe('partner signup', () => {
   test('for the free tier is active at once, and the record is public without the e-mail', async () => {
@@ -128,14 +119,10 @@ describe('partner signup', () => {
   })
 
   test('creates one partner and one oath when one signed POST is sent 50 times at once', async () => {
-    const raw = JSON.stringify(await signupBody(alice))
-    const request = { method: 'POST', path: signup, raw }
-    const headers = await partnerHeaders(alice, request, { nowMs: service.clock.now() })
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => call('POST', signup, headers, raw)),
-    )
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
+    const body = await signupBody(alice)
+    const send = await signedRequest(service, alice, { path: signup, body })
+    const answers = await atOnce(50, () => send())
+    expect(statusCounts(answers)).toEqual({ 200: 49, 201: 1 })
     expect([await rows('partners'), await rows('oath_history')]).toEqual([1, 1])
   })
 

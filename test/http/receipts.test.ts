@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 
-import { loadReference } from '../../src/actions/reference.ts'
 import { receiptId, signingText } from '../../src/auth/messages.ts'
 import { acceptedReceipt, receiptDetail, receiptList } from '../../src/contract/schemas/receipt.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
@@ -8,32 +7,25 @@ import { dayMs } from '../../src/core/time.ts'
 import { appendEntry, raiseEvidence, reverseReceipt } from '../../src/db/reputation.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { handClock } from '../support/http-service.ts'
-import { makePartner } from '../support/partners.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
 import {
   issued,
+  platformActions,
   receiptFacts,
   submission,
   withPlatform,
   workerSigned,
 } from '../support/receipts.ts'
+import { atOnce, countRows, registrationBody, statusCounts } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
-import {
-  ed25519Key,
-  evmWallet,
-  nearWallet,
-  partnerHeaders,
-  signedBody,
-} from '../support/wallets.ts'
+import { ed25519Key, evmWallet, nearWallet, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 allowSlowTests('sends thousands of signed requests')
 
 const service = useService({
-  options: async () => {
-    const reference = withPlatform(await loadReference('data'), platformKey)
-    return { actions: { reference: () => reference } }
-  },
+  options: async () => ({ actions: await platformActions(platformKey) }),
 })
 const platformKey = ed25519Key('platform')
 const workerKey = ed25519Key('worker')
@@ -53,29 +45,16 @@ async function send(receipt: object, submitter: TestWallet = alice) {
 const facts = (changes: object = {}) =>
   receiptFacts(alice, { from_wallet: payer.address, ...changes })
 
-async function total(table: 'receipts' | 'reputation_ledger' | 'used_messages'): Promise<number> {
-  const { count } = await service.actions.database.reader
-    .selectFrom(table)
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
-}
+const total = (table: 'receipts' | 'reputation_ledger' | 'used_messages') =>
+  countRows(service, table)
 
 /** The score as a partner reads it. */
 async function scoreOf(wallet: TestWallet) {
   const reader = nearWallet('reader')
-  const handle = 'reader'
-  const { reader: db } = service.actions.database
-  const known = await db
-    .selectFrom('partners')
-    .select('handle')
-    .where('handle', '=', handle)
-    .execute()
-  if (known.length === 0) await makePartner(service, reader, { handle })
-  const target = `/api/v1/reputation/${wallet.address}`
-  const request = { method: 'GET', path: target }
-  const headers = await partnerHeaders(reader, request, { nowMs: service.clock.now() })
-  const answer = await get(target, headers)
+  if ((await countRows(service, 'partners')) === 0) {
+    await makePartner(service, reader, { handle: 'reader' })
+  }
+  const answer = await partnerClient(service, reader)('GET', `/api/v1/reputation/${wallet.address}`)
   expect(answer.status).toBe(200)
   return reputation.strict().parse(answer.body)
 }
@@ -134,19 +113,16 @@ describe('a platform-issued receipt', () => {
 
   test('has one effect when sent 50 times at once', async () => {
     const body = await submission(alice, issued(facts(), platformKey), service.clock.now())
-    const answers = await Promise.all(Array.from({ length: 50 }, () => post(body)))
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
+    const answers = await atOnce(50, () => post(body))
+    expect(statusCounts(answers)).toEqual({ 200: 49, 201: 1 })
     expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
     await expectScoresHold()
   })
 
   test('has one effect in 50 separate concurrent submissions', async () => {
     const receipt = issued(facts(), platformKey)
-    const bodies = await Promise.all(
-      Array.from({ length: 50 }, (_, at) =>
-        submission(nearWallet(`messenger ${at}`), receipt, service.clock.now()),
-      ),
+    const bodies = await atOnce(50, (at) =>
+      submission(nearWallet(`messenger ${at}`), receipt, service.clock.now()),
     )
     const answers = await Promise.all(bodies.map((body) => post(body)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
@@ -261,18 +237,9 @@ describe('a self-signed receipt', () => {
   })
 
   test('must use the registered key of the worker, if there is one', async () => {
-    const skills = [...service.actions.reference().skills].slice(0, 1)
-    const body = await signedBody(
-      alice,
-      'register',
-      { skills, receipt_key: ed25519Key('registered').base64 },
-      { nowMs: service.clock.now() },
-    )
-    await fetch(`${service.url}/api/v1/workers/register`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
+    const fields = { receipt_key: ed25519Key('registered').base64 }
+    const body = await registrationBody(service, alice, fields)
+    await service.postJson('/api/v1/workers/register', body)
     const other = await send(workerSigned(facts(), workerKey))
     expect(other).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     const right = await send(workerSigned(facts(), ed25519Key('registered')))

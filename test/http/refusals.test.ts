@@ -1,4 +1,4 @@
-/** What a refusal tells: enough to send the right thing next. */
+/** Errors explain what to send instead. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -16,15 +16,11 @@ const refusal = z.looseObject({
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 })
 
-async function refused(path: string, body: object, headers = {}) {
-  const answer = await fetch(`${service.url}/api/v1${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  const { code, details, issues = [] } = refusal.parse(await answer.json())
-  const told = Object.fromEntries(issues.map((issue) => [issue.path, issue.message]))
-  return { status: answer.status, code, details, told }
+async function refused(path: string, sent: object) {
+  const { status, body } = await service.postJson(`/api/v1${path}`, sent)
+  const { code, details, issues = [] } = refusal.parse(body)
+  const messagesByPath = Object.fromEntries(issues.map((issue) => [issue.path, issue.message]))
+  return { status, code, details, messagesByPath }
 }
 
 async function registration(nowMs = service.clock.now()) {
@@ -60,14 +56,14 @@ describe('an error response', () => {
   })
 
   test('to an unknown field lists the known ones', async () => {
-    const { told } = await refused('/feedback', { message: 'hello', massage: 'hello' })
-    expect(told).toEqual({
+    const { messagesByPath } = await refused('/feedback', { message: 'hello', massage: 'hello' })
+    expect(messagesByPath).toEqual({
       massage: 'is unknown; known fields: message, page, contact, rating',
     })
   })
 
   test('to a field of another form names the fields of its form', async () => {
-    const { told } = await refused('/receipts', {
+    const { messagesByPath } = await refused('/receipts', {
       rail: 'x402',
       to_wallet: alice.address,
       amount_usdc: 1,
@@ -80,7 +76,7 @@ describe('an error response', () => {
       public_key: `${'A'.repeat(43)}=`,
       worker_signature: `0x${'1'.repeat(130)}`,
     })
-    expect(told).toEqual({
+    expect(messagesByPath).toEqual({
       platform: 'requires platform_signature',
       worker_signature:
         'must be ed25519: and the base64 of 64 bytes; a wallet signature belongs in signature',
@@ -95,7 +91,7 @@ describe('an error response', () => {
   })
 
   test('to a missing choice lists the choices', async () => {
-    const { told } = await refused('/partners/subscription', {})
-    expect(told['tier']).toMatch(/^is missing: must be one of .*starter/)
+    const { messagesByPath } = await refused('/partners/subscription', {})
+    expect(messagesByPath['tier']).toMatch(/^is missing: must be one of .*starter/)
   })
 })

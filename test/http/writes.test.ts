@@ -17,6 +17,7 @@ import { createEndpoint } from '../../src/http/handlers.ts'
 import { createPartnerAuth } from '../../src/http/partner-auth.ts'
 import { createConcurrencyLimits, outboundLimitsOf } from '../../src/limits/concurrency-limits.ts'
 import { send } from '../support/raw-http.ts'
+import { atOnce, requestJson, statusCounts } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
 import {
@@ -134,25 +135,12 @@ function testEndpoints(actions: InstalledDeps): readonly Endpoint[] {
 const service = useService({ options: () => ({ endpoints: testEndpoints }) })
 const alice = evmWallet('alice')
 
-const answerSchema = z.record(z.string(), z.unknown())
-
-async function post(
+const post = (
   path: string,
   body: object | string,
   headers: Record<string, string> = {},
   method = 'POST',
-): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
-  const answer = await fetch(`${service.url}${path}`, {
-    method,
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  })
-  return {
-    status: answer.status,
-    body: answerSchema.parse(await answer.json()),
-    headers: answer.headers,
-  }
-}
+) => requestJson(service, path, { method, body, headers })
 
 async function counted(): Promise<number> {
   return Number((await getMeta(service.actions.database.reader, 'count')) ?? '0')
@@ -164,11 +152,8 @@ const register = (wallet: TestWallet, text: string, changes: { service?: string 
 describe('a signed body', () => {
   test('sent 50 times at once has one effect, one 201 and 49 times 200 with the same body', async () => {
     const body = await register(alice, 'once')
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => post('/api/v1/test/notes', body)),
-    )
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
+    const answers = await atOnce(50, () => post('/api/v1/test/notes', body))
+    expect(statusCounts(answers)).toEqual({ 200: 49, 201: 1 })
     expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
     expect(await counted()).toBe(1)
     expect(service.actions.nudges()).toBe(1)
@@ -362,9 +347,7 @@ describe('an idempotency key', () => {
   })
 
   test('has one effect when sent 50 times at once', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => post(path, { mark: 'a' }, { 'Idempotency-Key': 'many' })),
-    )
+    const answers = await atOnce(50, () => post(path, { mark: 'a' }, { 'Idempotency-Key': 'many' }))
     expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
     expect(await counted()).toBe(1)
   })

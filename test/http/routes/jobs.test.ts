@@ -33,9 +33,10 @@ import { recomputeScores } from '../../../src/db/score-check.ts'
 import { agreedUsdc, openExchange, parties } from '../../support/exchange.ts'
 import type { Exchange, Party } from '../../support/exchange.ts'
 import { partnerClient } from '../../support/partners.ts'
+import { atOnce, signedRequest, statusCounts } from '../../support/requests.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { useService } from '../../support/use-service.ts'
-import { evmWallet, partnerHeaders, testService } from '../../support/wallets.ts'
+import { evmWallet, testService } from '../../support/wallets.ts'
 
 allowSlowTests('sends thousands of signed requests')
 
@@ -280,36 +281,22 @@ describe('concurrent requests to the job exchange', () => {
 
   test('accept a delivery once: twenty acceptances yield one receipt and one reputation entry', async () => {
     const { id } = await exchange.delivered()
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => exchange.act('poster', id, 'accept')),
-    )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
+    const answers = await atOnce(20, () => exchange.act('poster', id, 'accept'))
+    expect(statusCounts(answers)).toEqual({ 200: 1, 409: 19 })
     const { receipts, reputation_ledger: entries } = await exchange.rows()
     expect([receipts?.length, entries?.length]).toEqual([1, 1])
   })
 
   test('post a job once: one signed post sent twenty times has one answer', async () => {
     const raw = JSON.stringify(exchange.postBody())
-    const request = { method: 'POST', path: jobs, raw }
-    const headers = {
-      ...(await partnerHeaders(parties.poster, request, { nowMs: service.clock.now() })),
-      'Content-Type': 'application/json',
-    }
-    const sendOnce = async (body: string) => {
-      const answer = await fetch(`${service.url}${jobs}`, { method: 'POST', headers, body })
-      return { status: answer.status, body: await answer.json() }
-    }
-    const answers = await Promise.all(Array.from({ length: 20 }, () => sendOnce(raw)))
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
-      ...Array.from({ length: 19 }, () => 200),
-      201,
-    ])
+    const send = await signedRequest(service, parties.poster, { path: jobs, body: raw })
+    const answers = await atOnce(20, () => send())
+    expect(statusCounts(answers)).toEqual({ 200: 19, 201: 1 })
     for (const { body } of answers) expect(body).toEqual(answers[0]?.body)
     expect((await exchange.rows())['jobs']).toHaveLength(1)
 
     const before = await exchange.rows()
-    const changed = await sendOnce(raw.replace('Twenty pages', 'Ninety pages'))
+    const changed = await send({ body: raw.replace('Twenty pages', 'Ninety pages') })
     expect(changed).toMatchObject({ status: 409, body: { code: 'signature_reused' } })
     expect(await exchange.rows()).toEqual(before)
   })
@@ -360,26 +347,15 @@ describe('a delivery', () => {
 
   test('returns the first answer when repeated with the same signatures', async () => {
     const { id } = await exchange.awarded()
-    const raw = JSON.stringify(await exchange.statement(parties.worker, id))
-    const path = `${jobs}/${id}/deliver`
-    const headers = await partnerHeaders(
-      parties.worker,
-      { method: 'POST', path, raw },
-      { nowMs: service.clock.now(), binding: 'body' },
-    )
-    const sendOnce = async () => {
-      const sent = { ...headers, 'Content-Type': 'application/json' }
-      const answer = await fetch(`${service.url}${path}`, {
-        method: 'POST',
-        headers: sent,
-        body: raw,
-      })
-      return [answer.status, await answer.json()] as const
+    const request = {
+      path: `${jobs}/${id}/deliver`,
+      body: await exchange.statement(parties.worker, id),
     }
-    const [status, first] = await sendOnce()
-    expect(status).toBe(201)
-    expect(delivery.parse(first).job_id).toBe(id)
-    expect(await sendOnce()).toEqual([200, first])
+    const send = await signedRequest(service, parties.worker, request, { binding: 'body' })
+    const first = await send()
+    expect(first.status).toBe(201)
+    expect(delivery.parse(first.body).job_id).toBe(id)
+    expect(await send()).toMatchObject({ status: 200, body: first.body })
   })
 })
 
@@ -559,12 +535,7 @@ describe('a write to the job exchange', () => {
     ] as const) {
       const answer = await outsider('POST', path, body)
       expect([answer.status, answer.body['code']]).toEqual([403, 'not_a_partner'])
-      const anonymous = await fetch(`${service.url}${path}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-      expect(anonymous.status).toBe(401)
+      expect((await service.postJson(path, body)).status).toBe(401)
     }
     expect((await outsider('GET', `${jobs}/${id}/bids`)).status).toBe(403)
     expect(await exchange.rows()).toEqual(before)
