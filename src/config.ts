@@ -4,13 +4,12 @@ import { paymentAsset } from './contract/x402.ts'
 import { entriesOf } from './core/entries.ts'
 import { checksumAddress } from './core/wallet.ts'
 
-/** One setting: what the README's table shows and what the start checks. */
 interface Setting {
   readonly doc: string
   readonly schema: z.ZodType
-  /** As it would be written in the environment; null where unset is a state of its own. */
+  /** As written in the environment; null if the setting may be unset. */
   readonly default: string | null
-  /** May also be given as `<NAME>_FILE`, the path of a file that holds the value. */
+  /** `<NAME>_FILE` may contain the path of a file with the value. */
   readonly secret?: true
 }
 
@@ -19,31 +18,31 @@ const onOff = z.enum(['on', 'off'])
 const rpcUrl = z.url({ protocol: /^https?$/ })
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 
-/** Every setting, once. Order is the order of the README's table. */
+/** In the order of the README's table. */
 export const settings = {
   PORT: {
-    doc: 'TCP port of the service; 0 takes a free one.',
+    doc: 'TCP port of the service; 0 selects a free port.',
     schema: z.coerce.number().int().min(0).max(65535),
     default: '8787',
   },
   HOST: { doc: 'Address to listen on.', schema: z.string().min(1), default: '127.0.0.1' },
   METRICS_PORT: {
-    doc: 'TCP port of the metrics in Prometheus text form; 0 takes a free one; unset: none are kept.',
+    doc: 'TCP port of the Prometheus metrics endpoint; 0 selects a free port; unset: no metrics.',
     schema: z.coerce.number().int().min(0).max(65535),
     default: null,
   },
   METRICS_HOST: {
-    doc: 'Address that the metrics listen on; they are for operators and have no limits.',
+    doc: 'Address of the metrics endpoint, which is for operators and has no rate limits.',
     schema: z.string().min(1),
     default: '127.0.0.1',
   },
   SITE_URL: {
-    doc: 'Public address of the site; all links are made from it, never from a request.',
+    doc: 'Public address of the site; all links are built from it, never from a request.',
     schema: siteUrl,
     default: 'http://localhost:8787',
   },
   SERVICE_NAME: {
-    doc: 'Name that binds every signed message to this service; another one per environment.',
+    doc: 'Name that binds every signed message to this service; use a different name for each environment.',
     schema: z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/),
     default: 'agent-income-ledger',
   },
@@ -53,12 +52,12 @@ export const settings = {
     default: 'data/run',
   },
   PUBLIC_DIR: {
-    doc: 'Where documents and pages are published.',
+    doc: 'Directory in which documents and pages are published.',
     schema: z.string().min(1),
     default: 'public',
   },
   DATABASE_URL: {
-    doc: 'Database as `sqlite:<path>`; unset: `ledger.db` in `DATA_DIR`.',
+    doc: 'Database URL, `sqlite:<path>`; unset: `ledger.db` in `DATA_DIR`.',
     schema: z.string().regex(/^sqlite:./, 'must be sqlite:<path>'),
     default: null,
   },
@@ -73,23 +72,23 @@ export const settings = {
     default: 'embedded',
   },
   DEMO: {
-    doc: '`on` marks every page, document and answer as a demo; set by `npm run demo`, for folders that it made.',
+    doc: '`on` marks every page, document and response as a demo; set by `npm run demo` for the folders that it creates.',
     schema: onOff,
     default: 'off',
   },
   POLL: { doc: 'Whether rails are polled.', schema: onOff, default: 'on' },
   POLL_EVERY_MINUTES: {
-    doc: 'Minutes between two polls of one rail; each rail has its own place in the interval.',
+    doc: 'Minutes between two polls of a rail; the polls of different rails are spread over the interval.',
     schema: z.coerce.number().int().min(5).max(1440),
     default: '360',
   },
   LIMITS: {
-    doc: '`off` lifts the rate limits; only where `HOST` is loopback, for tests and fuzzing.',
+    doc: '`off` disables the rate limits; allowed only if `HOST` is a loopback address, for tests and fuzzing.',
     schema: onOff,
     default: 'on',
   },
   TRUSTED_PROXIES: {
-    doc: 'Addresses or CIDR ranges of own proxies, comma-separated; only they may name the client in `X-Forwarded-For`.',
+    doc: 'Comma-separated addresses or CIDR ranges of your proxies; `X-Forwarded-For` is trusted only from these.',
     schema: z.string().transform((value) =>
       value
         .split(',')
@@ -99,80 +98,80 @@ export const settings = {
     default: '',
   },
   RPC_URL_BASE: {
-    doc: 'JSON-RPC of Base; unset: rails are read at a public endpoint, and receipts there are not checked.',
+    doc: 'JSON-RPC URL of Base; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
     schema: rpcUrl,
     default: null,
     secret: true,
   },
   RPC_URL_ETHEREUM: {
-    doc: 'JSON-RPC of Ethereum; unset: rails are read at a public endpoint, and receipts there are not checked.',
+    doc: 'JSON-RPC URL of Ethereum; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
     schema: rpcUrl,
     default: null,
     secret: true,
   },
   RPC_URL_ARBITRUM: {
-    doc: 'JSON-RPC of Arbitrum One; unset: rails are read at a public endpoint, receipts there are not checked, and the escrow of pacts is not read.',
+    doc: 'JSON-RPC URL of Arbitrum One; unset: rails are read from a public endpoint, receipts on this chain are not verified, and the escrow of pacts is not read.',
     schema: rpcUrl,
     default: null,
     secret: true,
   },
   RPC_URL_GNOSIS: {
-    doc: 'JSON-RPC of Gnosis Chain; unset: rails are read at a public endpoint, and receipts there are not checked.',
+    doc: 'JSON-RPC URL of Gnosis Chain; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
     schema: rpcUrl,
     default: null,
     secret: true,
   },
   RPC_URL_SOLANA: {
-    doc: 'JSON-RPC of Solana; unset: a public endpoint.',
+    doc: 'JSON-RPC URL of Solana; unset: a public endpoint.',
     schema: rpcUrl,
     default: null,
     secret: true,
   },
   SETTLEMENT: {
-    doc: 'How payments for single reads and subscriptions reach the chain: `local` by a wallet of our own, `facilitator` by a service that speaks x402, `off` not at all. Both need `PAYMENT_RECEIVER` and `RPC_URL_BASE`.',
+    doc: 'How payments for single reads and subscriptions are settled: `local` uses a wallet of this service, `facilitator` uses an x402 facilitator, `off` disables payments. `local` and `facilitator` require `PAYMENT_RECEIVER` and `RPC_URL_BASE`.',
     schema: z.enum(['off', 'local', 'facilitator']),
     default: 'off',
   },
   PAYMENT_RECEIVER: {
-    doc: 'Address on Base that is paid in USDC, with its EIP-55 checksum; for this ledger alone, since a payment that reached it is honoured here, once, whoever brought it to the chain.',
-    schema: z.string().refine(isReceiver, 'must be an address in its EIP-55 form'),
+    doc: 'Address on Base that receives USDC, with EIP-55 checksum. Use it for this ledger only: each payment to it is honored once, regardless of who submitted the transaction.',
+    schema: z.string().refine(isReceiver, 'must be an address with EIP-55 checksum'),
     default: null,
   },
   SETTLER_KEY_FILE: {
-    doc: 'File with the private key (0x and 64 hex digits) of the wallet that settles and pays for gas; for `local`. Only its owner may read it.',
+    doc: 'File with the private key (0x and 64 hex digits) of the wallet that settles payments and pays for gas; for `local`. The file must be readable by its owner only.',
     schema: z.string().min(1),
     default: null,
   },
   SETTLER_MAX_GAS_GWEI: {
-    doc: 'Gas price in gwei above which the settlement wallet sends nothing; payers are asked to wait.',
+    doc: 'Gas price in gwei above which no payments are settled; payers receive a request to retry later.',
     schema: z.coerce.number().min(0.001).max(1000),
     default: '0.1',
   },
   FACILITATOR_URL: {
-    doc: 'Base address of the facilitator; for `facilitator`.',
+    doc: 'Base URL of the facilitator; for `facilitator`.',
     schema: rpcUrl,
     default: null,
     secret: true,
   },
   SMTP_URL: {
-    doc: 'Mail server as `smtp://user:password@host:port` or `smtps://…`; unset: e-mails are written to `outbox` in `DATA_DIR`.',
+    doc: 'Mail server URL, `smtp://user:password@host:port` or `smtps://…`; unset: e-mails are written to `outbox` in `DATA_DIR`.',
     schema: z.url({ protocol: /^smtps?$/ }),
     default: null,
     secret: true,
   },
   MAIL_FROM: {
-    doc: 'Sender of e-mails; unset: `ledger@` and the host of `SITE_URL`.',
+    doc: 'Sender address of e-mails; unset: `ledger@` followed by the host of `SITE_URL`.',
     schema: z.email().max(254),
     default: null,
   },
   SNAPSHOT_GIT_REMOTE: {
-    doc: 'Remote that the snapshot repository is pushed to; unset: not pushed.',
+    doc: 'Git remote to which the snapshot repository is pushed; unset: not pushed.',
     schema: z.string().min(1),
     default: null,
     secret: true,
   },
   LOG_LEVEL: {
-    doc: 'Least severe level that is logged.',
+    doc: 'Minimum level of log messages.',
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     default: 'info',
   },
@@ -185,24 +184,23 @@ type ValueOf<Name extends SettingName> =
   | (Settings[Name]['default'] extends null ? null : never)
 
 export type Config = { readonly [Name in SettingName]: ValueOf<Name> } & {
-  /** `RAIL_BASE_URL_<RAIL>`: origin that replaces every host an adapter reads. By rail slug. */
+  /** `RAIL_BASE_URL_<RAIL>` by rail slug. */
   readonly railBaseUrls: ReadonlyMap<string, string>
 }
 
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>
-  /** Reads the file of a `<NAME>_FILE` setting. */
   readonly readFile: (path: string) => string
 }
 
-/** A wrong setting; the message names it and says what it must be. The start prints it and exits with 78. */
+/** Invalid settings. The process prints the message and exits with code 78. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 const railPrefix = 'RAIL_BASE_URL_'
 
-/** Reads and checks every setting. Throws `ConfigError` that lists all that is wrong. */
+/** @throws ConfigError that lists all invalid settings */
 export function parseConfig(environment: Environment): Config {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
@@ -219,30 +217,29 @@ export function parseConfig(environment: Environment): Config {
   problems.push(...missingForSettlement(values))
   const railBaseUrls = parseRailBaseUrls(environment.variables, problems)
   if (values['LIMITS'] === 'off' && !loopback.test(String(values['HOST']))) {
-    problems.push('LIMITS: off is only allowed where HOST is a loopback address')
+    problems.push('LIMITS: off is only allowed if HOST is a loopback address')
   }
   if (Number(values['METRICS_PORT']) > 0 && values['METRICS_PORT'] === values['PORT']) {
-    problems.push('METRICS_PORT: must be another port than PORT')
+    problems.push('METRICS_PORT: must differ from PORT')
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was parsed by the schema that types it
   return Object.freeze({ ...values, railBaseUrls }) as Config
 }
 
-/** What each way of settling needs besides itself. */
-const neededFor: Readonly<Record<string, readonly SettingName[]>> = {
+const requiredFor: Readonly<Record<string, readonly SettingName[]>> = {
   local: ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'SETTLER_KEY_FILE'],
   facilitator: ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'FACILITATOR_URL'],
 }
 
 function missingForSettlement(values: Readonly<Record<string, unknown>>): string[] {
   const mode = String(values['SETTLEMENT'])
-  return (neededFor[mode] ?? [])
+  return (requiredFor[mode] ?? [])
     .filter((name) => values[name] === null)
-    .map((name) => `${name}: must be set where SETTLEMENT is ${mode}. ${settings[name].doc}`)
+    .map((name) => `${name}: must be set if SETTLEMENT is ${mode}. ${settings[name].doc}`)
 }
 
-/** In its one spelling, so that a slip of the pen is seen; and nobody's and the token's own address are no receivers. */
+/** Requires the EIP-55 checksum, which detects typos; rejects the zero address and the address of the token. */
 function isReceiver(text: string): boolean {
   const address = text.toLowerCase()
   if (!/^0x[0-9a-f]{40}$/.test(address) || checksumAddress(address) !== text) return false
@@ -285,7 +282,7 @@ function reasonOf(error: z.ZodError): string {
   return error.issues.map((issue) => issue.message).join('; ')
 }
 
-/** The settings as the Markdown table that the README shows. */
+/** The Markdown table of the README. */
 export function settingsTable(): string {
   const rows = entriesOf<Record<SettingName, Setting>>(settings).map(([name, setting]) => {
     const shown =
@@ -298,9 +295,9 @@ export function settingsTable(): string {
     return `| \`${name}\` | ${shown} | ${setting.doc}${secret} |`
   })
   return [
-    '| setting | default | what it does |',
+    '| setting | default | description |',
     '| --- | --- | --- |',
     ...rows,
-    `| \`${railPrefix}<RAIL>\` | unset | Origin that replaces every host an adapter reads over HTTP, for mirrors and tests. |`,
+    `| \`${railPrefix}<RAIL>\` | unset | Origin that replaces every host that the adapter of the rail reads over HTTP, for mirrors and tests. |`,
   ].join('\n')
 }

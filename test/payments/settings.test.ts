@@ -53,7 +53,7 @@ describe('payment settings', () => {
     ['RPC_URL_BASE', facilitator],
     ['FACILITATOR_URL', facilitator],
   ])('that lack %s stop the start', (name, whole) => {
-    const wanted = `${name}: must be set where SETTLEMENT is ${whole.SETTLEMENT}`
+    const wanted = `${name}: must be set if SETTLEMENT is ${whole.SETTLEMENT}`
     expect(() => parse({ ...whole, [name]: '' })).toThrow(wanted)
   })
 
