@@ -1,4 +1,3 @@
-/** The service as one listener: the front door, the endpoints behind it, and the limits of both. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Hono } from 'hono'
@@ -29,7 +28,7 @@ import type { Meter } from './metrics/meter.ts'
 import { rateLimitsOf, withOutboundLimits } from './runtime/limits.ts'
 
 export interface AppDeps {
-  /** Without a slash at the end. Links are made from it and never from a request. */
+  /** Without a trailing slash. */
   readonly siteUrl: string
   readonly clock: Clock
   readonly random: Pick<Random, 'bytes'>
@@ -39,24 +38,22 @@ export interface AppDeps {
   /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
   readonly health: () => Promise<HealthAnswer>
-  /** Why requests should go elsewhere now; empty where the service is ready. */
+  /** Reasons why the service is not ready. */
   readonly obstacles: () => Promise<readonly string[]>
   readonly statsSince: StatsSince
-  /** Counts one view of an article. Runs within the request and must not wait. */
+  /** Called within a request; must not wait. */
   readonly countView: (slug: string) => void
   readonly actions: InstalledDeps
-  /** Without one, nothing is measured. */
   readonly meter?: Meter
-  /** Endpoints besides those of the service. */
   readonly endpoints?: readonly Endpoint[]
 }
 
 export interface App {
   readonly listener: (req: IncomingMessage, res: ServerResponse) => void
-  /** The answer to bytes that are not a request. */
+  /** Response to bytes that are not an HTTP request. */
   readonly failureAnswer: (failure: Failure) => ReturnType<typeof errorAnswer>
   readonly hono: Hono<HonoEnv>
-  /** To be loaded before the first request and flushed after the last. */
+  /** Load before the first request, flush after the last. */
   readonly counters: PersistedRateCounters
 }
 

@@ -1,4 +1,3 @@
-/** The entry of the service: settings → database → dependencies → listen → shut down. */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
@@ -122,7 +121,7 @@ const app = createApp({
   countView: views.count,
   actions,
 })
-// Before the first request is served: a port in use ends the start.
+// Before the service listens, so that a port in use prevents the start.
 const metricsServer = await startMetrics(
   config,
   { meter, log },
@@ -153,7 +152,7 @@ const flushing = Promise.all([
 await untilAborted(stopped)
 
 if (broken.signal.aborted) {
-  log.error('the database has failed: the service ends, so that the next one recovers it', {
+  log.error('the database has failed: stopping, so that the next start recovers it', {
     error: String(broken.signal.reason),
   })
 }

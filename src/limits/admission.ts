@@ -10,14 +10,12 @@ import type { Wallet } from '../core/wallet.ts'
 import type { Claim, Limiter } from './limiter.ts'
 import type { Network } from './network-key.ts'
 
-/** What the tier of a wallet allows. */
 export interface WalletTerms {
-  /** Multiplies the limit of a wallet; null for no limit. */
+  /** Multiplies the wallet limit; null for no limit. */
   readonly multiplier: number | null
   readonly isPartner: boolean
 }
 
-/** Limits of the wallet that signs a request. */
 export interface WalletAdmission {
   /**
    * Checks whether a wallet is within its limit before its signature is verified. Counts nothing.
@@ -32,9 +30,8 @@ export interface WalletAdmission {
 }
 
 export interface Admission extends WalletAdmission {
-  /** Null where the request is within its limits. A refused request counts against nobody. */
+  /** Null if the request is within its limits. Refused requests are not counted. */
   readonly refusal: Failure | null
-  /** The `RateLimit` headers of an answer that no shared cache stores. */
   readonly headers: () => Readonly<Record<string, string>>
   /** Refunds a request that was refused before anything was verified. */
   readonly release: () => void
@@ -77,7 +74,6 @@ const unlimitedAdmission: Admission = {
   remaining: () => null,
 }
 
-/** For requests that have no rate limit. */
 export const unlimited: RateLimits = { count: () => null, admit: () => unlimitedAdmission }
 
 export function createRateLimits(deps: RateLimitDeps): RateLimits {

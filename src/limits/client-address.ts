@@ -1,9 +1,7 @@
-/** Who is asking: the socket's address, unless the socket is one of our own proxies. */
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
 import { isIpv4 as areIpv4, networkWords } from '../limits/network-key.ts'
 
-/** Addresses of proxies are few; the bound only matters if a whole range of them is trusted. */
 const MEMO_SIZE = 4096
 const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
 const withPort = /^(?:\[([0-9a-f:.]+)\](?::\d{1,5})?|(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5})$/i
@@ -14,11 +12,10 @@ export type ClientAddress = (
 ) => string | undefined
 
 /**
- * Reads `X-Forwarded-For` from the right, where our own proxies write: every entry that is a trusted
- * proxy is passed over and the first other one is the client. What stands left of it was sent by the
- * client and is never looked at. An entry that is no address ends the search at the hop before it.
- * @param trustedProxies addresses or CIDR ranges.
- * @throws where one of them is neither.
+ * Reads `X-Forwarded-For` from the right and returns the first address that is not a trusted proxy; entries further left
+ * may be forged. An invalid entry ends the search at the hop before it.
+ * @param trustedProxies addresses or CIDR ranges
+ * @throws Error if one is neither
  */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   if (trustedProxies.length === 0) return (peer) => peer
@@ -39,9 +36,9 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   }
 }
 
-/** The address without a port, brackets or the prefix of IPv4 mapped into IPv6; null where it is none. */
+/** Removes port, brackets and the prefix of IPv4-mapped IPv6; null for an invalid address. */
 function bareAddress(text: string): string | null {
-  // What nearly every entry is, and nothing else that follows would make of it.
+  // The most common case.
   if (isIPv4(text)) return text
   const match = withPort.exec(text)
   const address = match?.[1] ?? match?.[2] ?? text
@@ -55,7 +52,7 @@ function trustedIn(trustedProxies: readonly string[]): (address: string) => bool
   const ipv4 = new Set(trustedProxies.map(ipv4Word))
   const memo = new Map<string, boolean>()
   return (address) => {
-    // Readers behind a proxy are many, and asking the list takes ten times as long as this.
+    // Ten times as fast as the list.
     const word = hasRanges ? null : ipv4Word(address)
     if (word !== null) return ipv4.has(word)
     const known = memo.get(address)
@@ -68,7 +65,7 @@ function trustedIn(trustedProxies: readonly string[]): (address: string) => bool
   }
 }
 
-/** An IPv4 address as a number, also where it is mapped into IPv6; null for all else. */
+/** Also accepts IPv4-mapped IPv6. */
 function ipv4Word(address: string): number | null {
   const words = networkWords(address)
   return words !== null && areIpv4(words) ? words[1] : null
@@ -76,7 +73,7 @@ function ipv4Word(address: string): number | null {
 
 function addTo(list: BlockList, entry: string): void {
   const [written = '', prefix, ...rest] = entry.split('/')
-  // Addresses are looked up in their IPv4 form, so this is how one has to stand in the list.
+  // Look-ups use the IPv4 form of a mapped address.
   const ipv4 = prefix === undefined ? mapped.exec(written)?.[1] : undefined
   const address = ipv4 ?? written
   const bits = isIP(address) === 6 ? 128 : 32

@@ -1,9 +1,6 @@
 /**
- * Limits on work in progress. A request beyond its limit is refused at once, for a fraction of what doing it would cost,
- * and no queue grows longer than the patience of its clients.
- *
- * The limits are plain counts, not times in a queue (CoDel): the work per request is about the same, so a bound on the
- * count bounds the time, and it does not depend on a clock that stalls together with the event loop.
+ * Limits on concurrent work; requests over the limit are refused at once. Limits are counts, not queueing times (CoDel),
+ * since a clock stalls together with the event loop.
  */
 import { ApiError } from '../contract/errors.ts'
 import { createTickThrottle } from '../core/concurrency.ts'
@@ -12,9 +9,8 @@ export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail
 export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
 
 /**
- * The first three are four times what the database writer needs for its full speed. Purchases wait for a block of the
- * chain and so have their own limit. Writes that wait for an external service (chain node, mail server, rail) take at
- * most half of `write`, so that a stalled service leaves the other half to writes that only need the local disk.
+ * The first three are four times what the database writer needs for full speed. Writes that wait for an external service
+ * (`chain`, `mail`, `rail`) use at most half of `write`, so that a stalled service does not block local writes.
  */
 const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
   write: 256,
@@ -26,9 +22,9 @@ const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
 }
 
 export interface LimitedWork<Result> {
-  /** Receives the request and returns the work. Occupies no place, since a body may be slow. */
+  /** Reads the request and returns the work. Does not count against the limit, since a body may be slow. */
   readonly prepare: () => (() => Promise<Result>) | Promise<() => Promise<Result>>
-  /** Whether the client has disconnected; checked right before the work. */
+  /** Whether the client has disconnected. */
   readonly isGone?: () => boolean
   readonly onRefused?: () => void
 }
@@ -36,8 +32,7 @@ export interface LimitedWork<Result> {
 export interface ConcurrencyLimit {
   readonly isFull: () => boolean
   /**
-   * Prepares and does the work. Refuses it before it is prepared where the limit is reached, and after that where the
-   * last place was taken in the meantime.
+   * Checks the limit before and after `prepare`.
    * @throws ApiError `unavailable`
    */
   readonly run: <Result>(work: LimitedWork<Result>) => Promise<Result>
@@ -45,11 +40,7 @@ export interface ConcurrencyLimit {
 
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
 
-/**
- * Limits on work that waits for an external service: a chain node, a mail server, a rail. Effects that must complete
- * together start inside.
- * @throws ApiError `unavailable` where the limit is reached; nothing was started
- */
+/** @throws ApiError `unavailable` if the limit is reached; no work was started */
 export type OutboundConcurrency = Readonly<
   Record<'chain' | 'mail' | 'rail', <Result>(work: () => Promise<Result>) => Promise<Result>>
 >
@@ -64,12 +55,12 @@ const reasons: Readonly<Record<ConcurrencyLimitName, string>> = {
 }
 
 /**
- * Requests that may start in one tick of the event loop: few enough that libuv, which accepts one connection in a tick,
- * keeps up with new ones; enough that a flood of refusals in every tick does not starve admitted requests (4 did).
+ * Requests started per tick. libuv accepts one connection per tick, so more would delay new connections; fewer (4) starve
+ * admitted requests during a flood of refusals.
  */
 const startsPerTick = 32
 
-/** The limits of one process. `onShed` is called for each refused request. */
+/** @param onShed called for each refused request */
 export function createConcurrencyLimits(
   onShed: (limit: ConcurrencyLimitName) => void = () => undefined,
 ): ConcurrencyLimits {
@@ -81,7 +72,7 @@ export function createConcurrencyLimits(
     write: create('write', nextStart),
     read: create('read', nextStart),
     payment: create('payment', nextStart),
-    // Taken by requests that have started already.
+    // Used within started requests.
     chain: create('chain', inRequest),
     mail: create('mail', inRequest),
     rail: create('rail', inRequest),

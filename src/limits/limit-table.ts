@@ -3,12 +3,12 @@
  * laid out once. Larger numbers are hotter; a number up to the floor counts as an empty slot.
  */
 
-/** Slots that one key may lie in. Eight numbers are one cache line. */
+/** Slots per key. Eight numbers are one cache line. */
 const WAYS = 8
 const TWO_32 = 0x1_0000_0000
 
 export interface LimitTable {
-  /** The number kept for the key, or `floor` where none above it is. */
+  /** Returns `floor` if no greater value is stored. */
   readonly read: (key: number, floor: number) => number
   /**
    * Keeps a number for the key. Where all its slots are taken the coldest gives way, so a flood of

@@ -1,4 +1,3 @@
-/** Counts requests against the named policies in bounded memory. */
 import type { Clock } from '../core/deps.ts'
 import { decide, emptyValue, limitPolicies, multiplied, valueAfterRefund } from '../core/limits.ts'
 import type { LimitDecision, LimitPolicy, PolicyName } from '../core/limits.ts'
@@ -6,7 +5,6 @@ import { dayMs } from '../core/time.ts'
 import { packCounts, unpackCounts } from './count-bytes.ts'
 import { createLimitTable } from './limit-table.ts'
 
-/** One policy and the key that it counts. */
 export interface Claim {
   readonly policy: PolicyName
   readonly key: number
@@ -17,29 +15,28 @@ export interface Claim {
 interface LimitReport {
   /** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
   readonly headers: Readonly<Record<string, string>>
-  /** Whole seconds until all claims are within their limits; 0 where they are now. */
+  /** Whole seconds until all claims are within their limits. */
   readonly retryAfterSeconds: number
   /** The policy with the longest wait. */
   readonly refusedBy: PolicyName | null
 }
 
 export interface Limiter {
-  /** Counts one request against every claim where all of them allow it, else against none. */
+  /** Counts a request against all claims if all allow it, else against none. */
   readonly take: (claims: readonly Claim[]) => boolean
-  /** The state of the claims, without counting. */
   readonly report: (claims: readonly Claim[]) => LimitReport
   /** Undoes a `take`. */
   readonly refund: (claims: readonly Claim[]) => void
   /** Requests that are allowed now. */
   readonly remaining: (claim: Claim) => number
-  /** Memory in use, which never grows. */
+  /** Constant memory use. */
   readonly bytes: number
   readonly days: DayCounts
 }
 
 /** The counts of the UTC day, for persisting them across a restart. */
 export interface DayCounts {
-  /** Grows with every count. */
+  /** Increases with every count. */
   readonly version: () => number
   readonly save: () => Buffer
   /** Restores counts of the same day; ignores those of another day or format. */
@@ -49,7 +46,7 @@ export interface DayCounts {
 /** Per policy: 3 MiB, enough for every address that sends within a few minutes. */
 const DEFAULT_SLOTS = 2 ** 18
 
-/** Rates use the monotonic clock, which ignores corrections of the time; days use the wall clock. */
+/** Rates use the monotonic clock, days the wall clock. */
 export function createLimiter(
   clock: Pick<Clock, 'now' | 'monotonic'>,
   slots: number = DEFAULT_SLOTS,

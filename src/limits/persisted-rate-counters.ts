@@ -1,14 +1,12 @@
 import type { Clock, Log } from '../core/deps.ts'
-/** Counts of the day across restarts: the free daily allowance is not won back by waiting for one. */
 import { secondMs } from '../core/time.ts'
 import { loadCounts, saveCounts } from '../db/counts.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { DayCounts } from './limiter.ts'
 
 export interface PersistedRateCounters {
-  /** Takes up what was counted before; called once, before the first request. */
+  /** Called once, before the first request. */
   readonly load: () => Promise<void>
-  /** Writes the counts, if any came since the last time. */
   readonly flush: () => Promise<void>
   /** Flushes until the signal aborts. */
   readonly flushEvery: (signal: AbortSignal) => Promise<void>
@@ -24,11 +22,7 @@ interface PersistedRateCountersDeps {
 const NAME = 'day'
 const flushEveryMs = 5 * secondMs
 
-/**
- * One row that is written anew, 12 bytes for each address of the day and 3 MiB at most. A crash loses the counts of
- * the last five seconds: whoever was counted then has a few requests more that day. A day that cannot be written
- * stops nobody.
- */
+/** Saves the daily counts in one row of at most 3 MiB. A crash loses the last five seconds; write errors are only logged. */
 export function createPersistedRateCounters({
   days,
   database,
@@ -45,7 +39,7 @@ export function createPersistedRateCounters({
       await database.write((tx) => saveCounts(tx, { name: NAME, body }))
       saved = version
     } catch (error) {
-      log.warn('counts of the day could not be written', { error: String(error) })
+      log.warn('daily request counts could not be saved', { error: String(error) })
     }
   }
 

@@ -1,4 +1,3 @@
-/** The builder as a process of its own that the service starts and keeps alive: a build never holds up a request. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 
@@ -6,31 +5,27 @@ import type { Clock, Log } from '../core/deps.ts'
 import { secondMs } from '../core/time.ts'
 
 export interface BuilderProcess {
-  /** Why the builder is not running; null while it is. */
+  /** Null while the builder runs. */
   readonly problem: () => string | null
-  /** Asks for a build soon, after a write. */
   readonly requestBuild: () => void
-  /** Stops it and resolves when it has ended. */
+  /** Resolves when the process has ended. */
   readonly stop: () => Promise<void>
 }
 
 interface BuilderDeps {
-  /** The builder's entry point. */
   readonly entry: URL
   readonly clock: Clock
   readonly log: Log
-  /** Called when the builder has published a generation. */
   readonly onPublished: () => void
 }
 
 const firstRestartMs = secondMs
 const maxRestartMs = 60 * secondMs
-/** Writes that come within this time share one build. */
 const debounceMs = 50
-/** A builder that ran for this long was well; the next end is a new story. */
-const wellAfterMs = 60 * secondMs
+/** Resets the restart delay after this time. */
+const stableAfterMs = 60 * secondMs
 
-/** Starts the builder; starts it again with growing pauses whenever it ends before `stop`. */
+/** Restarts the builder with exponential backoff until `stop`. */
 export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): BuilderProcess {
   const stopping = new AbortController()
   let child: ChildProcess | null = null
@@ -45,7 +40,7 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
       const how = await runOnce()
       child = null
       if (stopping.signal.aborted) return
-      pauseMs = clock.monotonic() - startedMs > wellAfterMs ? firstRestartMs : pauseMs
+      pauseMs = clock.monotonic() - startedMs > stableAfterMs ? firstRestartMs : pauseMs
       problem = `the builder ended (${how}); it starts again in ${pauseMs / secondMs} s`
       log.error('builder ended', { how, restart_in_ms: pauseMs })
       await clock.sleep(pauseMs, stopping.signal).catch(() => undefined)
@@ -68,8 +63,7 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
     })
   }
 
-  /** Requests that arrive during the delay share one build. */
-  async function askForBuild(): Promise<void> {
+  async function sendBuildRequest(): Promise<void> {
     await clock.sleep(debounceMs, stopping.signal).catch(() => undefined)
     isRequested = false
     if (!stopping.signal.aborted && child?.connected === true) child.send('build', () => undefined)
@@ -80,7 +74,7 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
     requestBuild: () => {
       if (isRequested) return
       isRequested = true
-      void askForBuild()
+      void sendBuildRequest()
     },
     stop: async () => {
       stopping.abort()

@@ -17,18 +17,16 @@ interface HealthDeps {
   readonly store: Pick<DocumentStore, 'state'>
   readonly clock: Clock
   readonly startedMonotonicMs: number
-  /** Jobs that are expected to run, so that one that never ran shows as such. */
+  /** Listed even if they have never run. */
   readonly jobs: readonly string[]
-  /** What else is wrong, such as a builder that keeps dying. */
   readonly problems: () => readonly string[]
-  /** How payments reach the chain. */
   readonly settlement: SettlementMode
 }
 
-/** How long the answer of one probe of the disk serves: health is public and a probe costs a flush. */
+/** Limits disk flushes, since `/health` is public. */
 const probeLifeMs = 5 * secondMs
 
-/** `/health`: 503 when the database cannot be written; `degraded` when something else is wrong. */
+/** Responds 503 if the database is not writable, `degraded` for other problems. */
 export function createHealth(deps: HealthDeps): () => Promise<HealthAnswer> {
   const canWrite = createProbe(deps)
   return async () => {

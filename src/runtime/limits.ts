@@ -1,4 +1,3 @@
-/** The limits of the service, connected to the database, the tiers and the metrics. */
 import type { ActionDeps, InstalledDeps } from '../actions/deps.ts'
 import { walletTerms } from '../actions/partner-access.ts'
 import type { PolicyName } from '../core/limits.ts'
@@ -27,7 +26,7 @@ export function rateLimitsOf(
 ): { readonly rateLimits: RateLimits; readonly counters: PersistedRateCounters } {
   if (limits === 'off') return { rateLimits: unlimited, counters: nothingPersisted }
   const limiter = createLimiter(actions.clock)
-  // A secret of the installation and not of the process, so that the counts of the day survive a restart.
+  // Persistent, so that daily counts survive a restart.
   const secret = Buffer.from(actions.keyedHash('limits', 'networks'), 'hex')
   const rateLimits = createRateLimits({
     limiter: onRefusal === undefined ? limiter : reportingRefusals(limiter, onRefusal),
@@ -52,7 +51,7 @@ function reportingRefusals(limiter: Limiter, onRefusal: (policy: PolicyName) => 
   }
 }
 
-/** A stalled chain node holds up only the requests that wait for it. */
+/** Bounds the work that waits for chain nodes and other external services. */
 export function withOutboundLimits(
   installed: InstalledDeps,
   outboundLimits: OutboundConcurrency,

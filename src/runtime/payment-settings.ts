@@ -3,7 +3,7 @@ import type { PaymentSettings } from '../payments/load.ts'
 
 const weiPerMilliGwei = 1_000_000n
 
-/** The settings of the payments; what each way of settling needs was checked with the others. */
+/** Requires settings that `parseConfig` has checked. */
 export function paymentSettingsOf(config: Config): PaymentSettings {
   const { SETTLEMENT: mode, PAYMENT_RECEIVER: receiver } = config
   if (mode === 'off' || receiver === null) return { mode: 'off', receiver }

@@ -1,4 +1,4 @@
-/** What people change in files while the service runs: taken anew when they change, if it can be used. */
+/** Reloads files that operators edit while the service runs. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -8,28 +8,23 @@ import { redact, withoutDirectories } from '../core/redact.ts'
 import { secondMs } from '../core/time.ts'
 
 export interface Reloaded<Value> {
-  /** As it was last read without a fault. */
+  /** The last valid value. */
   readonly current: () => Value
-  /** Why what lies there now is not taken; null where it is. */
+  /** Why the current files are not used; null if they are. */
   readonly problem: () => string | null
-  /**
-   * Reads anew where the files have changed or the last read failed. Never throws: what cannot be used is logged,
-   * once for each reason, and the old stays.
-   */
+  /** Reads changed files; on errors logs each reason once and keeps the last valid value. Never throws. */
   readonly reload: () => Promise<void>
   readonly watch: (signal: AbortSignal) => Promise<void>
 }
 
 const lookEveryMs = 5 * secondMs
 
-/**
- * Reads for the first time. `paths` are files, or folders whose files count.
- * @throws what `load` throws: there is nothing yet to go on with.
- */
+/** @throws the errors of the first `load` */
 export async function loadReloaded<Value>(
   source: {
-    /** For people: `the registries under data/`. */
+    /** For messages, such as `the registries under data/`. */
     readonly name: string
+    /** Files or folders. */
     readonly paths: readonly string[]
     readonly load: () => Promise<Value>
   },
@@ -44,7 +39,7 @@ export async function loadReloaded<Value>(
   const look = async (): Promise<void> => {
     const mark = await markOf(paths)
     if (mark === seen && problem === null) return
-    // Before the read: what changes while it is read is read again.
+    // Set before the read, so that changes during the read are detected.
     seen = mark
     try {
       value = await load()
@@ -52,9 +47,9 @@ export async function loadReloaded<Value>(
       log.info('read anew', { what: name })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      const told = redact(withoutDirectories(`${name} cannot be used, the old stays: ${reason}`))
-      if (told !== problem) log.error('not read anew', { what: name, error: told })
-      problem = told
+      const message = redact(withoutDirectories(`${name} cannot be used, the old stays: ${reason}`))
+      if (message !== problem) log.error('not read anew', { what: name, error: message })
+      problem = message
     }
   }
 
@@ -72,7 +67,7 @@ export async function loadReloaded<Value>(
   }
 }
 
-/** Tells one state of the files from another. A file that is missing is a state too. */
+/** Fingerprint of the files; missing files are included. */
 async function markOf(paths: readonly string[]): Promise<string> {
   const marks: string[] = []
   for (const path of paths) {

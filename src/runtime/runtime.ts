@@ -1,4 +1,3 @@
-/** The real clock, randomness, environment and log. Called by the entry points only; everything else is given them. */
 import { randomBytes } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
@@ -19,10 +18,9 @@ import type { Resolve } from '../outbound/pinned-fetch.ts'
 import { PaymentSettingsError } from '../payments/load.ts'
 import { requireMatchingFolder } from './demo.ts'
 
-/** sysexits.h EX_CONFIG: the configuration is wrong, starting again does not help. */
+/** sysexits.h EX_CONFIG: a restart does not help. */
 const exitConfig = 78
 
-/** Reads the settings, or prints what is wrong with them and ends the process. */
 export function configOrExit(): Config {
   try {
     const config = parseConfig({
@@ -36,17 +34,14 @@ export function configOrExit(): Config {
   }
 }
 
-/** Prints what is wrong with a setting and ends the process; anything else is thrown on. */
+/** Rethrows other errors. */
 export function exitOnWrongSetting(error: unknown): never {
   if (!(error instanceof ConfigError) && !(error instanceof PaymentSettingsError)) throw error
   process.stderr.write(`The settings are wrong:\n${error.message}\n`)
   return process.exit(exitConfig)
 }
 
-/**
- * Prints why the database cannot be used, and what helps, and ends the process; anything else is thrown on.
- * A disk that failed may be well the next time: whoever watches starts the process again.
- */
+/** Exits with 1 for a failure that a restart may fix. Rethrows other errors. */
 export function exitOnUnusableDatabase(error: unknown): never {
   const isUnusable =
     error instanceof DatabaseRefusedError || error instanceof DatabaseUnavailableError
@@ -74,13 +69,12 @@ export const systemRandom: Random = {
   unit: () => Math.random(),
 }
 
-/** Every address that the system knows of a host name, its own files included. */
 export const systemResolve: Resolve = async (host) => {
   const answers = await lookup(host, { all: true })
   return answers.map(({ address }) => address)
 }
 
-/** Log lines go to standard error: standard output belongs to what a person asked for. */
+/** Logs to standard error. */
 export function systemLog(level: Config['LOG_LEVEL']): LineLog {
   return createLog({
     level,
@@ -90,7 +84,6 @@ export function systemLog(level: Config['LOG_LEVEL']): LineLog {
   })
 }
 
-/** Aborts once, on the first SIGTERM or SIGINT. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController()
   const stop = (name: NodeJS.Signals) => controller.abort(new Error(`received ${name}`))
@@ -99,7 +92,6 @@ export function stopSignal(): AbortSignal {
   return controller.signal
 }
 
-/** Resolves when the signal has aborted, at once where it already has. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>((resolve) => {
@@ -107,7 +99,7 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** The folder that holds package.json: the source lies in `src`, what the compiler emits in `dist/src`. */
+/** The folder of package.json, from `src` or `dist/src`. */
 export const packageRoot = fileURLToPath(
   new URL(import.meta.url.includes('/dist/src/') ? '../../..' : '../..', import.meta.url),
 )

@@ -1,4 +1,3 @@
-/** The parts that `main.ts` assembles, made from the settings. */
 import { join } from 'node:path'
 
 import { loadReference, referencePaths } from '../actions/reference.ts'
@@ -34,7 +33,6 @@ import {
 
 const clock = systemClock
 
-/** Opens the database, or prints why it cannot be used and ends the process. */
 export async function openServiceDatabase(
   config: Config,
   meter: Meter | null,
@@ -72,7 +70,6 @@ export async function loadServiceKeys(
   return await loadReloaded(source, { clock, log })
 }
 
-/** Everything that leaves the machine: e-mail, requests to partners, the chain node and payments. */
 export async function connectOutbound(
   config: Config,
   meter: Meter | null,
@@ -85,7 +82,7 @@ export async function connectOutbound(
       : createSmtpMail(config.SMTP_URL, mailFrom)
   const pinnedFetch = createPinnedFetch({ resolve: systemResolve })
   const outbound = instrumentOutbound(meter, { fetch, mail, outbound: pinnedFetch })
-  // Contract wallets are checked on Base, where USDC is paid; without a node only plain keys are accepted.
+  // Contract wallets are verified on Base; without a node only plain keys are accepted.
   const baseChain =
     config.RPC_URL_BASE === null
       ? undefined

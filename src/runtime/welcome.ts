@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts'
 import { apiPrefix } from '../contract/route.ts'
 
-/** What a person sees after the start: where to look, and what is off. */
 export function welcome(
   config: Config,
   address: { readonly host: string; readonly port: number },
@@ -38,7 +37,7 @@ function switchedOff(config: Config): string[] {
       ? 'polling is off (POLL=off): figures stay as they were audited or last polled'
       : null,
     config.BUILDER === 'off'
-      ? 'the builder is off (BUILDER=off): run it as a process of its own'
+      ? 'the builder is off (BUILDER=off): run it as a separate process'
       : null,
     config.LIMITS === 'off' ? 'rate limits are off (LIMITS=off)' : null,
     chains.length === 0 || config.POLL === 'off'
