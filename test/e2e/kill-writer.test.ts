@@ -6,8 +6,8 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { openDatabase } from '../../src/db/open.ts'
+import { tempFolder } from '../db/temp-database.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { tempFolder } from './temp-database.ts'
 
 allowSlowTests('starts and kills processes')
 

@@ -5,11 +5,18 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { compile } from '../../support/compile.ts'
-import type { Compiled } from '../../support/compile.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
-import { generationNames, readSet, startMs, versionsOf, workspace, worldOf } from './set.ts'
-import type { Workspace } from './set.ts'
+import {
+  generationNames,
+  readSet,
+  startMs,
+  versionsOf,
+  workspace,
+  worldOf,
+} from '../builder/publish/set.ts'
+import type { Workspace } from '../builder/publish/set.ts'
+import { compile } from '../support/compile.ts'
+import type { Compiled } from '../support/compile.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('starts and kills processes')
 
