@@ -79,7 +79,7 @@ const drips: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'a greeting without an end', script: but('greeting', drip('2')) },
   { name: 'what it can do', script: but('EHLO', drip('250-x\r\n')) },
   { name: 'its answer to the sender', script: but('MAIL', drip('2')) },
-  { name: 'its answer to the letter', script: but('.', drip('250-x\r\n')) },
+  { name: 'its answer to the e-mail', script: but('.', drip('250-x\r\n')) },
 ]
 
 async function listen(serve: (socket: Socket) => void) {
@@ -147,7 +147,9 @@ describe.concurrent('a mail server that', () => {
   test.for(drips)('drips $name', async ({ script }, { expect: its }) => {
     const server = await listen(follow(script))
     const send = createSmtpMail(server.url, 'ledger@example.org', 2000)
-    await its(send(letter)).rejects.toThrow('The mail server took longer than 2 s over a letter')
+    await its(send(letter)).rejects.toThrow(
+      'The mail server took longer than 2 s to accept an e-mail',
+    )
     await allClosed(server.sockets)
     await server.stop()
   })
