@@ -122,7 +122,7 @@ export const adminCommands: readonly Command[] = [
   admin('partners list', 'List partners with tier and status', 'listAllPartners'),
   admin(
     'partners release-wallet',
-    'Unbind the wallet of an attestation endpoint',
+    'Unbind the wallet from the attestation endpoint of a partner',
     'releaseWallet',
     {
       description: 'The next signature by a wallet of the partner’s oath history binds it again.',

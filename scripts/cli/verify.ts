@@ -115,7 +115,7 @@ export const verifyCommands: readonly Command[] = [
 function readReputation(file: string) {
   const parsed = reputation.safeParse(readJsonObject(file))
   if (parsed.success) return parsed.data
-  throw new UsageError(`${file} is not an answer of GET /reputation/{wallet}`)
+  throw new UsageError(`${file} is not a response from GET /reputation/{wallet}`)
 }
 
 async function verifyRemote(session: Session, input: Input, document: string): Promise<Check> {

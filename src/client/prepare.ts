@@ -75,7 +75,7 @@ export async function prepareRequest(
   }
 }
 
-/** Without a key, a paid read is sent unsigned, for a payment. */
+/** Without a key, a priced read is sent unsigned and paid for instead. */
 function needsPartner({ signer }: Caller, { access, method, price }: Route): boolean {
   return access === 'partner' && (signer !== null || method !== 'GET' || price === undefined)
 }

@@ -18,7 +18,7 @@ export interface NewAnswer {
   readonly requestSha256: string
   readonly status: number
   readonly body: object
-  /** RFC 3339; the row may be deleted afterwards. */
+  /** RFC 3339; the row may be deleted after this time. */
   readonly expiresAt: string
 }
 

@@ -10,7 +10,7 @@ import type { Database } from './schema.ts'
 export interface RankedStanding extends Standing {
   readonly wallet: string
   readonly display: string
-  /** From the claim, else the worker; null without either. */
+  /** The name in the claim, else the name of the worker; null if there is neither. */
   readonly displayName: string | null
   readonly claimed: boolean
   /** Resembles a name that another wallet used first. */

@@ -256,7 +256,7 @@ function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) 
         ? `Apply through the ledger: POST ${siteUrl}${routeOf('applyToRail').path}`
         : 'Apply at apply_url.',
       `Register the wallet that is to be paid: POST ${siteUrl}${routeOf('registerWorker').path}`,
-      `Send in a signed receipt of each payment: POST ${siteUrl}${routeOf('submitReceipt').path}`,
+      `Submit a signed receipt for each payment: POST ${siteUrl}${routeOf('submitReceipt').path}`,
     ],
     signing: `${siteUrl}/register-and-earn/SKILL.md`,
     docs: `${siteUrl}/rails/${entry.rail}`,

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 /** Callbacks by connection, so that each socket has one listener. */
 const pendingBySocket = new WeakMap<Socket, Set<() => void>>()
 
-/** Calls `callback` once: when the response has been sent or its connection is closed. */
+/** Calls `callback` exactly once, when the response has been sent or its connection has closed. */
 export function onResponseEnd(
   { incoming, outgoing }: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse },
   callback: () => void,

@@ -59,10 +59,10 @@ const reasons: Readonly<Record<PolicyName, string>> = {
   ip: `Over ${ip.quota} requests a minute with a burst of ${ip.burst}`,
   range: `Over ${range.quota} requests a minute from this network`,
   day: `Over the free ${day.quota} requests of this UTC day`,
-  wallet: `Over ${wallet.quota} requests a minute, times the multiplier of the tier, for this wallet`,
-  non_partners: `Over ${non_partners.quota} requests a minute from this network by wallets that are not partners`,
+  wallet: `Over the limit of this wallet: ${wallet.quota} requests a minute times the multiplier of its tier`,
+  non_partners: `Over ${non_partners.quota} requests a minute from non-partner wallets on this network`,
   failed_signatures: `Over ${failed_signatures.quota} requests a minute from this network without a valid signature`,
-  over_limit: `Over ${over_limit.quota} requests a minute from this network by wallets over their own limit`,
+  over_limit: `Over ${over_limit.quota} requests a minute from wallets on this network that exceed their own limit`,
 }
 
 const unlimitedAdmission: Admission = {

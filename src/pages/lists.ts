@@ -18,7 +18,7 @@ const searchKinds: Readonly<Record<SearchedList, SearchKind>> = {
   },
   workers: {
     label: 'Wallet or slug of a skill',
-    api: 'A worker is at /workers/ followed by the wallet; everyone with a skill is at /api/v1/workers?skill= followed by its slug.',
+    api: 'A worker is at /workers/ followed by the wallet; the workers with a skill are at /api/v1/workers?skill= followed by the slug of the skill.',
   },
   jobs: {
     label: 'Job id, status, skill or wallet of the poster',

@@ -184,7 +184,7 @@ const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal])[] = [
   ],
   [
     /authorization is expired|not yet valid/i,
-    { reason: 'expired', message: 'The authorization is not valid in the newest block' },
+    { reason: 'expired', message: 'The authorization is not valid at the latest block' },
   ],
   [
     /invalid signature/i,

@@ -136,7 +136,7 @@ describe('flags of a good poll', () => {
     expect(kindsOf(after(good({ tpv30dRawMicroUsdc: 2_000_000_000 })))).toEqual([])
   })
 
-  it('report a ten-fold change of a figure, except of a small one', () => {
+  it('report a tenfold change of a figure, except of a small one', () => {
     const high = { tpv30dMicroUsdc: 10_000_000_000, tpv30dRawMicroUsdc: 10_000_000_000 }
     expect(kindsOf(after(good(), good(high)))).toEqual(['figures_jump'])
     expect(kindsOf(after(good(high), good()))).toEqual(['figures_jump'])

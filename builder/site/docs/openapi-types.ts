@@ -18,7 +18,7 @@ export function openApiTypes(document: JsonValue): string {
     ([name, schema]) => `    ${key(name)}: ${typeOf(schema, 2)}\n`,
   )
   return [
-    `/** ${title}, version ${version}. Made from /openapi.json. */\n`,
+    `/** ${title}, version ${version}. Generated from /openapi.json. */\n`,
     `export interface paths {\n${paths.join('')}}\n`,
     `export interface components {\n  schemas: {\n${schemas.join('')}  }\n}\n`,
   ].join('\n')

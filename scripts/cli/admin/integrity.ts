@@ -89,7 +89,7 @@ async function checkSchema(db: Kysely<Database>): Promise<Check> {
   const what = 'schema'
   const found = await sql<{ application_id: number }>`pragma application_id`.execute(db)
   if (found.rows[0]?.application_id !== applicationId) {
-    return { what, good: false, detail: 'not a database of this program' }
+    return { what, good: false, detail: 'not a ledger database' }
   }
   const { rows } = await sql<{
     name: string

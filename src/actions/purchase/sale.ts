@@ -49,7 +49,7 @@ export function alreadyUsed<T>({ asked, key }: Sale<T>): ApiError {
   return refusal(asked, 'authorization_already_used', undefined, key.payer)
 }
 
-/** 402 with fresh terms and the reason in both protocol versions. */
+/** 402 with fresh terms and the reason, in the format of each protocol version. */
 export function refusal(
   asked: PaymentOffer,
   code: ErrorCode,

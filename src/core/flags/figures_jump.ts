@@ -2,7 +2,7 @@ import type { CountedFigure } from '../figures.ts'
 import type { FlagDetector } from './kind.ts'
 
 const jumpFactor = 10
-/** Volumes below this (micro-USDC) and counts below `smallCount` jump ten-fold by chance. */
+/** Volumes below this (micro-USDC) and counts below `smallCount` can change tenfold by chance. */
 const smallVolumeMicroUsdc = 100_000_000
 const smallCount = 10
 
@@ -23,7 +23,7 @@ export const figuresJump = {
       if (is < was * jumpFactor && was < is * jumpFactor) continue
       return {
         severity: 'warning',
-        title: `${displayName}: a 30-day figure changed ten-fold between two polls`,
+        title: `${displayName}: a 30-day figure changed tenfold between two polls`,
         evidence: { figure, before: was, after: is, factor: jumpFactor },
       }
     }

@@ -34,7 +34,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
       const checks = await verifyDirectory(dir)
       const first = checks.find(({ good }) => !good)
       return first === undefined
-        ? good(`${checks.length - 2} documents, each with a good signature`)
+        ? good(`${checks.length - 2} documents, each with a valid signature`)
         : bad(`${first.what}: ${first.detail}`)
     },
   },
@@ -255,7 +255,7 @@ async function compareTree(
   }
   if (tree.size === 0) return bad('the last commit is empty')
   if (unpublished.length > 0)
-    return bad(`${unpublished.slice(0, 3).join(', ')} is no longer published`)
+    return bad(`no longer published: ${unpublished.slice(0, 3).join(', ')}`)
   return others.length === 0
     ? good(`${tree.size} files, the same as published`)
     : bad(`${others.slice(0, 3).join(', ')} ${others.length === 1 ? 'differs' : 'differ'}`)
