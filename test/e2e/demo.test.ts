@@ -69,7 +69,7 @@ describe('npm run demo', () => {
 
 describe('the service', () => {
   test.each([
-    ['a demo folder without DEMO=on', () => ({ DATA_DIR: dataDir() }), 'invented data of a demo'],
+    ['a demo folder without DEMO=on', () => ({ DATA_DIR: dataDir() }), 'contains demo data'],
     [
       'DEMO=on in another folder',
       () => ({ DATA_DIR: join(folder, 'real'), DEMO: 'on' }),
