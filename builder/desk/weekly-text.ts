@@ -235,7 +235,7 @@ function caveatSection({ facts, carried, volume }: Counted): string {
   const rails = (weeks: readonly RailWeek[]) =>
     weeks.map(({ authored }) => `\`${authored.rail}\``).join(', ')
   const caveats = [
-    'A 30-day volume changes by what enters the window less what leaves it, so a difference is not the income of the week.',
+    'A 30-day volume changes as payments enter and leave the window, so a difference between two readings is not the income of the week.',
     'Figures are those after the filter rule of each rail. An unknown figure is not zero, and totals exclude it.',
     ...(carried.length === 0
       ? []

@@ -24,7 +24,7 @@ export function expectedTransfer(payment: PaymentRecord): ExpectedTransfer {
   return { from, to: payTo.toLowerCase(), value: BigInt(amountMicroUsdc), nonce }
 }
 
-/** Finds the transfer, whoever sent it. @throws SettlementUnavailableError */
+/** Finds the transfer, regardless of its sender. @throws SettlementUnavailableError */
 export async function settlementStatus(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,

@@ -31,10 +31,10 @@ const drawnLike = new Map(
   ),
 )
 
-/** Capitals that resemble another letter than their lower case does. */
+/** Capitals whose Latin look-alike differs from that of their lower case. */
 const capitals = new Map(Object.entries({ Ν: 'n', Η: 'h', Υ: 'y', Μ: 'm', Ζ: 'z' }))
 
-/** Ignores case, spaces, punctuation and marks; null without a letter or digit. */
+/** Returns null for a name without a letter or digit. Ignores case, spaces, punctuation and combining marks. */
 export function skeletonOf(name: string): string | null {
   const wide = Array.from(name.normalize('NFKC'), (letter) => capitals.get(letter) ?? letter)
   const letters = wide.join('').toLowerCase().normalize('NFD').replaceAll(/\p{M}/gu, '')

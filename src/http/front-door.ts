@@ -50,22 +50,29 @@ export function createFrontDoor(
   const { store, table, rateLimits, clientAddress, clock, requestLog, requestId, dispatch } = deps
   const labels = new WeakMap<StoredDocument, string>()
 
-  const labelOf = (path: string, document: StoredDocument | undefined): string => {
-    const known = document === undefined ? undefined : labels.get(document)
+  const documentLabel = (document: StoredDocument): string => {
+    const known = labels.get(document)
     if (known !== undefined) return known
-    const label = table(path)?.resource.label ?? (document === undefined ? 'unknown' : 'page')
-    if (document !== undefined) labels.set(document, label)
+    const label = table(document.entry.path)?.resource.label ?? 'page'
+    labels.set(document, label)
     return label
   }
-  const refuse = (req: IncomingMessage, res: ServerResponse, failure: Failure): void => {
+  const refuse = (
+    req: IncomingMessage,
+    res: ServerResponse,
+    failure: Failure,
+    found: { readonly match: RouteMatch | null; readonly document: StoredDocument | undefined },
+  ): void => {
     const { method = '', url: target = '' } = req
     const startedMs = clock.monotonic()
     const id = requestId()
     const answer = deps.renderError(req, errorAnswer(failure, deps.docsUrl, id))
     const bytes = sendError(res, answer)
-    const path = pathOf(target)
-    const route = labelOf(path, store.get(path))
-    requestLog?.({ requestId: id, method, target, route, status: answer.status, startedMs, bytes })
+    if (requestLog === null) return
+    const { match, document } = found
+    const label = document === undefined ? 'unknown' : documentLabel(document)
+    const route = match?.resource.label ?? label
+    requestLog({ requestId: id, method, target, route, status: answer.status, startedMs, bytes })
   }
   const addressOf = (req: IncomingMessage, { forwardedFor }: RequestHeaders) =>
     clientAddress(req.socket.remoteAddress, forwardedFor)
@@ -78,12 +85,13 @@ export function createFrontDoor(
     const startedMs = requestLog === null ? 0 : clock.monotonic()
     const headers = readRequestHeaders(req.rawHeaders)
     const { path } = document.entry
+    const found = { match: null, document }
     const failure =
       headerFailure(headers) ??
       (isLimited(path, null) ? rateLimits.count(addressOf(req, headers)) : null)
-    if (failure !== null) return refuse(req, res, failure)
+    if (failure !== null) return refuse(req, res, failure, found)
     const variant = chooseVariant(document, headers.acceptEncoding)
-    if (variant === null) return refuse(req, res, { code: 'not_acceptable' })
+    if (variant === null) return refuse(req, res, { code: 'not_acceptable' }, found)
     const { method = '', url: target = '' } = req
     const isGet = method === 'GET'
     const isUnchanged = isNotModified(headers.ifNoneMatch, headers.ifModifiedSince, variant)
@@ -100,22 +108,25 @@ export function createFrontDoor(
     if (requestLog === null) return undefined
     const status = isUnchanged ? 304 : 200
     const bytes = isUnchanged || !isGet ? 0 : variant.body.byteLength
-    const route = labelOf(path, document)
+    const route = documentLabel(document)
     requestLog({ requestId: requestId(), method, target, route, status, startedMs, bytes })
     return undefined
   }
 
   return (req, res) => {
-    // Node parses a request line without a version as HTTP/0.9.
-    if (req.httpVersionMajor !== 1) return refuse(req, res, { code: 'malformed_request' })
     const { method = '', url: target = '' } = req
     const path = pathOf(target)
     const isRead = method === 'GET' || method === 'HEAD'
     const document = store.get(path)
+    // Node parses a request line without a version as HTTP/0.9.
+    if (req.httpVersionMajor !== 1) {
+      return refuse(req, res, { code: 'malformed_request' }, { match: table(path), document })
+    }
     const hasQuery = path.length !== target.length
     // Published paths are normalized, so a match needs no path check.
     if (document !== undefined && isRead && !hasQuery) return serveDocument(req, res, document)
     const match = table(path)
+    const found = { match, document }
     if (document !== undefined && isRead && !handlesQuery(match, target.slice(path.length))) {
       return serveDocument(req, res, document)
     }
@@ -123,11 +134,12 @@ export function createFrontDoor(
     const headers = readRequestHeaders(req.rawHeaders)
     const isServerWide = method === 'OPTIONS' && target === '*'
     const failure = headerFailure(headers) ?? (isServerWide ? null : targetFailure(target))
-    if (failure !== null) return refuse(req, res, failure)
+    if (failure !== null) return refuse(req, res, failure, found)
     const methods = methodsOf(match, document)
     const allow = (methods ?? documentMethods).join(', ')
     if (isForeignMethod(method) || (methods !== null && !methods.includes(method))) {
-      return refuse(req, res, { code: 'method_not_allowed', headers: { Allow: allow } })
+      const refusal = { code: 'method_not_allowed', headers: { Allow: allow } } as const
+      return refuse(req, res, refusal, found)
     }
     if (method === 'OPTIONS') {
       res.writeHead(204, { ...preflightHeaders, Allow: allow, 'Cache-Control': 'no-store' })
@@ -137,7 +149,7 @@ export function createFrontDoor(
     const address = addressOf(req, headers)
     const limits = isLimited(path, match) ? rateLimits : unlimited
     const admission = limits.admit(address, isSigned(match, req))
-    if (admission.refusal !== null) return refuse(req, res, admission.refusal)
+    if (admission.refusal !== null) return refuse(req, res, admission.refusal, found)
     const id = requestId()
     dispatch({
       requestId: id,

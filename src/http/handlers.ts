@@ -49,8 +49,9 @@ export function createEndpoint(
     concurrency: route.method === 'GET' ? 'read' : 'write',
     async prepare(c) {
       // A write reports an unknown query parameter before a path that names nothing, a read after it.
-      if (route.method !== 'GET') parseQuery(c, route)
-      const unparsed = { params: paramsOf(c, route), query: parseQuery(c, route), body: undefined }
+      const written = route.method === 'GET' ? null : parseQuery(c, route)
+      const params = paramsOf(c, route)
+      const unparsed = { params, query: written ?? parseQuery(c, route), body: undefined }
       const context = await readRequest(c, route, services)
       check?.(unparsed)
       const answer = async (): Promise<AnyAnswer> => {

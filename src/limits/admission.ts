@@ -78,18 +78,16 @@ export const unlimited: RateLimits = { count: () => null, admit: () => unlimited
 
 export function createRateLimits(deps: RateLimitDeps): RateLimits {
   const { limiter, networkOf } = deps
-  const count = (address: string | undefined): Failure | null => {
-    const claims = anonymousClaims(networkOf(address))
-    return limiter.take(claims) ? null : refusalOf(limiter, claims)
-  }
+  const take = (claims: readonly Claim[]): Failure | null =>
+    limiter.take(claims) ? null : refusalOf(limiter, claims)
   return {
-    count,
+    count: (address) => take(anonymousClaims(networkOf(address))),
     admit(address, isSigned) {
       if (isSigned) return admitSigned(deps, networkOf(address))
       const claims = anonymousClaims(networkOf(address))
       return {
         ...unlimitedAdmission,
-        refusal: count(address),
+        refusal: take(claims),
         headers: () => limiter.report(claims).headers,
         release: () => limiter.refund(claims),
       }

@@ -167,7 +167,7 @@ test('receipts that share blocks need far fewer RPC calls than one each', async 
   await database.close()
 })
 
-test('a node without eth_getBlockReceipts is asked for single receipts in batches', async () => {
+test('a node without eth_getBlockReceipts receives batches of single receipt requests', async () => {
   const database = await ledger()
   const proxy = await startRpcProxy(chain.url, {
     instead: ({ id, method }) =>

@@ -4,15 +4,11 @@ import type { PublicDocument } from '../../builder/publish/document.ts'
 import { publicDir, sampleDocuments, startService } from './http-service.ts'
 import type { PublicDir, Service } from './http-service.ts'
 import { requestJson } from './requests.ts'
-import type { JsonRequest } from './requests.ts'
+import type { JsonAnswer, JsonRequest } from './requests.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** A JSON answer of the service. */
-export interface JsonResponse {
-  readonly status: number
-  readonly body: Record<string, unknown>
-}
+type JsonResponse = Pick<JsonAnswer, 'status' | 'body'>
 
 /** The service of the running test. */
 export interface UsedService extends Service {

@@ -161,7 +161,7 @@ describe('the archive', () => {
       expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
       if (turn === 2) git(repoDir, 'pack-refs', '--all')
     }
-    // Packing removed the file of the branch, so git is asked where the branch stands.
+    // The packed branch has no ref file, so git resolves it.
     expect(runs.slice(1)).toEqual([
       'fast-import',
       'fast-import',

@@ -1,4 +1,4 @@
-/** A mail server that does wrong: the letter counts as not sent, with a reason, in bounded time and memory. */
+/** Misbehaving mail servers: sending fails with a reason, in bounded time and memory. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
@@ -13,7 +13,7 @@ allowSlowTests('waits for time limits of clients')
 
 type Answer = string | null | ((socket: Socket) => void)
 /**
- * Answers each command of a client, greeting first, with what the table says; null says nothing more. Lines of a letter
+ * Answers each command of a client, greeting first, with what the table says; null says nothing more. Lines of an e-mail
  * come as `line`, its end as `.`.
  */
 type Script = (command: string) => Answer
@@ -57,18 +57,18 @@ const flood =
 
 const servers: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'says nothing', script: but('greeting', null) },
-  { name: 'stalls after the letter', script: but('.', null) },
+  { name: 'stalls after the e-mail', script: but('.', null) },
   { name: 'is no mail server', script: but('greeting', 'HTTP/1.1 200 OK') },
   { name: 'is too busy', script: but('greeting', '421 too busy') },
   { name: 'takes no recipient', script: but('RCPT', '550 no such user') },
-  { name: 'refuses the letter at its end', script: but('.', '554 no') },
+  { name: 'refuses the e-mail at its end', script: but('.', '554 no') },
   { name: 'answers what is no answer', script: but('MAIL', '<html>') },
   { name: 'hangs up instead of a greeting', script: but('greeting', hangUp) },
   { name: 'hangs up after its greeting', script: but('greeting', then('220 a\r\n', hangUp)) },
   { name: 'hangs up within its answer', script: but('EHLO', then('250-a\r\n250', hangUp)) },
   { name: 'hangs up after the sender', script: but('MAIL', then('250 a\r\n', hangUp)) },
-  { name: 'hangs up within the letter', script: but('line', hangUp) },
-  { name: 'hangs up after the letter', script: but('.', hangUp) },
+  { name: 'hangs up within the e-mail', script: but('line', hangUp) },
+  { name: 'hangs up after the e-mail', script: but('.', hangUp) },
   { name: 'answers a gigabyte of lines', script: but('EHLO', flood('250-0123456789\r\n')) },
   { name: 'answers a gigabyte in a line', script: but('.', flood('a')) },
 ]
@@ -100,7 +100,7 @@ async function listen(serve: (socket: Socket) => void) {
   return { url: `smtp://127.0.0.1:${address.port}`, sockets, stop }
 }
 
-/** Nobody here closes them: the client does. */
+/** Resolves once the client has closed them all. */
 async function allClosed(sockets: ReadonlySet<Socket>): Promise<void> {
   const open = [...sockets].filter(({ closed }) => !closed)
   await Promise.all(open.map((socket) => new Promise((resolve) => socket.once('close', resolve))))
@@ -108,7 +108,7 @@ async function allClosed(sockets: ReadonlySet<Socket>): Promise<void> {
 
 function follow(script: Script): (socket: Socket) => void {
   return (socket) => {
-    let inLetter = false
+    let inEmail = false
     let held = ''
     const say = (command: string): void => {
       const answer = script(command)
@@ -121,33 +121,33 @@ function follow(script: Script): (socket: Socket) => void {
       for (let end = held.indexOf('\r\n'); end >= 0; end = held.indexOf('\r\n')) {
         const line = held.slice(0, end)
         held = held.slice(end + 2)
-        const command = inLetter && line !== '.' ? 'line' : (line.split(' ')[0] ?? '')
+        const command = inEmail && line !== '.' ? 'line' : (line.split(' ')[0] ?? '')
         if (command === 'line') {
           say(command)
           continue
         }
-        inLetter = command === 'DATA'
+        inEmail = command === 'DATA'
         say(command)
       }
     })
   }
 }
 
-const letter = { to: 'worker@example.org', subject: 'Your code', text: '123456' }
+const email = { to: 'worker@example.org', subject: 'Your code', text: '123456' }
 
 describe.concurrent('a mail server that', () => {
-  test.for(servers)('$name', async ({ script }, { expect: its }) => {
+  test.for(servers)('$name', async ({ script }, { expect: expectHere }) => {
     const server = await listen(follow(script))
     const send = createSmtpMail(server.url, 'ledger@example.org')
-    await its(send(letter)).rejects.toThrow(/\w{3}/)
+    await expectHere(send(email)).rejects.toThrow(/\w{3}/)
     await allClosed(server.sockets)
     await server.stop()
   })
 
-  test.for(drips)('drips $name', async ({ script }, { expect: its }) => {
+  test.for(drips)('drips $name', async ({ script }, { expect: expectHere }) => {
     const server = await listen(follow(script))
     const send = createSmtpMail(server.url, 'ledger@example.org', 2000)
-    await its(send(letter)).rejects.toThrow(
+    await expectHere(send(email)).rejects.toThrow(
       'The mail server took longer than 2 s to accept an e-mail',
     )
     await allClosed(server.sockets)
@@ -201,7 +201,7 @@ test('a mail server that greets with a gigabyte is disconnected', async () => {
     more()
   })
   const send = createSmtpMail(server.url, 'ledger@example.org')
-  await expect(send(letter)).rejects.toThrow(/\w{3}/)
+  await expect(send(email)).rejects.toThrow(/\w{3}/)
   expect(sent).toBeLessThan(64)
   await server.stop()
 })
