@@ -98,4 +98,7 @@ export const nameInput = lineInput(80)
     (text) => !mixesScripts(text),
     'must not mix Latin, Cyrillic and Greek letters in one word',
   )
-  .refine((text) => !/\p{M}{5}/u.test(text), 'must not have more than four combining marks on one letter')
+  .refine(
+    (text) => !/\p{M}{5}/u.test(text),
+    'must not have more than four combining marks on one letter',
+  )
