@@ -72,12 +72,13 @@ export function createApp(deps: AppDeps): App {
     ...(deps.endpoints ?? []),
   ])
   const errors = { docsUrl, renderError: createErrorPages(store), store }
-  const hono = createHonoApp(errors, concurrency)
+  const hono = createHonoApp(errors)
   const listener = createFrontDoor({
     ...errors,
     store,
     table,
     rateLimits,
+    concurrency,
     clientAddress: createClientAddress(deps.trustedProxies),
     clock,
     log,

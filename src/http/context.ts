@@ -6,6 +6,7 @@ import type { ErrorCode } from '../contract/errors.ts'
 import type { Route } from '../contract/route.ts'
 import type { Log } from '../core/deps.ts'
 import type { Admission } from '../limits/admission.ts'
+import type { ConcurrencyLimit } from '../limits/concurrency-limits.ts'
 
 /** A route of the registry, or another such as `/readyz`. */
 export type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> &
@@ -46,6 +47,8 @@ export interface RequestContext {
   /** Raw, without the query. */
   readonly path: string
   readonly match: RouteMatch | null
+  readonly endpoint: Endpoint | null
+  readonly limit: ConcurrencyLimit | null
   /** Address of the client, not of a trusted proxy. */
   readonly address: string | undefined
   /** Adds the request id to each line. */

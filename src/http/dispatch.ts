@@ -3,14 +3,12 @@ import { Hono } from 'hono'
 
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
-import type { ConcurrencyLimit, ConcurrencyLimits } from '../limits/concurrency-limits.ts'
 import { answerFailure } from './answer.ts'
-import type { ApiContext, Endpoint, HonoEnv, RequestContext } from './context.ts'
+import type { HonoEnv, RequestContext } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import { errorAnswer, failureOf, isServerFault } from './errors.ts'
 import type { ErrorRenderer } from './html-pages.ts'
-import { hasPayment } from './payment-header.ts'
 import type { RequestLog } from './request-log.ts'
 import { onResponseEnd, wasTransmitted } from './response-end.ts'
 
@@ -20,11 +18,16 @@ interface AppErrorDeps {
   readonly store: Pick<DocumentStore, 'state'>
 }
 
-export function createHonoApp(deps: AppErrorDeps, concurrency: ConcurrencyLimits): Hono<HonoEnv> {
+export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
   const hono = new Hono<HonoEnv>()
   hono.use(async (c, next) => {
-    const endpoint = c.env.match?.resource.endpointOf(c.env.incoming.method ?? '') ?? null
-    return endpoint === null ? await next() : await runEndpoint(c, endpoint, concurrency)
+    const { endpoint, limit, incoming, admission } = c.env
+    if (endpoint === null) return await next()
+    const work = await endpoint.prepare(c)
+    if (limit === null) return await work()
+    // The front door checked the limit before the body was read.
+    if (limit.isFull()) admission.release()
+    return await limit.run(work, () => incoming.socket.destroyed)
   })
   hono.onError((error, c) => {
     const failure = failureOf(error, c.env.requestId)
@@ -36,32 +39,6 @@ export function createHonoApp(deps: AppErrorDeps, concurrency: ConcurrencyLimits
   })
   hono.notFound((c) => answerFailure(c, notFound(c.env, deps), deps))
   return hono
-}
-
-async function runEndpoint(
-  c: ApiContext,
-  endpoint: Endpoint,
-  limits: ConcurrencyLimits,
-): Promise<Response> {
-  const { incoming, admission } = c.env
-  const limit = limitOf(endpoint, c.env, limits)
-  if (limit === null) return await (await endpoint.prepare(c))()
-  return await limit.run({
-    prepare: () => endpoint.prepare(c),
-    isGone: () => incoming.socket.destroyed,
-    onRefused: admission.release,
-  })
-}
-
-/** Requests with a payment have their own limit on priced routes. */
-function limitOf(
-  { route, concurrency }: Endpoint,
-  { incoming }: RequestContext,
-  limits: ConcurrencyLimits,
-): ConcurrencyLimit | null {
-  if (concurrency === null) return null
-  const isSold = route.price !== undefined || route.priceRange !== undefined
-  return isSold && hasPayment(incoming) ? limits.payment : limits[concurrency]
 }
 
 /** Returns 503 instead of 404 before the first build, since any path outside the API may become a page. */

@@ -12,8 +12,9 @@ import type { LineLog } from '../core/log.ts'
 import { unlimited } from '../limits/admission.ts'
 import type { RateLimits } from '../limits/admission.ts'
 import type { ClientAddress } from '../limits/client-address.ts'
+import type { ConcurrencyLimit, ConcurrencyLimits } from '../limits/concurrency-limits.ts'
 import { isNotModified } from './conditional.ts'
-import type { RequestContext, RouteMatch } from './context.ts'
+import type { Endpoint, RequestContext, RouteMatch } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
 import { chooseVariant } from './documents.ts'
 import type { StoredDocument } from './documents.ts'
@@ -22,6 +23,7 @@ import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
 import type { ErrorRenderer } from './html-pages.ts'
 import { hasCredentials } from './partner-auth.ts'
+import { hasPayment } from './payment-header.ts'
 import { readRequestHeaders } from './request-headers.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import type { RequestLog } from './request-log.ts'
@@ -31,6 +33,7 @@ export interface FrontDoorDeps {
   readonly store: Pick<DocumentStore, 'get'>
   readonly table: RouteTable
   readonly rateLimits: RateLimits
+  readonly concurrency: ConcurrencyLimits
   readonly clientAddress: ClientAddress
   readonly clock: Pick<Clock, 'monotonic'>
   readonly log: LineLog
@@ -146,9 +149,12 @@ export function createFrontDoor(
       res.end()
       return undefined
     }
+    const endpoint = match?.resource.endpointOf(method) ?? null
+    const limit = limitOf(endpoint, req, deps.concurrency)
+    if (limit?.isFull() === true) return refuse(req, res, limit.refusal(), found)
     const address = addressOf(req, headers)
     const limits = isLimited(path, match) ? rateLimits : unlimited
-    const admission = limits.admit(address, isSigned(match, req))
+    const admission = limits.admit(address, isSigned(endpoint, req))
     if (admission.refusal !== null) return refuse(req, res, admission.refusal, found)
     const id = requestId()
     dispatch({
@@ -158,6 +164,8 @@ export function createFrontDoor(
       outgoing: res,
       path,
       match,
+      endpoint,
+      limit,
       address,
       log: withFields(deps.log, { request_id: id }),
       admission,
@@ -195,7 +203,19 @@ function isLimited(path: string, match: RouteMatch | null): boolean {
   return path.startsWith(apiPrefix) || path === mcpPath || match?.resource.label === 'page'
 }
 
-function isSigned(match: RouteMatch | null, req: IncomingMessage): boolean {
-  const access = match?.resource.endpointOf(req.method ?? '')?.route.access ?? 'public'
+/** Requests with a payment have their own limit on priced routes. */
+function limitOf(
+  endpoint: Endpoint | null,
+  req: IncomingMessage,
+  limits: ConcurrencyLimits,
+): ConcurrencyLimit | null {
+  if (endpoint === null || endpoint.concurrency === null) return null
+  const { price, priceRange } = endpoint.route
+  const isSold = price !== undefined || priceRange !== undefined
+  return isSold && hasPayment(req) ? limits.payment : limits[endpoint.concurrency]
+}
+
+function isSigned(endpoint: Endpoint | null, req: IncomingMessage): boolean {
+  const access = endpoint?.route.access ?? 'public'
   return access === 'signed' || (access === 'partner' && hasCredentials(req))
 }

@@ -3,6 +3,7 @@
  * since a clock stalls together with the event loop.
  */
 import { ApiError } from '../contract/errors.ts'
+import type { Failure } from '../contract/errors.ts'
 import { createTickThrottle } from '../core/concurrency.ts'
 
 export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
@@ -21,21 +22,15 @@ const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
   rail: 32,
 }
 
-export interface LimitedWork<Result> {
-  /** Reads the request and returns the work. Does not count against the limit, since a body may be slow. */
-  readonly prepare: () => (() => Promise<Result>) | Promise<() => Promise<Result>>
-  /** Whether the client has disconnected. */
-  readonly isGone?: () => boolean
-  readonly onRefused?: () => void
-}
-
 export interface ConcurrencyLimit {
   readonly isFull: () => boolean
+  /** The answer to a request over the limit; counted in the metrics. */
+  readonly refusal: () => Failure
   /**
-   * Checks the limit before and after `prepare`.
-   * @throws ApiError `unavailable`
+   * @param isGone whether the client has disconnected
+   * @throws ApiError `unavailable` if the limit is reached; the work was not started
    */
-  readonly run: <Result>(work: LimitedWork<Result>) => Promise<Result>
+  readonly run: <Result>(work: () => Promise<Result>, isGone?: () => boolean) => Promise<Result>
 }
 
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
@@ -81,9 +76,9 @@ export function createConcurrencyLimits(
 
 export function outboundLimitsOf({ chain, mail, rail }: ConcurrencyLimits): OutboundConcurrency {
   return {
-    chain: (work) => chain.run({ prepare: () => work }),
-    mail: (work) => mail.run({ prepare: () => work }),
-    rail: (work) => rail.run({ prepare: () => work }),
+    chain: (work) => chain.run(work),
+    mail: (work) => mail.run(work),
+    rail: (work) => rail.run(work),
   }
 }
 
@@ -95,21 +90,24 @@ function createConcurrencyLimit(
   let active = 0
   let refused = 0
   const isFull = (): boolean => active >= capacities[name]
-  const requirePlace = (onRefused: (() => void) | undefined): void => {
-    if (!isFull()) return
+  const refusal = () => {
     refused += 1
     onShed(name)
-    onRefused?.()
-    // Spreads the retries over three seconds.
-    const headers = { 'Retry-After': String(1 + (refused % 3)) }
-    throw new ApiError('unavailable', `${reasons[name]}; nothing was done`, { headers })
+    return {
+      code: 'unavailable',
+      details: `${reasons[name]}; nothing was done`,
+      // Spreads the retries over three seconds.
+      headers: { 'Retry-After': String(1 + (refused % 3)) },
+    } as const
   }
   return {
     isFull,
-    async run({ prepare, isGone = () => false, onRefused }) {
-      requirePlace(onRefused)
-      const work = await prepare()
-      requirePlace(onRefused)
+    refusal,
+    async run(work, isGone = () => false) {
+      if (isFull()) {
+        const { code, details, headers } = refusal()
+        throw new ApiError(code, details, { headers })
+      }
       active += 1
       try {
         await start()

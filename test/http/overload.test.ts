@@ -193,8 +193,7 @@ test('a concurrency limit skips work of a disconnected client and frees the plac
     done += 1
     return Promise.resolve()
   }
-  const prepare = () => work
-  await expect(limit.run({ prepare, isGone: () => true })).rejects.toThrow()
+  await expect(limit.run(work, () => true)).rejects.toThrow()
   expect(done).toBe(0)
   for (let round = 0; round < 2; round += 1) {
     let fail: (reason: Error) => void = () => undefined
@@ -202,12 +201,12 @@ test('a concurrency limit skips work of a disconnected client and frees the plac
       fail = reject
     })
     const stuck = Promise.allSettled(
-      Array.from({ length: AT_ONCE }, () => limit.run({ prepare: () => () => failing })),
+      Array.from({ length: AT_ONCE }, () => limit.run(() => failing)),
     )
     await Promise.resolve()
     expect(limit.isFull()).toBe(true)
-    await expect(limit.run({ prepare })).rejects.toMatchObject({ code: 'unavailable' })
-    await read.run({ prepare })
+    await expect(limit.run(work)).rejects.toMatchObject({ code: 'unavailable' })
+    await read.run(work)
     fail(new Error('no luck'))
     const ends = await stuck
     expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(AT_ONCE)

@@ -12,6 +12,7 @@ import { createDocumentStore } from '../../src/http/document-store.ts'
 import { createFrontDoor } from '../../src/http/front-door.ts'
 import { createRouteTable } from '../../src/http/route-table.ts'
 import { unlimited } from '../../src/limits/admission.ts'
+import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
 import { workspace } from '../builder/publish/set.ts'
 
 export interface SiteServer {
@@ -38,6 +39,7 @@ export async function startSite(makeWorld: (siteUrl: string) => World): Promise<
     store,
     table: createRouteTable([]),
     rateLimits: unlimited,
+    concurrency: createConcurrencyLimits(),
     clientAddress: (peer) => peer,
     clock,
     log: { ...quiet, isEnabled: () => false, flush() {} },
