@@ -2,10 +2,10 @@
 import type { z } from 'zod'
 
 import { describeIssues } from '../contract/issue-text.ts'
-import type { AnswerOf, RouteById } from '../contract/route-types.ts'
+import type { AnswerOf } from '../contract/route-types.ts'
 import type { Parameter, Route } from '../contract/route.ts'
 import { pathOf, routeOf } from '../contract/routes.ts'
-import type { RouteId } from '../contract/routes.ts'
+import type { RouteById, RouteId } from '../contract/routes.ts'
 import { signBody } from './body-signatures.ts'
 import { CallError, UnexpectedAnswerError } from './errors.ts'
 import { prepareRequest } from './prepare.ts'

@@ -4,10 +4,6 @@ import type { Parameter } from './route.ts'
 import { cursorInput, limitInput } from './schemas/common.ts'
 import { paymentChallenge } from './x402.ts'
 
-export const documents = (maxAgeSeconds: number) => ({ kind: 'document', maxAgeSeconds }) as const
-
-export const privateHandler = { kind: 'handler', cache: 'private, no-store' } as const
-
 export const markdown = 'text/markdown; charset=utf-8'
 
 /** Answer 402 of paid requests. */

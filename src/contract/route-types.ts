@@ -1,14 +1,12 @@
 import type { z } from 'zod'
 
-import type { Route } from './route.ts'
-import type { RouteId, routes } from './routes.ts'
+import type { RouteFacts } from './route.ts'
+import type { RouteById, RouteId } from './routes.ts'
 
-export type RouteById<Id extends RouteId> = Extract<(typeof routes)[number], { readonly id: Id }>
-
-type GoodAnswers<R extends Route> = R['answers'][keyof R['answers'] & (200 | 201 | 202)]
+type GoodAnswers<R extends RouteFacts> = R['answers'][keyof R['answers'] & (200 | 201 | 202)]
 
 /** The body of a successful answer; a string where it is not JSON. */
-export type AnswerOfRoute<R extends Route> =
+export type AnswerOfRoute<R extends RouteFacts> =
   GoodAnswers<R> extends { readonly schema: infer Schema extends z.ZodType }
     ? z.output<Schema>
     : never
@@ -30,7 +28,7 @@ type Parsed<Parameters> = {
 }
 
 /** A request of the route after parsing. `body` is unknown for a route without one. */
-export interface RouteInput<R extends Route> {
+export interface RouteInput<R extends RouteFacts> {
   readonly params: R extends { readonly params: infer Params } ? Parsed<Params> : object
   readonly query: R extends { readonly query: infer Query } ? Partial<Parsed<Query>> : object
   readonly body: R extends { readonly body: infer Schema extends z.ZodType }

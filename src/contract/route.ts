@@ -23,9 +23,8 @@ export type Serving =
   | { readonly kind: 'document'; readonly maxAgeSeconds: number }
   | { readonly kind: 'handler'; readonly cache: 'no-store' | 'private, no-store' }
 
-export interface Route {
-  /** The operationId; also the key of handlers and documents. */
-  readonly id: string
+/** A route without its id. */
+export interface RouteFacts {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Full path, with `{name}` for parameters. */
   readonly path: string
@@ -45,6 +44,11 @@ export interface Route {
   readonly serving: Serving
 }
 
+export interface Route extends RouteFacts {
+  /** The operationId; also the key of handlers and documents. */
+  readonly id: string
+}
+
 export const apiPrefix = '/api/v1'
 /** Exempt from load limits, since it reports the load. */
 export const healthPath = `${apiPrefix}/health`
@@ -58,4 +62,46 @@ export function json<Schema extends z.ZodType>(description: string, schema: Sche
 
 export function text(description: string, contentType: string) {
   return { description, contentType, schema: z.string() } satisfies Answer
+}
+
+type OwnFacts = Omit<RouteFacts, 'method' | 'tag' | 'access' | 'serving'>
+type Exact<Facts> = Facts & Record<Exclude<keyof Facts, keyof OwnFacts>, never>
+
+/** Creates the routes of one tag; each function adds what all routes of its kind share. */
+export function routesOf(tag: string) {
+  return {
+    document: <const Facts extends OwnFacts>(maxAgeSeconds: number, facts: Exact<Facts>) =>
+      ({
+        method: 'GET',
+        tag,
+        access: 'public',
+        ...facts,
+        serving: { kind: 'document', maxAgeSeconds },
+      }) as const,
+    /** A public read of the database. */
+    live: <const Facts extends OwnFacts>(facts: Exact<Facts>) =>
+      ({
+        method: 'GET',
+        tag,
+        access: 'public',
+        ...facts,
+        serving: { kind: 'handler', cache: 'no-store' },
+      }) as const,
+    handler: <
+      const Method extends Route['method'],
+      const Limited extends Access,
+      const Facts extends OwnFacts,
+    >(
+      method: Method,
+      access: Limited,
+      facts: Exact<Facts>,
+    ) =>
+      ({
+        method,
+        tag,
+        access,
+        ...facts,
+        serving: { kind: 'handler', cache: 'private, no-store' },
+      }) as const,
+  }
 }

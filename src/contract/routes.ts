@@ -1,4 +1,5 @@
-import type { Route } from './route.ts'
+import { entriesOf } from '../core/entries.ts'
+import type { Route, RouteFacts } from './route.ts'
 import { agentSkillRoutes } from './routes/agents.ts'
 import { alertRoutes } from './routes/alerts.ts'
 import { deskRoutes } from './routes/desk.ts'
@@ -16,8 +17,8 @@ import { skillRoutes } from './routes/skills.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { workerRoutes } from './routes/workers.ts'
 
-/** All routes in the order of the documentation; source of the OpenAPI document, the docs and the client types. */
-export const routes = [
+/** All routes by operationId, in the order of the documentation. */
+const registry = {
   ...healthRoutes,
   ...statsRoutes,
   ...railRoutes,
@@ -35,23 +36,27 @@ export const routes = [
   ...deskRoutes,
   ...selfRoutes,
   ...agentSkillRoutes,
-] as const satisfies readonly Route[]
+} as const satisfies Readonly<Record<string, RouteFacts>>
 
-export type RouteId = (typeof routes)[number]['id']
+type Registry = typeof registry
+export type RouteId = keyof Registry
+export type RouteById<Id extends RouteId> = Registry[Id]
+
+/** Source of the OpenAPI document, the docs and the commands. */
+export const routes: readonly Route[] = entriesOf(registry).map(([id]) => routeOf(id))
+
+type HasHandler =
+  | { readonly serving: { readonly kind: 'handler' } }
+  | { readonly query: Readonly<Record<string, unknown>> }
 
 /** Routes answered by code: writes, handlers, and documents that accept a query. */
 export type HandlerRouteId = Exclude<
-  Extract<
-    (typeof routes)[number],
-    { readonly serving: { readonly kind: 'handler' } } | { readonly query: object }
-  >['id'],
+  { [Id in RouteId]: Registry[Id] extends HasHandler ? Id : never }[RouteId],
   'getHealth'
 >
 
 export function routeOf(id: RouteId): Route {
-  const route = routes.find((candidate) => candidate.id === id)
-  if (route === undefined) throw new Error(`no route ${id}`)
-  return route
+  return { id, ...registry[id] }
 }
 
 export function pathOf(id: RouteId, params: Readonly<Record<string, string>> = {}): string {

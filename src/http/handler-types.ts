@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 
 import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
 import type { Outcome, WriteRequest } from '../actions/idempotency.ts'
-import type { AnswerOfRoute, DeepReadonly, RouteById, RouteInput } from '../contract/route-types.ts'
-import type { Route } from '../contract/route.ts'
-import type { HandlerRouteId } from '../contract/routes.ts'
+import type { AnswerOfRoute, DeepReadonly, RouteInput } from '../contract/route-types.ts'
+import type { RouteFacts } from '../contract/route.ts'
+import type { HandlerRouteId, RouteById } from '../contract/routes.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { CachePolicy } from './answer.ts'
@@ -46,12 +46,12 @@ export type TextAnswer =
 
 export type ReadAnswer = AnswerOptions & ({ readonly body: object } | TextAnswer)
 
-type ReadAnswerOf<R extends Route> = AnswerOptions &
+type ReadAnswerOf<R extends RouteFacts> = AnswerOptions &
   (AnswerOfRoute<R> extends string ? TextAnswer : { readonly body: DeepReadonly<AnswerOfRoute<R>> })
 
-type WriteAnswerOf<R extends Route> = Outcome<AnswerOfRoute<R> & object> & AnswerOptions
+type WriteAnswerOf<R extends RouteFacts> = Outcome<AnswerOfRoute<R> & object> & AnswerOptions
 
-type ReadHandler<R extends Route> =
+type ReadHandler<R extends RouteFacts> =
   | ((input: RouteInput<R>, context: ReadContext) => Promise<ReadAnswerOf<R>>)
   | {
       /** Throws before payment is requested for a resource that does not exist. */
@@ -59,12 +59,12 @@ type ReadHandler<R extends Route> =
       readonly handle: (input: RouteInput<R>, context: ReadContext) => Promise<ReadAnswerOf<R>>
     }
 
-type WriteHandler<R extends Route> = (
+type WriteHandler<R extends RouteFacts> = (
   input: RouteInput<R>,
   context: WriteContext,
 ) => Promise<WriteAnswerOf<R>>
 
-export type Handler<R extends Route> = R extends { readonly method: 'GET' }
+export type Handler<R extends RouteFacts> = R extends { readonly method: 'GET' }
   ? ReadHandler<R>
   : WriteHandler<R>
 

@@ -1,6 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest'
 
-import type { AnswerOf, RouteById, RouteInput } from '../../src/contract/route-types.ts'
+import type { AnswerOf, RouteInput } from '../../src/contract/route-types.ts'
+import type { RouteById } from '../../src/contract/routes.ts'
 import { emptyBody } from '../../src/contract/schemas/job.ts'
 import type { Handlers } from '../../src/http/handler-types.ts'
 

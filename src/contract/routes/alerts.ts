@@ -1,6 +1,6 @@
-import { privateHandler, toBePaid } from '../answers.ts'
-import { apiPrefix, json } from '../route.ts'
-import type { Parameter, Route } from '../route.ts'
+import { toBePaid } from '../answers.ts'
+import { apiPrefix, json, routesOf } from '../route.ts'
+import type { Parameter } from '../route.ts'
 import {
   alertFeed,
   deliveryList,
@@ -18,6 +18,8 @@ import { severity } from '../schemas/flag.ts'
 import { timeInput } from '../schemas/input.ts'
 import { emptyBody } from '../schemas/job.ts'
 
+const { handler } = routesOf('Alerts')
+
 const id = {
   schema: subscriptionId,
   description: 'The `id` of a subscription of the calling wallet.',
@@ -31,13 +33,9 @@ const limit = {
   example: '50',
 } as const satisfies Parameter
 
-export const alertRoutes = [
-  {
-    id: 'getAlertFeed',
-    method: 'GET',
+export const alertRoutes = {
+  getAlertFeed: handler('GET', 'partner', {
     path: `${apiPrefix}/alerts/feed`,
-    tag: 'Alerts',
-    access: 'partner',
     price: '0.002',
     summary: 'List flags and rail transitions since a time',
     description:
@@ -78,14 +76,9 @@ export const alertRoutes = [
       },
       402: toBePaid,
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'subscribeAlerts',
-    method: 'POST',
+  }),
+  subscribeAlerts: handler('POST', 'partner', {
     path: `${apiPrefix}/alerts/subscribe`,
-    tag: 'Alerts',
-    access: 'partner',
     summary: 'Subscribe a webhook to events',
     description:
       'New events are posted to `url` according to Standard Webhooks: headers `webhook-id`, `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret), body `{type, timestamp, data}` of less than 20 kB. Any 2xx within 15 s is success. Failed deliveries are retried after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h; 410 disables the subscription. A delivery may arrive twice with the same `webhook-id`. At most 10 subscriptions per wallet. The service never connects to a non-public address.',
@@ -94,49 +87,29 @@ export const alertRoutes = [
       200: json(repeated, subscriptionCreated),
       201: json('Subscribed. The secret is shown only in this answer.', subscriptionCreated),
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'listAlertSubscriptions',
-    method: 'GET',
+  }),
+  listAlertSubscriptions: handler('GET', 'partner', {
     path: `${apiPrefix}/alerts/subscriptions`,
-    tag: 'Alerts',
-    access: 'partner',
     summary: 'List your webhook subscriptions',
     description: 'Newest first, without secrets.',
     answers: { 200: json('The subscriptions.', subscriptionList) },
-    serving: privateHandler,
-  },
-  {
-    id: 'getAlertSubscription',
-    method: 'GET',
+  }),
+  getAlertSubscription: handler('GET', 'partner', {
     path: `${apiPrefix}/alerts/subscriptions/{id}`,
-    tag: 'Alerts',
-    access: 'partner',
     summary: 'Get one of your webhook subscriptions',
     description: 'Without its secret.',
     params: { id },
     answers: { 200: json('The subscription.', subscription), 404: noSubscription },
-    serving: privateHandler,
-  },
-  {
-    id: 'unsubscribeAlerts',
-    method: 'DELETE',
+  }),
+  unsubscribeAlerts: handler('DELETE', 'partner', {
     path: `${apiPrefix}/alerts/subscriptions/{id}`,
-    tag: 'Alerts',
-    access: 'partner',
     summary: 'Delete a webhook subscription',
     description: 'Also deletes its pending deliveries and its delivery history.',
     params: { id },
     answers: { 200: json('Deleted.', subscriptionRemoved), 404: noSubscription },
-    serving: privateHandler,
-  },
-  {
-    id: 'listAlertDeliveries',
-    method: 'GET',
+  }),
+  listAlertDeliveries: handler('GET', 'partner', {
     path: `${apiPrefix}/alerts/subscriptions/{id}/deliveries`,
-    tag: 'Alerts',
-    access: 'partner',
     summary: 'List deliveries of a webhook subscription',
     description:
       'Newest first. Finished deliveries are kept for 30 days. A delivery is `dead` after ten failed attempts or a 410; its payload is included here, and its events remain in the feed.',
@@ -150,14 +123,9 @@ export const alertRoutes = [
       limit,
     },
     answers: { 200: json('The deliveries.', deliveryList), 404: noSubscription },
-    serving: privateHandler,
-  },
-  {
-    id: 'testAlerts',
-    method: 'POST',
+  }),
+  testAlerts: handler('POST', 'partner', {
     path: `${apiPrefix}/alerts/subscriptions/{id}/test`,
-    tag: 'Alerts',
-    access: 'partner',
     summary: 'Send a test delivery to a webhook',
     description:
       'Queues a delivery of the type `test`, signed and retried like any other. One at a time.',
@@ -168,6 +136,5 @@ export const alertRoutes = [
       202: json('Queued.', testQueued),
       404: noSubscription,
     },
-    serving: privateHandler,
-  },
-] as const satisfies readonly Route[]
+  }),
+}

@@ -1,26 +1,18 @@
-import { documents, markdown } from '../answers.ts'
-import { apiPrefix, json, text } from '../route.ts'
-import type { Route } from '../route.ts'
+import { markdown } from '../answers.ts'
+import { apiPrefix, json, routesOf, text } from '../route.ts'
 import { deskFeed, deskSlug } from '../schemas/desk.ts'
 
-export const deskRoutes = [
-  {
-    id: 'getDeskFeed',
-    method: 'GET',
+const { document } = routesOf('Desk')
+
+export const deskRoutes = {
+  getDeskFeed: document(300, {
     path: `${apiPrefix}/desk/feed.json`,
-    tag: 'Desk',
-    access: 'public',
     summary: 'List articles',
     description: 'Articles above the median of `views_24h` first, then by date, newest first.',
     answers: { 200: json('The feed.', deskFeed) },
-    serving: documents(300),
-  },
-  {
-    id: 'getDeskArticle',
-    method: 'GET',
+  }),
+  getDeskArticle: document(300, {
     path: '/desk/{slug}.md',
-    tag: 'Desk',
-    access: 'public',
     summary: 'Get an article as Markdown',
     description: 'Views are counted per hour, without cookies.',
     params: {
@@ -31,14 +23,9 @@ export const deskRoutes = [
       },
     },
     answers: { 200: text('The article.', markdown), 404: { description: 'No such article.' } },
-    serving: documents(300),
-  },
-  {
-    id: 'getDeskChart',
-    method: 'GET',
+  }),
+  getDeskChart: document(300, {
     path: '/desk/{name}.svg',
-    tag: 'Desk',
-    access: 'public',
     summary: 'Get a chart of an article',
     description: 'SVG image used in an article, with its numbers in `desc`.',
     params: {
@@ -53,6 +40,5 @@ export const deskRoutes = [
       200: text('The chart.', 'image/svg+xml'),
       404: { description: 'No such chart.' },
     },
-    serving: documents(300),
-  },
-] as const satisfies readonly Route[]
+  }),
+}

@@ -1,15 +1,12 @@
-import { privateHandler, toBePaid } from '../answers.ts'
-import { apiPrefix, text } from '../route.ts'
-import type { Route } from '../route.ts'
+import { toBePaid } from '../answers.ts'
+import { apiPrefix, routesOf, text } from '../route.ts'
 import { cardFormat, cardPage } from '../schemas/image.ts'
 
-export const imageRoutes = [
-  {
-    id: 'getCard',
-    method: 'GET',
+const { handler } = routesOf('Images')
+
+export const imageRoutes = {
+  getCard: handler('GET', 'partner', {
     path: `${apiPrefix}/og`,
-    tag: 'Images',
-    access: 'partner',
     price: '0.001',
     summary: 'Get a preview image of a page',
     description:
@@ -31,6 +28,5 @@ export const imageRoutes = [
       200: { ...text('The image.', 'image/svg+xml'), otherTypes: ['image/png'] },
       402: toBePaid,
     },
-    serving: privateHandler,
-  },
-] as const satisfies readonly Route[]
+  }),
+}

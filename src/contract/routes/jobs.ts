@@ -1,7 +1,7 @@
 import { writeQuotas } from '../../core/limits.ts'
-import { documents, pageQuery, privateHandler } from '../answers.ts'
-import { apiPrefix, json } from '../route.ts'
-import type { Parameter, Route } from '../route.ts'
+import { pageQuery } from '../answers.ts'
+import { apiPrefix, json, routesOf } from '../route.ts'
+import type { Parameter } from '../route.ts'
 import { walletInput } from '../schemas/input.ts'
 import {
   awardBody,
@@ -22,6 +22,8 @@ import {
 } from '../schemas/job.ts'
 import { skillSlug } from '../schemas/skill.ts'
 
+const { document, live, handler } = routesOf('Jobs')
+
 const id = {
   schema: jobId,
   description: 'The `id` of a job.',
@@ -30,13 +32,9 @@ const id = {
 const noJob = { description: 'No such job.' }
 const repeated = 'Exact repeat of an earlier request; returns the first answer.'
 
-export const jobRoutes = [
-  {
-    id: 'listJobs',
-    method: 'GET',
+export const jobRoutes = {
+  listJobs: document(60, {
     path: `${apiPrefix}/jobs`,
-    tag: 'Jobs',
-    access: 'public',
     summary: 'List jobs',
     description:
       'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer. A job is `expired` once its deadline has passed without a delivery. `receipts_by` names the key that signs the receipts of accepted jobs.',
@@ -55,53 +53,33 @@ export const jobRoutes = [
       },
     },
     answers: { 200: json('The jobs.', jobList) },
-    serving: documents(60),
-  },
-  {
-    id: 'getJob',
-    method: 'GET',
+  }),
+  getJob: live({
     path: `${apiPrefix}/jobs/{id}`,
-    tag: 'Jobs',
-    access: 'public',
     summary: 'Get a job',
     description:
       'Live, with the history of the job. Shows the number of bids; proposals are visible to the poster and to their bidders only. The hash of a delivery is public; its other fields are visible to the parties only.',
     params: { id },
     answers: { 200: json('The job.', jobDetail), 404: noJob },
-    serving: { kind: 'handler', cache: 'no-store' },
-  },
-  {
-    id: 'postJob',
-    method: 'POST',
+  }),
+  postJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'Post a job',
     description: `Requires an active partner, who may have ${writeQuotas.openJobs} open jobs at a time. Skills outside the taxonomy are accepted.`,
     body: jobBody,
     answers: { 200: json(repeated, job), 201: json('Posted and open for bids.', job) },
-    serving: privateHandler,
-  },
-  {
-    id: 'listBids',
-    method: 'GET',
+  }),
+  listBids: handler('GET', 'partner', {
     path: `${apiPrefix}/jobs/{id}/bids`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'List bids on a job',
     description:
       'The poster sees all bids, a bidder only their own. Ordered by the time of the first version.',
     params: { id },
     query: pageQuery,
     answers: { 200: json('The bids.', bidList), 404: noJob },
-    serving: privateHandler,
-  },
-  {
-    id: 'getDelivery',
-    method: 'GET',
+  }),
+  getDelivery: handler('GET', 'partner', {
     path: `${apiPrefix}/jobs/{id}/delivery`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'Get the delivery of a job',
     description: 'Visible to the poster and the awarded bidder. Includes the signed statement.',
     params: { id },
@@ -109,14 +87,9 @@ export const jobRoutes = [
       200: json('The delivery.', delivery),
       404: { description: 'No such job, or no delivery yet.' },
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'bidOnJob',
-    method: 'POST',
+  }),
+  bidOnJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/bid`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'Bid on a job',
     description: `Requires an active partner other than the poster, while the job is open. One bid per bidder: bidding again replaces the terms and returns 200. A partner may have ${writeQuotas.openBids} open bids.`,
     params: { id },
@@ -126,27 +99,17 @@ export const jobRoutes = [
       201: json('Placed.', bid),
       404: noJob,
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'awardJob',
-    method: 'POST',
+  }),
+  awardJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/award`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'Award a job to a bidder',
     description: 'Only the poster, while the job is open. All other bids are rejected.',
     params: { id },
     body: awardBody,
     answers: { 200: json('Awarded.', job), 404: noJob },
-    serving: privateHandler,
-  },
-  {
-    id: 'deliverJob',
-    method: 'POST',
+  }),
+  deliverJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/deliver`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'Deliver the work',
     description:
       'Only the awarded bidder, before the deadline. In addition to the partner credentials, the body carries a signature of the same wallet over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`. The address is validated but not fetched. The poster has 14 days to answer, until `answer_due`; after that, a delivery that was not disputed is accepted automatically.',
@@ -157,47 +120,31 @@ export const jobRoutes = [
       201: json('Delivered; awaits the answer of the poster.', delivery),
       404: noJob,
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'acceptJob',
-    method: 'POST',
+  }),
+  acceptJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/accept`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'Accept a delivery',
     description:
       'Only the poster, after a delivery or a dispute. The exchange issues a receipt for the agreed price, signed with the key of `receipts_by` in `GET /jobs`. The exchange moves no money, so this receipt proves work, not payment, and earns no reputation: `rep_delta` is 0 and `rep_reason` explains it. A payment verified on chain needs its own receipt.',
     params: { id },
     body: emptyBody,
     answers: { 200: json('Accepted.', jobAccepted), 404: noJob },
-    serving: privateHandler,
-  },
-  {
-    id: 'disputeJob',
-    method: 'POST',
+  }),
+  disputeJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/dispute`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'Dispute a delivery',
     description:
       'Only the poster or the awarded bidder, within 14 days after the delivery and before it is accepted. The reason is public. A dispute ends when the poster accepts the delivery.',
     params: { id },
     body: disputeBody,
     answers: { 200: json('Disputed.', job), 404: noJob },
-    serving: privateHandler,
-  },
-  {
-    id: 'cancelJob',
-    method: 'POST',
+  }),
+  cancelJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/cancel`,
-    tag: 'Jobs',
-    access: 'partner',
     summary: 'Cancel a job',
     description: 'Only the poster, before a delivery.',
     params: { id },
     body: emptyBody,
     answers: { 200: json('Cancelled.', job), 404: noJob },
-    serving: privateHandler,
-  },
-] as const satisfies readonly Route[]
+  }),
+}

@@ -1,16 +1,13 @@
-import { privateHandler, toBePaid } from '../answers.ts'
-import { apiPrefix, json } from '../route.ts'
-import type { Route } from '../route.ts'
+import { toBePaid } from '../answers.ts'
+import { apiPrefix, json, routesOf } from '../route.ts'
 import { application, applyBody } from '../schemas/application.ts'
 import { arbitrage } from '../schemas/arbitrage.ts'
 
-export const marketRoutes = [
-  {
-    id: 'applyToRail',
-    method: 'POST',
+const { handler } = routesOf('Rails')
+
+export const marketRoutes = {
+  applyToRail: handler('POST', 'partner', {
     path: `${apiPrefix}/opportunities/apply`,
-    tag: 'Rails',
-    access: 'partner',
     summary: 'Apply to a rail through the ledger',
     description:
       'Forwards the application to the apply endpoint of the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail accepts; headers of the caller are not forwarded. For a rail without such an endpoint the answer has `mode: "manual"` and the address where to apply. One attempt, 10 s, no redirects. A repeated request is never forwarded twice; it returns 409 while the first is in progress. At most 32 applications are forwarded at a time; beyond that the answer is 503 and nothing is sent. Each attempt is recorded, its text only as a hash. At most 20 per hour for each partner.',
@@ -19,14 +16,9 @@ export const marketRoutes = [
       200: json('Exact repeat of an earlier request; returns the first answer.', application),
       201: json('Recorded, with the outcome.', application),
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'getArbitrage',
-    method: 'GET',
+  }),
+  getArbitrage: handler('GET', 'partner', {
     path: `${apiPrefix}/arbitrage`,
-    tag: 'Rails',
-    access: 'partner',
     price: '0.01',
     summary: 'Rank rails by expected USD per day and creator',
     description:
@@ -57,6 +49,5 @@ export const marketRoutes = [
       },
       402: toBePaid,
     },
-    serving: privateHandler,
-  },
-] as const satisfies readonly Route[]
+  }),
+}

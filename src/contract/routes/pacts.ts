@@ -1,33 +1,24 @@
 import { z } from 'zod'
 
-import { documents } from '../answers.ts'
-import { apiPrefix, json, text } from '../route.ts'
-import type { Route } from '../route.ts'
+import { apiPrefix, json, routesOf, text } from '../route.ts'
 import { inFlightPact, pactId, pactList, recordedPact, settledPact } from '../schemas/pact.ts'
+
+const { document } = routesOf('Pacts')
 
 const params = {
   id: { schema: pactId, description: 'The `pact_id` of a pact in flight.', example: '16' },
 } as const
 
-export const pactRoutes = [
-  {
-    id: 'listPacts',
-    method: 'GET',
+export const pactRoutes = {
+  listPacts: document(60, {
     path: `${apiPrefix}/pacts`,
-    tag: 'Pacts',
-    access: 'public',
     summary: 'List pacts',
     description:
       '`settled` lists each settled pact once, with its explorer address and verified receipt. `recorded` lists pacts that others have published, with their source and whether a node confirms them; these do not count as settled.',
     answers: { 200: json('The pacts.', pactList) },
-    serving: documents(60),
-  },
-  {
-    id: 'getPact',
-    method: 'GET',
+  }),
+  getPact: document(60, {
     path: `${apiPrefix}/pacts/{id}`,
-    tag: 'Pacts',
-    access: 'public',
     summary: 'Get a pact',
     description:
       '`state` is `settled`, `in_flight` or `recorded`. Only a settled pact proves a payment.',
@@ -39,14 +30,9 @@ export const pactRoutes = [
       ),
       404: { description: 'No such pact.' },
     },
-    serving: documents(60),
-  },
-  {
-    id: 'getPactSpec',
-    method: 'GET',
+  }),
+  getPactSpec: document(60, {
     path: '/pacts/{id}/spec.json',
-    tag: 'Pacts',
-    access: 'public',
     summary: 'Get the manifest specification of a pact',
     description:
       'Names the fields covered by the work hash, the chain, the contract and the deadline.',
@@ -55,14 +41,9 @@ export const pactRoutes = [
       200: json('The specification.', z.looseObject({})),
       404: { description: 'The ledger has no manifest for this pact.' },
     },
-    serving: documents(60),
-  },
-  {
-    id: 'getPactInstance',
-    method: 'GET',
+  }),
+  getPactInstance: document(60, {
     path: '/pacts/{id}/instance.json',
-    tag: 'Pacts',
-    access: 'public',
     summary: 'Get the manifest of a pact',
     description:
       'The original bytes from the parties. Fields that the specification does not name are removed before hashing.',
@@ -71,14 +52,9 @@ export const pactRoutes = [
       200: json('The manifest.', z.looseObject({})),
       404: { description: 'The ledger has no manifest for this pact.' },
     },
-    serving: documents(60),
-  },
-  {
-    id: 'getPactReproduce',
-    method: 'GET',
+  }),
+  getPactReproduce: document(60, {
     path: '/pacts/{id}/reproduce.mjs',
-    tag: 'Pacts',
-    access: 'public',
     summary: 'Get the script that reproduces the work hash',
     description:
       'For Node 20 or newer, without dependencies. `node reproduce.mjs [instance] [spec]`, with files or URLs, prints the hash and exits with 1 if the manifest is invalid.',
@@ -87,6 +63,5 @@ export const pactRoutes = [
       200: text('The script.', 'text/javascript; charset=utf-8'),
       404: { description: 'The ledger has no manifest for this pact.' },
     },
-    serving: documents(60),
-  },
-] as const satisfies readonly Route[]
+  }),
+}

@@ -1,6 +1,6 @@
-import { documents, pageQuery, privateHandler, toBePaid } from '../answers.ts'
-import { apiPrefix, json } from '../route.ts'
-import type { Parameter, Route } from '../route.ts'
+import { pageQuery, toBePaid } from '../answers.ts'
+import { apiPrefix, json, routesOf } from '../route.ts'
+import type { Parameter } from '../route.ts'
 import {
   attestationBody,
   oathHistory,
@@ -16,6 +16,8 @@ import {
   tierList,
 } from '../schemas/partner.ts'
 
+const { document, live, handler } = routesOf('Partners')
+
 const handle = {
   schema: partnerHandle,
   description: 'The handle chosen at signup.',
@@ -23,25 +25,16 @@ const handle = {
 } as const satisfies Parameter
 
 /** `me` and `tiers` come before `{handle}`: the first match answers. */
-export const partnerRoutes = [
-  {
-    id: 'listTiers',
-    method: 'GET',
+export const partnerRoutes = {
+  listTiers: document(300, {
     path: `${apiPrefix}/partners/tiers`,
-    tag: 'Partners',
-    access: 'public',
     summary: 'List subscription tiers with prices, limits and features',
     description:
       'Prices are in USDC per month. Signed calls count only against the limit of their wallet (300 per minute times the multiplier of its tier), not against the limits of the IP address or the free daily allowance.',
     answers: { 200: json('The tiers.', tierList) },
-    serving: documents(300),
-  },
-  {
-    id: 'signupPartner',
-    method: 'POST',
+  }),
+  signupPartner: handler('POST', 'partner', {
     path: `${apiPrefix}/partners/signup`,
-    tag: 'Partners',
-    access: 'partner',
     summary: 'Sign up as a partner',
     description:
       'The wallet of the credentials signs the partner oath. The free tier is active at once; a paid tier is `pending` for up to 14 days until it is paid as described in `payment`. One partner per wallet.',
@@ -50,39 +43,24 @@ export const partnerRoutes = [
       200: json('Exact repeat of an earlier request; returns the first answer.', signupAnswer),
       201: json('Signed up.', signupAnswer),
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'getMyPartner',
-    method: 'GET',
+  }),
+  getMyPartner: handler('GET', 'partner', {
     path: `${apiPrefix}/partners/me`,
-    tag: 'Partners',
-    access: 'partner',
     summary: 'Get your partner record with subscription, limits and usage',
     description:
       'Available in every state of the subscription: `pending` until the first payment, `active`, `past_due` for 7 days after a period that was not renewed (reads work, writes are refused), then `cancelled`.',
     answers: { 200: json('The record of the signing wallet.', ownPartner) },
-    serving: privateHandler,
-  },
-  {
-    id: 'updateMyPartner',
-    method: 'PATCH',
+  }),
+  updateMyPartner: handler('PATCH', 'partner', {
     path: `${apiPrefix}/partners/me`,
-    tag: 'Partners',
-    access: 'partner',
     summary: 'Update your partner record',
     description:
       'Omitted fields keep their values; null removes `website` or `bio_short`. `require_body_signature` can be set only by a request with a body-bound signature; while it is true, every write of the wallet needs one.',
     body: partnerChanges,
     answers: { 200: json('The updated record.', partner) },
-    serving: privateHandler,
-  },
-  {
-    id: 'changeSubscription',
-    method: 'POST',
+  }),
+  changeSubscription: handler('POST', 'partner', {
     path: `${apiPrefix}/partners/subscription`,
-    tag: 'Partners',
-    access: 'partner',
     priceRange: { min: '0.000001', max: '999' },
     summary: 'Pay for, renew or change your tier',
     description: [
@@ -93,51 +71,31 @@ export const partnerRoutes = [
     body: subscriptionBody,
     bodyExample: { tier: 'pro' },
     answers: { 200: json('The updated subscription.', ownSubscription), 402: toBePaid },
-    serving: privateHandler,
-  },
-  {
-    id: 'cancelSubscription',
-    method: 'DELETE',
+  }),
+  cancelSubscription: handler('DELETE', 'partner', {
     path: `${apiPrefix}/partners/subscription`,
-    tag: 'Partners',
-    access: 'partner',
     summary: 'Cancel your subscription',
     description:
       'Paid time remains usable until its end, without a grace period. Without paid time the subscription ends at once. There are no automatic charges, so an unpaid subscription ends by itself. Paying again, or changing to `free`, restores it under the same handle.',
     answers: { 200: json('The updated subscription.', ownSubscription) },
-    serving: privateHandler,
-  },
-  {
-    id: 'getPartner',
-    method: 'GET',
+  }),
+  getPartner: live({
     path: `${apiPrefix}/partners/{handle}`,
-    tag: 'Partners',
-    access: 'public',
     summary: 'Get a partner',
     description: 'Live. Never includes the e-mail address.',
     params: { handle },
     answers: { 200: json('The partner.', partner), 404: { description: 'No such partner.' } },
-    serving: { kind: 'handler', cache: 'no-store' },
-  },
-  {
-    id: 'listPartnerOaths',
-    method: 'GET',
+  }),
+  listPartnerOaths: live({
     path: `${apiPrefix}/partners/{handle}/oaths`,
-    tag: 'Partners',
-    access: 'public',
     summary: 'List oaths and writes of a partner',
     description: 'Newest first. Append-only, with one row for each oath and each write.',
     params: { handle },
     query: pageQuery,
     answers: { 200: json('The rows.', oathHistory), 404: { description: 'No such partner.' } },
-    serving: { kind: 'handler', cache: 'no-store' },
-  },
-  {
-    id: 'updateAttestationEndpoint',
-    method: 'PATCH',
+  }),
+  updateAttestationEndpoint: handler('PATCH', 'signed', {
     path: `${apiPrefix}/partners/{handle}/attestation-endpoint`,
-    tag: 'Partners',
-    access: 'signed',
     summary: 'Set the attestation endpoint of a partner',
     description:
       'The wallet signs `<service>-attestation-endpoint-v1:{TIMESTAMP}:{HANDLE}:{URL}`, with `timestamp` and `url` exactly as sent. Only the wallet bound to the endpoint may sign, initially the one that signed up. If no wallet is bound, any wallet of the oath history of the partner may sign and is then bound. Returns 409 if another change came first.',
@@ -147,18 +105,12 @@ export const partnerRoutes = [
       200: json('The partner with the new endpoint.', partner),
       404: { description: 'No such partner.' },
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'listOaths',
-    method: 'GET',
+  }),
+  listOaths: document(300, {
     path: `${apiPrefix}/oaths`,
-    tag: 'Partners',
-    access: 'public',
     summary: 'List the oath texts',
     description:
       'Fill in the placeholders and sign the text; the signed writes that require an oath name it.',
     answers: { 200: json('The oaths.', oathList) },
-    serving: documents(300),
-  },
-] as const satisfies readonly Route[]
+  }),
+}

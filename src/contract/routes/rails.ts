@@ -1,9 +1,10 @@
-import { documents } from '../answers.ts'
-import { apiPrefix, json, text } from '../route.ts'
-import type { Parameter, Route } from '../route.ts'
+import { apiPrefix, json, routesOf, text } from '../route.ts'
+import type { Parameter } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { opportunityList } from '../schemas/opportunity.ts'
 import { rail, railHistory, railList } from '../schemas/rail.ts'
+
+const { document } = routesOf('Rails')
 
 const csv = 'text/csv; charset=utf-8; header=present'
 
@@ -13,76 +14,46 @@ const railName = {
   example: 'x402',
 } as const satisfies Parameter
 
-export const railRoutes = [
-  {
-    id: 'listRails',
-    method: 'GET',
+export const railRoutes = {
+  listRails: document(60, {
     path: `${apiPrefix}/rails`,
-    tag: 'Rails',
-    access: 'public',
     summary: 'List rails with their latest figures',
     description:
       'An unknown figure is 0 and is listed in `unknown_figures`. If `poll_error` is present, the last poll failed and the figures date from `figures_as_of`.',
     answers: { 200: json('All rails, by slug.', railList) },
-    serving: documents(60),
-  },
-  {
-    id: 'getRailsCsv',
-    method: 'GET',
+  }),
+  getRailsCsv: document(60, {
     path: `${apiPrefix}/rails.csv`,
-    tag: 'Rails',
-    access: 'public',
     summary: 'List rails as CSV',
     description: 'RFC 4180 with a header row. An unknown figure is an empty cell.',
     answers: { 200: text('All rails.', csv) },
-    serving: documents(60),
-  },
-  {
-    id: 'getRail',
-    method: 'GET',
+  }),
+  getRail: document(60, {
     path: `${apiPrefix}/rails/{name}`,
-    tag: 'Rails',
-    access: 'public',
     summary: 'Get a rail',
     description: 'The rail snapshot itself, without an envelope.',
     params: { name: railName },
     answers: { 200: json('The rail.', rail), 404: { description: 'No such rail.' } },
-    serving: documents(60),
-  },
-  {
-    id: 'getRailHistory',
-    method: 'GET',
+  }),
+  getRailHistory: document(60, {
     path: `${apiPrefix}/rails/{name}/history`,
-    tag: 'Rails',
-    access: 'public',
     summary: 'List the polls of a rail',
     description: 'Newest first, including failed polls. Null means that the figure was unknown.',
     params: { name: railName },
     answers: { 200: json('The polls.', railHistory), 404: { description: 'No such rail.' } },
-    serving: documents(60),
-  },
-  {
-    id: 'getRailHistoryCsv',
-    method: 'GET',
+  }),
+  getRailHistoryCsv: document(60, {
     path: `${apiPrefix}/rails/{name}/history.csv`,
-    tag: 'Rails',
-    access: 'public',
     summary: 'List the polls of a rail as CSV',
     description: 'The same rows as in JSON. An unknown figure is an empty cell.',
     params: { name: railName },
     answers: { 200: text('The polls.', csv), 404: { description: 'No such rail.' } },
-    serving: documents(60),
-  },
-  {
-    id: 'listOpportunities',
-    method: 'GET',
+  }),
+  listOpportunities: document(60, {
     path: `${apiPrefix}/opportunities`,
-    tag: 'Rails',
-    access: 'public',
     summary: 'List rails that currently pay',
     description:
       'Rails with status `paying`, highest expected income first, each with its caveats.',
     answers: { 200: json('The paying rails.', opportunityList) },
-    serving: documents(60),
-  },
-] as const satisfies readonly Route[]
+  }),
+}

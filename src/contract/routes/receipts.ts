@@ -1,6 +1,5 @@
-import { documents, pageQuery, privateHandler } from '../answers.ts'
-import { apiPrefix, json } from '../route.ts'
-import type { Route } from '../route.ts'
+import { pageQuery } from '../answers.ts'
+import { apiPrefix, json, routesOf } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { timeInput, walletInput } from '../schemas/input.ts'
 import { railChain } from '../schemas/rail.ts'
@@ -13,13 +12,11 @@ import {
   verification,
 } from '../schemas/receipt.ts'
 
-export const receiptRoutes = [
-  {
-    id: 'listReceipts',
-    method: 'GET',
+const { document, live, handler } = routesOf('Receipts')
+
+export const receiptRoutes = {
+  listReceipts: document(60, {
     path: `${apiPrefix}/receipts`,
-    tag: 'Receipts',
-    access: 'public',
     summary: 'List receipts',
     description:
       'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
@@ -44,14 +41,9 @@ export const receiptRoutes = [
       },
     },
     answers: { 200: json('The receipts.', receiptList) },
-    serving: documents(60),
-  },
-  {
-    id: 'getReceipt',
-    method: 'GET',
+  }),
+  getReceipt: live({
     path: `${apiPrefix}/receipts/{id}`,
-    tag: 'Receipts',
-    access: 'public',
     summary: 'Get a receipt',
     description: 'Live: available as soon as the receipt is accepted.',
     params: {
@@ -62,14 +54,9 @@ export const receiptRoutes = [
       },
     },
     answers: { 200: json('The receipt.', receiptDetail), 404: { description: 'No such receipt.' } },
-    serving: { kind: 'handler', cache: 'no-store' },
-  },
-  {
-    id: 'submitReceipt',
-    method: 'POST',
+  }),
+  submitReceipt: handler('POST', 'signed', {
     path: `${apiPrefix}/receipts`,
-    tag: 'Receipts',
-    access: 'signed',
     summary: 'Submit a receipt',
     description:
       'The receipt is the body without `wallet`, `timestamp` and `signature`. Its ed25519 signature (`platform_signature` or `worker_signature`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to `""`. Its id is `rcp_` and the SHA-256 of the canonical JSON of the receipt with signature fields set to `""`: resubmitting a receipt creates no duplicate and returns 200. The submitting wallet signs `<service>-receipt-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. At most 200 self-signed receipts per worker are accepted in 24 hours.',
@@ -78,6 +65,5 @@ export const receiptRoutes = [
       200: json('Accepted before.', acceptedReceipt),
       201: json('Accepted.', acceptedReceipt),
     },
-    serving: privateHandler,
-  },
-] as const satisfies readonly Route[]
+  }),
+}

@@ -1,26 +1,17 @@
-import { documents } from '../answers.ts'
-import { apiPrefix, json } from '../route.ts'
-import type { Route } from '../route.ts'
+import { apiPrefix, json, routesOf } from '../route.ts'
 import { skill, skillSlug, taxonomy } from '../schemas/skill.ts'
 
-export const skillRoutes = [
-  {
-    id: 'listSkills',
-    method: 'GET',
+const { document } = routesOf('Skills')
+
+export const skillRoutes = {
+  listSkills: document(300, {
     path: `${apiPrefix}/skills`,
-    tag: 'Skills',
-    access: 'public',
     summary: 'Get the skill taxonomy',
     description: 'Twelve categories; `surface` lists the rails that offer a skill.',
     answers: { 200: json('The taxonomy.', taxonomy) },
-    serving: documents(300),
-  },
-  {
-    id: 'getSkill',
-    method: 'GET',
+  }),
+  getSkill: document(300, {
     path: `${apiPrefix}/skills/{slug}`,
-    tag: 'Skills',
-    access: 'public',
     summary: 'Get a skill',
     description: 'The skill itself, without an envelope.',
     params: {
@@ -31,6 +22,5 @@ export const skillRoutes = [
       },
     },
     answers: { 200: json('The skill.', skill), 404: { description: 'No such skill.' } },
-    serving: documents(300),
-  },
-] as const satisfies readonly Route[]
+  }),
+}

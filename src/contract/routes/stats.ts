@@ -1,16 +1,12 @@
-import { documents } from '../answers.ts'
-import { apiPrefix, json } from '../route.ts'
-import type { Route } from '../route.ts'
+import { apiPrefix, json, routesOf } from '../route.ts'
 import { timeInput } from '../schemas/input.ts'
 import { stats, statsLive } from '../schemas/stats.ts'
 
-export const statsRoutes = [
-  {
-    id: 'getStatsLive',
-    method: 'GET',
+const { document } = routesOf('Stats')
+
+export const statsRoutes = {
+  getStatsLive: document(5, {
     path: `${apiPrefix}/stats/live`,
-    tag: 'Stats',
-    access: 'public',
     summary: 'Get the totals of the ledger',
     description:
       'With `since` the answer includes `delta_since`: entries created after that time, at most 200 of each kind.',
@@ -22,17 +18,11 @@ export const statsRoutes = [
       },
     },
     answers: { 200: json('The totals.', statsLive) },
-    serving: documents(5),
-  },
-  {
-    id: 'getStatsDaily',
-    method: 'GET',
+  }),
+  getStatsDaily: document(300, {
     path: `${apiPrefix}/stats/daily`,
-    tag: 'Stats',
-    access: 'public',
     summary: 'Get the daily totals',
     description: 'Currently the same figures as `/stats/live`.',
     answers: { 200: json('The totals.', stats) },
-    serving: documents(300),
-  },
-] as const satisfies readonly Route[]
+  }),
+}

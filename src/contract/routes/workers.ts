@@ -1,11 +1,13 @@
-import { documents, pageQuery, privateHandler, toBePaid } from '../answers.ts'
-import { apiPrefix, json } from '../route.ts'
-import type { Parameter, Route } from '../route.ts'
+import { pageQuery, toBePaid } from '../answers.ts'
+import { apiPrefix, json, routesOf } from '../route.ts'
+import type { Parameter } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
 import { timeInput, walletInput } from '../schemas/input.ts'
 import { reputation } from '../schemas/reputation.ts'
 import { skillSlug } from '../schemas/skill.ts'
 import { leaderboard, registerBody, worker, workerList } from '../schemas/worker.ts'
+
+const { document, live, handler } = routesOf('Workers')
 
 const walletParameter = {
   schema: walletInput,
@@ -13,25 +15,16 @@ const walletParameter = {
   example: '0x52908400098527886E0F7030069857D2E4169EE7',
 } as const satisfies Parameter
 
-export const workerRoutes = [
-  {
-    id: 'getLeaderboard',
-    method: 'GET',
+export const workerRoutes = {
+  getLeaderboard: document(60, {
     path: `${apiPrefix}/leaderboard`,
-    tag: 'Workers',
-    access: 'public',
     summary: 'Rank wallets by verified reputation',
     description:
       'Includes the formula, so that anyone can recompute a score. `as_of` is the time to which the scores are scaled; it does not affect their order.',
     answers: { 200: json('The leaderboard.', leaderboard) },
-    serving: documents(60),
-  },
-  {
-    id: 'listWorkers',
-    method: 'GET',
+  }),
+  listWorkers: document(60, {
     path: `${apiPrefix}/workers`,
-    tag: 'Workers',
-    access: 'public',
     summary: 'List workers',
     description:
       'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
@@ -50,26 +43,16 @@ export const workerRoutes = [
       },
     },
     answers: { 200: json('The workers.', workerList) },
-    serving: documents(60),
-  },
-  {
-    id: 'getWorker',
-    method: 'GET',
+  }),
+  getWorker: live({
     path: `${apiPrefix}/workers/{wallet}`,
-    tag: 'Workers',
-    access: 'public',
     summary: 'Get a worker',
     description: 'Live.',
     params: { wallet: walletParameter },
     answers: { 200: json('The worker.', worker), 404: { description: 'No such worker.' } },
-    serving: { kind: 'handler', cache: 'no-store' },
-  },
-  {
-    id: 'registerWorker',
-    method: 'POST',
+  }),
+  registerWorker: handler('POST', 'signed', {
     path: `${apiPrefix}/workers/register`,
-    tag: 'Workers',
-    access: 'signed',
     summary: 'Register a wallet and its skills',
     description:
       'The wallet signs `<service>-register-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. Registering again replaces the previous registration. Signing the worker oath is optional.',
@@ -78,14 +61,9 @@ export const workerRoutes = [
       200: json('The existing registration was replaced.', worker),
       201: json('Registered.', worker),
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'claimSpot',
-    method: 'POST',
+  }),
+  claimSpot: handler('POST', 'signed', {
     path: `${apiPrefix}/claim`,
-    tag: 'Workers',
-    access: 'signed',
     summary: 'Claim a spot on the leaderboard',
     description:
       'By wallet: the wallet signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail, in two steps: `{email, display_name, wallet?}` sends a six-digit code, valid for 15 minutes and 5 attempts; `{email, code}` claims the spot. An address with an existing claim gets the same answer and is notified by e-mail. A spot claimed by e-mail passes to the wallet that later signs for it.',
@@ -95,14 +73,9 @@ export const workerRoutes = [
       201: json('Claimed.', claim),
       202: json('A code was sent.', codeSent),
     },
-    serving: privateHandler,
-  },
-  {
-    id: 'getReputation',
-    method: 'GET',
+  }),
+  getReputation: handler('GET', 'partner', {
     path: `${apiPrefix}/reputation/{wallet}`,
-    tag: 'Workers',
-    access: 'partner',
     price: '0.005',
     summary: 'Get the reputation score and entries of a wallet',
     description:
@@ -129,6 +102,5 @@ export const workerRoutes = [
       402: toBePaid,
       404: { description: 'Not a wallet address.' },
     },
-    serving: privateHandler,
-  },
-] as const satisfies readonly Route[]
+  }),
+}
