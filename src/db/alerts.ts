@@ -1,12 +1,11 @@
 import type { Kysely } from 'kysely'
 
 import { stringsFromJsonText, toJsonTextOrNull } from './json.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { AlertSubscriptionsTable } from './tables/alerts.ts'
 
-type Row = RecordOf<AlertSubscriptionsTable>
+type Row = RecordOf<'alert_subscriptions'>
 
 export interface SubscriptionRecord extends Omit<Row, 'rails'> {
   /** Null for all rails, and for events of no rail. */
@@ -15,18 +14,7 @@ export interface SubscriptionRecord extends Omit<Row, 'rails'> {
 
 export type NewSubscription = Omit<SubscriptionRecord, 'status' | 'statusReason' | 'disabledAt'>
 
-const columns = recordColumns<AlertSubscriptionsTable>()(
-  'id',
-  'wallet',
-  'url',
-  'rails',
-  'severity',
-  'status',
-  'status_reason',
-  'after_seq',
-  'created_at',
-  'disabled_at',
-)
+const columns = columnsOf('alert_subscriptions')
 
 function toRecord(row: Row): SubscriptionRecord {
   return { ...row, rails: row.rails === null ? null : stringsFromJsonText(row.rails) }
@@ -44,7 +32,7 @@ export async function insertSubscription(
   } as const
   await db
     .insertInto('alert_subscriptions')
-    .values(toRow<AlertSubscriptionsTable>({ ...record, rails: toJsonTextOrNull(record.rails) }))
+    .values(toRow<'alert_subscriptions'>({ ...record, rails: toJsonTextOrNull(record.rails) }))
     .execute()
   return record
 }

@@ -1,38 +1,34 @@
 /** Only a hash of an application's text is stored. */
 import type { Kysely } from 'kysely'
 
-import { recordColumns, toRow } from './rows.ts'
+import { columnsExcept, toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { ApplicationsTable } from './tables/feedback.ts'
 
 export type NewApplication = Omit<
-  NewRecordOf<ApplicationsTable>,
+  NewRecordOf<'applications'>,
   'outcome' | 'upstreamStatus' | 'fault' | 'finishedAt'
 >
 
 export interface ApplicationEnd {
-  readonly outcome: Exclude<ApplicationsTable['outcome'], 'running'>
+  readonly outcome: Exclude<RecordOf<'applications'>['outcome'], 'running'>
   readonly upstreamStatus: number | null
   readonly fault: string | null
   readonly finishedAt: string
 }
 
 export type ApplicationRecord = Omit<
-  RecordOf<ApplicationsTable>,
+  RecordOf<'applications'>,
   'partner' | 'workerWallet' | 'contentSha256' | 'idempotencyKey' | 'finishedAt'
 >
 
-const columns = recordColumns<ApplicationsTable>()(
-  'id',
-  'rail',
-  'mode',
-  'outcome',
-  'upstream_status',
-  'fault',
-  'request_sha256',
-  'message_sha256',
-  'submitted_at',
+const columns = columnsExcept(
+  'applications',
+  'partner',
+  'worker_wallet',
+  'content_sha256',
+  'idempotency_key',
+  'finished_at',
 )
 
 export async function insertApplication(
@@ -47,7 +43,7 @@ export async function insertApplication(
   } as const
   await db
     .insertInto('applications')
-    .values(toRow<ApplicationsTable>({ ...application, ...running }))
+    .values(toRow<'applications'>({ ...application, ...running }))
     .execute()
 }
 

@@ -2,10 +2,9 @@ import type { Kysely } from 'kysely'
 
 import type { Wallet } from '../core/wallet.ts'
 import { countRows } from './queries.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { EmailCodesTable } from './tables/workers.ts'
 
 export interface ClaimRecord {
   readonly id: number
@@ -62,15 +61,9 @@ export async function putClaim(
     .execute()
 }
 
-export type EmailCode = Omit<RecordOf<EmailCodesTable>, 'emailHash'>
+export type EmailCode = Omit<RecordOf<'email_codes'>, 'emailHash'>
 
-const codeColumns = recordColumns<EmailCodesTable>()(
-  'code_hash',
-  'display_name',
-  'wallet',
-  'tries',
-  'expires_at',
-)
+const codeColumns = columnsExcept('email_codes', 'email_hash')
 
 export async function findEmailCode(
   db: Kysely<Database>,
@@ -89,7 +82,7 @@ export async function putEmailCode(
   emailHash: string,
   code: Omit<EmailCode, 'tries'>,
 ): Promise<void> {
-  const row = toRow<EmailCodesTable>({ ...code, emailHash, tries: 0 })
+  const row = toRow<'email_codes'>({ ...code, emailHash, tries: 0 })
   await db
     .insertInto('email_codes')
     .values(row)

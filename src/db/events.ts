@@ -4,11 +4,11 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import type { Severity } from '../core/flags/kind.ts'
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database, EventsTable } from './schema.ts'
+import type { Database } from './schema.ts'
 
-type Row = RecordOf<EventsTable>
+type Row = RecordOf<'events'>
 
 export interface NewEvent extends Omit<Row, 'seq' | 'data'> {
   readonly data: object
@@ -20,23 +20,14 @@ export interface EventRecord extends NewEvent {
   readonly data: JsonObject
 }
 
-const columns = recordColumns<EventsTable>()(
-  'seq',
-  'id',
-  'kind',
-  'rail',
-  'severity',
-  'title',
-  'data',
-  'created_at',
-)
+const columns = columnsOf('events')
 
 /** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event: times are feed positions. */
 export async function appendEvent(db: Kysely<Database>, event: NewEvent): Promise<number> {
   const createdAt = await nextEventTime(db, event.createdAt)
   const { seq } = await db
     .insertInto('events')
-    .values(toRow<EventsTable>({ ...event, data: toJsonText(event.data), createdAt }))
+    .values(toRow<'events'>({ ...event, data: toJsonText(event.data), createdAt }))
     .returning('seq')
     .executeTakeFirstOrThrow()
   return seq

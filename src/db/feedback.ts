@@ -1,26 +1,18 @@
 /** Senders are stored as keyed hashes whose key changes daily. */
 import type { Kysely } from 'kysely'
 
-import { recordColumns, toRow } from './rows.ts'
+import { columnsExcept, toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { FeedbackTable } from './tables/feedback.ts'
 
-export type NewFeedback = NewRecordOf<FeedbackTable>
+export type NewFeedback = NewRecordOf<'feedback'>
 
-export type FeedbackRecord = Omit<RecordOf<FeedbackTable>, 'fingerprint' | 'network' | 'textHash'>
+export type FeedbackRecord = Omit<RecordOf<'feedback'>, 'fingerprint' | 'network' | 'textHash'>
 
-const columns = recordColumns<FeedbackTable>()(
-  'id',
-  'message',
-  'page',
-  'contact',
-  'rating',
-  'created_at',
-)
+const columns = columnsExcept('feedback', 'fingerprint', 'network', 'text_hash')
 
 export async function insertFeedback(db: Kysely<Database>, entry: NewFeedback): Promise<void> {
-  await db.insertInto('feedback').values(toRow<FeedbackTable>(entry)).execute()
+  await db.insertInto('feedback').values(toRow<'feedback'>(entry)).execute()
 }
 
 export async function findDuplicate(

@@ -4,11 +4,11 @@ import type { Kysely } from 'kysely'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database, FlagsTable } from './schema.ts'
+import type { Database } from './schema.ts'
 
-type Row = RecordOf<FlagsTable>
+type Row = RecordOf<'flags'>
 
 export type FlagKey = Pick<Row, 'kind' | 'rail' | 'subject'>
 
@@ -20,18 +20,7 @@ export interface NewFlag extends Omit<Row, 'evidence' | 'closedAt' | 'closeReaso
   readonly evidence: object
 }
 
-const columns = recordColumns<FlagsTable>()(
-  'id',
-  'rail',
-  'kind',
-  'severity',
-  'title',
-  'evidence',
-  'subject',
-  'opened_at',
-  'closed_at',
-  'close_reason',
-)
+const columns = columnsOf('flags')
 
 function toRecord(row: Row): FlagRecord {
   return { ...row, evidence: objectFromJsonText(row.evidence) }
@@ -42,7 +31,7 @@ export async function openFlag(db: Kysely<Database>, flag: NewFlag): Promise<boo
   const record = { ...flag, evidence: toJsonText(flag.evidence), closedAt: null, closeReason: null }
   const inserted = await db
     .insertInto('flags')
-    .values(toRow<FlagsTable>(record))
+    .values(toRow<'flags'>(record))
     .onConflict((conflict) =>
       conflict
         .expression(sql`kind, coalesce(rail, ''), subject`)

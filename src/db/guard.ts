@@ -3,10 +3,9 @@ import type { Kysely } from 'kysely'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { IdempotencyKeysTable, UsedMessagesTable } from './tables/writes.ts'
 
 export interface FirstAnswer {
   readonly requestSha256: string
@@ -22,10 +21,10 @@ export interface NewAnswer {
   readonly expiresAt: string
 }
 
-const columns = recordColumns<UsedMessagesTable>()('request_sha256', 'status', 'answer')
+const columns = columnsOf('used_messages', 'request_sha256', 'status', 'answer')
 
 function toAnswer(
-  row: Pick<RecordOf<UsedMessagesTable>, 'requestSha256' | 'status' | 'answer'> | undefined,
+  row: Pick<RecordOf<'used_messages'>, 'requestSha256' | 'status' | 'answer'> | undefined,
 ): FirstAnswer | null {
   if (row === undefined) return null
   const { requestSha256, status, answer } = row
@@ -54,7 +53,7 @@ export async function insertUsedMessage(
 ): Promise<void> {
   await db
     .insertInto('used_messages')
-    .values(toRow<UsedMessagesTable>({ ...message, ...toAnswerRecord(answer) }))
+    .values(toRow<'used_messages'>({ ...message, ...toAnswerRecord(answer) }))
     .execute()
 }
 
@@ -80,7 +79,7 @@ export async function insertIdempotencyKey(
   key: { readonly caller: string; readonly key: string },
   answer: NewAnswer,
 ): Promise<void> {
-  const row = toRow<IdempotencyKeysTable>({ ...key, ...toAnswerRecord(answer) })
+  const row = toRow<'idempotency_keys'>({ ...key, ...toAnswerRecord(answer) })
   await db
     .insertInto('idempotency_keys')
     .values(row)

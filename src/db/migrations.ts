@@ -1,17 +1,8 @@
 import type { Kysely } from 'kysely'
 
-import { alertsSchema } from './baseline/alerts.ts'
-import { feedbackSchema } from './baseline/feedback.ts'
-import { jobsSchema } from './baseline/jobs.ts'
-import { pactsSchema } from './baseline/pacts.ts'
-import { partnersSchema } from './baseline/partners.ts'
-import { paymentsSchema } from './baseline/payments.ts'
-import { pollsSchema } from './baseline/polls.ts'
-import { receiptsSchema } from './baseline/receipts.ts'
-import { workersSchema } from './baseline/workers.ts'
-import { writesSchema } from './baseline/writes.ts'
 import { DatabaseRefusedError } from './errors.ts'
 import { sql } from './kysely.ts'
+import { schemaStatements } from './schema.ts'
 
 export interface Migration {
   /** Stored in the database, so never changed. */
@@ -22,18 +13,7 @@ export interface Migration {
 
 const baseline = {
   name: '0001_baseline',
-  up: [
-    ...pollsSchema,
-    ...writesSchema,
-    ...workersSchema,
-    ...receiptsSchema,
-    ...paymentsSchema,
-    ...partnersSchema,
-    ...jobsSchema,
-    ...alertsSchema,
-    ...feedbackSchema,
-    ...pactsSchema,
-  ],
+  up: schemaStatements,
 } as const satisfies Migration
 
 export const migrations: readonly Migration[] = [baseline]

@@ -2,34 +2,21 @@
 import type { Kysely } from 'kysely'
 
 import { countRows } from './queries.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsOf, toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { OathHistoryTable } from './tables/workers.ts'
 
-export type NewOathRow = NewRecordOf<OathHistoryTable>
+export type NewOathRow = NewRecordOf<'oath_history'>
 
-export type OathRow = RecordOf<OathHistoryTable>
+export type OathRow = RecordOf<'oath_history'>
 
-const columns = recordColumns<OathHistoryTable>()(
-  'seq',
-  'kind',
-  'oath_version',
-  'wallet',
-  'handle',
-  'action',
-  'message_sha256',
-  'signature_sha256',
-  'body_sha256',
-  'binding',
-  'created_at',
-)
+const columns = columnsOf('oath_history')
 
 /** Returns the sequence number. */
 export async function appendOath(db: Kysely<Database>, row: NewOathRow): Promise<number> {
   const { seq } = await db
     .insertInto('oath_history')
-    .values(toRow<OathHistoryTable>(row))
+    .values(toRow<'oath_history'>(row))
     .returning('seq')
     .executeTakeFirstOrThrow()
   return seq

@@ -5,9 +5,8 @@ import type { EscrowEvent, EscrowReading, PactOnChain, PactReceipt } from '../co
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsExcept, columnsOf, toRow } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { EscrowEventsTable, EscrowReadingsTable } from './tables/pacts.ts'
 
 /** `finalHash`: hash of the final block at which the next reading starts. */
 export interface StoredReading extends EscrowReading {
@@ -15,24 +14,9 @@ export interface StoredReading extends EscrowReading {
   readonly revision: number
 }
 
-const readingColumns = recordColumns<EscrowReadingsTable>()(
-  'to_block',
-  'final_block',
-  'final_hash',
-  'caught_up',
-  'revision',
-)
+const readingColumns = columnsExcept('escrow_readings', 'escrow')
 
-const eventColumns = recordColumns<EscrowEventsTable>()(
-  'block',
-  'log_index',
-  'pact_id',
-  'kind',
-  'tx_hash',
-  'at',
-  'work_hash',
-  'favor_recipient',
-)
+const eventColumns = columnsOf('escrow_events')
 
 /** Null before the first reading. `escrow`: lower-case address. */
 export async function escrowReading(
@@ -106,7 +90,7 @@ export async function saveReading(
     await tx
       .insertInto('escrow_events')
       .values(
-        toRow<EscrowEventsTable>({
+        toRow<'escrow_events'>({
           ...event,
           at: isoTime(atMs),
           favorRecipient: favorRecipient === null ? null : Number(favorRecipient),
@@ -127,10 +111,10 @@ export async function saveReading(
   )
   const last = await escrowReading(tx, escrow)
   const changed = before !== (await contentToken(tx)) || last?.caughtUp !== reading.caughtUp
-  const row = toRow<EscrowReadingsTable>({
+  const row = toRow<'escrow_readings'>({
     ...reading,
     escrow,
-    caughtUp: Number(reading.caughtUp),
+    caughtUp: reading.caughtUp ? 1 : 0,
     revision: (last?.revision ?? 0) + Number(changed || reading.finalBlock !== last?.finalBlock),
   })
   await tx

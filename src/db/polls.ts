@@ -7,12 +7,12 @@ import {
   toJsonText,
   toJsonTextOrNull,
 } from './json.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database, PollsTable, RailStateTable } from './schema.ts'
+import type { Database } from './schema.ts'
 
-type PollRow = RecordOf<PollsTable>
-type StateRow = RecordOf<RailStateTable>
+type PollRow = RecordOf<'polls'>
+type StateRow = RecordOf<'rail_state'>
 
 export interface NewPoll extends Omit<PollRow, 'id' | 'figures' | 'evidence'> {
   readonly figures: object | null
@@ -33,37 +33,13 @@ export interface StoredRailState<Figures extends object = JsonObject> extends Om
   readonly figures: Figures | null
 }
 
-const pollColumns = recordColumns<PollsTable>()(
-  'id',
-  'rail',
-  'started_at',
-  'duration_ms',
-  'outcome',
-  'error',
-  'figures',
-  'evidence',
-  'rule',
-  'status_after',
-)
+const pollColumns = columnsOf('polls')
 
-const stateColumns = recordColumns<RailStateTable>()(
-  'rail',
-  'status',
-  'status_since',
-  'figures',
-  'figures_as_of',
-  'last_poll_id',
-  'last_poll_at',
-  'last_good_poll_at',
-  'last_error',
-  'last_duration_ms',
-  'consecutive_failures',
-  'source',
-)
+const stateColumns = columnsOf('rail_state')
 
-export function toPollRow(poll: NewPoll): Insertable<PollsTable> {
+export function toPollRow(poll: NewPoll): Insertable<Database['polls']> {
   const { figures, evidence } = poll
-  return toRow<PollsTable>({
+  return toRow<'polls'>({
     ...poll,
     figures: toJsonTextOrNull(figures),
     evidence: toJsonText(evidence),
@@ -160,7 +136,7 @@ export async function saveRailState(
   db: Kysely<Database>,
   state: StoredRailState<object>,
 ): Promise<void> {
-  const row = toRow<RailStateTable>({ ...state, figures: toJsonTextOrNull(state.figures) })
+  const row = toRow<'rail_state'>({ ...state, figures: toJsonTextOrNull(state.figures) })
   const { rail: _, ...changes } = row
   await db
     .insertInto('rail_state')

@@ -1,12 +1,11 @@
 import type { Kysely } from 'kysely'
 
 import { stringsFromJsonText, toJsonText } from './json.ts'
-import { recordColumns, toRow } from './rows.ts'
+import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { SkillProposalsTable } from './tables/feedback.ts'
 
-type Row = Omit<RecordOf<SkillProposalsTable>, 'network'>
+type Row = Omit<RecordOf<'skill_proposals'>, 'network'>
 
 export interface ProposalRecord extends Omit<Row, 'surface'> {
   readonly surface: readonly string[]
@@ -17,19 +16,7 @@ export interface NewProposal extends Omit<ProposalRecord, 'status' | 'reason' | 
   readonly network: string
 }
 
-const columns = recordColumns<SkillProposalsTable>()(
-  'id',
-  'slug',
-  'name',
-  'category',
-  'surface',
-  'description',
-  'proposer',
-  'status',
-  'reason',
-  'created_at',
-  'decided_at',
-)
+const columns = columnsExcept('skill_proposals', 'network')
 
 function toRecord(row: Row): ProposalRecord {
   return { ...row, surface: stringsFromJsonText(row.surface) }
@@ -40,7 +27,7 @@ export async function insertProposal(db: Kysely<Database>, proposal: NewProposal
   const surface = toJsonText(proposal.surface)
   await db
     .insertInto('skill_proposals')
-    .values(toRow<SkillProposalsTable>({ ...proposal, surface, ...pending }))
+    .values(toRow<'skill_proposals'>({ ...proposal, surface, ...pending }))
     .execute()
 }
 

@@ -15,7 +15,6 @@ import { entryColumns, standingColumns } from './reputation-rows.ts'
 import type { LedgerWallet, NewEntry, StoredEntry } from './reputation-rows.ts'
 import { toRow } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
 
 export async function standingOf(db: Kysely<Database>, walletId: string): Promise<Standing> {
   const row = await db
@@ -34,10 +33,14 @@ export async function appendEntry(
 ): Promise<Standing> {
   await db
     .insertInto('reputation_ledger')
-    .values(toRow<ReputationLedgerTable>({ ...entry, wallet: wallet.id }))
+    .values(toRow<'reputation_ledger'>({ ...entry, wallet: wallet.id }))
     .execute()
   const standing = applyEntry(await standingOf(db, wallet.id), entry)
-  const row = toRow<ReputationTable>({ wallet: wallet.id, display: wallet.display, ...standing })
+  const row = toRow<'reputation'>({
+    wallet: wallet.id,
+    display: wallet.display,
+    ...standing,
+  })
   const { wallet: _, display: _display, ...values } = row
   await db
     .insertInto('reputation')

@@ -1,6 +1,9 @@
 /** Maps snake_case columns to camelCase records. */
 import type { Insertable, Selectable } from 'kysely'
 
+import { tables } from './schema.ts'
+import type { Database } from './schema.ts'
+
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
@@ -13,28 +16,37 @@ type CamelKeys<Row> = {
 type Aliased<Column extends string> =
   Column extends CamelCase<Column> ? Column : `${Column} as ${CamelCase<Column>}`
 
-/** JSON columns are still text. */
-export type RecordOf<Table, Column extends keyof Table = keyof Table> = CamelKeys<
-  Pick<Selectable<Table>, Column & keyof Selectable<Table>>
->
+type ColumnOf<Name extends keyof Database> = keyof Database[Name] & string
 
-export type NewRecordOf<Table> = CamelKeys<Insertable<Table>>
+/** A stored row; JSON columns are still text. */
+export type RecordOf<Name extends keyof Database> = CamelKeys<Selectable<Database[Name]>>
+
+export type NewRecordOf<Name extends keyof Database> = CamelKeys<Insertable<Database[Name]>>
 
 function camelCase(column: string): string {
   return column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Select list with camelCase aliases, so that rows need no mapping. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the table, the columns are inferred
-export function recordColumns<Table>() {
-  return <const Column extends keyof Table & string>(
-    ...columns: readonly Column[]
-  ): readonly Aliased<Column>[] =>
-    columns.map((column) => {
-      const alias = camelCase(column)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types state the same rule
-      return (alias === column ? column : `${column} as ${alias}`) as Aliased<Column>
-    })
+/** Select list with camelCase aliases, so that rows need no mapping. Without names, all columns of the table. */
+export function columnsOf<
+  Name extends keyof Database,
+  Column extends ColumnOf<Name> = ColumnOf<Name>,
+>(table: Name, ...names: readonly Column[]): readonly Aliased<Column>[] {
+  const columns = names.length === 0 ? Object.keys(tables[table].columns) : names
+  return columns.map((column) => {
+    const alias = camelCase(column)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types state the same rule
+    return (alias === column ? column : `${column} as ${alias}`) as Aliased<Column>
+  })
+}
+
+export function columnsExcept<Name extends keyof Database, Column extends ColumnOf<Name>>(
+  table: Name,
+  ...omitted: readonly Column[]
+): readonly Aliased<Exclude<ColumnOf<Name>, Column>>[] {
+  const isOther = (column: string): column is Exclude<ColumnOf<Name>, Column> =>
+    !omitted.some((name) => name === column)
+  return columnsOf(table, ...Object.keys(tables[table].columns).filter(isOther))
 }
 
 const columnNames = new Map<string, string>()
@@ -48,11 +60,11 @@ export function columnOf(member: string): string {
   return column
 }
 
-export function toRow<Table>(
-  record: NewRecordOf<Table> & { readonly seq?: never },
-): Insertable<Table> {
+export function toRow<Name extends keyof Database>(
+  record: NewRecordOf<Name> & { readonly seq?: never },
+): Insertable<Database[Name]> {
   const row: Record<string, unknown> = {}
   for (const [member, value] of Object.entries(record)) row[columnOf(member)] = value
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types state the same rule
-  return row as Insertable<Table>
+  return row as Insertable<Database[Name]>
 }

@@ -1,24 +1,17 @@
 import type { Kysely } from 'kysely'
 
-import { recordColumns } from './rows.ts'
+import { columnsOf } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database, JobRunsTable } from './schema.ts'
+import type { Database } from './schema.ts'
 
 export const jobNames = ['poll', 'build', 'expire', 'webhooks', 'pacts', 'receipts'] as const
 export type JobName = (typeof jobNames)[number]
 
 export type RunOutcome = 'ok' | 'failed' | 'skipped'
 
-export type RunRecord = RecordOf<JobRunsTable>
+export type RunRecord = RecordOf<'job_runs'>
 
-const columns = recordColumns<JobRunsTable>()(
-  'id',
-  'job',
-  'started_at',
-  'finished_at',
-  'outcome',
-  'detail',
-)
+const columns = columnsOf('job_runs')
 
 export async function startRun(
   db: Kysely<Database>,

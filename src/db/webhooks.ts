@@ -1,12 +1,11 @@
 /** Outbox: rows are inserted with the cursor's move and leave `pending` once; leases are fenced by version. */
 import type { Kysely } from 'kysely'
 
-import { recordColumns, toRow } from './rows.ts'
+import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { AlertDeliveriesTable } from './tables/alerts.ts'
 
-export type WebhookDelivery = Omit<RecordOf<AlertDeliveriesTable>, 'leasedUntil' | 'leaseVersion'>
+export type WebhookDelivery = Omit<RecordOf<'alert_deliveries'>, 'leasedUntil' | 'leaseVersion'>
 
 export type NewDelivery = Pick<
   WebhookDelivery,
@@ -17,7 +16,7 @@ export type NewDelivery = Pick<
 export interface DeliveryLease
   extends
     Pick<WebhookDelivery, 'id' | 'subscriptionId' | 'payload'>,
-    Pick<RecordOf<AlertDeliveriesTable>, 'leaseVersion'> {
+    Pick<RecordOf<'alert_deliveries'>, 'leaseVersion'> {
   readonly url: string
   readonly attempts: number
 }
@@ -30,20 +29,7 @@ export interface AttemptOutcome {
   readonly at: string
 }
 
-const columns = recordColumns<AlertDeliveriesTable>()(
-  'id',
-  'subscription_id',
-  'event_seq',
-  'type',
-  'payload',
-  'status',
-  'attempts',
-  'next_attempt_at',
-  'last_status',
-  'last_error',
-  'created_at',
-  'finished_at',
-)
+const columns = columnsExcept('alert_deliveries', 'leased_until', 'lease_version')
 
 /** Due at once; false if the subscription already has one for the event. */
 export async function enqueueDelivery(
@@ -53,7 +39,7 @@ export async function enqueueDelivery(
   const inserted = await db
     .insertInto('alert_deliveries')
     .values(
-      toRow<AlertDeliveriesTable>({
+      toRow<'alert_deliveries'>({
         ...delivery,
         status: 'pending',
         attempts: 0,

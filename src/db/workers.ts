@@ -5,30 +5,18 @@ import type { Wallet } from '../core/wallet.ts'
 import { stringsFromJsonText, toJsonText } from './json.ts'
 import { lookAlikes } from './names.ts'
 import { countRows } from './queries.ts'
-import { recordColumns } from './rows.ts'
+import { columnsOf } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
-import type { WorkersTable } from './tables/workers.ts'
 
-const columns = recordColumns<WorkersTable>()(
-  'seq',
-  'wallet',
-  'display',
-  'display_name',
-  'skills',
-  'url',
-  'bio',
-  'receipt_key',
-  'registered_at',
-  'updated_at',
-)
+const columns = columnsOf('workers')
 
 export interface ListedWorker {
   readonly seq: number
   readonly worker: Worker
 }
 
-type Row = RecordOf<WorkersTable>
+type Row = RecordOf<'workers'>
 
 function toWorker(row: Row): Worker {
   return {

@@ -4,28 +4,15 @@ import type { Bid } from '../../contract/schemas/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { countRows } from '../queries.ts'
-import { recordColumns } from '../rows.ts'
+import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { JobBidsTable } from '../tables/jobs.ts'
 
 export type BidTerms = Pick<BidRecord, 'priceMicroUsdc' | 'etaHours' | 'proposal'>
 
-export type BidRecord = RecordOf<JobBidsTable>
+export type BidRecord = RecordOf<'job_bids'>
 
-const columns = recordColumns<JobBidsTable>()(
-  'seq',
-  'id',
-  'job_id',
-  'bidder',
-  'bidder_display',
-  'price_micro_usdc',
-  'eta_hours',
-  'proposal',
-  'status',
-  'created_at',
-  'updated_at',
-)
+const columns = columnsOf('job_bids')
 
 /** Replaces the bidder's earlier bid, which keeps its id. */
 export async function putBid(

@@ -2,26 +2,16 @@ import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from '../json.ts'
-import { recordColumns, toRow } from '../rows.ts'
+import { columnsExcept, toRow } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { JobDeliveriesTable } from '../tables/jobs.ts'
 
-export interface DeliveryRecord extends Omit<RecordOf<JobDeliveriesTable>, 'seq' | 'statement'> {
+export interface DeliveryRecord extends Omit<RecordOf<'job_deliveries'>, 'seq' | 'statement'> {
   /** The body as sent, covered by its own signature. */
   readonly statement: JsonObject
 }
 
-const columns = recordColumns<JobDeliveriesTable>()(
-  'id',
-  'job_id',
-  'deliverer',
-  'uri',
-  'content_sha256',
-  'note',
-  'statement',
-  'created_at',
-)
+const columns = columnsExcept('job_deliveries', 'seq')
 
 export async function insertDelivery(
   db: Kysely<Database>,
@@ -29,7 +19,7 @@ export async function insertDelivery(
 ): Promise<void> {
   await db
     .insertInto('job_deliveries')
-    .values(toRow<JobDeliveriesTable>({ ...delivery, statement: toJsonText(delivery.statement) }))
+    .values(toRow<'job_deliveries'>({ ...delivery, statement: toJsonText(delivery.statement) }))
     .execute()
 }
 

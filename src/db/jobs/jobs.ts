@@ -9,7 +9,6 @@ import { sql } from '../kysely.ts'
 import { countRows } from '../queries.ts'
 import { toRow } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { JobsTable } from '../tables/jobs.ts'
 import { jobRows, toJob } from './record.ts'
 import type { JobRecord } from './record.ts'
 import { appendTransition } from './transitions.ts'
@@ -30,7 +29,7 @@ export async function insertJob(db: Kysely<Database>, job: NewJob): Promise<void
   const { seq } = await db
     .insertInto('jobs')
     .values(
-      toRow<JobsTable>({
+      toRow<'jobs'>({
         ...facts,
         poster: poster.id,
         posterDisplay: poster.display,

@@ -3,9 +3,8 @@ import type { Kysely } from 'kysely'
 import { stringsFromJsonText } from '../json.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { JobsTable } from '../tables/jobs.ts'
 
-export interface JobRecord extends Omit<RecordOf<JobsTable>, 'skills' | 'deadline' | 'awardedBid'> {
+export interface JobRecord extends Omit<RecordOf<'jobs'>, 'skills' | 'deadline' | 'awardedBid'> {
   readonly skills: readonly string[]
   readonly deadlineMs: number
   /** Unix milliseconds; null unless a delivery is pending. */

@@ -4,9 +4,8 @@ import { tierNames } from '../../core/partner.ts'
 import type { PaidPeriod, PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import { fromJsonText, stringsFromJsonText, toJsonText } from '../json.ts'
-import { recordColumns } from '../rows.ts'
+import { columnsExcept } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
-import type { PartnersTable } from '../tables/partners.ts'
 
 export interface Attestation {
   /** Wallet `id`; null without a binding. */
@@ -29,34 +28,13 @@ export interface PartnerProfile {
 export interface PartnerRecord
   extends
     PartnerProfile,
-    Pick<RecordOf<PartnersTable>, 'handle' | 'wallet' | 'display' | 'oathSignedAt' | 'createdAt'> {
+    Pick<RecordOf<'partners'>, 'handle' | 'wallet' | 'display' | 'oathSignedAt' | 'createdAt'> {
   /** As last written; `subscriptionAt` gives its state at a time. */
   readonly subscription: PartnerSubscription
   readonly attestation: Attestation
 }
 
-export const partnerColumns = recordColumns<PartnersTable>()(
-  'handle',
-  'wallet',
-  'display',
-  'display_name',
-  'skills',
-  'website',
-  'bio_short',
-  'require_body_signature',
-  'tier',
-  'status',
-  'renews_at',
-  'periods',
-  'on_expiry',
-  'oath_signed_at',
-  'attestation_wallet',
-  'attestation_url',
-  'attestation_signature_sha256',
-  'attestation_signed_at',
-  'attestation_oath_seq',
-  'created_at',
-)
+export const partnerColumns = columnsExcept('partners', 'seq', 'email', 'updated_at')
 
 const periodList = z.array(
   z.object({
@@ -87,7 +65,7 @@ export function periodsText(periods: readonly PaidPeriod[]): string {
 }
 
 export function toPartner(
-  row: Omit<RecordOf<PartnersTable>, 'seq' | 'email' | 'updatedAt'>,
+  row: Omit<RecordOf<'partners'>, 'seq' | 'email' | 'updatedAt'>,
 ): PartnerRecord {
   const { tier, status, renewsAt, periods, onExpiry, createdAt } = row
   return {

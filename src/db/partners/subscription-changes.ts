@@ -2,12 +2,11 @@ import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from '../json.ts'
-import { recordColumns, toRow } from '../rows.ts'
+import { columnsOf, toRow } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { SubscriptionChangesTable } from '../tables/partners.ts'
 
-type Row = RecordOf<SubscriptionChangesTable>
+type Row = RecordOf<'subscription_changes'>
 
 export interface SubscriptionChange extends Omit<Row, 'answer'> {
   readonly answer: JsonObject
@@ -18,20 +17,7 @@ export interface NewSubscriptionChange extends Omit<Row, 'seq' | 'answer'> {
   readonly answer: object
 }
 
-const columns = recordColumns<SubscriptionChangesTable>()(
-  'seq',
-  'handle',
-  'kind',
-  'payment_id',
-  'tier',
-  'price_micro_usdc',
-  'paid_micro_usdc',
-  'credit_micro_usdc',
-  'from_at',
-  'until_at',
-  'answer',
-  'created_at',
-)
+const columns = columnsOf('subscription_changes')
 
 export async function appendSubscriptionChange(
   db: Kysely<Database>,
@@ -39,7 +25,7 @@ export async function appendSubscriptionChange(
 ): Promise<void> {
   await db
     .insertInto('subscription_changes')
-    .values(toRow<SubscriptionChangesTable>({ ...change, answer: toJsonText(change.answer) }))
+    .values(toRow<'subscription_changes'>({ ...change, answer: toJsonText(change.answer) }))
     .execute()
 }
 

@@ -5,13 +5,12 @@ import { isoTime, secondMs } from '../../core/time.ts'
 import { toJsonTextOrNull } from '../json.ts'
 import { toRow } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { PaymentsTable } from '../tables/payments.ts'
 import { paymentColumns, toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
 /** False if the authorization already has a payment that did not fail. */
 export async function reservePayment(db: Kysely<Database>, payment: NewPayment): Promise<boolean> {
-  const row = toRow<PaymentsTable>({
+  const row = toRow<'payments'>({
     ...payment,
     detail: toJsonTextOrNull(payment.detail),
     state: 'reserved',

@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectOrNullFromJsonText } from '../json.ts'
-import { recordColumns } from '../rows.ts'
+import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
-import type { PaymentsTable } from '../tables/payments.ts'
 
-type Row = RecordOf<PaymentsTable>
+type Row = RecordOf<'payments'>
 
 export type PaymentPurpose = 'read' | 'subscription'
 
@@ -37,34 +36,7 @@ export interface SettledIn {
   readonly blockHash: string
 }
 
-export const paymentColumns = recordColumns<PaymentsTable>()(
-  'seq',
-  'id',
-  'chain_id',
-  'asset',
-  'payer',
-  'nonce',
-  'pay_to',
-  'amount_micro_usdc',
-  'valid_after',
-  'valid_before',
-  'signature_sha256',
-  'purpose',
-  'resource',
-  'detail',
-  'settler',
-  'state',
-  'reason',
-  'tx_hash',
-  'block_number',
-  'block_hash',
-  'finality',
-  'reserved_at',
-  'submitted_at',
-  'settled_at',
-  'delivered_at',
-  'final_at',
-)
+export const paymentColumns = columnsOf('payments')
 
 export function toPayment(row: Row): PaymentRecord {
   return {

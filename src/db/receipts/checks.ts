@@ -1,10 +1,9 @@
 import type { Kysely } from 'kysely'
 
 import { sql } from '../kysely.ts'
-import { recordColumns, toRow } from '../rows.ts'
+import { columnsExcept, toRow } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { ReceiptChecksTable, ReceiptsTable } from '../tables/receipts.ts'
 import type { OnchainState, Verification } from './record.ts'
 
 export interface StoredBlock {
@@ -73,10 +72,10 @@ export async function waitingByChain(db: Kysely<Database>): Promise<ReadonlyMap<
   return new Map(rows.map(({ chain, waiting }) => [chain, waiting]))
 }
 
-export type ReceiptCheck = Omit<RecordOf<ReceiptChecksTable>, 'receiptId' | 'chain' | 'txHash'>
+export type ReceiptCheck = Omit<RecordOf<'receipt_checks'>, 'receiptId' | 'chain' | 'txHash'>
 
 export interface CheckedReceipt extends Pick<
-  RecordOf<ReceiptsTable>,
+  RecordOf<'receipts'>,
   | 'id'
   | 'rail'
   | 'kind'
@@ -95,21 +94,7 @@ export interface CheckedReceipt extends Pick<
   readonly check: ReceiptCheck | null
 }
 
-const checkColumns = recordColumns<ReceiptChecksTable>()(
-  'verdict',
-  'reason',
-  'block_number',
-  'block_hash',
-  'block_at',
-  'log_index',
-  'payer',
-  'attempts',
-  'consecutive_not_found',
-  'first_missing_at',
-  'verdict_at',
-  'checked_at',
-  'next_at',
-)
+const checkColumns = columnsExcept('receipt_checks', 'receipt_id', 'chain', 'tx_hash')
 
 /** Without finally refused ones, in order of acceptance. Refusals are final once their block is. */
 export async function receiptsOfTransaction(
@@ -202,7 +187,7 @@ export async function saveCheck(
   check: ReceiptCheck,
 ): Promise<void> {
   const { id: receiptId, chain, txHash } = receipt
-  const row = toRow<ReceiptChecksTable>({ ...check, receiptId, chain, txHash })
+  const row = toRow<'receipt_checks'>({ ...check, receiptId, chain, txHash })
   await db
     .insertInto('receipt_checks')
     .values(row)

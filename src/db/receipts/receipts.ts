@@ -4,9 +4,8 @@ import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { countRows } from '../queries.ts'
-import { recordColumns, toRow } from '../rows.ts'
+import { columnsExcept, toRow } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { ReceiptChecksTable, ReceiptsTable } from '../tables/receipts.ts'
 import { newReceiptRecord, receiptColumns } from './record.ts'
 import type { NewReceipt, ReceiptRecord } from './record.ts'
 
@@ -14,7 +13,7 @@ import type { NewReceipt, ReceiptRecord } from './record.ts'
 export async function insertReceipt(db: Kysely<Database>, receipt: NewReceipt): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('receipts')
-    .values(toRow<ReceiptsTable>(newReceiptRecord(receipt)))
+    .values(toRow<'receipts'>(newReceiptRecord(receipt)))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirstOrThrow()
   return numInsertedOrUpdatedRows === 1n
@@ -31,16 +30,15 @@ export async function findReceipt(db: Kysely<Database>, id: string): Promise<Rec
   return record
 }
 
-const checkColumns = recordColumns<ReceiptChecksTable>()(
-  'receipt_id',
-  'verdict',
-  'reason',
-  'block_number',
-  'block_hash',
-  'block_at',
-  'log_index',
-  'verdict_at',
-  'checked_at',
+const checkColumns = columnsExcept(
+  'receipt_checks',
+  'chain',
+  'tx_hash',
+  'payer',
+  'attempts',
+  'consecutive_not_found',
+  'first_missing_at',
+  'next_at',
 )
 
 async function withChecks(

@@ -1,14 +1,13 @@
 import type { JsonObject } from '../../core/canonical-json.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
-import { recordColumns } from '../rows.ts'
+import { columnsExcept } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
-import type { ReceiptChecksTable, ReceiptsTable } from '../tables/receipts.ts'
 
-export type Verification = ReceiptsTable['verification']
-export type OnchainState = ReceiptsTable['onchain']
+export type Verification = RecordOf<'receipts'>['verification']
+export type OnchainState = RecordOf<'receipts'>['onchain']
 
-type Row = Omit<RecordOf<ReceiptsTable>, 'content' | 'onchainCheckedAt'>
+type Row = Omit<RecordOf<'receipts'>, 'content' | 'onchainCheckedAt'>
 
 export interface ReceiptRecord extends Row {
   /** Absent before the first check. */
@@ -25,7 +24,7 @@ export interface NewReceipt extends Omit<
 }
 
 export type FoundOnchain = Pick<
-  RecordOf<ReceiptChecksTable>,
+  RecordOf<'receipt_checks'>,
   | 'verdict'
   | 'reason'
   | 'blockNumber'
@@ -66,28 +65,4 @@ export function newReceiptRecord(receipt: NewReceipt) {
   }
 }
 
-export const receiptColumns = recordColumns<ReceiptsTable>()(
-  'seq',
-  'id',
-  'kind',
-  'rail',
-  'chain',
-  'tx_hash',
-  'from_wallet',
-  'from_display',
-  'to_wallet',
-  'to_display',
-  'amount_micro_usdc',
-  'asset_symbol',
-  'occurred_at',
-  'summary',
-  'job_id',
-  'evidence_url',
-  'platform',
-  'public_key',
-  'submitter',
-  'verification',
-  'verification_reason',
-  'onchain',
-  'accepted_at',
-)
+export const receiptColumns = columnsExcept('receipts', 'content', 'onchain_checked_at')

@@ -1,40 +1,62 @@
-import type { Severity } from '../../core/flags/kind.ts'
+import {
+  integer,
+  oneOf,
+  optionalInteger,
+  optionalOneOf,
+  optionalText,
+  references,
+  text,
+  textKey,
+} from '../table.ts'
+import type { TableDefinition } from '../table.ts'
 
-export interface AlertsTables {
-  alert_subscriptions: AlertSubscriptionsTable
-  alert_deliveries: AlertDeliveriesTable
-}
+export const alertTables = {
+  alert_subscriptions: {
+    columns: {
+      id: textKey,
+      wallet: text,
+      url: text,
+      /** JSON array of slugs; null for all. */
+      rails: optionalText,
+      severity: optionalOneOf('info', 'warning', 'critical'),
+      status: oneOf('active', 'disabled'),
+      status_reason: optionalText,
+      /** Events up to this sequence number are not delivered. */
+      after_seq: integer,
+      created_at: text,
+      disabled_at: optionalText,
+    },
+    withoutRowid: true,
+    indexes: {
+      alert_subscriptions_by_wallet: '(wallet, created_at)',
+    },
+  },
 
-export interface AlertSubscriptionsTable {
-  id: string
-  wallet: string
-  url: string
-  /** JSON array of slugs; null for all. */
-  rails: string | null
-  severity: Severity | null
-  status: 'active' | 'disabled'
-  status_reason: string | null
-  /** Events up to this sequence number are not delivered. */
-  after_seq: number
-  created_at: string
-  disabled_at: string | null
-}
-
-export interface AlertDeliveriesTable {
-  id: string
-  subscription_id: string
-  event_seq: number | null
-  type: string
-  /** The signed body, byte for byte. */
-  payload: string
-  status: 'pending' | 'delivered' | 'dead'
-  attempts: number
-  next_attempt_at: string | null
-  leased_until: string | null
-  /** Fencing token: grows with every lease and voids the results of earlier holders. */
-  lease_version: number
-  last_status: number | null
-  last_error: string | null
-  created_at: string
-  finished_at: string | null
-}
+  alert_deliveries: {
+    columns: {
+      id: textKey,
+      subscription_id: references(text, 'alert_subscriptions (id) on delete cascade'),
+      event_seq: optionalInteger,
+      type: text,
+      /** The signed body, byte for byte. */
+      payload: text,
+      status: oneOf('pending', 'delivered', 'dead'),
+      attempts: integer,
+      next_attempt_at: optionalText,
+      leased_until: optionalText,
+      /** Fencing token: grows with every lease and voids the results of earlier holders. */
+      lease_version: integer,
+      last_status: optionalInteger,
+      last_error: optionalText,
+      created_at: text,
+      finished_at: optionalText,
+    },
+    indexes: {
+      alert_deliveries_due: "(next_attempt_at) where status = 'pending'",
+      alert_deliveries_finished: "(finished_at) where status <> 'pending'",
+    },
+    uniqueIndexes: {
+      alert_deliveries_once: '(subscription_id, event_seq) where event_seq is not null',
+    },
+  },
+} as const satisfies Record<string, TableDefinition>

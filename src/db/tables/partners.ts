@@ -1,62 +1,84 @@
-import type { Generated, GeneratedAlways } from 'kysely'
+import {
+  bit,
+  check,
+  integer,
+  oneOf,
+  optionalText,
+  references,
+  rowNumber,
+  sequence,
+  text,
+  unique,
+  withDefault,
+} from '../table.ts'
+import type { TableDefinition } from '../table.ts'
 
-import type { ExpiryAction, SubscriptionStatus, TierName } from '../../core/partner.ts'
+const tier = oneOf('free', 'starter', 'pro', 'team', 'enterprise')
 
-export interface PartnersTables {
-  partners: PartnersTable
-  persisted_counters: PersistedCountersTable
-  subscription_changes: SubscriptionChangesTable
-}
+export const partnerTables = {
+  partners: {
+    columns: {
+      seq: rowNumber,
+      handle: unique(text),
+      /** Wallet `id`. */
+      wallet: unique(text),
+      display: text,
+      display_name: text,
+      email: optionalText,
+      skills: text,
+      website: optionalText,
+      bio_short: optionalText,
+      require_body_signature: bit,
+      tier,
+      /** As last written; `subscriptionAt` gives the status at a time. */
+      status: oneOf('pending', 'active', 'past_due', 'cancelled'),
+      /** Null for the free tier, and until the first payment. */
+      renews_at: optionalText,
+      /** JSON array of the paid periods, in order. */
+      periods: withDefault(text, "'[]'"),
+      on_expiry: withDefault(oneOf('renewal', 'free', 'end'), "'renewal'"),
+      oath_signed_at: text,
+      /** Wallet `id`; null after an operator released it. */
+      attestation_wallet: optionalText,
+      attestation_url: optionalText,
+      attestation_signature_sha256: optionalText,
+      attestation_signed_at: optionalText,
+      /** Row of the last change in the oath history; compared by the next change. */
+      attestation_oath_seq: references(integer, 'oath_history (seq)'),
+      created_at: text,
+      updated_at: text,
+    },
+    constraints: [
+      "check (tier <> 'free' or renews_at is null)",
+      "check (tier = 'free' or status not in ('active', 'past_due') or renews_at is not null)",
+    ],
+    indexes: {
+      partners_by_renewal: '(status, renews_at)',
+    },
+  },
 
-export interface PartnersTable {
-  seq: Generated<number>
-  handle: string
-  /** Wallet `id`. */
-  wallet: string
-  display: string
-  display_name: string
-  email: string | null
-  skills: string
-  website: string | null
-  bio_short: string | null
-  require_body_signature: 0 | 1
-  tier: TierName
-  /** As last written; `subscriptionAt` gives the status at a time. */
-  status: SubscriptionStatus
-  /** Null for the free tier, and until the first payment. */
-  renews_at: string | null
-  /** JSON array of the paid periods, in order. */
-  periods: Generated<string>
-  on_expiry: Generated<ExpiryAction>
-  oath_signed_at: string
-  /** Wallet `id`; null after an operator released it. */
-  attestation_wallet: string | null
-  attestation_url: string | null
-  attestation_signature_sha256: string | null
-  attestation_signed_at: string | null
-  /** Row of the last change in the oath history; compared by the next change. */
-  attestation_oath_seq: number
-  created_at: string
-  updated_at: string
-}
-
-/** Append-only, enforced by triggers. */
-export interface SubscriptionChangesTable {
-  seq: GeneratedAlways<number>
-  handle: string
-  kind: 'paid' | 'credited' | 'free' | 'cancelled' | 'granted' | 'undone'
-  payment_id: string | null
-  tier: TierName
-  price_micro_usdc: number
-  paid_micro_usdc: number
-  credit_micro_usdc: number
-  from_at: string | null
-  until_at: string | null
-  answer: string
-  created_at: string
-}
-
-interface PersistedCountersTable {
-  name: string
-  body: Buffer
-}
+  subscription_changes: {
+    columns: {
+      seq: sequence,
+      handle: references(text, 'partners (handle)'),
+      kind: oneOf('paid', 'credited', 'free', 'cancelled', 'granted', 'undone'),
+      payment_id: references(optionalText, 'payments (id)'),
+      tier,
+      price_micro_usdc: check(integer, '$ >= 0'),
+      paid_micro_usdc: check(integer, '$ >= 0'),
+      credit_micro_usdc: check(integer, '$ >= 0'),
+      from_at: optionalText,
+      until_at: optionalText,
+      answer: text,
+      created_at: text,
+    },
+    constraints: ["check ((kind in ('paid', 'undone')) = (payment_id is not null))"],
+    indexes: {
+      subscription_changes_by_handle: '(handle, seq)',
+    },
+    uniqueIndexes: {
+      subscription_payments_once: '(payment_id, kind) where payment_id is not null',
+    },
+    appendOnly: 'subscription_changes is append-only',
+  },
+} as const satisfies Record<string, TableDefinition>

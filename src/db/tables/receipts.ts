@@ -1,90 +1,162 @@
-import type { Generated, GeneratedAlways } from 'kysely'
+import {
+  integer,
+  oneOf,
+  optionalInteger,
+  optionalText,
+  real,
+  references,
+  rowNumber,
+  sequence,
+  text,
+  textKey,
+  unique,
+} from '../table.ts'
+import type { TableDefinition } from '../table.ts'
 
-import type { CheckVerdict } from '../../core/onchain.ts'
-import type { EntryKind } from '../../core/reputation.ts'
+export const receiptTables = {
+  receipts: {
+    columns: {
+      seq: rowNumber,
+      id: unique(text),
+      kind: oneOf('platform', 'signed'),
+      rail: text,
+      chain: optionalText,
+      tx_hash: optionalText,
+      from_wallet: optionalText,
+      from_display: optionalText,
+      to_wallet: text,
+      to_display: text,
+      amount_micro_usdc: integer,
+      asset_symbol: text,
+      occurred_at: text,
+      summary: optionalText,
+      job_id: optionalText,
+      evidence_url: optionalText,
+      platform: optionalText,
+      public_key: optionalText,
+      submitter: text,
+      /** Canonical JSON of the receipt with its signature. */
+      content: text,
+      verification: oneOf('verified', 'pending', 'unverified', 'rejected'),
+      verification_reason: optionalText,
+      /** `none` without a transaction. */
+      onchain: oneOf('none', 'pending', 'verified', 'failed'),
+      onchain_checked_at: optionalText,
+      accepted_at: text,
+    },
+    indexes: {
+      receipts_by_rail: '(rail, seq)',
+      receipts_by_worker: '(to_wallet, seq)',
+      receipts_by_chain: '(chain, seq)',
+      receipts_by_verification: '(verification, seq)',
+      receipts_by_time: '(accepted_at)',
+      receipts_by_job: '(job_id) where job_id is not null',
+      receipts_on_chain: "(onchain, onchain_checked_at) where onchain <> 'none'",
+      receipts_checked: '(onchain_checked_at) where onchain_checked_at is not null',
+      receipts_to_check: "(chain, seq) where onchain = 'pending'",
+      receipts_by_tx: '(chain, tx_hash, seq) where tx_hash is not null',
+      receipts_unverified_by_worker:
+        "(to_wallet, accepted_at) where kind = 'signed' and verification <> 'verified'",
+    },
+  },
 
-export interface ReceiptsTables {
-  receipts: ReceiptsTable
-  reputation_ledger: ReputationLedgerTable
-  reputation: ReputationTable
-  receipt_checks: ReceiptChecksTable
-}
+  receipt_checks: {
+    columns: {
+      receipt_id: references(textKey, 'receipts (id)'),
+      chain: text,
+      tx_hash: text,
+      verdict: oneOf(
+        'unchecked',
+        'pending',
+        'not_found',
+        'soft',
+        'safe',
+        'final',
+        'reverted',
+        'mismatch',
+      ),
+      reason: optionalText,
+      block_number: optionalInteger,
+      block_hash: optionalText,
+      block_at: optionalText,
+      log_index: optionalInteger,
+      /** Lower case. */
+      payer: optionalText,
+      attempts: integer,
+      consecutive_not_found: integer,
+      first_missing_at: optionalText,
+      verdict_at: text,
+      checked_at: text,
+      next_at: optionalText,
+    },
+    constraints: [
+      "check ((verdict in ('soft', 'safe', 'final')) = (log_index is not null))",
+      'check (log_index is null or (block_number is not null and block_hash is not null))',
+    ],
+    withoutRowid: true,
+    indexes: {
+      receipt_checks_due: '(chain, next_at) where next_at is not null',
+    },
+    uniqueIndexes: {
+      // One transfer backs one receipt.
+      receipt_checks_one_log: '(chain, tx_hash, log_index) where log_index is not null',
+    },
+  },
 
-export interface ReceiptsTable {
-  seq: Generated<number>
-  id: string
-  kind: 'platform' | 'signed'
-  rail: string
-  chain: string | null
-  tx_hash: string | null
-  from_wallet: string | null
-  from_display: string | null
-  to_wallet: string
-  to_display: string
-  amount_micro_usdc: number
-  asset_symbol: string
-  occurred_at: string
-  summary: string | null
-  job_id: string | null
-  evidence_url: string | null
-  platform: string | null
-  public_key: string | null
-  submitter: string
-  /** Canonical JSON of the receipt with its signature. */
-  content: string
-  verification: 'verified' | 'pending' | 'unverified' | 'rejected'
-  verification_reason: string | null
-  /** `none` without a transaction. */
-  onchain: 'none' | 'pending' | 'verified' | 'failed'
-  onchain_checked_at: string | null
-  accepted_at: string
-}
+  reputation_ledger: {
+    columns: {
+      seq: sequence,
+      wallet: text,
+      receipt_id: references(optionalText, 'receipts (id)'),
+      kind: oneOf('receipt_verified', 'receipt_reversed', 'flag', 'adjustment'),
+      /** Wallet, or `platform:<slug>` if the platform names none. */
+      payer: optionalText,
+      /** Rank among the payer's receipts, from 1; null if payer and worker are the same. */
+      payer_rank: optionalInteger,
+      amount_micro_usdc: integer,
+      weight: real,
+      /** Amount times weight, rounded down; negative in a reversal. */
+      value_micro_usdc: integer,
+      reason: text,
+      counts_from: text,
+      created_at: text,
+    },
+    indexes: {
+      reputation_ledger_by_wallet: '(wallet, seq)',
+      reputation_ledger_by_payer: '(wallet, payer, payer_rank) where payer_rank is not null',
+      reputation_ledger_by_receipt: '(receipt_id) where receipt_id is not null',
+    },
+    appendOnly: 'the reputation ledger is append-only',
+    triggers: [
+      // Entries alternate: a receipt never earns, or is reversed, twice in a row.
+      `create trigger reputation_ledger_once before insert on reputation_ledger
+    when new.kind in ('receipt_verified', 'receipt_reversed') and new.receipt_id is not null
+    begin
+      select raise(abort, 'a receipt earns once, and is reversed once')
+      where (new.kind = 'receipt_reversed') <> (
+        select coalesce(sum(case kind when 'receipt_verified' then 1 else -1 end), 0)
+        from reputation_ledger
+        where receipt_id = new.receipt_id and kind in ('receipt_verified', 'receipt_reversed')
+      );
+    end`,
+    ],
+  },
 
-export interface ReputationLedgerTable {
-  seq: GeneratedAlways<number>
-  wallet: string
-  receipt_id: string | null
-  kind: EntryKind
-  /** Wallet, or `platform:<slug>` if the platform names none. */
-  payer: string | null
-  /** Rank among the payer's receipts, from 1; null if payer and worker are the same. */
-  payer_rank: number | null
-  amount_micro_usdc: number
-  weight: number
-  /** Amount times weight, rounded down; negative in a reversal. */
-  value_micro_usdc: number
-  reason: string
-  counts_from: string
-  created_at: string
-}
-
-export interface ReputationTable {
-  wallet: string
-  display: string
-  decayed_sum_at_epoch: number
-  entries: number
-  receipts: number
-  lifetime_micro_usdc: number
-  first_receipt_at: string | null
-  last_receipt_at: string | null
-}
-
-export interface ReceiptChecksTable {
-  receipt_id: string
-  chain: string
-  tx_hash: string
-  verdict: CheckVerdict
-  reason: string | null
-  block_number: number | null
-  block_hash: string | null
-  block_at: string | null
-  log_index: number | null
-  /** Lower case. */
-  payer: string | null
-  attempts: number
-  consecutive_not_found: number
-  first_missing_at: string | null
-  verdict_at: string
-  checked_at: string
-  next_at: string | null
-}
+  reputation: {
+    columns: {
+      wallet: textKey,
+      display: text,
+      decayed_sum_at_epoch: real,
+      entries: integer,
+      receipts: integer,
+      lifetime_micro_usdc: integer,
+      first_receipt_at: optionalText,
+      last_receipt_at: optionalText,
+    },
+    withoutRowid: true,
+    indexes: {
+      reputation_by_score:
+        '(decayed_sum_at_epoch desc, first_receipt_at, wallet) where receipts > 0',
+    },
+  },
+} as const satisfies Record<string, TableDefinition>
