@@ -1,4 +1,4 @@
-/** The compiled program with one platform in its registry, and receipts that the platform has issued. */
+/** The compiled program with a test platform in its registry, and receipts that the platform issued. */
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -27,7 +27,7 @@ export function installBoardProgram(): Program {
   return program
 }
 
-/** The body of a receipt as it is sent in, dated so far ahead: another one for each number. */
+/** The request body of a receipt, signed `aheadMs` in the future. Each number gives another receipt. */
 export async function boardReceipt(at: number, aheadMs = 0, from = worker): Promise<string> {
   const facts = receiptFacts(from, {
     from_wallet: nearWallet(`payer ${at % payers}`).address,
@@ -35,26 +35,4 @@ export async function boardReceipt(at: number, aheadMs = 0, from = worker): Prom
     summary: `number ${at}`,
   })
   return JSON.stringify(await submission(from, issued(facts, platformKey), Date.now() + aheadMs))
-}
-
-/**
- * Sends a receipt and answers its id and status, or null where no whole answer came.
- * @throws Error where it was refused.
- */
-export async function sendReceipt(
-  url: string,
-  raw: string,
-): Promise<{ readonly status: number; readonly receiptId: string } | null> {
-  try {
-    const headers = { 'Content-Type': 'application/json' }
-    const answer = await fetch(`${url}/api/v1/receipts`, { method: 'POST', headers, body: raw })
-    const text = await answer.text()
-    const receiptId = /"receipt_id":"(rcp_[0-9a-f]{64})"/.exec(text)?.[1]
-    if (receiptId === undefined) throw new Error(`refused with ${answer.status}: ${text}`)
-    return { status: answer.status, receiptId }
-  } catch (error) {
-    // What fetch throws where a connection ends; everything else is a failure of the test.
-    if (error instanceof TypeError) return null
-    throw error
-  }
 }

@@ -1,4 +1,4 @@
-/** A database that fails under a running process: 503, a reason in the log, and an exit code for the supervisor. */
+/** If the database fails while the service runs, writes get 503, the log has the reason, and the exit code is not 0. */
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
 

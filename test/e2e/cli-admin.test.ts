@@ -19,8 +19,8 @@ import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import { receiptKeyOf, parseSecretKey } from '../../src/client/signers.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { openShell } from './shell.ts'
-import type { Ended, Shell } from './shell.ts'
+import { argumentsOf, openShell } from './shell.ts'
+import type { CommandLine, Ended, Shell } from './shell.ts'
 
 allowSlowTests('starts the compiled program')
 
@@ -29,10 +29,12 @@ let keys: Record<string, string>
 
 const at = (name: string) => join(shell.folder, name)
 const answered = z.record(z.string(), z.unknown())
-const admin = (...args: string[]) => shell.cli(['admin', ...args, '--json'])
+const admin = (line: string, ...more: string[]) =>
+  shell.cli(['admin', ...line.split(' '), ...more, '--json'])
 
-async function done(args: readonly string[]): Promise<Record<string, unknown>> {
-  const ended = await shell.cli([...args, '--json'], keys)
+async function done(line: CommandLine): Promise<Record<string, unknown>> {
+  const args = [...argumentsOf(line), '--json']
+  const ended = await shell.cli(args, keys)
   expect({ args, ...ended }).toMatchObject({ code: 0 })
   return answered.parse(JSON.parse(ended.out))
 }
@@ -42,54 +44,30 @@ const resultOf = (ended: Ended) => answered.parse(JSON.parse(ended.out))
 beforeAll(async () => {
   shell = openShell()
   keys = { LEDGER_KEY_FILE: at('wallet.json'), LEDGER_RECEIPT_KEY_FILE: at('receipts.json') }
-  await shell.cli(['keygen', at('wallet.json'), '--kind', 'evm'])
-  await shell.cli(['keygen', at('receipts.json'), '--kind', 'ed25519'])
+  await shell.cli(`keygen ${at('wallet.json')} --kind evm`)
+  await shell.cli(`keygen ${at('receipts.json')} --kind ed25519`)
   await shell.start()
 }, 120_000)
 afterAll(() => shell.close())
 
 describe('agent-income-ledger admin, while the service runs', () => {
   test('opens a flag that readers see and closes it with a reason', async () => {
-    const opened = await done([
-      'admin',
-      'flags',
-      'open',
-      '--kind',
-      'self_dealing',
-      '--severity',
-      'critical',
-      '--rail',
-      'x402',
-      '--title',
-      'Pays itself',
-      '--reason',
-      'seen on chain',
-    ])
+    const flag = 'flags open --kind self_dealing --rail x402 --severity'
+    const opened = resultOf(
+      await admin(`${flag} critical`, '--title', 'Pays itself', '--reason', 'seen on chain'),
+    )
     const id = String(opened['id'])
-    expect(resultOf(await admin('flags', 'list'))).toMatchObject({
+    expect(resultOf(await admin('flags list'))).toMatchObject({
       count: 1,
       flags: [{ id, rail: 'x402' }],
     })
-    const twice = await admin(
-      'flags',
-      'open',
-      '--kind',
-      'self_dealing',
-      '--severity',
-      'info',
-      '--rail',
-      'x402',
-      '--title',
-      'again',
-      '--reason',
-      'again',
-    )
+    const twice = await admin(`${flag} info --title again --reason again`)
     expect(twice.code).toBe(1)
-    expect((await admin('flags', 'close', 'flg_none', '--reason', 'x')).code).toBe(1)
-    expect(await done(['admin', 'flags', 'close', id, '--reason', 'settled'])).toMatchObject({
+    expect((await admin('flags close flg_none --reason x')).code).toBe(1)
+    expect(await done(`admin flags close ${id} --reason settled`)).toMatchObject({
       closeReason: 'settled',
     })
-    expect(resultOf(await admin('flags', 'list'))).toMatchObject({ count: 0 })
+    expect(resultOf(await admin('flags list'))).toMatchObject({ count: 0 })
     const lines = readFileSync(join(shell.dataDir, 'operator.log'), 'utf8').trim().split('\n')
     expect(lines.map((line) => answered.parse(JSON.parse(line))['command'])).toEqual([
       'flags open',
@@ -98,112 +76,84 @@ describe('agent-income-ledger admin, while the service runs', () => {
   })
 
   test('refuses a flag on an unknown rail or of an unknown kind', async () => {
-    const flag = ['--severity', 'info', '--title', 'x', '--reason', 'x']
-    expect((await admin('flags', 'open', '--kind', 'bad_mood', ...flag)).code).toBe(2)
-    expect(
-      (await admin('flags', 'open', '--kind', 'self_dealing', '--rail', 'no', ...flag)).code,
-    ).toBe(2)
+    const flag = 'flags open --severity info --title x --reason x --kind'
+    expect((await admin(`${flag} bad_mood`)).code).toBe(2)
+    expect((await admin(`${flag} self_dealing --rail no`)).code).toBe(2)
   })
 
   test('lists feedback and decides on each proposal once', async () => {
     await done(['feedback', 'a word', '--rating', '4'])
-    expect(resultOf(await admin('feedback', 'list'))).toMatchObject({
+    expect(resultOf(await admin('feedback list'))).toMatchObject({
       feedback: [{ message: 'a word', rating: 4 }],
     })
+    const details = '--category data-ml --surface x402 --description'.split(' ')
     const proposal = await done([
       'skill',
       'propose',
-      'Prompt gardening',
-      '--category',
-      'data-ml',
-      '--surface',
-      'x402',
-      '--description',
+      'Gardening',
+      ...details,
       'Keeps prompts tidy.',
     ])
     const id = String(proposal['proposal_id'])
-    expect(resultOf(await admin('proposals', 'list'))).toMatchObject({ proposals: [{ id }] })
-    expect((await admin('proposals', 'accept', id)).code).toBe(0)
-    expect((await admin('proposals', 'reject', id, '--reason', 'late')).code).toBe(1)
-    expect(resultOf(await admin('proposals', 'list', '--status', 'accepted'))).toMatchObject({
+    expect(resultOf(await admin('proposals list'))).toMatchObject({ proposals: [{ id }] })
+    expect((await admin(`proposals accept ${id}`)).code).toBe(0)
+    expect((await admin(`proposals reject ${id} --reason late`)).code).toBe(1)
+    expect(resultOf(await admin('proposals list --status accepted'))).toMatchObject({
       count: 1,
     })
   })
 
   test('grants a partner a tier and releases its bound wallet', async () => {
-    await done(['partner', 'signup', '--handle', 'acme', '--display-name', 'Acme'])
-    const set = await admin(
-      'partners',
-      'set-tier',
-      'acme',
-      'pro',
-      '--days',
-      '7',
-      '--reason',
-      'gift',
-    )
+    await done('partner signup --handle acme --display-name Acme')
+    const set = await admin('partners set-tier acme pro --days 7 --reason gift')
     expect(resultOf(set)).toMatchObject({ tier: 'pro', status: 'active' })
-    expect(await done(['partner', 'me'])).toMatchObject({ tier: 'pro', status: 'active' })
-    expect((await admin('partners', 'release-wallet', 'acme', '--reason', 'lost key')).code).toBe(0)
-    expect(resultOf(await admin('partners', 'list'))).toMatchObject({
+    expect(await done('partner me')).toMatchObject({ tier: 'pro', status: 'active' })
+    expect((await admin('partners release-wallet acme --reason', 'lost key')).code).toBe(0)
+    expect(resultOf(await admin('partners list'))).toMatchObject({
       partners: [{ handle: 'acme', attestation_wallet: null }],
     })
-    expect((await admin('partners', 'set-tier', 'nobody', 'pro', '--reason', 'x')).code).toBe(1)
-    expect((await admin('partners', 'set-tier', 'acme', 'gold', '--reason', 'x')).code).toBe(2)
+    expect((await admin('partners set-tier nobody pro --reason x')).code).toBe(1)
+    expect((await admin('partners set-tier acme gold --reason x')).code).toBe(2)
   })
 
   test('adds a platform only with proof of its key and never deletes one', async () => {
     const data = at('authored')
     cpSync('data', data, { recursive: true, filter: (path) => !path.startsWith('data/run') })
     const key = receiptKeyOf(parseSecretKey(`seed:${'11'.repeat(32)}`))
-    const args = [
-      'platforms',
-      'add',
-      'board',
-      '--name',
-      'Board',
-      '--rail',
-      'x402',
-      '--public-key',
-      key.publicKey,
-      '--data',
-      data,
-    ]
-    const { challenged_at: time, text } = resultOf(await admin(...args))
+    const add = `platforms add board --name Board --rail x402 --public-key ${key.publicKey} --data ${data}`
+    const { challenged_at: time, text } = resultOf(await admin(add))
     expect(text).toBe(`agent-income-ledger-platform-v1:board:${key.publicKey}:${String(time)}`)
     const proof = (of: string) => ['--challenged-at', String(time), '--proof', key.sign(of)]
-    expect((await admin(...args, ...proof(`${String(text)} `))).code).toBe(1)
-    expect(
-      (await admin(...args, '--challenged-at', '2020-01-01T00:00:00Z', '--proof', 'x')).code,
-    ).toBe(2)
-    expect((await admin(...args, ...proof(String(text)))).code).toBe(0)
-    expect((await admin(...args, ...proof(String(text)))).code).toBe(2)
-    expect(
-      (await admin('platforms', 'revoke', 'board', '--reason', 'leaked', '--data', data)).code,
-    ).toBe(0)
-    const listed = resultOf(await admin('platforms', 'list', '--data', data))
+    expect((await admin(add, ...proof(`${String(text)} `))).code).toBe(1)
+    expect((await admin(add, '--challenged-at', '2020-01-01T00:00:00Z', '--proof', 'x')).code).toBe(
+      2,
+    )
+    expect((await admin(add, ...proof(String(text)))).code).toBe(0)
+    expect((await admin(add, ...proof(String(text)))).code).toBe(2)
+    expect((await admin(`platforms revoke board --reason leaked --data ${data}`)).code).toBe(0)
+    const listed = resultOf(await admin(`platforms list --data ${data}`))
     expect(JSON.stringify(listed)).toMatch(/"platform":"board".*"revoked_at":"20/)
   })
 
   test('rotates the signing key and keeps the old one listed', async () => {
-    const before = resultOf(await admin('keys', 'list'))['keys']
-    const after = resultOf(await admin('keys', 'rotate'))['keys']
+    const before = resultOf(await admin('keys list'))['keys']
+    const after = resultOf(await admin('keys rotate'))['keys']
     expect(after).toMatchObject([{ status: 'active' }, { status: 'retired' }])
     expect(JSON.stringify(after)).toContain(z.array(answered).parse(before)[0]?.['kid'])
     expect(JSON.stringify(after)).not.toContain('PRIVATE')
   })
 
   test('doctor reports a sound ledger, a wrong score, and keys that other users can read', async () => {
-    // A write asks for a build, and the build publishes the key that the rotation has made.
-    await done(['receipt', 'post', '--rail', 'x402', '--amount', '3'])
+    // The write requests a build, which publishes the new key.
+    await done('receipt post --rail x402 --amount 3')
     await expect.poll(async () => (await admin('doctor')).code).toBe(0)
-    expect(await admin('scores', 'check')).toMatchObject({ code: 0 })
+    expect(await admin('scores check')).toMatchObject({ code: 0 })
     await withDatabase(async (db) => {
       await sql`insert into reputation values ('0xabc', '0xabc', 5.5, 1, 1, 1, null, null)`.execute(
         db,
       )
     })
-    const checked = await admin('scores', 'check')
+    const checked = await admin('scores check')
     expect(checked.code).toBe(1)
     expect(resultOf(checked)).toMatchObject({ good: false })
     await withDatabase(async (db) => {
@@ -227,39 +177,39 @@ async function withDatabase(
 
 describe('a backup', () => {
   test('is made while the service runs, restored while it is stopped, and accepts no replay', async () => {
-    const post = ['receipt', 'post', '--rail', 'x402']
-    const before = await done([...post, '--amount', '1', '--save', at('before.json')])
-    expect((await admin('backup', at('backup.db'))).code).toBe(0)
-    expect((await admin('backup', at('backup.db'))).code).toBe(2)
+    const post = 'receipt post --rail x402 --amount'
+    const before = await done(`${post} 1 --save ${at('before.json')}`)
+    expect((await admin(`backup ${at('backup.db')}`)).code).toBe(0)
+    expect((await admin(`backup ${at('backup.db')}`)).code).toBe(2)
 
-    // Accepted after the backup: the restored file will not know that this message was used.
-    const curl = await shell.cli([...post, '--amount', '2', '--print-curl'], keys)
+    // Accepted after the backup, so the restored file does not contain the used message.
+    const curl = await shell.cli(`${post} 2 --print-curl`, keys)
     const first = answered.parse(JSON.parse((await shell.bash(curl.out)).out))
     expect(first).toHaveProperty('receipt_id')
 
-    const running = await admin('restore', at('backup.db'))
+    const running = await admin(`restore ${at('backup.db')}`)
     expect(running.code).toBe(2)
     expect(running.err).toContain('in use')
     await shell.stop()
-    const restored = await admin('restore', at('backup.db'))
+    const restored = await admin(`restore ${at('backup.db')}`)
     expect(restored).toMatchObject({ code: 0 })
     expect(existsSync(String(resultOf(restored)['kept_as']))).toBe(true)
-    // What is published may tell of the receipt that the backup does not have, until the next build.
+    // Until the next build, documents may contain the receipt that the backup lacks.
     const findings = z.array(answered).parse(resultOf(await admin('doctor'))['checks'])
     const wrong = findings.filter(({ good }) => good === false).map(({ what }) => what)
     expect(wrong.filter((what) => what !== 'documents against rows')).toEqual([])
     await shell.start()
 
-    const gone = await shell.cli(['receipt', 'verify', String(first['receipt_id'])])
+    const gone = await shell.cli(`receipt verify ${String(first['receipt_id'])}`)
     expect(gone).toMatchObject({ code: 1 })
     const again = curl.out.replace(/http:\/\/127\.0\.0\.1:\d+/, shell.url())
     expect(answered.parse(JSON.parse((await shell.bash(again)).out))).toMatchObject({
       code: 'signature_expired',
     })
-    const kept = await shell.cli(['receipt', 'verify', String(before['receipt_id'])])
+    const kept = await shell.cli(`receipt verify ${String(before['receipt_id'])}`)
     expect(kept).toMatchObject({ code: 0 })
-    // Signed anew, and with the present time, which is too early.
-    const posted = await shell.cli(['receipt', 'post', '--file', at('before.json')], keys)
+    // Signed again with the current time, which is too early after a restore.
+    const posted = await shell.cli(`receipt post --file ${at('before.json')}`, keys)
     expect(posted).toMatchObject({ code: 1 })
     expect(posted.err).toMatch(/signature_expired.*restored from a backup/s)
     expect(readdirSync(shell.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
@@ -271,7 +221,7 @@ describe('a backup', () => {
     const bad = at('bad')
     mkdirSync(bad)
     const manifest = answered.parse(JSON.parse(readFileSync(at('backup.db.manifest.json'), 'utf8')))
-    /** With `of` the manifest is made for the changed copy. */
+    /** Copies the backup, changed by `of`, with a manifest of the copy. */
     const copyTo = (name: string, of?: (bytes: Buffer) => Buffer) => {
       const file = join(bad, name)
       const bytes = readFileSync(at('backup.db'))
@@ -298,7 +248,7 @@ describe('a backup', () => {
     const text = copyTo('text.db', () => Buffer.from('not a database'))
     const found = []
     for (const file of [changed, bare, missing, damaged, foreign, text]) {
-      const refused = await admin('restore', file)
+      const refused = await admin(`restore ${file}`)
       const checks = z.array(answered).parse(resultOf(refused)['checks'])
       const wrong = checks.filter(({ good }) => good !== true).map(({ what }) => what)
       found.push([basename(file), refused.code, wrong])
@@ -316,15 +266,15 @@ describe('a backup', () => {
 
   test('replaces a damaged database only when told to', async () => {
     writeFileSync(join(shell.dataDir, 'ledger.db'), 'x'.repeat(8192))
-    expect((await admin('restore', at('backup.db'))).code).toBe(2)
-    expect((await admin('restore', at('backup.db'), '--damaged')).code).toBe(0)
+    expect((await admin(`restore ${at('backup.db')}`)).code).toBe(2)
+    expect((await admin(`restore ${at('backup.db')} --damaged`)).code).toBe(0)
     expect((await admin('doctor')).code).toBe(0)
   })
 })
 
 describe('agent-income-ledger admin without a database', () => {
   test('creates none', async () => {
-    const ended = await shell.cli(['admin', 'flags', 'list'], { DATA_DIR: at('nowhere') })
+    const ended = await shell.cli('admin flags list', { DATA_DIR: at('nowhere') })
     expect(ended.code).toBe(2)
     expect(existsSync(at('nowhere'))).toBe(false)
   })

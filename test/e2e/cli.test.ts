@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { openShell } from './shell.ts'
-import type { Shell } from './shell.ts'
+import { argumentsOf, openShell } from './shell.ts'
+import type { CommandLine, Shell } from './shell.ts'
 
 allowSlowTests('starts the compiled program')
 
@@ -17,7 +17,7 @@ const at = (name: string) => join(shell.folder, name)
 const answered = z.record(z.string(), z.unknown())
 const json = (text: string) => answered.parse(JSON.parse(text))
 
-/** A wallet and a key for its receipts, both made by the command line. */
+/** Creates a wallet and a receipt key with the command line. */
 async function newWallet(name: string): Promise<Record<string, string>> {
   await shell.cli(['keygen', at(`${name}.json`), '--kind', 'evm'])
   await shell.cli(['keygen', at(`${name}-receipts.json`), '--kind', 'ed25519'])
@@ -27,8 +27,9 @@ async function newWallet(name: string): Promise<Record<string, string>> {
   }
 }
 
-async function done(args: readonly string[], env: Record<string, string> = {}) {
-  const ended = await shell.cli([...args, '--json'], env)
+async function done(line: CommandLine, env: Record<string, string> = {}) {
+  const args = [...argumentsOf(line), '--json']
+  const ended = await shell.cli(args, env)
   expect({ args, ...ended }).toMatchObject({ code: 0, err: '' })
   return json(ended.out)
 }
@@ -43,46 +44,23 @@ afterAll(() => shell.close())
 describe('a new wallet', () => {
   test('registers, posts a receipt and verifies every answer about it', async () => {
     expect(statSync(at('worker.json')).mode & 0o777).toBe(0o600)
-    const worker = await done(
-      [
-        'register',
-        '--skill',
-        'proofreading',
-        '--display-name',
-        'O’Neil & "Co"',
-        '--oath',
-        '--receipt-key-file',
-        at('worker-receipts.json'),
-      ],
-      keys,
-    )
+    const profile = ['--skill', 'proofreading', '--display-name', 'O’Neil & "Co"', '--oath']
+    const receiptKey = ['--receipt-key-file', at('worker-receipts.json')]
+    const worker = await done(['register', ...profile, ...receiptKey], keys)
     const claim = await done(['claim', '--display-name', "O'Neil"], keys)
     expect(claim).toMatchObject({ wallet: worker['wallet'], display_name: "O'Neil" })
 
-    const receipt = await done(
-      [
-        'receipt',
-        'post',
-        '--rail',
-        'x402',
-        '--amount',
-        '12.5',
-        '--summary',
-        `it's "done"`,
-        '--save',
-        at('receipt.json'),
-      ],
-      keys,
-    )
+    const post = `receipt post --rail x402 --amount 12.5 --save ${at('receipt.json')}`.split(' ')
+    const receipt = await done([...post, '--summary', `it's "done"`], keys)
     const id = String(receipt['receipt_id'])
-    expect(await done(['receipt', 'verify', id])).toMatchObject({ good: true, receipt_id: id })
-    expect(await done(['receipt', 'verify', at('receipt.json'), '--id', id])).toMatchObject({
+    expect(await done(`receipt verify ${id}`)).toMatchObject({ good: true, receipt_id: id })
+    expect(await done(`receipt verify ${at('receipt.json')} --id ${id}`)).toMatchObject({
       good: true,
     })
 
-    await done(['partner', 'signup', '--handle', 'oneil', '--display-name', 'x'], keys)
-    expect(await done(['partner', 'me'], keys)).toMatchObject({ handle: 'oneil', status: 'active' })
-    expect(await done(['score', 'verify', String(worker['wallet'])], keys)).toMatchObject({
+    await done('partner signup --handle oneil --display-name x', keys)
+    expect(await done('partner me', keys)).toMatchObject({ handle: 'oneil', status: 'active' })
+    expect(await done(`score verify ${String(worker['wallet'])}`, keys)).toMatchObject({
       good: true,
     })
   })
@@ -94,7 +72,7 @@ describe('a new wallet', () => {
   })
 
   test('sees the refusal of the ledger and exit code 1', async () => {
-    const ended = await shell.cli(['receipt', 'post', '--rail', 'nowhere', '--amount', '1'], keys)
+    const ended = await shell.cli('receipt post --rail nowhere --amount 1', keys)
     expect(ended).toMatchObject({ code: 1, out: '' })
     expect(ended.err).toContain('422')
   })
@@ -104,7 +82,7 @@ describe('a receipt with one changed byte', () => {
   test('fails verification', async () => {
     const text = readFileSync(at('receipt.json'), 'utf8')
     writeFileSync(at('changed.json'), text.replace('12.5', '12.6'))
-    const ended = await shell.cli(['receipt', 'verify', at('changed.json'), '--json'])
+    const ended = await shell.cli(`receipt verify ${at('changed.json')} --json`)
     expect(ended.code).toBe(1)
     expect(json(ended.out)).toMatchObject({ good: false })
   })
@@ -129,19 +107,19 @@ describe('a printed curl command', () => {
       expect(sent.code).toBe(0)
       expect(json(sent.out)).not.toHaveProperty('error')
     }
-    const worker = await done(['partner', 'me'], keys)
+    const worker = await done('partner me', keys)
     expect(worker['attestation_endpoint_url']).toBe('https://oneil.example.com/attest?a=b')
   })
 
   test('is printed without sending anything, like a dry run', async () => {
-    const before = await done(['partner', 'me'], keys)
+    const before = await done('partner me', keys)
     for (const option of ['--print-curl', '--dry-run']) {
       await shell.cli(
         ['partner', 'attestation', 'oneil', 'https://other.example.com/', option],
         keys,
       )
     }
-    expect((await done(['partner', 'me'], keys))['attestation_endpoint_url']).toBe(
+    expect((await done('partner me', keys))['attestation_endpoint_url']).toBe(
       before['attestation_endpoint_url'],
     )
   })
@@ -150,24 +128,12 @@ describe('a printed curl command', () => {
 describe('the job exchange', () => {
   test('is used by two partners from the posted job to its receipt', async () => {
     const bidder = await newWallet('bidder')
-    await done(['partner', 'signup', '--handle', 'bidder', '--display-name', 'b'], bidder)
+    await done('partner signup --handle bidder --display-name b', bidder)
     writeFileSync(at('work.txt'), 'the work')
     const deadline = new Date(Date.now() + 86_400_000).toISOString()
+    const terms = `--skill proofreading --budget 20 --deadline ${deadline}`.split(' ')
     const posted = await done(
-      [
-        'job',
-        'post',
-        '--title',
-        'Read it',
-        '--description',
-        'All of it.',
-        '--skill',
-        'proofreading',
-        '--budget',
-        '20',
-        '--deadline',
-        deadline,
-      ],
+      ['job', 'post', '--title', 'Read it', '--description', 'All of it.', ...terms],
       keys,
     )
     const id = String(posted['id'])
@@ -175,25 +141,17 @@ describe('the job exchange', () => {
       ['job', 'bid', id, '--price', '15', '--eta-hours', '3', '--proposal', 'I will.'],
       bidder,
     )
-    await done(['job', 'award', id, '--bid', String(bid['id'])], keys)
+    await done(`job award ${id} --bid ${String(bid['id'])}`, keys)
     await done(
-      [
-        'job',
-        'deliver',
-        id,
-        '--uri',
-        'https://files.example.com/work.txt',
-        '--file',
-        at('work.txt'),
-      ],
+      `job deliver ${id} --uri https://files.example.com/work.txt --file ${at('work.txt')}`,
       bidder,
     )
-    const accepted = await done(['job', 'accept', id], keys)
-    expect(await done(['job', 'show', id])).toMatchObject({ status: 'accepted' })
-    const receipt = await done(['receipt', 'verify', String(accepted['receipt_id'])])
+    const accepted = await done(`job accept ${id}`, keys)
+    expect(await done(`job show ${id}`)).toMatchObject({ status: 'accepted' })
+    const receipt = await done(`receipt verify ${String(accepted['receipt_id'])}`)
     expect(receipt).toMatchObject({ good: true, kind: 'platform' })
-    const me = await done(['partner', 'me'], bidder)
-    const score = await done(['score', 'verify', String(me['wallet'])], bidder)
+    const me = await done('partner me', bidder)
+    const score = await done(`score verify ${String(me['wallet'])}`, bidder)
     expect(score).toMatchObject({ good: true })
     expect(Number(score['rep_score'])).toBeCloseTo(Number(accepted['new_rep_score']), 2)
   })
@@ -201,7 +159,7 @@ describe('the job exchange', () => {
 
 describe('the published set', () => {
   test('is verified over the network, as files, and with saved keys', async () => {
-    expect(await done(['document', 'verify', '/api/v1/rails'])).toMatchObject({ good: true })
+    expect(await done('document verify /api/v1/rails')).toMatchObject({ good: true })
     const keysFile = at('public/current/.well-known/signing-keys.json')
     for (const more of [[], ['--keys', keysFile], ['--dir', at('public/current')]]) {
       expect(await done(['snapshot', 'verify', ...more])).toMatchObject({ good: true })
@@ -212,12 +170,12 @@ describe('the published set', () => {
     const copy = at('copy')
     await shell.bash(`cp -r '${at('public/current/')}' '${copy}'`)
     const file = join(copy, 'api/v1/oaths.json')
-    expect(await done(['document', 'verify', file])).toMatchObject({ good: true })
+    expect(await done(`document verify ${file}`)).toMatchObject({ good: true })
     const bytes = readFileSync(file)
     bytes[bytes.length - 3] = (bytes[bytes.length - 3] ?? 0) ^ 1
     writeFileSync(file, bytes)
-    expect((await shell.cli(['document', 'verify', file])).code).toBe(1)
-    const set = await shell.cli(['snapshot', 'verify', '--dir', copy])
+    expect((await shell.cli(`document verify ${file}`)).code).toBe(1)
+    const set = await shell.cli(`snapshot verify --dir ${copy}`)
     expect(set).toMatchObject({ code: 1 })
     expect(set.out).toContain('/api/v1/oaths')
     const manifest = join(copy, 'snapshot.json')
@@ -228,15 +186,15 @@ describe('the published set', () => {
   test('fails verification with other keys', async () => {
     const path = at('other-keys.json')
     const keysFile = readFileSync(at('public/current/.well-known/signing-keys.json'), 'utf8')
-    const { public_key: other } = await done(['keygen', at('other.json'), '--kind', 'ed25519'])
+    const { public_key: other } = await done(`keygen ${at('other.json')} --kind ed25519`)
     writeFileSync(path, keysFile.replace(/"public_key":"[^"]+"/, `"public_key":"${String(other)}"`))
-    expect((await shell.cli(['document', 'verify', '/api/v1/rails', '--keys', path])).code).toBe(1)
+    expect((await shell.cli(`document verify /api/v1/rails --keys ${path}`)).code).toBe(1)
   })
 })
 
 describe('the command line without a ledger', () => {
   test('exits with code 3', async () => {
-    expect((await shell.cli(['rails'], { LEDGER_URL: 'http://127.0.0.1:9' })).code).toBe(3)
+    expect((await shell.cli('rails', { LEDGER_URL: 'http://127.0.0.1:9' })).code).toBe(3)
   })
 
   test('exits with code 0 when the reader of its output stops early', async () => {

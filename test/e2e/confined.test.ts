@@ -1,6 +1,6 @@
 /**
- * Least privilege: from the first start to a backup no process writes outside of its two folders. strace records every
- * call of all processes. As root the test runs the ledger as another user, who owns only these folders.
+ * Records all file operations of service, builder and backup with strace: none writes outside DATA_DIR and PUBLIC_DIR. If
+ * the test runs as root, it starts the ledger as another user, who owns only these two folders.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -28,12 +28,12 @@ allowSlowTests('starts the compiled program')
 const calls =
   'open,openat,openat2,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,rmdir,truncate,chmod,fchmodat,chown,fchownat,mknod,mknodat'
 const isRoot = process.getuid?.() === 0
-/** Debian's `nobody`, who owns no file. */
+/** Debian's `nobody`. */
 const user = 65_534
 
 const program = useProgram()
 let root: string
-/** The prefix of a command that runs it as another user; empty if that is impossible. */
+/** A command prefix that switches the user; empty unless the test runs as root. */
 let asUser: readonly string[]
 
 beforeAll(() => {
@@ -52,11 +52,11 @@ function otherUser(): readonly string[] {
   const plain = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups']
   const [command, ...args] = [...plain, process.execPath, '--check', realEntry()]
   if (spawnSync(command, args).status === 0) return plain
-  // The repository lies where others have no way to it: the user may read everything, and write no more than before.
+  // Other users cannot read the repository, so this user may read every file, but write no more than before.
   return [...plain, '--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search']
 }
 
-/** A file of a dependency, at its own place. */
+/** The real path of a file of a dependency. */
 function realEntry(): string {
   return execFileSync('realpath', [join(program.dir, 'node_modules/kysely/dist/cjs/index.js')])
     .toString()
@@ -83,7 +83,7 @@ test('service and builder write nothing outside of DATA_DIR and PUBLIC_DIR', asy
       running.kill('SIGKILL')
       await running.ended
     })
-    /** Paths that were written to until it ended. */
+    /** The written paths, once the process has ended. */
     const paths = async () => {
       const code = await running.ended
       expect({ name, code }).toEqual({ name, code: 0 })
@@ -95,7 +95,7 @@ test('service and builder write nothing outside of DATA_DIR and PUBLIC_DIR', asy
   }
   const service = traced('service', program.service)
   const url = await addressOf(service)
-  // Not by asking for a document: the limits are on, and a slow first build would use them up.
+  // Polls the folder, since polling a document would exceed the rate limit during a slow first build.
   await expect.poll(() => existsSync(join(env.PUBLIC_DIR, 'current'))).toBe(true)
   const answer = await fetch(`${url}/api/v1/feedback`, {
     method: 'POST',
@@ -116,51 +116,51 @@ test('service and builder write nothing outside of DATA_DIR and PUBLIC_DIR', asy
       !path.startsWith('/dev/'),
   )
   expect([...new Set(outside)]).toEqual([])
-  // What was seen is what they did: the service, its builder, git, the backup.
-  const seen = [
+  // The traces cover the service, its builder, git and the backup.
+  const expected = [
     join(env.DATA_DIR, 'ledger.db'),
     join(env.PUBLIC_DIR, 'current'),
     join(env.DATA_DIR, 'snapshots.git/refs/heads/main'),
   ]
-  expect(seen.filter((path) => !byService.some((other) => other.startsWith(path)))).toEqual([])
+  expect(expected.filter((path) => !byService.some((other) => other.startsWith(path)))).toEqual([])
   expect(byBackup.some((path) => path.startsWith(file))).toBe(true)
   expect(statSync(file).uid).toBe(isRoot ? user : process.getuid?.())
 })
 
-// Only root can become another user; where it was not tried, the report says so.
+// Only root can switch the user; otherwise the test is reported as skipped.
 test.runIf(isRoot || leavesNothingOut)(
   'service and builder run as a user that can write nowhere else',
   () => {
     expect(isRoot).toBe(true)
     const [command, ...args] = [...asUser, process.execPath, '-e']
     const touch = 'fs.closeSync(fs.openSync(process.argv[1], "a"))'
-    const said = (path: string): string =>
+    const errorOf = (path: string): string =>
       spawnSync(command, [...args, touch, path], { encoding: 'utf8' }).stderr
-    for (const folder of ['data', 'public']) expect(said(join(root, folder, 'mine'))).toBe('')
+    for (const folder of ['data', 'public']) expect(errorOf(join(root, folder, 'mine'))).toBe('')
     const code = [program.service, join(program.dir, 'another.js'), realEntry(), 'package.json']
     for (const path of [...code, join(root, 'elsewhere/not-mine'), join(root, 'not-mine')]) {
-      expect(said(path)).toContain('EACCES')
+      expect(errorOf(path)).toContain('EACCES')
     }
   },
 )
 
-/** Paths that a call changed, or opened for writing, and that it reached or was kept from. */
+/** Paths that the traced calls changed or opened for writing, including calls without permission. */
 function written(trace: string): string[] {
   return wholeCalls(trace).flatMap((line) => {
-    // What the user was kept from counts as if it had been done.
+    // A call refused for lack of permission counts too.
     if (/= -1 (?!EACCES|EPERM|EROFS)/.test(line)) return []
     const isOpen = /\b(?:open|openat|openat2)\(/.test(line)
     if (isOpen && !/O_WRONLY|O_RDWR|O_CREAT|O_TRUNC/.test(line)) return []
-    // A path is absolute, or stands behind the folder that it is relative to.
+    // strace prints the folder before a relative path.
     const paths = [...line.matchAll(/(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"([^"]*)"/g)].map(
       ([, folder, path = '']) => (path.startsWith('/') ? path : `${folder ?? '?'}/${path}`),
     )
-    // What a symbolic link says is text: only the link itself is made.
+    // The first argument of `symlink` is the target, which is not written.
     return / symlink(?:at)?\(/.test(line) ? paths.slice(1) : paths
   })
 }
 
-/** Lines of a trace, in which a call that others interrupted stands in one piece, with what came of it. */
+/** Lines of a trace, with interrupted calls joined with their results. */
 function wholeCalls(trace: string): string[] {
   const begun = new Map<string, string>()
   const calls = trace.split('\n').flatMap((line) => {
@@ -175,6 +175,6 @@ function wholeCalls(trace: string): string[] {
     begun.delete(waiting)
     return [`${call}${rest}`]
   })
-  // Who was killed within a call may have done what it asked for.
+  // A call that was interrupted by a kill may have succeeded.
   return [...calls, ...begun.values()]
 }

@@ -1,4 +1,4 @@
-/** Breaks each thing that `admin doctor` checks: it reports that and nothing else, with a remedy. */
+/** Breaks each part that `admin doctor` checks. The command reports this part alone, with a remedy. */
 import {
   chmodSync,
   mkdirSync,
@@ -19,7 +19,8 @@ import { rotateKey } from '../../builder/publish/keys.ts'
 import { doctorChecks } from '../../scripts/cli/admin/doctor.ts'
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
+import { boardReceipt, installBoardProgram } from './board.ts'
+import { sendReceipt } from './clients.ts'
 import { addressOf, newLedger, useProgram } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { admin, diagnose } from './operator.ts'
@@ -65,7 +66,7 @@ function opened(path: string): () => void {
 
 type Undo = () => void | Promise<void>
 
-/** By the name of the check: the damage and the expected finding. */
+/** The damage and the expected message, by name of the check. */
 const breaks: Readonly<
   Record<
     string,

@@ -1,17 +1,17 @@
-/** A disk that is full from a certain write on, for what runs in this very process. */
+/** Simulates a full disk for code that runs in this process. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
-/** Lets `room` more synchronous writes and links succeed; all others fail with ENOSPC. */
+/** Lets `room` more synchronous writes and links succeed; later ones fail with ENOSPC. */
 export function fillDisk(room: number): { readonly empty: () => void } {
   const { writeFileSync, linkSync } = fs
   let left = room
   const limited =
     (act: typeof writeFileSync | typeof linkSync) =>
-    (...given: readonly unknown[]): unknown => {
+    (...args: readonly unknown[]): unknown => {
       left -= 1
       if (left < 0) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
-      return Reflect.apply(act, fs, given)
+      return Reflect.apply(act, fs, args)
     }
   const put = (functions: object): void => {
     Object.assign(fs, functions)

@@ -1,6 +1,6 @@
 /**
- * Incremental builds against builds without memory: after random writes and failures both start from the same generation at
- * the same time, and their manifests, with the hash, signature and time of every document, must be equal.
+ * Compares incremental builds with builds without memory. After random writes and failures, both build from the same
+ * generation at the same time, and their manifests (hash, signature and time of every document) must be equal.
  */
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,7 +63,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-/** Most are short: after ten minutes ages are rendered anew. */
+/** Mostly short, since documents that show an age change after ten minutes. */
 const pauses = [minuteMs, minuteMs, minuteMs, minuteMs, 11 * minuteMs, 7 * hourMs, 8 * dayMs]
 const others = ['keys rotated', 'exchange keys rotated', 'disk full', 'disk full later'] as const
 

@@ -22,11 +22,11 @@ const program = useProgram(installBoardProgram)
 async function keysOf(url: string): Promise<SigningKeys> {
   const answer = await fetch(url + keysPath)
   const keys = parseSigningKeys(new Uint8Array(await answer.arrayBuffer()))
-  if (keys === null) throw new Error(`${keysPath} holds no keys`)
+  if (keys === null) throw new Error(`${keysPath} contains no keys`)
   return keys
 }
 
-/** Keeps keys and fetches them again for an unknown one, as documented. */
+/** Caches the published keys and fetches them again for an unknown key, as the docs recommend. */
 function createReader(url: string) {
   let keys: SigningKeys = { keys: [] }
   const kids = new Set<string>()
@@ -83,14 +83,14 @@ test(`no signature check fails while the key is rotated ${rotations} times under
     )
     const kid = listed?.keys.find(({ status }) => status === 'active')?.kid ?? ''
     active.push(kid)
-    // Documents that the new key has signed are read before it is rotated again.
-    const haveSeenIt = () => readers.every(({ kids }) => kids.has(kid))
-    await expect.poll(haveSeenIt, { interval: 20 }).toBe(true)
+    // Rotates again only after every reader has seen a document signed with the new key.
+    const haveSeenKey = () => readers.every(({ kids }) => kids.has(kid))
+    await expect.poll(haveSeenKey, { interval: 20 }).toBe(true)
   }
   load.isOver = true
   await Promise.all(reading)
-  const told = await posting
-  expect(new Set(told.map(({ status }) => status))).toEqual(new Set([201]))
+  const results = await posting
+  expect(new Set(results.map(({ status }) => status))).toEqual(new Set([201]))
   const failures = () => readers.flatMap((reader) => reader.failures)
   expect(failures()).toEqual([])
   const published = await keysOf(url)
@@ -98,11 +98,11 @@ test(`no signature check fails while the key is rotated ${rotations} times under
   expect(published.keys[0]).toMatchObject({ kid: active.at(-1), status: 'active' })
   for (const path of paths) await readers[0]?.read(path)
   expect(failures()).toEqual([])
-  expect(await clients.expectKept(ledger)).toBe(told.length)
+  expect(await clients.expectStored(ledger)).toBe(results.length)
   await stop(service)
   const checked = readers.reduce((sum, reader) => sum + reader.checked(), 0)
   process.stdout.write(
-    `rotation: ${rotations} rotations, ${told.length} receipts, ${checked} checks of signatures, 0 failed\n`,
+    `${rotations} rotations, ${results.length} receipts, ${checked} signature checks, 0 failed\n`,
   )
   ledger.remove()
 }, 300_000)

@@ -1,7 +1,4 @@
-/**
- * Kills the compiled service a hundred times while eight clients post: acknowledged receipts are stored once, and repeats of
- * the others are stored once.
- */
+/** Kills the compiled service during a payment: the next start delivers it once or has charged nothing. */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -87,7 +84,7 @@ interface Answer {
   readonly challenge: string | null
 }
 
-/** Null where the service died before it answered. */
+/** Null if the service ended before it responded. */
 async function buy(url: string, signed: SignedAuthorization): Promise<Answer | null> {
   try {
     const response = await fetch(`${url}/api/v1/alerts/feed`, {
@@ -96,13 +93,13 @@ async function buy(url: string, signed: SignedAuthorization): Promise<Answer | n
     const { code } = z.looseObject({ code: z.string().optional() }).parse(await response.json())
     return { status: response.status, code, challenge: response.headers.get('payment-required') }
   } catch (error) {
-    // What fetch throws where a connection ends; everything else is a failure of the test.
+    // `fetch` throws a TypeError when a connection ends; any other error fails the test.
     if (error instanceof TypeError) return null
     throw error
   }
 }
 
-/** Buys from a service that is killed when it calls the node, before the node hears of it or after it did. */
+/** Buys from a service that is killed at an RPC call, before or after the node receives it. */
 async function buyAndKill(
   signed: SignedAuthorization,
   method: string,
@@ -125,7 +122,7 @@ function killed(service: Running): true {
   return true
 }
 
-/** The next start answers the payment once, at the first try or after a while of being pending. */
+/** Starts the service again: it delivers the payment once, possibly after a pending state. */
 async function expectDeliveredOnce(signed: SignedAuthorization): Promise<Running> {
   const service = ledger.service()
   const url = await addressOf(service)

@@ -109,7 +109,7 @@ async function verified({ reader }: OpenDatabase): Promise<number> {
   return rows.length
 }
 
-/** Every receipt is verified, has earned once, and the scores are what the entries come to. */
+/** Expects every receipt verified, with one reputation entry, and scores equal to the entries. */
 async function expectAllDone(database: OpenDatabase): Promise<void> {
   expect(await verified(database)).toBe(total)
   const entries = await database.reader
@@ -122,7 +122,7 @@ async function expectAllDone(database: OpenDatabase): Promise<void> {
   expect((await recomputeScores(database.reader)).differences).toEqual([])
 }
 
-/** Runs the job in a process of its own and kills it at the nth line that it says. */
+/** Runs the job in a child process and kills it after the nth line of its output. */
 async function killedAt(path: string, line: number): Promise<void> {
   const job = spawn(process.execPath, [child.scriptOf(childFile), path, chain.url, String(nowMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -158,7 +158,7 @@ test('receipts that share blocks need far fewer RPC calls than one each', async 
   expect(report).toMatchObject({ due: total, verified: total, rpc_calls: proxy.requests.length })
   expect(report?.rpc_requests).toBe(proxy.posts())
   const asked = (method: string) => proxy.requests.filter((one) => one.method === method).length
-  // One header for each block, and the three heads.
+  // One header per block and three chain heads.
   expect(asked('eth_getBlockByNumber')).toBe(blocks + 3)
   expect(asked('eth_getBlockReceipts')).toBeLessThanOrEqual(blocks)
   expect(proxy.requests.length).toBeLessThan(total / 2)
@@ -213,7 +213,7 @@ test('receipts of unknown transactions do not delay the receipts behind them', a
       await insertReceipt(tx, { ...receiptOf(txHash, number), occurredAt })
     }
   })
-  // One run has calls for a part of the unknown, which are due again when the next one begins.
+  // The call budget of one run covers only some of the unknown receipts, which are due again in the next run.
   for (let hour = 0; hour < 4; hour += 1) {
     await checksOf(database, chain.url, 40, nowMs + hour * hourMs).run()
   }

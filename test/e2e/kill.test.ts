@@ -1,6 +1,6 @@
 /**
- * Kills the compiled builder fifty times, at operations spread over a build and at random moments, alone, with its service
- * and under it: published sets are whole, acknowledged receipts are stored once, the next start continues.
+ * Kills the compiled builder 54 times: at file operations of a build, at random moments of polls, together with its service
+ * and alone. Afterwards the published set, the database and the archive are intact.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ const killHook = 'test/support/kill-hook.ts'
 const pidHook = 'test/support/pid-hook.ts'
 const timeoutMs = 480_000
 const testClock = 'test/support/test-clock.ts'
-/** Operations at the end of a build: its switch to the new set and its archive. */
+/** The operations that publish the new set and archive it. */
 const lastOperations = 12
 const kills = {
   firstBuild: 12,
@@ -45,7 +45,6 @@ let sources: RecordedSources
 let hooked: Record<string, string>
 
 beforeAll(async () => {
-  // With a copy of the authored files, so that every build has changes.
   sources = await startRecordedSources()
   hooked = withHooks(program, killHook)
 })
@@ -56,8 +55,8 @@ afterAll(async () => {
 
 const railFile = z.looseObject({ notes: z.string().optional() })
 
-/** Changes one rail, and with it a handful of documents and the archive. */
-function write(version: number): void {
+/** Changes one authored rail, so that the next build publishes and archives. */
+function writeVersion(version: number): void {
   const path = join(program.dir, 'data/rails/olas.json')
   const rail = railFile.parse(JSON.parse(readFileSync(path, 'utf8')))
   writeFileSync(path, JSON.stringify({ ...rail, notes: `version ${version}` }))
@@ -69,16 +68,19 @@ function publishedVersion(ledger: Ledger): number | null {
   return Number(/version (\d+)/.exec(notes ?? '')?.[1])
 }
 
-/** Runs the builder to its end and answers how many operations that took. */
-async function finish(ledger: Ledger, env: Readonly<Record<string, string>> = {}): Promise<number> {
+/** Runs one build. Returns the number of its file operations. */
+async function runBuild(
+  ledger: Ledger,
+  env: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const builder = ledger.builder(['--once'], { ...hooked, ...env })
   const code = await builder.ended
   if (code !== 0) throw new Error(`exit code ${code}:\n${builder.output()}`)
   return Number(/operations: (\d+)/.exec(builder.output())?.[1])
 }
 
-/** The published set, the database and the archive must be whole. */
-async function expectWhole(ledger: Ledger): Promise<void> {
+/** Checks the published set, the database and the archive. */
+async function expectIntact(ledger: Ledger): Promise<void> {
   if (existsSync(join(ledger.publicDir, 'current'))) {
     expect(problemsOfSet(ledger)).toEqual([])
     const quiet = () => undefined
@@ -98,22 +100,21 @@ async function expectWhole(ledger: Ledger): Promise<void> {
     })
     expect(found).toEqual([{ integrity_check: 'ok' }])
   }
-  expectWholeArchive(ledger)
+  expectIntactArchive(ledger)
 }
 
-function expectWholeArchive(ledger: Ledger): void {
+function expectIntactArchive(ledger: Ledger): void {
   if (!existsSync(join(ledger.dataDir, 'snapshots.git'))) return
   ledger.git('fsck', '--full', '--strict', '--no-dangling')
 }
 
-/** The next start serves the version and reports no problem. */
+/** Starts the service: it serves the version and reports no problem. */
 async function expectServed(ledger: Ledger, version: number): Promise<void> {
   const service = ledger.service()
   const url = await addressOf(service)
   await service.says('"message":"serving"')
   const answerOf = async (path: string): Promise<unknown> =>
     await (await fetch(`${url}/api/v1${path}`)).json()
-  // The old set is served until the builder has published.
   const patience = { timeout: 60_000 }
   await expect
     .poll(async () => await answerOf('/rails/olas'), patience)
@@ -124,16 +125,16 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
   await stop(service)
 }
 
-/** `KILL_SEED` repeats the moments of the kills. */
+/** `KILL_SEED` repeats the times of the kills. */
 const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 2 ** 31)
 
-/** The last builder that the service has started. */
+/** The process id of the last builder that the service has started. */
 function builderPid(service: Running): number {
   const started = [...service.output().matchAll(/builder\/main\.js runs as process (\d+)/g)]
   return Number(started.at(-1)?.[1])
 }
 
-/** Statuses of alternating reads. */
+/** Reads a document and a list in turn. Returns the statuses. */
 async function readUntil(url: string, isOver: () => boolean): Promise<readonly number[]> {
   const statuses: number[] = []
   while (!isOver()) {
@@ -155,22 +156,22 @@ describe('a builder killed with SIGKILL', () => {
   it(
     'in its first build does not hinder the next build',
     async () => {
-      write(1)
+      writeVersion(1)
       const measured = newLedger(program, { POLL: 'off' })
-      const operations = await finish(measured)
+      const operations = await runBuild(measured)
       measured.remove()
       let ledger = newLedger(program, { POLL: 'off' })
       for (let kill = 0; kill < kills.firstBuild; kill += 1) {
-        // What an earlier attempt left would spare this one operations, and it might end before its kill.
+        // A new folder: with files of an earlier attempt the build might end before the kill.
         ledger.remove()
         ledger = newLedger(program, { POLL: 'off' })
         const at = 1 + Math.floor((kill * (operations - 1)) / kills.firstBuild)
         const builder = ledger.builder(['--once'], { ...hooked, KILL_AT: String(at) })
         expect(await builder.ended).toBeNull()
-        await expectWhole(ledger)
+        await expectIntact(ledger)
         if (kill % 3 !== 2) continue
-        await finish(ledger)
-        await expectWhole(ledger)
+        await runBuild(ledger)
+        await expectIntact(ledger)
       }
       await expectServed(ledger, 1)
       ledger.remove()
@@ -182,35 +183,34 @@ describe('a builder killed with SIGKILL', () => {
     'in a later build leaves the old set or the new one, whole',
     async () => {
       const ledger = newLedger(program, { POLL: 'off' })
-      write(1)
-      await finish(ledger)
-      write(2)
-      await finish(ledger)
-      // From the next build on an old generation is removed as well: none has fewer operations than this one.
-      write(3)
-      const operations = await finish(ledger)
+      writeVersion(1)
+      await runBuild(ledger)
+      writeVersion(2)
+      await runBuild(ledger)
+      // Later builds also remove an old generation, so none has fewer operations than this one.
+      writeVersion(3)
+      const operations = await runBuild(ledger)
       const seen = new Set<string>()
       for (let kill = 0; kill < kills.laterBuilds; kill += 1) {
         const version = 4 + kill
-        write(version)
+        writeVersion(version)
         const before = publishedVersion(ledger)
-        // The last operations switch to the new set and archive it; most of those before make links.
         const at =
           kill < lastOperations
             ? operations - kill
             : 1 + Math.floor(((kill - lastOperations) * operations) / kills.laterBuilds)
         const builder = ledger.builder(['--once'], { ...hooked, KILL_AT: String(at) })
         expect(await builder.ended).toBeNull()
-        await expectWhole(ledger)
+        await expectIntact(ledger)
         const after = publishedVersion(ledger)
         expect([before, version]).toContain(after)
         seen.add(after === version ? 'new' : 'old')
       }
       expect([...seen].toSorted()).toEqual(['new', 'old'])
-      await finish(ledger)
+      await runBuild(ledger)
       const last = 3 + kills.laterBuilds
       expect(ledger.git('show', 'HEAD:api/v1/rails/olas.json')).toContain(`version ${last}`)
-      await expectWhole(ledger)
+      await expectIntact(ledger)
       await expectServed(ledger, last)
       ledger.remove()
     },
@@ -228,11 +228,11 @@ describe('a builder killed with SIGKILL', () => {
         const builder = ledger.builder(['--once'])
         await delay(150 + random() * 1100)
         await killed(builder)
-        await expectWhole(ledger)
+        await expectIntact(ledger)
       }
       const builder = ledger.builder(['--once'])
       expect(await builder.ended).toBe(0)
-      await expectWhole(ledger)
+      await expectIntact(ledger)
       const transitions = await ledger.withDatabase(async ({ reader }) => {
         const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
         return events.map(
@@ -240,7 +240,7 @@ describe('a builder killed with SIGKILL', () => {
             `${kind} ${rail} ${JSON.stringify(data['flag_kind'])} ${title}`,
         )
       })
-      // Nine changes of status, five flags of rails and six of pacts, each told once however often it was read.
+      // Nine status changes, five flags of rails and six of pacts.
       expect(transitions.toSorted()).toEqual([...new Set(transitions)].toSorted())
       expect(transitions).toHaveLength(20)
       ledger.remove()
@@ -256,7 +256,7 @@ describe('a builder killed with SIGKILL', () => {
       const ledger = newLedger(program, { POLL: 'off' })
       const clients = createClients()
       for (let kill = 0; kill < kills.withService; kill += 1) {
-        write(kill + 1)
+        writeVersion(kill + 1)
         const service = ledger.service()
         const url = await addressOf(service)
         await clients.retry(url)
@@ -264,17 +264,17 @@ describe('a builder killed with SIGKILL', () => {
         await delay(random() * 4000)
         await killed(service)
         expect((await posting).some(({ status }) => status === null)).toBe(true)
-        await expectWhole(ledger)
-        await clients.expectKept(ledger)
+        await expectIntact(ledger)
+        await clients.expectStored(ledger)
       }
       const service = ledger.service()
       await clients.retry(await addressOf(service))
-      const kept = await clients.expectKept(ledger)
+      const stored = await clients.expectStored(ledger)
       await stop(service)
       await expectServed(ledger, kills.withService)
-      await expectWhole(ledger)
+      await expectIntact(ledger)
       process.stdout.write(
-        `kills with the service: ${kept} receipts acknowledged, all there once\n`,
+        `kills with the service: ${stored} receipts acknowledged, each stored once\n`,
       )
       ledger.remove()
     },
@@ -282,9 +282,9 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'under its service leaves the old set or the new one, while all requests of clients succeed',
+    'while its service runs leaves the old set or the new one, and all requests of clients succeed',
     async () => {
-      process.stdout.write(`kills under the service: KILL_SEED=${seed}\n`)
+      process.stdout.write(`kills of the builder: KILL_SEED=${seed}\n`)
       const random = randomFrom(seed)
       const ledger = newLedger(program, { POLL: 'off' })
       const service = ledger.service(withHooks(program, pidHook))
@@ -297,7 +297,7 @@ describe('a builder killed with SIGKILL', () => {
       const next = join(ledger.publicDir, 'generations/.building')
       const setNow = () => ledger.manifest().set_sha256
       for (let kill = 0; kill < kills.underService; kill += 1) {
-        // A build is begun, then some moment of it or soon after it.
+        // Waits for the start of a build, then kills at a random time.
         await expect.poll(() => existsSync(next), { interval: 1 }).toBe(true)
         await delay(random() * 300)
         const builder = builderPid(service)
@@ -305,24 +305,24 @@ describe('a builder killed with SIGKILL', () => {
         // Paused, so that it does not start the next builder.
         service.kill('SIGSTOP')
         expect(problemsOfSet(ledger)).toEqual([])
-        expectWholeArchive(ledger)
+        expectIntactArchive(ledger)
         const before = setNow()
         service.kill('SIGCONT')
         await expect.poll(() => builderPid(service)).not.toBe(builder)
         await expect.poll(setNow).not.toBe(before)
       }
       load.isOver = true
-      const told = await posting
-      expect(new Set(told.map(({ status }) => status))).toEqual(new Set([201]))
+      const results = await posting
+      expect(new Set(results.map(({ status }) => status))).toEqual(new Set([201]))
       expect(new Set(await reading)).toEqual(new Set([200]))
-      const kept = await clients.expectKept(ledger)
-      expect(kept).toBe(told.length)
+      const stored = await clients.expectStored(ledger)
+      expect(stored).toBe(results.length)
       const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
-      await expect.poll(list).toContain(`"total":${kept}`)
+      await expect.poll(list).toContain(`"total":${stored}`)
       await stop(service)
-      await expectWhole(ledger)
+      await expectIntact(ledger)
       process.stdout.write(
-        `kills under the service: ${kept} receipts acknowledged, all there once\n`,
+        `kills of the builder: ${stored} receipts acknowledged, each stored once\n`,
       )
       ledger.remove()
     },
@@ -330,15 +330,15 @@ describe('a builder killed with SIGKILL', () => {
   )
 })
 
-/** A builder as its service starts it. */
-function childOf(ledger: Ledger) {
+/** Starts a builder as the service does, with an IPC channel. */
+function forkBuilder(ledger: Ledger) {
   const env = { PATH: process.env['PATH'] ?? '', ...ledger.env }
   return fork(program.builder, [], { env, stdio: 'ignore' })
 }
 
 it('a builder whose service ended before its first build finishes the build and exits', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
-  const builder = childOf(ledger)
+  const builder = forkBuilder(ledger)
   const ended = once(builder, 'exit')
   builder.disconnect()
   expect(await ended).toEqual([0, null])
@@ -348,7 +348,7 @@ it('a builder whose service ended before its first build finishes the build and 
 
 it('a builder that its service stops finishes its work and exits with code 0', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
-  const builder = childOf(ledger)
+  const builder = forkBuilder(ledger)
   expect(await once(builder, 'message')).toEqual(['published', undefined])
   const ended = once(builder, 'exit')
   builder.kill('SIGTERM')

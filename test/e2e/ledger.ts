@@ -1,4 +1,4 @@
-/** One ledger on disk for a test: its folders, the compiled program run on them, and what can be seen from outside. */
+/** A ledger on disk: its folders, the compiled program that runs on them, and its published documents. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { lstatSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
@@ -18,11 +18,11 @@ import type { Program, Running } from '../support/program.ts'
 export interface Ledger {
   readonly dataDir: string
   readonly publicDir: string
-  /** The settings that every process of this ledger is given. */
+  /** Settings of every process of this ledger. */
   readonly env: Readonly<Record<string, string>>
   readonly builder: (args: readonly string[], env?: Readonly<Record<string, string>>) => Running
   readonly service: (env?: Readonly<Record<string, string>>) => Running
-  /** A document as published now. */
+  /** Reads a document of the current set. */
   readonly document: (file: string) => unknown
   readonly manifest: () => Manifest
   readonly git: (...args: string[]) => string
@@ -37,13 +37,13 @@ export function useProgram(install: () => Program = installProgram): Program {
   return program
 }
 
-/** Stops a process as its supervisor does, and expects a clean end. */
+/** Sends SIGTERM and expects exit code 0. */
 export async function stop(running: Running): Promise<void> {
   running.kill('SIGTERM')
   expect(await running.ended).toBe(0)
 }
 
-/** @param places where a folder is not to lie in a new directory, which goes with the ledger. */
+/** @param places existing folders; by default new ones, which `remove` deletes */
 export function newLedger(
   program: Program,
   settings: Readonly<Record<string, string>>,
@@ -51,7 +51,7 @@ export function newLedger(
 ): Ledger {
   const root = mkdtempSync(join(tmpdir(), 'ledger-e2e-'))
   const { dataDir = join(root, 'data'), publicDir = join(root, 'public') } = places
-  // Kept code makes the many starts of one program cheaper; a Node that has no such cache ignores it.
+  // Speeds up repeated starts; ignored by versions of Node without a compile cache.
   const cache = { NODE_COMPILE_CACHE: join(program.dir, 'compile-cache') }
   const env = { ...cache, ...settings, DATA_DIR: dataDir, PUBLIC_DIR: publicDir }
   const read = (file: string): unknown =>
@@ -81,20 +81,20 @@ export function newLedger(
   }
 }
 
-/** The setting that loads hooks, compiled with the program, before it starts. */
+/** The setting that loads compiled hooks before the program. */
 export function withHooks(program: Program, ...hooks: readonly string[]): { NODE_OPTIONS: string } {
   const urls = hooks.map((hook) => pathToFileURL(program.scriptOf(hook)))
   return { NODE_OPTIONS: urls.map(({ href }) => `--import=${href}`).join(' ') }
 }
 
-/** The address of a service, once it listens. */
+/** Waits until the service listens. Returns its address. */
 export async function addressOf(service: Running): Promise<string> {
   await service.says('"message":"listening"')
   const port = /"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]
   return `http://127.0.0.1:${port}`
 }
 
-/** Every file below a folder with what would betray a write: its inode and its times. */
+/** Inode and times of every file below a folder, which change with any write. */
 export function inventory(folder: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

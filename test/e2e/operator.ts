@@ -1,4 +1,4 @@
-/** The operator's command line, run in this process on the folders of a ledger. */
+/** Runs `agent-income-ledger admin` in this process on the folders of a ledger. */
 import { z } from 'zod'
 
 import { commands } from '../../scripts/cli/commands.ts'
@@ -6,7 +6,7 @@ import { run } from '../../scripts/cli/run.ts'
 import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import type { Ledger } from './ledger.ts'
 
-export interface Told {
+export interface AdminResult {
   readonly code: number
   readonly out: string
   readonly err: string
@@ -15,14 +15,14 @@ export interface Told {
 export async function admin(
   { dataDir, publicDir }: Pick<Ledger, 'dataDir' | 'publicDir'>,
   ...args: readonly string[]
-): Promise<Told> {
+): Promise<AdminResult> {
   let [out, err] = ['', '']
   const code = await run(commands, ['admin', ...args], {
     environment: { DATA_DIR: dataDir, PUBLIC_DIR: publicDir },
-    // What is looked at again is looked at at once: nobody else works on these folders, or the test waits itself.
+    // Commands repeat a check without waiting.
     clock: { ...systemClock, sleep: () => Promise.resolve() },
     random: systemRandom,
-    fetch: () => Promise.reject(new Error('an operator asks no server')),
+    fetch: () => Promise.reject(new Error('admin commands send no requests')),
     write: (text) => (out += text),
     warn: (text) => (err += text),
   })
@@ -47,7 +47,7 @@ export async function diagnose(
   ...args: readonly string[]
 ): Promise<z.infer<typeof diagnosis>> {
   const { code, out } = await admin(ledger, 'doctor', '--json', ...args)
-  const told = diagnosis.parse(JSON.parse(out))
-  if (told.good !== (code === 0)) throw new Error(`exit code ${code} of ${out}`)
-  return told
+  const report = diagnosis.parse(JSON.parse(out))
+  if (report.good !== (code === 0)) throw new Error(`exit code ${code} of ${out}`)
+  return report
 }

@@ -65,7 +65,7 @@ async function health() {
   return healthShape.parse(await (await fetch(`${url}/api/v1/health`)).json())
 }
 
-/** The exit code of one round of the builder. */
+/** Runs one build. Returns its exit code. */
 async function build(env: Readonly<Record<string, string>> = {}): Promise<number | null> {
   return await ledger.builder(['--once'], env).ended
 }
@@ -86,7 +86,7 @@ async function expectRefused(says: RegExp): Promise<void> {
 
 async function expectWell(): Promise<void> {
   expect(await build()).toBe(0)
-  // The service looks once a second.
+  // The service checks once a second.
   await expect
     .poll(health, { timeout: 60_000 })
     .toMatchObject({ status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } })
@@ -96,7 +96,7 @@ async function expectWell(): Promise<void> {
 describe('a published generation that cannot be read', () => {
   beforeEach(async () => {
     const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
-    // The recorded chain stands still: by the clock of later builds its head is weeks old.
+    // Later builds use the real clock, by which the head of the recorded chain is weeks old.
     ledger = newLedger(program, { ...sources.env, POLL: 'off', RPC_URL_ARBITRUM: '' })
     expect(await build({ ...clock, ...sources.env, POLL: 'on' })).toBe(0)
     service = ledger.service({ BUILDER: 'off' })

@@ -1,6 +1,6 @@
 /**
- * What of a published set is flushed when it gets its name: strace records every call of a builder on its files. A power
- * cut keeps what was flushed and may take the rest, so nothing that a reader can reach may be among the rest.
+ * Records a builder's file operations with strace. A power cut may lose data that was not flushed, so every file that a
+ * reader can reach must be flushed before the set is published.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
@@ -16,7 +16,6 @@ import { useProgram } from './ledger.ts'
 
 allowSlowTests('starts the compiled program')
 
-const never = '1000000'
 const tracedCalls = 'openat,write,pwrite64,mkdir,link,fsync,syncfs,rename,symlink,symlinkat'
 
 const program = useProgram()
@@ -51,7 +50,7 @@ test('a large set is flushed file by file where sync fails', () => {
   expect(flushes).toMatchObject({ unflushed: [], ofTheFileSystem: 0 })
 })
 
-/** A directory to look for programs in, with no others than these. */
+/** Creates a directory for PATH that contains only these programs. */
 function programs(names: readonly string[]): string {
   const dir = join(place.root, 'bin')
   mkdirSync(dir)
@@ -65,30 +64,30 @@ function programs(names: readonly string[]): string {
 interface Flushes {
   readonly files: number
   readonly ofTheFileSystem: number
-  /** Files and directories of the generation that could be lost when it got its name, and names after that. */
+  /** Files and directories that were not flushed when the generation was renamed or made current. */
   readonly unflushed: readonly string[]
 }
 
-/** Publishes a first set and then, under strace, a second one of which most is new. */
+/** Publishes a set, then a second one under strace, in which most documents have changed. */
 function recorded({ rails, path }: { rails: number; path: string }): Flushes {
   const publishing = [
-    program.scriptOf('test/builder/publish/crash-child.ts'),
+    program.scriptOf('test/builder/publish/publish-child.ts'),
     place.publicDir,
     place.keysDir,
   ]
   const env = { PATH: path }
   const trace = join(place.root, 'trace')
   const strace = execFileSync('which', ['strace'], { encoding: 'utf8' }).trim()
-  const first = [...publishing, '1', never, String(rails)]
+  const first = [...publishing, '1', String(rails)]
   expectNoSecrets(execFileSync(process.execPath, first, { env, encoding: 'utf8' }))
   const flags = ['-f', '-y', '-qq', '-s', '300', '-e', `trace=${tracedCalls}`, '-o', trace]
-  const command = [process.execPath, ...publishing, '2', never, String(rails)]
+  const command = [process.execPath, ...publishing, '2', String(rails)]
   expectNoSecrets(execFileSync(strace, [...flags, ...command], { env, encoding: 'utf8' }))
   expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([2])
   return flushesIn(readFileSync(trace, 'utf8'), place.publicDir)
 }
 
-/** Calls count from their end on, all but writes, which count from their beginning. */
+/** A write takes effect at its start, any other call at its end. */
 function flushesIn(trace: string, publicDir: string): Flushes {
   const building = join(publicDir, 'generations/.building')
   const dirty = new Set<string>()
@@ -133,7 +132,7 @@ function flushesIn(trace: string, publicDir: string): Flushes {
       dirty.add(publicDir)
     }
   }
-  // What was flushed last is the switch itself.
+  // The last flush must be that of the new `current` link.
   unflushed.push(...[...dirty].filter((at) => at === publicDir))
   return { files: written.size, ofTheFileSystem, unflushed }
 }

@@ -1,6 +1,6 @@
 /**
- * Replays power cuts at every flush: strace records writes and answers of the compiled service in order; every disk that a
- * cut could leave is checked.
+ * Records writes and responses of the compiled service with strace, and checks every disk that a power cut at any flush
+ * could leave.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,8 @@ import { recomputeScores } from '../../src/db/score-check.ts'
 import { runCommand } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
+import { boardReceipt, installBoardProgram } from './board.ts'
+import { sendReceipt } from './clients.ts'
 import { addressOf, useProgram } from './ledger.ts'
 import { disksAfterCuts, readTrace, tracedBytes, tracedCalls } from './recorded-disk.ts'
 import type { Disk } from './recorded-disk.ts'
@@ -55,8 +56,8 @@ async function record(tracePath: string, dataDir: string): Promise<ReadonlySet<s
     while (made < receipts) {
       made += 1
       const answer = await sendReceipt(url, await boardReceipt(made))
-      expect(answer?.status).toBe(201)
-      if (answer !== null) answered.add(answer.receiptId)
+      expect(answer.status).toBe(201)
+      if (answer.receiptId !== null) answered.add(answer.receiptId)
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
@@ -66,7 +67,7 @@ async function record(tracePath: string, dataDir: string): Promise<ReadonlySet<s
   return answered
 }
 
-/** Returns the problems of a disk: acknowledged receipts that are missing or doubled, wrong scores. */
+/** Problems of a disk: acknowledged receipts that are missing or stored twice, and wrong scores. */
 async function problemsOf(disk: Disk): Promise<readonly string[]> {
   const dir = join(root, 'disk')
   rmSync(dir, { recursive: true, force: true })
@@ -114,7 +115,7 @@ test(
       if (disk.answered.size > 0) withAnswers += 1
     }
     const flushes = events.filter(({ kind }) => kind === 'sync').length
-    // The file itself was written too: checkpoints are among what was cut.
+    // The recording contains checkpoints.
     expect(events.some((event) => event.kind === 'write' && event.file === 'ledger.db')).toBe(true)
     expect(withAnswers).toBeGreaterThan(100)
     process.stdout.write(

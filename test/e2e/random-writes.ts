@@ -1,4 +1,4 @@
-/** Every kind of write that changes public documents. */
+/** One write of every kind that changes published documents. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -39,7 +39,7 @@ import { addViews } from '../../src/db/views.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { figures } from '../support/figures.ts'
 
-/** `n` is unique. Creates what it needs to change. */
+/** `n` is unique. Creates the rows that it changes. */
 export type Write = (tx: Transaction<Database>, n: number, nowMs: number) => Promise<unknown>
 
 const wallet = (n: number) => {
@@ -50,7 +50,7 @@ const flagKey = { kind: 'self_dealing', rail: 'x402', subject: 'x402' } as const
 const receiptIdOf = (n: number) => `rcp_${n.toString(16).padStart(64, '0')}`
 const jobIdOf = (n: number) => `job_${n.toString(16).padStart(24, '0')}`
 
-const sendIn: Write = (tx, n, nowMs) =>
+const addReceipt: Write = (tx, n, nowMs) =>
   insertReceipt(tx, {
     id: receiptIdOf(n),
     kind: 'platform',
@@ -166,7 +166,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
     return Promise.resolve()
   }
   return {
-    receipt: sendIn,
+    receipt: addReceipt,
     verdict: (tx) => tx.updateTable('receipts').set({ verification: 'verified' }).execute(),
     worker: (tx, n, nowMs) =>
       putWorker(tx, {
@@ -220,7 +220,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
         evidence: { n },
         openedAt: isoTime(nowMs),
       }),
-    'flag closed': (tx, _n, nowMs) => closeFlag(tx, flagKey, isoTime(nowMs), 'It was looked at.'),
+    'flag closed': (tx, _n, nowMs) => closeFlag(tx, flagKey, isoTime(nowMs), 'Resolved.'),
     views: (tx, n, nowMs) =>
       addViews(tx, [{ slug: 'five-statuses', hour: hourOf(nowMs), views: n }]),
     run: async (tx, n, nowMs) => {
@@ -229,7 +229,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
       await finishRun(tx, run, end)
     },
     'entry of the ledger': async (tx, n, nowMs) => {
-      await sendIn(tx, n, nowMs)
+      await addReceipt(tx, n, nowMs)
       await grantReceipt(tx, {
         wallet: wallet(n % 3),
         receiptId: receiptIdOf(n),

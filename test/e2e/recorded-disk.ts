@@ -1,13 +1,13 @@
 /**
- * What a program did to the files of its database, as strace saw it, and the disks that a power cut can leave of it:
- * what was flushed is there; of what was not, nothing, all, or any sectors are.
+ * Reads the file operations of a program from an strace recording and derives the disks that a power cut could leave:
+ * flushed data is present; of unflushed data nothing, everything or any sectors.
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** The calls by which SQLite writes, and those by which Node answers. */
+/** System calls of SQLite's writes and Node's responses. */
 export const tracedCalls = 'pwrite64,fsync,fdatasync,ftruncate,unlink,write,writev'
-/** A write of a page in hex, and the answer to one request, with room to spare. */
+/** More than a page in hex or the response to one request. */
 export const tracedBytes = 70_000
 
 interface Write {
@@ -31,31 +31,31 @@ export type DiskEvent =
   | { readonly kind: 'unlink'; readonly file: string }
   | { readonly kind: 'answer'; readonly receiptIds: readonly string[] }
 
-/** Reads the output of `strace -f -y -xx`; files are told by the name that follows `directory`. */
+/** Reads the output of `strace -f -y -xx`. Files are named relative to `directory`. */
 export async function readTrace(path: string, directory: string): Promise<readonly DiskEvent[]> {
   const events: DiskEvent[] = []
-  /** Unfinished calls by thread: a flush counts from its end on. */
-  const underWay = new Map<string, DiskEvent>()
+  /** Unfinished flushes by thread: a flush takes effect at its end. */
+  const unfinished = new Map<string, DiskEvent>()
   for await (const line of createInterface({ input: createReadStream(path) })) {
     const [, thread = '', text = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
     if (text.startsWith('<... ')) {
-      const event = underWay.get(thread)
-      underWay.delete(thread)
+      const event = unfinished.get(thread)
+      unfinished.delete(thread)
       if (event !== undefined) events.push(succeeded(event, text))
       continue
     }
     const event = eventOf(text, directory)
     if (event === null) continue
-    // A flush may be cut off before its end; everything else may have happened as soon as it was begun.
+    // An unfinished flush has no effect; any other unfinished call may have taken effect.
     if (event.kind !== 'sync') events.push(event)
-    else if (text.endsWith('<unfinished ...>')) underWay.set(thread, event)
+    else if (text.endsWith('<unfinished ...>')) unfinished.set(thread, event)
     else events.push(succeeded(event, text))
   }
   return events
 }
 
 function succeeded(event: DiskEvent, text: string): DiskEvent {
-  if (!/ = \d+$/.test(text)) throw new Error(`a call failed while it was recorded: ${text}`)
+  if (!/ = \d+$/.test(text)) throw new Error(`a recorded call failed: ${text}`)
   return event
 }
 
@@ -69,7 +69,7 @@ function eventOf(text: string, directory: string): DiskEvent | null {
   const fileOf = (path: string | undefined): string | null => {
     const plain = unhex(path ?? '').toString()
     const inside = plain.startsWith(`${directory}/`) ? plain.slice(directory.length + 1) : null
-    // The index of the WAL is shared memory: whoever opens the file after a cut makes it anew.
+    // SQLite rebuilds the shared-memory index of the WAL when it opens the file after a power cut.
     return inside === 'ledger.db' || inside === 'ledger.db-wal' ? inside : null
   }
   const written = WRITTEN.exec(text)
@@ -99,7 +99,7 @@ function eventOf(text: string, directory: string): DiskEvent | null {
   return SENT.test(text) ? answerIn(text) : null
 }
 
-/** The receipts that an answer with 201 names. */
+/** Ids of receipts in a response with status 201. */
 function answerIn(text: string): DiskEvent | null {
   const parts = [...text.matchAll(/"((?:\\x[0-9a-f]{2})+)"/g)]
   const sent = parts.map(([, hex = '']) => unhex(hex).toString('latin1')).join('')
@@ -108,16 +108,16 @@ function answerIn(text: string): DiskEvent | null {
   return { kind: 'answer', receiptIds: ids.map(([, id = '']) => id) }
 }
 
-/** `\x61\x62` as bytes; text that is no such thing stays as it is. */
+/** Decodes `\x61\x62`; leaves other text unchanged. */
 function unhex(text: string): Buffer {
   return text.startsWith('\\x') ? Buffer.from(text.replaceAll('\\x', ''), 'hex') : Buffer.from(text)
 }
 
 export interface Disk {
   readonly files: ReadonlyMap<string, Buffer>
-  /** Receipts that were answered before the power went. */
+  /** Receipts acknowledged before the power cut. */
   readonly answered: ReadonlySet<string>
-  /** For the message of a failure. */
+  /** For messages of failed tests. */
   readonly name: string
 }
 
@@ -125,7 +125,7 @@ const SECTOR_BYTES = 512
 const fates = ['nothing', 'everything', 'some sectors'] as const
 type Fate = (typeof fates)[number]
 
-/** Before each flush has ended, and after the last call: every disk that the cut can leave there. */
+/** Every disk that a power cut could leave before the end of each flush and after the last call. */
 export function* disksAfterCuts(
   events: readonly DiskEvent[],
   random: () => number,
@@ -171,7 +171,7 @@ export function* disksAfterCuts(
   yield* cut()
 }
 
-/** A disk writes whole sectors, in any order. */
+/** Disks write whole sectors, in any order. */
 function leftOf(change: Change, fate: Fate, random: () => number): readonly Change[] {
   if (fate === 'nothing') return []
   if (fate === 'everything') return [change]

@@ -1,6 +1,6 @@
 /**
- * Every source of the builder on this machine: chains with contracts that emit the real events, recorded HTTP answers and
- * a Solana node. No event is within a day of a window's edge, so polls of one afternoon agree.
+ * Local copies of all sources of the builder: EVM nodes with scripted contracts, recorded HTTP responses and a Solana node.
+ * No event is within a day of the edge of a window, so polls of one afternoon have equal figures.
  */
 import {
   encodeAbiParameters,
@@ -32,17 +32,17 @@ import type { FakeTransaction } from '../support/solana-node.ts'
 
 /** The first poll: a Sunday afternoon. */
 export const firstPollMs = Date.UTC(2026, 9, 4, 12, 30)
-/** Midnight, days before the day after the polls. */
+/** Midnight UTC, so many days before the day after the polls. */
 export const daysAgo = (days: number): number => Date.UTC(2026, 9, 5) - days * dayMs
 
 export interface RecordedSources {
-  /** The settings that point a builder at these sources. */
+  /** Settings of a builder that polls these sources. */
   readonly env: Readonly<Record<string, string>>
-  /** Sets how a source answers from now on. */
+  /** Sets how a source responds. */
   readonly setMode: (rail: string, mode: ReplayMode) => void
-  /** Mines empty blocks on every chain up to the time. */
+  /** Mines empty blocks on every chain, so that earlier blocks are final. */
   readonly settle: (atMs: number) => Promise<void>
-  /** Requests that no recording answers. */
+  /** Requests without a recorded response. */
   readonly unmatched: () => readonly string[]
   readonly stop: () => Promise<void>
 }
@@ -52,7 +52,7 @@ export async function startRecordedSources(): Promise<RecordedSources> {
   for (const chain of ['base', 'ethereum', 'arbitrum', 'gnosis'] as const) {
     const anvil = await startAnvil(chains[chain].chainId, daysAgo(40))
     nodes.set(chain, anvil)
-    await plays[chain](anvil)
+    await scripts[chain](anvil)
   }
   const settle = async (atMs: number) => {
     for (const [chain, anvil] of nodes) await anvil.settle(chains[chain].settleBlocks + 1, atMs)
@@ -61,7 +61,7 @@ export async function startRecordedSources(): Promise<RecordedSources> {
 
   const servers = new Map<string, ReplayServer>()
   for (const { rail } of httpRails) {
-    if (!otherwiseServed.has(rail)) servers.set(rail, await startReplayServer(rail))
+    if (!servedSeparately.has(rail)) servers.set(rail, await startReplayServer(rail))
   }
   servers.set('solana_registry', await startAnswering(registryAnswer))
   servers.set('x402', await startAnswering(() => ({ body: sellers })))
@@ -83,9 +83,9 @@ export async function startRecordedSources(): Promise<RecordedSources> {
   }
 }
 
-const otherwiseServed = new Set(['x402_solana', 'solana_registry'])
+const servedSeparately = new Set(['x402_solana', 'solana_registry'])
 
-/** The registry is also asked for the page after the last. */
+/** The adapter also requests the page after the last recorded one. */
 function registryAnswer({ path }: ReplayRequest): { readonly body: unknown } | undefined {
   if (path.endsWith('&offset=6')) return { body: [] }
   const fixture = registryFixtures.find(({ request }) => request.path === path)
@@ -95,7 +95,7 @@ const registryFixtures = fixturesOf('solana_registry')
 
 type EvmChain = 'base' | 'ethereum' | 'arbitrum' | 'gnosis'
 
-const plays: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
+const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
   base: async (anvil) => {
     await anvil.place(usdc, acpV1, acpRouter, poidh, feeds.base, identity, reputation)
     await answerAcpModules(anvil)
@@ -136,9 +136,9 @@ const plays: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
   arbitrum: async (anvil) => {
     await anvil.place(escrow, pactToken, poidh, feeds.arbitrum)
     await quote(anvil, feeds.arbitrum, 2000)
-    await keepPact(anvil, 12n, 61, 71)
-    await keepPact(anvil, 13n, 62, 72)
-    await keepNoOtherPacts(anvil, 14)
+    await answerPact(anvil, 12n, 61, 71)
+    await answerPact(anvil, 13n, 62, 72)
+    await answerUnknownPacts(anvil, 14)
     await anvil.block(daysAgo(12), [pactApproved(12n, 61), pactPaid(71, '300')])
     await anvil.block(
       daysAgo(3),
@@ -150,12 +150,12 @@ const plays: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
     await anvil.place(marketplace, nativeTracker, ...otherTrackers)
     await anvil.block(
       daysAgo(20),
-      [1, 2, 3].flatMap((requester) => mechAsked(1, requester)),
+      [1, 2, 3].flatMap((requester) => mechRequested(1, requester)),
       [mechDelivered(1, 3), mechEarned(1, '0.5')],
     )
     await anvil.block(
       daysAgo(4),
-      [4, 5].flatMap((requester) => mechAsked(2, requester)),
+      [4, 5].flatMap((requester) => mechRequested(2, requester)),
       [mechDelivered(2, 2), mechEarned(2, '0.25')],
     )
     await anvil.block(daysAgo(2), [
@@ -168,7 +168,7 @@ const plays: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
   },
 }
 
-// x402 on Base: USDC moved by authorization to sellers that the Bazaar lists.
+// x402 on Base: USDC paid by authorization to sellers in the Bazaar.
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const apiOne = wallet(11)
 const apiTwo = wallet(12)
@@ -196,7 +196,7 @@ function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedL
   ]
 }
 
-// Virtuals ACP, first version; the router of the second names modules that say nothing.
+// Virtuals ACP version 1; the router of version 2 has modules without events.
 const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
 const acpRouter: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
 const acpCalls = parseAbi([
@@ -228,7 +228,7 @@ function acpPayout(jobId: bigint, provider: number, amount: string): ScriptedLog
   })
 }
 
-// POIDH on both chains, priced by the feed of each.
+// POIDH on both chains, with their price feeds.
 const poidh: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
 const feeds = {
   base: '0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70',
@@ -254,7 +254,7 @@ function claimAccepted(issuer: number, worker: number, ether: string): ScriptedL
   })
 }
 
-// ERC-8004 registries, at the same addresses on both chains.
+// ERC-8004 registries, which have the same addresses on both chains.
 const identity: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 const reputation: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
 function feedback(agentId: bigint, client: number): ScriptedLog {
@@ -276,7 +276,7 @@ function feedback(agentId: bigint, client: number): ScriptedLog {
 // PACT escrow on Arbitrum.
 const escrow: Address = '0x220B97972d6028Acd70221890771E275e7734BFB'
 const pactToken: Address = '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1'
-async function keepPact(
+async function answerPact(
   anvil: Anvil,
   pactId: bigint,
   creator: number,
@@ -291,12 +291,12 @@ async function keepPact(
   const call = encodeFunctionData({ abi, args: [pactId] })
   await anvil.answer(escrow, call, encodeAbiParameters(inputs, [record]))
 }
-/** The escrow answers zeros for numbers that it does not have. */
-async function keepNoOtherPacts(anvil: Anvil, next: number): Promise<void> {
+/** The escrow returns zeros for unknown pact ids. */
+async function answerUnknownPacts(anvil: Anvil, next: number): Promise<void> {
   const uint = [{ type: 'uint256' }] as const
   const abi = parseAbi(['function nextPactId() view', 'function getPact(uint256 pactId) view'])
-  const asked = encodeFunctionData({ abi, functionName: 'nextPactId' })
-  await anvil.answer(escrow, asked, encodeAbiParameters(uint, [BigInt(next)]))
+  const nextId = encodeFunctionData({ abi, functionName: 'nextPactId' })
+  await anvil.answer(escrow, nextId, encodeAbiParameters(uint, [BigInt(next)]))
   for (let pactId = 0; pactId < 12; pactId += 1) {
     const call = encodeFunctionData({ abi, functionName: 'getPact', args: [BigInt(pactId)] })
     await anvil.answer(escrow, call, `0x${'0'.repeat(12 * 64)}`)
@@ -320,7 +320,7 @@ const otherTrackers: readonly Address[] = [
   '0x53Bd432516707a5212A70216284a99A563aAC1D1',
   '0x7D686bD1fD3CFF6E45a40165154D61043af7D67c',
 ]
-function mechAsked(mech: number, requester: number): readonly ScriptedLog[] {
+function mechRequested(mech: number, requester: number): readonly ScriptedLog[] {
   return [
     logOf(marketplace, marketplaceEvents, 'MarketplaceRequest', {
       priorityMech: wallet(80 + mech),
@@ -354,7 +354,7 @@ function mechEarned(mech: number, amount: string): ScriptedLog {
   })
 }
 
-// x402 on Solana: USDC moved in transactions that a facilitator paid for.
+// x402 on Solana: USDC transfers in transactions whose fee a facilitator paid.
 const payAi = '2wKupLR9q6wXYppw8Gr2NvWxKBUqm4PPJKkQfoxHDBg4'
 function solanaPayment(days: number, from: string, to: string, cents: number): FakeTransaction {
   return {

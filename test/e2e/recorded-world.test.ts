@@ -1,4 +1,4 @@
-/** The compiled builder on recorded sources, against figures computed by hand. Each test continues where the last one ended. */
+/** Runs the compiled builder on recorded sources and compares figures computed by hand. Each test continues the previous one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
@@ -17,7 +17,7 @@ allowSlowTests('polls every rail')
 /** Null: unknown. Volumes in USDC: 30 days, 7 days, then both before the rule. */
 interface Expected {
   readonly status: string
-  /** The status by the audit, where the poll changed it. */
+  /** The audited status, if the poll changed it. */
   readonly from?: string
   readonly volumes: readonly [number, number, number, number] | null
   readonly creators: number | null
@@ -137,7 +137,7 @@ const expected: Readonly<Record<string, Expected>> = {
     topShare: 0.368421,
     removed: { no_amount: 4, testnet: 19 },
   },
-  // Five entries that stand, by X, Y, x and W; three of them about agent A; one was revoked.
+  // Five valid entries by X, Y, x and W, three of them about agent A; one entry was revoked.
   solana_registry: {
     status: 'pre-traction',
     from: 'dormant',
@@ -163,7 +163,7 @@ const expected: Readonly<Record<string, Expected>> = {
     topShare: null,
     removed: { free: 1, unused: 1 },
   },
-  // Lifetime totals say nothing of a window before there is a poll of 30 days ago.
+  // Lifetime totals give no 30-day figure until there is a poll from 30 days ago.
   taskmarket: { status: 'paying', volumes: null, creators: null, workers: null, topShare: null },
   toku: { status: 'dormant', volumes: null, creators: null, workers: null, topShare: null },
   // Three jobs completed in the window, of c1 twice and c3.
@@ -203,7 +203,7 @@ const expected: Readonly<Record<string, Expected>> = {
     topShare: null,
     removed: { not_held: 1, private: 1 },
   },
-  // The search counts no further than 10,000.
+  // The search returns at most 10,000.
   agentverse: {
     status: 'pre-traction',
     volumes: nobodyIsPaid,
@@ -222,7 +222,7 @@ const flagsOfTheDay = [
   'concentrated erc8004_base',
   'concentrated poidh_arbitrum',
   'concentrated virtuals_acp',
-  // Published pacts whose numbers the recorded escrow does not have, or has otherwise.
+  // Published pacts that are missing or different in the recorded escrow.
   ...Array.from({ length: 6 }, () => 'pact_sources_disagree pact'),
   'self_dealing superteam_earn',
   'self_dealing x402',
@@ -269,7 +269,7 @@ const railOf = (slug: string) => railShape.parse(ledger.document(`api/v1/rails/$
 const head = () => ledger.git('rev-parse', 'HEAD').trim()
 const subject = () => ledger.git('log', '-1', '--format=%s').trim()
 
-/** Files of the archive that differ between two commits. */
+/** Archived files that differ between two commits. */
 function changedFiles(from: string, to: string): string[] {
   return ledger.git('diff', '--name-only', from, to).trim().split('\n').toSorted()
 }
@@ -289,7 +289,7 @@ async function eventTitles(kind: string): Promise<string[]> {
   })
 }
 
-/** The rails of the list as archived with a commit, without those named. */
+/** The archived list of rails at a commit, without the rails in `without`. */
 function archivedRails(commit: string, without: readonly string[]): unknown[] {
   const list = z
     .object({ rails: z.array(z.looseObject({ rail: z.string() })) })
@@ -388,8 +388,8 @@ describe('a recorded world', () => {
     commitOfTheDay = head()
   })
 
-  /** A run asks the chains of receipts and pacts; when it did stands here. */
-  const tellsOfRuns = ['/llms-full.txt', '/status', '/status.md', '/status/receipts.json']
+  /** Documents that show the time of the last run. */
+  const documentsOfRuns = ['/llms-full.txt', '/status', '/status.md', '/status/receipts.json']
   const changedSince = (before: ReadonlyMap<string, string>) =>
     ledger
       .manifest()
@@ -400,7 +400,7 @@ describe('a recorded world', () => {
   it('causes no commit when built again and rewrites only documents about the run', async () => {
     const before = new Map(ledger.manifest().documents.map((entry) => [entry.path, entry.sha256]))
     await runOnce(firstPollMs + 10 * minuteMs, { POLL: 'off' })
-    expect(changedSince(before)).toEqual(tellsOfRuns)
+    expect(changedSince(before)).toEqual(documentsOfRuns)
     expect(head()).toBe(commitOfTheDay)
   })
 
@@ -414,7 +414,7 @@ describe('a recorded world', () => {
       ...['', '.md'].map((end) => `/rails/${rail}${end}`),
     ])
     const lists = ['/rails', '/rails.csv', '/opportunities'].map((path) => `${api}${path}`)
-    const pages = ['/', '/index.md', ...tellsOfRuns]
+    const pages = ['/', '/index.md', ...documentsOfRuns]
     expect(changedSince(before)).toEqual([...lists, ...perRail, ...pages].toSorted())
     expect(railOf('x402')).toMatchObject({ polled_at: isoTime(secondPollMs), tpv_30d_usdc: 5 })
   })
@@ -423,7 +423,7 @@ describe('a recorded world', () => {
     for (const [rail, mode] of Object.entries(brokenSources)) sources.setMode(rail, mode)
     await sources.settle(brokenPollMs)
     const before = new Map(brokenRails.map((rail) => [rail, railOf(rail)]))
-    // Waits of the builder pass ten times as fast, so a time-out comes after 1.5 s.
+    // The test clock runs ten times as fast, so requests time out after 1.5 s.
     await runOnce(brokenPollMs, { TEST_CLOCK_SPEED: '10' })
     commitOfTheBrokenPoll = head()
     expect(subject()).toBe('rails: 3 polls failed; 3 flags opened')

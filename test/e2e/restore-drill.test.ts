@@ -1,6 +1,6 @@
 /**
- * A restore from end to end: a backup under load, restored into an empty folder. Everything acknowledged before the backup
- * is there, and no earlier signature is accepted again.
+ * Makes a backup under load and restores it into an empty folder: every receipt acknowledged before the backup is present,
+ * and no earlier signature is accepted again.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,8 @@ import type { Database } from '../../src/db/schema.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { readExposition, total } from '../metrics/exposition.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
+import { boardReceipt, installBoardProgram } from './board.ts'
+import { sendReceipt } from './clients.ts'
 import { addressOf, newLedger, stop, useProgram } from './ledger.ts'
 import { admin } from './operator.ts'
 
@@ -79,9 +80,9 @@ test('a restored backup contains every write acknowledged before it, and no earl
     while (!load.isEnough) {
       made += 1
       const raw = await boardReceipt(made, (made % 2) * aheadMs)
-      const answer = await sendReceipt(url, raw)
-      if (answer === null) throw new Error('the service is gone')
-      answered.push({ id: answer.receiptId, raw })
+      const { receiptId: id } = await sendReceipt(url, raw)
+      if (id === null) throw new Error('the service has not accepted a receipt')
+      answered.push({ id, raw })
     }
   }
   const running = Promise.all(Array.from({ length: clients }, client))

@@ -1,4 +1,4 @@
-/** The command line in its own process, against a running service. */
+/** Runs the command line in child processes against a running service. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,6 +7,12 @@ import { join } from 'node:path'
 
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+
+/** Arguments; a string is split at its spaces. */
+export type CommandLine = string | readonly string[]
+
+export const argumentsOf = (line: CommandLine): readonly string[] =>
+  typeof line === 'string' ? line.split(' ') : line
 
 export interface Ended {
   readonly code: number | null
@@ -22,7 +28,7 @@ export interface Shell {
   readonly publicDir: string
   readonly url: () => string
   /** Runs the command line with the address of the service in its environment. */
-  readonly cli: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>
+  readonly cli: (args: CommandLine, env?: Readonly<Record<string, string>>) => Promise<Ended>
   readonly bash: (text: string) => Promise<Ended>
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
@@ -48,15 +54,20 @@ export function openShell(): Shell {
     publicDir,
     url: () => url,
     cli: (args, env = {}) =>
-      ended(process.execPath, [program.scriptOf('scripts/cli/main.ts'), ...args], folder, {
-        ...places,
-        LEDGER_URL: url,
-        ...env,
-      }),
+      ended(
+        process.execPath,
+        [program.scriptOf('scripts/cli/main.ts'), ...argumentsOf(args)],
+        folder,
+        {
+          ...places,
+          LEDGER_URL: url,
+          ...env,
+        },
+      ),
     bash: (text) => ended('bash', ['-c', text], folder, {}),
     start: async () => {
       service = run(program.service, [], { ...places, PORT: '0' })
-      // In either order: a set that was published before is served at once.
+      // In either order, since an existing set is served at once.
       await service.says('"message":"listening"')
       await service.says('"message":"serving"')
       url = `http://127.0.0.1:${/"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]}`

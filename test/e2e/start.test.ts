@@ -26,7 +26,7 @@ let service: Running
 let base: string
 
 const get = (path: string) => fetch(`${base}${path}`)
-/** A build publishes its figures first and its pictures after them; and cron leaves out a minute that it notices late. */
+/** A build publishes its images last, and cron skips a minute that it notices late. */
 const patience = { timeout: 150_000, interval: 200 }
 
 beforeAll(async () => {
@@ -73,7 +73,7 @@ describe('a fresh start with nothing configured', () => {
     const keys = signingKeys.parse(await (await get('/.well-known/signing-keys.json')).json())
     const setOf = async () => (await get('/snapshot.json')).headers.get('etag')
     const templates = new Set<string>()
-    // A set that is replaced while it is read is left, and the one that stands then is read.
+    // If a build replaces the set during the loop, the loop starts again with the new set.
     for (let set: string | null = null; set !== (await setOf());) {
       set = await setOf()
       const manifest = snapshotManifest.parse(await (await get('/snapshot.json')).json())

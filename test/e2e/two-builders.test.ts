@@ -1,4 +1,4 @@
-/** Builders that meet on one ledger, and a service that lives beside them. */
+/** Concurrent builders on one ledger, and a service with a builder. */
 import { readdirSync } from 'node:fs'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -52,22 +52,22 @@ describe('two builders on one ledger', () => {
     const builders = [ledger.builder(['--once']), ledger.builder(['--once'])]
     const codes = await Promise.all(builders.map(async ({ ended }) => await ended))
     for (const [at, builder] of builders.entries()) {
-      // Whoever comes while the other publishes gives up and says why.
+      // A builder that finds the lock held exits and says so.
       if (codes[at] !== 0) expect(builder.output()).toMatch(/is held by another process/)
     }
     expect(codes).toContain(0)
     const last = ledger.builder(['--once'], { POLL: 'off' })
     expect(await last.ended).toBe(0)
     await expectSound(ledger)
-    const told = await ledger.withDatabase(async ({ reader }) => {
-      const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
-      return events.map(
+    const events = await ledger.withDatabase(async ({ reader }) => {
+      const rows = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
+      return rows.map(
         ({ kind, rail, title, data }) =>
           `${kind} ${rail} ${JSON.stringify(data['flag_kind'])} ${title}`,
       )
     })
-    expect(told).toHaveLength(20)
-    expect(new Set(told).size).toBe(20)
+    expect(events).toHaveLength(20)
+    expect(new Set(events).size).toBe(20)
     ledger.remove()
   })
 
@@ -89,7 +89,7 @@ describe('two builders on one ledger', () => {
     expect(runs[0]?.detail).toContain('is held by another process')
     holder.kill('SIGKILL')
     await holder.ended
-    // A holder that died holds nothing.
+    // The lock of a dead process is free.
     const next = ledger.builder(['--once'])
     expect(await next.ended).toBe(0)
     await expectSound(ledger)
@@ -97,7 +97,7 @@ describe('two builders on one ledger', () => {
   })
 })
 
-/** The builder that the service started; the hook says its number. */
+/** The process id of the service's builder, printed by the hook. */
 async function builderPidOf(service: Running): Promise<number> {
   await service.says('builder/main.js runs as process')
   return Number(/builder\/main\.js runs as process (\d+)/.exec(service.output())?.[1])
@@ -140,7 +140,7 @@ describe('a service and its builder', () => {
     const first = ledger.builder(['--once'], { ...clock, POLL: 'off' })
     expect(await first.ended).toBe(0)
     const served = async () => (await healthOf(url)).snapshot_sha256
-    // It looks once a second.
+    // The service checks once a second.
     await expect.poll(served, { timeout: 60_000 }).toBe(ledger.manifest().set_sha256)
     const second = ledger.builder(['--once'], clock)
     expect(await second.ended).toBe(0)

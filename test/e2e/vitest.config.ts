@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** The program as compiled processes: slow to start, and some of it killed many times. */
+/** Tests of the compiled program, whose processes start slowly and are killed many times. */
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
@@ -10,7 +10,7 @@ export default defineConfig({
     maxWorkers: '100%',
     expect: { poll: { timeout: 60_000 } },
     retry: 0,
-    // Files that need more say so with a reason; see `allowSlowTests`.
+    // See `allowSlowTests` for exceptions.
     testTimeout: 30_000,
     hookTimeout: 120_000,
   },

@@ -1,11 +1,10 @@
-/** The receipts of a ledger, looked at in its own database: nothing lost a part, nothing counted twice. */
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 
 import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Ledger } from './ledger.ts'
 
-/** Ids of all receipts; the file is sound, each receipt earned once, and the scores are what the entries say. */
+/** Checks the database: each receipt has one reputation entry and one used message, and scores equal the entries. */
 export async function wholeReceipts(ledger: Ledger): Promise<ReadonlySet<string>> {
   return await ledger.withDatabase(async ({ reader }) => {
     const { rows } = await sql`pragma quick_check`.execute(reader)

@@ -12,7 +12,7 @@ const files = [
   'test/support/lock-hook.ts',
   'test/support/pid-hook.ts',
   'test/support/test-clock.ts',
-  'test/builder/publish/crash-child.ts',
+  'test/builder/publish/publish-child.ts',
   'test/faults/database/lock-child.ts',
   'test/soak/empty-server-child.ts',
   'test/soak/reader-child.ts',

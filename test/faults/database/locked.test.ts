@@ -66,7 +66,7 @@ describe('a database that another process has locked', () => {
     await free()
     const told = await posting
     expect(told.map(({ status }) => status)).toEqual(told.map(() => 201))
-    expect(await clients.expectKept(ledger)).toBe(told.length)
+    expect(await clients.expectStored(ledger)).toBe(told.length)
   })
 
   test('for ten seconds refuses writes until the lock is released, and answers reads at once', async () => {
@@ -77,12 +77,12 @@ describe('a database that another process has locked', () => {
     await expectReads()
     const health = await fetch(`${url}/api/v1/health`)
     expect([health.status, await health.json()]).toMatchObject([503, { database: 'failed' }])
-    expect(await clients.expectKept(ledger)).toBe(18)
+    expect(await clients.expectStored(ledger)).toBe(18)
     await heldUntil
     await free()
     await clients.retry(url)
     expect((await clients.post(url, 3)).every(({ status }) => status === 201)).toBe(true)
-    expect(await clients.expectKept(ledger)).toBe(18 + told.length + 18)
+    expect(await clients.expectStored(ledger)).toBe(18 + told.length + 18)
     await expect.poll(async () => (await fetch(`${url}/api/v1/health`)).status).toBe(200)
   })
 })

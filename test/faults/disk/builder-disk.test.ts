@@ -86,7 +86,7 @@ function builderPid(): number {
 
 /** No build is to come that an earlier receipt has asked for: it could publish after the fault. */
 async function everythingIsPublished(): Promise<void> {
-  const total = `"total":${await clients.expectKept(ledger)}`
+  const total = `"total":${await clients.expectStored(ledger)}`
   const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
   await expect.poll(list).toContain(total)
   await expect.poll(async () => await healthOf(url)).toMatchObject(well)

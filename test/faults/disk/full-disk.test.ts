@@ -62,7 +62,7 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     disk.free()
     await clients.retry(nextUrl)
     expect((await clients.post(nextUrl, 4)).every(({ status }) => status === 201)).toBe(true)
-    expect(await clients.expectKept(ledger)).toBe(8 * 4 + told.length + 8 * 4)
+    expect(await clients.expectStored(ledger)).toBe(8 * 4 + told.length + 8 * 4)
     await expect.poll(async () => await healthOf(nextUrl)).toMatchObject(well)
     await stop(next)
     ledger.remove()
@@ -93,7 +93,7 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     expect(problemsOfSet(ledger)).toEqual([])
     disk.free()
     expect((await clients.post(url, 1)).every(({ status }) => status === 201)).toBe(true)
-    const total = `"total":${await clients.expectKept(ledger)}`
+    const total = `"total":${await clients.expectStored(ledger)}`
     const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
     await expect.poll(list).toContain(total)
     await expect.poll(async () => await healthOf(url)).toMatchObject(well)

@@ -137,7 +137,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the service${skip
     const next = await start()
     await expectReads(next.url)
     await clients.retry(next.url)
-    const kept = await clients.expectKept(ledger)
+    const kept = await clients.expectStored(ledger)
     expect(kept).toBeGreaterThan(calm.length)
     await stop(next.service)
   })
