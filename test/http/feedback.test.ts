@@ -161,23 +161,6 @@ describe('feedback', () => {
     expect((await say('other text', { key: 'k1' })).body['code']).toBe('idempotency_key_reused')
     expect(await kept()).toHaveLength(1)
   })
-
-  test('returns 400 for invalid input and writes nothing', async () => {
-    const wrong = [
-      {},
-      { message: '' },
-      { message: 'x'.repeat(4001) },
-      { message: 'bell \u0007' },
-      { message: 'turned \u202E text' },
-      { message: 'ok', rating: 6 },
-      { message: 'ok', rating: 1.5 },
-      { message: 'ok', more: true },
-    ]
-    for (const body of wrong) {
-      expect([body, (await post('/feedback', body)).status]).toEqual([body, 400])
-    }
-    expect(await kept()).toEqual([])
-  })
 })
 
 describe('taxonomy proposals', () => {
@@ -223,9 +206,7 @@ describe('taxonomy proposals', () => {
     expect((await propose({ name: 'api reference—WRITING' })).status).toBe(409)
   })
 
-  test('are refused with an unknown category or surface, or without a slug', async () => {
-    expect((await propose({ category: 'alchemy' })).status).toBe(400)
-    expect((await propose({ surface: [] })).status).toBe(400)
+  test('are refused with an unknown surface or without a slug', async () => {
     expect((await propose({ name: '焼き鳥' })).status).toBe(400)
     const unknown = await propose({ surface: ['x402', 'no_such_rail'] })
     expect(unknown).toMatchObject({ status: 422, body: { code: 'refused' } })

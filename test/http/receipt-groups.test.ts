@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 
 import type { Outcome } from '../../src/actions/idempotency.ts'
 import { acceptGroup } from '../../src/actions/receipt-acceptance.ts'
@@ -15,16 +14,9 @@ import { receiptBody } from '../../src/contract/schemas/receipt.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
-import { findReceipt } from '../../src/db/receipts/receipts.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Service } from '../support/http-service.ts'
-import {
-  issued,
-  platformActions,
-  receiptFacts,
-  submission,
-  workerSigned,
-} from '../support/receipts.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson } from '../support/requests.ts'
 import { useServices } from '../support/use-services.ts'
 import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
@@ -32,80 +24,8 @@ import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
 const platformKey = ed25519Key('platform')
 const workers = [evmWallet('alice'), nearWallet('bob')] as const
 const payers = [evmWallet('payer'), nearWallet('other payer'), workers[0]] as const
-const answerModel = z.object({
-  receipt_id: z.string(),
-  rep_delta: z.number(),
-  new_rep_score: z.number(),
-})
-
 const services = useServices()
 const startOne = async () => services.start({ actions: await platformActions(platformKey) })
-
-interface Sent {
-  readonly body: string
-  readonly key: string | null
-}
-
-/** Many of one payer, some from the worker's own wallet, some signed by the worker alone, and repeats of all kinds. */
-async function requests({ clock }: Service): Promise<readonly Sent[]> {
-  const sent: Sent[] = []
-  const nowMs = clock.now()
-  for (let at = 0; at < 60; at += 1) {
-    const worker = workers[at % 2 === 0 ? 0 : 1]
-    const from = payers[at % 3]?.address
-    const facts = receiptFacts(worker, { from_wallet: from, amount_usdc: 1 + at, summary: `${at}` })
-    const receipt =
-      at % 5 === 4 ? workerSigned(facts, ed25519Key('key')) : issued(facts, platformKey)
-    const body = JSON.stringify(await submission(worker, receipt, nowMs + at))
-    const key = at % 4 === 0 ? `key ${at}`.replace(' ', '-') : null
-    sent.push({ body, key })
-    // The same request again, and the same receipt in another request.
-    if (at % 7 === 0) sent.push({ body, key })
-    if (at % 11 === 0) {
-      sent.push({
-        body: JSON.stringify(await submission(worker, receipt, nowMs + 90 + at)),
-        key: null,
-      })
-    }
-  }
-  return sent
-}
-
-async function post(service: Service, { body, key }: Sent) {
-  const headers: Record<string, string> = key === null ? {} : { 'Idempotency-Key': key }
-  const answer = await requestJson(service, '/api/v1/receipts', { body, headers })
-  expect([200, 201]).toContain(answer.status)
-  return { status: answer.status, body: answerModel.parse(answer.body) }
-}
-
-/** Which of two messages with one receipt came first may differ; all else may not. */
-async function resultOf(service: Service) {
-  const { messages: _, ...result } = await tablesOf(service)
-  return result
-}
-
-test('receipts sent concurrently have the same result as sequential ones', async () => {
-  const [together, apart] = [await startOne(), await startOne()]
-  const sent = await requests(together)
-  const atOnce = await Promise.all(sent.map((one) => post(together, one)))
-  // In the order in which the others were taken in.
-  const { reader } = together.actions.database
-  const seqs = new Map<string, number>()
-  for (const { body } of atOnce) {
-    const record = await findReceipt(reader, body.receipt_id)
-    seqs.set(body.receipt_id, record?.seq ?? Number.NaN)
-  }
-  const order = sent
-    .map((one, at) => ({ one, id: atOnce[at]?.body.receipt_id ?? '' }))
-    .sort((left, right) => (seqs.get(left.id) ?? 0) - (seqs.get(right.id) ?? 0))
-  for (const { one } of order) await post(apart, one)
-
-  expect(atOnce.filter(({ status }) => status === 201)).toHaveLength(60)
-  const [one, other] = [await resultOf(together), await resultOf(apart)]
-  expect(one.receipts).toHaveLength(60)
-  expect(one.differences).toEqual([])
-  expect(one).toEqual(other)
-})
 
 /** What the ledger holds after some receipts. */
 async function tablesOf({ actions }: Service) {

@@ -257,26 +257,12 @@ describe('a self-signed receipt', () => {
 test.each([
   [{ rail: 'no_such_rail' }, 422],
   [{ occurred_at: '2026-11-21T06:30:00.000Z' }, 422],
-  [{ occurred_at: 'yesterday' }, 400],
-  [{ amount_usdc: 0.0000001 }, 400],
-  [{ amount_usdc: 1_000_000_000.000001 }, 400],
-  [{ amount_usdc: -1 }, 400],
-  [{ amount_usdc: '1e3' }, 400],
-  [{ amount_usdc: '01' }, 400],
-  [{ amount_usdc: true }, 400],
-  [{ asset_symbol: 'EURC' }, 400],
-  [{ chain: 'dogecoin' }, 400],
   [{ chain: 'off-chain', tx_hash: `0x${'ab'.repeat(32)}` }, 400],
   [{ chain: 'base', tx_hash: `0x${'AB'.repeat(32)}` }, 400],
   [{ chain: 'base', tx_hash: 'ab'.repeat(32) }, 400],
   [{ chain: 'solana', tx_hash: `0x${'ab'.repeat(32)}` }, 400],
   [{ chain: 'cardano', tx_hash: 'ab'.repeat(32) }, 201],
   [{ job_id: 'pact-12' }, 201],
-  [{ job_id: 'pact 12' }, 400],
-  [{ summary: 'line\nline' }, 400],
-  [{ evidence_url: 'file:///etc/passwd' }, 400],
-  [{ to_wallet: '0x0' }, 400],
-  [{ unknown: 1 }, 400],
 ])('a receipt with %j returns %i', async (change, status) => {
   const answer = await send(issued(facts(change), platformKey))
   expect({ status: answer.status, body: answer.body }).toMatchObject({ status })
@@ -462,23 +448,6 @@ describe('the list of receipts', () => {
     expect(await found(`wallet=${payer.address}`)).toBe(0)
     expect(await found(`since=${new Date(service.clock.now() - 2).toISOString()}`)).toBe(2)
   })
-
-  test.each(['status=good', 'chain=doge', 'rail=UPPER', 'cursor=d29ya2Vycy41', 'foo=1&limit=2'])(
-    'refuses %s',
-    async (query) => {
-      expect((await get(`${path}?${query}`)).status).toBe(400)
-    },
-  )
-
-  test.each([`rcp_${'0'.repeat(64)}`, 'rcp_1', 'x', `rcp_${'A'.repeat(64)}`])(
-    'returns 404 for the receipt %s',
-    async (id) => {
-      expect(await get(`${path}/${id}`)).toMatchObject({
-        status: 404,
-        body: { code: 'unknown_receipt' },
-      })
-    },
-  )
 })
 
 test('an accepted receipt is still there after a restart of the service', async () => {

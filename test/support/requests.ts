@@ -1,6 +1,7 @@
 /** Requests to a running service. */
 import { z } from 'zod'
 
+import { fillOath } from '../../src/auth/messages.ts'
 import type { Service } from './http-service.ts'
 import { partnerHeaders, signedBody } from './wallets.ts'
 import type { TestWallet } from './wallets.ts'
@@ -63,6 +64,17 @@ export function registrationBody(
 ) {
   const skills = [...service.actions.reference().skills].slice(0, 1)
   return signedBody(wallet, 'register', { skills, ...fields }, { nowMs: service.clock.now() })
+}
+
+/** The signature of a wallet over the current oath of a kind. */
+export function signOath(
+  { actions }: Pick<Service, 'actions'>,
+  kind: 'worker' | 'claim' | 'partner',
+  wallet: TestWallet,
+  timestamp: string,
+): Promise<string> {
+  const text = actions.reference().oaths.get(kind)?.text ?? ''
+  return wallet.sign(fillOath(text, { wallet: wallet.address, timestamp }))
 }
 
 /** Does the same many times at once. */
