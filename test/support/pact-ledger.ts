@@ -1,4 +1,4 @@
-/** A ledger with manifests of one pact and a chain: its job, receipt checks and documents. */
+/** A ledger with authored pacts and a chain: the job that reads pacts, receipt checks and documents. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -17,6 +17,7 @@ import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../db/temp-database.ts'
 import { quickRequests } from './rail-context.ts'
+import { pendingReceiptRow } from './receipts.ts'
 
 export const pactSite = 'https://ledger.test'
 
@@ -59,7 +60,7 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
   const dir = tempFolder()
   const clock = { nowMs: genesisMs }
   const signal = new AbortController().signal
-  const outside = quickRequests()
+  const requests = quickRequests()
   const deps = {
     database,
     clock: { now: () => clock.nowMs },
@@ -75,10 +76,10 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
     at: (nowMs: number) => {
       clock.nowMs = nowMs
     },
-    /** Switches to another node. */
-    ask: (rpcUrl: string) => {
+    useNode: (rpcUrl: string) => {
       url = rpcUrl
     },
+    /** Writes the manifests of a pact into the authored folder. */
     hold: (pactId: number, manifests: { readonly spec: object; readonly instance: object }) => {
       const at = join(dir, String(pactId))
       mkdirSync(at, { recursive: true })
@@ -97,19 +98,13 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
       writeFileSync(join(dir, 'published.json'), JSON.stringify(published))
     },
     check: async (): Promise<string> =>
-      await checkPacts({ ...deps, chain: (name) => createChainReader(name, url, outside) }),
+      await checkPacts({ ...deps, chain: (name) => createChainReader(name, url, requests) }),
     checkWithoutNode: async (): Promise<string> => await checkPacts({ ...deps, chain: null }),
-    checkReceipts: async () =>
-      await createReceiptChecks({
-        ...outside,
-        ...deps,
-        clock: {
-          ...deps.clock,
-          monotonic: () => performance.now(),
-          sleep: () => Promise.resolve(),
-        },
-        rpcUrls: { arbitrum: url },
-      }).run(),
+    checkReceipts: async () => {
+      const checkClock = { ...requests.clock, ...deps.clock }
+      const rpcUrls = { arbitrum: url }
+      return await createReceiptChecks({ ...requests, ...deps, clock: checkClock, rpcUrls }).run()
+    },
     pacts: async (siteUrl = pactSite): Promise<PactsWorld> =>
       await gatherPacts(database.reader, await loadAuthoredPacts(dir), {
         siteUrl,
@@ -125,36 +120,20 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
       readonly txHash: string
       readonly from: string
       readonly to: string
-      readonly chain?: string
       readonly microUsdc?: number
     }) => {
       const id = `rcp_${receipt.id.padStart(64, '0')}`
-      await database.write(
-        async (tx) =>
-          await insertReceipt(tx, {
-            id,
-            kind: 'signed',
-            rail: 'pact',
-            chain: receipt.chain ?? 'arbitrum',
-            txHash: receipt.txHash,
-            from: parseWallet(receipt.from),
-            to: parseWallet(receipt.to),
-            amountMicroUsdc: receipt.microUsdc ?? 12_500_000,
-            assetSymbol: 'USDC',
-            occurredAt: isoTime(clock.nowMs),
-            summary: null,
-            jobId: `pact-${receipt.pactId}`,
-            evidenceUrl: null,
-            platform: null,
-            publicKey: null,
-            submitter: receipt.to.toLowerCase(),
-            content: {},
-            verification: 'pending',
-            verificationReason: null,
-            onchain: 'pending',
-            acceptedAt: isoTime(clock.nowMs),
-          }),
-      )
+      const row = pendingReceiptRow(clock.nowMs, {
+        id,
+        rail: 'pact',
+        chain: 'arbitrum',
+        txHash: receipt.txHash,
+        from: parseWallet(receipt.from),
+        to: parseWallet(receipt.to),
+        amountMicroUsdc: receipt.microUsdc ?? 12_500_000,
+        jobId: `pact-${receipt.pactId}`,
+      })
+      await database.write((tx) => insertReceipt(tx, row))
       return id
     },
   }

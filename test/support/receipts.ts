@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import { grantOf } from '../../src/actions/accepted-receipt.ts'
 import { loadReference } from '../../src/actions/reference.ts'
 import type { Reference } from '../../src/actions/reference.ts'
+import { isoTime } from '../../src/core/time.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import type { NewReceipt } from '../../src/db/receipts/record.ts'
 import { grantReceipt } from '../../src/db/reputation.ts'
@@ -65,6 +66,51 @@ export function workerSigned(facts: object, key: TestKey) {
 /** A receipt as it is sent in. */
 export function submission(submitter: TestWallet, receipt: object, nowMs: number) {
   return signedBody(submitter, 'receipt', receipt, { nowMs })
+}
+
+/** A row of the ledger: a receipt that a platform issued at a time and that is verified, unless changed. */
+export function receiptRow(
+  atMs: number,
+  changes: Partial<NewReceipt> & Pick<NewReceipt, 'id' | 'to'>,
+): NewReceipt {
+  const time = isoTime(atMs)
+  return {
+    kind: 'platform',
+    rail: 'x402',
+    chain: null,
+    txHash: null,
+    from: null,
+    amountMicroUsdc: 10_000_000,
+    assetSymbol: 'USDC',
+    occurredAt: time,
+    summary: null,
+    jobId: null,
+    evidenceUrl: null,
+    platform: 'example_board',
+    publicKey: null,
+    submitter: 'x',
+    content: {},
+    verification: 'verified',
+    verificationReason: null,
+    onchain: 'none',
+    acceptedAt: time,
+    ...changes,
+  }
+}
+
+/** A row that only its worker signed; it waits for the check of its chain. */
+export function pendingReceiptRow(
+  atMs: number,
+  changes: Partial<NewReceipt> & Pick<NewReceipt, 'id' | 'to' | 'chain' | 'txHash'>,
+): NewReceipt {
+  return receiptRow(atMs, {
+    kind: 'signed',
+    platform: null,
+    submitter: changes.to.id,
+    verification: 'pending',
+    onchain: 'pending',
+    ...changes,
+  })
 }
 
 /** Stores a receipt with what it earns, past all checks. */

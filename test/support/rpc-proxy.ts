@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 
 const rpcRequest = z.object({
@@ -132,4 +133,11 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
       await once(server, 'close')
     },
   }
+}
+
+/** A proxy that runs until the running test ends. */
+export async function proxyDuringTest(nodeUrl: string, rules: ProxyRules = {}): Promise<RpcProxy> {
+  const proxy = await startRpcProxy(nodeUrl, rules)
+  onTestFinished(proxy.stop)
+  return proxy
 }

@@ -1,114 +1,102 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import { documentsOf } from '../../../builder/documents/index.ts'
 import { loadAuthoredPacts } from '../../../builder/world/authored-pacts.ts'
 import { gatherPacts } from '../../../builder/world/pacts.ts'
+import type { PactsWorld } from '../../../builder/world/pacts.ts'
 import { commands } from '../../../scripts/cli/commands.ts'
 import { run } from '../../../scripts/cli/run.ts'
 import { pactList } from '../../../src/contract/schemas/pact.ts'
 import { attestationMessage } from '../../../src/core/pact/check.ts'
 import { pactEscrow } from '../../../src/core/pact/escrow.ts'
-import { dayMs, hourMs, isoTime, minuteMs } from '../../../src/core/time.ts'
+import { dayMs, isoTime } from '../../../src/core/time.ts'
 import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
-import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
-import type { PublicDir, Service } from '../../support/http-service.ts'
-import { creator, firstPactId as id, startPactChain, worker } from '../../support/pact-chain.ts'
-import type { PactChain } from '../../support/pact-chain.ts'
-import { manifestsOf, pactLedger } from '../../support/pact-ledger.ts'
-import { startRpcProxy } from '../../support/rpc-proxy.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
+import { tempFolder } from '../../db/temp-database.ts'
+import { sampleDocuments } from '../../support/http-service.ts'
+import { manifestsOf } from '../../support/pact-ledger.ts'
+import { proxyDuringTest } from '../../support/rpc-proxy.ts'
+import { useService } from '../../support/use-service.ts'
 import { evmWallet } from '../../support/wallets.ts'
 import { smallWorld } from '../../support/world.ts'
+import {
+  creator,
+  deadlineMs,
+  genesisMs,
+  id,
+  manifests,
+  paidMs,
+  usePact,
+  worker,
+} from './use-pact.ts'
 
-allowSlowTests('starts anvil')
-
-const genesisMs = Date.UTC(2026, 10, 1)
-const deadlineMs = Date.UTC(2026, 10, 10, 12)
-const manifests = manifestsOf(id, deadlineMs)
 const dataDir = new URL('../../../data/pacts', import.meta.url).pathname
-
-let chain: PactChain
-let service: Service
-let published: PublicDir
-let ledger: Awaited<ReturnType<typeof pactLedger>>
-let goBack: () => Promise<void>
+const service = useService({ documents: sampleDocuments.slice(0, 1), per: 'file' })
+const pact = usePact()
 let dir: string
 
-beforeAll(async () => {
-  chain = await startPactChain(genesisMs)
-  published = await publicDir()
-  await published.publish(sampleDocuments.slice(0, 1))
-  service = await startService(published.dir)
-})
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
-  await chain.stop()
-})
-beforeEach(async () => {
-  goBack = await chain.snapshot()
-  dir = mkdtempSync(join(tmpdir(), 'ledger-pacts-'))
-  ledger = await pactLedger(chain.url, genesisMs)
-  ledger.hold(id, manifests)
-})
-afterEach(async () => {
-  await goBack()
-  rmSync(dir, { recursive: true, force: true })
+beforeEach(() => {
+  dir = tempFolder()
 })
 
-/** Looks at the chain and publishes what the ledger then knows, under the address of this service. */
-async function publish(pacts = ledger.pacts(service.url)): Promise<void> {
+/** Publishes pacts under the address of this service. */
+async function publishPacts(pacts: PactsWorld): Promise<void> {
   const world = smallWorld()
-  const script = await readFile(join(dataDir, 'reproduce.mjs'), 'utf8')
-  const site = { ...world.site, url: service.url }
-  const known = { ...(await pacts), reproduceScript: script }
-  const keys = { keys: published.publicKeys.keys.map((key) => ({ ...key })) }
-  const documents = documentsOf({ ...world, site, pacts: known, signingKeys: keys })
-  await published.publish([...documents].filter(({ path }) => /pact|signing-keys/.test(path)))
+  const reproduceScript = await readFile(join(dataDir, 'reproduce.mjs'), 'utf8')
+  const { publicKeys, publish } = service.published
+  const documents = documentsOf({
+    ...world,
+    site: { ...world.site, url: service.url },
+    pacts: { ...pacts, reproduceScript },
+    signingKeys: { keys: publicKeys.keys.map((key) => ({ ...key })) },
+  })
+  await publish([...documents].filter(({ path }) => /pact|signing-keys/.test(path)))
   await service.store.reload()
 }
 
-async function look(): Promise<void> {
-  ledger.at((await chain.headTimeMs()) + minuteMs)
-  await ledger.check()
-  await publish()
+/** Reads the escrow and publishes what the ledger knows then. */
+async function readAndPublish(): Promise<void> {
+  await pact.read()
+  await publishPacts(await pact.ledger.pacts(service.url))
 }
 
-async function submitted(hash = manifests.workHash): Promise<void> {
-  await chain.create(deadlineMs, genesisMs + dayMs)
-  await chain.act(worker, 'submitWork', [id, hash], genesisMs + 2 * dayMs)
+/** Publishes the authored pacts of the repository. */
+async function publishAuthored(): Promise<void> {
+  const at = { siteUrl: service.url, nowMs: genesisMs }
+  const { reader } = pact.ledger.database
+  await publishPacts(await gatherPacts(reader, await loadAuthoredPacts(dataDir), at))
 }
-async function settled(): Promise<void> {
-  await submitted()
-  await settledFrom()
+
+async function submitted(hash?: string): Promise<void> {
+  await pact.create()
+  await pact.submit(hash)
 }
-/** The rest of the way, once work is submitted. */
-async function settledFrom(): Promise<void> {
-  await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
-  const paidMs = genesisMs + 3 * dayMs + hourMs
-  const txHash = await chain.pay(creator, worker, 12_500_000, paidMs)
-  ledger.at(paidMs)
-  await ledger.receipt({ id: '1', pactId: id, txHash, from: creator, to: worker })
-  await chain.mine(20)
-  ledger.at((await chain.headTimeMs()) + minuteMs)
-  await ledger.checkReceipts()
+async function approvedAndPaid(): Promise<void> {
+  await pact.approve()
+  await pact.pay()
+  await pact.settle()
 }
 
 async function get(path: string): Promise<Response> {
   return await fetch(`${service.url}${path}`)
+}
+const listPacts = async () => pactList.parse(await (await get('/api/v1/pacts')).json())
+
+interface CommandResult {
+  readonly code: number
+  readonly out: string
+  readonly err: string
 }
 
 async function command(
   file: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<{ code: number; out: string; err: string }> {
+): Promise<CommandResult> {
   return await new Promise((resolve) => {
     const options = { cwd: dir, env: { ...process.env, ...environment } }
     execFile(file, [...args], options, (error, out, err) => {
@@ -117,18 +105,16 @@ async function command(
   })
 }
 
+/** The words of 32 bytes in the answer of a node. */
+const wordsOf = (out = '') => /"result":"0x([0-9a-f]+)"/.exec(out)?.[1]?.match(/.{64}/g) ?? []
+
 describe('the documents of pacts', () => {
   test('are served with their max-age, and an unknown pact is a 404', async () => {
-    await look()
+    await readAndPublish()
     const list = await get('/api/v1/pacts')
     expect(list.headers.get('cache-control')).toMatch(/^public, max-age=60\b/)
-    const {
-      settled: none,
-      in_flight: inFlight,
-      summary,
-      doc_uri,
-    } = pactList.parse(await list.json())
-    expect(none).toEqual([])
+    const { settled, in_flight: inFlight, summary, doc_uri } = pactList.parse(await list.json())
+    expect(settled).toEqual([])
     expect(summary).toEqual({
       settled_count: 0,
       in_flight_count: 1,
@@ -145,35 +131,29 @@ describe('the documents of pacts', () => {
   })
 
   test('count settled pacts', async () => {
-    await settled()
-    await look()
-    const { summary } = pactList.parse(await (await get('/api/v1/pacts')).json())
-    expect(summary).toMatchObject({
+    await submitted()
+    await approvedAndPaid()
+    await readAndPublish()
+    expect((await listPacts()).summary).toMatchObject({
       settled_count: 1,
       in_flight_count: 0,
       settled_usdc: 12.5,
-      last_settled_at: isoTime(genesisMs + 3 * dayMs + hourMs),
+      last_settled_at: isoTime(paidMs),
     })
   })
 
   test('list published settlements as recorded and unverified, with their sources', async () => {
-    const authored = await loadAuthoredPacts(dataDir)
-    const at = { siteUrl: service.url, nowMs: genesisMs }
-    await publish(gatherPacts(ledger.database.reader, authored, at))
-    const {
-      recorded,
-      settled: none,
-      in_flight: inFlight,
-    } = pactList.parse(await (await get('/api/v1/pacts')).json())
-    expect(none).toEqual([])
-    expect(recorded.map((pact) => [pact.pact_id, pact.verification])).toEqual(
+    await publishAuthored()
+    const { recorded, settled, in_flight: inFlight } = await listPacts()
+    expect(settled).toEqual([])
+    expect(recorded.map((one) => [one.pact_id, one.verification])).toEqual(
       ['6', '8', '9', '11', '12', '13'].map((pactId) => [pactId, 'unverified']),
     )
-    for (const pact of recorded) {
-      expect(pact.source).toMatchObject({ kind: 'publication', noted_on: '2026-11-21' })
-      expect(pact.published?.as).toBe('settled')
-      expect(pact.confirmed).toEqual([])
-      expect((await get(`/api/v1/pacts/${pact.pact_id}`)).status).toBe(200)
+    for (const one of recorded) {
+      expect(one.source).toMatchObject({ kind: 'publication', noted_on: '2026-11-21' })
+      expect(one.published?.as).toBe('settled')
+      expect(one.confirmed).toEqual([])
+      expect((await get(`/api/v1/pacts/${one.pact_id}`)).status).toBe(200)
     }
     expect(inFlight).toMatchObject([
       { pact_id: '16', phase_status: 'blocked', confirmed_by: ['manifest'] },
@@ -181,60 +161,59 @@ describe('the documents of pacts', () => {
     expect(inFlight[0]?.phase_blocker).toContain('deadline_passed: the deadline 2026-05-13')
   })
 
-  test('mark a publication that the escrow confirms, and one that it contradicts', async () => {
+  test('mark a publication that the escrow confirms, and one that the escrow contradicts', async () => {
     await submitted()
-    const approval = await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
-    await chain.create(deadlineMs, genesisMs + 4 * dayMs)
-    ledger.hold(id + 9, manifestsOf(id + 9, deadlineMs))
-    rmSync(join(ledger.dir, String(id)), { recursive: true })
+    const approval = await pact.approve()
+    await pact.chain.create(deadlineMs, genesisMs + 4 * dayMs)
+    pact.ledger.hold(id + 9, manifestsOf(id + 9, deadlineMs))
+    rmSync(join(pact.ledger.dir, String(id)), { recursive: true })
     const claim = { published_as: 'settled', title: 'A claim', source: 'a post' }
-    const good = { ...claim, pact_id: id, amount_pact: 300, worker, approve_tx: approval }
-    const bad = { ...claim, pact_id: id + 1, amount_pact: 300 }
-    const other = { ...claim, pact_id: 11, contract: `0x${'77'.repeat(20)}` }
-    ledger.publish([good, bad, other, { ...claim, pact_id: 7 }])
-    await look()
-    const { recorded } = pactList.parse(await (await get('/api/v1/pacts')).json())
-    const verdicts = recorded.map((pact) => [
-      pact.pact_id,
-      pact.verification,
-      pact.confirmed.length,
-      pact.contradictions,
+    pact.ledger.publish([
+      { ...claim, pact_id: id, amount_pact: 300, worker, approve_tx: approval },
+      { ...claim, pact_id: id + 1, amount_pact: 300 },
+      { ...claim, pact_id: 11, contract: `0x${'77'.repeat(20)}` },
+      { ...claim, pact_id: 7 },
     ])
-    expect(verdicts).toEqual([
+    await readAndPublish()
+    const { recorded } = await listPacts()
+    expect(
+      recorded.map((one) => [
+        one.pact_id,
+        one.verification,
+        one.confirmed.length,
+        one.contradictions,
+      ]),
+    ).toEqual([
       ['7', 'contradicted', 0, ['the escrow has no pact 7']],
       ['11', 'unverified', 0, []],
       [String(id), 'confirmed', 4, []],
       [String(id + 1), 'contradicted', 1, ['status: published Completed, by the escrow Active']],
     ])
-    expect((await ledger.openFlags()).map(({ subject }) => subject).toSorted()).toEqual(
-      [`pact-${id + 1}`, 'pact-7'].toSorted(),
-    )
+    const subjects = (await pact.ledger.openFlags()).map(({ subject }) => subject)
+    expect(new Set(subjects)).toEqual(new Set([`pact-${id + 1}`, 'pact-7']))
   })
 })
 
-describe('the recipe of a pact', () => {
-  test('works when its commands are run in order', async () => {
-    await submitted()
-    await look()
-    const { in_flight: inFlight } = pactList.parse(await (await get('/api/v1/pacts')).json())
-    const recipe = inFlight[0]?.verifier_recipe ?? []
-    const found = recipe.map((step) => /`([^`]+)`/.exec(step)?.[1] ?? null)
-    const steps = found.filter((step) => step !== null && !step.startsWith('agent-income-ledger'))
-    expect(steps).toHaveLength(5)
-    const outs: string[] = []
-    for (const step of steps) {
-      const { code, out, err } = await command('sh', ['-c', step ?? ''], { RPC: chain.url })
-      expect([step, code, err]).toEqual([step, 0, ''])
-      outs.push(out)
-    }
-    expect(outs[3]).toBe(manifests.workHash)
-    expect(recipe[3]).toContain(`It prints ${manifests.workHash}.`)
-    const words = /"result":"0x([0-9a-f]+)"/.exec(outs[4] ?? '')?.[1]?.match(/.{64}/g) ?? []
-    expect(`0x${words[10]}`).toBe(manifests.workHash)
-    expect(Number(`0x${words[11]}`)).toBe(1)
-    const last = found.at(-1)?.replace('"$RPC"', chain.url).split(' ').slice(1) ?? []
-    expect((await ledgerCommand(...last)).code).toBe(0)
-  })
+test('the recipe of a pact works when its commands are run in order', async () => {
+  await submitted()
+  await readAndPublish()
+  const recipe = (await listPacts()).in_flight[0]?.verifier_recipe ?? []
+  const steps = recipe.map((step) => /`([^`]+)`/.exec(step)?.[1] ?? '')
+  const shellSteps = steps.filter((step) => !/^$|^agent-income-ledger/.test(step))
+  expect(shellSteps).toHaveLength(5)
+  const outs: string[] = []
+  for (const step of shellSteps) {
+    const { code, out, err } = await command('sh', ['-c', step], { RPC: pact.chain.url })
+    expect([step, code, err]).toEqual([step, 0, ''])
+    outs.push(out)
+  }
+  expect(outs[3]).toBe(manifests.workHash)
+  expect(recipe[3]).toContain(`It prints ${manifests.workHash}.`)
+  const words = wordsOf(outs[4])
+  expect(`0x${words[10]}`).toBe(manifests.workHash)
+  expect(Number(`0x${words[11]}`)).toBe(1)
+  const last = steps.at(-1)?.replace('"$RPC"', pact.chain.url).split(' ').slice(1) ?? []
+  expect((await ledgerCommand(...last)).code).toBe(0)
 })
 
 describe('the commands of the skill file', () => {
@@ -246,18 +225,17 @@ describe('the commands of the skill file', () => {
     const blocks = [...skill.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, text = '']) => text)
     return (blocks.find((text) => text.includes(part)) ?? '')
       .replaceAll('{SITE_URL}', service.url)
-      .replaceAll('https://arb1.arbitrum.io/rpc', chain.url)
+      .replaceAll('https://arb1.arbitrum.io/rpc', pact.chain.url)
       .replace('ID=16', `ID=${id}`)
       .replace('verify 16', `verify ${id}`)
   }
 
   test('compute the hash, query the escrow, and check everything at once', async () => {
     await submitted()
-    await look()
+    await readAndPublish()
     const hash = await command('sh', ['-ec', block('reproduce.mjs')])
     expect(hash).toEqual({ code: 0, out: manifests.workHash, err: '' })
-    const { out } = await command('sh', ['-ec', block('printf')])
-    const words = /"result":"0x([0-9a-f]+)"/.exec(out)?.[1]?.match(/.{64}/g) ?? []
+    const words = wordsOf((await command('sh', ['-ec', block('printf')])).out)
     expect(words).toHaveLength(12)
     expect(words[1]).toBe(worker.slice(2).padStart(64, '0'))
     expect(Number(`0x${words[5]}`) * 1000).toBe(deadlineMs)
@@ -270,40 +248,41 @@ describe('the commands of the skill file', () => {
     const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(skill) ?? []
     const file = join(dir, 'pact.mjs')
     writeFileSync(file, script.replaceAll('{BASE_URL}', `${service.url}/api/v1`))
-    const run = async () => await command(process.execPath, [file, String(id), chain.url])
+    const check = async () => await command(process.execPath, [file, String(id), pact.chain.url])
     await submitted()
-    const before = await chain.snapshot()
-    await look()
-    expect((await run()).err).toContain(`pact ${id} is not settled`)
-    await settledFrom()
-    await look()
-    expect(await run()).toEqual({ code: 0, out: 'paid 12.5 of 12.5 USDC', err: '' })
-    await before()
-    expect(await run()).toEqual({ code: 1, out: 'NOT CONFIRMED 0 of 12.5 USDC', err: '' })
+    const undo = await pact.chain.snapshot()
+    await readAndPublish()
+    expect((await check()).err).toContain(`pact ${id} is not settled`)
+    await approvedAndPaid()
+    await readAndPublish()
+    expect(await check()).toEqual({ code: 0, out: 'paid 12.5 of 12.5 USDC', err: '' })
+    await undo()
+    expect(await check()).toEqual({ code: 1, out: 'NOT CONFIRMED 0 of 12.5 USDC', err: '' })
   })
 })
 
 describe('the script that reproduces a hash', () => {
-  async function script(): Promise<string> {
-    await look()
-    const answer = await get(`/pacts/${id}/reproduce.mjs`)
+  async function saveScript(pactId: number | string = id): Promise<string> {
+    const answer = await get(`/pacts/${pactId}/reproduce.mjs`)
     expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
     const file = join(dir, 'reproduce.mjs')
     writeFileSync(file, await answer.text())
     return file
   }
-  function save(name: string, json: object): string {
-    const file = join(dir, name)
+  function save(json: object): string {
+    const file = join(dir, 'instance.json')
     writeFileSync(file, JSON.stringify(json, null, 4))
     return file
   }
+  const node = async (...args: readonly string[]) => await command(process.execPath, args)
 
-  test('prints it from the served manifest, a URL or a file, in a process of its own', async () => {
-    const file = await script()
+  test('prints it from the served manifest, a URL or a file', async () => {
+    await readAndPublish()
+    const file = await saveScript()
     const url = `${service.url}/pacts/${id}/instance.json`
-    const local = save('saved.json', { ...manifests.instance, more: 'stripped' })
+    const local = save({ ...manifests.instance, more: 'stripped' })
     for (const args of [[], [url], [local], [local, `${service.url}/pacts/${id}/spec.json`]]) {
-      const { code, out } = await command(process.execPath, [file, ...args])
+      const { code, out } = await node(file, ...args)
       expect([args, code, out]).toEqual([args, 0, manifests.workHash])
     }
   })
@@ -314,61 +293,47 @@ describe('the script that reproduces a hash', () => {
     ['another pact', { pact_id: 5 }, 'wrong_pact: 5'],
     ['a version of the future', { spec_version: '999.0.0' }, 'unknown_spec_version: 999.0.0'],
     ['a missing field', { report: { title: 't', pages: 1 } }, 'missing_field: report.sha256'],
-    [
-      'a hash that its publisher claims wrongly',
-      { workhash_claimed_by_publisher: '0x00' },
-      'hash_divergence: the publisher claims 0x00',
-    ],
+    ['a wrong claim', { workhash_claimed_by_publisher: '0x00' }, 'the publisher claims 0x00'],
   ])('refuses %s, and prints the hash all the same', async (_name, changes, refusal) => {
-    const file = await script()
-    const changed = save('changed.json', { ...manifests.instance, ...changes })
-    const { code, out, err } = await command(process.execPath, [file, changed])
+    await readAndPublish()
+    const changed = save({ ...manifests.instance, ...changes })
+    const { code, out, err } = await node(await saveScript(), changed)
     expect(code).toBe(1)
     expect(out).toMatch(/^0x[0-9a-f]{64}$/)
     expect(err).toContain(refusal)
   })
 
   test('reports an unreachable manifest', async () => {
-    const file = await script()
-    const { code, out, err } = await command(process.execPath, [
-      file,
-      `${service.url}/nothing.json`,
-    ])
+    await readAndPublish()
+    const { code, out, err } = await node(await saveScript(), `${service.url}/nothing.json`)
     expect([code, out]).toEqual([1, ''])
     expect(err).toContain('manifest_unreachable: the instance cannot be read')
   })
 
-  test('has the hash of every vector for the manifest of pact 16', async () => {
-    const authored = await loadAuthoredPacts(dataDir)
-    const at = { siteUrl: service.url, nowMs: genesisMs }
-    await publish(gatherPacts(ledger.database.reader, authored, at))
-    const file = join(dir, 'reproduce.mjs')
-    writeFileSync(file, await (await get('/pacts/16/reproduce.mjs')).text())
-    const vector = (name: string) =>
-      new URL(`../../vectors/pact/${name}.json`, import.meta.url).pathname
+  test('prints the published hash of every vector for pact 16', async () => {
+    await publishAuthored()
+    const file = await saveScript(16)
     const clean = '0xa67d408151085fdb4fd484bac555fcbab3cfc60f1fb2cce861edadcc78183999'
-    const outs = await Promise.all(
-      [
-        'at-clean-base-reference',
-        'at-04-extra-fields',
-        'at-03-wrong-chain-id',
-        'at-10-unknown-spec-version',
-      ].map(async (name) => {
-        const { code, out } = await command(process.execPath, [file, vector(name)])
-        return [code, out]
-      }),
-    )
-    expect(outs).toEqual([
-      [0, clean],
-      [0, clean],
-      [1, '0xa3450239751a482ab2ca7dfcdd76d7ed38bce0017c6fa638f9e32bf7150a253b'],
-      [1, '0x996ed8f97c35af842b2edd3d782567cc5e77b5ca095a4345d3541cafcfbb6691'],
-    ])
+    const wrongChain = '0xa3450239751a482ab2ca7dfcdd76d7ed38bce0017c6fa638f9e32bf7150a253b'
+    const unknownVersion = '0x996ed8f97c35af842b2edd3d782567cc5e77b5ca095a4345d3541cafcfbb6691'
+    const expected = {
+      'at-clean-base-reference': [0, clean],
+      'at-04-extra-fields': [0, clean],
+      'at-03-wrong-chain-id': [1, wrongChain],
+      'at-10-unknown-spec-version': [1, unknownVersion],
+    }
+    const found: Record<string, unknown> = {}
+    for (const name of Object.keys(expected)) {
+      const vector = new URL(`../../vectors/pact/${name}.json`, import.meta.url).pathname
+      const { code, out } = await node(file, vector)
+      found[name] = [code, out]
+    }
+    expect(found).toEqual(expected)
   })
 })
 
-/** One command line against this service. */
-async function ledgerCommand(...args: readonly string[]) {
+/** Runs the command line against this service. */
+async function ledgerCommand(...args: readonly string[]): Promise<CommandResult> {
   let [out, err] = ['', '']
   const code = await run(commands, args, {
     environment: { LEDGER_URL: service.url },
@@ -384,83 +349,62 @@ async function ledgerCommand(...args: readonly string[]) {
   })
   return { code, out, err }
 }
-async function verify(rpc = chain.url, ...more: readonly string[]) {
+async function verify(rpc = pact.chain.url, ...more: readonly string[]) {
   return await ledgerCommand('pact', 'verify', String(id), '--rpc', rpc, ...more)
 }
 
 describe('pact verify', () => {
   test('confirms a pact in flight in three ways, with a line for each check', async () => {
     await submitted()
-    await look()
+    await readAndPublish()
     const { code, out } = await verify()
     expect(code).toBe(0)
     expect(out).toMatch(/^good {2}signature by [0-9a-f]{16}: active key$/m)
-    expect(out).toContain('good  record: in flight, submitted\n')
-    expect(out).toContain(`bytes hash to ${manifests.workHash} (`)
-    expect(out).toContain('good  manifest and record: the ledger states the same hash\n')
-    expect(out).toContain('good  escrow: WorkSubmitted, 300 PACT from')
-    expect(out).toContain(
+    for (const line of [
+      'good  record: in flight, submitted\n',
+      `bytes hash to ${manifests.workHash} (`,
+      'good  manifest and record: the ledger states the same hash\n',
+      'good  escrow: WorkSubmitted, 300 PACT from',
       'good  escrow and manifest: the submitted work has the hash of the manifest',
-    )
+    ]) {
+      expect(out).toContain(line)
+    }
     expect(out.endsWith('All checks passed.\n')).toBe(true)
-    const json: unknown = JSON.parse((await verify(chain.url, '--json')).out)
+    const json: unknown = JSON.parse((await verify(pact.chain.url, '--json')).out)
     expect(json).toMatchObject({ pact_id: String(id), state: 'in_flight', good: true })
   })
 
-  test('finds the payment of a settled pact in its transaction', async () => {
-    await settled()
-    await look()
+  test('confirms a settled pact until a reorganisation removes its payment', async () => {
+    await submitted()
+    const undo = await pact.chain.snapshot()
+    await approvedAndPaid()
+    await readAndPublish()
     const { code, out } = await verify()
+    expect(code).toBe(0)
     expect(out).toContain('good  payment: 12.5 of 12.5 USDC went from payer to worker in 0x')
     expect(out).toContain('good  finality: ')
     expect(out).toContain('good  escrow and record: payer and worker match')
-    expect(code).toBe(0)
+    await undo()
+    const after = await verify()
+    expect(after.code).toBe(1)
+    expect(after.out).toContain('BAD   payment: the node does not know the transaction')
   })
 
-  test('does not confirm a settled pact after a chain reorganisation', async () => {
+  async function withManifest(changes: object): Promise<void> {
+    pact.ledger.hold(id, { ...manifests, instance: { ...manifests.instance, ...changes } })
     await submitted()
-    const before = await chain.snapshot()
-    await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
-    const paidMs = genesisMs + 3 * dayMs + hourMs
-    const txHash = await chain.pay(creator, worker, 12_500_000, paidMs)
-    ledger.at(paidMs)
-    await ledger.receipt({ id: '1', pactId: id, txHash, from: creator, to: worker })
-    await chain.mine(20)
-    ledger.at((await chain.headTimeMs()) + minuteMs)
-    await ledger.checkReceipts()
-    await look()
-    await before()
-    const { code, out } = await verify()
-    expect(code).toBe(1)
-    expect(out).toContain('BAD   payment: the node does not know the transaction')
-  })
-
-  test.each([
-    ['another chain', { chain_id: 1 }, 'wrong_chain: the instance names chain 1'],
-    ['a missing field', { report: { title: 'x', pages: 1 } }, 'missing_field: '],
-    ['an unknown version', { spec_version: '9.0.0' }, 'unknown_spec_version: '],
-    ['a wrong claim', { workhash_claimed_by_publisher: '0x1' }, 'hash_divergence: the publisher'],
-  ])('refuses a manifest with %s', async (_name, changes, refusal) => {
-    ledger.hold(id, { ...manifests, instance: { ...manifests.instance, ...changes } })
+    await readAndPublish()
+  }
+  /** Publishes a settlement with a payment that the escrow does not confirm. */
+  async function claimSettlement(): Promise<void> {
     await submitted()
-    await look()
-    const { code, out } = await verify()
-    expect(code).toBe(1)
-    expect(out).toContain(`BAD   manifest: ${refusal}`)
-  })
-
-  test('does not confirm a settled pact when the escrow has not paid', async () => {
-    await submitted()
-    const before = await chain.snapshot()
-    await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
-    await look()
-    const paidMs = genesisMs + 3 * dayMs + hourMs
-    const txHash = await chain.pay(creator, worker, 12_500_000, paidMs)
-    const [pact] = (await ledger.pacts(service.url)).inFlight
-    if (pact === undefined) throw new Error('no pact is in flight')
-    await before()
-    const { pact_id, job_id, confirmed_by } = pact
-    const boast = {
+    const undo = await pact.chain.snapshot()
+    await pact.approve()
+    await pact.read()
+    const txHash = await pact.chain.pay(creator, worker, 12_500_000, paidMs)
+    const pacts = await pact.ledger.pacts(service.url)
+    await undo()
+    const settled = pacts.inFlight.map(({ pact_id, job_id, confirmed_by }) => ({
       pact_id,
       job_id,
       confirmed_by,
@@ -474,87 +418,99 @@ describe('pact verify', () => {
       worker,
       block_number: 1,
       settled_at: isoTime(paidMs),
-    }
-    const pacts = await ledger.pacts(service.url)
-    await publish(Promise.resolve({ ...pacts, inFlight: [], settled: [boast] }))
+    }))
+    await publishPacts({ ...pacts, inFlight: [], settled })
+  }
+  async function publishInFlight(changes: Partial<PactsWorld['inFlight'][number]>): Promise<void> {
+    await pact.read()
+    const pacts = await pact.ledger.pacts(service.url)
+    const inFlight = pacts.inFlight.map((one) => ({ ...one, ...changes }))
+    await publishPacts({ ...pacts, inFlight })
+  }
+  const soonMs = genesisMs + 2 * dayMs
+
+  test.each<readonly [string, () => Promise<void>, string]>([
+    [
+      'a manifest of another chain',
+      async () => await withManifest({ chain_id: 1 }),
+      'manifest: wrong_chain: the instance names chain 1',
+    ],
+    [
+      'a settled pact that the escrow has not paid',
+      claimSettlement,
+      'escrow and record: ledger: settled; escrow: WorkSubmitted',
+    ],
+    [
+      'work with another hash than its manifest',
+      async () => {
+        await submitted(`0x${'99'.repeat(32)}`)
+        await readAndPublish()
+      },
+      'escrow and manifest: hash_divergence: the submitted work has 0x9999',
+    ],
+    [
+      'a pact whose deadline passed without work',
+      async () => {
+        pact.ledger.hold(id, manifestsOf(id, soonMs))
+        await pact.chain.create(soonMs, genesisMs + dayMs)
+        await readAndPublish()
+      },
+      `deadline: deadline_passed: no work was submitted by ${isoTime(soonMs)}`,
+    ],
+    [
+      'a manifest that is not served',
+      async () => {
+        await submitted()
+        await publishInFlight({ spec_uri: `${service.url}/gone.json` })
+      },
+      'manifest: manifest_unreachable: the specification cannot be read',
+    ],
+    [
+      'a ledger that claims more than the escrow',
+      async () => {
+        await pact.create()
+        await publishInFlight({ phase_status: 'verifying' })
+      },
+      'escrow and record: ledger: verifying; escrow: Active',
+    ],
+  ])('rejects %s', async (_name, publish, finding) => {
+    await publish()
     const { code, out } = await verify()
     expect(code).toBe(1)
-    expect(out).toContain('BAD   escrow and record: ledger: settled; escrow: WorkSubmitted')
+    expect(out).toContain(`BAD   ${finding}`)
   })
 
-  test('rejects work with another hash than its manifest', async () => {
-    await submitted(`0x${'99'.repeat(32)}`)
-    await look()
-    const { code, out } = await verify()
-    expect(code).toBe(1)
-    expect(out).toContain(
-      'BAD   escrow and manifest: hash_divergence: the submitted work has 0x9999',
-    )
-  })
-
-  test('rejects a pact whose deadline passed without work', async () => {
-    const soonMs = genesisMs + 2 * dayMs
-    ledger.hold(id, manifestsOf(id, soonMs))
-    await chain.create(soonMs, genesisMs + dayMs)
-    await look()
-    const { code, out } = await verify()
-    expect(code).toBe(1)
-    expect(out).toContain(
-      `BAD   deadline: deadline_passed: no work was submitted by ${isoTime(soonMs)}`,
-    )
-  })
-
-  test('reports a manifest that is not served as unreachable', async () => {
-    await submitted()
-    ledger.at((await chain.headTimeMs()) + minuteMs)
-    await ledger.check()
-    const pacts = await ledger.pacts(service.url)
-    const gone = pacts.inFlight.map((pact) => ({ ...pact, spec_uri: `${service.url}/gone.json` }))
-    await publish(Promise.resolve({ ...pacts, inFlight: gone }))
-    const { code, out } = await verify()
-    expect(code).toBe(1)
-    expect(out).toContain('BAD   manifest: manifest_unreachable: the specification cannot be read')
-  })
-
-  test('reports a ledger that claims more than the escrow, and a node of another chain', async () => {
-    await chain.create(deadlineMs, genesisMs + dayMs)
-    await look()
-    const pacts = await ledger.pacts(service.url)
-    const boasting = pacts.inFlight.map((pact) => ({ ...pact, phase_status: 'verifying' as const }))
-    await publish(Promise.resolve({ ...pacts, inFlight: boasting }))
-    const { code, out } = await verify()
-    expect(code).toBe(1)
-    expect(out).toContain('BAD   escrow and record: ledger: verifying; escrow: Active')
-    const proxy = await startRpcProxy(chain.url, {
+  test('rejects a node of another chain', async () => {
+    await readAndPublish()
+    const { url } = await proxyDuringTest(pact.chain.url, {
       change: ({ method }, answer) =>
         method === 'eth_chainId' ? answer.replace('0xa4b1', '0x1') : answer,
     })
-    const other = await verify(proxy.url)
-    expect(other.code).toBe(1)
-    expect(other.out).toContain('BAD   chain: wrong_chain: the node serves chain 1, not 42161')
-    await proxy.stop()
+    const { code, out } = await verify(url)
+    expect(code).toBe(1)
+    expect(out).toContain('BAD   chain: wrong_chain: the node serves chain 1, not 42161')
   })
 
   test('exits with 3 for a dead node, 2 for a wrong command line, 1 for an unknown pact', async () => {
-    await look()
+    await readAndPublish()
     expect((await verify('http://127.0.0.1:9')).code).toBe(3)
-    expect((await ledgerCommand('pact', 'verify', 'x', '--rpc', chain.url)).code).toBe(2)
+    expect((await ledgerCommand('pact', 'verify', 'x', '--rpc', pact.chain.url)).code).toBe(2)
     expect((await ledgerCommand('pact', 'verify', String(id))).code).toBe(2)
-    const nobody = await ledgerCommand('pact', 'verify', '999', '--rpc', chain.url)
+    const nobody = await ledgerCommand('pact', 'verify', '999', '--rpc', pact.chain.url)
     expect(nobody.code).toBe(1)
     expect(nobody.out).toContain('BAD   record: the ledger has no pact 999')
   })
 
   test('checks signer, time and hash of attestations, and counts each once', async () => {
     const signer = evmWallet('attesting worker')
-    await chain.rpc('anvil_setBalance', [signer.address, '0xde0b6b3a7640000'])
-    await chain.act(
+    await pact.chain.rpc('anvil_setBalance', [signer.address, '0xde0b6b3a7640000'])
+    await pact.chain.act(
       creator,
       'create',
       [signer.address, creator, 10n ** 18n, 0n, BigInt(deadlineMs / 1000), 60n, 60n],
       genesisMs + dayMs,
     )
-    await look()
+    await readAndPublish()
     const unsigned = {
       attestation_id: 'run-1',
       chain_id: pactEscrow.chainId,
@@ -565,26 +521,19 @@ describe('pact verify', () => {
     }
     const signed = { ...unsigned, signature: await signer.sign(attestationMessage(unsigned)) }
     const late = { ...unsigned, attestation_id: 'run-2', attested_at: isoTime(deadlineMs + 1000) }
+    const foreign = { ...unsigned, attestation_id: 'run-3' }
     const stranger = evmWallet('a stranger')
     const file = join(dir, 'attestations.json')
     writeFileSync(file, JSON.stringify(signed))
-    expect((await verify(chain.url, '--attestations', file)).code).toBe(0)
-    writeFileSync(
-      file,
-      JSON.stringify([
-        signed,
-        signed,
-        { ...late, signature: await signer.sign(attestationMessage(late)) },
-        {
-          ...unsigned,
-          attestation_id: 'run-3',
-          signature: await stranger.sign(
-            attestationMessage({ ...unsigned, attestation_id: 'run-3' }),
-          ),
-        },
-      ]),
-    )
-    const { code, out } = await verify(chain.url, '--attestations', file)
+    expect((await verify(pact.chain.url, '--attestations', file)).code).toBe(0)
+    const attested = [
+      signed,
+      signed,
+      { ...late, signature: await signer.sign(attestationMessage(late)) },
+      { ...foreign, signature: await stranger.sign(attestationMessage(foreign)) },
+    ]
+    writeFileSync(file, JSON.stringify(attested))
+    const { code, out } = await verify(pact.chain.url, '--attestations', file)
     expect(code).toBe(1)
     expect(out).toContain('good  attestation run-1: signed by the worker')
     expect(out).toContain('BAD   attestation run-1: replay: ')

@@ -1,123 +1,80 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { pactEscrow } from '../../../src/core/pact/escrow.ts'
-import { dayMs, hourMs, isoTime, minuteMs } from '../../../src/core/time.ts'
+import { dayMs, hourMs, isoTime } from '../../../src/core/time.ts'
 import {
   arbitrator,
   creator,
-  firstPactId as id,
-  startPactChain,
+  deadlineMs,
+  finalBlocks,
+  genesisMs,
+  id,
+  manifests,
+  paidMs,
+  usePact,
   worker,
-} from '../../support/pact-chain.ts'
-import type { PactChain } from '../../support/pact-chain.ts'
-import { manifestsOf, pactLedger } from '../../support/pact-ledger.ts'
-import { startRpcProxy } from '../../support/rpc-proxy.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
+} from './use-pact.ts'
 
-allowSlowTests('starts anvil')
+const pact = usePact()
 
-const genesisMs = Date.UTC(2026, 10, 1)
-const deadlineMs = Date.UTC(2026, 10, 10, 12)
-const manifests = manifestsOf(id, deadlineMs)
-const finalBlocks = 20
-
-let chain: PactChain
-let ledger: Awaited<ReturnType<typeof pactLedger>>
-let goBack: () => Promise<void>
-
-beforeAll(async () => {
-  chain = await startPactChain(genesisMs)
-})
-afterAll(async () => await chain.stop())
-beforeEach(async () => {
-  goBack = await chain.snapshot()
-  ledger = await pactLedger(chain.url, genesisMs)
-  ledger.hold(id, manifests)
-  return async () => await goBack()
-})
-
-/** Reads the chain shortly after its head, and answers the groups with what stands of the pact in each. */
-async function look() {
-  ledger.at((await chain.headTimeMs()) + minuteMs)
-  await ledger.check()
-  return await shown()
+/** Reads the escrow, then returns the documents of pacts. */
+async function readPacts() {
+  await pact.read()
+  return await currentPacts()
 }
 
-async function shown() {
-  const { settled, inFlight, recorded } = await ledger.pacts()
-  const [pact] = inFlight
+async function currentPacts() {
+  const { settled, inFlight, recorded } = await pact.ledger.pacts()
+  const [first] = inFlight
   return {
     groups: {
       settled: settled.map(({ pact_id }) => pact_id),
       in_flight: inFlight.map(({ pact_id }) => pact_id),
       recorded: recorded.map(({ pact_id }) => pact_id),
     },
-    phase: pact?.phase_status,
-    blocker: pact?.phase_blocker,
-    next: pact?.next_action,
-    pact,
+    phase: first?.phase_status,
+    blocker: first?.phase_blocker,
+    next: first?.next_action,
+    pact: first,
     settled: settled[0],
   }
 }
-const inFlightOnly = { settled: [], in_flight: [String(id)], recorded: [] }
-
-async function fund(): Promise<void> {
-  await chain.create(deadlineMs, genesisMs + dayMs)
-}
-async function submit(hash: string = manifests.workHash): Promise<void> {
-  await chain.act(worker, 'submitWork', [id, hash], genesisMs + 2 * dayMs)
-}
-async function approve(): Promise<void> {
-  await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
-}
-/** USDC for the pact, and a receipt of it that waits for its chain. */
-async function receipt(name = '1', to: string = worker): Promise<string> {
-  const from = creator
-  const txHash = await chain.pay(from, worker, 12_500_000, genesisMs + 3 * dayMs + hourMs)
-  ledger.at(genesisMs + 3 * dayMs + hourMs)
-  return await ledger.receipt({ id: name, pactId: id, txHash, from, to })
-}
-async function settle(): Promise<void> {
-  await chain.mine(finalBlocks)
-  ledger.at((await chain.headTimeMs()) + minuteMs)
-  await ledger.checkReceipts()
-}
+const groups = { settled: [], in_flight: [String(id)], recorded: [] }
+const settledOnly = { settled: [String(id)], in_flight: [], recorded: [] }
+const inPhase = (phase: string) => ({ groups, phase, blocker: null })
 
 describe('a pact', () => {
-  test('walks from its manifests to a verified receipt, in one group at each step', async () => {
-    expect(await shown()).toMatchObject({
-      groups: inFlightOnly,
-      phase: 'drafted',
-      blocker: 'The ledger has not read the escrow yet.',
-    })
-    expect(await look()).toMatchObject({ groups: inFlightOnly, phase: 'drafted', blocker: null })
+  test('goes from its manifests to a verified receipt, in one group at each step', async () => {
+    const blocker = 'The ledger has not read the escrow yet.'
+    expect(await currentPacts()).toMatchObject({ groups, phase: 'drafted', blocker })
+    expect(await readPacts()).toMatchObject(inPhase('drafted'))
 
-    await fund()
-    expect(await look()).toMatchObject({ groups: inFlightOnly, phase: 'funded', blocker: null })
-    await chain.mine(finalBlocks)
-    const funded = await look()
-    expect(funded).toMatchObject({ groups: inFlightOnly, phase: 'in_progress', blocker: null })
+    await pact.create()
+    expect(await readPacts()).toMatchObject(inPhase('funded'))
+    await pact.chain.mine(finalBlocks)
+    const funded = await readPacts()
+    expect(funded).toMatchObject(inPhase('in_progress'))
     expect(funded.next).toContain(`submitWork() before ${isoTime(deadlineMs)}`)
     expect(funded.pact?.updated_at).toBe(isoTime(genesisMs + dayMs))
     expect(funded.pact?.confirmed_by).toEqual(['escrow', 'manifest'])
 
-    await submit()
-    const submitted = await look()
-    expect(submitted).toMatchObject({ groups: inFlightOnly, phase: 'submitted', blocker: null })
+    await pact.submit()
+    const submitted = await readPacts()
+    expect(submitted).toMatchObject(inPhase('submitted'))
     expect(submitted.next).toContain(manifests.workHash)
     expect(submitted.next).toContain(`after ${isoTime(genesisMs + 2 * dayMs + hourMs)} anyone`)
     expect(submitted.pact?.work_hash).toBe(manifests.workHash)
 
-    await approve()
-    const approved = await look()
-    expect(approved).toMatchObject({ groups: inFlightOnly, phase: 'verifying', blocker: null })
+    await pact.approve()
+    const approved = await readPacts()
+    expect(approved).toMatchObject(inPhase('verifying'))
     expect(approved.next).toContain(`job_id pact-${id}`)
 
-    const receiptId = await receipt()
-    expect(await look()).toMatchObject({ groups: inFlightOnly, phase: 'verifying' })
-    await settle()
-    const { groups, settled } = await look()
-    expect(groups).toEqual({ settled: [String(id)], in_flight: [], recorded: [] })
+    const receiptId = await pact.pay()
+    expect(await readPacts()).toMatchObject({ groups, phase: 'verifying' })
+    await pact.settle()
+    const { groups: after, settled } = await readPacts()
+    expect(after).toEqual(settledOnly)
     expect(settled).toMatchObject({
       job_id: `pact-${id}`,
       chain: 'arbitrum',
@@ -125,63 +82,49 @@ describe('a pact', () => {
       amount_usdc: 12.5,
       payer: creator,
       worker,
-      settled_at: isoTime(genesisMs + 3 * dayMs + hourMs),
+      settled_at: isoTime(paidMs),
       title: 'A report on tides',
       confirmed_by: ['receipt', 'escrow', 'manifest'],
     })
     expect(settled?.explorer_url).toBe(`https://arbiscan.io/tx/${settled?.tx_hash}`)
     expect(settled?.block_number).toBeGreaterThan(0)
-    expect(await ledger.openFlags()).toEqual([])
+    expect(await pact.ledger.openFlags()).toEqual([])
   })
 
   test('is settled by a release after the dispute window', async () => {
-    await fund()
-    await submit()
-    await chain.act(worker, 'release', [id], genesisMs + 2 * dayMs + 2 * hourMs)
-    expect(await look()).toMatchObject({ phase: 'verifying', blocker: null })
-    await receipt()
-    await settle()
-    expect((await look()).groups.settled).toEqual([String(id)])
+    await pact.create()
+    await pact.submit()
+    await pact.chain.act(worker, 'release', [id], genesisMs + 2 * dayMs + 2 * hourMs)
+    expect(await readPacts()).toMatchObject(inPhase('verifying'))
+    await pact.pay()
+    await pact.settle()
+    expect((await readPacts()).groups).toEqual(settledOnly)
   })
 
-  test('with several verified receipts is listed once and settled by the first that the escrow confirms', async () => {
-    await fund()
-    await submit()
-    await approve()
-    const first = await receipt('1')
-    const txHash = await chain.pay(creator, worker, 1_000_000, genesisMs + 4 * dayMs)
-    ledger.at(genesisMs + 4 * dayMs)
-    await ledger.receipt({
-      id: '2',
-      pactId: id,
-      txHash,
-      from: creator,
-      to: worker,
-      microUsdc: 1_000_000,
-    })
-    await settle()
-    const { groups, settled } = await look()
-    expect(groups).toEqual({ settled: [String(id)], in_flight: [], recorded: [] })
-    expect(settled?.receipt_id).toBe(first)
+  test('with several verified receipts is listed once, with the first receipt that the escrow confirms', async () => {
+    await pact.create()
+    await pact.submit()
+    await pact.approve()
+    const first = await pact.pay()
+    await pact.pay({ name: '2', microUsdc: 1_000_000, atMs: genesisMs + 4 * dayMs })
+    await pact.settle()
+    const found = await readPacts()
+    expect(found.groups).toEqual(settledOnly)
+    expect(found.settled?.receipt_id).toBe(first)
   })
 
   test('without a manifest in the ledger is recorded as the escrow reports it', async () => {
-    await chain.create(deadlineMs, genesisMs + dayMs)
-    await chain.create(deadlineMs, genesisMs + dayMs + hourMs)
-    await look()
-    const { recorded } = await ledger.pacts()
+    await pact.create()
+    await pact.chain.create(deadlineMs, genesisMs + dayMs + hourMs)
+    await pact.read()
+    const { recorded } = await pact.ledger.pacts()
+    const parties = { creator, recipient: worker, amount_pact: '300' }
     expect(recorded).toMatchObject([
       {
         pact_id: String(id + 1),
         verification: 'confirmed',
         source: { kind: 'escrow' },
-        escrow: {
-          status: 'Active',
-          creator,
-          recipient: worker,
-          amount_pact: '300',
-          last_event: 'created',
-        },
+        escrow: { status: 'Active', ...parties, last_event: 'created' },
       },
     ])
   })
@@ -189,11 +132,11 @@ describe('a pact', () => {
 
 describe('a pact is blocked with the reason', () => {
   test('from its deadline on when no work was submitted', async () => {
-    await fund()
-    await look()
-    ledger.at(deadlineMs + 1000)
-    expect(await shown()).toMatchObject({
-      groups: inFlightOnly,
+    await pact.create()
+    await pact.read()
+    pact.ledger.at(deadlineMs + 1000)
+    expect(await currentPacts()).toMatchObject({
+      groups,
       phase: 'blocked',
       blocker: `deadline_passed: the deadline ${isoTime(deadlineMs)} has passed and no work was submitted.`,
       next: 'The creator may take the funds back with reclaim().',
@@ -202,63 +145,57 @@ describe('a pact is blocked with the reason', () => {
   })
 
   test('when it was refunded', async () => {
-    await fund()
-    await chain.act(creator, 'reclaim', [id], deadlineMs + hourMs)
-    expect(await look()).toMatchObject({
-      groups: inFlightOnly,
-      phase: 'blocked',
-      blocker: 'The escrow refunded the creator; the worker was not paid.',
-    })
-    expect((await shown()).next).toContain('cannot settle any more')
+    await pact.create()
+    await pact.chain.act(creator, 'reclaim', [id], deadlineMs + hourMs)
+    const { next, ...found } = await readPacts()
+    const blocker = 'The escrow refunded the creator; the worker was not paid.'
+    expect(found).toMatchObject({ groups, phase: 'blocked', blocker })
+    expect(next).toContain('cannot settle any more')
   })
 
   test('when it is disputed, until the arbitrator rules for the worker', async () => {
-    await fund()
-    await submit()
-    await chain.act(creator, 'dispute', [id], genesisMs + 3 * dayMs)
-    expect(await look()).toMatchObject({
-      groups: inFlightOnly,
-      phase: 'blocked',
-      blocker: `The creator disputed the work at ${isoTime(genesisMs + 3 * dayMs)}.`,
-    })
-    expect((await shown()).next).toContain(arbitrator)
-    const undecided = await chain.snapshot()
-    await chain.act(arbitrator, 'rule', [id, true], genesisMs + 4 * dayMs)
-    expect(await look()).toMatchObject({ phase: 'verifying', blocker: null })
-    await undecided()
-    await chain.act(arbitrator, 'rule', [id, false], genesisMs + 4 * dayMs)
-    expect(await look()).toMatchObject({
+    await pact.create()
+    await pact.submit()
+    const disputedMs = genesisMs + 3 * dayMs
+    await pact.chain.act(creator, 'dispute', [id], disputedMs)
+    const { next, ...found } = await readPacts()
+    const blocker = `The creator disputed the work at ${isoTime(disputedMs)}.`
+    expect(found).toMatchObject({ groups, phase: 'blocked', blocker })
+    expect(next).toContain(arbitrator)
+    const undoRuling = await pact.chain.snapshot()
+    await pact.chain.act(arbitrator, 'rule', [id, true], disputedMs + dayMs)
+    expect(await readPacts()).toMatchObject(inPhase('verifying'))
+    await undoRuling()
+    await pact.chain.act(arbitrator, 'rule', [id, false], disputedMs + dayMs)
+    expect(await readPacts()).toMatchObject({
       phase: 'blocked',
       blocker: 'The arbitrator ruled for the creator; the worker was not paid.',
     })
   })
 
   test('and flagged for honesty when the work hash differs from its manifest', async () => {
-    await fund()
+    await pact.create()
     const other = `0x${'99'.repeat(32)}`
-    await submit(other)
-    const { phase, blocker } = await look()
+    await pact.submit(other)
+    const { phase, blocker } = await readPacts()
     expect(phase).toBe('blocked')
     expect(blocker).toContain(
       `hash_divergence: the work submitted to the escrow has the hash ${other}`,
     )
-    expect(await ledger.openFlags()).toMatchObject([
-      {
-        rail: 'pact',
-        subject: `pact-${id}`,
-        severity: 'warning',
-        evidence: { pact_id: String(id), disagreements: 1, between_1: 'manifest and escrow' },
-      },
+    const evidence = { pact_id: String(id), disagreements: 1, between_1: 'manifest and escrow' }
+    expect(await pact.ledger.openFlags()).toMatchObject([
+      { rail: 'pact', subject: `pact-${id}`, severity: 'warning', evidence },
     ])
   })
 
   test('when its work was already submitted for an earlier pact', async () => {
-    await fund()
-    await chain.create(deadlineMs, genesisMs + dayMs + hourMs)
-    await submit()
-    await chain.act(worker, 'submitWork', [id + 1, manifests.workHash], genesisMs + 3 * dayMs)
-    await look()
-    const flags = await ledger.openFlags()
+    await pact.create()
+    await pact.chain.create(deadlineMs, genesisMs + dayMs + hourMs)
+    await pact.submit()
+    const again = [id + 1, manifests.workHash]
+    await pact.chain.act(worker, 'submitWork', again, genesisMs + 3 * dayMs)
+    await pact.read()
+    const flags = await pact.ledger.openFlags()
     expect(flags.map(({ subject }) => subject)).toEqual([`pact-${id + 1}`])
     expect(flags[0]?.evidence['finding_1']).toBe(
       `replay: its work hash ${manifests.workHash} was submitted for pact ${id} before`,
@@ -266,245 +203,206 @@ describe('a pact is blocked with the reason', () => {
   })
 
   test('while its manifest is rejected', async () => {
-    ledger.hold(id, { ...manifests, instance: { ...manifests.instance, chain_id: 1 } })
-    await fund()
-    expect((await look()).blocker).toContain('wrong_chain: the instance names chain 1')
-    expect(await ledger.openFlags()).toHaveLength(1)
-    ledger.hold(id, manifests)
-    expect(await look()).toMatchObject({ phase: 'funded', blocker: null })
-    expect(await ledger.openFlags()).toEqual([])
-    expect((await ledger.closedFlags())[0]?.closeReason).toBe('no longer applies')
+    pact.ledger.hold(id, { ...manifests, instance: { ...manifests.instance, chain_id: 1 } })
+    await pact.create()
+    expect((await readPacts()).blocker).toContain('wrong_chain: the instance names chain 1')
+    expect(await pact.ledger.openFlags()).toHaveLength(1)
+    pact.ledger.hold(id, manifests)
+    expect(await readPacts()).toMatchObject(inPhase('funded'))
+    expect(await pact.ledger.openFlags()).toEqual([])
+    expect((await pact.ledger.closedFlags())[0]?.closeReason).toBe('no longer applies')
   })
 })
 
 describe('a verified receipt does not settle a pact', () => {
-  test('with another recipient, and the ledger reports it', async () => {
-    await fund()
-    await submit()
-    await approve()
-    const txHash = await chain.pay(creator, arbitrator, 12_500_000, genesisMs + 3 * dayMs + hourMs)
-    ledger.at(genesisMs + 3 * dayMs + hourMs)
-    await ledger.receipt({ id: '3', pactId: id, txHash, from: creator, to: arbitrator })
-    await settle()
-    // A stranger's receipt is told and holds nothing up.
-    const { groups, phase, blocker } = await look()
-    expect(groups).toEqual(inFlightOnly)
-    expect({ phase, blocker }).toEqual({ phase: 'verifying', blocker: null })
-    const [flag, ...more] = await ledger.openFlags()
+  test('when it pays another recipient; the ledger opens a flag', async () => {
+    await pact.create()
+    await pact.submit()
+    await pact.approve()
+    await pact.pay({ to: arbitrator })
+    await pact.settle()
+    // Anyone can send such a receipt, so it does not block the pact.
+    expect(await readPacts()).toMatchObject(inPhase('verifying'))
+    const [flag, ...more] = await pact.ledger.openFlags()
     expect(more).toEqual([])
     expect(flag?.evidence['finding_1']).toContain(
       `wrong_signer: it pays ${arbitrator}; the recipient is ${worker}`,
     )
   })
 
-  test('for a pact that the escrow has not paid', async () => {
-    await fund()
-    await receipt()
-    await settle()
-    const { groups, blocker } = await look()
-    expect(groups).toEqual(inFlightOnly)
-    expect(blocker).toContain('the escrow has not paid the recipient: it says Active')
+  test('when the escrow has not paid the worker', async () => {
+    await pact.create()
+    await pact.pay()
+    await pact.settle()
+    const found = await readPacts()
+    expect(found.groups).toEqual(groups)
+    expect(found.blocker).toContain('the escrow has not paid the recipient: it says Active')
   })
 
-  test('for a pact that is missing from the escrow', async () => {
-    const txHash = await chain.pay(creator, worker, 12_500_000, genesisMs + dayMs)
-    ledger.at(genesisMs + dayMs)
-    await ledger.receipt({ id: '4', pactId: 777, txHash, from: creator, to: worker })
-    await settle()
-    await look()
-    expect((await ledger.pacts()).settled).toEqual([])
-    expect((await ledger.openFlags())[0]?.evidence['finding_1']).toContain(
+  test('when the escrow does not contain the pact', async () => {
+    await pact.pay({ pactId: 777, atMs: genesisMs + dayMs })
+    await pact.settle()
+    await pact.read()
+    expect((await pact.ledger.pacts()).settled).toEqual([])
+    expect((await pact.ledger.openFlags())[0]?.evidence['finding_1']).toContain(
       'the escrow has no pact 777',
     )
   })
 
-  test('in a block that is not read yet, and opens no flag', async () => {
-    await fund()
-    await look()
-    await submit()
-    await approve()
-    await receipt()
-    await settle()
-    expect((await shown()).groups).toEqual(inFlightOnly)
-    expect((await look()).groups.settled).toEqual([String(id)])
-    expect(await ledger.openFlags()).toEqual([])
+  test('until its block is read, and opens no flag', async () => {
+    await pact.create()
+    await pact.read()
+    await pact.submit()
+    await pact.approve()
+    await pact.pay()
+    await pact.settle()
+    expect((await currentPacts()).groups).toEqual(groups)
+    expect((await readPacts()).groups).toEqual(settledOnly)
+    expect(await pact.ledger.openFlags()).toEqual([])
   })
 })
 
 describe('a reorganisation', () => {
-  test('removes the log of an orphaned block and returns the pact to the phase before', async () => {
-    await fund()
-    await chain.mine(finalBlocks)
-    await submit()
-    expect((await look()).phase).toBe('submitted')
-    await chain.rpc('anvil_rollback', [1])
-    await chain.mine(2)
-    expect((await look()).phase).toBe('in_progress')
+  test('that orphans the block of a log returns the pact to the phase before', async () => {
+    await pact.create()
+    await pact.chain.mine(finalBlocks)
+    await pact.submit()
+    expect((await readPacts()).phase).toBe('submitted')
+    await pact.chain.rpc('anvil_rollback', [1])
+    await pact.chain.mine(2)
+    expect((await readPacts()).phase).toBe('in_progress')
   })
 
-  test('that moves a log to another block keeps it once', async () => {
-    await fund()
-    await chain.mine(finalBlocks)
-    const before = await chain.snapshot()
-    await submit()
-    await look()
-    await before()
-    await chain.mine(3)
-    await submit()
-    expect((await look()).phase).toBe('submitted')
+  test('that moves a log to another block counts the log once', async () => {
+    await pact.create()
+    await pact.chain.mine(finalBlocks)
+    const undo = await pact.chain.snapshot()
+    await pact.submit()
+    await pact.read()
+    await undo()
+    await pact.chain.mine(3)
+    await pact.submit()
+    expect((await readPacts()).phase).toBe('submitted')
   })
 
   test('to empty blocks returns the pact to its draft', async () => {
-    await fund()
-    expect((await look()).phase).toBe('funded')
-    await chain.rpc('anvil_reorg', [1, []])
-    await chain.mine(1)
-    expect((await look()).phase).toBe('drafted')
+    await pact.create()
+    expect((await readPacts()).phase).toBe('funded')
+    await pact.chain.rpc('anvil_reorg', [1, []])
+    await pact.chain.mine(1)
+    expect((await readPacts()).phase).toBe('drafted')
   })
 
-  test('that removes the payment of a settled pact unsettles it', async () => {
-    await fund()
-    await submit()
-    await approve()
-    await chain.mine(finalBlocks)
-    await look()
-    const before = await chain.snapshot()
-    await receipt()
-    await settle()
-    expect((await shown()).groups.settled).toEqual([String(id)])
-    await before()
-    const laterMs = genesisMs + 6 * dayMs
-    await chain.rpc('evm_setNextBlockTimestamp', [laterMs / 1000])
-    await chain.mine(3 * finalBlocks)
-    ledger.at((await chain.headTimeMs()) + minuteMs)
-    await ledger.checkReceipts()
-    await look()
-    expect(await shown()).toMatchObject({ groups: inFlightOnly, phase: 'verifying' })
+  test('that removes the payment of a settled pact returns the pact to verifying', async () => {
+    await pact.create()
+    await pact.submit()
+    await pact.approve()
+    await pact.chain.mine(finalBlocks)
+    await pact.read()
+    const undo = await pact.chain.snapshot()
+    await pact.pay()
+    await pact.settle()
+    expect((await currentPacts()).groups).toEqual(settledOnly)
+    await undo()
+    await pact.chain.rpc('evm_setNextBlockTimestamp', [(genesisMs + 6 * dayMs) / 1000])
+    await pact.chain.mine(3 * finalBlocks)
+    await pact.toHead()
+    await pact.ledger.checkReceipts()
+    expect(await readPacts()).toMatchObject({ groups, phase: 'verifying' })
   })
 
   test('of final blocks is ignored', async () => {
-    await fund()
-    await chain.mine(finalBlocks)
-    await look()
-    await goBack()
-    goBack = await chain.snapshot()
-    await chain.mine(finalBlocks + 5)
-    ledger.at((await chain.headTimeMs()) + minuteMs)
-    await expect(ledger.check()).rejects.toThrow(/the final block \d+ has another hash than it had/)
-    expect(await shown()).toMatchObject({ groups: inFlightOnly, phase: 'in_progress' })
-    expect(await ledger.openFlags()).toMatchObject([{ subject: 'escrow' }])
+    await pact.create()
+    await pact.chain.mine(finalBlocks)
+    await pact.read()
+    await pact.restart()
+    await pact.chain.mine(finalBlocks + 5)
+    await expect(pact.read()).rejects.toThrow(/the final block \d+ has another hash than it had/)
+    expect(await currentPacts()).toMatchObject({ groups, phase: 'in_progress' })
+    expect(await pact.ledger.openFlags()).toMatchObject([{ subject: 'escrow' }])
   })
 })
 
 describe('pacts stay unchanged when the node', () => {
+  /** A pact in progress whose work was submitted in a block that the ledger has not read. */
   async function inProgress() {
-    await fund()
-    await chain.mine(finalBlocks)
-    await look()
-    await submit()
-    ledger.at((await chain.headTimeMs()) + minuteMs)
+    await pact.create()
+    await pact.chain.mine(finalBlocks)
+    await pact.read()
+    await pact.submit()
+    await pact.toHead()
   }
-  const unchanged = { groups: inFlightOnly, phase: 'in_progress', blocker: null }
+  async function expectUnchanged(failure: RegExp | string): Promise<void> {
+    await expect(pact.ledger.check()).rejects.toThrow(failure)
+    expect(await currentPacts()).toMatchObject(inPhase('in_progress'))
+  }
+  const word = (number: number) => number.toString(16).padStart(64, '0')
 
   test('is unreachable', async () => {
     await inProgress()
-    ledger.ask('http://127.0.0.1:9')
-    await expect(ledger.check()).rejects.toThrow(
-      'arbitrum RPC at 127.0.0.1:9: the connection failed',
-    )
-    expect(await shown()).toMatchObject(unchanged)
-    expect(await ledger.openFlags()).toEqual([])
-  })
-
-  test('serves another chain', async () => {
-    await inProgress()
-    const proxy = await startRpcProxy(chain.url, {
-      change: ({ method }, answer) =>
-        method === 'eth_chainId' ? answer.replace('0xa4b1', '0x1') : answer,
-    })
-    ledger.ask(proxy.url)
-    await expect(ledger.check()).rejects.toThrow('of chain 1, not 42161')
-    expect(await shown()).toMatchObject(unchanged)
-    await proxy.stop()
-  })
-
-  test('has no contract at the address', async () => {
-    await inProgress()
-    const proxy = await startRpcProxy(chain.url, {
-      change: ({ method }, answer) =>
-        method === 'eth_getCode' ? answer.replace(/"0x\w+"/, '"0x"') : answer,
-    })
-    ledger.ask(proxy.url)
-    await expect(ledger.check()).rejects.toThrow('no contract at the escrow address')
-    expect(await shown()).toMatchObject(unchanged)
-    await proxy.stop()
+    pact.ledger.useNode('http://127.0.0.1:9')
+    await expectUnchanged('arbitrum RPC at 127.0.0.1:9: the connection failed')
+    expect(await pact.ledger.openFlags()).toEqual([])
   })
 
   test('is hours behind', async () => {
     await inProgress()
-    ledger.at((await chain.headTimeMs()) + 3 * hourMs)
-    await expect(ledger.check()).rejects.toThrow(/is behind: its head \d+ is 180 minutes old/)
-    expect(await shown()).toMatchObject(unchanged)
+    pact.ledger.at((await pact.chain.headTimeMs()) + 3 * hourMs)
+    await expectUnchanged(/is behind: its head \d+ is 180 minutes old/)
   })
 
-  test('hides logs that getPact contradicts', async () => {
+  test.each([
+    ['is on another chain', 'eth_chainId', /0xa4b1/, '0x1', 'of chain 1, not 42161'],
+    ['lacks the contract', 'eth_getCode', /"0x\w+"/, '"0x"', 'no contract at the escrow address'],
+  ])('%s', async (_fault, method, from, to, failure) => {
     await inProgress()
-    const proxy = await startRpcProxy(chain.url, {
-      change: ({ method }, answer) =>
-        method === 'eth_getLogs' ? answer.replace(/"result":\[.*\]/, '"result":[]') : answer,
-    })
-    ledger.ask(proxy.url)
-    await expect(ledger.check()).rejects.toThrow(`contradicts itself about pact ${id} at block`)
-    expect(await shown()).toMatchObject(unchanged)
-    expect(await ledger.openFlags()).toMatchObject([
+    await pact.distort((request, answer) =>
+      request.method === method ? answer.replace(from, to) : answer,
+    )
+    await expectUnchanged(failure)
+  })
+
+  test('hides logs that getPact contradicts, and a flag is open until they are back', async () => {
+    await inProgress()
+    await pact.distort(({ method }, answer) =>
+      method === 'eth_getLogs' ? answer.replace(/"result":\[.*\]/, '"result":[]') : answer,
+    )
+    await expectUnchanged(`contradicts itself about pact ${id} at block`)
+    expect(await pact.ledger.openFlags()).toMatchObject([
       { subject: 'escrow', evidence: { contract: pactEscrow.address } },
     ])
-    ledger.ask('http://127.0.0.1:9')
-    await expect(ledger.check()).rejects.toThrow('the connection failed')
-    expect(await ledger.openFlags()).toHaveLength(1)
-    ledger.ask(chain.url)
-    expect((await look()).phase).toBe('submitted')
-    expect(await ledger.openFlags()).toEqual([])
-    await proxy.stop()
+    pact.ledger.useNode('http://127.0.0.1:9')
+    await expect(pact.ledger.check()).rejects.toThrow('the connection failed')
+    expect(await pact.ledger.openFlags()).toHaveLength(1)
+    pact.ledger.useNode(pact.chain.url)
+    expect((await readPacts()).phase).toBe('submitted')
+    expect(await pact.ledger.openFlags()).toEqual([])
   })
 
-  test('reports completed but the logs show submitted', async () => {
+  test('reports Completed and the logs show submitted work', async () => {
     await inProgress()
-    const proxy = await startRpcProxy(chain.url, {
-      change: ({ method, params }, answer) =>
-        method === 'eth_call' && JSON.stringify(params).includes(word(id))
-          ? answer.replace(/1"(,|\})/, '2"$1')
-          : answer,
-    })
-    ledger.ask(proxy.url)
-    await expect(ledger.check()).rejects.toThrow('and getPact says Completed')
-    expect(await shown()).toMatchObject(unchanged)
-    await proxy.stop()
+    await pact.distort(({ method, params }, answer) =>
+      method === 'eth_call' && JSON.stringify(params).includes(word(id))
+        ? answer.replace(/1"(,|\})/, '2"$1')
+        : answer,
+    )
+    await expectUnchanged('and getPact says Completed')
   })
 
   test('hides a pact that the next number reveals', async () => {
     await inProgress()
-    await chain.create(deadlineMs, genesisMs + 3 * dayMs)
-    ledger.at((await chain.headTimeMs()) + minuteMs)
-    const hidden = id + 1
-    const proxy = await startRpcProxy(chain.url, {
-      change: ({ method }, answer) =>
-        method === 'eth_getLogs' && answer.includes(word(hidden))
-          ? answer.replace(/,\{[^{}]*"topics":\[[^\]]*\],[^{}]*\}\]\}?$/, ']}')
-          : answer,
-    })
-    ledger.ask(proxy.url)
-    await expect(ledger.check()).rejects.toThrow(`about pact ${hidden}`)
-    expect(await shown()).toMatchObject(unchanged)
-    await proxy.stop()
+    await pact.chain.create(deadlineMs, genesisMs + 3 * dayMs)
+    await pact.toHead()
+    await pact.distort(({ method }, answer) =>
+      method === 'eth_getLogs' && answer.includes(word(id + 1))
+        ? answer.replace(/,\{[^{}]*"topics":\[[^\]]*\],[^{}]*\}\]\}?$/, ']}')
+        : answer,
+    )
+    await expectUnchanged(`about pact ${id + 1}`)
   })
 
   test('is not configured, and no escrow is reported', async () => {
-    expect(await ledger.checkWithoutNode()).toContain('RPC_URL_ARBITRUM is not set')
-    expect((await shown()).blocker).toBe('The ledger has not read the escrow yet.')
+    expect(await pact.ledger.checkWithoutNode()).toContain('RPC_URL_ARBITRUM is not set')
+    expect((await currentPacts()).blocker).toBe('The ledger has not read the escrow yet.')
   })
 })
-
-function word(number: number): string {
-  return number.toString(16).padStart(64, '0')
-}

@@ -1,0 +1,54 @@
+/** An HTTP server on this machine that answers as a test wants. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
+
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+
+interface LocalServer {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+async function start(listener: RequestListener): Promise<LocalServer> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    stop: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Starts a server for the running test and returns its URL. */
+export async function serveDuringTest(listener: RequestListener): Promise<string> {
+  const { url, stop } = await start(listener)
+  onTestFinished(stop)
+  return url
+}
+
+/** Runs a server for all tests of the file or `describe`. */
+export function useLocalServer(listener: RequestListener): { readonly url: string } {
+  let server: LocalServer
+  beforeAll(async () => {
+    server = await start(listener)
+  })
+  afterAll(() => server.stop())
+  return {
+    get url() {
+      return server.url
+    },
+  }
+}
+
+/** The URL of a port at which nothing listens. */
+export async function unusedUrl(): Promise<string> {
+  const { url, stop } = await start(() => undefined)
+  await stop()
+  return url
+}
