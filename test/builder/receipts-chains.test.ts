@@ -4,16 +4,17 @@ import { chains, evmChains } from '../../builder/chain/chains.ts'
 import type { EvmChainName } from '../../builder/chain/chains.ts'
 import { createReceiptChecks } from '../../builder/jobs/check-receipts.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
-import { hourMs, isoTime } from '../../src/core/time.ts'
+import { hourMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { receiptsOfTransaction } from '../../src/db/receipts/checks.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
-import { systemRandom } from '../../src/runtime/runtime.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
+import { quickRequests } from '../support/rail-context.ts'
 import { startReceiptChain } from '../support/receipt-chain.ts'
 import type { ReceiptChain } from '../support/receipt-chain.ts'
+import { pendingReceiptRow } from '../support/receipts.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { evmWallet } from '../support/wallets.ts'
 
@@ -23,35 +24,19 @@ const genesisMs = Date.UTC(2026, 10, 20)
 const paidMs = genesisMs + hourMs
 const worker = evmWallet('worker').address
 const payer = evmWallet('payer').address
+const payment = { from: payer, to: worker, usdc: 2 }
 
 async function addReceipt(database: OpenDatabase, chain: string, txHash: string): Promise<void> {
-  const id = `rcp_${chain.padEnd(64, '0')}`
-  const occurredAt = isoTime(paidMs)
-  await database.write(async (tx) => {
-    await insertReceipt(tx, {
-      id,
-      kind: 'signed',
-      rail: 'x402',
-      chain,
-      txHash,
-      from: parseWallet(payer),
-      to: parseWallet(worker),
-      amountMicroUsdc: 2_000_000,
-      assetSymbol: 'USDC',
-      occurredAt,
-      summary: null,
-      jobId: null,
-      evidenceUrl: null,
-      platform: null,
-      publicKey: null,
-      submitter: parseWallet(worker).id,
-      content: { chain },
-      verification: 'pending',
-      verificationReason: null,
-      onchain: 'pending',
-      acceptedAt: occurredAt,
-    })
+  const row = pendingReceiptRow(paidMs, {
+    id: `rcp_${chain.padEnd(64, '0')}`,
+    chain,
+    txHash,
+    from: parseWallet(payer),
+    to: parseWallet(worker),
+    amountMicroUsdc: 2_000_000,
+    content: { chain },
   })
+  await database.write((tx) => insertReceipt(tx, row))
 }
 
 describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
@@ -60,25 +45,22 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
   beforeAll(async () => {
     node = await startReceiptChain(chain, genesisMs)
   })
-  afterAll(async () => await node.stop())
+  afterAll(() => node.stop())
 
   async function check(database: OpenDatabase) {
-    const rpcUrls = Object.fromEntries(evmChains.map((name) => [name, node.url]))
     const checks = createReceiptChecks({
+      ...quickRequests(),
       database,
       clock: handClock(paidMs + hourMs),
-      random: systemRandom,
-      fetch,
-      rpcUrls,
+      rpcUrls: Object.fromEntries(evmChains.map((name) => [name, node.url])),
       signal: new AbortController().signal,
-      retries: 0,
     })
     return (await checks.run()).chains
   }
 
   test('are verified by USDC transfers on that chain, by its node alone', async () => {
     const database = await tempDatabase()
-    const hash = await node.pay(paidMs, { from: payer, to: worker, usdc: 2 })
+    const hash = await node.pay(paidMs, payment)
     await node.mine(15)
     for (const name of evmChains) await addReceipt(database, name, hash)
     const reports = new Map((await check(database)).map((one) => [one.chain, one]))
@@ -93,7 +75,6 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
     const [found] = await receiptsOfTransaction(database.reader, chain, hash)
     expect(found).toMatchObject({ onchain: 'verified', check: { verdict: 'final', logIndex: 0 } })
     expect(explorerUrl(chain, hash)).toBe(`${chains[chain].explorerTx}${hash}`)
-    await database.close()
   })
 
   test('are rejected when the transfer is USDC of another chain', async () => {
@@ -101,10 +82,8 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
     const [other = chain] = others
     const { address } = chains[other].usdc
     await node.rpc('anvil_setCode', [address, await node.rpc('eth_getCode', [node.usdc, 'latest'])])
-    const foreign = { from: payer, to: worker, usdc: 2, token: address }
-    const hash = await node.pay(paidMs + hourMs / 2, foreign)
+    const hash = await node.pay(paidMs + hourMs / 2, { ...payment, token: address })
     await addReceipt(database, chain, hash)
     expect(await check(database)).toMatchObject([{ chain, failed: 1, verified: 0 }])
-    await database.close()
   })
 })
