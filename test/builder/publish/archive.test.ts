@@ -3,7 +3,6 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -13,15 +12,15 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import { archive, emptyArchiveMemory } from '../../../builder/publish/archive.ts'
 import type { ArchiveOptions } from '../../../builder/publish/archive.ts'
 import { FAST_IMPORT, fastImportStream } from '../../../builder/publish/git-tree.ts'
 import { withoutCredentials } from '../../../builder/publish/git.ts'
+import { tempFolder } from '../../db/temp-database.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { filesBelow, startMs } from './set.ts'
 
@@ -32,11 +31,10 @@ let repoDir: string
 let remote: string
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'archive-'))
+  root = tempFolder()
   repoDir = join(root, 'snapshots.git')
   remote = join(root, 'remote.git')
 })
-afterEach(() => rmSync(root, { recursive: true }))
 
 const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
 const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
@@ -46,9 +44,10 @@ const filesWith = (status: string) =>
     ['api/v1/rails.json', '{\n  "count": 1\n}\n'],
     ['api/v1/rails/olas.json', olas(status)],
   ])
+const moved = { files: filesWith('concentrated'), message: 'rails: olas paying → concentrated\n' }
 
 async function record(more: Partial<ArchiveOptions> = {}) {
-  return archive({
+  return await archive({
     repoDir,
     files: filesWith('paying'),
     message: 'rails: first\n\nbody\n',
@@ -61,34 +60,44 @@ async function record(more: Partial<ArchiveOptions> = {}) {
   })
 }
 
+/** Records a status under a message of the same name. */
+const recordStatus = async (status: string, more: Partial<ArchiveOptions> = {}) =>
+  await record({ files: filesWith(status), message: `${status}\n`, ...more })
+
 function git(dir: string, ...args: string[]): string {
   return execFileSync('git', [`--git-dir=${dir}`, ...args], { encoding: 'utf8', stdio: 'pipe' })
 }
-
-function bareRemote(): void {
-  execFileSync('git', ['init', '--bare', '--quiet', remote])
-}
-
-/** A folder with a `git` that writes down which command it was asked for, and does it. */
-function tellingGit(runs: string): string {
-  const dir = join(root, 'bin')
-  if (!existsSync(dir)) {
-    mkdirSync(dir)
-    const script = `#!/bin/sh\necho "$2" >> ${runs}\nPATH=${env.PATH} exec git "$@"\n`
-    writeFileSync(join(dir, 'git'), script, { mode: 0o755 })
-  }
-  return dir
-}
-
-function takeRuns(runs: string): string {
-  if (!existsSync(runs)) return ''
-  const told = readFileSync(runs, 'utf8').trim()
-  rmSync(runs)
-  return told
-}
-
-const moved = { files: filesWith('concentrated'), message: 'rails: olas paying → concentrated\n' }
 const subjects = (dir: string) => git(dir, 'log', '--format=%s', 'main').trim().split('\n')
+const head = () => git(repoDir, 'rev-parse', 'main').trim()
+
+function expectIntact(...options: string[]): void {
+  expect(git(repoDir, 'fsck', '--full', '--strict', ...options)).toBe('')
+}
+
+function bareRemote(dir = remote): void {
+  execFileSync('git', ['init', '--bare', '--quiet', dir])
+}
+
+/** An environment in which a shell script replaces `git`; the script reaches the real one. */
+function envWithGit(script: string): { readonly PATH: string } {
+  const dir = join(root, 'bin')
+  mkdirSync(dir, { recursive: true })
+  const text = `#!/bin/sh\nexport PATH=${env.PATH}\n${script}\n`
+  writeFileSync(join(dir, 'git'), text, { mode: 0o755 })
+  return { PATH: dir }
+}
+
+/** An environment in which every command of git is recorded, and a function that returns the recorded commands. */
+function recordingGit() {
+  const file = join(root, 'commands')
+  const commands = () => {
+    if (!existsSync(file)) return ''
+    const text = readFileSync(file, 'utf8').trim()
+    rmSync(file)
+    return text
+  }
+  return { env: envWithGit(`echo "$2" >> ${file}\nexec git "$@"`), commands }
+}
 
 describe('the archive', () => {
   test('holds every file with the message, the author and the time of the build', async () => {
@@ -105,7 +114,7 @@ describe('the archive', () => {
     const first = await record()
     const again = await record({ nowMs: startMs + 60_000 })
     expect(again).toMatchObject({ state: 'ok', committed: null })
-    expect(git(repoDir, 'rev-parse', 'main').trim()).toBe(first.committed)
+    expect(head()).toBe(first.committed)
   })
 
   test('gets one commit with exactly the changed, added and removed files', async () => {
@@ -118,12 +127,12 @@ describe('the archive', () => {
     expect(git(repoDir, '-c', 'core.quotePath=off', 'diff', '--name-status', 'main~', 'main')).toBe(
       'D\tapi/v1/rails.json\nM\tapi/v1/rails/olas.json\nA\t"odd \\"name\\" é.txt"\n',
     )
-    expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
+    expectIntact()
   })
 
   test('gets what an earlier build could not commit', async () => {
     await record()
-    const missed = await record({ files: filesWith('dormant'), env: { PATH: root } })
+    const missed = await recordStatus('dormant', { env: { PATH: root } })
     expect(missed.committed).toBeNull()
     const next = await record({ ...moved, check: 'full' })
     expect(next.committed).not.toBeNull()
@@ -132,7 +141,7 @@ describe('the archive', () => {
 
   test('gets no commit from a truncated stream', async () => {
     await record()
-    const parent = git(repoDir, 'rev-parse', 'main').trim()
+    const parent = head()
     const commit = { branch: 'main', parent, message: 'x', author, nowMs: startMs }
     const change = { written: ['api/v1/rails/olas.json'], deleted: [] }
     const stream = fastImportStream(commit, moved.files, change)
@@ -143,31 +152,27 @@ describe('the archive', () => {
           stdio: 'pipe',
         })
       expect(run).toThrow()
-      expect(git(repoDir, 'rev-parse', 'main').trim()).toBe(parent)
+      expect(head()).toBe(parent)
     }
     expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
   })
 
   test('starts git once per commit while the last commit is its own', async () => {
     const memory = emptyArchiveMemory()
+    const recording = recordingGit()
     const runs: string[] = []
-    for (let turn = 0; turn < 5; turn += 1) {
-      const files = new Map([...filesWith('paying'), ['turn.txt', `${turn}\n`]])
-      const env = { PATH: tellingGit(join(root, 'runs')) }
-      const message = `turn ${turn}\n\nbody é\n`
-      const { committed } = await record({ files, message, memory, env })
-      runs.push(takeRuns(join(root, 'runs')))
-      expect(committed).toBe(git(repoDir, 'rev-parse', 'main').trim())
-      expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
-      if (turn === 2) git(repoDir, 'pack-refs', '--all')
+    for (let build = 0; build < 5; build += 1) {
+      const files = new Map([...filesWith('paying'), ['build.txt', `${build}\n`]])
+      const message = `build ${build}\n\nbody é\n`
+      const { committed } = await record({ files, message, memory, env: recording.env })
+      runs.push(recording.commands())
+      expect(committed).toBe(head())
+      expectIntact()
+      if (build === 2) git(repoDir, 'pack-refs', '--all')
     }
     // The packed branch has no ref file, so git resolves it.
-    expect(runs.slice(1)).toEqual([
-      'fast-import',
-      'fast-import',
-      'for-each-ref\nfast-import',
-      'fast-import',
-    ])
+    const resolved = 'for-each-ref\nfast-import'
+    expect(runs.slice(1)).toEqual(['fast-import', 'fast-import', resolved, 'fast-import'])
   })
 
   test('keeps object names of present files only in memory', async () => {
@@ -184,41 +189,37 @@ describe('the archive', () => {
   test('is not overwritten when another process committed or holds the branch lock', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
-    const files = (status: string) => ({ files: filesWith(status), message: `${status}\n`, memory })
-    await record(files('dormant'))
+    await recordStatus('dormant', { memory })
     const lock = join(repoDir, 'refs/heads/main.lock')
     writeFileSync(lock, '')
     const { mtimeMs } = statSync(lock)
-    const waiting = await record({ ...files('concentrated'), nowMs: mtimeMs + 1000 })
+    const waiting = await recordStatus('concentrated', { memory, nowMs: mtimeMs + 1000 })
     expect(waiting).toMatchObject({ state: 'failed', committed: null, restarted: null })
     rmSync(lock)
-    // Another builder committed meanwhile: what it wrote is read, and built upon.
-    await record({ files: filesWith('unknown'), message: 'another\n' })
-    expect(await record(files('concentrated'))).toMatchObject({ state: 'ok', restarted: null })
+    // Another builder commits meanwhile: its commit is read and becomes the parent of the next one.
+    await recordStatus('another')
+    const next = await recordStatus('concentrated', { memory })
+    expect(next).toMatchObject({ state: 'ok', restarted: null })
     expect(subjects(repoDir)).toEqual(['concentrated', 'another', 'dormant', 'rails: first'])
-    expect(git(repoDir, 'fsck', '--full', '--strict', '--no-dangling')).toBe('')
+    expectIntact('--no-dangling')
   })
 
   test('keeps a commit that another process makes and packs at the same time', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     git(repoDir, 'pack-refs', '--all')
-    const files = filesWith('dormant')
-    expect(await record({ files, message: 'packed\n', memory })).toMatchObject({ state: 'ok' })
+    expect(await recordStatus('packed', { memory })).toMatchObject({ state: 'ok' })
     git(repoDir, 'pack-refs', '--all')
-    // Right after it has said where the branch stands, another commits.
-    const dir = join(root, 'bin')
-    mkdirSync(dir)
-    const script = `#!/bin/sh
-export PATH=${env.PATH}
-git "$@" || exit
+    // Right after git has reported the head of the branch, another process commits.
+    const refused = await record({
+      ...moved,
+      memory,
+      env: envWithGit(`git "$@" || exit
 [ "$2" = for-each-ref ] && mkdir ${root}/done 2>/dev/null || exit 0
 who='-c user.name=other -c user.email=other@localhost'
 made=$(git "$1" $who commit-tree -p main -m another 'main^{tree}' </dev/null)
-git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all
-`
-    writeFileSync(join(dir, 'git'), script, { mode: 0o755 })
-    const refused = await record({ ...moved, memory, env: { PATH: dir } })
+git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all`),
+    })
     expect(refused).toMatchObject({ state: 'failed', committed: null, restarted: null })
     expect(subjects(repoDir)).toEqual(['another', 'packed', 'rails: first'])
     expect(await record({ ...moved, memory })).toMatchObject({ state: 'ok', restarted: null })
@@ -229,11 +230,10 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all
     const memory = emptyArchiveMemory()
     await record({ memory })
     memory.commitsSincePacking = 98
-    const runs = join(root, 'runs')
+    const recording = recordingGit()
     const commit = async (status: string) => {
-      const more = { files: filesWith(status), message: `${status}\n`, memory }
-      await record({ ...more, env: { PATH: tellingGit(runs) } })
-      return takeRuns(runs)
+      await recordStatus(status, { memory, env: recording.env })
+      return recording.commands()
     }
     expect(await commit('dormant')).toBe('fast-import')
     expect(await commit('concentrated')).toBe('fast-import\ngc')
@@ -256,10 +256,8 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all
     }
     writeFileSync(join(root, '.gitconfig'), '[core]\n\thooksPath = ' + hooks + '\n')
     bareRemote()
-    expect(await record({ ...moved, remote, env: { ...env, HOME: root } })).toMatchObject({
-      state: 'ok',
-      pushed: true,
-    })
+    const outcome = await record({ ...moved, remote, env: { ...env, HOME: root } })
+    expect(outcome).toMatchObject({ state: 'ok', pushed: true })
     expect(existsSync(trap)).toBe(false)
   })
 
@@ -311,14 +309,14 @@ describe('a corrupted archive is moved aside and created again', () => {
     await record(moved)
     damage()
 
-    const outcome = await record({ files: filesWith('dormant'), message: 'rails: now\n', check })
+    const outcome = await recordStatus('dormant', { check })
 
     expect(outcome).toMatchObject({ state: 'ok', error: null })
     expect(outcome.restarted?.movedTo).toBe(`${repoDir}.broken-2026-11-21T06-00-00-000Z`)
     expect(outcome.restarted?.reason).not.toBe('')
     expect(existsSync(outcome.restarted?.movedTo ?? '')).toBe(true)
-    expect(subjects(repoDir)).toEqual(['rails: now'])
-    expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
+    expect(subjects(repoDir)).toEqual(['dormant'])
+    expectIntact()
   })
 
   test('when objects were lost under a running process', async () => {
@@ -326,11 +324,11 @@ describe('a corrupted archive is moved aside and created again', () => {
     await record({ memory })
     await record({ ...moved, memory })
     objects().forEach((file) => rmSync(file))
-    const outcome = await record({ files: filesWith('dormant'), message: 'rails: now\n', memory })
+    const outcome = await recordStatus('dormant', { memory })
     expect(outcome).toMatchObject({ state: 'ok', error: null })
     expect(outcome.restarted).not.toBeNull()
-    expect(subjects(repoDir)).toEqual(['rails: now'])
-    expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
+    expect(subjects(repoDir)).toEqual(['dormant'])
+    expectIntact()
   })
 
   test('continues the history that the remote still has', async () => {
@@ -370,12 +368,9 @@ describe('a corrupted archive is moved aside and created again', () => {
 describe('the remote', () => {
   test('gets every commit', async () => {
     bareRemote()
-    expect(await record({ remote })).toMatchObject({ state: 'ok', pushed: true, behind: 0 })
-    expect(await record({ ...moved, remote })).toMatchObject({
-      state: 'ok',
-      pushed: true,
-      behind: 0,
-    })
+    const pushed = { state: 'ok', pushed: true, behind: 0 }
+    expect(await record({ remote })).toMatchObject(pushed)
+    expect(await record({ ...moved, remote })).toMatchObject(pushed)
     expect(subjects(remote)).toEqual(['rails: olas paying → concentrated', 'rails: first'])
     expect(git(remote, 'rev-parse', 'main')).toBe(git(repoDir, 'rev-parse', 'main'))
   })
@@ -385,11 +380,7 @@ describe('the remote', () => {
     await record({ remote })
     renameSync(remote, `${remote}.away`)
     for (const [index, status] of ['dormant', 'potemkin', 'paying'].entries()) {
-      const outcome = await record({
-        files: filesWith(status),
-        message: `rails: ${status}\n`,
-        remote,
-      })
+      const outcome = await recordStatus(status, { remote })
       expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: index + 1 })
       expect(outcome.committed).toMatch(/^[0-9a-f]{40}$/)
       expect(outcome.error).toContain('git push')
@@ -411,22 +402,19 @@ describe('the remote', () => {
     bareRemote()
     await record({ remote })
     const other = join(root, 'other.git')
-    execFileSync('git', ['init', '--bare', '--quiet', other])
-    expect(await record({ remote: other })).toMatchObject({
-      committed: null,
-      pushed: true,
-      behind: 0,
-    })
+    bareRemote(other)
+    const outcome = await record({ remote: other })
+    expect(outcome).toMatchObject({ committed: null, pushed: true, behind: 0 })
     expect(subjects(other)).toEqual(['rails: first'])
   })
 
   test('with another history is never overwritten', async () => {
     bareRemote()
-    await record({ repoDir: join(root, 'stranger.git'), message: 'of a stranger\n', remote })
+    await record({ repoDir: join(root, 'other.git'), message: 'another history\n', remote })
     await record()
     const outcome = await record({ ...moved, remote })
     expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: 2 })
-    expect(subjects(remote)).toEqual(['of a stranger'])
+    expect(subjects(remote)).toEqual(['another history'])
   })
 
   test('never shows its credentials: not in outcomes, not in the repository', async () => {
@@ -434,8 +422,8 @@ describe('the remote', () => {
     const outcome = await record({ remote: secret })
     expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: 1 })
     expect(outcome.error).toContain('127.0.0.1')
-    const kept = filesBelow(repoDir).map((file) => readFileSync(join(repoDir, file), 'latin1'))
-    for (const text of [outcome.error ?? '', ...kept]) {
+    const texts = filesBelow(repoDir).map((file) => readFileSync(join(repoDir, file), 'latin1'))
+    for (const text of [outcome.error ?? '', ...texts]) {
       expect(text).not.toMatch(/s3cr|t0psecret|robot/)
     }
   })
@@ -448,7 +436,7 @@ describe('the remote', () => {
     ],
     ['https://u:p%40ss@host/x', 'p@ss p%40ss u', '*** *** ***'],
     ['git@host:x.git', 'fatal: git@host:x.git', 'fatal: git@host:x.git'],
-  ])('%s: %s', (address, message, clean) => {
+  ])('of %s: the message %j becomes %j', (address, message, clean) => {
     expect(withoutCredentials(message, address)).toBe(clean)
   })
 })

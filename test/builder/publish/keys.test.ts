@@ -1,21 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import * as noble from '@noble/ed25519'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { signingKeys } from '../../../src/contract/schemas/service.ts'
+import { tempFolder } from '../../db/temp-database.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { sha256, startMs } from './set.ts'
 
@@ -26,11 +18,10 @@ let dir: string
 let file: string
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'keys-'))
+  root = tempFolder()
   dir = join(root, 'run/keys')
   file = join(dir, 'signing-keys.json')
 })
-afterEach(() => rmSync(root, { recursive: true }))
 
 const load = async (nowMs = startMs) => loadKeys({ dir, nowMs })
 const rotate = async (nowMs: number) => rotateKey({ dir, nowMs })
@@ -65,7 +56,7 @@ test('rotation retires the key, deletes its private part and keeps verifying its
   const old = await load()
   const message = Buffer.from('signed before')
   const signature = old.signer.sign(message)
-  const kept = readFileSync(file, 'utf8')
+  const before = readFileSync(file, 'utf8')
 
   await rotate(startMs + 1000)
   const now = await rotate(startMs + 2000)
@@ -79,8 +70,8 @@ test('rotation retires the key, deletes its private part and keeps verifying its
   expect(now.ring.verify(old.signer.kid, Buffer.from('other'), signature)).toBe('bad')
   expect(now.ring.verify('0'.repeat(16), message, signature)).toBe('unknown key')
   expect((await load()).publicKeys).toEqual(now.publicKeys)
-  const [, oldPem = 'none'] = /KEY-----\\n(.+?)\\n/.exec(kept) ?? []
-  expect(kept).toContain(oldPem)
+  const [, oldPem = 'none'] = /KEY-----\\n(.+?)\\n/.exec(before) ?? []
+  expect(before).toContain(oldPem)
   expect(readFileSync(file, 'utf8')).not.toContain(oldPem)
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })

@@ -9,35 +9,24 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { PublishMemory } from '../../../builder/publish/publish.ts'
 import { randomFrom } from '../../support/random.ts'
-import {
-  filesBelow,
-  generationNames,
-  jsonDocument,
-  readSet,
-  startMs,
-  touches,
-  workspace,
-} from './set.ts'
-import type { Workspace } from './set.ts'
+import { filesBelow, generationNames, jsonDocument, startMs, touches, useWorkspace } from './set.ts'
 
 const filler = 'figures of a rail that pays agents, '.repeat(40)
 
-let place: Workspace
+const place = useWorkspace()
 let memory: PublishMemory
 let builds: number
 
-beforeEach(async () => {
-  place = await workspace()
+beforeEach(() => {
   memory = emptyMemory()
   builds = 0
 })
-afterEach(() => place.remove())
 
 describe('the oldest generation becomes the next one and', () => {
   test('contains after any changes what a new directory would contain', async () => {
@@ -51,7 +40,7 @@ describe('the oldest generation becomes the next one and', () => {
         else world.set(path, Math.floor(random() * 3))
       }
       const { steps } = await publish(documentsOf(world))
-      const { bodies } = readSet(place.publicDir, place.keys.publicKeys)
+      const { bodies } = place.read()
       expect([...bodies.keys()].sort()).toEqual([...world.keys(), '/constant'].sort())
       expect(emptyDirectories(join(place.publicDir, 'current'))).toEqual([])
       if (steps.length > 2 && turn > 8) expect(steps.join('\n')).toContain('take generation')
@@ -62,14 +51,14 @@ describe('the oldest generation becomes the next one and', () => {
     const world = new Map(
       Array.from({ length: 40 }, (_, at) => [`/api/v1/rails/${at}`, 0] as const),
     )
-    for (let version = 1; version <= 4; version += 1) await publishVersion(world, version)
+    await publishVersions(world, 1, 4)
     const before = [2, 3, 4].map((number) => touches(generation(number)))
     const { steps } = await publishVersion(world, 5)
     expect(steps).toContain('take generation 1')
     expect(steps.filter((step) => step.startsWith('link '))).toEqual([])
     expect(generationNames(place.publicDir)).toHaveLength(4)
     expect([2, 3, 4].map((number) => touches(generation(number)))).toEqual(before)
-    // The marks of what was not touched hold: nothing is read again.
+    // Untouched files keep their fingerprints, so the builder does not read them again.
     const read = [...memory.checked.keys()].sort()
     expect(read).toEqual(
       filesBelow(generation(5)).filter((file) => !file.startsWith('snapshot.json')),
@@ -84,35 +73,31 @@ describe('the oldest generation becomes the next one and', () => {
       (at) => renameSync(join(at, 'api/v1/rails'), join(at, 'api/v1/moved')),
     ]
     for (const [number, intrude] of intrusions.entries()) {
-      for (let version = 0; version < 5; version += 1)
-        await publishVersion(world, number * 10 + version)
+      await publishVersions(world, number * 10, number * 10 + 4)
       const [oldest = ''] = generationNames(place.publicDir)
       intrude(join(place.publicDir, 'generations', oldest))
       const { steps } = await publishVersion(world, number * 10 + 9)
       expect(steps.join('\n')).not.toContain('take generation')
-      readSet(place.publicDir, place.keys.publicKeys)
+      place.read()
     }
-    for (let version = 100; version < 105; version += 1) await publishVersion(world, version)
+    await publishVersions(world, 100, 104)
     writeFileSync(join(place.publicDir, 'current/api/v1/planted.json'), '{}')
     const { steps } = await publishVersion(world, 105)
     expect(steps.join('\n')).not.toContain('take generation')
-    readSet(place.publicDir, place.keys.publicKeys)
+    place.read()
   })
 
   test('is replaced by a new directory after a damaged file was restored', async () => {
     const world = new Map([['/api/v1/rails/x402', 0]])
-    for (let version = 1; version <= 2; version += 1) await publishVersion(world, version)
+    await publishVersions(world, 1, 2)
     const file = join(generation(2), 'constant.json')
     const good = readFileSync(file)
-    // In place: it is the file of generation 1 as well.
+    // The file is changed in place, so the one of generation 1, which is the same file, changes as well.
     writeFileSync(file, Buffer.from(good.toString().replace('figures', 'forgery')))
     await expect(publishVersion(world, 3)).rejects.toThrow('cannot be read back')
     writeFileSync(`${file}.restored`, good)
     renameSync(`${file}.restored`, file)
-    for (let version = 3; version <= 8; version += 1) {
-      await publishVersion(world, version)
-      readSet(place.publicDir, place.keys.publicKeys)
-    }
+    await publishVersions(world, 3, 8)
   })
 
   test('is replaced by a new directory after the link was removed', async () => {
@@ -120,13 +105,10 @@ describe('the oldest generation becomes the next one and', () => {
       ['/api/v1/rails/x402', 0],
       ['/api/v1/rails/gone', 0],
     ])
-    for (let version = 1; version <= 4; version += 1) await publishVersion(world, version)
+    await publishVersions(world, 1, 4)
     rmSync(join(place.publicDir, 'current'))
     world.delete('/api/v1/rails/gone')
-    for (let version = 5; version <= 9; version += 1) {
-      await publishVersion(world, version)
-      readSet(place.publicDir, place.keys.publicKeys)
-    }
+    await publishVersions(world, 5, 9)
   })
 
   test('is replaced by a new directory after another builder continued from an older set', async () => {
@@ -134,7 +116,7 @@ describe('the oldest generation becomes the next one and', () => {
       ['/api/v1/rails/x402', 0],
       ['/api/v1/rails/other', 0],
     ])
-    for (let version = 1; version <= 6; version += 1) await publishVersion(world, version)
+    await publishVersions(world, 1, 6)
     rmSync(join(place.publicDir, 'current'))
     symlinkSync('generations/00000004', join(place.publicDir, 'current'))
     const own = memory
@@ -142,10 +124,7 @@ describe('the oldest generation becomes the next one and', () => {
     world.set('/api/v1/rails/other', 1)
     await publishVersion(world, 4)
     memory = own
-    for (let version = 7; version <= 11; version += 1) {
-      await publishVersion(world, version)
-      readSet(place.publicDir, place.keys.publicKeys)
-    }
+    await publishVersions(world, 7, 11)
   })
 
   test('loses the compressed forms of a manifest that became small', async () => {
@@ -153,14 +132,14 @@ describe('the oldest generation becomes the next one and', () => {
     expect(existsSync(join(place.publicDir, 'current/snapshot.json.br'))).toBe(true)
     for (let version = 1; version <= 5; version += 1) {
       await publish([jsonDocument('/a', { version })])
-      readSet(place.publicDir, place.keys.publicKeys)
+      place.read()
       expect(existsSync(join(place.publicDir, 'current/snapshot.json.br'))).toBe(false)
     }
   })
 
   test('leaves the old set unchanged when a step fails, and the next build is complete', async () => {
     const world = new Map(Array.from({ length: 4 }, (_, at) => [`/api/v1/rails/${at}`, 0] as const))
-    for (let version = 1; version <= 5; version += 1) await publishVersion(world, version)
+    await publishVersions(world, 1, 5)
     const { steps } = await publishVersion(world, 6)
     expect(steps.join('\n')).toContain('take generation')
     const kinds = new Set<string>()
@@ -168,14 +147,13 @@ describe('the oldest generation becomes the next one and', () => {
       const kind = step.replace(/ .*/, step.includes('/') ? '' : '$&')
       if (kinds.has(kind)) continue
       kinds.add(kind)
-      const before = readSet(place.publicDir, place.keys.publicKeys).manifest.set_sha256
+      const before = place.read().manifest.set_sha256
       const version = 10 * (at + 1)
       const broken = publishVersion(world, version, (reached) => reached === at)
       await expect(broken, step).rejects.toThrow('no space left on device')
-      const { manifest } = readSet(place.publicDir, place.keys.publicKeys)
+      const { manifest } = place.read()
       if (step !== 'flush the switch') expect(manifest.set_sha256, step).toBe(before)
-      for (let more = 1; more <= 4; more += 1) await publishVersion(world, version + more)
-      readSet(place.publicDir, place.keys.publicKeys)
+      await publishVersions(world, version + 1, version + 4)
       for (const number of generationNames(place.publicDir)) {
         expect(existsSync(join(place.publicDir, 'generations', number, 'snapshot.json'))).toBe(true)
       }
@@ -184,7 +162,7 @@ describe('the oldest generation becomes the next one and', () => {
 
   test('leaves the current one and two before it in place during a build', async () => {
     const world = new Map([['/api/v1/rails/x402', 0]])
-    for (let version = 1; version <= 5; version += 1) await publishVersion(world, version)
+    await publishVersions(world, 1, 5)
     const there: string[][] = []
     await publishVersion(world, 6, () => {
       there.push(generationNames(place.publicDir))
@@ -203,6 +181,18 @@ async function publishVersion(
   const [first = ''] = world.keys()
   world.set(first, version)
   return await publish(documentsOf(world), fails)
+}
+
+/** Publishes each version and checks each published set. */
+async function publishVersions(
+  world: Map<string, number>,
+  first: number,
+  last: number,
+): Promise<void> {
+  for (let version = first; version <= last; version += 1) {
+    await publishVersion(world, version)
+    place.read()
+  }
 }
 
 async function publish(

@@ -1,4 +1,4 @@
-/** A small world to publish, and a reader that knows nothing of it but the rules of the set. */
+/** A small world to publish, and a reader that checks a published set. */
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import {
   existsSync,
@@ -12,6 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+
+import { beforeEach } from 'vitest'
 
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
@@ -38,10 +40,12 @@ export interface Workspace {
     documents: readonly PublicDocument[],
     more?: Partial<PublishOptions>,
   ) => Promise<PublishOutcome>
+  /** Reads and checks the published set. */
+  readonly read: () => ReadSet
   readonly remove: () => void
 }
 
-/** A directory of its own, with a key. */
+/** A new directory with a key. */
 export async function workspace(): Promise<Workspace> {
   const root = mkdtempSync(join(tmpdir(), 'publish-'))
   const publicDir = join(root, 'public')
@@ -54,7 +58,33 @@ export async function workspace(): Promise<Workspace> {
     keys,
     publish: async (documents, more) =>
       publish({ ...publishDefaults(publicDir, keys), documents, ...more }),
+    read: () => readSet(publicDir, keys.publicKeys),
     remove: () => rmSync(root, { recursive: true }),
+  }
+}
+
+/** A workspace for each test of the file. */
+export function useWorkspace(): Omit<Workspace, 'remove'> {
+  let place: Workspace
+  beforeEach(async () => {
+    place = await workspace()
+    return place.remove
+  })
+  return {
+    get root() {
+      return place.root
+    },
+    get publicDir() {
+      return place.publicDir
+    },
+    get keysDir() {
+      return place.keysDir
+    },
+    get keys() {
+      return place.keys
+    },
+    publish: async (documents, more) => await place.publish(documents, more),
+    read: () => place.read(),
   }
 }
 
@@ -77,7 +107,7 @@ export function textDocument(path: string, contentType: string, text: string): P
   return { path, contentType, maxAgeSeconds: 300, body: { text }, archive: text }
 }
 
-/** Every document carries the version of the world; one of them never changes. */
+/** Documents that contain the version of the world, and one that never changes. */
 export function worldOf(version: number, rails = 12): PublicDocument[] {
   const names = Array.from({ length: rails }, (_, index) => `rail-${index}`)
   const filler = 'figures of a rail that pays agents, '.repeat(40)
@@ -90,15 +120,19 @@ export function worldOf(version: number, rails = 12): PublicDocument[] {
   ]
 }
 
+const codings = [
+  { coding: 'br', suffix: '.br', decode: brotliDecompressSync },
+  { coding: 'gzip', suffix: '.gz', decode: gunzipSync },
+] as const
+
 export interface ReadSet {
   readonly manifest: Manifest
   readonly bodies: ReadonlyMap<string, Buffer>
 }
 
 /**
- * Reads the current set as a stranger would who has only the public keys: every hash, size,
- * signature and compressed form is checked, and that no file stands there which nothing names.
- * Throws on the first thing that is wrong.
+ * Reads the current set with the public keys alone. Checks every hash, size, signature and compressed form, and that the
+ * manifest names every file. Throws on the first mistake.
  */
 export function readSet(publicDir: string, keys: PublicKeys): ReadSet {
   const target = readlinkSync(join(publicDir, 'current'))
@@ -113,11 +147,8 @@ export function readSet(publicDir: string, keys: PublicKeys): ReadSet {
   const bodies = new Map<string, Buffer>()
   for (const entry of manifest.documents)
     bodies.set(entry.path, readEntry(root, entry, keys, named))
-  for (const [suffix, decode] of [
-    ['br', brotliDecompressSync],
-    ['gz', gunzipSync],
-  ] as const) {
-    const file = `snapshot.json.${suffix}`
+  for (const { suffix, decode } of codings) {
+    const file = `snapshot.json${suffix}`
     if (!existsSync(join(root, file))) continue
     named.add(file)
     if (!decode(readFileSync(join(root, file))).equals(bytes)) throw new Error(`${file} differs`)
@@ -131,10 +162,7 @@ function readEntry(root: string, entry: ManifestEntry, keys: PublicKeys, named: 
   if (body.length !== entry.size || sha256(body) !== entry.sha256) throw new Error(entry.path)
   assertSigned(body, entry, keys)
   named.add(entry.file)
-  for (const [coding, suffix, decode] of [
-    ['br', '.br', brotliDecompressSync],
-    ['gzip', '.gz', gunzipSync],
-  ] as const) {
+  for (const { coding, suffix, decode } of codings) {
     const form = entry.encodings[coding]
     if (form === undefined) continue
     const encoded = readFileSync(join(root, entry.file + suffix))
@@ -174,7 +202,7 @@ export function filesBelow(root: string): string[] {
     .sort()
 }
 
-/** Inode and time of change of every file: equal only where nothing was touched. */
+/** Inode and modification time of every file; they are equal only if no file was touched. */
 export function touches(root: string): Record<string, string> {
   return Object.fromEntries(
     filesBelow(root).map((file) => {
@@ -184,7 +212,7 @@ export function touches(root: string): Record<string, string> {
   )
 }
 
-/** The versions that the documents of a set carry, the constant one left out. */
+/** The distinct versions in the documents of a set, without the constant document. */
 export function versionsOf({ bodies }: ReadSet): number[] {
   const versions = new Set<number>()
   for (const [path, body] of bodies) {
