@@ -10,7 +10,7 @@ import { dayMs, minuteMs } from '../../../src/core/time.ts'
 import { startAnvil } from '../../support/anvil.ts'
 import type { Anvil } from '../../support/anvil.ts'
 import { quickRequests } from '../../support/rail-context.ts'
-import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
+import { rangeOf, rpcError, proxyDuringTest } from '../../support/rpc-proxy.ts'
 import type { ProxyRules } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -41,26 +41,22 @@ beforeAll(async () => {
 afterAll(async () => await anvil.stop())
 
 async function read(rules: ProxyRules, filters: readonly LogFilter[], chunkBlocks = 40) {
-  const proxy = await startRpcProxy(anvil.url, rules)
+  const proxy = await proxyDuringTest(anvil.url, rules)
   const reader = createChainReader('base', proxy.url, quickRequests(2000))
   const chunks: LogChunk<typeof events>[] = []
-  try {
-    await readLogs({
-      reader,
-      abi: events,
-      filters,
-      fromBlock: 1,
-      toBlock: blocks,
-      chunkBlocks,
-      signal: new AbortController().signal,
-      onChunk: async (chunk) => {
-        chunks.push(chunk)
-        await Promise.resolve()
-      },
-    })
-  } finally {
-    await proxy.stop()
-  }
+  await readLogs({
+    reader,
+    abi: events,
+    filters,
+    fromBlock: 1,
+    toBlock: blocks,
+    chunkBlocks,
+    signal: new AbortController().signal,
+    onChunk: async (chunk) => {
+      chunks.push(chunk)
+      await Promise.resolve()
+    },
+  })
   return { chunks, logs: chunks.flatMap(({ logs }) => logs), ranges: proxy.ranges() }
 }
 

@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-
 import { encodeErrorResult, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -9,8 +6,9 @@ import { createChainReader } from '../../../builder/chain/reader.ts'
 import { dayMs, hourMs, secondMs } from '../../../src/core/time.ts'
 import { startAnvil } from '../../support/anvil.ts'
 import type { Anvil } from '../../support/anvil.ts'
+import { serveDuringTest } from '../../support/local-server.ts'
 import { quickRequests } from '../../support/rail-context.ts'
-import { startRpcProxy } from '../../support/rpc-proxy.ts'
+import { proxyDuringTest } from '../../support/rpc-proxy.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 
 allowSlowTests('starts anvil')
@@ -53,7 +51,7 @@ describe('a chain reader', () => {
   test('finds a block among millions with few requests', async () => {
     const head = 50_000_000
     const blockMs = chains.base.blockSeconds * 1000
-    const proxy = await startRpcProxy(anvil.url, {
+    const proxy = await proxyDuringTest(anvil.url, {
       instead: ({ id, method, params }) => {
         const seconds = (Number(params[0]) - head) * 2 + endMs / 1000
         const results: Record<string, unknown> = {
@@ -66,31 +64,28 @@ describe('a chain reader', () => {
     })
     const reader = createChainReader('base', proxy.url, quick)
     const block = await reader.blockAtTime(endMs - 30 * dayMs)
-    await proxy.stop()
     expect(block).toBe(head - (30 * dayMs) / blockMs)
     expect(proxy.requests.length).toBeLessThan(10)
   })
 
   test('requests the chain id once and refuses another chain', async () => {
-    const proxy = await startRpcProxy(anvil.url)
+    const proxy = await proxyDuringTest(anvil.url)
     const right = createChainReader('gnosis', proxy.url, quick)
     await right.settledHead()
     await right.blockTime(3)
     const wrong = createChainReader('base', proxy.url, quick)
     await expect(wrong.settledHead()).rejects.toThrow(/is of chain 100, not 8453/)
-    await proxy.stop()
     expect(proxy.requests.filter(({ method }) => method === 'eth_chainId')).toHaveLength(2)
     expect(proxy.requests.filter(({ method }) => method === 'eth_blockNumber')).toHaveLength(1)
   })
 
   test('stops when the poll is aborted', async () => {
-    const proxy = await startRpcProxy(anvil.url, { instead: () => ({ body: '', silent: true }) })
+    const proxy = await proxyDuringTest(anvil.url, { instead: () => ({ body: '', silent: true }) })
     const poll = new AbortController()
     const reader = createChainReader('gnosis', proxy.url, { ...quick, signal: poll.signal })
     const head = reader.settledHead()
     poll.abort(new Error('enough'))
     await expect(head).rejects.toThrow('enough')
-    await proxy.stop()
   })
 
   test('waits no hour for a node that asks for a pause of one hour, in any notation', async () => {
@@ -100,29 +95,25 @@ describe('a chain reader', () => {
       ['Thu, 01 Jan 2099 00:00:00 GMT', 1],
     ] as const) {
       const busy = { status: 429, retryAfter: pause, body: 'later' }
-      const proxy = await startRpcProxy(anvil.url, { instead: () => busy })
+      const proxy = await proxyDuringTest(anvil.url, { instead: () => busy })
       const reader = createChainReader('gnosis', proxy.url, { ...quick, retries: 1 })
       await expect(reader.settledHead()).rejects.toThrow(/HTTP 429/)
-      await proxy.stop()
       expect(proxy.requests).toHaveLength(posts)
     }
   })
 
   test('follows no ERC-3668 redirect of a contract', async () => {
     const visited: string[] = []
-    const inside = createServer((request, response) => {
+    const inside = await serveDuringTest((request, response) => {
       visited.push(request.url ?? '')
       response.end('{"data":"0x"}')
-    }).listen(0, '127.0.0.1')
-    await once(inside, 'listening')
-    const address = inside.address()
-    const port = typeof address === 'object' ? address?.port : undefined
+    })
     const contract = '0x00000000000000000000000000000000000c0de0'
     const lookup = encodeErrorResult({
       abi: parseAbi(['error OffchainLookup(address, string[], bytes, bytes4, bytes)']),
-      args: [contract, [`http://127.0.0.1:${port}/{data}`], '0x', '0x12345678', '0x'],
+      args: [contract, [`${inside}/{data}`], '0x', '0x12345678', '0x'],
     })
-    const proxy = await startRpcProxy(anvil.url, {
+    const proxy = await proxyDuringTest(anvil.url, {
       instead: (request) => {
         if (request.method !== 'eth_call') return undefined
         const error = { code: 3, message: 'execution reverted', data: lookup }
@@ -132,9 +123,6 @@ describe('a chain reader', () => {
     const reader = createChainReader('gnosis', proxy.url, quick)
     const reading = reader.view({ to: contract, data: '0x' }, String)
     await expect(reading).rejects.toThrow(/gnosis RPC/)
-    await proxy.stop()
-    inside.close()
-    await once(inside, 'close')
     expect(visited).toEqual([])
   })
 })

@@ -11,7 +11,7 @@ import { tempDatabase } from '../../db/temp-database.ts'
 import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { railContext } from '../../support/rail-context.ts'
 import type { RailContextOptions } from '../../support/rail-context.ts'
-import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
+import { proxyDuringTest, rangeOf, rpcError } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
 
 const events = parseAbi(['event Paid(address indexed to, uint256 amount)'])
@@ -70,7 +70,7 @@ describe('aggregated logs', () => {
 
   test('resume after a failure of the node, with the same sums', async () => {
     const database = await tempDatabase()
-    const proxy = await startRpcProxy(chain.anvil().url, {
+    const proxy = await proxyDuringTest(chain.anvil().url, {
       instead: (request) =>
         (rangeOf(request)?.from ?? 0) > 70
           ? rpcError(request, -32000, 'header not found')
@@ -78,10 +78,8 @@ describe('aggregated logs', () => {
     })
     const broken = await contextOf({ database, rpcUrl: proxy.url })
     await expect(read(broken)).rejects.toThrow('header not found')
-    await proxy.stop()
-    const watched = await startRpcProxy(chain.anvil().url)
+    const watched = await proxyDuringTest(chain.anvil().url)
     const { sums } = await read(await contextOf({ database, rpcUrl: watched.url }))
-    await watched.stop()
     expect(sums).toEqual([BigInt(total), BigInt(total)])
     expect(Math.min(...watched.ranges().map(({ from }) => from))).toBe(71)
   })
@@ -105,26 +103,15 @@ describe('aggregated logs', () => {
     expect((await read(ctx)).sums).toEqual([BigInt(total), BigInt(total)])
   })
 
-  test('are not read again without new blocks', async () => {
-    const database = await tempDatabase()
-    await read(await contextOf({ database }))
-    const proxy = await startRpcProxy(chain.anvil().url)
-    const { sums } = await read(await contextOf({ database, rpcUrl: proxy.url }))
-    await proxy.stop()
-    expect(sums).toEqual([BigInt(total), BigInt(total)])
-    expect(proxy.ranges()).toEqual([])
-  })
-
   test('date the newest payment by the header of its block where other times are interpolated', async () => {
     const database = await tempDatabase()
-    const proxy = await startRpcProxy(chain.anvil().url, {
+    const proxy = await proxyDuringTest(chain.anvil().url, {
       change: (request, answer) =>
         request.method === 'eth_getLogs'
           ? answer.replaceAll(/,"blockTimestamp":"0x[0-9a-f]+"/g, '')
           : answer,
     })
     const { lastPayoutAtMs } = await read(await contextOf({ database, rpcUrl: proxy.url }), 1000)
-    await proxy.stop()
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
   })
 

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 
 import { toEventSelector } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { chains } from '../../../builder/chain/chains.ts'
@@ -22,8 +20,9 @@ import {
 } from '../../../builder/rails/virtuals_acp.ts'
 import { usdcEvents } from '../../../builder/rails/x402.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
+import { useLocalServer } from '../../support/local-server.ts'
 import { railContext } from '../../support/rail-context.ts'
-import { rpcError, rpcResult, startRpcProxy } from '../../support/rpc-proxy.ts'
+import { proxyDuringTest, rpcError, rpcResult } from '../../support/rpc-proxy.ts'
 import type { CannedAnswer, RpcRequest } from '../../support/rpc-proxy.ts'
 import { wallet, word } from '../../support/scripted-contract.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -40,7 +39,7 @@ function chainOf(adapter: AnyRailAdapter) {
   return chains[name]
 }
 
-/** A node in good health on which nothing ever happened; answers of the ACP router name two modules. */
+/** Answers as a healthy node of a chain without events; the ACP router names two modules. */
 function healthy(adapter: AnyRailAdapter, request: RpcRequest): CannedAnswer {
   const { chainId, blockSeconds, settleBlocks } = chainOf(adapter)
   switch (request.method) {
@@ -79,127 +78,69 @@ const oneLog = (changes: object) => (request: RpcRequest) => {
   return rpcResult(request, [{ ...log, address, blockNumber, ...changes }])
 }
 
-/** Name of the failure, the method that fails, its answer, and what the public is told. */
-const failures: readonly [string, string, (request: RpcRequest) => CannedAnswer, RegExp][] = [
-  [
-    'another chain',
-    'eth_chainId',
-    (request) => rpcResult(request, '0x539'),
-    /is of chain 1337, not/,
-  ],
-  ['HTTP 500', 'eth_blockNumber', () => ({ status: 500, body: `{"oops":"${key}"}` }), /HTTP 500$/],
-  ['HTTP 401', 'eth_chainId', () => ({ status: 401, body: `bad key ${key}` }), /HTTP 401$/],
-  [
-    'HTML',
-    'eth_getLogs',
-    () => ({ body: `<html>${key}</html>`, contentType: 'text/html' }),
-    /answered HTML instead of JSON$/,
-  ],
+type Answer = (request: RpcRequest) => CannedAnswer
+const result =
+  (value: unknown): Answer =>
+  (request) =>
+    rpcResult(request, value)
+const raw =
+  (body: string, more: Partial<CannedAnswer> = {}): Answer =>
+  () => ({ body, ...more })
+const html = raw(`<html>${key}</html>`, { contentType: 'text/html' })
+const laterBlock = `0x${(head + 1).toString(16)}`
+const keyInError: Answer = (request) =>
+  rpcError(request, -32000, `https://node.example/${key} denied\u0000\n${key}`)
+
+/** A failure by its name: the method that fails, its answer, and the published error. */
+const failures: readonly (readonly [string, string, Answer, RegExp])[] = [
+  ['another chain', 'eth_chainId', result('0x539'), /is of chain 1337, not/],
+  ['HTTP 500', 'eth_blockNumber', raw(`{"oops":"${key}"}`, { status: 500 }), /HTTP 500$/],
+  ['HTTP 401', 'eth_chainId', raw(`bad key ${key}`, { status: 401 }), /HTTP 401$/],
+  ['HTML', 'eth_getLogs', html, /answered HTML instead of JSON$/],
   [
     'half an answer',
     'eth_getLogs',
-    () => ({ body: '{"jsonrpc":"2.0","id":1,"result":[{"add' }),
-    /the JSON is cut off after \d+ bytes$/,
+    raw('{"jsonrpc":"2.0","id":1,"result":[{"add'),
+    /cut off after/,
   ],
-  ['no result', 'eth_blockNumber', () => ({ body: '{}' }), /an answer without a result$/],
-  [
-    'no answer',
-    'eth_chainId',
-    () => ({ body: '', silent: true }),
-    /no complete response within 0.3 s$/,
-  ],
-  [
-    'a negative number',
-    'eth_blockNumber',
-    (request) => rpcResult(request, '-0x5'),
-    /not a block number$/,
-  ],
-  [
-    'a number beyond all',
-    'eth_blockNumber',
-    (request) => rpcResult(request, `0x${'f'.repeat(64)}`),
-    /not a block number$/,
-  ],
-  [
-    'a block without a time',
-    'eth_getBlockByNumber',
-    (request) => rpcResult(request, null),
-    /not a block$/,
-  ],
-  [
-    'a NUL byte',
-    'eth_getLogs',
-    (request) => rpcResult(request, [{ ...log, data: '0x1\u0000' }]),
-    /not a list of logs$/,
-  ],
-  [
-    'an object for logs',
-    'eth_getLogs',
-    (request) => rpcResult(request, { logs: [] }),
-    /not a list of logs$/,
-  ],
-  ['logs of others', 'eth_getLogs', oneLog({ address: log.address }), /not requested$/],
-  ['logs of other blocks', 'eth_getLogs', oneLog({ blockNumber: '0x1' }), /not requested$/],
-  [
-    'logs of later blocks',
-    'eth_getLogs',
-    oneLog({ blockNumber: `0x${(head + 1).toString(16)}` }),
-    /not requested$/,
-  ],
-  [
-    'an event of another kind',
-    'eth_getLogs',
-    oneLog({ blockTimestamp: '0x1' }),
-    /another event than requested$/,
-  ],
+  ['no result', 'eth_blockNumber', raw('{}'), /an answer without a result$/],
+  ['no answer', 'eth_chainId', raw('', { silent: true }), /no complete response within 0.3 s$/],
+  ['a negative number', 'eth_blockNumber', result('-0x5'), /not a block number$/],
+  ['a huge number', 'eth_blockNumber', result(`0x${'f'.repeat(64)}`), /not a block number$/],
+  ['a block without a time', 'eth_getBlockByNumber', result(null), /not a block$/],
+  ['a NUL byte', 'eth_getLogs', result([{ ...log, data: '0x1\u0000' }]), /not a list of logs$/],
+  ['an object for logs', 'eth_getLogs', result({ logs: [] }), /not a list of logs$/],
+  ['logs of other contracts', 'eth_getLogs', oneLog({ address: log.address }), /not requested$/],
+  ['logs of earlier blocks', 'eth_getLogs', oneLog({ blockNumber: '0x1' }), /not requested$/],
+  ['logs of later blocks', 'eth_getLogs', oneLog({ blockNumber: laterBlock }), /not requested$/],
+  ['an event of another kind', 'eth_getLogs', oneLog({}), /another event than requested$/],
   ['a log that was reorganised', 'eth_getLogs', oneLog({ removed: true }), /reorganised$/],
-  [
-    'an error that repeats the key and its address',
-    'eth_getLogs',
-    (request) => rpcError(request, -32000, `https://node.example/${key} denied\u0000\n${key}`),
-    /error -32000: \[address\] denied \[removed\]$/,
-  ],
+  ['an error with the key', 'eth_getLogs', keyInError, /-32000: \[address\] denied \[removed\]$/],
 ]
 
+const asset = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const accepts = [{ network: 'base', asset, payTo: wallet(3) }]
 const bazaarPage = {
-  items: [
-    {
-      resource: 'https://seller.example/',
-      accepts: [
-        { network: 'base', asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', payTo: wallet(3) },
-      ],
-    },
-  ],
+  items: [{ resource: 'https://seller.example/', accepts }],
   pagination: { total: 1 },
 }
-const bazaar = createServer((_, response) => {
+const bazaar = useLocalServer((_, response) => {
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify(bazaarPage))
-})
-let baseUrl = ''
-beforeAll(async () => {
-  bazaar.listen(0, '127.0.0.1')
-  await once(bazaar, 'listening')
-  const address = bazaar.address()
-  if (address !== null && typeof address !== 'string') baseUrl = `http://127.0.0.1:${address.port}`
-})
-afterAll(async () => {
-  bazaar.closeAllConnections()
-  bazaar.close()
-  await once(bazaar, 'close')
 })
 
 async function poll(adapter: AnyRailAdapter, rpcUrl: string, timeoutMs = 10_000) {
   const database = await tempDatabase()
+  const baseUrl = bazaar.url
   const ctx = railContext({ rail: adapter.rail, endMs, database, rpcUrl, baseUrl, timeoutMs })
   return { ctx, polling: adapter.measure(ctx) }
 }
 
 describe.each(evmRails.map((adapter) => [adapter.rail, adapter] as const))('%s', (_, adapter) => {
   test('reads a chain without events as zero, not as unknown', async () => {
-    const node = await startRpcProxy('', { instead: (request) => healthy(adapter, request) })
-    const { measurement } = await (await poll(adapter, node.url)).polling
-    await node.stop()
+    const instead: Answer = (request) => healthy(adapter, request)
+    const { url } = await proxyDuringTest('', { instead })
+    const { measurement } = await (await poll(adapter, url)).polling
     expect(measurement.figures).toMatchObject({
       tpv30dMicroUsdc: 0,
       tpv7dMicroUsdc: 0,
@@ -213,29 +154,21 @@ describe.each(evmRails.map((adapter) => [adapter.rail, adapter] as const))('%s',
     expect(measurement.evidence.some(({ kind }) => kind === 'logs')).toBe(true)
   })
 
-  test.each(failures)(
-    'fails on %s, stores nothing and exposes no key',
-    async (name, method, answer, told) => {
-      const node = await startRpcProxy('', {
-        instead: (request) =>
-          request.method === method ? answer(request) : healthy(adapter, request),
-      })
-      const { ctx, polling } = await poll(
-        adapter,
-        `${node.url}/v2/${key}?apikey=${key}`,
-        name === 'no answer' ? 300 : undefined,
-      )
-      const error: unknown = await polling.catch((reason: unknown) => reason)
-      await node.stop()
-      expect(error).toBeInstanceOf(ChainError)
-      const message = error instanceof Error ? error.message : ''
-      expect(message).toMatch(told)
-      expect(message).not.toContain(key)
-      expect(message).not.toContain('\u0000')
-      const { cursor, buckets } = await ctx.payouts.load('payments', 0, (json) => json)
-      expect([cursor, buckets]).toEqual([null, []])
-    },
-  )
+  test.each(failures)('fails on %s, stores nothing and exposes no key', async (...failure) => {
+    const [, method, answer, reason] = failure
+    const instead: Answer = (request) =>
+      request.method === method ? answer(request) : healthy(adapter, request)
+    const { url } = await proxyDuringTest('', { instead })
+    const { ctx, polling } = await poll(adapter, `${url}/v2/${key}?apikey=${key}`, 300)
+    const error: unknown = await polling.catch((cause: unknown) => cause)
+    expect(error).toBeInstanceOf(ChainError)
+    const message = error instanceof Error ? error.message : ''
+    expect(message).toMatch(reason)
+    expect(message).not.toContain(key)
+    expect(message).not.toContain('\u0000')
+    const { cursor, buckets } = await ctx.payouts.load('payments', 0, (json) => json)
+    expect([cursor, buckets]).toEqual([null, []])
+  })
 
   test('fails on an unreachable node with its host in the error', async () => {
     const { polling } = await poll(adapter, `http://127.0.0.1:1/${key}`)
@@ -270,12 +203,12 @@ test('event selectors of all rails match those of the contracts', () => {
   }
   for (const [contract, events] of Object.entries(ours)) {
     const known = contracts[contract]?.events ?? []
-    const told = events.map((event) => ({
+    const actual = events.map((event) => ({
       name: event.name,
       topic0: toEventSelector(event),
       indexed: event.inputs.map((input) => 'indexed' in input && input.indexed),
     }))
-    expect(told.toSorted(byName)).toEqual(
+    expect(actual.toSorted(byName)).toEqual(
       known.map(({ name, topic0, indexed }) => ({ name, topic0, indexed })).toSorted(byName),
     )
   }

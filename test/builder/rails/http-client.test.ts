@@ -1,30 +1,16 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { gzipSync } from 'node:zlib'
 
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { redirectTarget } from '../../../builder/sources/http-address.ts'
 import { createHttp, userAgentOf } from '../../../builder/sources/http-client.ts'
 import type { HttpOptions } from '../../../builder/sources/http-client.ts'
 import { SourceError } from '../../../builder/sources/http.ts'
 import type { HttpAnswer, HttpRequest } from '../../../builder/sources/http.ts'
+import { serveDuringTest as serve, unusedUrl } from '../../support/local-server.ts'
 
 const nowMs = Date.UTC(2026, 9, 5)
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(async () => {
-    server.close()
-    server.closeAllConnections()
-    await once(server, 'close')
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return `http://127.0.0.1:${address.port}`
-}
 
 /** Pauses between attempts are recorded and end at once. */
 function client(options: Partial<HttpOptions> = {}) {
@@ -48,34 +34,37 @@ function client(options: Partial<HttpOptions> = {}) {
 }
 
 async function failureOf(reading: Promise<HttpAnswer>): Promise<string> {
-  const error: unknown = await reading.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
+  const error: unknown = await reading.catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(SourceError)
   return error instanceof Error ? error.message : ''
 }
 
-/** Answers in turn, the last one again and again; counts what came in. */
-function inTurn(
+const type = { 'content-type': 'application/json' }
+
+/** A server that gives these answers in turn, the last one again and again, and records the requests. */
+async function serveInTurn(
   ...answers: readonly (readonly [status: number, headers?: Record<string, string>])[]
 ) {
-  const seen: IncomingMessage[] = []
-  const listener: RequestListener = (request, response) => {
-    const [status, headers] = answers[Math.min(seen.length, answers.length - 1)] ?? [500]
-    seen.push(request)
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"n":1}')
-  }
-  return { seen, listener }
+  const requests: IncomingMessage[] = []
+  const url = await serve((request, response) => {
+    const [status, headers] = answers[Math.min(requests.length, answers.length - 1)] ?? [500]
+    requests.push(request)
+    response.writeHead(status, { ...type, ...headers }).end('{"n":1}')
+  })
+  return { url, requests }
 }
 
-test('an answer contains the requested address, the hash of its bytes and the parsed body', async () => {
-  const url = await serve((_request, response) => {
-    response.setHeader('content-type', 'application/vnd.api+json; charset=utf-8')
-    response.end('{"a":[1,2]}')
+/** A server that gives one answer. */
+const serveText = async (text: string | Buffer, contentType = 'application/json') =>
+  await serve((_request, response) => {
+    response.setHeader('content-type', contentType)
+    response.end(text)
   })
-  const seen: HttpAnswer[] = []
-  const { http } = client({ onAnswer: (answer) => seen.push(answer) })
+
+test('an answer contains the requested address, the hash of its bytes and the parsed body', async () => {
+  const url = await serveText('{"a":[1,2]}', 'application/vnd.api+json; charset=utf-8')
+  const reported: HttpAnswer[] = []
+  const { http } = client({ onAnswer: (answer) => reported.push(answer) })
   const answer = await http.json(`${url}/list?page=1`)
   expect(answer).toEqual({
     url: `${url}/list?page=1`,
@@ -84,14 +73,13 @@ test('an answer contains the requested address, the hash of its bytes and the pa
     sha256: '01530d164d479cf08e26d3b1ad9bdba927120d97e2d057a6d792db778780d720',
     bytes: 11,
   })
-  expect(seen).toEqual([answer])
+  expect(reported).toEqual([answer])
 })
 
 test('a request has the user agent of the project, refuses compression and posts JSON', async () => {
-  const { seen, listener } = inTurn([200])
-  const url = await serve(listener)
+  const { url, requests } = await serveInTurn([200])
   await client().http.json(`${url}/search`, { json: { q: 1 }, headers: { 'user-agent': 'other' } })
-  expect(seen[0]).toMatchObject({
+  expect(requests[0]).toMatchObject({
     method: 'POST',
     headers: {
       'user-agent': 'agent-income-ledger/0.1.0 (+https://ledger.example)',
@@ -103,38 +91,34 @@ test('a request has the user agent of the project, refuses compression and posts
 })
 
 test('RAIL_BASE_URL replaces the origin of requests, but not in the evidence', async () => {
-  const { seen, listener } = inTurn([200])
-  const baseUrl = await serve(listener)
+  const { url: baseUrl, requests } = await serveInTurn([200])
   const { http } = client({ baseUrl: `${baseUrl}/ignored/` })
   const answer = await http.json('https://api.source.example/v1/list?a=b%2Fc')
-  expect(seen[0]?.url).toBe('/v1/list?a=b%2Fc')
+  expect(requests[0]?.url).toBe('/v1/list?a=b%2Fc')
   expect(answer.url).toBe('https://api.source.example/v1/list?a=b%2Fc')
 })
 
 test('HTTP 5xx and 429 are retried twice with doubling jitter', async () => {
-  const { seen, listener } = inTurn([503], [429], [200])
-  const url = await serve(listener)
+  const { url, requests } = await serveInTurn([503], [429], [200])
   const { http, pauses } = client()
   await expect(http.json(url)).resolves.toMatchObject({ body: { n: 1 } })
-  expect(seen).toHaveLength(3)
+  expect(requests).toHaveLength(3)
   expect(pauses).toEqual([250, 500])
 })
 
 test('the error of the last attempt is thrown', async () => {
-  const { seen, listener } = inTurn([500])
-  const url = await serve(listener)
+  const { url, requests } = await serveInTurn([500])
   const { http, pauses } = client()
   expect(await failureOf(http.json(`${url}/a/b?key=secret`))).toBe(
     `GET ${url.slice(7)}/a/b: HTTP 500`,
   )
-  expect([seen.length, pauses.length]).toEqual([3, 2])
+  expect([requests.length, pauses.length]).toEqual([3, 2])
 })
 
 test.each([400, 401, 403, 404, 410])('HTTP %i is not retried', async (status) => {
-  const { seen, listener } = inTurn([status])
-  const url = await serve(listener)
+  const { url, requests } = await serveInTurn([status])
   expect(await failureOf(client().http.json(url))).toContain(`: HTTP ${status}`)
-  expect(seen).toHaveLength(1)
+  expect(requests).toHaveLength(1)
 })
 
 test.each([
@@ -142,18 +126,16 @@ test.each([
   ['a date', new Date(nowMs + 20_000).toUTCString(), 20_000],
   ['a date that has passed', new Date(nowMs - 20_000).toUTCString(), 0],
 ])('Retry-After in %s is waited for', async (_form, value, waitMs) => {
-  const { listener } = inTurn([429, { 'retry-after': value }], [200])
-  const url = await serve(listener)
+  const { url } = await serveInTurn([429, { 'retry-after': value }], [200])
   const { http, pauses } = client()
   await http.json(url)
   expect(pauses).toEqual([waitMs + 250])
 })
 
 test('a Retry-After of more than 30 seconds prevents a retry', async () => {
-  const { seen, listener } = inTurn([429, { 'retry-after': '31' }])
-  const url = await serve(listener)
+  const { url, requests } = await serveInTurn([429, { 'retry-after': '31' }])
   expect(await failureOf(client().http.json(url))).toContain('HTTP 429, asks for a pause of 31 s')
-  expect(seen).toHaveLength(1)
+  expect(requests).toHaveLength(1)
 })
 
 test('a refused or broken connection is retried and reported without its address', async () => {
@@ -167,21 +149,16 @@ test('a refused or broken connection is retried and reported without its address
     `GET ${url.slice(7)}/x: the connection broke off`,
   )
   expect([broken, pauses.length]).toEqual([3, 2])
-  const gone = createServer().listen(0, '127.0.0.1')
-  await once(gone, 'listening')
-  const address = gone.address()
-  gone.close()
-  await once(gone, 'close')
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  expect(await failureOf(client().http.json(`http://127.0.0.1:${port}/x`))).toBe(
-    `GET 127.0.0.1:${port}/x: the connection was refused`,
+  const unused = await unusedUrl()
+  expect(await failureOf(client().http.json(`${unused}/x`))).toBe(
+    `GET ${unused.slice(7)}/x: the connection was refused`,
   )
 })
 
 test('an attempt times out, even in the middle of a body', async () => {
   const silent = await serve(() => undefined)
   const dripping = await serve((_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).write('[1,')
+    response.writeHead(200, type).write('[1,')
   })
   for (const url of [silent, dripping]) {
     const { http } = client({ timeoutMs: 80, retries: 1 })
@@ -200,9 +177,8 @@ test('an abort by the caller ends the request with its reason', async () => {
 
 test('the size limit counts inflated bytes regardless of Content-Length', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
-  let sent = 0
+  let bytesWritten = 0
   const url = await serve((request, response) => {
-    const type = { 'content-type': 'application/json' }
     if (request.url === '/bomb') {
       response.writeHead(200, { ...type, 'content-encoding': 'gzip' }).end(bomb)
     } else if (request.url === '/announced') {
@@ -212,7 +188,7 @@ test('the size limit counts inflated bytes regardless of Content-Length', async 
       response.writeHead(200, type)
       const more = (): void => {
         if (response.destroyed) return
-        sent += 65_536
+        bytesWritten += 65_536
         if (response.write('a'.repeat(65_536))) setImmediate(more)
         else response.once('drain', more)
       }
@@ -224,14 +200,11 @@ test('the size limit counts inflated bytes regardless of Content-Length', async 
     expect(await failureOf(http.json(`${url}/${path}`))).toContain('larger than 1000000 bytes')
   }
   expect(bomb.byteLength).toBeLessThan(100_000)
-  expect(sent).toBeLessThan(16_000_000)
+  expect(bytesWritten).toBeLessThan(16_000_000)
 })
 
 test('an answer exactly at the size limit is accepted', async () => {
-  const url = await serve((_request, response) => {
-    response.setHeader('content-type', 'application/json')
-    response.end('[1,2,3]')
-  })
+  const url = await serveText('[1,2,3]')
   await expect(client({ maxBytes: 7 }).http.json(url)).resolves.toMatchObject({ bytes: 7 })
   expect(await failureOf(client({ maxBytes: 6 }).http.json(url))).toContain('larger than 6 bytes')
 })
@@ -247,19 +220,15 @@ test.each([
   ['application/json', '[1,2', 'the JSON is cut off after 4 bytes'],
   ['application/json', '{"a" 1}', 'the answer is not valid JSON'],
   ['application/json', '["\u00ff"]', 'the answer is not UTF-8'],
-])('%s with %j: %s', async (type, body, reason) => {
-  const url = await serve((_request, response) => {
-    response.setHeader('content-type', type)
-    response.end(Buffer.from(body, 'latin1'))
-  })
+])('%s with %j: %s', async (contentType, body, reason) => {
+  const url = await serveText(Buffer.from(body, 'latin1'), contentType)
   expect(await failureOf(client().http.json(url))).toBe(`GET ${url.slice(7)}/: ${reason}`)
 })
 
 test('raw and escaped NUL characters are removed from strings but not from keys', async () => {
-  const url = await serve((_request, response) => {
-    response.setHeader('content-type', 'application/json')
-    response.end(`{"a":"x\\u0000y","b":["\0z"],"__proto__":{"polluted":"\\u0000"},"n":1}`)
-  })
+  const url = await serveText(
+    `{"a":"x\\u0000y","b":["\0z"],"__proto__":{"polluted":"\\u0000"},"n":1}`,
+  )
   const { body } = await client().http.json(url)
   expect(JSON.stringify(body)).toBe('{"a":"xy","b":["z"],"__proto__":{"polluted":""},"n":1}')
   expect({}).not.toHaveProperty('polluted')
@@ -283,9 +252,9 @@ test('at most three redirects on the same host are followed', async () => {
 })
 
 test('a redirect to another port is refused without a request to it', async () => {
-  let asked = 0
+  let requests = 0
   const inside = await serve((_request, response) => {
-    asked += 1
+    requests += 1
     response.end('{}')
   })
   const url = await serve((_request, response) => {
@@ -294,21 +263,20 @@ test('a redirect to another port is refused without a request to it', async () =
   expect(await failureOf(client().http.json(url))).toBe(
     `GET ${url.slice(7)}/: redirects to ${inside}, which is not followed`,
   )
-  expect(asked).toBe(0)
+  expect(requests).toBe(0)
 })
 
 test('a redirected POST is repeated only for 307 and 308', async () => {
-  const { listener } = inTurn([303, { location: '/there' }])
-  const url = await serve(listener)
+  const { url } = await serveInTurn([303, { location: '/there' }])
   const post: HttpRequest = { json: {} }
   expect(await failureOf(client().http.json(url, post))).toContain('HTTP 303 redirects a POST')
   const methods: (string | undefined)[] = []
-  const kept = await serve((request, response) => {
+  const repeating = await serve((request, response) => {
     methods.push(request.method)
     if (request.url === '/') response.writeHead(308, { location: '/there' }).end()
-    else response.setHeader('content-type', 'application/json').end('{}')
+    else response.writeHead(200, type).end('{}')
   })
-  await client().http.json(kept, post)
+  await client().http.json(repeating, post)
   expect(methods).toEqual(['POST', 'POST'])
 })
 
@@ -331,8 +299,7 @@ test.each([
 })
 
 test('errors contain no key of an address and no path of a named request', async () => {
-  const { listener } = inTurn([403])
-  const url = await serve(listener)
+  const { url } = await serveInTurn([403])
   const message = await failureOf(
     client().http.json(`${url}/v2/short-key`, { name: 'the node', json: {} }),
   )

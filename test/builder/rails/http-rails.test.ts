@@ -1,15 +1,14 @@
-import { setTimeout } from 'node:timers/promises'
-
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import type { AnyRailAdapter, Figures, AdapterContext } from '../../../builder/rails/adapter.ts'
 import { httpRails } from '../../../builder/rails/http-rails.ts'
 import type { PastPoll } from '../../../builder/rails/past-polls.ts'
+import { windowEndingAt } from '../../../builder/rails/window.ts'
 import { createHttp } from '../../../builder/sources/http-client.ts'
 import { SourceError } from '../../../builder/sources/http.ts'
-import type { Clock } from '../../../src/core/deps.ts'
 import { impossibleFigures, unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs } from '../../../src/core/time.ts'
+import { quickRequests } from '../../support/rail-context.ts'
 import { fixturesOf, replayModes, startReplayServer } from '../../support/replay-server.ts'
 import type { ReplayMode, ReplayServer } from '../../support/replay-server.ts'
 
@@ -23,17 +22,16 @@ const noMoney = {
   tpv7dRawMicroUsdc: 0,
 } as const
 
-interface Expected {
-  readonly figures: Figures
-  readonly removed?: Readonly<Record<string, number>>
-}
+type Outcome = RegExp | { readonly figures: Figures; readonly removed: Record<string, number> }
+/** Figures that a poll returns, computed by hand from the fixtures, and how many items it removed by rule. */
+const polled = (figures: Figures, removed: Record<string, number> = {}): Outcome => ({
+  figures,
+  removed,
+})
 
-/** What each mode must give: figures, or the text of the error. Figures are computed by hand from the fixtures. */
-interface RailCase {
-  readonly normal: Expected
-  readonly empty: Expected
-  readonly absurd: Expected | RegExp
-  readonly negative: Expected | RegExp
+/** The figures, or the text of the error, for each form of the answer. The default is the normal outcome. */
+type RailCase = { readonly normal: Outcome; readonly empty: Outcome } & {
+  readonly [mode in 'absurd' | 'negative']?: Outcome
 }
 
 const superteam: Figures = {
@@ -86,24 +84,31 @@ const searchFigures: Figures = {
   uniqueWorkers30d: 10_000,
   activity30d: 10_000,
 }
-const nearFigures: Figures = { ...unknownFigures, uniqueCreators30d: 2 }
+
+const withoutWorkers = { uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 }
+const oneLess = { ...bazaar, uniqueWorkers30d: 21, topWorkerShare: 21 / 56, activity30d: 56 }
+const oneContestLess: Figures = {
+  ...contests,
+  tpv30dMicroUsdc: usd(75_500.5),
+  tpv7dMicroUsdc: 0,
+  tpv30dRawMicroUsdc: usd(95_500.5),
+  tpv7dRawMicroUsdc: 0,
+  activity30d: 2,
+}
+const creators = (count: number): Figures => ({ ...unknownFigures, uniqueCreators30d: count })
+const workers = (count: number): Figures => ({ ...unknownFigures, uniqueWorkers30d: count })
 
 const cases: Readonly<Record<string, RailCase>> = {
   superteam_earn: {
-    normal: { figures: superteam, removed: { human_only: 1 } },
-    empty: {
-      figures: {
-        ...noMoney,
-        uniqueCreators30d: 0,
-        uniqueWorkers30d: 0,
-        topWorkerShare: 0,
-        creatorsWithBudget30d: null,
-        activity30d: 0,
-        lastPayoutAtMs: null,
-      },
-    },
-    absurd: {
-      figures: {
+    normal: polled(superteam, { human_only: 1 }),
+    empty: polled({
+      ...unknownFigures,
+      ...noMoney,
+      ...withoutWorkers,
+      uniqueCreators30d: 0,
+    }),
+    absurd: polled(
+      {
         ...superteam,
         tpv30dMicroUsdc: usd(640),
         tpv7dMicroUsdc: usd(40),
@@ -112,145 +117,84 @@ const cases: Readonly<Record<string, RailCase>> = {
         uniqueWorkers30d: 2,
         activity30d: 4,
       },
-      removed: { human_only: 1, above_ceiling: 1 },
-    },
+      { human_only: 1, above_ceiling: 1 },
+    ),
     negative: /^superteam\.fun\/api\/listings: field 3\.rewardAmount: /,
   },
   x402_bazaar: {
-    normal: { figures: bazaar, removed: { testnet: 19, no_amount: 4 } },
-    empty: {
-      figures: {
-        ...unknownFigures,
-        ...noMoney,
-        uniqueWorkers30d: 0,
-        topWorkerShare: 0,
-        activity30d: 0,
-      },
-    },
-    absurd: {
-      figures: { ...bazaar, uniqueWorkers30d: 21, topWorkerShare: 21 / 56, activity30d: 56 },
-      removed: { testnet: 19, no_amount: 4, above_ceiling: 1 },
-    },
-    negative: {
-      figures: { ...bazaar, uniqueWorkers30d: 21, topWorkerShare: 21 / 56, activity30d: 56 },
-      removed: { testnet: 19, no_amount: 5 },
-    },
+    normal: polled(bazaar, { testnet: 19, no_amount: 4 }),
+    empty: polled({ ...bazaar, ...withoutWorkers }),
+    absurd: polled(oneLess, { testnet: 19, no_amount: 4, above_ceiling: 1 }),
+    negative: polled(oneLess, { testnet: 19, no_amount: 5 }),
   },
   solana_registry: {
-    normal: { figures: registry, removed: { revoked: 1 } },
-    empty: {
-      figures: {
-        ...registry,
-        uniqueCreators30d: 0,
-        uniqueWorkers30d: 0,
-        topWorkerShare: 0,
-        activity30d: 0,
-      },
-    },
-    // A lifetime total that is too large shows only in the notes: the window is counted from the feedback itself.
-    absurd: { figures: registry, removed: { revoked: 1 } },
+    // A lifetime total that is absurd appears only in the notes: the figures count the feedback itself.
+    normal: polled(registry, { revoked: 1 }),
+    empty: polled({ ...registry, ...withoutWorkers, uniqueCreators30d: 0 }),
     negative: /field 0\.total_feedbacks: /,
   },
   smithery: {
-    normal: { figures: smitheryFigures },
-    empty: {
-      figures: { ...smitheryFigures, uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 },
-    },
+    normal: polled(smitheryFigures),
+    empty: polled({ ...smitheryFigures, ...withoutWorkers }),
     absurd: /field servers\.0\.useCount: /,
     negative: /field servers\.0\.useCount: /,
   },
   apify: {
-    normal: {
-      figures: { ...unknownFigures, uniqueWorkers30d: 2 },
-      removed: { free: 1, unused: 1 },
-    },
-    empty: { figures: { ...unknownFigures, uniqueWorkers30d: 0, activity30d: 0 } },
-    absurd: {
-      figures: { ...unknownFigures, uniqueWorkers30d: 1 },
-      removed: { free: 1, unused: 1, absurd_price: 1 },
-    },
+    normal: polled(workers(2), { free: 1, unused: 1 }),
+    empty: polled({ ...workers(0), activity30d: 0 }),
+    absurd: polled(workers(1), { free: 1, unused: 1, absurd_price: 1 }),
     negative: /field data\.items\.0\.stats\.totalUsers30Days: /,
   },
   taskmarket: {
-    normal: { figures: unknownFigures },
-    empty: { figures: { ...unknownFigures, ...noMoney } },
+    normal: polled(unknownFigures),
+    empty: polled({ ...unknownFigures, ...noMoney }),
     absurd: /field totalRewards: is not a decimal amount/,
     negative: /field totalRewards: /,
   },
   near: {
-    normal: { figures: nearFigures },
-    empty: { figures: { ...unknownFigures, uniqueCreators30d: 0, activity30d: 0 } },
-    absurd: { figures: nearFigures, removed: { absurd_budget: 1 } },
+    normal: polled(creators(2)),
+    empty: polled({ ...creators(0), activity30d: 0 }),
+    absurd: polled(creators(2), { absurd_budget: 1 }),
     negative: /field 1\.budget_amount: /,
   },
   sokosumi: {
-    normal: { figures: { ...unknownFigures, uniqueWorkers30d: 3 }, removed: { repeated: 1 } },
-    empty: { figures: { ...unknownFigures, uniqueWorkers30d: 0, activity30d: 0 } },
     // No amount of this list is used.
-    absurd: { figures: { ...unknownFigures, uniqueWorkers30d: 3 }, removed: { repeated: 1 } },
-    negative: { figures: { ...unknownFigures, uniqueWorkers30d: 3 }, removed: { repeated: 1 } },
+    normal: polled(workers(3), { repeated: 1 }),
+    empty: polled({ ...workers(0), activity30d: 0 }),
   },
   bountybook: {
-    normal: {
-      figures: { ...unknownFigures, uniqueCreators30d: 2 },
-      removed: { no_price: 1, absurd_price: 1 },
-    },
-    empty: { figures: unknownFigures },
-    absurd: {
-      figures: { ...unknownFigures, uniqueCreators30d: 1 },
-      removed: { no_price: 1, absurd_price: 2 },
-    },
-    negative: {
-      figures: { ...unknownFigures, uniqueCreators30d: 1 },
-      removed: { no_price: 1, absurd_price: 1, negative_price: 1 },
-    },
+    normal: polled(creators(2), { no_price: 1, absurd_price: 1 }),
+    empty: polled(unknownFigures),
+    absurd: polled(creators(1), { no_price: 1, absurd_price: 2 }),
+    negative: polled(creators(1), { no_price: 1, absurd_price: 1, negative_price: 1 }),
   },
   opire: {
-    normal: { figures: unknownFigures, removed: { absurd_price: 1, unknown_unit: 1 } },
-    empty: { figures: unknownFigures },
-    absurd: { figures: unknownFigures, removed: { absurd_price: 2, unknown_unit: 1 } },
-    negative: {
-      figures: unknownFigures,
-      removed: { absurd_price: 1, unknown_unit: 1, negative_price: 1 },
-    },
+    normal: polled(unknownFigures, { absurd_price: 1, unknown_unit: 1 }),
+    empty: polled(unknownFigures),
+    absurd: polled(unknownFigures, { absurd_price: 2, unknown_unit: 1 }),
+    negative: polled(unknownFigures, { absurd_price: 1, unknown_unit: 1, negative_price: 1 }),
   },
   sherlock: {
-    normal: { figures: contests, removed: { private: 1, not_held: 1 } },
-    empty: {
-      figures: { ...contests, ...noMoney, uniqueCreators30d: 0, activity30d: 0 },
-    },
-    absurd: {
-      figures: {
-        ...contests,
-        tpv30dMicroUsdc: usd(75_500.5),
-        tpv7dMicroUsdc: 0,
-        tpv30dRawMicroUsdc: usd(95_500.5),
-        tpv7dRawMicroUsdc: 0,
-        activity30d: 2,
-      },
-      removed: { private: 1, not_held: 1, above_ceiling: 1 },
-    },
+    normal: polled(contests, { private: 1, not_held: 1 }),
+    empty: polled({ ...contests, ...noMoney, uniqueCreators30d: 0, activity30d: 0 }),
+    absurd: polled(oneContestLess, { private: 1, not_held: 1, above_ceiling: 1 }),
     negative: /field items\.0\.prize_pool: /,
   },
   toku: {
-    normal: { figures: unknownFigures },
-    empty: {
-      figures: { ...unknownFigures, uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 },
-    },
+    normal: polled(unknownFigures),
+    empty: polled({ ...unknownFigures, ...withoutWorkers }),
     absurd: /field data\.0\.jobsCompleted: /,
     negative: /field data\.0\.jobsCompleted: /,
   },
   agentverse: {
-    normal: { figures: searchFigures },
-    empty: {
-      figures: { ...searchFigures, uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 },
-    },
+    normal: polled(searchFigures),
+    empty: polled({ ...searchFigures, ...withoutWorkers }),
     absurd: /field agents\.0\.total_interactions: /,
     negative: /field total: /,
   },
 }
 
-/** What every adapter must make of an answer that is none. */
+/** The errors of every adapter for an answer that cannot be read. */
 const failures: Readonly<Partial<Record<ReplayMode, RegExp>>> = {
   'time-out': /: no complete response within 0\.15 s$/,
   '500': /: HTTP 500$/,
@@ -265,14 +209,6 @@ function adapterOf(rail: string): AnyRailAdapter {
   return adapter
 }
 
-const quiet = (): void => undefined
-const random = { bytes: (length: number) => new Uint8Array(length), unit: () => 0 }
-const clock: Clock = {
-  now: () => endMs,
-  monotonic: () => performance.now(),
-  sleep: async (delayMs, signal) => await setTimeout(delayMs, undefined, { signal }),
-}
-
 /** These rails neither store payouts nor read a chain. */
 function never(): never {
   throw new Error('unexpected use of a chain or of stored payouts')
@@ -281,25 +217,25 @@ function never(): never {
 function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterContext {
   server.setMode(mode)
   const { signal } = new AbortController()
+  const requests = quickRequests(mode === 'time-out' ? 150 : 5000)
+  const clock = { ...requests.clock, now: () => endMs }
+  const quiet = (): void => undefined
   return {
-    window: { endMs, start30dMs: endMs - 30 * dayMs, start7dMs: endMs - 7 * dayMs },
+    window: windowEndingAt(endMs),
     http: createHttp({
-      fetch,
+      ...requests,
       clock,
-      random,
       signal,
       userAgent: 'agent-income-ledger/test',
       baseUrl: server.url,
-      timeoutMs: mode === 'time-out' ? 150 : 5000,
       maxBytes: 262_144,
-      retries: 0,
     }),
     chain: never,
     solana: never,
     payouts: { load: never, save: never },
     past: [],
     clock,
-    random,
+    random: requests.random,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     signal,
   }
@@ -320,18 +256,11 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
   })
 
   test.each(replayModes)('reports an answer that is %s as expected', async (mode) => {
-    const ctx = contextFor(server, mode)
-    const wanted =
-      failures[mode] ??
-      (mode === 'empty' || mode === 'absurd' || mode === 'negative'
-        ? expected[mode]
-        : expected.normal)
-    const measuring = adapterOf(rail).measure(ctx)
+    const own = mode === 'empty' || mode === 'absurd' || mode === 'negative' ? expected[mode] : null
+    const wanted = failures[mode] ?? own ?? expected.normal
+    const measuring = adapterOf(rail).measure(contextFor(server, mode))
     if (wanted instanceof RegExp) {
-      const error: unknown = await measuring.then(
-        () => null,
-        (reason: unknown) => reason,
-      )
+      const error: unknown = await measuring.catch((reason: unknown) => reason)
       expect(error).toBeInstanceOf(SourceError)
       const message = error instanceof Error ? error.message : ''
       expect(message).toMatch(wanted)
@@ -340,7 +269,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
     }
     const { measurement } = await measuring
     expect(measurement.figures).toEqual(wanted.figures)
-    expect(measurement.removed30d).toEqual(wanted.removed ?? {})
+    expect(measurement.removed30d).toEqual(wanted.removed)
     expect(impossibleFigures(measurement.figures)).toEqual([])
     expect(JSON.stringify(measurement)).not.toContain(String.raw`\u0000`)
     expect(server.unmatched).toEqual([])
@@ -368,11 +297,8 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
 describe('lifetime counters', () => {
   async function measureWith(rail: string, past: readonly PastPoll[]) {
     const server = await startReplayServer(rail)
-    try {
-      return await adapterOf(rail).measure({ ...contextFor(server), past })
-    } finally {
-      await server.close()
-    }
+    onTestFinished(server.close)
+    return await adapterOf(rail).measure({ ...contextFor(server), past })
   }
   const at = (daysAgo: number, counters: Record<string, number>): PastPoll => ({
     polledAtMs: endMs - daysAgo * dayMs,
@@ -406,9 +332,8 @@ describe('lifetime counters', () => {
   })
 
   test('give toku its workers: agents whose counter grew, and new ones', async () => {
-    const { measurement, counters } = await measureWith('toku', [
-      at(30, { jobs_completed: 10, 'agent.t1': 10 }),
-    ])
+    const past = [at(30, { jobs_completed: 10, 'agent.t1': 10 })]
+    const { measurement, counters } = await measureWith('toku', past)
     expect(counters).toEqual({ jobs_completed: 15, 'agent.t1': 12, 'agent.t2': 3 })
     expect(measurement.figures).toEqual({
       ...unknownFigures,
@@ -424,9 +349,8 @@ describe('lifetime counters', () => {
   })
 
   test('of Opire are compared in the notes and not used as figures', async () => {
-    const { measurement, counters } = await measureWith('opire', [
-      at(30, { 'kpi.rewards.paid': 300 }),
-    ])
+    const past = [at(30, { 'kpi.rewards.paid': 300 })]
+    const { measurement, counters } = await measureWith('opire', past)
     expect(counters).toEqual({
       'kpi.users': 4100,
       'kpi.rewards.created': 900,

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import type { AdapterContext } from '../../../builder/rails/adapter.ts'
 import { readPages } from '../../../builder/rails/paged-list.ts'
@@ -6,10 +6,9 @@ import type { ListPage, PagedList } from '../../../builder/rails/paged-list.ts'
 
 type Row = string
 
-/** Reads what the pages say, one request per page; requested offsets are recorded. */
+/** Reads these pages, one request each, and records the requested offsets. */
 async function read(
   pages: readonly ListPage<Row>[],
-  maxPages?: number,
 ): Promise<PagedList<Row> & { offsets: readonly number[] }> {
   const offsets: number[] = []
   const ctx: Pick<AdapterContext, 'http'> = {
@@ -24,7 +23,7 @@ async function read(
     },
     parse: (_answer, { index }) => pages[index] ?? { items: [] },
     keyOf: (row) => row,
-    ...(maxPages === undefined ? {} : { maxPages }),
+    maxPages: 10,
   })
   return { ...list, offsets }
 }
@@ -32,78 +31,80 @@ async function read(
 const rows = (from: number, to: number): Row[] =>
   Array.from({ length: to - from }, (_, at) => `r${from + at}`)
 
-test('pages are read until the stated total is reached, even if each is short', async () => {
-  const list = await read([
-    { items: rows(0, 40), total: 71 },
-    { items: rows(40, 71), total: 71 },
-  ])
-  expect(list).toMatchObject({ total: 71, repeated: 0, moved: null, offsets: [0, 40] })
-  expect(list.items).toEqual(rows(0, 71))
-  expect(list.evidence.map((pointer) => pointer.kind === 'http' && pointer.items)).toEqual([40, 31])
-})
+const endless = Array.from({ length: 20 }, (_, at) => ({ items: [`r${at}`], last: false }))
 
-test('a list without a total ends with an empty page or a page marked as last', async () => {
-  await expect(read([{ items: ['a'] }, { items: ['b'] }, { items: [] }])).resolves.toMatchObject({
-    items: ['a', 'b'],
-    offsets: [0, 1, 2],
+describe('readPages', () => {
+  test('reads pages until the stated total is reached, even if each is short', async () => {
+    const list = await read([
+      { items: rows(0, 40), total: 71 },
+      { items: rows(40, 71), total: 71 },
+    ])
+    expect(list).toMatchObject({ total: 71, repeated: 0, moved: null, offsets: [0, 40] })
+    expect(list.items).toEqual(rows(0, 71))
+    const counts = list.evidence.map((pointer) => pointer.kind === 'http' && pointer.items)
+    expect(counts).toEqual([40, 31])
   })
-  await expect(
-    read([
-      { items: ['a'], last: false },
-      { items: [], last: true },
-    ]),
-  ).resolves.toMatchObject({
-    items: ['a'],
-  })
-})
 
-test('a list with fewer rows than stated is an error', async () => {
-  await expect(
-    read([
-      { items: rows(0, 50), total: 60 },
-      { items: [], total: 60 },
-    ]),
-  ).rejects.toThrow('list.example/rows: received 50 of 60 rows')
-  await expect(read([{ items: rows(0, 50), total: 60, last: true }])).rejects.toThrow(
-    'received 50 of 60',
-  )
-})
-
-test('a large change of the total while the list is read is an error', async () => {
-  await expect(
-    read([
+  test('notes that a long list grew by a few rows', async () => {
+    const list = await read([
       { items: rows(0, 500), total: 1000 },
-      { items: rows(500, 900), total: 900 },
-    ]),
-  ).rejects.toThrow('the total changed from 1,000 to 900 while the list was read')
-})
-
-test('a long list that grows by a few rows is accepted with a note', async () => {
-  const list = await read([
-    { items: rows(0, 500), total: 1000 },
-    { items: rows(499, 1001), total: 1002 },
-  ])
-  expect(list.items).toHaveLength(1001)
-  expect(list).toMatchObject({
-    repeated: 1,
-    moved: 'The list changed while it was read: 1,002 rows of 1,002 stated at the end.',
+      { items: rows(499, 1001), total: 1002 },
+    ])
+    expect(list.items).toHaveLength(1001)
+    expect(list).toMatchObject({
+      repeated: 1,
+      moved: 'The list changed while it was read: 1,002 rows of 1,002 stated at the end.',
+    })
   })
-})
 
-test('repeated rows count once', async () => {
-  await expect(read([{ items: ['a', 'b', 'a'], total: 3 }])).resolves.toMatchObject({
-    items: ['a', 'b'],
-    repeated: 1,
+  test.each<readonly [string, readonly ListPage<Row>[], Partial<PagedList<Row>>]>([
+    ['at an empty page', [{ items: ['a'] }, { items: [] }], { items: ['a'] }],
+    [
+      'at a page that is marked as the last',
+      [
+        { items: ['a'], last: false },
+        { items: [], last: true },
+      ],
+      { items: ['a'] },
+    ],
+    [
+      'with repeated rows counted once',
+      [{ items: ['a', 'b', 'a'], total: 3 }],
+      { items: ['a', 'b'], repeated: 1 },
+    ],
+  ])('ends %s', async (_name, pages, expected) => {
+    await expect(read(pages)).resolves.toMatchObject(expected)
   })
-})
 
-test('a source that ignores paging is an error', async () => {
-  await expect(read([{ items: ['a', 'b'] }, { items: ['a', 'b'] }])).rejects.toThrow(
-    'list.example/rows: page 2 repeats earlier rows, paging is ignored',
-  )
-})
-
-test('a list without an end is an error after the page limit', async () => {
-  const endless = Array.from({ length: 20 }, (_, at) => ({ items: [`r${at}`], last: false }))
-  await expect(read(endless, 10)).rejects.toThrow('does not end after 10 pages')
+  test.each<readonly [string, readonly ListPage<Row>[], string]>([
+    [
+      'fewer rows than stated, then an empty page',
+      [
+        { items: rows(0, 50), total: 60 },
+        { items: [], total: 60 },
+      ],
+      'list.example/rows: received 50 of 60 rows',
+    ],
+    [
+      'fewer rows than stated on the last page',
+      [{ items: rows(0, 50), total: 60, last: true }],
+      'received 50 of 60',
+    ],
+    [
+      'a total that changes a lot',
+      [
+        { items: rows(0, 500), total: 1000 },
+        { items: rows(500, 900), total: 900 },
+      ],
+      'the total changed from 1,000 to 900 while the list was read',
+    ],
+    [
+      'a source that ignores paging',
+      [{ items: ['a', 'b'] }, { items: ['a', 'b'] }],
+      'list.example/rows: page 2 repeats earlier rows, paging is ignored',
+    ],
+    ['a list without an end', endless, 'does not end after 10 pages'],
+  ])('refuses %s', async (_name, pages, message) => {
+    await expect(read(pages)).rejects.toThrow(message)
+  })
 })

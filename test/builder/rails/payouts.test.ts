@@ -1,12 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import {
-  aggregatePayouts,
-  reducePayouts,
-  topShare,
-  totalsOf,
-} from '../../../builder/rails/payouts.ts'
+import { aggregatePayouts, reducePayouts, totalsOf } from '../../../builder/rails/payouts.ts'
 import type { Payout } from '../../../builder/rails/payouts.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
@@ -29,25 +24,6 @@ function payout(atMs: number, usdc: number, rest: Partial<Payout> = {}): Payout 
 }
 
 describe('aggregating payouts by hour', () => {
-  test('separates raw and kept totals, without payers and workers of removed payouts', () => {
-    const removed = payout(endMs - hourMs, 90, {
-      payer: 'x',
-      payee: 'y',
-      removedBy: 'self_dealing',
-    })
-    const buckets = aggregatePayouts([], [payout(endMs - hourMs, 10), removed])
-    const { figures, removed30d } = reducePayouts(buckets, window, options)
-    expect(figures).toMatchObject({
-      tpv30dMicroUsdc: 10_000_000,
-      tpv30dRawMicroUsdc: 100_000_000,
-      uniqueCreators30d: 1,
-      uniqueWorkers30d: 1,
-      activity30d: 1,
-      topWorkerShare: 1,
-    })
-    expect(removed30d).toEqual({ self_dealing: 1 })
-  })
-
   test('returns only the hours that changed', () => {
     const before = aggregatePayouts(
       [],
@@ -100,56 +76,9 @@ describe('reducing hours to figures', () => {
     expect(figures.tpv30dMicroUsdc).toBe(15_000_000)
   })
 
-  test('yields an unknown volume where one payout has no price', () => {
-    const unpriced = payout(endMs - 9 * dayMs, 5, { microUsdc: null })
-    const { figures } = reducePayouts(
-      aggregatePayouts([], [payout(endMs, 5), unpriced]),
-      window,
-      options,
-    )
-    expect(figures.tpv30dMicroUsdc).toBeNull()
-    expect(figures.tpv30dRawMicroUsdc).toBeNull()
-    expect(figures.tpv7dMicroUsdc).toBe(5_000_000)
-  })
-
   test('yields an unknown volume above the safe integers', () => {
     const huge = payout(endMs, 1, { microUsdc: Number.MAX_SAFE_INTEGER })
     const { figures } = reducePayouts(aggregatePayouts([], [huge, huge]), window, options)
     expect(figures.tpv30dMicroUsdc).toBeNull()
-  })
-
-  test('yields zeros for a complete read without payouts', () => {
-    const { figures } = reducePayouts([], window, options)
-    expect(figures).toMatchObject({
-      tpv30dMicroUsdc: 0,
-      topWorkerShare: 0,
-      activity30d: 0,
-      lastPayoutAtMs: null,
-    })
-  })
-
-  test('counts the payees of one operator as one worker', () => {
-    const buckets = aggregatePayouts(
-      [],
-      [
-        payout(endMs, 3, { payee: 'a1' }),
-        payout(endMs, 3, { payee: 'a2' }),
-        payout(endMs, 4, { payee: 'b1' }),
-      ],
-    )
-    const groupOf = (payee: string): string => payee.slice(0, 1)
-    const { figures } = reducePayouts(buckets, window, { ...options, groupOf })
-    expect(figures).toMatchObject({ uniqueWorkers30d: 2, topWorkerShare: 0.6 })
-  })
-
-  test('computes the top share by tokens where there is no price', () => {
-    const buckets = aggregatePayouts(
-      [],
-      [
-        payout(endMs, 3, { payee: 'a', microUsdc: null }),
-        payout(endMs, 1, { payee: 'b', microUsdc: null }),
-      ],
-    )
-    expect(topShare(totalsOf(buckets, 0, endMs))).toBe(0.75)
   })
 })

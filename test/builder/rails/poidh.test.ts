@@ -7,7 +7,7 @@ import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
 import type { Anvil } from '../../support/anvil.ts'
 import { endMs, startRailChain, useRailChain } from '../../support/rail-chain.ts'
-import { rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
+import { rpcError, proxyDuringTest } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
 
@@ -105,14 +105,13 @@ test('the POIDH rail uses the price at the end of the range that was read, not a
 })
 
 test('the POIDH rail uses the price at the head where the node has no older state', async () => {
-  const proxy = await startRpcProxy(chain.anvil().url, {
+  const proxy = await proxyDuringTest(chain.anvil().url, {
     instead: (request) =>
       request.method === 'eth_call' && request.params[1] !== 'latest'
         ? rpcError(request, -32000, 'missing trie node')
         : undefined,
   })
   const { measurement } = await chain.poll(poidh, { rpcUrl: proxy.url })
-  await proxy.stop()
   expect(measurement.figures).toEqual(figures)
 })
 

@@ -1,14 +1,12 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-
 import type { Address } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { usdcEvents, x402 } from '../../../builder/rails/x402.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
+import { useLocalServer } from '../../support/local-server.ts'
 import { endMs, useRailChain } from '../../support/rail-chain.ts'
-import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
+import { proxyDuringTest, rangeOf, rpcError } from '../../support/rpc-proxy.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
 
@@ -61,21 +59,11 @@ function offer(network: string, payTo: string) {
   return { scheme: 'exact', network, asset: usdc, payTo }
 }
 
-let shown: readonly unknown[] = listed
-const bazaar = createServer((_, response) => {
-  const pagination = { limit: 1000, offset: 0, total: shown.length }
+let items: readonly unknown[] = listed
+const bazaar = useLocalServer((_, response) => {
+  const pagination = { limit: 1000, offset: 0, total: items.length }
   response.setHeader('content-type', 'application/json')
-  response.end(JSON.stringify({ x402Version: 2, items: shown, pagination }))
-})
-let baseUrl = ''
-beforeAll(async () => {
-  await once(bazaar.listen(0, '127.0.0.1'), 'listening')
-  const address = bazaar.address()
-  baseUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
-})
-afterAll(async () => {
-  bazaar.closeAllConnections()
-  await once(bazaar.close(), 'close')
+  response.end(JSON.stringify({ x402Version: 2, items, pagination }))
 })
 
 const chain = useRailChain('base', [usdc], async (anvil) => {
@@ -101,7 +89,7 @@ const chain = useRailChain('base', [usdc], async (anvil) => {
 
 describe('x402 on Base', () => {
   test('counts payments to sellers of the Bazaar by authorization, raw and kept', async () => {
-    const { measurement } = await chain.poll(x402, { baseUrl })
+    const { measurement } = await chain.poll(x402, { baseUrl: bazaar.url })
     // 1.50 + 2.00 + 0.75 + 0.50, in 7 days 0.75 + 0.50; raw also 0.25 + 9 + 4 + 1 + 150 + 0.50.
     expect(measurement.figures).toEqual({
       tpv30dMicroUsdc: 4_750_000,
@@ -133,8 +121,8 @@ describe('x402 on Base', () => {
 
   test('reads only new blocks in the second poll and adds their payments', async () => {
     await chain.undone(async () => {
-      const proxy = await startRpcProxy(chain.anvil().url)
-      const poll = { database: await tempDatabase(), rpcUrl: proxy.url, baseUrl }
+      const proxy = await proxyDuringTest(chain.anvil().url)
+      const poll = { database: await tempDatabase(), rpcUrl: proxy.url, baseUrl: bazaar.url }
       await chain.poll(x402, poll)
       const readTo = Math.max(...proxy.ranges().map(({ to }) => to))
       await chain.anvil().block(endMs + hourMs, paid(buyer, other, 30))
@@ -142,7 +130,6 @@ describe('x402 on Base', () => {
       const before = proxy.ranges().length
       const { measurement } = await chain.poll(x402, { ...poll, endMs: nextEndMs })
       const ranges = proxy.ranges().slice(before)
-      await proxy.stop()
       expect(Math.min(...ranges.map(({ from }) => from))).toBe(readTo + 1)
       expect(measurement.figures.tpv30dMicroUsdc).toBe(5_050_000)
       expect(measurement.figures.lastPayoutAtMs).toBe(endMs + hourMs)
@@ -150,24 +137,23 @@ describe('x402 on Base', () => {
   })
 
   test('halves block ranges that the node refuses, with the same figures', async () => {
-    const proxy = await startRpcProxy(chain.anvil().url, {
+    const proxy = await proxyDuringTest(chain.anvil().url, {
       instead: (request) => {
         const range = rangeOf(request)
         if (range === null || range.to - range.from < 5) return undefined
         return rpcError(request, -32602, 'eth_getLogs is limited to a 5 block range')
       },
     })
-    const { measurement } = await chain.poll(x402, { rpcUrl: proxy.url, baseUrl })
-    await proxy.stop()
+    const { measurement } = await chain.poll(x402, { rpcUrl: proxy.url, baseUrl: bazaar.url })
     expect(measurement.figures.tpv30dMicroUsdc).toBe(4_750_000)
     expect(measurement.removed30d['no_authorization']).toBe(2)
   })
 
   test('fails where the Bazaar lists no seller', async () => {
-    shown = []
-    await expect(chain.poll(x402, { baseUrl })).rejects.toThrow(
+    items = []
+    await expect(chain.poll(x402, { baseUrl: bazaar.url })).rejects.toThrow(
       'the Bazaar lists no seller on Base',
     )
-    shown = listed
+    items = listed
   })
 })
