@@ -72,10 +72,13 @@ function offerOf(
     description: terms.description,
     mime_type: terms.mimeType,
     price_usdc: toUsdc(terms.amountMicroUsdc),
-    covered_by: tiers
-      .filter(({ covers }) => covers.some((read) => path.endsWith(read)))
-      .map(({ tier }) => tier),
+    covered_by: tiersCovering(path, tiers).map(({ tier }) => tier),
     accepts_v1: isPayable ? [acceptsV1(terms)] : [],
     accepts_v2: isPayable ? [acceptsV2(terms)] : [],
   }
+}
+
+/** The tiers whose subscribers read the path without paying for each request. */
+export function tiersCovering(path: string, tiers: World['tiers']): World['tiers'] {
+  return tiers.filter(({ covers }) => covers.some((read) => path.endsWith(read)))
 }

@@ -2,7 +2,6 @@
 import { pathOf } from '../../src/contract/routes.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
-import { countCell } from '../../src/pages/cells.ts'
 import { day, mark } from '../../src/pages/figures.ts'
 import {
   concat,
@@ -14,7 +13,7 @@ import {
 } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import { cell, column, countColumn, table } from '../../src/pages/table.ts'
 import { rankArticles } from '../desk/ranking.ts'
 import type { ArticleSource } from '../world/articles.ts'
 import type { World } from '../world/world.ts'
@@ -44,29 +43,24 @@ export function deskPage(world: Pick<World, 'articles' | 'views24h'>): SitePage 
     alternates: feeds,
     body: [
       introduction('Most-read articles first, then newest.'),
-      table({
+      table(ranked, {
         id: 'articles',
         caption: 'Views are counted hourly and without cookies.',
         columns: [
-          { label: 'Article' },
-          { label: 'Date' },
-          { label: 'Views', unit: '24 hours', kind: 'figure' },
-        ],
-        rows: ranked.map((article) => ({
-          cells: [
+          column('Article', ({ slug, title, excerpt, hot }) =>
             cell(
               concat([
-                link(articlePath(article.slug), untrustedText(article.title)),
-                mark(article.hot ? 'popular' : null),
+                link(articlePath(slug), untrustedText(title)),
+                mark(hot ? 'popular' : null),
                 { html: html`<br />`, md: ': ' },
-                small(untrustedText(article.excerpt)),
+                small(untrustedText(excerpt)),
               ]),
-              article.title.toLowerCase(),
+              title.toLowerCase(),
             ),
-            day(article.date),
-            countCell(article.views24h),
-          ],
-        })),
+          ),
+          column('Date', ({ date }) => day(date)),
+          countColumn('Views', '24 hours', (article) => article.views24h),
+        ],
         empty: 'No articles yet.',
       }),
       links([

@@ -2,11 +2,10 @@
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { para } from '../../src/pages/blocks.ts'
-import { timeCell } from '../../src/pages/cells.ts'
 import { amountText, pill, time } from '../../src/pages/figures.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import { cell, column, table, timeColumn } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { railLinkOf } from './rail-parts.ts'
 
@@ -43,30 +42,22 @@ export function flagTable(
   rails: ReadonlyMap<string, Rail> | null,
 ): HtmlAndMarkdown {
   const isClosed = flags.some((flag) => flag.closed_at !== undefined)
-  return table({
+  return table(flags, {
     id,
     caption,
+    rowId: (flag) => flag.id,
     columns: [
-      { label: 'Doubt' },
-      { label: 'Severity' },
-      ...(rails === null ? [] : [{ label: 'Rail' }]),
-      { label: 'Evidence', sortable: false, wide: true },
-      { label: 'Opened' },
-      ...(isClosed ? [{ label: 'Closed' }] : []),
+      column('Doubt', ({ kind, title }) =>
+        cell(inline`${code(kind)} ${untrustedText(title)}`, kind),
+      ),
+      column('Severity', ({ severity }) => cell(pill(severity), severityOrder[severity])),
+      rails === null
+        ? null
+        : column('Rail', ({ rail }) => (rail === null ? 'the ledger' : railLinkOf(rail, rails))),
+      column('Evidence', evidence, { sortable: false, kind: 'wide' }),
+      timeColumn('Opened', (flag) => flag.opened_at),
+      isClosed ? column('Closed', closing) : null,
     ],
-    rows: flags.map((flag) => ({
-      id: flag.id,
-      cells: [
-        cell(inline`${code(flag.kind)} ${untrustedText(flag.title)}`, flag.kind),
-        cell(pill(flag.severity), severityOrder[flag.severity]),
-        ...(rails === null
-          ? []
-          : [flag.rail === null ? 'the ledger' : railLinkOf(flag.rail, rails)]),
-        evidence(flag),
-        timeCell(flag.opened_at),
-        ...(isClosed ? [closing(flag)] : []),
-      ],
-    })),
     empty: 'None.',
   })
 }

@@ -2,7 +2,6 @@
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links, notice, section, tiles } from '../../src/pages/blocks.ts'
-import { amountCell, countCell, percentCell } from '../../src/pages/cells.ts'
 import { ageText, amount, count, day, pill, time, unknown } from '../../src/pages/figures.ts'
 import { concat, link, inline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
@@ -10,7 +9,14 @@ import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import {
+  amountColumn,
+  cell,
+  column,
+  countColumn,
+  percentColumn,
+  table,
+} from '../../src/pages/table.ts'
 import { statsOf } from '../documents/stats.ts'
 import type { World } from '../world/world.ts'
 import { carriedText, knownFigure, marks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
@@ -133,48 +139,37 @@ function railSection(
     'rails-heading',
     'All rails',
     htmlOnly(filters(rails.length)),
-    table({
+    table(rails.toSorted(byStatus), {
       id: 'rails',
       caption:
         'Volumes are after each rail’s filter rule. “Unknown” does not mean zero: the figure could not be read.',
+      rowData: ({ view: { status, chain, category } }) => ({ status, chain, category }),
       columns: [
-        { label: 'Rail' },
-        { label: 'Status' },
-        { label: 'Volume', unit: 'USDC, 30 days', kind: 'figure' },
-        { label: 'Trend', unit: '30-day volume', sortable: false },
-        { label: 'Paid workers', unit: '30 days', kind: 'figure' },
-        { label: 'Top worker', unit: 'share', kind: 'figure' },
-        { label: 'Entry', unit: 'USDC', kind: 'figure' },
-        { label: 'Chain' },
-        { label: 'Category' },
-        { label: 'As of' },
+        column('Rail', ({ view }) =>
+          cell(concat([railLink(view), marks(view, world)]), view.display_name.toLowerCase()),
+        ),
+        column('Status', ({ view }) => cell(pill(view.status), statusOrder.indexOf(view.status))),
+        amountColumn('Volume', 'USDC, 30 days', ({ view }) => knownFigure(view, 'tpv_30d_usdc')),
+        column(
+          'Trend',
+          ({ view }) => volumeSpark(world.history.get(view.rail) ?? [], world.nowMs),
+          { unit: '30-day volume', sortable: false },
+        ),
+        countColumn('Paid workers', '30 days', ({ view }) =>
+          knownFigure(view, 'unique_workers_30d'),
+        ),
+        percentColumn('Top worker', 'share', ({ view }) => knownFigure(view, 'top_worker_share')),
+        amountColumn('Entry', 'USDC', ({ view }) => view.entry_cost_usdc),
+        column('Chain', ({ view }) => view.chain),
+        column('Category', ({ view }) => view.category),
+        column('As of', ({ view, record }) => {
+          const asOfMs = record.state.figuresAsOfMs
+          return cell(view.figures_source === 'audit' ? day(asOfMs) : time(asOfMs), asOfMs)
+        }),
       ],
-      rows: rails.toSorted(byStatus).map((rail) => railRow(rail, world)),
       empty: 'No rails are listed.',
     }),
   )
-}
-
-function railRow({ view, record }: ShownRail, world: Pick<World, 'history' | 'nowMs'>) {
-  const volume = knownFigure(view, 'tpv_30d_usdc')
-  const workers = knownFigure(view, 'unique_workers_30d')
-  const top = knownFigure(view, 'top_worker_share')
-  const asOfMs = record.state.figuresAsOfMs
-  return {
-    data: { status: view.status, chain: view.chain, category: view.category },
-    cells: [
-      cell(concat([railLink(view), marks(view, world)]), view.display_name.toLowerCase()),
-      cell(pill(view.status), statusOrder.indexOf(view.status)),
-      amountCell(volume),
-      volumeSpark(world.history.get(view.rail) ?? [], world.nowMs),
-      countCell(workers),
-      percentCell(top),
-      amountCell(view.entry_cost_usdc),
-      view.chain,
-      view.category,
-      cell(view.figures_source === 'audit' ? day(asOfMs) : time(asOfMs), asOfMs),
-    ],
-  }
 }
 
 const statusOrder = railStatus.options

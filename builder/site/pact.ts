@@ -17,7 +17,7 @@ import {
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
-import { table } from '../../src/pages/table.ts'
+import { column, figureColumn, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 
 type Settled = World['pacts']['settled'][number]
@@ -62,23 +62,18 @@ function timeline(logs: Logs): HtmlAndMarkdown {
   return section(
     'timeline',
     'Escrow history',
-    table({
+    table(logs, {
       id: 'pact-timeline',
       caption: 'Logs of the escrow contract in on-chain order.',
+      sortable: false,
       columns: [
-        { label: 'Event', sortable: false },
-        { label: 'Time', sortable: false },
-        { label: 'Block', kind: 'figure', sortable: false },
-        { label: 'Transaction', sortable: false },
-      ],
-      rows: logs.map(({ kind, atMs, block, txHash }) => ({
-        cells: [
-          eventTexts[kind],
-          time(atMs),
-          String(block),
+        column('Event', ({ kind }) => eventTexts[kind]),
+        column('Time', ({ atMs }) => time(atMs)),
+        figureColumn('Block', null, ({ block }) => String(block)),
+        column('Transaction', ({ txHash }) =>
           link(explorerUrl(pactEscrow.chain, txHash) ?? '', hash(txHash)),
-        ],
-      })),
+        ),
+      ],
       empty: 'No on-chain log found for this pact.',
     }),
   )

@@ -1,16 +1,13 @@
 /** `/pacts`: settled, in flight and recorded pacts. */
 import { introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
-import { amountCell, timeCell } from '../../src/pages/cells.ts'
 import { hash, pill } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import { amountColumn, cell, column, table, timeColumn } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { sourceOf } from './pact.ts'
-
-type Recorded = World['pacts']['recorded'][number]
 
 export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): SitePage {
   const { settled, inFlight, recorded } = pacts
@@ -27,55 +24,45 @@ export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): Sit
       section(
         'settled',
         'Settled',
-        table({
+        table(settled, {
           id: 'settled-pacts',
           caption: 'Each pact with its transaction and its verified receipt.',
           columns: [
-            { label: 'Pact' },
-            { label: 'Amount', unit: 'USDC', kind: 'figure' },
-            { label: 'Chain' },
-            { label: 'Transaction', sortable: false },
-            { label: 'Receipt', sortable: false },
-            { label: 'Settled' },
+            column('Pact', pactCell),
+            amountColumn('Amount', 'USDC', (pact) => pact.amount_usdc),
+            column('Chain', ({ chain }) => chain),
+            column('Transaction', (pact) => link(pact.explorer_url, hash(pact.tx_hash)), {
+              sortable: false,
+            }),
+            column('Receipt', ({ receipt_id: id }) => link(receiptPath(id), hash(id)), {
+              sortable: false,
+            }),
+            timeColumn('Settled', (pact) => pact.settled_at),
           ],
-          rows: settled.map((pact) => ({
-            cells: [
-              cell(
-                link(pactPath(pact.pact_id), untrustedText(pact.title ?? pact.job_id)),
-                pact.job_id,
-              ),
-              amountCell(pact.amount_usdc),
-              pact.chain,
-              link(pact.explorer_url, hash(pact.tx_hash)),
-              link(receiptPath(pact.receipt_id), hash(pact.receipt_id)),
-              timeCell(pact.settled_at),
-            ],
-          })),
           empty: 'No settlement has been verified yet.',
         }),
       ),
       section(
         'in-flight',
         'In flight',
-        table({
+        table(inFlight, {
           id: 'pacts-in-flight',
           caption: 'A pact in flight does not prove a payment.',
           columns: [
-            { label: 'Pact' },
-            { label: 'Phase' },
-            { label: 'Blocked by', sortable: false },
-            { label: 'Next', sortable: false, wide: true },
-            { label: 'Updated' },
+            column('Pact', pactCell),
+            column('Phase', (pact) => pill(pact.phase_status)),
+            column(
+              'Blocked by',
+              ({ phase_blocker: blocker }) =>
+                blocker === null ? 'nothing' : untrustedText(blocker),
+              { sortable: false },
+            ),
+            column('Next', (pact) => untrustedText(pact.next_action), {
+              sortable: false,
+              kind: 'wide',
+            }),
+            timeColumn('Updated', (pact) => pact.updated_at),
           ],
-          rows: inFlight.map((pact) => ({
-            cells: [
-              cell(link(pactPath(pact.pact_id), untrustedText(pact.title)), pact.job_id),
-              pill(pact.phase_status),
-              pact.phase_blocker === null ? 'nothing' : untrustedText(pact.phase_blocker),
-              untrustedText(pact.next_action),
-              timeCell(pact.updated_at),
-            ],
-          })),
           empty: 'No pacts are in flight.',
         }),
       ),
@@ -92,29 +79,34 @@ export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): Sit
   }
 }
 
-function recordedTable(recorded: readonly Recorded[]) {
-  return table({
+/** The title of a pact, or its job id if it has none, with a link to its page. */
+function pactCell(pact: {
+  readonly pact_id: string
+  readonly job_id: string
+  readonly title?: string | undefined
+}) {
+  const title = untrustedText(pact.title ?? pact.job_id)
+  return cell(link(pactPath(pact.pact_id), title), pact.job_id)
+}
+
+function recordedTable(recorded: World['pacts']['recorded']) {
+  return table(recorded, {
     id: 'recorded-pacts',
     caption:
       'Pacts published by third parties or found in the escrow contract. None has a verified receipt in this ledger; unverified means that no on-chain check has been made.',
     columns: [
-      { label: 'Pact' },
-      { label: 'Verification' },
-      { label: 'Claimed' },
-      { label: 'Amount', unit: 'PACT' },
-      { label: 'Escrow status' },
-      { label: 'Source', sortable: false },
+      column('Pact', pactCell),
+      column('Verification', ({ verification }) => pill(verification)),
+      column('Claimed', ({ published }) => published?.as.replace('_', ' ') ?? 'nothing'),
+      column(
+        'Amount',
+        ({ published, escrow }) =>
+          String(published?.amount_pact ?? escrow?.amount_pact ?? 'not stated'),
+        { unit: 'PACT' },
+      ),
+      column('Escrow status', ({ escrow }) => escrow?.status ?? 'not read'),
+      column('Source', sourceOf, { sortable: false }),
     ],
-    rows: recorded.map((pact) => ({
-      cells: [
-        cell(link(pactPath(pact.pact_id), untrustedText(pact.title)), pact.job_id),
-        pill(pact.verification),
-        pact.published === undefined ? 'nothing' : pact.published.as.replace('_', ' '),
-        String(pact.published?.amount_pact ?? pact.escrow?.amount_pact ?? 'not stated'),
-        pact.escrow?.status ?? 'not read',
-        sourceOf(pact),
-      ],
-    })),
     empty: 'No other pacts are recorded.',
   })
 }

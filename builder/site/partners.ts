@@ -11,7 +11,6 @@ import {
   para,
   section,
 } from '../../src/pages/blocks.ts'
-import { amountCell, dayCell } from '../../src/pages/cells.ts'
 import { pill } from '../../src/pages/figures.ts'
 import { code, inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
@@ -20,7 +19,14 @@ import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { partnerPage } from '../../src/pages/partner.ts'
 import { partnerPath } from '../../src/pages/paths.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import {
+  amountColumn,
+  cell,
+  column,
+  dayColumn,
+  figureColumn,
+  table,
+} from '../../src/pages/table.ts'
 import { nameText } from '../../src/pages/worker.ts'
 import type { World } from '../world/world.ts'
 import { soldTable } from './docs/payments.ts'
@@ -79,60 +85,42 @@ export function partnersPage({
 }
 
 function tierTable(tiers: World['tiers']): HtmlAndMarkdown {
-  return table({
+  return table(tiers, {
     id: 'tiers',
     caption: 'Prices in USDC a month. A subscription does not influence any figure.',
     columns: [
-      { label: 'Tier' },
-      { label: 'Price', unit: 'USDC a month', kind: 'figure' },
-      { label: 'Signed requests', unit: 'a minute per wallet', kind: 'figure' },
-      { label: 'Premium reads', sortable: false },
-    ],
-    rows: tiers.map(
-      ({ name, price_usdc_month: price, wallet_rate_multiplier: factor, covers }) => ({
-        cells: [
-          name,
-          amountCell(price),
-          factor === null
+      column('Tier', ({ name }) => name),
+      amountColumn('Price', 'USDC a month', (tier) => tier.price_usdc_month),
+      figureColumn(
+        'Signed requests',
+        'a minute per wallet',
+        ({ wallet_rate_multiplier: multiplier }) =>
+          multiplier === null
             ? cell('unlimited', Number.MAX_SAFE_INTEGER)
-            : cell(String(limitPolicies.wallet.quota * factor), factor),
-          join(covers.map(code), ', '),
-        ],
-      }),
-    ),
+            : cell(String(limitPolicies.wallet.quota * multiplier), multiplier),
+      ),
+      column('Premium reads', ({ covers }) => join(covers.map(code), ', '), { sortable: false }),
+    ],
     empty: 'No tier is offered.',
   })
 }
 
 function partnerTable(partners: readonly Partner[], total: number): HtmlAndMarkdown {
-  return table({
+  return table(partners, {
     id: 'partners',
     caption: `The newest ${partners.length} of ${total}.`,
     columns: [
-      { label: 'Partner' },
-      { label: 'Tier' },
-      { label: 'Status' },
-      { label: 'Skills', sortable: false },
-      { label: 'Attests' },
-      { label: 'Since' },
+      column('Partner', (partner) => {
+        const { handle, display_name: name } = partner
+        const linked = link(partnerPath(handle), untrustedText(name))
+        return cell(nameText(name, partner, linked), name.toLowerCase())
+      }),
+      column('Tier', ({ tier }) => tier),
+      column('Status', ({ status }) => pill(status)),
+      column('Skills', ({ skills }) => join(skills.map(untrustedText), ', '), { sortable: false }),
+      column('Attests', (partner) => (partner.attestation_endpoint_url === null ? 'no' : 'yes')),
+      dayColumn('Since', (partner) => partner.created_at),
     ],
-    rows: partners.map((partner) => ({
-      cells: [
-        cell(
-          nameText(
-            partner.display_name,
-            partner,
-            link(partnerPath(partner.handle), untrustedText(partner.display_name)),
-          ),
-          partner.display_name.toLowerCase(),
-        ),
-        partner.tier,
-        pill(partner.status),
-        join(partner.skills.map(untrustedText), ', '),
-        partner.attestation_endpoint_url === null ? 'no' : 'yes',
-        dayCell(partner.created_at),
-      ],
-    })),
     empty: 'No partners yet.',
   })
 }

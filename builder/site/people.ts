@@ -3,14 +3,21 @@ import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { reputationFormula } from '../../src/core/reputation.ts'
 import { introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
-import { amountCell, countCell, timeCell } from '../../src/pages/cells.ts'
 import { link } from '../../src/pages/html-and-markdown.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { shortWallet } from '../../src/pages/paths.ts'
-import { cell, table } from '../../src/pages/table.ts'
-import { nameText, workerPage, workerTable } from '../../src/pages/worker.ts'
+import {
+  amountColumn,
+  cell,
+  column,
+  countColumn,
+  figureColumn,
+  table,
+  timeColumn,
+} from '../../src/pages/table.ts'
+import { nameCell, workerPage, workerTable } from '../../src/pages/worker.ts'
 import type { Community, World } from '../world/world.ts'
 
 /** Wallets with a published page: the newest workers, the leaderboard, and recipients of the newest receipts. */
@@ -33,31 +40,18 @@ export function leaderboardPage({ community }: Pick<World, 'community'>): SitePa
     alternates: [jsonAlternate('/api/v1/leaderboard')],
     body: [
       introduction('Ranks are earned only with receipts that the ledger could verify.'),
-      table({
+      table(leaderboard, {
         id: 'leaderboard',
         caption: 'Ties are broken by the earlier first receipt.',
         columns: [
-          { label: 'Rank', kind: 'figure' },
-          { label: 'Name' },
-          { label: 'Wallet' },
-          { label: 'Score', kind: 'figure' },
-          { label: 'Receipts', kind: 'figure' },
-          { label: 'Earned', unit: 'USDC, all time', kind: 'figure' },
-          { label: 'Last receipt' },
+          figureColumn('Rank', null, ({ rank }) => cell(rank, rank)),
+          column('Name', (entry) => nameCell(entry.display_name, entry, 'unclaimed')),
+          column('Wallet', ({ wallet }) => cell(shortWallet(wallet, pages), wallet)),
+          amountColumn('Score', null, (entry) => entry.rep_score),
+          countColumn('Receipts', null, (entry) => entry.receipts_count),
+          amountColumn('Earned', 'USDC, all time', (entry) => entry.total_usdc_lifetime),
+          timeColumn('Last receipt', (entry) => entry.last_receipt_at, 'none'),
         ],
-        rows: leaderboard.map((entry) => ({
-          cells: [
-            cell(entry.rank, entry.rank),
-            entry.display_name === null
-              ? cell('unclaimed', '')
-              : cell(nameText(entry.display_name, entry), entry.display_name.toLowerCase()),
-            cell(shortWallet(entry.wallet, pages), entry.wallet),
-            amountCell(entry.rep_score),
-            countCell(entry.receipts_count),
-            amountCell(entry.total_usdc_lifetime),
-            timeCell(entry.last_receipt_at, 'none'),
-          ],
-        })),
         empty: 'No receipt has been verified yet, so no wallet is ranked.',
       }),
       section(

@@ -2,11 +2,17 @@
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { figure, folded, pair, para } from '../../src/pages/blocks.ts'
-import { amountCell, countCell, percentCell, timeCell } from '../../src/pages/cells.ts'
 import { amountText, pill } from '../../src/pages/figures.ts'
 import { untrustedText, inline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { table } from '../../src/pages/table.ts'
+import {
+  amountColumn,
+  column,
+  countColumn,
+  percentColumn,
+  table,
+  timeColumn,
+} from '../../src/pages/table.ts'
 import { lineChart } from '../charts/chart.ts'
 import type { PollRecord } from '../world/world.ts'
 import { daily } from './rail-parts.ts'
@@ -56,6 +62,10 @@ function chart(
   )
 }
 
+function volumeOf({ figures }: PollRecord, volume: CountedFigure): number | null {
+  return usdcOf(figures?.[volume] ?? null)
+}
+
 function usdcOf(value: number | null): number | null {
   return value === null ? null : toUsdc(value)
 }
@@ -72,41 +82,22 @@ function inWords(values: readonly (number | null)[]): string {
 export function pollTable(polls: readonly PollRecord[]): HtmlAndMarkdown | null {
   if (polls.length === 0) return null
   const shown = polls.slice(0, tablePolls)
-  const polled = table({
+  const polled = table(shown, {
     id: 'polls',
     caption: `The newest ${shown.length} of ${polls.length} polls.`,
     columns: [
-      { label: 'Polled' },
-      { label: 'Outcome' },
-      { label: 'Status' },
-      { label: 'Filtered', unit: 'USDC, 30 days', kind: 'figure' },
-      { label: 'Raw', unit: 'USDC, 30 days', kind: 'figure' },
-      { label: 'Filtered', unit: 'USDC, 7 days', kind: 'figure' },
-      { label: 'Workers', kind: 'figure' },
-      { label: 'Top worker', unit: 'share', kind: 'figure' },
-      { label: 'Rule' },
+      timeColumn('Polled', (poll) => poll.polledAtMs),
+      column('Outcome', ({ error }) =>
+        error === null ? 'successful' : inline`failed: ${untrustedText(error)}`,
+      ),
+      column('Status', ({ status }) => pill(status)),
+      amountColumn('Filtered', 'USDC, 30 days', (poll) => volumeOf(poll, 'tpv30dMicroUsdc')),
+      amountColumn('Raw', 'USDC, 30 days', (poll) => volumeOf(poll, 'tpv30dRawMicroUsdc')),
+      amountColumn('Filtered', 'USDC, 7 days', (poll) => volumeOf(poll, 'tpv7dMicroUsdc')),
+      countColumn('Workers', null, ({ figures }) => figures?.uniqueWorkers30d ?? null),
+      percentColumn('Top worker', 'share', ({ figures }) => figures?.topWorkerShare ?? null),
+      column('Rule', ({ rule }) => rule),
     ],
-    rows: shown.map((poll) => {
-      const volume = usdcOf(poll.figures?.tpv30dMicroUsdc ?? null)
-      const raw = usdcOf(poll.figures?.tpv30dRawMicroUsdc ?? null)
-      const week = usdcOf(poll.figures?.tpv7dMicroUsdc ?? null)
-      const workers = poll.figures?.uniqueWorkers30d ?? null
-      const top = poll.figures?.topWorkerShare ?? null
-      return {
-        cells: [
-          timeCell(poll.polledAtMs),
-          poll.error === null ? 'successful' : inline`failed: ${untrustedText(poll.error)}`,
-          pill(poll.status),
-          amountCell(volume),
-          amountCell(raw),
-          amountCell(week),
-          countCell(workers),
-          percentCell(top),
-          poll.rule,
-        ],
-      }
-    }),
-    empty: '',
   })
   return folded('Table of polls', polled)
 }

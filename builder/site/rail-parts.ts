@@ -36,7 +36,10 @@ export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): Html
 }
 
 /** Null if the figure is named in `unknown_figures`. */
-export function knownFigure(view: Rail, name: FigureName): number | null {
+export function knownFigure<Name extends FigureName>(
+  view: Pick<Rail, Name | 'unknown_figures'>,
+  name: Name,
+): number | null {
   return view.unknown_figures.includes(name) ? null : view[name]
 }
 

@@ -5,11 +5,10 @@ import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { para } from '../../src/pages/blocks.ts'
-import { timeCell } from '../../src/pages/cells.ts'
-import { ageText, amountText, count, day, pill, time } from '../../src/pages/figures.ts'
+import { ageText, amountText, count, day, pill } from '../../src/pages/figures.ts'
 import { inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import { cell, column, table, timeCell, timeColumn } from '../../src/pages/table.ts'
 import type { LedgerEvent, World } from '../world/world.ts'
 
 const transition = z.object({
@@ -51,39 +50,32 @@ export function statusTimeline(
       inline`${pill(state.status)} since ${day(state.statusSinceMs)}; no status change has been recorded.`,
     )
   }
-  const rows = changes.map((change, index) => {
-    const untilMs = changes[index - 1]?.atMs ?? null
-    return {
-      cells: [
-        timeCell(change.atMs),
-        // Sorts after every time.
-        cell(untilMs === null ? 'now' : time(untilMs), untilMs ?? Number.MAX_SAFE_INTEGER),
-        pill(change.to),
-        inline`from ${pill(change.from)}`,
-        cause(change.figures),
-        lasted(change.atMs, untilMs ?? world.nowMs),
-      ],
-    }
-  })
-  return table({
+  const rows = changes.map((change, index) => ({
+    ...change,
+    untilMs: changes[index - 1]?.atMs ?? null,
+  }))
+  return table(rows, {
     id: 'timeline',
     caption:
       'Status changes with the figures that caused them. A failed poll never changes the status.',
     columns: [
-      { label: 'Since' },
-      { label: 'Until' },
-      { label: 'Status' },
-      { label: 'Before' },
-      { label: 'Figures', sortable: false, wide: true },
-      { label: 'Duration', sortable: false },
+      timeColumn('Since', ({ atMs }) => atMs),
+      // The current status is sorted after every time.
+      column('Until', ({ untilMs }) =>
+        untilMs === null ? cell('now', Number.MAX_SAFE_INTEGER) : timeCell(untilMs),
+      ),
+      column('Status', ({ to }) => pill(to)),
+      column('Before', ({ from }) => inline`from ${pill(from)}`),
+      column('Figures', ({ figures }) => cause(figures), { sortable: false, kind: 'wide' }),
+      column('Duration', ({ atMs, untilMs }) => duration(atMs, untilMs ?? world.nowMs), {
+        sortable: false,
+      }),
     ],
-    rows,
-    empty: '',
   })
 }
 
 /** Whole days, so that the page rarely changes. */
-function lasted(fromMs: number, untilMs: number): string {
+function duration(fromMs: number, untilMs: number): string {
   return untilMs - fromMs < dayMs ? 'less than a day' : ageText(untilMs - fromMs)
 }
 

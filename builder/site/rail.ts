@@ -16,23 +16,13 @@ import {
   stacked,
   verifyBox,
 } from '../../src/pages/blocks.ts'
-import {
-  ageText,
-  amount,
-  count,
-  day,
-  hash,
-  percent,
-  pill,
-  time,
-  usdc,
-} from '../../src/pages/figures.ts'
+import { ageText, count, day, hash, percent, pill, time, usdc } from '../../src/pages/figures.ts'
 import { address, code, untrustedText, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
-import { table } from '../../src/pages/table.ts'
+import { amountColumn, column, figureColumn, table } from '../../src/pages/table.ts'
 import { revisionOfPolls } from '../documents/history.ts'
 import { fileHistoryUrl } from '../publish/remote.ts'
 import type { World } from '../world/world.ts'
@@ -123,26 +113,26 @@ function carriedNotice(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown
 }
 
 function figureTable(view: Rail): HtmlAndMarkdown {
-  const pair = (name: 'tpv_30d' | 'tpv_7d', window: string) => [
-    window,
-    amount(knownFigure(view, `${name}_usdc`)),
-    amount(knownFigure(view, `${name}_raw_usdc`)),
-    name === 'tpv_30d' ? count(knownFigure(view, 'unique_creators_30d')) : '—',
-    name === 'tpv_30d' ? count(knownFigure(view, 'unique_workers_30d')) : '—',
-  ]
-  return table({
+  const windows = [
+    { name: 'tpv_30d', label: '30 days', hasCounts: true },
+    { name: 'tpv_7d', label: '7 days', hasCounts: false },
+  ] as const
+  const countIn = (hasCounts: boolean, name: 'unique_creators_30d' | 'unique_workers_30d') =>
+    hasCounts ? count(knownFigure(view, name)) : '—'
+  return table(windows, {
     id: 'figures',
     caption:
       'Volume in USDC after and before the filter rule; wallets or accounts that paid or were paid.',
+    sortable: false,
     columns: [
-      { label: 'Window', sortable: false },
-      { label: 'Filtered', unit: 'USDC', kind: 'figure', sortable: false },
-      { label: 'Raw', unit: 'USDC', kind: 'figure', sortable: false },
-      { label: 'Creators', unit: 'who paid', kind: 'figure', sortable: false },
-      { label: 'Workers', unit: 'who were paid', kind: 'figure', sortable: false },
+      column('Window', ({ label }) => label),
+      amountColumn('Filtered', 'USDC', ({ name }) => knownFigure(view, `${name}_usdc`)),
+      amountColumn('Raw', 'USDC', ({ name }) => knownFigure(view, `${name}_raw_usdc`)),
+      figureColumn('Creators', 'who paid', (row) => countIn(row.hasCounts, 'unique_creators_30d')),
+      figureColumn('Workers', 'who were paid', (row) =>
+        countIn(row.hasCounts, 'unique_workers_30d'),
+      ),
     ],
-    rows: [{ cells: pair('tpv_30d', '30 days') }, { cells: pair('tpv_7d', '7 days') }],
-    empty: '',
   })
 }
 
@@ -215,16 +205,25 @@ function checks(view: Rail, world: Pick<World, 'site'>): (HtmlAndMarkdown | null
     verifyBox(json),
     view.evidence.length === 0
       ? para('No evidence has been recorded yet.')
-      : table({
+      : table(view.evidence, {
           id: 'evidence',
           caption: 'What the last successful poll read. The hash covers the response as received.',
+          sortable: false,
           columns: [
-            { label: 'Source', sortable: false },
-            { label: 'Range', sortable: false },
-            { label: 'Amount', kind: 'figure', sortable: false },
+            column('Source', (pointer) =>
+              pointer.kind === 'http'
+                ? address(pointer.url ?? '')
+                : inline`logs of ${hash(pointer.contract ?? 'unknown')} on ${pointer.chain ?? 'an unknown chain'}`,
+            ),
+            column('Range', (pointer) =>
+              pointer.kind === 'http'
+                ? inline`SHA-256 ${hash(pointer.sha256 ?? 'unknown')}`
+                : `blocks ${pointer.from_block ?? '?'} to ${pointer.to_block ?? '?'}`,
+            ),
+            figureColumn('Amount', null, ({ kind, items, logs }) =>
+              kind === 'http' ? counted(items ?? 0, 'item') : counted(logs ?? 0, 'log'),
+            ),
           ],
-          rows: view.evidence.map((pointer) => ({ cells: evidenceCells(pointer) })),
-          empty: '',
         }),
     links([
       [json, 'This rail as JSON'],
@@ -235,18 +234,4 @@ function checks(view: Rail, world: Pick<World, 'site'>): (HtmlAndMarkdown | null
         : [fileHistoryUrl(historyUrl, documentFile(json, 'application/json')), 'Changes in git'],
     ]),
   ]
-}
-
-function evidenceCells(pointer: Rail['evidence'][number]): Inline[] {
-  return pointer.kind === 'http'
-    ? [
-        inline`${address(pointer.url ?? '')}`,
-        inline`SHA-256 ${hash(pointer.sha256 ?? 'unknown')}`,
-        counted(pointer.items ?? 0, 'item'),
-      ]
-    : [
-        inline`logs of ${hash(pointer.contract ?? 'unknown')} on ${pointer.chain ?? 'an unknown chain'}`,
-        `blocks ${pointer.from_block ?? '?'} to ${pointer.to_block ?? '?'}`,
-        counted(pointer.logs ?? 0, 'log'),
-      ]
 }

@@ -3,7 +3,7 @@ import { section } from '../../src/pages/blocks.ts'
 import { pill, time } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import { column, countColumn, table } from '../../src/pages/table.ts'
 import { asJson } from '../documents/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { ChainReport } from '../world/receipt-run.ts'
@@ -23,7 +23,6 @@ const counts = [
 ] as const satisfies readonly (readonly [keyof ChainReport, string])[]
 
 export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAndMarkdown {
-  const rows = receiptRun?.chains ?? []
   const when: Inline =
     receiptRun === null
       ? 'and have not been checked yet'
@@ -38,23 +37,17 @@ export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAn
   return section(
     'receipts',
     'Receipt checks',
-    table({
+    table(receiptRun?.chains ?? [], {
       id: 'receipt-checks',
       caption: inline`Receipts are checked on-chain every hour, ${when}.${where} An error changes no verdict. ${link('/docs/receipts', 'How receipts are verified')}`,
       columns: [
-        { label: 'Chain' },
-        { label: 'Outcome' },
-        ...counts.map(([, label]) => ({ label, kind: 'figure' as const })),
-        { label: 'Reason' },
+        column('Chain', ({ chain }) => untrustedText(chain)),
+        column('Outcome', ({ state }) => pill(state)),
+        ...counts.map(([name, label]) =>
+          countColumn(label, null, (report: ChainReport) => report[name]),
+        ),
+        column('Reason', ({ reason }) => (reason === undefined ? '' : untrustedText(reason))),
       ],
-      rows: rows.map((report) => ({
-        cells: [
-          untrustedText(report.chain),
-          pill(report.state),
-          ...counts.map(([name]) => cell(String(report[name]), report[name])),
-          report.reason === undefined ? '' : untrustedText(report.reason),
-        ],
-      })),
       empty: inline`Receipts are checked on-chain every hour, ${when}${receiptRun === null ? null : '; nothing was due'}.${where} ${link('/docs/receipts', 'How receipts are verified')}`,
     }),
   )

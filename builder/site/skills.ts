@@ -1,12 +1,14 @@
 /** `/skills`: the taxonomy, by category. */
+import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
+import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import { cell, column, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { railLinkOf, shownRails } from './rail-parts.ts'
 
@@ -37,33 +39,22 @@ export function skillsPage(
           ><output role="status">${counted(skills.length, 'skill')}</output>
         </form>`,
       ),
-      table({
+      table(skills, {
         id: 'skills',
         caption: 'Workers list skills by their slug.',
+        rowId: ({ slug }) => slug,
+        rowData: ({ category }) => ({ skill: category }),
         columns: [
-          { label: 'Skill' },
-          { label: 'Description', sortable: false, wide: true },
-          { label: 'Category' },
-          { label: 'Sold on', sortable: false },
+          column('Skill', ({ name, slug }) =>
+            cell(inline`${untrustedText(name)} ${code(slug)}`, name.toLowerCase()),
+          ),
+          column('Description', (skill) => untrustedText(skill.description), {
+            sortable: false,
+            kind: 'wide',
+          }),
+          column('Category', ({ category }) => category),
+          column('Sold on', (skill) => soldOn(skill.surface, rails), { sortable: false }),
         ],
-        rows: skills.map((skill) => ({
-          id: skill.slug,
-          data: { skill: skill.category },
-          cells: [
-            cell(
-              inline`${untrustedText(skill.name)} ${code(skill.slug)}`,
-              skill.name.toLowerCase(),
-            ),
-            untrustedText(skill.description),
-            skill.category,
-            skill.surface.length === 0
-              ? 'no rail yet'
-              : join(
-                  skill.surface.map((slug) => railLinkOf(slug, rails)),
-                  ', ',
-                ),
-          ],
-        })),
         empty: 'The taxonomy is empty.',
       }),
       links([
@@ -72,4 +63,9 @@ export function skillsPage(
       ]),
     ],
   }
+}
+
+function soldOn(slugs: readonly string[], rails: ReadonlyMap<string, Rail>): Inline {
+  const linked = slugs.map((slug) => railLinkOf(slug, rails))
+  return linked.length === 0 ? 'no rail yet' : join(linked, ', ')
 }

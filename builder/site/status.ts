@@ -5,14 +5,14 @@
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { facts, htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
-import { timeCell } from '../../src/pages/cells.ts'
 import { pill, time } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import { cell, table } from '../../src/pages/table.ts'
+import { cell, column, table, timeColumn } from '../../src/pages/table.ts'
+import type { TableCell } from '../../src/pages/table.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
 import { carriedText, railLink, shownRails } from './rail-parts.ts'
 import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
@@ -44,29 +44,25 @@ export function statusPage(
       ),
       htmlOnly(html`<div data-health="/api/v1/health" role="status"></div>`),
       facts(jobs(world)),
-      table({
+      table(rails, {
         id: 'polls',
         caption:
           'Each bar is one day, newest on the right: full if all polls succeeded, half if some failed, low if all failed, none without polls.',
         columns: [
-          { label: 'Rail' },
-          { label: 'Last poll' },
-          { label: 'Last successful poll' },
-          { label: 'Outcome', wide: true },
-          { label: 'Last 30 days' },
+          column('Rail', ({ view }) => cell(railLink(view), view.display_name.toLowerCase())),
+          timeColumn('Last poll', ({ record }) => record.state.lastPollAtMs, 'never'),
+          timeColumn(
+            'Last successful poll',
+            ({ record }) => record.state.lastGoodPollAtMs,
+            'never',
+          ),
+          column('Outcome', ({ record, view }) => outcome(record, carriedText(view, world)), {
+            kind: 'wide',
+          }),
+          column('Last 30 days', ({ view }) =>
+            stripOf(world.history.get(view.rail) ?? [], world.nowMs),
+          ),
         ],
-        rows: rails.map(({ record, view }) => {
-          const strip = stripOf(world.history.get(view.rail) ?? [], world.nowMs)
-          return {
-            cells: [
-              cell(railLink(view), view.display_name.toLowerCase()),
-              at(record.state.lastPollAtMs),
-              at(record.state.lastGoodPollAtMs),
-              outcome(record, carriedText(view, world)),
-              cell(strip.content, strip.goodShare),
-            ],
-          }
-        }),
         empty: 'No rails are polled.',
       }),
       receiptChecks(world),
@@ -80,10 +76,6 @@ export function statusPage(
       ]),
     ],
   }
-}
-
-function at(timeMs: number | null) {
-  return timeMs === null ? cell('never', null) : timeCell(timeMs)
 }
 
 function outcome({ state }: RailRecord, carried: string | null): Inline {
@@ -104,13 +96,8 @@ function jobs(world: Pick<World, 'runs'>): readonly (readonly [string, Inline])[
     })
 }
 
-interface Strip {
-  readonly content: HtmlAndMarkdown
-  readonly goodShare: number | null
-}
-
-/** One bar a day; its height repeats the colour. */
-function stripOf(polls: readonly PollRecord[], nowMs: number): Strip {
+/** One bar a day; its height repeats the colour. The cell is sorted by the share of successful polls. */
+function stripOf(polls: readonly PollRecord[], nowMs: number): TableCell {
   const today = Math.floor(nowMs / dayMs)
   const byDay = new Map<number, { good: number; failed: number }>()
   for (const { polledAtMs, outcome: result } of polls) {
@@ -133,8 +120,6 @@ function stripOf(polls: readonly PollRecord[], nowMs: number): Strip {
     return `<rect class="${ink}" x="${index * 4}" y="${20 - height}" width="3" height="${height}"/>`
   })
   const svg = `<svg class="strip" viewBox="0 0 ${days * 4} 20" width="${days * 4}" height="20" role="img" aria-label="${words} in 30 days">${bars.join('')}</svg>`
-  return {
-    content: { html: html`${trusted(svg)} <small>${words}</small>`, md: words },
-    goodShare: good + failed === 0 ? null : good / (good + failed),
-  }
+  const content = { html: html`${trusted(svg)} <small>${words}</small>`, md: words }
+  return cell(content, good + failed === 0 ? null : good / (good + failed))
 }

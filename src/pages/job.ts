@@ -1,36 +1,27 @@
 import type { Job, JobDetail } from '../contract/schemas/job.ts'
 import { counted } from '../core/number-text.ts'
 import { fact, facts, introduction, links, para, section, steps } from './blocks.ts'
-import { amountCell, timeCell } from './cells.ts'
 import { pill, time, usdc } from './figures.ts'
 import { code, inline, join, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
 import { jobPath, receiptPath, walletText } from './paths.ts'
-import { cell, table } from './table.ts'
+import { amountColumn, cell, column, countColumn, table, timeColumn } from './table.ts'
 
 export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown {
-  return table({
+  return table(jobs, {
     id: 'jobs',
     caption,
     columns: [
-      { label: 'Job' },
-      { label: 'Status' },
-      { label: 'Budget', unit: 'USDC', kind: 'figure' },
-      { label: 'Bids', kind: 'figure' },
-      { label: 'Skills', sortable: false },
-      { label: 'Deadline' },
+      column('Job', ({ id, title }) =>
+        cell(link(jobPath(id), untrustedText(title)), title.toLowerCase()),
+      ),
+      column('Status', ({ status }) => pill(status)),
+      amountColumn('Budget', 'USDC', (job) => job.budget_usdc),
+      countColumn('Bids', null, (job) => job.bids_count),
+      column('Skills', (job) => join(job.skills.map(untrustedText), ', '), { sortable: false }),
+      timeColumn('Deadline', ({ deadline }) => deadline),
     ],
-    rows: jobs.map((job) => ({
-      cells: [
-        cell(link(jobPath(job.id), untrustedText(job.title)), job.title.toLowerCase()),
-        pill(job.status),
-        amountCell(job.budget_usdc),
-        cell(String(job.bids_count), job.bids_count),
-        join(job.skills.map(untrustedText), ', '),
-        timeCell(job.deadline),
-      ],
-    })),
     empty: 'No jobs yet.',
   })
 }

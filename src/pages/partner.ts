@@ -6,7 +6,7 @@ import { address, code, inline, join, link, untrustedText } from './html-and-mar
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
 import { partnerPath, walletText } from './paths.ts'
-import { unsortedTable } from './table.ts'
+import { column, table } from './table.ts'
 
 export interface PartnerPageOptions {
   /** Undefined if the tier is no longer offered. */
@@ -71,16 +71,16 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
 }
 
 function oathTable(oaths: readonly OathEntry[], total: number): HtmlAndMarkdown {
-  return unsortedTable(
-    'oath-history',
-    `The newest ${oaths.length} of ${total}.`,
-    ['Time', 'Kind', 'Action', 'SHA-256 of the signed text', 'Binding'],
-    oaths.map((entry) => [
-      time(entry.time),
-      entry.kind,
-      untrustedText(entry.action),
-      hash(entry.message_sha256),
-      entry.binding,
-    ]),
-  )
+  return table(oaths, {
+    id: 'oath-history',
+    caption: `The newest ${oaths.length} of ${total}.`,
+    sortable: false,
+    columns: [
+      column('Time', (entry) => time(entry.time)),
+      column('Kind', ({ kind }) => kind),
+      column('Action', ({ action }) => untrustedText(action)),
+      column('SHA-256 of the signed text', (entry) => hash(entry.message_sha256)),
+      column('Binding', ({ binding }) => binding),
+    ],
+  })
 }

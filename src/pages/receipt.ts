@@ -10,7 +10,6 @@ import {
   verifyBox,
   verifyReceiptBox,
 } from './blocks.ts'
-import { amountCell, timeCell } from './cells.ts'
 import { hash, pill, time, usdc } from './figures.ts'
 import { address, code, inline, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
@@ -23,38 +22,29 @@ import {
   walletText,
   workerPath,
 } from './paths.ts'
-import { cell, table } from './table.ts'
+import { amountColumn, cell, column, table, timeColumn } from './table.ts'
 
 export function receiptTable(
   id: string,
   caption: Inline,
   receipts: readonly Receipt[],
 ): HtmlAndMarkdown {
-  return table({
+  return table(receipts, {
     id,
     caption,
     columns: [
-      { label: 'Receipt' },
-      { label: 'Verification' },
-      { label: 'Rail' },
-      { label: 'Amount', unit: 'USDC', kind: 'figure' },
-      { label: 'From' },
-      { label: 'To' },
-      { label: 'Date' },
+      column('Receipt', ({ receipt_id: receipt }) =>
+        cell(link(receiptPath(receipt), hash(receipt)), receipt),
+      ),
+      column('Verification', ({ verification }) => pill(verification)),
+      column('Rail', ({ rail }) => link(railPath(rail), untrustedText(rail))),
+      amountColumn('Amount', 'USDC', (receipt) => receipt.amount_usdc),
+      column('From', ({ from_wallet: from }) =>
+        from === undefined ? 'not stated' : cell(hash(from), from),
+      ),
+      column('To', ({ to_wallet: to }) => cell(link(workerPath(to), hash(to)), to)),
+      timeColumn('Date', (receipt) => receipt.occurred_at),
     ],
-    rows: receipts.map((receipt) => ({
-      cells: [
-        cell(link(receiptPath(receipt.receipt_id), hash(receipt.receipt_id)), receipt.receipt_id),
-        pill(receipt.verification),
-        link(railPath(receipt.rail), untrustedText(receipt.rail)),
-        amountCell(receipt.amount_usdc),
-        receipt.from_wallet === undefined
-          ? 'not stated'
-          : cell(hash(receipt.from_wallet), receipt.from_wallet),
-        cell(link(workerPath(receipt.to_wallet), hash(receipt.to_wallet)), receipt.to_wallet),
-        timeCell(receipt.occurred_at),
-      ],
-    })),
     empty: 'No receipts yet.',
   })
 }

@@ -1,18 +1,10 @@
 /** Sortable by headers with the site's script, complete without it. */
+import { amount, count, day, percent, time, timeMs } from './figures.ts'
+import type { TimeValue } from './figures.ts'
 import { renderInline } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
-
-interface TableColumn {
-  readonly label: string
-  /** Unit and window, shown below the label. */
-  readonly unit?: string
-  readonly kind?: 'figure' | 'text'
-  readonly sortable?: boolean
-  /** Minimum width, for columns of sentences. */
-  readonly wide?: true
-}
 
 export interface TableCell {
   readonly content: Inline
@@ -20,54 +12,91 @@ export interface TableCell {
   readonly order: string | number | null
 }
 
-export interface TableRow {
-  readonly id?: string
-  /** `data-` attributes that filters match. */
-  readonly data?: Readonly<Record<string, string>>
-  readonly cells: readonly (TableCell | Inline)[]
+interface ColumnOptions {
+  /** Unit and window, shown below the label. */
+  readonly unit?: string
+  /** `figure` is right-aligned; `wide` has a minimum width, for sentences. */
+  readonly kind?: 'figure' | 'wide'
+  readonly sortable?: false
 }
 
-interface TableOptions {
+export interface TableColumn<Row> extends ColumnOptions {
+  readonly label: string
+  readonly cell: (row: Row) => TableCell | Inline
+}
+
+interface TableOptions<Row> {
   readonly id: string
   readonly caption: Inline
-  readonly columns: readonly TableColumn[]
-  readonly rows: readonly TableRow[]
-  readonly empty: Inline
+  readonly columns: readonly (TableColumn<Row> | null)[]
+  /** Shown instead of a table without rows. */
+  readonly empty?: Inline
+  /** False for a table without any sortable column. */
+  readonly sortable?: false
+  readonly rowId?: (row: Row) => string
+  /** `data-` attributes that filters match. */
+  readonly rowData?: (row: Row) => Readonly<Record<string, string>>
 }
 
 export function cell(content: Inline, order: string | number | null): TableCell {
   return { content, order }
 }
 
-export function unsortedTable(
-  id: string,
-  caption: Inline,
-  columns: readonly (string | TableColumn)[],
-  rows: readonly (readonly Inline[])[],
-): HtmlAndMarkdown {
-  return table({
-    id,
-    caption,
-    columns: columns.map((column) => ({
-      ...(typeof column === 'string' ? { label: column } : column),
-      sortable: false,
-    })),
-    rows: rows.map((cells) => ({ cells })),
-    empty: '',
-  })
+export function column<Row>(
+  label: string,
+  show: TableColumn<Row>['cell'],
+  options: ColumnOptions = {},
+): TableColumn<Row> {
+  return { label, cell: show, ...options }
+}
+
+export function figureColumn<Row>(
+  label: string,
+  unit: string | null,
+  show: TableColumn<Row>['cell'],
+): TableColumn<Row> {
+  return { label, cell: show, kind: 'figure', ...(unit !== null && { unit }) }
+}
+
+type NumberOf<Row> = (row: Row) => number | null
+
+/** Amounts without their unit, which the header of the column shows. */
+export function amountColumn<Row>(label: string, unit: string | null, value: NumberOf<Row>) {
+  return figureColumn(label, unit, (row: Row) => cell(amount(value(row)), value(row)))
+}
+
+export function countColumn<Row>(label: string, unit: string | null, value: NumberOf<Row>) {
+  return figureColumn(label, unit, (row: Row) => cell(count(value(row)), value(row)))
+}
+
+export function percentColumn<Row>(label: string, unit: string | null, value: NumberOf<Row>) {
+  return figureColumn(label, unit, (row: Row) => cell(percent(value(row)), value(row)))
+}
+
+export function timeColumn<Row>(label: string, at: (row: Row) => TimeValue | null, none?: string) {
+  return column(label, (row: Row) => timeCell(at(row), none))
+}
+
+export function dayColumn<Row>(label: string, at: (row: Row) => TimeValue) {
+  return column(label, (row: Row) => cell(day(at(row)), timeMs(at(row))))
+}
+
+export function timeCell(at: TimeValue | null, none = 'unknown'): TableCell {
+  return at === null ? cell(none, null) : cell(time(at), timeMs(at))
 }
 
 /** The first cell of a row is its header. The caption is outside the scrolling box. */
-export function table(options: TableOptions): HtmlAndMarkdown {
-  const { id, columns, rows } = options
-  const caption = renderInline(options.caption)
+export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): HtmlAndMarkdown {
+  const { id } = options
   if (rows.length === 0) {
-    const empty = renderInline(options.empty)
+    const empty = renderInline(options.empty ?? '')
     return { html: html`<p class="empty">${empty.html}</p>`, md: empty.md }
   }
-  const cells = rows.map((row) => row.cells.map(cellOf))
-  const head = columns.map((column) => headerCell(column))
-  const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns))
+  const caption = renderInline(options.caption)
+  const columns = options.columns.filter((shown) => shown !== null)
+  const cells = rows.map((row) => columns.map((shown) => cellOf(shown.cell(row))))
+  const head = columns.map((shown) => headerCell(shown, options.sortable))
+  const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns, options))
   return {
     html: html`<p class="caption" id="${id}-caption">${caption.html}</p>
       <div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0">
@@ -109,32 +138,33 @@ function cellOf(value: TableCell | Inline): RenderedCell {
     : { content: renderInline(value), order: undefined }
 }
 
-function headerCell({ label, unit, kind, sortable }: TableColumn): Html {
+function headerCell(
+  { label, unit, kind, sortable }: ColumnOptions & { readonly label: string },
+  isTableSortable: false | undefined,
+): Html {
   const under = unit === undefined ? null : html`<small>${unit}</small>`
-  const name = kind === 'figure' ? 'figure' : null
-  const attributes = html`${name && html` class="${name}"`}${sortable === false ? null : html` data-sortable`}`
+  const isFixed = sortable === false || isTableSortable === false
+  const attributes = html`${kind === 'figure' && html` class="figure"`}${isFixed ? null : html` data-sortable`}`
   return html`<th scope="col" ${attributes}><span>${label}</span>${under}</th>`
 }
 
-function bodyRow(
-  row: TableRow,
+function bodyRow<Row>(
+  row: Row,
   cells: readonly RenderedCell[],
-  columns: readonly TableColumn[],
+  columns: readonly ColumnOptions[],
+  { rowId, rowData }: TableOptions<Row>,
 ): Html {
-  const data = Object.entries(row.data ?? {}).map(([name, value]) => html` data-${name}="${value}"`)
-  const id = row.id === undefined ? null : html` id="${row.id}"`
-  return html`<tr${id}${data}>${cells.map(({ content, order }, at) => {
-    const kind = cellClass(columns[at])
+  const data = Object.entries(rowData?.(row) ?? {})
+  const attributes = data.map(([name, value]) => html` data-${name}="${value}"`)
+  const id = rowId === undefined ? null : html` id="${rowId(row)}"`
+  return html`<tr${id}${attributes}>${cells.map(({ content, order }, at) => {
+    const kind = columns[at]?.kind
+    const shape = kind === undefined ? null : html` class="${kind}"`
     // A cell without an order is sorted by its text; an empty order means unknown.
     const sort = order === undefined ? null : html` data-order="${order ?? ''}"`
     return at === 0
-      ? html`<th scope="row" ${kind}${sort}>${content.html}</th>`
-      : html`<td${kind}${sort}>${content.html}</td>`
+      ? html`<th scope="row" ${shape}${sort}>${content.html}</th>`
+      : html`<td${shape}${sort}>${content.html}</td>`
   })}</tr>
 `
-}
-
-function cellClass(column: TableColumn | undefined): Html | null {
-  if (column?.kind === 'figure') return html` class="figure"`
-  return column?.wide === true ? html` class="wide"` : null
 }

@@ -3,14 +3,14 @@ import type { LeaderboardEntry, Worker } from '../contract/schemas/worker.ts'
 import { counted } from '../core/number-text.ts'
 import { fact, facts, links, para, section } from './blocks.ts'
 import type { Fact } from './blocks.ts'
-import { dayCell } from './cells.ts'
 import { amount, time, usdc } from './figures.ts'
 import { address, code, inline, join, small, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
 import { shortWallet, workerPath } from './paths.ts'
 import { receiptTable } from './receipt.ts'
-import { cell, table } from './table.ts'
+import { cell, column, dayColumn, table } from './table.ts'
+import type { TableCell } from './table.ts'
 
 /** Warns about a name that looks like an earlier one. */
 export function nameText(
@@ -21,30 +21,31 @@ export function nameText(
   return isLookAlike === true ? inline`${shown} ${small('looks like another name')}` : shown
 }
 
+/** `none` is shown for a missing name. */
+export function nameCell(
+  name: string | null | undefined,
+  worker: Parameters<typeof nameText>[1],
+  none: string,
+): TableCell {
+  return typeof name === 'string'
+    ? cell(nameText(name, worker), name.toLowerCase())
+    : cell(none, '')
+}
+
 export function workerTable(
   caption: Inline,
   workers: readonly Worker[],
   pages: ReadonlySet<string>,
 ): HtmlAndMarkdown {
-  return table({
+  return table(workers, {
     id: 'workers',
     caption,
     columns: [
-      { label: 'Name' },
-      { label: 'Wallet' },
-      { label: 'Skills', sortable: false },
-      { label: 'Registered' },
+      column('Name', (worker) => nameCell(worker.display_name, worker, 'no name')),
+      column('Wallet', ({ wallet }) => cell(shortWallet(wallet, pages), wallet)),
+      column('Skills', ({ skills }) => join(skills.map(untrustedText), ', '), { sortable: false }),
+      dayColumn('Registered', (worker) => worker.registered_at),
     ],
-    rows: workers.map((worker) => ({
-      cells: [
-        worker.display_name === undefined
-          ? cell('no name', '')
-          : cell(nameText(worker.display_name, worker), worker.display_name.toLowerCase()),
-        cell(shortWallet(worker.wallet, pages), worker.wallet),
-        join(worker.skills.map(untrustedText), ', '),
-        dayCell(worker.registered_at),
-      ],
-    })),
     empty: 'No workers yet.',
   })
 }

@@ -1,7 +1,7 @@
 /** Tables of the cost page: what reads and writes require, from measured figures and a model of caches in front. */
 import { grouped } from '../../../src/core/number-text.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { unsortedTable } from '../../../src/pages/table.ts'
+import { column, figureColumn, table } from '../../../src/pages/table.ts'
 import {
   edgeCache,
   examplePrices,
@@ -11,11 +11,10 @@ import {
   writes,
 } from './cost-figures.ts'
 import { edgeDay } from './edge-cache.ts'
+import type { EdgeDay } from './edge-cache.ts'
 
 const bytesPerGb = 1e9
 const daySeconds = 86_400
-const figure = (label: string, unit?: string) =>
-  ({ label, kind: 'figure', ...(unit !== undefined && { unit }) }) as const
 
 const scenarios = readsPerDay.flatMap((reads) =>
   [false, true].map((hasShield) => ({
@@ -24,105 +23,98 @@ const scenarios = readsPerDay.flatMap((reads) =>
   })),
 )
 
+type Scenario = (typeof scenarios)[number]
+
 export const originPeakPerSecond = Math.max(
   ...scenarios.map(({ day }) => day.originRequests / daySeconds),
 )
 
 export function readsTable(): HtmlAndMarkdown {
-  return unsortedTable(
-    'reads-a-day',
-    `Expected for one day with ${edgeCache.points} points of presence. A shield is an additional cache between them and the origin.`,
-    [
-      'Reads a day',
-      figure('Served at the edge'),
-      figure('To readers', 'GB'),
-      figure('To the origin', 'requests'),
-      figure('Per second', 'requests'),
-      figure('From the origin', 'GB'),
+  return table(scenarios, {
+    id: 'reads-a-day',
+    caption: `Expected for one day with ${edgeCache.points} points of presence. A shield is an additional cache between them and the origin.`,
+    sortable: false,
+    columns: [
+      column('Reads a day', ({ name }) => name),
+      figureColumn('Served at the edge', null, ({ day }) => `${(day.hitShare * 100).toFixed(2)} %`),
+      figureColumn('To readers', 'GB', ({ day }) => gigabytes(day.edgeBytes)),
+      figureColumn('To the origin', 'requests', ({ day }) => whole(day.originRequests)),
+      figureColumn('Per second', 'requests', ({ day }) =>
+        (day.originRequests / daySeconds).toFixed(2),
+      ),
+      figureColumn('From the origin', 'GB', ({ day }) => gigabytes(day.originBytes)),
     ],
-    scenarios.map(({ name, day }) => [
-      name,
-      `${(day.hitShare * 100).toFixed(2)} %`,
-      gigabytes(day.edgeBytes),
-      whole(day.originRequests),
-      (day.originRequests / daySeconds).toFixed(2),
-      gigabytes(day.originBytes),
-    ]),
-  )
+  })
+}
+
+const dailyCosts = [
+  ['Reads', ({ reads }: EdgeDay) => (reads / 1e6) * examplePrices.perMillionReads],
+  ['Edge', ({ edgeBytes }: EdgeDay) => (edgeBytes / bytesPerGb) * examplePrices.perGb],
+  ['Origin', ({ originBytes }: EdgeDay) => (originBytes / bytesPerGb) * examplePrices.perOriginGb],
+] as const
+
+function costColumn(label: string, usd: (day: EdgeDay) => number) {
+  return figureColumn(label, 'USD a day', ({ day }: Scenario) => grouped(usd(day).toFixed(2)))
 }
 
 export function moneyTable(): HtmlAndMarkdown {
   const { perMillionReads, perGb, perOriginGb } = examplePrices
-  return unsortedTable(
-    'money-a-day',
-    `Example prices, not those of any provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
-    [
-      'Reads a day',
-      ...['Reads', 'Edge', 'Origin', 'Total'].map((label) => figure(label, 'USD a day')),
+  return table(scenarios, {
+    id: 'money-a-day',
+    caption: `Example prices, not those of any provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
+    sortable: false,
+    columns: [
+      column('Reads a day', ({ name }) => name),
+      ...dailyCosts.map(([label, usd]) => costColumn(label, usd)),
+      costColumn('Total', (day) => dailyCosts.reduce((sum, [, usd]) => sum + usd(day), 0)),
     ],
-    scenarios.map(({ name, day }) => {
-      const parts = [
-        (day.reads / 1e6) * perMillionReads,
-        (day.edgeBytes / bytesPerGb) * perGb,
-        (day.originBytes / bytesPerGb) * perOriginGb,
-      ]
-      const total = parts.reduce((sum, part) => sum + part, 0)
-      return [name, ...[...parts, total].map((usd) => grouped(usd.toFixed(2)))]
-    }),
-  )
+  })
 }
 
 export function documentsTable(): HtmlAndMarkdown {
-  return unsortedTable(
-    'kinds-of-reads',
-    `Sizes were measured on ${measuredOn}. The share of reads is an assumption; max-age is the value served.`,
-    [
-      'Kind',
-      figure('Share'),
-      figure('Documents'),
-      figure('Plain', 'bytes'),
-      figure('As sent', 'bytes'),
-      figure('max-age', 's'),
-      figure('Changes', 'a day'),
+  return table(readKinds, {
+    id: 'kinds-of-reads',
+    caption: `Sizes were measured on ${measuredOn}. The share of reads is an assumption; max-age is the value served.`,
+    sortable: false,
+    columns: [
+      column('Kind', ({ name }) => name),
+      figureColumn('Share', null, ({ share }) => `${(share * 100).toFixed(0)} %`),
+      figureColumn('Documents', null, ({ documents }) => String(documents)),
+      figureColumn('Plain', 'bytes', ({ plainBytes }) => whole(plainBytes)),
+      figureColumn('As sent', 'bytes', ({ bodyBytes }) => whole(bodyBytes)),
+      figureColumn('max-age', 's', ({ maxAgeSeconds }) => String(maxAgeSeconds)),
+      figureColumn('Changes', 'a day', ({ changesPerDay }) => grouped(String(changesPerDay))),
     ],
-    readKinds.map((kind) => [
-      kind.name,
-      `${(kind.share * 100).toFixed(0)} %`,
-      String(kind.documents),
-      whole(kind.plainBytes),
-      whole(kind.bodyBytes),
-      String(kind.maxAgeSeconds),
-      grouped(String(kind.changesPerDay)),
-    ]),
-  )
+  })
 }
 
 export function writesTable(): HtmlAndMarkdown {
   const { bytesPerReceipt, cpuMicroseconds, groupSize, diskBytes, perDay } = writes
   const coreFull = Math.floor(1e6 / cpuMicroseconds) * daySeconds
-  return unsortedTable(
-    'writes-a-day',
-    `Signed receipts, measured on ${measuredOn}: each took ${grouped(String(cpuMicroseconds))} microseconds of a core, on a machine with other work, and ${grouped(String(bytesPerReceipt))} bytes of disk.`,
-    [
-      figure('Receipts a day'),
-      figure('Per second'),
-      figure('Share of one core'),
-      figure('Disk', 'GB a day'),
-      figure('Flushes', 'a second, from to'),
-      figure(`${grouped(String(diskBytes / bytesPerGb))} GB last`, 'days'),
-    ],
-    [...perDay, coreFull].map((receipts) => {
-      const rate = receipts / daySeconds
-      return [
-        whole(receipts),
-        rate.toFixed(2),
-        `${(rate * cpuMicroseconds * 1e-4).toFixed(2)} %`,
+  return table([...perDay, coreFull], {
+    id: 'writes-a-day',
+    caption: `Signed receipts, measured on ${measuredOn}: each took ${grouped(String(cpuMicroseconds))} microseconds of a core, on a machine with other work, and ${grouped(String(bytesPerReceipt))} bytes of disk.`,
+    sortable: false,
+    columns: [
+      figureColumn('Receipts a day', null, whole),
+      figureColumn('Per second', null, (receipts) => (receipts / daySeconds).toFixed(2)),
+      figureColumn(
+        'Share of one core',
+        null,
+        (receipts) => `${((receipts / daySeconds) * cpuMicroseconds * 1e-4).toFixed(2)} %`,
+      ),
+      figureColumn('Disk', 'GB a day', (receipts) =>
         ((receipts * bytesPerReceipt) / bytesPerGb).toFixed(3),
-        `${(rate / groupSize).toFixed(2)} to ${rate.toFixed(2)}`,
+      ),
+      figureColumn('Flushes', 'a second, from to', (receipts) => {
+        const rate = receipts / daySeconds
+        return `${(rate / groupSize).toFixed(2)} to ${rate.toFixed(2)}`
+      }),
+      figureColumn(`${grouped(String(diskBytes / bytesPerGb))} GB last`, 'days', (receipts) =>
         whole(diskBytes / bytesPerReceipt / receipts),
-      ]
-    }),
-  )
+      ),
+    ],
+  })
 }
 
 function gigabytes(bytes: number): string {

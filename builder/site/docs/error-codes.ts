@@ -4,28 +4,23 @@ import type { ErrorCode } from '../../../src/contract/errors.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
 import { code, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { table } from '../../../src/pages/table.ts'
+import { column, figureColumn, table } from '../../../src/pages/table.ts'
 
 export function errorTable(): HtmlAndMarkdown {
-  return table({
+  return table(entriesOf(errorCodes), {
     id: 'error-codes',
     caption: 'By status.',
+    rowId: ([name]) => name,
     columns: [
-      { label: 'Code' },
-      { label: 'Status', kind: 'figure' },
-      { label: 'When', sortable: false, wide: true },
-      { label: 'What to do', sortable: false, wide: true },
+      column('Code', ([name]) => link(`#${name}`, code(name))),
+      figureColumn('Status', null, ([, { status }]) => String(status)),
+      column('When', ([, { message }]) => message, { sortable: false, kind: 'wide' }),
+      column(
+        'What to do',
+        ([name, { status }]) => remedies[name] ?? remediesByStatus[status] ?? 'Read details.',
+        { sortable: false, kind: 'wide' },
+      ),
     ],
-    rows: entriesOf(errorCodes).map(([name, { status, message }]) => ({
-      id: name,
-      cells: [
-        link(`#${name}`, code(name)),
-        String(status),
-        message,
-        remedies[name] ?? remediesByStatus[status] ?? 'Read details.',
-      ],
-    })),
-    empty: '',
   })
 }
 

@@ -6,7 +6,7 @@ import { facts, htmlOnly, list } from '../../../src/pages/blocks.ts'
 import { code, inline, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
-import { table, unsortedTable } from '../../../src/pages/table.ts'
+import { column, figureColumn, table } from '../../../src/pages/table.ts'
 import { chains, evmChains } from '../../chain/chains.ts'
 import type { World } from '../../world/world.ts'
 import { contractText } from './contract-text.ts'
@@ -62,15 +62,15 @@ function signingKeyList({ signingKeys }: Pick<World, 'signingKeys'>): HtmlAndMar
 }
 
 function chainTable(): HtmlAndMarkdown {
-  return table({
+  return table(evmChains, {
     id: 'tokens',
     caption:
       'A chain is checked only if the operator has configured an RPC node for it. Receipts on other chains remain pending.',
-    columns: [{ label: 'Chain' }, { label: 'Chain id', kind: 'figure' }, { label: 'USDC' }],
-    rows: evmChains.map((name) => ({
-      cells: [name, String(chains[name].chainId), code(chains[name].usdc.address)],
-    })),
-    empty: 'None.',
+    columns: [
+      column('Chain', (name) => name),
+      figureColumn('Chain id', null, (name) => String(chains[name].chainId)),
+      column('USDC', (name) => code(chains[name].usdc.address)),
+    ],
   })
 }
 
@@ -82,12 +82,16 @@ const evidence = [
 ] as const satisfies readonly (readonly [keyof typeof evidenceTenths, string])[]
 
 function evidenceTable(): HtmlAndMarkdown {
-  return unsortedTable(
-    'evidence',
-    'Weight by type of payment evidence.',
-    ['Evidence', { label: 'Weight', kind: 'figure' }, { label: 'When', wide: true }],
-    evidence.map(([kind, when]) => [code(kind), (evidenceTenths[kind] / 10).toFixed(1), when]),
-  )
+  return table(evidence, {
+    id: 'evidence',
+    caption: 'Weight by type of payment evidence.',
+    sortable: false,
+    columns: [
+      column('Evidence', ([kind]) => code(kind)),
+      figureColumn('Weight', null, ([kind]) => (evidenceTenths[kind] / 10).toFixed(1)),
+      column('When', ([, when]) => when, { kind: 'wide' }),
+    ],
+  })
 }
 
 /** Filled by Swagger UI, which the page loads from this site. */

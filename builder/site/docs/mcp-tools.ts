@@ -2,7 +2,7 @@
 import { entriesOf } from '../../../src/core/entries.ts'
 import { code } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { table } from '../../../src/pages/table.ts'
+import { column, table } from '../../../src/pages/table.ts'
 
 /** Arguments with a question mark are optional. */
 export const mcpToolNotes = {
@@ -28,18 +28,15 @@ export const mcpToolNotes = {
 } as const satisfies Readonly<Record<string, readonly [args: string, note: string]>>
 
 export function mcpToolTable(): HtmlAndMarkdown {
-  return table({
+  return table(entriesOf(mcpToolNotes), {
     id: 'tools',
     caption: 'Arguments with a question mark are optional.',
+    sortable: false,
+    rowId: ([name]) => name,
     columns: [
-      { label: 'Tool', sortable: false },
-      { label: 'Arguments', sortable: false },
-      { label: 'Returns', sortable: false, wide: true },
+      column('Tool', ([name]) => code(name)),
+      column('Arguments', ([, [args]]) => (args === '' ? 'none' : code(args))),
+      column('Returns', ([, [, note]]) => note, { kind: 'wide' }),
     ],
-    rows: entriesOf(mcpToolNotes).map(([name, [args, note]]) => ({
-      id: name,
-      cells: [code(name), args === '' ? 'none' : code(args), note],
-    })),
-    empty: '',
   })
 }

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../../src/core/canonical-json.ts'
 import { contents, para, section, stacked } from '../../../src/pages/blocks.ts'
 import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { unsortedTable } from '../../../src/pages/table.ts'
+import { column, table } from '../../../src/pages/table.ts'
 import { openApiOf } from '../../documents/site.ts'
 import { list, member, text } from '../../publish/facts.ts'
 import type { World } from '../../world/world.ts'
@@ -26,16 +26,19 @@ function fieldTable(name: string, schema: JsonValue): HtmlAndMarkdown {
   const fields = entries(member(schema, 'properties'))
   const required = new Set(list(member(schema, 'required')))
   if (fields.length === 0) return para(typeText(schema))
-  return unsortedTable(
-    `${name}-fields`,
-    `Fields of ${name}.`,
-    ['Field', 'Type', 'Notes'],
-    fields.map(([field, value]) => [
-      inline`${code(field)}${required.has(field) ? null : ' optional'}`,
-      typeText(value),
-      contractText(text(member(value, 'description')) ?? ''),
-    ]),
-  )
+  return table(fields, {
+    id: `${name}-fields`,
+    caption: `Fields of ${name}.`,
+    sortable: false,
+    columns: [
+      column(
+        'Field',
+        ([field]) => inline`${code(field)}${required.has(field) ? null : ' optional'}`,
+      ),
+      column('Type', ([, value]) => typeText(value)),
+      column('Notes', ([, value]) => contractText(text(member(value, 'description')) ?? '')),
+    ],
+  })
 }
 
 /** `array of Rail`, `integer or null`, or the values of an enum. */

@@ -5,7 +5,8 @@ import { paymentAsset } from '../../../src/contract/x402.ts'
 import { facts, notice } from '../../../src/pages/blocks.ts'
 import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { cell, table } from '../../../src/pages/table.ts'
+import { cell, column, figureColumn, table } from '../../../src/pages/table.ts'
+import { tiersCovering } from '../../documents/x402.ts'
 import type { World } from '../../world/world.ts'
 
 /** Receiver, network and asset; a notice where the installation accepts no payments. */
@@ -31,26 +32,25 @@ export function soldTable({ tiers }: Pick<World, 'tiers'>): HtmlAndMarkdown {
   const sold = routes.flatMap((route: Route) =>
     route.price === undefined ? [] : [{ ...route, price: route.price }],
   )
-  return table({
+  return table(sold, {
     id: 'sold',
     caption: 'Prices in USDC per response.',
     columns: [
-      { label: 'Read', sortable: false },
-      { label: 'Price', unit: 'USDC', kind: 'figure' },
-      { label: 'Included in', sortable: false },
+      column(
+        'Read',
+        ({ id, method, path }) => link(`/docs/reference#${id}`, code(`${method} ${path}`)),
+        { sortable: false },
+      ),
+      figureColumn('Price', 'USDC', ({ price }) => cell(price, Number(price))),
+      column('Included in', ({ path }) => namesOf(tiersCovering(path, tiers)), { sortable: false }),
     ],
-    rows: sold.map(({ id, method, path, price }) => ({
-      cells: [
-        link(`/docs/reference#${id}`, code(`${method} ${path}`)),
-        cell(price, Number(price)),
-        join(
-          tiers
-            .filter(({ covers }) => covers.some((read) => path.endsWith(read)))
-            .map(({ name }) => name),
-          ', ',
-        ),
-      ],
-    })),
     empty: 'Nothing is sold.',
   })
+}
+
+function namesOf(tiers: World['tiers']): HtmlAndMarkdown {
+  return join(
+    tiers.map(({ name }) => name),
+    ', ',
+  )
 }
