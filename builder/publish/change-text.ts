@@ -1,17 +1,54 @@
-/** Describes changes of the facts in Markdown and in commit messages, without times. */
+/** Summarises changes of the facts as Markdown and as a commit message. */
 import { numbered } from '../../src/core/number-text.ts'
-import { FIGURES } from './changes.ts'
-import type { Change, FigureChange, ComparedFigure } from './changes.ts'
 
 const SUBJECT_MAX_CHARS = 120
 const NAMED_STATUSES = 3
-const SECTIONS = ['Rails', 'Figures', 'Flags', 'Pacts and receipts', 'Desk', 'Documents'] as const
 
-interface ChangeText {
-  readonly section: (typeof SECTIONS)[number]
-  /** Markdown; null when the table of figures shows the change. */
+/** Sections of the diff in their order, by the first word of a commit subject. */
+const SECTIONS = {
+  rails: 'Rails',
+  flags: 'Flags',
+  pacts: 'Pacts and receipts',
+  receipts: 'Pacts and receipts',
+  desk: 'Desk',
+  documents: 'Documents',
+} as const satisfies Record<string, string>
+type Area = keyof typeof SECTIONS
+
+/** In the order in which a commit subject counts them. */
+const AREA_OF = {
+  status: 'rails',
+  'rail added': 'rails',
+  'rail removed': 'rails',
+  'poll failed': 'rails',
+  'poll recovered': 'rails',
+  'flag opened': 'flags',
+  'flag closed': 'flags',
+  'pact settled': 'pacts',
+  'pact opened': 'pacts',
+  'receipt accepted': 'receipts',
+  'receipt verified': 'receipts',
+  rail: 'rails',
+  'article published': 'desk',
+  'document added': 'documents',
+  'document changed': 'documents',
+  'document removed': 'documents',
+} as const satisfies Record<string, Area>
+export type ChangeKind = keyof typeof AREA_OF
+
+/** The area of the first kind that occurs begins the commit subject. */
+const SUBJECT_AREAS: readonly Area[] = ['rails', 'pacts', 'receipts', 'flags', 'desk']
+
+export interface Change {
+  readonly kind: ChangeKind
+  /** Markdown; null where the table of figures shows the change. */
   readonly item: string | null
+  /** In the body of the commit message. */
   readonly line: string
+  /** In the subject of the commit message, for changes of status. */
+  readonly subject?: string
+  /** Rows of the table of figures. */
+  readonly figureRows?: readonly string[]
 }
 
 /** `first`: there was no earlier build to compare with. */
@@ -19,12 +56,15 @@ export function diffMarkdown(
   changes: readonly Change[],
   { first }: { readonly first: boolean },
 ): string {
-  const texts = changes.map(textOf)
-  const sections = SECTIONS.flatMap((title) => {
-    const items = texts.flatMap(({ section, item }) =>
-      section === title && item !== null ? [`- ${item}`] : [],
+  const rows = changes.flatMap(({ figureRows = [] }) => figureRows)
+  const table = ['| rail | figure | before | now |', '|---|---|--:|--:|', ...rows]
+  const itemsOf = (title: string) =>
+    changes.flatMap(({ kind, item }) =>
+      SECTIONS[AREA_OF[kind]] === title && item !== null ? [`- ${item}`] : [],
     )
-    const lines = title === 'Figures' ? figureTable(changes) : items
+  const [rails, ...others] = [...new Set(Object.values(SECTIONS))]
+  const sections = [rails, 'Figures', ...others].flatMap((title = '') => {
+    const lines = title !== 'Figures' ? itemsOf(title) : rows.length === 0 ? [] : table
     return lines.length === 0 ? [] : [`## ${title}`, '', ...lines, '']
   })
   const lead = first
@@ -37,144 +77,39 @@ export function commitMessage(
   changes: readonly Change[],
   { first }: { readonly first: boolean },
 ): string {
-  const lines = changes.map((change) => oneLine(textOf(change).line))
+  const lines = changes.map(({ line }) => oneLine(line))
   return `${first ? firstSubject(changes) : subject(changes)}\n\n${lines.join('\n')}\n`
 }
 
-// oxlint-disable-next-line consistent-return -- the compiler sees that the switch is exhaustive
-function textOf(change: Change): ChangeText {
-  const { kind } = change
-  switch (kind) {
-    case 'rail added':
-    case 'rail removed':
-    case 'poll recovered': {
-      const words = {
-        'rail added': 'is listed now.',
-        'rail removed': 'is no longer listed.',
-        'poll recovered': 'could be polled again.',
-      }
-      const item = `${code(change.rail)} ${words[kind]}`
-      return { section: 'Rails', item, line: `${change.rail}: ${kind}` }
-    }
-    case 'status': {
-      const { rail, from, to } = change
-      const item = `${code(rail)} went from **${from}** to **${to}**.`
-      return { section: 'Rails', item, line: `${rail}: ${from} → ${to}` }
-    }
-    case 'poll failed': {
-      const item = `${code(change.rail)} could not be polled: ${escapeMarkdown(change.error)}`
-      return { section: 'Rails', item, line: `${change.rail}: poll failed (${change.error})` }
-    }
-    case 'rail': {
-      const { rail, figures, fields } = change
-      const item = `${code(rail)} has a new ${fields.map(code).join(', ')}.`
-      const names = [...figures.map(({ name }) => name), ...fields]
-      const line = `${rail}: ${names.join(', ')}`
-      return { section: 'Rails', item: fields.length === 0 ? null : item, line }
-    }
-    case 'flag opened':
-    case 'flag closed': {
-      const verb = kind === 'flag opened' ? 'Opened' : 'Closed'
-      const rail = change.rail === null ? '' : ` on ${code(change.rail)}`
-      const item = `${verb}: ${code(change.flag)}${rail}: ${escapeMarkdown(change.title)}`
-      return { section: 'Flags', item, line: `${kind}: ${change.title}` }
-    }
-    case 'pact opened':
-    case 'pact settled': {
-      const verb = kind.slice('pact '.length)
-      const item = `Pact ${escapeMarkdown(change.pact)} ${verb}: ${escapeMarkdown(change.title)}`
-      const line = `pact ${change.pact} ${verb} ${change.title}`
-      return { section: 'Pacts and receipts', item, line }
-    }
-    case 'receipt accepted':
-    case 'receipt verified': {
-      const words = kind === 'receipt accepted' ? 'accepted' : 'verified on chain'
-      const item = `Receipt ${code(change.receipt)} ${words}.`
-      return { section: 'Pacts and receipts', item, line: `${kind}: ${change.receipt}` }
-    }
-    case 'article published':
-      return { section: 'Desk', item: escapeMarkdown(change.title), line: `desk: ${change.title}` }
-    case 'document added':
-    case 'document changed':
-    case 'document removed': {
-      const item = `${kind.slice('document '.length)}: ${code(change.path)}`
-      return { section: 'Documents', item, line: `${kind}: ${change.path}` }
-    }
-  }
-}
-
-function figureTable(changes: readonly Change[]): string[] {
-  const rows = changes.flatMap((change) =>
-    change.kind === 'rail' ? change.figures.map((figure) => figureRow(change.rail, figure)) : [],
-  )
-  if (rows.length === 0) return []
-  return ['| rail | figure | before | now |', '|---|---|--:|--:|', ...rows]
-}
-
-function figureRow(rail: string, { name, from, to }: FigureChange): string {
-  return `| ${code(rail)} | ${FIGURES[name].label} | ${amount(name, from)} | ${amount(name, to)} |`
-}
-
-function amount(name: ComparedFigure, value: number | null): string {
-  if (value === null) return 'unknown'
-  const { unit } = FIGURES[name]
-  if (unit === '%') return `${trimmed(value * 100, 2)} %`
-  return unit === '' ? String(value) : `${trimmed(value, 6)} ${unit}`
-}
-
-function trimmed(value: number, digits: number): string {
-  return value.toFixed(digits).replace(/\.?0+$/, '')
-}
-
-const AREAS: readonly (readonly [string, readonly Change['kind'][]])[] = [
-  ['rails', ['status', 'rail added', 'rail removed', 'poll failed', 'poll recovered', 'rail']],
-  ['pacts', ['pact settled', 'pact opened']],
-  ['receipts', ['receipt verified', 'receipt accepted']],
-  ['flags', ['flag opened', 'flag closed']],
-  ['desk', ['article published']],
-]
-
-const COUNTED_KINDS: readonly Change['kind'][] = [
-  'rail added',
-  'rail removed',
-  'poll failed',
-  'poll recovered',
-  'flag opened',
-  'flag closed',
-  'pact settled',
-  'pact opened',
-  'receipt accepted',
-  'receipt verified',
-  'rail',
-  'article published',
-]
-
-function countOf(changes: readonly Change[], kind: Change['kind']): number {
-  return changes.filter((change) => change.kind === kind).length
-}
-
 function firstSubject(changes: readonly Change[]): string {
-  const rails = numbered(countOf(changes, 'rail added'), 'rail')
-  const documents = numbered(countOf(changes, 'document added'), 'document')
+  const rails = numbered(ofKind(changes, 'rail added').length, 'rail')
+  const documents = numbered(ofKind(changes, 'document added').length, 'document')
   return `ledger: first build, ${rails} in ${documents}`
 }
 
-function subject(changes: readonly Change[]): string {
-  const area = AREAS.find(([, kinds]) => changes.some(({ kind }) => kinds.includes(kind)))
-  const counts = COUNTED_KINDS.flatMap((kind) => {
-    const count = countOf(changes, kind)
-    const words = kind === 'rail' ? 'rail with new figures' : kind
-    return count === 0 ? [] : [`${count} ${count === 1 ? words : words.replace(' ', 's ')}`]
-  })
-  const parts = [...statusParts(changes), ...counts]
-  if (parts.length === 0) parts.push(`${numbered(changes.length, 'document')} changed`)
-  return joinFitting(`${area?.[0] ?? 'documents'}: `, parts)
+function ofKind(changes: readonly Change[], kind: string): readonly Change[] {
+  return changes.filter((change) => change.kind === kind)
 }
 
-function statusParts(changes: readonly Change[]): string[] {
-  const moved = changes.filter((change) => change.kind === 'status')
-  if (moved.length > NAMED_STATUSES) return [`${moved.length} rails changed status`]
-  return moved.map(({ rail, from, to }) => `${oneLine(rail)} ${from} → ${to}`)
+function subject(changes: readonly Change[]): string {
+  const areas = new Set<Area>(changes.map(({ kind }) => AREA_OF[kind]))
+  const area = SUBJECT_AREAS.find((one) => areas.has(one)) ?? 'documents'
+  const parts = Object.entries(AREA_OF).flatMap(([kind, areaOfKind]) =>
+    areaOfKind === 'documents' ? [] : countedParts(kind, ofKind(changes, kind)),
+  )
+  if (parts.length === 0) parts.push(`${numbered(changes.length, 'document')} changed`)
+  return joinFitting(`${area}: `, parts)
+}
+
+function countedParts(kind: string, changes: readonly Change[]): string[] {
+  const count = changes.length
+  if (count === 0) return []
+  if (kind === 'status') {
+    const parts = changes.flatMap((change) => change.subject ?? [])
+    return count > NAMED_STATUSES ? [`${count} rails changed status`] : parts
+  }
+  const words = kind === 'rail' ? 'rail with new figures' : kind
+  return [`${count} ${count === 1 ? words : words.replace(' ', 's ')}`]
 }
 
 function joinFitting(prefix: string, parts: readonly string[]): string {
@@ -186,16 +121,16 @@ function joinFitting(prefix: string, parts: readonly string[]): string {
   return `${prefix}${parts.length} changes`
 }
 
-function code(text: string): string {
+export function code(text: string): string {
   return `\`${oneLine(text).replaceAll('`', "'")}\``
 }
 
 /** Escapes text from outside: none of it may become a link, an image, HTML or a table cell. */
-function escapeMarkdown(text: string): string {
+export function escapeMarkdown(text: string): string {
   return oneLine(text).replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (mark) => `\\${mark}`)
 }
 
 /** Keeps titles and errors from starting a line. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }

@@ -1,46 +1,12 @@
+/** Finds and describes changes of the archived facts, without times. */
 import { canonicalize, isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
+import { code, escapeMarkdown, oneLine } from './change-text.ts'
+import type { Change, ChangeKind } from './change-text.ts'
 import { list, member, text } from './facts.ts'
 import type { Facts } from './facts.ts'
 
-export interface FigureChange {
-  readonly name: ComparedFigure
-  readonly from: number | null
-  readonly to: number | null
-}
-
-export type Change =
-  | { readonly kind: 'rail added' | 'rail removed'; readonly rail: string }
-  | {
-      readonly kind: 'status'
-      readonly rail: string
-      readonly from: string
-      readonly to: string
-    }
-  | { readonly kind: 'poll failed'; readonly rail: string; readonly error: string }
-  | { readonly kind: 'poll recovered'; readonly rail: string }
-  | {
-      readonly kind: 'rail'
-      readonly rail: string
-      readonly figures: readonly FigureChange[]
-      readonly fields: readonly string[]
-    }
-  | {
-      readonly kind: 'flag opened' | 'flag closed'
-      readonly id: string
-      readonly rail: string | null
-      readonly flag: string
-      readonly title: string
-    }
-  | { readonly kind: 'pact opened' | 'pact settled'; readonly pact: string; readonly title: string }
-  | { readonly kind: 'receipt accepted' | 'receipt verified'; readonly receipt: string }
-  | { readonly kind: 'article published'; readonly title: string }
-  | {
-      readonly kind: 'document added' | 'document changed' | 'document removed'
-      readonly path: string
-    }
-
-export const FIGURES = {
+const FIGURES = {
   tpv_30d_usdc: { label: 'volume, 30 days', unit: 'USDC' },
   tpv_7d_usdc: { label: 'volume, 7 days', unit: 'USDC' },
   tpv_30d_raw_usdc: { label: 'raw volume, 30 days', unit: 'USDC' },
@@ -50,8 +16,6 @@ export const FIGURES = {
   top_worker_share: { label: 'share of the top worker', unit: '%' },
   entry_cost_usdc: { label: 'entry cost', unit: 'USDC' },
 } as const satisfies Record<string, { label: string; unit: 'USDC' | '%' | '' }>
-export type ComparedFigure = keyof typeof FIGURES
-const FIGURE_NAMES = Object.keys(FIGURES).filter((name): name is ComparedFigure => name in FIGURES)
 
 const API = '/api/v1'
 const RAIL_PATH = /^\/api\/v1\/rails\/[^/]+$/
@@ -71,11 +35,19 @@ export function changesBetween(before: Facts, after: Facts): Change[] {
 type Entries = ReadonlyMap<string, JsonObject>
 
 function railsOf(facts: Facts): Entries {
-  const listed = byKey(list(member(facts[`${API}/rails`], 'rails')), 'rail')
-  const single = Object.entries(facts)
-    .filter(([path]) => RAIL_PATH.test(path))
-    .map(([, rail]) => rail)
-  return new Map([...listed, ...byKey(single, 'rail')])
+  const single = Object.entries(facts).filter(([path]) => RAIL_PATH.test(path))
+  return new Map([
+    ...entriesIn(facts, `${API}/rails`, 'rails', 'rail'),
+    ...byKey(
+      single.map(([, rail]) => rail),
+      'rail',
+    ),
+  ])
+}
+
+/** The entries of the list `name` in a document by their member `key`. */
+function entriesIn(facts: Facts, path: string, name: string, key: string): Entries {
+  return byKey(list(member(facts[path], name)), key)
 }
 
 function byKey(entries: readonly JsonValue[], key: string): Entries {
@@ -92,8 +64,10 @@ function railChanges(before: Entries, after: Entries): Change[] {
   return slugs.flatMap((rail): Change[] => {
     const old = before.get(rail)
     const now = after.get(rail)
-    if (now === undefined) return [{ kind: 'rail removed', rail }]
-    if (old === undefined) return [{ kind: 'rail added', rail }, ...pollChange(rail, null, now)]
+    if (now === undefined) return [railChange(rail, 'rail removed', 'is no longer listed.')]
+    if (old === undefined) {
+      return [railChange(rail, 'rail added', 'is listed now.'), ...pollChange(rail, null, now)]
+    }
     return [
       ...statusChange(rail, old, now),
       ...pollChange(rail, old, now),
@@ -102,17 +76,31 @@ function railChanges(before: Entries, after: Entries): Change[] {
   })
 }
 
+function railChange(rail: string, kind: ChangeKind, sentence: string): Change {
+  return { kind, item: `${code(rail)} ${sentence}`, line: `${rail}: ${kind}` }
+}
+
 function statusChange(rail: string, old: JsonObject, now: JsonObject): Change[] {
   const from = text(old['status'])
   const to = text(now['status'])
-  return from === null || to === null || from === to ? [] : [{ kind: 'status', rail, from, to }]
+  if (from === null || to === null || from === to) return []
+  return [
+    {
+      kind: 'status',
+      item: `${code(rail)} went from **${from}** to **${to}**.`,
+      line: `${rail}: ${from} → ${to}`,
+      subject: `${oneLine(rail)} ${from} → ${to}`,
+    },
+  ]
 }
 
 function pollChange(rail: string, old: JsonObject | null, now: JsonObject): Change[] {
   const before = text(old?.['poll_error'])
   const error = text(now['poll_error'])
-  if (error !== null) return error === before ? [] : [{ kind: 'poll failed', rail, error }]
-  return before === null ? [] : [{ kind: 'poll recovered', rail }]
+  if (error === before) return []
+  if (error === null) return [railChange(rail, 'poll recovered', 'could be polled again.')]
+  const item = `${code(rail)} could not be polled: ${escapeMarkdown(error)}`
+  return [{ kind: 'poll failed', item, line: `${rail}: poll failed (${error})` }]
 }
 
 /** Fields with their own kinds of change. */
@@ -121,87 +109,124 @@ const SEPARATE_FIELDS = new Set([
   'status_since',
   'poll_error',
   'unknown_figures',
-  ...FIGURE_NAMES,
+  ...Object.keys(FIGURES),
 ])
 
 function fieldChange(rail: string, old: JsonObject, now: JsonObject): Change[] {
-  const figures = FIGURE_NAMES.map((name) => ({
-    name,
-    from: figureOf(old, name),
-    to: figureOf(now, name),
-  })).filter(({ from, to }) => from !== to)
+  const figures = Object.entries(FIGURES)
+    .map(([name, figure]) => ({
+      ...figure,
+      name,
+      from: figureOf(old, name),
+      to: figureOf(now, name),
+    }))
+    .filter(({ from, to }) => from !== to)
   const fields = [...new Set([...Object.keys(old), ...Object.keys(now)])]
     .filter((name) => !SEPARATE_FIELDS.has(name) && !same(old[name], now[name]))
     .sort()
-  return figures.length + fields.length === 0 ? [] : [{ kind: 'rail', rail, figures, fields }]
+  if (figures.length + fields.length === 0) return []
+  const names = [...figures.map(({ name }) => name), ...fields]
+  return [
+    {
+      kind: 'rail',
+      item: fields.length === 0 ? null : `${code(rail)} has a new ${fields.map(code).join(', ')}.`,
+      line: `${rail}: ${names.join(', ')}`,
+      figureRows: figures.map(
+        ({ label, unit, from, to }) =>
+          `| ${code(rail)} | ${label} | ${amount(unit, from)} | ${amount(unit, to)} |`,
+      ),
+    },
+  ]
 }
 
-function figureOf(rail: JsonObject, name: ComparedFigure): number | null {
+function figureOf(rail: JsonObject, name: string): number | null {
   const value = rail[name]
   if (typeof value !== 'number') return null
   return list(rail['unknown_figures']).includes(name) ? null : value
 }
 
+function amount(unit: string, value: number | null): string {
+  if (value === null) return 'unknown'
+  if (unit === '%') return `${trimmed(value * 100, 2)} %`
+  return unit === '' ? String(value) : `${trimmed(value, 6)} ${unit}`
+}
+
+function trimmed(value: number, digits: number): string {
+  return value.toFixed(digits).replace(/\.?0+$/, '')
+}
+
 function flagChanges(before: Facts, after: Facts): Change[] {
-  const path = `${API}/honesty/flags`
-  const old = byKey(list(member(before[path], 'flags')), 'id')
-  const now = byKey(list(member(after[path], 'flags')), 'id')
+  const flagsOf = (facts: Facts) => entriesIn(facts, `${API}/honesty/flags`, 'flags', 'id')
+  const old = flagsOf(before)
+  const now = flagsOf(after)
   const isOpen = (flag: JsonObject | undefined) =>
     flag !== undefined && text(flag['closed_at']) === null
   return [...new Set([...old.keys(), ...now.keys()])].sort().flatMap((id): Change[] => {
     const flag = now.get(id) ?? old.get(id)
-    if (flag === undefined || isOpen(old.get(id)) === isOpen(now.get(id))) return []
-    return [
-      {
-        kind: isOpen(now.get(id)) ? 'flag opened' : 'flag closed',
-        id,
-        rail: text(flag['rail']),
-        flag: text(flag['kind']) ?? 'flag',
-        title: text(flag['title']) ?? id,
-      },
-    ]
+    const isOpenNow = isOpen(now.get(id))
+    if (flag === undefined || isOpen(old.get(id)) === isOpenNow) return []
+    const [kind, verb] = isOpenNow
+      ? (['flag opened', 'Opened'] as const)
+      : (['flag closed', 'Closed'] as const)
+    const rail = text(flag['rail'])
+    const on = rail === null ? '' : ` on ${code(rail)}`
+    const title = text(flag['title']) ?? id
+    const item = `${verb}: ${code(text(flag['kind']) ?? 'flag')}${on}: ${escapeMarkdown(title)}`
+    return [{ kind, item, line: `${kind}: ${title}` }]
   })
 }
 
 function pactChanges(before: Facts, after: Facts): Change[] {
-  const pacts = (facts: Facts, group: string) =>
-    byKey(list(member(facts[`${API}/pacts`], group)), 'pact_id')
-  const fresh = (group: string, kind: 'pact opened' | 'pact settled') =>
-    [...pacts(after, group)]
-      .filter(([id]) => !pacts(before, group).has(id))
-      .map(([pact, { title }]): Change => ({ kind, pact, title: text(title) ?? '' }))
-  return [...fresh('settled', 'pact settled'), ...fresh('in_flight', 'pact opened')]
+  const added = (group: string, verb: 'opened' | 'settled') => {
+    const old = entriesIn(before, `${API}/pacts`, group, 'pact_id')
+    return [...entriesIn(after, `${API}/pacts`, group, 'pact_id')]
+      .filter(([pact]) => !old.has(pact))
+      .map(([pact, entry]): Change => {
+        const title = text(entry['title']) ?? ''
+        const item = `Pact ${escapeMarkdown(pact)} ${verb}: ${escapeMarkdown(title)}`
+        return { kind: `pact ${verb}`, item, line: `pact ${pact} ${verb} ${title}` }
+      })
+  }
+  return [...added('settled', 'settled'), ...added('in_flight', 'opened')]
 }
 
 function receiptChanges(before: Facts, after: Facts): Change[] {
-  const receipts = (facts: Facts) =>
-    byKey(list(member(facts[`${API}/receipts`], 'receipts')), 'receipt_id')
-  const old = receipts(before)
+  const receiptsOf = (facts: Facts) =>
+    entriesIn(facts, `${API}/receipts`, 'receipts', 'receipt_id')
+  const old = receiptsOf(before)
   const isVerified = (receipt: JsonObject | undefined) => receipt?.['onchain_verified'] === true
-  return [...receipts(after)].flatMap(([receipt, now]): Change[] => [
-    ...(old.has(receipt) ? [] : [{ kind: 'receipt accepted' as const, receipt }]),
+  const change = (kind: ChangeKind, receipt: string, words: string): Change => ({
+    kind,
+    item: `Receipt ${code(receipt)} ${words}.`,
+    line: `${kind}: ${receipt}`,
+  })
+  return [...receiptsOf(after)].flatMap(([receipt, now]): Change[] => [
+    ...(old.has(receipt) ? [] : [change('receipt accepted', receipt, 'accepted')]),
     ...(isVerified(now) && !isVerified(old.get(receipt))
-      ? [{ kind: 'receipt verified' as const, receipt }]
+      ? [change('receipt verified', receipt, 'verified on chain')]
       : []),
   ])
 }
 
 function articleChanges(before: Facts, after: Facts): Change[] {
-  const articles = (facts: Facts) =>
-    byKey(list(member(facts['/desk/feed.json'], 'articles')), 'slug')
-  const old = articles(before)
-  return [...articles(after)]
+  const articlesOf = (facts: Facts) => entriesIn(facts, '/desk/feed.json', 'articles', 'slug')
+  const old = articlesOf(before)
+  return [...articlesOf(after)]
     .filter(([slug]) => !old.has(slug))
-    .map(([slug, { title }]) => ({ kind: 'article published', title: text(title) ?? slug }))
+    .map(([slug, article]) => {
+      const title = text(article['title']) ?? slug
+      return { kind: 'article published', item: escapeMarkdown(title), line: `desk: ${title}` }
+    })
 }
 
 function documentChanges(before: Facts, after: Facts): Change[] {
   const paths = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
   return paths.flatMap((path): Change[] => {
     const [old, now] = [before[path], after[path]]
-    if (old === undefined) return [{ kind: 'document added', path }]
-    if (now === undefined) return [{ kind: 'document removed', path }]
-    return same(old, now) ? [] : [{ kind: 'document changed', path }]
+    if (same(old, now)) return []
+    const verb = old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
+    const kind = `document ${verb}` as const
+    return [{ kind, item: `${verb}: ${code(path)}`, line: `${kind}: ${path}` }]
   })
 }
 
