@@ -191,8 +191,7 @@ function pactChanges(before: Facts, after: Facts): Change[] {
 }
 
 function receiptChanges(before: Facts, after: Facts): Change[] {
-  const receiptsOf = (facts: Facts) =>
-    entriesIn(facts, `${API}/receipts`, 'receipts', 'receipt_id')
+  const receiptsOf = (facts: Facts) => entriesIn(facts, `${API}/receipts`, 'receipts', 'receipt_id')
   const old = receiptsOf(before)
   const isVerified = (receipt: JsonObject | undefined) => receipt?.['onchain_verified'] === true
   const change = (kind: ChangeKind, receipt: string, words: string): Change => ({

@@ -9,19 +9,19 @@ import { renderBody } from './document.ts'
 import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
-import { sha256 } from './published-generation.ts'
+import { filesNamedIn, sha256 } from './published-generation.ts'
 import type { PublishedGeneration } from './published-generation.ts'
 
 /** More than compression threads, since some wait for the disk. */
 const RENDERED_AT_ONCE = 16
 
 export interface Plan {
+  /** That of the past generation itself where nothing differs. */
   readonly manifest: Manifest
   readonly reusedFiles: readonly string[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
   readonly unchanged: number
-  readonly differs: boolean
 }
 
 /** Never stored: other code may render other bytes. */
@@ -53,13 +53,12 @@ export async function draftPlan(
   options: Options,
 ): Promise<Plan> {
   const before = new Map(past?.manifest.documents.map((entry) => [entry.path, entry]))
-  assertDistinct(documents)
-  const entries: ManifestEntry[] = []
+  const files = filesOf(documents)
+  const reused: ManifestEntry[] = []
   const changed: PublicDocument[] = []
   await inSlices(documents, (document) => {
     const old = before.get(document.path)
-    const file = documentFile(document.path, document.contentType)
-    if (old?.file !== file) {
+    if (old === undefined || old.file !== files.get(document)) {
       changed.push(document)
       return
     }
@@ -68,7 +67,7 @@ export async function draftPlan(
     if (trusted && isRendered(document, old, options.rendered)) {
       const isDescribed =
         old.content_type === described.content_type && old.max_age === described.max_age
-      entries.push(isDescribed ? old : { ...old, ...described })
+      reused.push(isDescribed ? old : { ...old, ...described })
       return
     }
     const bytes = renderBody(document, old.changed_at)
@@ -77,25 +76,38 @@ export async function draftPlan(
       return
     }
     remember(document, old.changed_at, old.sha256, options.rendered)
-    entries.push({ ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) })
+    reused.push({ ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) })
   })
-  const reusedFiles = entries.flatMap(filesOf)
-  await mapConcurrent(changed, RENDERED_AT_ONCE, async (document) => {
-    const { entry, files } = await renderNew(document, options)
-    for (const { file, bytes } of files) await options.store(file, bytes)
-    entries.push(entry)
+  const rendered = await mapConcurrent(changed, RENDERED_AT_ONCE, async (document) => {
+    const { entry, forms } = await renderNew(document, options)
+    for (const { file, bytes } of forms) await options.store(file, bytes)
+    return entry
   })
-  entries.sort((left, right) => (left.path < right.path ? -1 : 1))
+  const entries = [...reused, ...rendered].sort((a, b) => (a.path < b.path ? -1 : 1))
   const paths = new Set(documents.map(({ path }) => path))
   pruneMissing(options.rendered.revisions, paths)
+  const isSame = past?.isOurs === true && sameEntries(entries, past.manifest.documents)
   return {
-    manifest: manifestOf(entries, options.nowMs),
-    reusedFiles,
+    manifest: isSame ? past.manifest : manifestOf(entries, options.nowMs),
+    reusedFiles: isSame ? [] : [...filesNamedIn({ documents: reused })].map(({ file }) => file),
     changed: changed.map(({ path }) => path).sort(),
     removed: [...before.keys()].filter((path) => !paths.has(path)),
     unchanged: documents.length - changed.length,
-    differs: past?.isOurs !== true || !sameEntries(entries, past.manifest.documents),
   }
+}
+
+/** @throws Error where two documents would be one file */
+function filesOf(documents: readonly PublicDocument[]): ReadonlyMap<PublicDocument, string> {
+  const paths = new Map<string, string>()
+  const files = documents.map((document) => {
+    const { path, contentType } = document
+    const file = documentFile(path, contentType)
+    const other = paths.get(file)
+    if (other !== undefined) throw new Error(`${path} and ${other} would both be the file ${file}`)
+    paths.set(file, path)
+    return [document, file] as const
+  })
+  return new Map(files)
 }
 
 function isRendered(
@@ -119,16 +131,6 @@ function remember(
   if ('make' in body) revisions.set(path, { revision: body.revision, sha256: hash })
 }
 
-function assertDistinct(documents: readonly PublicDocument[]): void {
-  const paths = new Map<string, string>()
-  for (const { path, contentType } of documents) {
-    const file = documentFile(path, contentType)
-    const other = paths.get(file)
-    if (other !== undefined) throw new Error(`${path} and ${other} would both be the file ${file}`)
-    paths.set(file, path)
-  }
-}
-
 async function renderNew(document: PublicDocument, { signer, nowMs, rendered }: Options) {
   const now = isoTime(nowMs)
   const file = documentFile(document.path, document.contentType)
@@ -148,23 +150,12 @@ async function renderNew(document: PublicDocument, { signer, nowMs, rendered }: 
     ),
   }
   remember(document, now, entry.sha256, rendered)
-  const encoded = forms.map((form) => ({
-    file: encodedFile(file, form.encoding),
-    bytes: form.bytes,
-  }))
-  return { entry, files: [{ file, bytes }, ...encoded] }
+  const encoded = forms.map((form) => ({ ...form, file: encodedFile(file, form.encoding) }))
+  return { entry, forms: [{ file, bytes }, ...encoded] }
 }
 
 function signatureOf(bytes: Uint8Array, signer: Signer): { signature: string; kid: string } {
   return { signature: Buffer.from(signer.sign(bytes)).toString('base64'), kid: signer.kid }
-}
-
-function filesOf({ file, encodings }: ManifestEntry): string[] {
-  return [
-    file,
-    ...(encodings.br ? [encodedFile(file, 'br')] : []),
-    ...(encodings.gzip ? [encodedFile(file, 'gzip')] : []),
-  ]
 }
 
 function manifestOf(documents: ManifestEntry[], nowMs: number): Manifest {

@@ -23,17 +23,12 @@ import type { KeyRing, Signer } from './keys.ts'
 import { withFileLock } from './lock.ts'
 import { draftPlan, emptyRenderCache } from './plan.ts'
 import type { Plan, RenderCache } from './plan.ts'
-import {
-  filesNamedIn,
-  readPublishedGeneration,
-  rememberChecked,
-  rememberFiles,
-} from './published-generation.ts'
+import { filesNamedIn, readPublishedGeneration, rememberChecked } from './published-generation.ts'
 import type { CheckedFiles, ParsedManifest, PublishedGeneration } from './published-generation.ts'
 import { recycleGeneration, recordGeneration } from './recycle-generation.ts'
 import type { GenerationRecords } from './recycle-generation.ts'
-import { createStagingDirectory, directoriesOf } from './staging-directory.ts'
-import type { StagingDirectory } from './staging-directory.ts'
+import { createStagingDirectory } from './staging-directory.ts'
+import type { StagedFiles, StagingDirectory } from './staging-directory.ts'
 
 /** The current generation, two before it for readers, and the one that becomes the next. */
 const KEPT_GENERATIONS = 4
@@ -102,38 +97,46 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   const root = join(publicDir, GENERATIONS_DIR, STAGING_DIR)
   const staging = createStagingDirectory(root, {
     ...options,
-    recycle: async () =>
-      past === null ? null : await recycleOldest(past.generation, root, records, options),
+    recycle: async () => {
+      if (past === null) return null
+      const { generation: current } = past
+      return await recycleGeneration({
+        records,
+        directoryOf: (generation) => directoryOf(publicDir, generation),
+        oldest: current - KEPT_GENERATIONS + 1,
+        current,
+        root,
+        beforeStep: options.beforeStep,
+      })
+    },
   })
-  const plan = await draftPlan([...options.documents, ...assets], past, {
-    ...options,
-    rendered,
-    store: staging.write,
-  })
-  const { changed, removed, unchanged } = plan
-  if (past !== null && !plan.differs) {
+  const documents = [...options.documents, ...assets]
+  const plan = await draftPlan(documents, past, { ...options, rendered, store: staging.write })
+  const { changed, removed, unchanged, manifest } = plan
+  const outcome = { changed, removed, unchanged, manifest }
+  if (past !== null && manifest === past.manifest) {
     // The previous builder may have died between its switch and its pruning.
     const pruned = await prune(past.generation, options)
-    if (pruned > 0 || past.hashed > 0) {
-      await rememberChecked(past.directory, past.manifest, checked)
-    }
-    return { generation: past.generation, changed, removed, unchanged, manifest: past.manifest }
+    if (pruned > 0 || past.hashed > 0) await rememberChecked(past.directory, manifest, checked)
+    return { ...outcome, generation: past.generation }
   }
   if (past !== null && !past.isOurs)
     log.warn('the last set was signed by another key: signing everything again')
   const generation = Math.max(0, ...(await generationNumbers(publicDir))) + 1
-  const written = await writeGeneration(plan, past, generation, { ...options, staging })
-  await switchTo(generation, options)
+  const manifestBytes = Buffer.from(canonicalize(manifest), 'utf8')
+  const staged = await stage(plan, manifestBytes, past, { ...options, staging })
+  const directory = directoryOf(publicDir, generation)
+  await nameAndSwitch(root, directory, options)
   const pruned = await prune(generation, options)
+  // Link counts, and with them fingerprints, changed on renewed files only.
   const isCounted = pruned === 0 && past?.hashed === 0
-  await remember(written, generation, isCounted, { ...options, memory })
-  log.info('published', {
-    generation,
-    changed: changed.length,
-    removed: removed.length,
-    unchanged,
-  })
-  return { generation, changed, removed, unchanged, manifest: plan.manifest }
+  parsed.last = { bytes: manifestBytes, manifest }
+  await rememberChecked(directory, manifest, checked, isCounted ? staged : undefined)
+  recordGeneration(records, generation, directory, staged)
+  for (const old of records.keys()) if (old <= generation - KEPT_GENERATIONS) records.delete(old)
+  const counts = { changed: changed.length, removed: removed.length, unchanged }
+  log.info('published', { generation, ...counts })
+  return { ...outcome, generation }
 }
 
 function directoryOf(publicDir: string, generation: number): string {
@@ -143,22 +146,6 @@ function directoryOf(publicDir: string, generation: number): string {
 async function generationNumbers(publicDir: string): Promise<number[]> {
   const names = await namesIn(join(publicDir, GENERATIONS_DIR))
   return names.filter((name) => /^\d{8,15}$/.test(name)).map(Number)
-}
-
-async function recycleOldest(
-  current: number,
-  root: string,
-  records: GenerationRecords,
-  { publicDir, beforeStep }: PublishOptions,
-): Promise<Awaited<ReturnType<typeof recycleGeneration>>> {
-  return await recycleGeneration({
-    records,
-    directoryOf: (generation) => directoryOf(publicDir, generation),
-    oldest: current - KEPT_GENERATIONS + 1,
-    current,
-    root,
-    beforeStep,
-  })
 }
 
 /** Removes a staging directory, and generations that `current` never reached. */
@@ -175,92 +162,45 @@ async function clearUnfinished(
   }
 }
 
-interface WrittenGeneration {
-  readonly manifest: Manifest
-  readonly manifestBytes: Buffer
-  readonly directories: ReadonlySet<string>
-  /** Null when every file was linked or written. */
-  readonly renewed: ReadonlySet<string> | null
-  /** Includes removed files; null when any file was copied. */
-  readonly touched: ReadonlySet<string> | null
-}
-
-async function writeGeneration(
+async function stage(
   plan: Plan,
+  manifestBytes: Uint8Array,
   past: PublishedGeneration | null,
-  generation: number,
-  options: PublishOptions & { readonly staging: StagingDirectory },
-): Promise<WrittenGeneration> {
-  const { staging, signer, publicDir, beforeStep: step } = options
-  const { manifest } = plan
-  const recycled = await staging.begin()
-  const links =
-    recycled === null
-      ? plan.reusedFiles
-      : plan.reusedFiles.filter((file) => recycled.lacking.has(file))
-  const isLinked = past === null || (await staging.link(links, past.directory))
-
-  const manifestBytes = Buffer.from(canonicalize(manifest), 'utf8')
-  const signature = Buffer.from(signer.sign(manifestBytes)).toString('base64')
-  for (const form of await compress(manifestBytes, MANIFEST_CONTENT_TYPE, MANIFEST_QUALITY)) {
-    await staging.write(encodedFile(MANIFEST_FILE, form.encoding), form.bytes)
-  }
-  const line = formatManifestSignature(signature, signer.kid)
-  await staging.write(MANIFEST_SIGNATURE_FILE, Buffer.from(line, 'utf8'))
-  // The manifest goes last: a directory that has one is complete.
-  await staging.write(MANIFEST_FILE, manifestBytes)
-
+  { staging, signer }: { readonly staging: StagingDirectory; readonly signer: Signer },
+): Promise<StagedFiles> {
   const reused = new Set(plan.reusedFiles)
   const before = past === null ? [] : [...filesNamedIn(past.manifest)].map(({ file }) => file)
   const forms = (['br', 'gzip'] as const).map((form) => encodedFile(MANIFEST_FILE, form))
   const gone = [...before, ...forms].filter((file) => !reused.has(file))
-  const directories = directoriesOf([...reused, ...staging.written])
-  if (recycled !== null) await staging.remove(gone.filter((file) => !staging.written.has(file)))
-  staging.removeDirectoriesBut(directories)
-  await staging.flush()
-  step?.('name the generation')
-  await rename(staging.root, directoryOf(publicDir, generation))
-  step?.('flush the generations')
-  await syncDirectory(join(publicDir, GENERATIONS_DIR))
-  return {
-    manifest,
-    manifestBytes,
-    directories,
-    renewed: recycled === null ? null : new Set([...links, ...staging.written]),
-    touched: isLinked ? new Set([...gone, ...staging.written]) : null,
+  await staging.reuse({ files: plan.reusedFiles, from: past?.directory ?? null, gone })
+  for (const form of await compress(manifestBytes, MANIFEST_CONTENT_TYPE, MANIFEST_QUALITY)) {
+    await staging.write(encodedFile(MANIFEST_FILE, form.encoding), form.bytes)
   }
+  const signature = Buffer.from(signer.sign(manifestBytes)).toString('base64')
+  const line = formatManifestSignature(signature, signer.kid)
+  await staging.write(MANIFEST_SIGNATURE_FILE, Buffer.from(line, 'utf8'))
+  // The manifest goes last: a directory that has one is complete.
+  await staging.write(MANIFEST_FILE, manifestBytes)
+  return await staging.flush()
 }
 
-async function switchTo(
-  generation: number,
+async function nameAndSwitch(
+  root: string,
+  directory: string,
   { publicDir, beforeStep: step }: PublishOptions,
 ): Promise<void> {
+  step?.('name the generation')
+  await rename(root, directory)
+  step?.('flush the generations')
+  await syncDirectory(join(publicDir, GENERATIONS_DIR))
   const next = join(publicDir, NEXT_LINK)
   step?.('make the link')
   // Relative, so that the directory can be moved or mounted elsewhere.
-  await symlink(relative(publicDir, directoryOf(publicDir, generation)), next)
+  await symlink(relative(publicDir, directory), next)
   step?.('switch')
   await rename(next, join(publicDir, CURRENT_LINK))
   step?.('flush the switch')
   await syncDirectory(publicDir)
-}
-
-/** `isCounted`: link counts changed on renewed files only. */
-async function remember(
-  { manifest, manifestBytes, directories, renewed, touched }: WrittenGeneration,
-  generation: number,
-  isCounted: boolean,
-  { publicDir, memory }: { readonly publicDir: string; readonly memory: PublishMemory },
-): Promise<void> {
-  const { checked, parsed, records } = memory
-  const directory = directoryOf(publicDir, generation)
-  parsed.last = { bytes: manifestBytes, manifest }
-  if (isCounted && renewed !== null && touched !== null) {
-    rememberFiles(directory, manifest, checked, { renewed, gone: touched })
-  } else await rememberChecked(directory, manifest, checked)
-  if (touched === null) records.clear()
-  else recordGeneration(records, generation, directory, { directories, touched })
-  for (const old of records.keys()) if (old <= generation - KEPT_GENERATIONS) records.delete(old)
 }
 
 async function prune(

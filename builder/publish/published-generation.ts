@@ -16,6 +16,7 @@ import type { Manifest } from '../../src/core/documents.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing } from './keys.ts'
+import type { StagedFiles } from './staging-directory.ts'
 
 export class DamagedGenerationError extends Error {
   override readonly name = 'DamagedGenerationError'
@@ -102,7 +103,7 @@ interface NamedFile {
   readonly size: number
 }
 
-export function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
+export function* filesNamedIn({ documents }: Pick<Manifest, 'documents'>): Generator<NamedFile> {
   for (const { file, sha256: hash, size, encodings } of documents) {
     yield { file, sha256: hash, size }
     for (const encoding of ['br', 'gzip'] as const) {
@@ -127,29 +128,20 @@ function assertHash(directory: string, { file, sha256: expected, size }: NamedFi
   }
 }
 
-/** Runs last, since links change `ctime`. */
+/** Runs last, since links change `ctime`. `staged`: fingerprints of files that it does not name are still right. */
 export async function rememberChecked(
   directory: string,
   manifest: Manifest,
   checked: CheckedFiles,
+  staged: Pick<StagedFiles, 'renewed' | 'touched'> = { renewed: null, touched: null },
 ): Promise<void> {
-  checked.clear()
+  const { renewed, touched } = staged
+  const isPartial = renewed !== null && touched !== null
+  for (const file of isPartial ? touched : [...checked.keys()]) checked.delete(file)
   await inSlices(filesNamedIn(manifest), ({ file, sha256: hash }) => {
+    if (isPartial && !renewed.has(file)) return
     checked.set(file, { sha256: hash, fingerprint: statFingerprint(`${directory}/${file}`) })
   })
-}
-
-export function rememberFiles(
-  directory: string,
-  manifest: Manifest,
-  checked: CheckedFiles,
-  { renewed, gone }: { readonly renewed: ReadonlySet<string>; readonly gone: Iterable<string> },
-): void {
-  for (const file of gone) checked.delete(file)
-  for (const { file, sha256: hash } of filesNamedIn(manifest)) {
-    if (renewed.has(file))
-      checked.set(file, { sha256: hash, fingerprint: statFingerprint(`${directory}/${file}`) })
-  }
 }
 
 export function sha256(bytes: Uint8Array): string {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices, syncDirectory, unlinkIfExists } from './files.ts'
+import type { StagedFiles } from './staging-directory.ts'
 
 interface GenerationRecord {
   /** By directory relative to the generation; `.` is its root. */
@@ -81,10 +82,14 @@ export function recordGeneration(
   records: GenerationRecords,
   generation: number,
   directory: string,
-  contents: { readonly directories: Iterable<string>; readonly touched: ReadonlySet<string> },
+  { directories, touched }: Pick<StagedFiles, 'directories' | 'touched'>,
 ): void {
-  const fingerprints = [...contents.directories].map(
+  if (touched === null) {
+    records.clear()
+    return
+  }
+  const fingerprints = [...directories].map(
     (name) => [name, statFingerprint(join(directory, name))] as const,
   )
-  records.set(generation, { directories: new Map(fingerprints), touched: contents.touched })
+  records.set(generation, { directories: new Map(fingerprints), touched })
 }

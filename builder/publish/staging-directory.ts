@@ -9,36 +9,51 @@ import { flushAll } from './flush.ts'
 import type { RecycledGeneration } from './recycle-generation.ts'
 
 export interface StagingDirectory {
-  readonly root: string
-  readonly written: ReadonlySet<string>
-  /** Creates the directory once. Returns null when it is empty, else the old generation it starts from. */
-  readonly begin: () => Promise<RecycledGeneration | null>
-  /** The file is durable only after `flush`. */
+  /** Creates the directory with the first call. The file is durable only after `flush`. */
   readonly write: (file: string, bytes: Uint8Array) => Promise<void>
-  /** Copies on file systems without links. Returns whether all were linked. */
-  readonly link: (files: readonly string[], from: string) => Promise<boolean>
-  readonly remove: (files: Iterable<string>) => Promise<void>
-  readonly removeDirectoriesBut: (needed: ReadonlySet<string>) => void
-  readonly flush: () => Promise<void>
+  /** Links `files` of the directory `from`, and removes `gone` and directories that became empty. */
+  readonly reuse: (reused: ReusedFiles) => Promise<void>
+  readonly flush: () => Promise<StagedFiles>
+}
+
+interface ReusedFiles {
+  readonly files: readonly string[]
+  /** Null before the first publication. */
+  readonly from: string | null
+  /** Files of the generation before that are not in `files`. */
+  readonly gone: readonly string[]
+}
+
+export interface StagedFiles {
+  readonly directories: ReadonlySet<string>
+  /** Files that were linked or written; null for all files. */
+  readonly renewed: ReadonlySet<string> | null
+  /** Files that differ from the generation before, removed ones included; null where links were copied. */
+  readonly touched: ReadonlySet<string> | null
 }
 
 interface Options {
   readonly nowMs: number
   readonly beforeStep?: ((step: string) => void) | undefined
-  readonly recycle?: () => Promise<RecycledGeneration | null>
+  /** Makes an old generation the staging directory; null where none can be used. */
+  readonly recycle: () => Promise<RecycledGeneration | null>
 }
 
 const COPIES_AT_ONCE = 16
 const LINK_REFUSALS = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
+/** Writes the next generation below `root`. */
 export function createStagingDirectory(
   root: string,
-  { nowMs, beforeStep: step, recycle = () => Promise.resolve(null) }: Options,
+  { nowMs, beforeStep: step, recycle }: Options,
 ): StagingDirectory {
   const directories = new Set<string>()
   /** Directories in which a name is new or gone. */
   const changed = new Set<string>()
   const written = new Set<string>()
+  const linked = new Set<string>()
+  const removed = new Set<string>()
+  let isCopied = false
   let started: Promise<RecycledGeneration | null> | null = null
 
   async function start(): Promise<RecycledGeneration | null> {
@@ -52,6 +67,8 @@ export function createStagingDirectory(
     for (const file of recycled.lacking) noteChange(file)
     return recycled
   }
+
+  const begin = (): Promise<RecycledGeneration | null> => (started ??= start())
 
   function makeDirectory(name: string): void {
     if (directories.has(name)) return
@@ -67,11 +84,37 @@ export function createStagingDirectory(
     if (directories.has(dirname(file))) changed.add(dirname(file))
   }
 
-  const begin = (): Promise<RecycledGeneration | null> => (started ??= start())
+  async function link(files: readonly string[], from: string): Promise<void> {
+    const refused: string[] = []
+    await inSlices(files, (file) => {
+      makeDirectory(dirname(file))
+      step?.(`link ${file}`)
+      noteChange(file)
+      linked.add(file)
+      try {
+        linkSync(`${from}/${file}`, `${root}/${file}`)
+      } catch (error) {
+        if (!LINK_REFUSALS.some((code) => isErrno(error, code))) throw error
+        refused.push(file)
+      }
+    })
+    isCopied = refused.length > 0
+    await mapConcurrent(refused, COPIES_AT_ONCE, async (file) => {
+      await writeNew(join(root, file), await readFile(join(from, file)))
+    })
+  }
+
+  function removeDirectoriesBut(needed: ReadonlySet<string>): void {
+    const empty = [...directories].filter((name) => !needed.has(name)).sort(deepestFirst)
+    for (const name of empty) {
+      rmdirSync(join(root, name))
+      directories.delete(name)
+      changed.delete(name)
+      changed.add(dirname(name))
+    }
+  }
+
   return {
-    root,
-    written,
-    begin,
     write: async (file, bytes) => {
       const recycled = await begin()
       makeDirectory(dirname(file))
@@ -82,46 +125,28 @@ export function createStagingDirectory(
       noteChange(file)
       written.add(file)
     },
-    link: async (files, from) => {
-      await begin()
-      const refused: string[] = []
-      await inSlices(files, (file) => {
-        makeDirectory(dirname(file))
-        step?.(`link ${file}`)
-        noteChange(file)
-        try {
-          linkSync(`${from}/${file}`, `${root}/${file}`)
-        } catch (error) {
-          if (!LINK_REFUSALS.some((code) => isErrno(error, code))) throw error
-          refused.push(file)
-        }
-      })
-      await mapConcurrent(refused, COPIES_AT_ONCE, async (file) => {
-        await writeNew(join(root, file), await readFile(join(from, file)))
-      })
-      return refused.length === 0
-    },
-    remove: async (files) => {
-      await begin()
-      for (const file of files) {
+    reuse: async ({ files, from, gone }) => {
+      const recycled = await begin()
+      const missing = recycled === null ? files : files.filter((file) => recycled.lacking.has(file))
+      if (from !== null) await link(missing, from)
+      for (const file of gone) {
+        removed.add(file)
+        if (recycled === null || written.has(file)) continue
         step?.(`unlink ${file}`)
         if (unlinkIfExists(join(root, file))) noteChange(file)
       }
-    },
-    removeDirectoriesBut: (needed) => {
-      const empty = [...directories].filter((name) => !needed.has(name)).sort(deepestFirst)
-      for (const name of empty) {
-        rmdirSync(join(root, name))
-        directories.delete(name)
-        changed.delete(name)
-        changed.add(dirname(name))
-      }
+      removeDirectoriesBut(directoriesOf([...files, ...written]))
     },
     flush: async () => {
       step?.('flush files')
       const files = [...written].map((file) => join(root, file))
       const paths = [...changed].sort(deepestFirst).map((name) => join(root, name))
       await flushAll({ root, files, directories: paths })
+      return {
+        directories,
+        renewed: (await begin()) === null ? null : new Set([...linked, ...written]),
+        touched: isCopied ? null : new Set([...removed, ...written]),
+      }
     },
   }
 }
@@ -130,7 +155,7 @@ function deepestFirst(left: string, right: string): number {
   return right.length - left.length
 }
 
-export function directoriesOf(files: Iterable<string>): ReadonlySet<string> {
+function directoriesOf(files: Iterable<string>): ReadonlySet<string> {
   const found = new Set(['.'])
   for (const file of files) {
     for (let at = dirname(file); !found.has(at); at = dirname(at)) found.add(at)

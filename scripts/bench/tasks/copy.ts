@@ -20,7 +20,10 @@ const database = databasePath === undefined ? null : await openDatabase({ url: d
 
 const copied = await timed(async () => {
   const rows = database === null ? 0 : await readRows(database)
-  const staging = createStagingDirectory(targetDir, { nowMs: Date.now() })
+  const staging = createStagingDirectory(targetDir, {
+    nowMs: Date.now(),
+    recycle: () => Promise.resolve(null),
+  })
   for (const [at, file] of files.entries()) await staging.write(file, bytes[at] ?? Buffer.alloc(0))
   await staging.flush()
   return rows
