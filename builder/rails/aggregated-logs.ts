@@ -9,11 +9,12 @@ import { ChainError } from '../chain/errors.ts'
 import { readLogs } from '../chain/logs.ts'
 import type { LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import type { EvidencePointer, AdapterContext } from './adapter.ts'
-import { openPayoutStream } from './payout-store.ts'
+import type { EvidencePointer, AdapterContext, Measurement } from './adapter.ts'
 import type { PayoutStream } from './payout-store.ts'
-import type { Payout, PayoutHour } from './payouts.ts'
+import { reducePayouts, totalsOf } from './payouts.ts'
+import type { Payout, PayoutHour, ReduceOptions, Totals } from './payouts.ts'
 import { firstKeptHour } from './window.ts'
+import type { Window } from './window.ts'
 
 /** The payouts of a chunk by stream, and keys to remember, such as the ids that were paid. */
 export interface ChunkPayouts<Stream extends string> {
@@ -45,6 +46,25 @@ export interface AggregatedLogs<Stream extends string> {
   readonly evidence: readonly EvidencePointer[]
 }
 
+export function monthOf<Stream extends string>(
+  { stream }: AggregatedLogs<Stream>,
+  name: Stream,
+  { start30dMs, endMs }: Window,
+): Totals {
+  return totalsOf(stream(name).buckets, start30dMs, endMs)
+}
+
+/** The figures of a rail whose payouts are one of the streams. */
+export function reduceStream<Stream extends string>(
+  { stream, evidence }: AggregatedLogs<Stream>,
+  name: Stream,
+  window: Window,
+  options: Pick<ReduceOptions, 'notes' | 'groupOf'>,
+): Measurement {
+  const { buckets, lastPayoutAtMs } = stream(name)
+  return reducePayouts(buckets, window, { lastPayoutAtMs, evidence, ...options })
+}
+
 const defaultChunkBlocks = 9_000
 const chunksPerSave = 16
 const maxMemory = 20_000
@@ -69,7 +89,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   const fromHour = firstKeptHour(ctx.window)
   const opened = new Map<string, LogStream>()
   for (const name of streams) {
-    opened.set(name, await openPayoutStream(ctx.payouts, name, fromHour, cursorSchema))
+    opened.set(name, await ctx.payouts.open(name, fromHour, cursorSchema))
   }
   const remembered = new Set(opened.get(streams[0])?.cursor()?.memory)
   const fromBlock = await firstUnreadBlock(ctx, reader, [...opened.values()], head)

@@ -91,7 +91,7 @@ export function groupBy<Key, Thing>(
   return groups
 }
 
-export function countExcept(reasons: Iterable<string>, kept: string): Record<string, number> {
+export function countExcept(kept: string, reasons: Iterable<string>): Record<string, number> {
   return Object.fromEntries([...tally(reasons)].filter(([reason]) => reason !== kept))
 }
 

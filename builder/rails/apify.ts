@@ -38,9 +38,7 @@ export const apify = defineRail<PagedList<Actor>>({
   hosts: [host],
   read: (ctx) =>
     readPages(ctx, {
-      request: ({ offset }) => ({
-        url: `${host}/v2/store?limit=${pageSize}&offset=${offset}&sortBy=popularity`,
-      }),
+      url: ({ offset }) => `${host}/v2/store?limit=${pageSize}&offset=${offset}&sortBy=popularity`,
       parse: (answer) => {
         const { total, items } = parseAnswer(pageShape, answer).data
         return { items, total }
@@ -58,8 +56,8 @@ export const apify = defineRail<PagedList<Actor>>({
         activity30d: items.length === 0 ? 0 : null,
       },
       removed30d: countExcept(
-        verdicts.map(({ verdict }) => verdict),
         'counted',
+        verdicts.map(({ verdict }) => verdict),
       ),
       notes: [
         `${countText(items.length)} Actors are listed; ${countText(counted.length)} of ${countText(publishers.size)} publishers are priced and were used, by ${countText(users)} users in 30 days (one person counts once per Actor).`,

@@ -45,7 +45,7 @@ interface Row {
 /** @throws SourceError where the list is incomplete or has another shape */
 export async function readBazaar(ctx: AdapterContext): Promise<BazaarListing> {
   const list = await readPages<Row>(ctx, {
-    request: ({ offset }) => ({ url: `${bazaarUrl}?limit=${pageSize}&offset=${offset}` }),
+    url: ({ offset }) => `${bazaarUrl}?limit=${pageSize}&offset=${offset}`,
     parse: ({ body }, { offset }) => {
       const parsed = parseEarly(page, body)
       if (!parsed.success) throw new SourceError('the Bazaar answered another shape than its list')

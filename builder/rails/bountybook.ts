@@ -41,9 +41,7 @@ export const bountybook = defineRail<PagedList<Job>>({
   hosts: [host],
   read: (ctx) =>
     readPages(ctx, {
-      request: ({ index }) => ({
-        url: `${host}/jobs?status=open&page=${index + 1}&limit=${pageSize}`,
-      }),
+      url: ({ index }) => `${host}/jobs?status=open&page=${index + 1}&limit=${pageSize}`,
       parse: (answer) => {
         const { jobs, total } = parseAnswer(pageShape, answer)
         return { items: jobs, total: total ?? null }
@@ -62,8 +60,8 @@ export const bountybook = defineRail<PagedList<Job>>({
           named.length > 0 && named.length === posters.length ? new Set(named).size : null,
       },
       removed30d: countExcept(
-        verdicts.map(({ verdict }) => verdict),
         'offer',
+        verdicts.map(({ verdict }) => verdict),
       ),
       notes: [
         `${countText(offers.length)} open jobs offer ${usdText(offered)} in all; nothing shows that the posters hold it.`,

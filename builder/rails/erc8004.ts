@@ -6,9 +6,9 @@ import { selectors } from '../chain/logs.ts'
 import type { LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
-import { aggregateLogs } from './aggregated-logs.ts'
+import { aggregateLogs, monthOf } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
-import { reducePayouts, totalsOf } from './payouts.ts'
+import { payoutAt, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
 const identityRegistry: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
@@ -27,13 +27,12 @@ type Stream = 'feedback' | 'registrations'
 function chunkPayouts(chunk: LogChunk<typeof registryEvents>): ChunkPayouts<Stream> {
   const feedback: Payout[] = []
   const registrations: Payout[] = []
-  for (const { event, atMs, block } of chunk.logs) {
-    const activity = { atMs, block }
+  for (const log of chunk.logs) {
+    const { event } = log
     if (event.eventName === 'NewFeedback') {
-      const { agentId, clientAddress } = event.args
-      feedback.push({ ...activity, payer: clientAddress.toLowerCase(), payee: `agent-${agentId}` })
+      feedback.push(payoutAt(log, event.args.clientAddress, `agent-${event.args.agentId}`))
     } else {
-      registrations.push({ ...activity, payer: event.args.owner.toLowerCase(), payee: 'registry' })
+      registrations.push(payoutAt(log, event.args.owner, 'registry'))
     }
   }
   return { payouts: { feedback, registrations } }
@@ -63,18 +62,11 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
         toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
       }),
     reduce: (aggregated, window) => {
-      const registered = totalsOf(
-        aggregated.stream('registrations').buckets,
-        window.start30dMs,
-        window.endMs,
-      )
-      return reducePayouts(aggregated.stream('feedback').buckets, window, {
-        lastPayoutAtMs: null,
-        notes: [
-          `${registered.count} agents registered by ${registered.payers.size} owners in 30 days.`,
-        ],
-        evidence: aggregated.evidence,
-      })
+      const { count, payers } = monthOf(aggregated, 'registrations', window)
+      const notes = [`${count} agents registered by ${payers.size} owners in 30 days.`]
+      const { buckets } = aggregated.stream('feedback')
+      const { evidence } = aggregated
+      return reducePayouts(buckets, window, { lastPayoutAtMs: null, notes, evidence })
     },
   })
 }

@@ -1,6 +1,54 @@
+/** Every polled rail, in the order of the ledger. The other rails are audited by hand. */
 import type { AnyRailAdapter } from './adapter.ts'
-import { evmRails } from './evm-rails.ts'
-import { httpRails } from './http-rails.ts'
+import { agentverse } from './agentverse.ts'
+import { apify } from './apify.ts'
+import { bountybook } from './bountybook.ts'
+import { erc8004, erc8004Base } from './erc8004.ts'
+import { near } from './near.ts'
+import { olas } from './olas.ts'
+import { opire } from './opire.ts'
+import { pact } from './pact.ts'
+import { poidh, poidhArbitrum } from './poidh.ts'
+import { sherlock } from './sherlock.ts'
+import { smithery } from './smithery.ts'
+import { sokosumi } from './sokosumi.ts'
+import { solanaRegistry } from './solana_registry.ts'
+import { superteamEarn } from './superteam_earn.ts'
+import { taskmarket } from './taskmarket.ts'
+import { toku } from './toku.ts'
+import { virtualsAcp } from './virtuals_acp.ts'
+import { x402 } from './x402.ts'
+import { x402Bazaar } from './x402_bazaar.ts'
+import { x402Solana } from './x402_solana.ts'
 
-/** Every polled rail, in the order of a full round. The other rails are audited by hand. */
+/** Read from logs of EVM chains. */
+export const evmRails: readonly AnyRailAdapter[] = [
+  x402,
+  virtualsAcp,
+  olas,
+  pact,
+  poidh,
+  poidhArbitrum,
+  erc8004,
+  erc8004Base,
+]
+
+/** Read over HTTP, and x402 on Solana. */
+export const httpRails: readonly AnyRailAdapter[] = [
+  x402Solana,
+  superteamEarn,
+  x402Bazaar,
+  solanaRegistry,
+  smithery,
+  apify,
+  taskmarket,
+  near,
+  sokosumi,
+  bountybook,
+  opire,
+  sherlock,
+  toku,
+  agentverse,
+]
+
 export const railAdapters: readonly AnyRailAdapter[] = [...evmRails, ...httpRails]

@@ -33,9 +33,7 @@ export const near = defineRail<PagedList<Job>>({
   hosts: [host],
   read: (ctx) =>
     readPages(ctx, {
-      request: ({ offset }) => ({
-        url: `${host}/v1/jobs?status=completed&limit=${pageSize}&offset=${offset}`,
-      }),
+      url: ({ offset }) => `${host}/v1/jobs?status=completed&limit=${pageSize}&offset=${offset}`,
       parse: (answer) => ({ items: parseAnswer(z.array(jobShape), answer) }),
       keyOf: ({ job_id }) => job_id,
     }),

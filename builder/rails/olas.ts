@@ -6,10 +6,10 @@ import { microFromBaseUnits } from '../../src/core/money.ts'
 import { selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
-import { aggregateLogs } from './aggregated-logs.ts'
+import { aggregateLogs, monthOf } from './aggregated-logs.ts'
 import type { ChunkPayouts, AggregatedLogs } from './aggregated-logs.ts'
-import { topShare, totalsOf } from './payouts.ts'
-import type { Payout, Totals } from './payouts.ts'
+import { payoutAt, topShare, totalsOf } from './payouts.ts'
+import type { Payout } from './payouts.ts'
 import type { Window } from './window.ts'
 
 const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
@@ -37,44 +37,32 @@ type Tracker = keyof typeof trackers
 type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
 const trackerNames = ['native', 'olas', 'nvm'] as const satisfies readonly Tracker[]
 
-function payoutOf(
-  { atMs, block }: OlasLog,
-  payer: Address | null,
-  payee: Address,
-  units: bigint,
-): Payout {
-  return { atMs, block, payer: payer?.toLowerCase() ?? null, payee: payee.toLowerCase(), units }
-}
-
 /** Null for a log that counts nowhere. */
 function streamEntry(log: OlasLog): readonly [Stream, Payout] | null {
   const { event } = log
   switch (event.eventName) {
     case 'MechBalanceAdjusted': {
       const tracker = trackerNames.find((name) => trackers[name] === log.address)
-      return tracker === undefined
-        ? null
-        : [tracker, payoutOf(log, null, event.args.mech, event.args.deliveryRate)]
+      const { mech, deliveryRate: units } = event.args
+      return tracker === undefined ? null : [tracker, payoutAt(log, null, mech, { units })]
     }
     case 'RequesterBalanceAdjusted':
-      return ['charges', payoutOf(log, event.args.requester, event.args.requester, 0n)]
+      return ['charges', payoutAt(log, event.args.requester, event.args.requester, { units: 0n })]
     case 'Withdraw':
-      return ['withdrawals', payoutOf(log, null, event.args.account, 0n)]
-    case 'MarketplaceRequest':
-      return [
-        'requests',
-        payoutOf(log, event.args.requester, event.args.priorityMech, event.args.numRequests),
-      ]
+      return ['withdrawals', payoutAt(log, null, event.args.account, { units: 0n })]
+    case 'MarketplaceRequest': {
+      const { requester, priorityMech, numRequests: units } = event.args
+      return ['requests', payoutAt(log, requester, priorityMech, { units })]
+    }
     case 'MarketplaceDelivery': {
       // The requesters are an indexed array, of which a log contains only the hash.
-      const delivered = event.args.deliveredRequests.filter(Boolean).length
-      return delivered === 0
-        ? null
-        : ['deliveries', payoutOf(log, null, event.args.deliveryMech, BigInt(delivered))]
+      const { deliveryMech, deliveredRequests } = event.args
+      const units = BigInt(deliveredRequests.filter(Boolean).length)
+      return units === 0n ? null : ['deliveries', payoutAt(log, null, deliveryMech, { units })]
     }
     case 'MarketplaceDeliveryWithSignatures': {
-      const { deliveryMech, requester, numDeliveries } = event.args
-      return ['deliveries', payoutOf(log, requester, deliveryMech, numDeliveries)]
+      const { deliveryMech, requester, numDeliveries: units } = event.args
+      return ['deliveries', payoutAt(log, requester, deliveryMech, { units })]
     }
     default:
       return null
@@ -90,13 +78,9 @@ function chunkPayouts(chunk: LogChunk<typeof olasEvents>): ChunkPayouts<Stream> 
   return { payouts }
 }
 
-function monthTotals(aggregated: AggregatedLogs<Stream>, stream: Stream, window: Window): Totals {
-  return totalsOf(aggregated.stream(stream).buckets, window.start30dMs, window.endMs)
-}
-
 function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): readonly string[] {
-  const olas = monthTotals(aggregated, 'olas', window).keptUnits
-  const nvm = monthTotals(aggregated, 'nvm', window)
+  const olas = monthOf(aggregated, 'olas', window).keptUnits
+  const nvm = monthOf(aggregated, 'nvm', window)
   const notes: string[] = []
   if (olas > 0n)
     notes.push(
@@ -134,15 +118,13 @@ export const olas = defineRail({
       toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
     }),
   reduce: (aggregated, window) => {
-    const deliveries = monthTotals(aggregated, 'deliveries', window)
-    const tpv30dMicroUsdc = microFromBaseUnits(
-      monthTotals(aggregated, 'native', window).keptUnits,
-      18,
-    )
+    const deliveries = monthOf(aggregated, 'deliveries', window)
+    const month = monthOf(aggregated, 'native', window)
+    const tpv30dMicroUsdc = microFromBaseUnits(month.keptUnits, 18)
     const week = totalsOf(aggregated.stream('native').buckets, window.start7dMs, window.endMs)
     const tpv7dMicroUsdc = microFromBaseUnits(week.keptUnits, 18)
     const creators = new Set([
-      ...monthTotals(aggregated, 'requests', window).payers.keys(),
+      ...monthOf(aggregated, 'requests', window).payers.keys(),
       ...deliveries.payers.keys(),
     ])
     return {
@@ -154,7 +136,7 @@ export const olas = defineRail({
         uniqueCreators30d: creators.size,
         uniqueWorkers30d: deliveries.payees.size,
         topWorkerShare: topShare(deliveries),
-        creatorsWithBudget30d: monthTotals(aggregated, 'charges', window).payers.size,
+        creatorsWithBudget30d: monthOf(aggregated, 'charges', window).payers.size,
         activity30d: Number(deliveries.keptUnits),
         lastPayoutAtMs: aggregated.stream('withdrawals').lastPayoutAtMs,
       },

@@ -44,9 +44,7 @@ export const opire = defineRail<Evidence>({
   hosts: [host],
   read: async (ctx) => {
     const list = await readPages(ctx, {
-      request: ({ index }) => ({
-        url: `${host}/rewards?page=${index + 1}&itemsPerPage=${pageSize}`,
-      }),
+      url: ({ index }) => `${host}/rewards?page=${index + 1}&itemsPerPage=${pageSize}`,
       parse: (answer) => ({ items: parseAnswer(z.array(rewardShape), answer) }),
       keyOf: ({ id }) => id,
     })
@@ -64,7 +62,7 @@ export const opire = defineRail<Evidence>({
     const offered = offers.reduce((sum, { pendingPrice }) => sum + pendingPrice.value, 0)
     return {
       figures: {},
-      removed30d: countExcept(rewards.map(judge), 'offer'),
+      removed30d: countExcept('offer', rewards.map(judge)),
       notes: [
         `${countText(offers.length)} open rewards promise ${usdText(offered * microPerCent)} in all; what was paid, to whom and by whom is not public.`,
         ...kpiNotes(kpis, before),

@@ -11,9 +11,9 @@ import { concurrentCalls, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
-import { aggregateLogs } from './aggregated-logs.ts'
+import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
-import { reducePayouts, totalsOf } from './payouts.ts'
+import { payoutAt } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
 const escrow: Address = pactEscrow.address
@@ -66,29 +66,22 @@ async function chunkPayouts(
   const paid = new Set<string>()
   const payments: Payout[] = []
   const created: Payout[] = []
-  for (const { event, txHash, atMs, block } of chunk.logs) {
+  for (const log of chunk.logs) {
+    const { event } = log
     if (event.eventName === 'Transfer') continue
     if (event.eventName === 'PactCreated') {
-      const [payer, payee] = [event.args.creator.toLowerCase(), event.args.recipient.toLowerCase()]
-      created.push({ atMs, block, payer, payee })
+      created.push(payoutAt(log, event.args.creator, event.args.recipient))
       continue
     }
     const id = String(event.args.pactId)
     const pact = parties.get(event.args.pactId)
     if (pact === undefined || paid.has(id) || memory.has(id)) continue
-    const units = takeTransfer(transfers, txHash, pact.recipient)
+    const units = takeTransfer(transfers, log.txHash, pact.recipient)
     if (units === null) continue
     paid.add(id)
     const removedBy = pact.creator === pact.recipient ? 'self_dealing' : null
-    payments.push({
-      atMs,
-      block,
-      payer: pact.creator,
-      payee: pact.recipient,
-      units,
-      microUsdc: null,
-      removedBy,
-    })
+    const value = { units, microUsdc: null, removedBy }
+    payments.push(payoutAt(log, pact.creator, pact.recipient, value))
   }
   return { payouts: { payments, created }, remember: [...paid] }
 }
@@ -120,15 +113,14 @@ export const pact = defineRail({
       toPayouts: chunkPayouts,
     }),
   reduce: (aggregated, window) => {
-    const { buckets, lastPayoutAtMs } = aggregated.stream('payments')
-    const month = totalsOf(buckets, window.start30dMs, window.endMs)
-    const created = totalsOf(aggregated.stream('created').buckets, window.start30dMs, window.endMs)
+    const month = monthOf(aggregated, 'payments', window)
+    const created = monthOf(aggregated, 'created', window)
     const notes = [`Pacts created in 30 days: ${created.count}.`]
     if (month.count > 0) {
       notes.push(
         `${formatUnits(month.keptUnits, 18)} PACT paid in 30 days (pacts: ${month.count}); no price rule, so the volume in USDC is unknown.`,
       )
     }
-    return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: aggregated.evidence })
+    return reduceStream(aggregated, 'payments', window, { notes })
   },
 })

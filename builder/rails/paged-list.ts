@@ -1,6 +1,6 @@
 import { displayAddress } from '../sources/http-address.ts'
 import { SourceError } from '../sources/http.ts'
-import type { HttpAnswer, HttpRequest } from '../sources/http.ts'
+import type { HttpAnswer } from '../sources/http.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import { countText, evidenceOf } from './answers.ts'
 
@@ -19,10 +19,7 @@ export interface ListPage<Item> {
 }
 
 export interface PagedRequest<Item> {
-  readonly request: (at: PagePosition) => {
-    readonly url: string
-    readonly request?: HttpRequest
-  }
+  readonly url: (at: PagePosition) => string
   readonly parse: (answer: HttpAnswer, at: PagePosition) => ListPage<Item>
   readonly keyOf: (item: Item) => string
   readonly maxPages?: number
@@ -55,8 +52,7 @@ export async function readPages<Item>(
       throw new SourceError(`${name}: the list does not end after ${index} pages`)
     }
     const at = { index, offset: rows, cursor }
-    const { url, request } = read.request(at)
-    const answer = await ctx.http.json(url, request)
+    const answer = await ctx.http.json(read.url(at))
     name = displayAddress(answer.url)
     const page = read.parse(answer, at)
     evidence.push(evidenceOf(answer, page.items.length))

@@ -45,6 +45,22 @@ export interface Payout {
   readonly removedBy?: string | null
 }
 
+/** A payout at the place of a log, with EVM addresses in any case. */
+export function payoutAt(
+  { atMs, block }: Pick<Payout, 'atMs' | 'block'>,
+  payer: string | null,
+  payee: string,
+  value: Pick<Payout, 'units' | 'microUsdc' | 'removedBy'> = {},
+): Payout {
+  return {
+    atMs,
+    block,
+    payer: payer?.toLowerCase() ?? null,
+    payee: payee.toLowerCase(),
+    ...value,
+  }
+}
+
 export function aggregatePayouts(
   buckets: readonly PayoutHour[],
   payouts: readonly Payout[],
@@ -55,7 +71,7 @@ export function aggregatePayouts(
     .map(([hour, inHour]) => addToHour(hours.get(hour) ?? emptyHour(hour), inHour))
 }
 
-function emptyHour(hour: number): PayoutHour {
+export function emptyHour(hour: number): PayoutHour {
   return { hour, payers: {}, payees: {}, removed: {}, lastPayoutAtMs: null }
 }
 

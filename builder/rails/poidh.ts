@@ -1,5 +1,11 @@
 /** POIDH on Base and Arbitrum: accepted claims, paid in ETH and priced by the chain's Chainlink feed. */
-import { decodeFunctionResult, encodeFunctionData, formatEther, parseAbi } from 'viem'
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  formatEther,
+  isAddressEqual,
+  parseAbi,
+} from 'viem'
 import type { Address } from 'viem'
 
 import { dayMs, secondMs } from '../../src/core/time.ts'
@@ -9,8 +15,8 @@ import type { LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
-import { aggregateLogs } from './aggregated-logs.ts'
-import { reducePayouts, totalsOf } from './payouts.ts'
+import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
+import { payoutAt } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
 const contract: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
@@ -59,18 +65,11 @@ async function chunkPayouts(
 ): Promise<readonly Payout[]> {
   if (chunk.logs.length === 0) return []
   const price = await ethPrice(reader, feed, chunk.toBlock)
-  return chunk.logs.map(({ event: { args }, atMs, block }) => {
-    const payer = args.bountyIssuer.toLowerCase()
-    const payee = args.claimIssuer.toLowerCase()
-    return {
-      atMs,
-      block,
-      payer,
-      payee,
-      units: args.payout,
-      microUsdc: price === null ? null : microUsdcOf(args.payout, price),
-      removedBy: payer === payee ? 'self_dealing' : null,
-    }
+  return chunk.logs.map((log) => {
+    const { bountyIssuer, claimIssuer, payout: units } = log.event.args
+    const microUsdc = price === null ? null : microUsdcOf(units, price)
+    const removedBy = isAddressEqual(bountyIssuer, claimIssuer) ? 'self_dealing' : null
+    return payoutAt(log, bountyIssuer, claimIssuer, { units, microUsdc, removedBy })
   })
 }
 
@@ -104,15 +103,9 @@ function poidhOn({ rail, chain, chunkBlocks, priceFeed }: PoidhChain): AnyRailAd
         }),
       }),
     reduce: (aggregated, window) => {
-      const { buckets, lastPayoutAtMs } = aggregated.stream('payments')
-      const month = totalsOf(buckets, window.start30dMs, window.endMs)
-      const notes =
-        month.count === 0 ? [] : [`${formatEther(month.keptUnits)} ETH paid in 30 days.`]
-      return reducePayouts(buckets, window, {
-        lastPayoutAtMs,
-        notes,
-        evidence: aggregated.evidence,
-      })
+      const { count, keptUnits } = monthOf(aggregated, 'payments', window)
+      const notes = count === 0 ? [] : [`${formatEther(keptUnits)} ETH paid in 30 days.`]
+      return reduceStream(aggregated, 'payments', window, { notes })
     },
   })
 }

@@ -43,7 +43,7 @@ export const sherlock = defineRail<PagedList<Contest>>({
   hosts: [host],
   read: (ctx) =>
     readPages(ctx, {
-      request: ({ cursor }) => ({ url: `${host}/contests?page=${cursor ?? '1'}` }),
+      url: ({ cursor }) => `${host}/contests?page=${cursor ?? '1'}`,
       parse: (answer, { index }) => {
         const { items, has_next: hasNext, next_page: nextPage } = parseAnswer(pageShape, answer)
         const last = lastPage(hasNext, nextPage)
@@ -78,8 +78,8 @@ export const sherlock = defineRail<PagedList<Contest>>({
         activity30d: kept.length,
       },
       removed30d: countExcept(
-        ended.map(({ removedBy }) => removedBy ?? 'kept'),
         'kept',
+        ended.map(({ removedBy }) => removedBy ?? 'kept'),
       ),
       notes: [
         `${countText(kept.length)} public contests ended in the window, of ${countText(items.length)} listed in all.`,

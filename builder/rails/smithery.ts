@@ -41,9 +41,7 @@ export const smithery = defineRail<Evidence>({
   read: async (ctx) => {
     let [totalPages, stated] = [0, 0]
     const list = await readPages<Server>(ctx, {
-      request: ({ index }) => ({
-        url: `${host}/servers?page=${index + 1}&pageSize=${pageSize}`,
-      }),
+      url: ({ index }) => `${host}/servers?page=${index + 1}&pageSize=${pageSize}`,
       parse: (answer, { index }) => {
         const { servers, pagination } = parseAnswer(pageShape, answer)
         ;({ totalPages, totalCount: stated } = pagination)

@@ -28,9 +28,7 @@ export const sokosumi = defineRail<PagedList<Agent>>({
   hosts: [host],
   read: (ctx) =>
     readPages(ctx, {
-      request: ({ index }) => ({
-        url: `${host}/v1/agents?status=VERIFIED&limit=${pageSize}&page=${index + 1}`,
-      }),
+      url: ({ index }) => `${host}/v1/agents?status=VERIFIED&limit=${pageSize}&page=${index + 1}`,
       parse: (answer) => ({ items: parseAnswer(pageShape, answer).data }),
       keyOf: ({ id }) => id,
     }),

@@ -97,9 +97,8 @@ async function readFeedbacks(
 ): Promise<{ feedbacks: readonly Feedback[]; pointers: readonly EvidencePointer[] }> {
   let [oldestMs, passedStart] = [Number.POSITIVE_INFINITY, false]
   const list = await readPages<Feedback>(ctx, {
-    request: ({ offset }) => ({
-      url: `${host}/rest/v1/feedbacks?order=created_at.desc&limit=${pageSize}&offset=${offset}`,
-    }),
+    url: ({ offset }) =>
+      `${host}/rest/v1/feedbacks?order=created_at.desc&limit=${pageSize}&offset=${offset}`,
     parse: (answer) => {
       const items = parseAnswer(z.array(feedbackShape), answer)
       for (const { created_at } of items) {

@@ -108,8 +108,8 @@ export const superteamEarn = defineRail<Evidence>({
         lastPayoutAtMs: payoutTimes.length === 0 ? null : Math.max(...payoutTimes),
       },
       removed30d: countExcept(
-        verdicts.map(({ removedBy }) => removedBy ?? 'kept'),
         'kept',
+        verdicts.map(({ removedBy }) => removedBy ?? 'kept'),
       ),
       notes: notesOf(kept),
       evidence: pointers,

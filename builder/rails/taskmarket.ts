@@ -50,9 +50,8 @@ export const taskmarket = defineRail<Evidence>({
     const stats = parseAnswer(statsShape, answer)
     const rewardsMicroUsdc = rewards(stats.totalRewards)
     const open = await readPages(ctx, {
-      request: ({ cursor }) => ({
-        url: `${host}/api/tasks?status=open&limit=${pageSize}&sort=newest${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
-      }),
+      url: ({ cursor }) =>
+        `${host}/api/tasks?status=open&limit=${pageSize}&sort=newest${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
       parse: (page) => {
         const { tasks, hasMore, nextCursor } = parseAnswer(tasksShape, page)
         if (hasMore && (nextCursor === null || nextCursor === undefined || tasks.length === 0)) {

@@ -43,7 +43,7 @@ export const toku = defineRail<Evidence>({
   hosts: [host],
   read: async (ctx) => {
     const list = await readPages<Agent>(ctx, {
-      request: ({ offset }) => ({ url: `${host}/api/agents?limit=${pageSize}&offset=${offset}` }),
+      url: ({ offset }) => `${host}/api/agents?limit=${pageSize}&offset=${offset}`,
       parse: (answer) => {
         const { data, agents, total } = parseAnswer(pageShape, answer)
         return { items: data ?? agents ?? [], total: total ?? null }

@@ -18,9 +18,9 @@ import { concurrentCalls, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
-import { aggregateLogs } from './aggregated-logs.ts'
+import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
-import { reducePayouts, totalsOf } from './payouts.ts'
+import { payoutAt } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
@@ -105,23 +105,13 @@ async function readMemo(
 
 function jobPayout(log: AcpLog, client: Address, provider: Address): Payout {
   const removedBy = isAddressEqual(client, provider) ? 'self_dealing' : null
-  const [payer, payee] = [client.toLowerCase(), provider.toLowerCase()]
-  return { atMs: log.atMs, block: log.block, payer, payee, removedBy }
+  return payoutAt(log, client, provider, { removedBy })
 }
 
 function usdcPayout(log: AcpLog, payee: Address, amount: bigint, removedBy: string | null): Payout {
   // Other tokens have other decimals, so they count as removed without an amount.
   const units = removedBy === 'not_usdc' ? 0n : amount
-  const { atMs, block } = log
-  return {
-    atMs,
-    block,
-    payer: null,
-    payee: payee.toLowerCase(),
-    units,
-    microUsdc: microFromBaseUnits(units, 6),
-    removedBy,
-  }
+  return payoutAt(log, null, payee, { units, microUsdc: microFromBaseUnits(units, 6), removedBy })
 }
 
 function memoRemovedBy({ token, recipient, client, provider }: Memo): string | null {
@@ -202,17 +192,12 @@ export const virtualsAcp = defineRail({
     })
   },
   reduce: (aggregated, window) => {
-    const { buckets, lastPayoutAtMs } = aggregated.stream('payments')
-    const opened = totalsOf(aggregated.stream('jobs').buckets, window.start30dMs, window.endMs)
+    const opened = monthOf(aggregated, 'jobs', window)
     const selfDealt = opened.removed['self_dealing'] ?? 0
     const notes = [`Jobs opened in 30 days: ${opened.count}.`]
     if (selfDealt > 0)
       notes.push(`Further jobs that name one wallet as client and provider: ${selfDealt}.`)
-    const measured = reducePayouts(buckets, window, {
-      lastPayoutAtMs,
-      notes,
-      evidence: aggregated.evidence,
-    })
+    const measured = reduceStream(aggregated, 'payments', window, { notes })
     return { ...measured, figures: { ...measured.figures, uniqueCreators30d: opened.payers.size } }
   },
 })

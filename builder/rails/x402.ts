@@ -3,15 +3,16 @@ import { isAddress, parseAbi, toEventSelector } from 'viem'
 import type { Address, Hex } from 'viem'
 
 import { addressTopic } from '../../src/core/abi.ts'
+import { microFromBaseUnits } from '../../src/core/money.ts'
 import { readChunk } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
-import { aggregateLogs } from './aggregated-logs.ts'
+import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
 import { readBazaar } from './bazaar.ts'
 import type { BazaarOffer } from './bazaar.ts'
-import { reducePayouts } from './payouts.ts'
+import { payoutAt } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
@@ -78,17 +79,11 @@ function payoutOf(log: DecodedLog<typeof usdcEvents>, sellers: Sellers): Payout 
   const { value } = log.event.args
   const payer = log.event.args.from.toLowerCase()
   const payee = log.event.args.to.toLowerCase()
-  const { atMs, block } = log
-  const microUsdc = value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null
-  return {
-    atMs,
-    block,
-    payer,
-    payee,
+  return payoutAt(log, payer, payee, {
     units: value,
-    microUsdc,
+    microUsdc: microFromBaseUnits(value, 6),
     removedBy: removedBy(payer, payee, value, sellers),
-  }
+  })
 }
 
 /** A transfer counts if its transaction used an EIP-3009 authorization of the payer; each covers one transfer. */
@@ -156,16 +151,12 @@ export const x402 = defineRail({
     return { bazaar, sellers, aggregated }
   },
   reduce: ({ bazaar, sellers, aggregated }, window) => {
-    const { buckets, lastPayoutAtMs } = aggregated.stream('payments')
     const notes = [
       `${sellers.size} seller wallets on Base in ${bazaar.resources} listed resources.`,
       ...bazaar.notes,
     ]
-    return reducePayouts(buckets, window, {
-      lastPayoutAtMs,
-      groupOf: (payee) => sellers.get(payee) ?? payee,
-      notes,
-      evidence: [...bazaar.evidence, ...aggregated.evidence],
-    })
+    const evidence = [...bazaar.evidence, ...aggregated.evidence]
+    const groupOf = (payee: string) => sellers.get(payee) ?? payee
+    return reduceStream({ ...aggregated, evidence }, 'payments', window, { groupOf, notes })
   },
 })

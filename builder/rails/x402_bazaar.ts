@@ -65,9 +65,8 @@ export const x402Bazaar = defineRail<PagedList<Resource>>({
   hosts: [host],
   read: (ctx) =>
     readPages(ctx, {
-      request: ({ offset }) => ({
-        url: `${host}/platform/v2/x402/discovery/resources?limit=${pageSize}&offset=${offset}`,
-      }),
+      url: ({ offset }) =>
+        `${host}/platform/v2/x402/discovery/resources?limit=${pageSize}&offset=${offset}`,
       parse: (answer) => {
         const { items, pagination } = parseAnswer(pageShape, answer)
         return { items, total: pagination.total }
@@ -93,7 +92,7 @@ export const x402Bazaar = defineRail<PagedList<Resource>>({
         topWorkerShare: listed.length === 0 ? 0 : Math.max(...sellers.values()) / listed.length,
         activity30d: listed.length,
       },
-      removed30d: countExcept(kinds, 'priced'),
+      removed30d: countExcept('priced', kinds),
       notes: [
         `${countText(items.length)} resources are listed, ${countText(listed.length)} of them with a price on a main network, on ${countText(new Set(listed.flatMap(hostsOf)).size)} hosts, paid to ${countText(sellers.size)} addresses.`,
         'The volume is 0 by definition: payments are counted under the x402 rails.',

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 
+import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { microFromBaseUnits } from '../../src/core/money.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
-import { openPayoutStream } from './payout-store.ts'
 import { reducePayouts } from './payouts.ts'
 import type { Payout, PayoutHour } from './payouts.ts'
 import { createSolanaReader } from './solana-rpc.ts'
@@ -58,7 +59,7 @@ export const x402Solana = defineRail<Evidence>({
   read: async (ctx) => {
     const solana = createSolanaReader(ctx.solana())
     const fromHour = firstKeptHour(ctx.window)
-    const stream = await openPayoutStream(ctx.payouts, 'usdc', fromHour, cursorSchema)
+    const stream = await ctx.payouts.open('usdc', fromHour, cursorSchema)
     const states = new Map(Object.entries(stream.cursor()?.addresses ?? {}))
     let [transactions, lowestSlot, highestSlot] = [0, Number.MAX_SAFE_INTEGER, 0]
     const begun = new Set<string>()
@@ -188,30 +189,22 @@ async function readPayouts(
   feePayer: string,
   signatures: readonly SignatureInfo[],
 ): Promise<Payout[]> {
-  const payouts: Payout[] = []
-  for (let at = 0; at < signatures.length; at += requestsAtOnce) {
-    const some = signatures.slice(at, at + requestsAtOnce)
-    const transactions = await Promise.all(
-      some.map(({ signature }) => solana.transaction(signature)),
-    )
-    for (const transaction of transactions) {
-      // Also lists transactions that only mention the address.
-      if (feePayerOf(transaction) !== feePayer || transaction.meta.err !== null) continue
-      if (transaction.blockTime === null) continue
-      for (const { from, to, units } of transfersOf(transaction, usdcMint)) {
-        payouts.push({
-          atMs: transaction.blockTime * secondMs,
-          block: transaction.slot,
-          payer: from,
-          payee: to,
-          units,
-          microUsdc: units <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(units) : null,
-          removedBy: removedBy(feePayer, from, to, units),
-        })
-      }
-    }
-  }
-  return payouts
+  const payouts = await mapConcurrent(signatures, requestsAtOnce, async ({ signature }) => {
+    const transaction = await solana.transaction(signature)
+    const { blockTime, meta, slot } = transaction
+    // The node also lists transactions that only mention the address.
+    if (feePayerOf(transaction) !== feePayer || meta.err !== null || blockTime === null) return []
+    return transfersOf(transaction, usdcMint).map(({ from, to, units }) => ({
+      atMs: blockTime * secondMs,
+      block: slot,
+      payer: from,
+      payee: to,
+      units,
+      microUsdc: microFromBaseUnits(units, 6),
+      removedBy: removedBy(feePayer, from, to, units),
+    }))
+  })
+  return payouts.flat()
 }
 
 function removedBy(feePayer: string, from: string, to: string, units: bigint): string | null {

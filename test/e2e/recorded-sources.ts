@@ -14,7 +14,7 @@ import type { Address } from 'viem'
 
 import { chains } from '../../builder/chain/chains.ts'
 import { identityEvents, reputationEvents } from '../../builder/rails/erc8004.ts'
-import { httpRails } from '../../builder/rails/http-rails.ts'
+import { httpRails } from '../../builder/rails/index.ts'
 import { marketplaceEvents, trackerEvents } from '../../builder/rails/olas.ts'
 import { escrowEvents } from '../../builder/rails/pact.ts'
 import { poidhEvents } from '../../builder/rails/poidh.ts'

@@ -9,7 +9,7 @@ import { ChainError } from '../../../builder/chain/errors.ts'
 import { quantity } from '../../../builder/chain/values.ts'
 import type { AnyRailAdapter } from '../../../builder/rails/adapter.ts'
 import { identityEvents, reputationEvents } from '../../../builder/rails/erc8004.ts'
-import { evmRails } from '../../../builder/rails/evm-rails.ts'
+import { evmRails } from '../../../builder/rails/index.ts'
 import { marketplaceEvents, trackerEvents } from '../../../builder/rails/olas.ts'
 import { escrowEvents } from '../../../builder/rails/pact.ts'
 import { poidhEvents } from '../../../builder/rails/poidh.ts'
@@ -166,8 +166,9 @@ describe.each(evmRails.map((adapter) => [adapter.rail, adapter] as const))('%s',
     expect(message).toMatch(reason)
     expect(message).not.toContain(key)
     expect(message).not.toContain('\u0000')
-    const { cursor, buckets } = await ctx.payouts.load('payments', 0, (json) => json)
-    expect([cursor, buckets]).toEqual([null, []])
+    const cursorSchema = z.object({ lastPayoutAtMs: z.number().nullable() })
+    const { cursor, hours } = await ctx.payouts.open('payments', 0, cursorSchema)
+    expect([cursor(), hours()]).toEqual([null, []])
   })
 
   test('fails on an unreachable node with its host in the error', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import type { AnyRailAdapter, Figures, AdapterContext } from '../../../builder/rails/adapter.ts'
-import { httpRails } from '../../../builder/rails/http-rails.ts'
+import { httpRails } from '../../../builder/rails/index.ts'
 import type { PastPoll } from '../../../builder/rails/past-polls.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import { createHttp } from '../../../builder/sources/http-client.ts'
@@ -232,7 +232,7 @@ function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterC
     }),
     chain: never,
     solana: never,
-    payouts: { load: never, save: never },
+    payouts: { open: never },
     past: [],
     clock,
     random: requests.random,

@@ -17,9 +17,9 @@ async function read(
     },
   }
   const list = await readPages(ctx, {
-    request: ({ offset, index, cursor }) => {
+    url: ({ offset, index, cursor }) => {
       offsets.push(offset)
-      return { url: `https://list.example/rows?page=${index}&cursor=${cursor}` }
+      return `https://list.example/rows?page=${index}&cursor=${cursor}`
     },
     parse: (_answer, { index }) => pages[index] ?? { items: [] },
     keyOf: (row) => row,
