@@ -26,9 +26,9 @@ import type { Plan, RenderCache } from './plan.ts'
 import { filesNamedIn, readPublishedGeneration, rememberChecked } from './published-generation.ts'
 import type { CheckedFiles, ParsedManifest, PublishedGeneration } from './published-generation.ts'
 import { recycleGeneration, recordGeneration } from './recycle-generation.ts'
-import type { GenerationRecords } from './recycle-generation.ts'
+import type { GenerationRecords, StagedFiles } from './recycle-generation.ts'
 import { createStagingDirectory } from './staging-directory.ts'
-import type { StagedFiles, StagingDirectory } from './staging-directory.ts'
+import type { StagingDirectory } from './staging-directory.ts'
 
 /** The current generation, two before it for readers, and the one that becomes the next. */
 const KEPT_GENERATIONS = 4

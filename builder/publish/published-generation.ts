@@ -16,7 +16,7 @@ import type { Manifest } from '../../src/core/documents.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing } from './keys.ts'
-import type { StagedFiles } from './staging-directory.ts'
+import type { StagedFiles } from './recycle-generation.ts'
 
 export class DamagedGenerationError extends Error {
   override readonly name = 'DamagedGenerationError'

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices, syncDirectory, unlinkIfExists } from './files.ts'
-import type { StagedFiles } from './staging-directory.ts'
 
 interface GenerationRecord {
   /** By directory relative to the generation; `.` is its root. */
@@ -18,6 +17,14 @@ export type GenerationRecords = Map<number, GenerationRecord>
 export interface RecycledGeneration {
   readonly lacking: ReadonlySet<string>
   readonly directories: readonly string[]
+}
+
+export interface StagedFiles {
+  readonly directories: ReadonlySet<string>
+  /** Files that were linked or written; null for all files. */
+  readonly renewed: ReadonlySet<string> | null
+  /** Files that differ from the generation before, removed ones included; null where links were copied. */
+  readonly touched: ReadonlySet<string> | null
 }
 
 /** Moves the oldest generation to `root`. Null, and nothing changes, when the difference is unknown. */

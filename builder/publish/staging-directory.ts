@@ -6,7 +6,7 @@ import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { isErrno } from '../../src/core/errno.ts'
 import { inSlices, unlinkIfExists, writeNew, writeUnflushed } from './files.ts'
 import { flushAll } from './flush.ts'
-import type { RecycledGeneration } from './recycle-generation.ts'
+import type { RecycledGeneration, StagedFiles } from './recycle-generation.ts'
 
 export interface StagingDirectory {
   /** Creates the directory with the first call. The file is durable only after `flush`. */
@@ -22,14 +22,6 @@ interface ReusedFiles {
   readonly from: string | null
   /** Files of the generation before that are not in `files`. */
   readonly gone: readonly string[]
-}
-
-export interface StagedFiles {
-  readonly directories: ReadonlySet<string>
-  /** Files that were linked or written; null for all files. */
-  readonly renewed: ReadonlySet<string> | null
-  /** Files that differ from the generation before, removed ones included; null where links were copied. */
-  readonly touched: ReadonlySet<string> | null
 }
 
 interface Options {
