@@ -4,21 +4,17 @@ import { z } from 'zod'
 import { flagKind, severity } from '../../src/contract/schemas/flag.ts'
 import { tierName } from '../../src/contract/schemas/partner.ts'
 import type * as implementations from './admin/index.ts'
-import { outputOptions } from './command.ts'
-import type { Command, Operand, Option, Options } from './command.ts'
+import { choice, flag, option, requiredOption } from './command.ts'
+import type { Command, Operand, Options } from './command.ts'
 
-const reason: Option = { value: 'text', doc: 'reason for the operator log', required: true }
-const data: Option = {
-  value: 'path',
-  doc: 'directory of authored files (default: the files of the package)',
-}
+const reason = requiredOption('text', 'reason for the operator log')
+const data = option('path', 'directory of authored files (default: the files of the package)')
 const proposal: Operand = { name: 'proposal', doc: 'id of the proposal' }
 const handle: Operand = { name: 'handle', doc: 'the partner' }
 const block = z.string().regex(/^(?:0|[1-9]\d{0,11})$/, 'must be a block number')
-
-function choice(schema: z.ZodEnum, doc: string): Option {
-  return { value: schema.options.join('|'), doc, schema }
-}
+const days = z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of days')
+const mebibytes = z.string().regex(/^\d{1,9}$/, 'must be a number of MiB')
+const proposalStatus = z.enum(['pending', 'accepted', 'rejected'])
 
 interface AdminCommand {
   readonly description?: string
@@ -28,9 +24,9 @@ interface AdminCommand {
 
 function admin(
   words: string,
-  summary: string,
   name: keyof typeof implementations,
-  { description, operands = [], options }: AdminCommand = {},
+  summary: string,
+  { description, operands = [], options = {} }: AdminCommand = {},
 ): Command {
   const scope = 'Uses DATA_DIR and the settings of the service, from the environment and .env.'
   return {
@@ -38,164 +34,138 @@ function admin(
     summary,
     description: description === undefined ? scope : `${description}\n${scope}`,
     operands,
-    options: { ...options, ...outputOptions },
+    options,
     run: async (session, input) => await (await import('./admin/index.ts'))[name](session, input),
   }
 }
 
 export const adminCommands: readonly Command[] = [
-  admin('proposals list', 'List proposed skills, oldest first', 'listSkillProposals', {
-    options: {
-      status: choice(z.enum(['pending', 'accepted', 'rejected']), 'status (default: pending)'),
-    },
+  admin('proposals list', 'listSkillProposals', 'List proposed skills, oldest first', {
+    options: { status: choice(proposalStatus, 'status (default: pending)') },
   }),
   admin(
     'proposals accept',
-    'Add a proposed skill to the taxonomy with the next build',
     'acceptProposal',
-    {
-      operands: [proposal],
-      options: { reason: { value: 'text', doc: 'reason for the operator log' } },
-    },
+    'Add a proposed skill to the taxonomy with the next build',
+    { operands: [proposal], options: { reason: option('text', 'reason for the operator log') } },
   ),
-  admin('proposals reject', 'Reject a proposed skill', 'rejectProposal', {
+  admin('proposals reject', 'rejectProposal', 'Reject a proposed skill', {
     operands: [proposal],
     options: { reason },
   }),
-  admin('feedback list', 'List feedback, newest first', 'listMessages'),
-  admin('flags list', 'List open honesty flags with their ids', 'listFlags'),
-  admin('flags open', 'Open an honesty flag', 'openOperatorFlag', {
+  admin('feedback list', 'listMessages', 'List feedback, newest first'),
+  admin('flags list', 'listFlags', 'List open honesty flags with their ids'),
+  admin('flags open', 'openOperatorFlag', 'Open an honesty flag', {
     options: {
-      kind: { ...choice(flagKind, 'kind of flag'), value: 'kind', required: true },
-      severity: { ...choice(severity, 'severity of the flag'), required: true },
-      title: { value: 'text', doc: 'public title', required: true },
-      rail: { value: 'slug', doc: 'the rail (default: the ledger itself)' },
+      kind: requiredOption('kind', 'kind of flag', flagKind),
+      severity: { ...choice(severity, 'severity of the flag'), isRequired: true },
+      title: requiredOption('text', 'public title'),
+      rail: option('slug', 'the rail (default: the ledger itself)'),
       reason,
     },
   }),
-  admin('flags close', 'Close an honesty flag', 'closeOperatorFlag', {
+  admin('flags close', 'closeOperatorFlag', 'Close an honesty flag', {
     operands: [{ name: 'flag', doc: 'id of the flag' }],
     options: { reason },
   }),
-  admin('keys list', 'List the signing keys of the service, the active one first', 'listKeys'),
+  admin('keys list', 'listKeys', 'List the signing keys of the service, the active one first'),
   admin(
     'keys rotate',
-    'Create a new signing key and retire the current one, which remains listed',
     'rotateSigningKey',
+    'Create a new signing key and retire the current one, which remains listed',
   ),
   admin(
     'keys rotate-exchange',
-    'Create a new key for receipts of the job exchange; the current one remains listed',
     'rotateExchange',
+    'Create a new key for receipts of the job exchange; the current one remains listed',
     {
       description:
         'Receipts signed with the old key remain valid. A running service uses the new key within seconds.',
     },
   ),
-  admin('platforms list', 'List platforms that may issue receipts', 'listPlatforms', {
+  admin('platforms list', 'listPlatforms', 'List platforms that may issue receipts', {
     options: { data },
   }),
-  admin('platforms add', 'Add a platform after proof of its key', 'addPlatform', {
+  admin('platforms add', 'addPlatform', 'Add a platform after proof of its key', {
     description:
       'Without --proof, prints the text that the platform must sign; with --proof and --challenged-at, adds the platform.',
     operands: [{ name: 'platform', doc: 'slug, never used before' }],
     options: {
-      name: { value: 'text', doc: 'public name', required: true },
-      'public-key': { value: 'base64', doc: 'ed25519 public key, 32 bytes', required: true },
+      name: requiredOption('text', 'public name'),
+      'public-key': requiredOption('base64', 'ed25519 public key, 32 bytes'),
       rail: {
-        value: 'slug',
-        doc: 'rail for which it may issue receipts',
-        many: true,
-        required: true,
+        ...requiredOption('slug', 'rail for which it may issue receipts'),
+        isRepeatable: true,
       },
-      'challenged-at': { value: 'RFC 3339', doc: 'the time in the signed text' },
-      proof: { value: 'base64', doc: 'signature over that text' },
+      'challenged-at': option('RFC 3339', 'the time in the signed text'),
+      proof: option('base64', 'signature over that text'),
       data,
     },
   }),
   admin(
     'platforms revoke',
-    'Refuse further receipts of a platform; its entry remains',
     'revokePlatform',
+    'Refuse further receipts of a platform; its entry remains',
     { operands: [{ name: 'platform', doc: 'slug of the platform' }], options: { reason, data } },
   ),
-  admin('partners list', 'List partners with tier and status', 'listAllPartners'),
+  admin('partners list', 'listAllPartners', 'List partners with tier and status'),
   admin(
     'partners release-wallet',
-    'Unbind the wallet from the attestation endpoint of a partner',
     'releaseWallet',
+    'Unbind the wallet from the attestation endpoint of a partner',
     {
       description: 'The next signature by a wallet of the partner’s oath history binds it again.',
       operands: [handle],
       options: { reason },
     },
   ),
-  admin('partners set-tier', 'Give a partner a tier without a payment', 'setTier', {
+  admin('partners set-tier', 'setTier', 'Give a partner a tier without a payment', {
     operands: [handle, { name: 'tier', doc: tierName.options.join(', '), schema: tierName }],
-    options: {
-      days: {
-        value: 'number',
-        doc: 'number of days (default: 30)',
-        schema: z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of days'),
-      },
-      reason,
-    },
+    options: { days: option('number', 'number of days (default: 30)', days), reason },
   }),
   admin(
     'payments export',
-    'Print every payment for a read or a subscription, oldest first',
     'exportPayments',
-    { options: { csv: { doc: 'as CSV with a header, safe to open in a spreadsheet' } } },
+    'Print every payment for a read or a subscription, oldest first',
+    { options: { csv: flag('as CSV with a header, safe to open in a spreadsheet') } },
   ),
   admin(
     'payments reconcile',
-    'Compare every payment with the chain; exit code 1 on differences',
     'reconcile',
+    'Compare every payment with the chain; exit code 1 on differences',
     {
       description:
         'Reads all USDC transfers to the receiver from RPC_URL_BASE and matches them with the payment rows.',
       options: {
-        'from-block': {
-          value: 'number',
-          doc: 'first block (default: the block of the first row)',
-          schema: block,
-        },
-        'to-block': { value: 'number', doc: 'last block (default: the newest)', schema: block },
+        'from-block': option('number', 'first block (default: the block of the first row)', block),
+        'to-block': option('number', 'last block (default: the newest)', block),
       },
     },
   ),
   admin(
     'scores check',
-    'Recompute every score from its entries; exit code 1 on differences',
     'checkScores',
+    'Recompute every score from its entries; exit code 1 on differences',
   ),
   admin(
     'backup',
-    'Copy the database while the service runs, with a manifest of hashes beside it',
     'backUp',
+    'Copy the database while the service runs, with a manifest of hashes beside it',
     {
       description:
         'The copy contains no keys: back up DATA_DIR/keys and DATA_DIR/secrets separately, in a safer place.',
       operands: [{ name: 'file', doc: 'path of the copy, a new file' }],
     },
   ),
-  admin('restore', 'Replace the database with a backup, while no service runs', 'restore', {
+  admin('restore', 'restore', 'Replace the database with a backup, while no service runs', {
     description:
       'Verifies the backup first: hash, schema, integrity, references. Keeps the current file under another name.\nSigned writes are then refused for five minutes, to prevent replays of writes from before the restore.',
     operands: [{ name: 'file', doc: 'the backup, with its manifest beside it' }],
-    options: {
-      damaged: { doc: 'confirm that the current file is unreadable and no service runs' },
-    },
+    options: { damaged: flag('confirm that the current file is unreadable and no service runs') },
   }),
-  admin('doctor', 'Check the installation and recommend fixes; changes nothing', 'runDoctor', {
+  admin('doctor', 'runDoctor', 'Check the installation and recommend fixes; changes nothing', {
     description:
       'Checks database, scores, rows against documents, keys and secrets, the published set, the snapshot repository, disks,\nclock and jobs. Exit code 1 if a check fails. The service may be running.',
-    options: {
-      'min-free': {
-        value: 'MiB',
-        doc: 'required free disk space (default: 512)',
-        schema: z.string().regex(/^\d{1,9}$/, 'must be a number of MiB'),
-      },
-    },
+    options: { 'min-free': option('MiB', 'required free disk space (default: 512)', mebibytes) },
   }),
 ]

@@ -11,34 +11,23 @@ import type { AnswerOf } from '../../src/contract/route-types.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { routeOf } from '../../src/contract/routes.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
-import {
-  keyOptions,
-  ledgerOptions,
-  outputOptions,
-  paymentOptions,
-  previewOptions,
-  repeatOptions,
-} from './command.ts'
-import type { Command, Option, Options } from './command.ts'
+import type { Command, Option, OptionGroup, Options } from './command.ts'
 import { readPayment } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { table } from './output.ts'
 import type { Session } from './session.ts'
 
+type ComputeField = (session: Session, input: Input) => unknown
+
 interface Additions<Id extends RouteId> {
-  /** Further lines of the help. */
   readonly description?: string
   /** Positional body fields. */
   readonly operands?: readonly string[]
-  /** Option names that differ from the field. */
-  readonly names?: Readonly<Record<string, string>>
-  /** Body fields that `complete` sets, or that have a default. */
-  readonly omit?: readonly string[]
-  /** Further options, for `complete`. */
+  /** Body fields that the command computes; undefined omits the field. */
+  readonly computed?: Readonly<Record<string, ComputeField>>
+  /** Further options, for `computed` and `oath`. */
   readonly options?: Options
-  /** Adds computed fields. */
-  readonly complete?: (session: Session, input: Input) => Promise<object> | object
   readonly oath?: (input: Input) => OathText['kind'] | undefined
   /** False if this input needs no key although the route may. */
   readonly needsKey?: (input: Input) => boolean
@@ -66,30 +55,21 @@ export function apiCommand<Id extends RouteId>(
   additions: Additions<Id> = {},
 ): Command {
   const route = routeOf(id)
-  const fields = fieldsOf(route, additions)
+  const { computed = {}, columns } = additions
+  const fields = fieldsOf(route, additions.operands).filter(({ name }) => !(name in computed))
+  const operands = fields.filter(({ isOperand }) => isOperand)
+  const options = fields.filter(({ isOperand }) => !isOperand)
   const isSoldRead = route.price !== undefined && route.method === 'GET'
-  const mayBePaid = route.price !== undefined || route.priceRange !== undefined
   return {
     words,
     summary: route.summary,
-    ...(additions.description === undefined ? {} : { description: additions.description }),
-    operands: fields
-      .filter(({ isOperand }) => isOperand)
-      .map(({ option, doc }) => ({ name: option, doc })),
+    description: additions.description,
+    operands: operands.map(({ option, doc }) => ({ name: option, doc })),
     options: {
-      ...Object.fromEntries(
-        fields
-          .filter(({ isOperand }) => !isOperand)
-          .map((field) => [field.option, optionOf(field)]),
-      ),
+      ...Object.fromEntries(options.map((field) => [field.option, optionOf(field)])),
       ...additions.options,
-      ...(mayBePaid ? paymentOptions : {}),
-      ...(route.access === 'public' ? {} : keyOptions),
-      ...(route.method === 'POST' ? repeatOptions : {}),
-      ...previewOptions,
-      ...ledgerOptions,
-      ...outputOptions,
     },
+    groups: groupsOf(route),
     run: async (session, input) => {
       const { params, query, body } = readFields(fields, input)
       const needsKey = route.access !== 'public' && additions.needsKey?.(input) !== false
@@ -97,32 +77,41 @@ export function apiCommand<Id extends RouteId>(
         ? await session.client(isSoldRead ? 'key-if-given' : 'key')
         : session.reader()
       const kind = additions.oath?.(input)
+      const oath = kind === undefined ? undefined : await fetchOath(session, kind)
+      for (const [name, compute] of Object.entries(computed)) {
+        const value = await compute(session, input)
+        if (value !== undefined) body[name] = value
+      }
       const call = await prepareCall(caller, id, {
         params: textsOf(params),
         query: textsOf(query),
-        body: { ...body, ...(await additions.complete?.(session, input)) },
-        oath: kind === undefined ? undefined : await fetchOath(session, kind),
+        body,
+        oath,
         idempotencyKey: input.text('idempotency-key'),
         payment: readPayment(input),
       }).catch((error: unknown) => {
         if (!(error instanceof CallError) || error.issues.length === 0) throw error
         throw new UsageError(explain(error.issues, fields))
       })
-      const { columns } = additions
-      await session.perform(
-        call,
-        columns === undefined ? undefined : (answer) => tableOf(answer, { ...additions, columns }),
-      )
+      const text = (answer: AnswerOf<Id>) => tableOf(answer, columns ?? [], additions)
+      await session.perform(call, columns === undefined ? undefined : text)
     },
   }
 }
 
+function groupsOf({ price, priceRange, access, method }: Route): OptionGroup[] {
+  return [
+    ...(price === undefined && priceRange === undefined ? [] : ['payment' as const]),
+    ...(access === 'public' ? [] : ['key' as const]),
+    ...(method === 'POST' ? ['repeat' as const] : []),
+    'preview',
+    'ledger',
+  ]
+}
+
 const signatureFields = ['wallet', 'timestamp', 'signature', 'oath_signature']
 
-function fieldsOf(
-  route: Route,
-  { operands = [], names = {}, omit = [] }: Pick<Additions<RouteId>, 'operands' | 'names' | 'omit'>,
-): readonly Field[] {
+function fieldsOf(route: Route, bodyOperands: readonly string[] = []): readonly Field[] {
   const parameters = (place: 'params' | 'query'): Field[] =>
     Object.entries(route[place] ?? {}).map(([name, { schema, description }]) => ({
       place,
@@ -133,20 +122,19 @@ function fieldsOf(
       option: name,
       isOperand: place === 'params',
     }))
-  const body = Object.entries(bodyShape(route.body))
-    .filter(([name]) => !omit.includes(name))
-    .map(([name, wrapped]): Field => {
-      const schema = unwrap(wrapped)
-      return {
-        place: 'body',
-        name,
-        schema,
-        isRequired: !wrapped.safeParse(undefined).success,
-        doc: firstSentence(wrapped.description ?? schema.description ?? name.replaceAll('_', ' ')),
-        option: names[name] ?? optionName(name, schema),
-        isOperand: operands.includes(name),
-      }
-    })
+  const body = Object.entries(bodyShape(route.body)).map(([name, wrapped]): Field => {
+    const schema = unwrap(wrapped)
+    const doc = wrapped.description ?? schema.description ?? name.replaceAll('_', ' ')
+    return {
+      place: 'body',
+      name,
+      schema,
+      isRequired: !wrapped.safeParse(undefined).success,
+      doc: firstSentence(doc),
+      option: optionName(name, schema),
+      isOperand: bodyOperands.includes(name),
+    }
+  })
   return [...parameters('params'), ...parameters('query'), ...body]
 }
 
@@ -190,8 +178,8 @@ function optionOf({ name, schema, doc, isRequired }: Field): Option {
   return {
     value: placeholder(name, schema),
     doc,
-    ...(isRequired ? { required: true } : {}),
-    ...(isRepeated(schema) ? { many: true } : {}),
+    isRequired,
+    isRepeatable: isRepeated(schema),
   }
 }
 
@@ -217,26 +205,23 @@ function firstSentence(text: string): string {
   return /^[A-Z][a-z]/.test(line) ? `${line.charAt(0).toLowerCase()}${line.slice(1)}` : line
 }
 
+type FieldValues = Record<Field['place'], Record<string, unknown>>
+
 /** @throws UsageError with the issue of each invalid field */
-function readFields(fields: readonly Field[], input: Input) {
-  const parts = { params: {}, query: {}, body: {} } as const satisfies Record<
-    Field['place'],
-    object
-  >
-  const found: Record<Field['place'], Record<string, unknown>> = { ...parts }
+function readFields(fields: readonly Field[], input: Input): FieldValues {
+  const values: FieldValues = { params: {}, query: {}, body: {} }
   const issues: Issue[] = []
   for (const field of fields) {
     const { place, name, schema, isRequired } = field
     const value = readField(field, input)
     if (value === undefined && !isRequired) continue
     const parsed = schema.safeParse(value)
-    if (!parsed.success) {
-      const [issue] = describeIssues(parsed.error, value)
-      issues.push({ path: name, message: issue?.message ?? 'is not valid' })
-    } else found[place] = { ...found[place], [name]: value }
+    const issue = parsed.success ? undefined : describeIssues(parsed.error, value)[0]
+    if (parsed.success) values[place][name] = value
+    else issues.push({ path: name, message: issue?.message ?? 'is not valid' })
   }
   if (issues.length > 0) throw new UsageError(explain(issues, fields))
-  return found
+  return values
 }
 
 function readField({ option, schema, isOperand, isRequired }: Field, input: Input): unknown {
@@ -277,11 +262,8 @@ async function fetchOath(session: Session, kind: OathText['kind']): Promise<Oath
 
 function tableOf<Id extends RouteId>(
   answer: AnswerOf<Id>,
-  {
-    columns,
-    rows,
-    footer,
-  }: Pick<Additions<Id>, 'rows' | 'footer'> & { columns: readonly string[] },
+  columns: readonly string[],
+  { rows, footer }: Additions<Id>,
 ): string {
   const { next_cursor: next, ...members } = answerMembers.parse(answer)
   const listed = rows?.(answer) ?? firstList(members)

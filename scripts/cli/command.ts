@@ -13,9 +13,8 @@ export interface Operand {
 export interface Option extends Omit<Operand, 'name'> {
   /** Placeholder in the help; flags have none. */
   readonly value?: string
-  readonly required?: true
-  /** Repeatable. */
-  readonly many?: true
+  readonly isRequired?: boolean
+  readonly isRepeatable?: boolean
 }
 
 export type Options = Readonly<Record<string, Option>>
@@ -25,49 +24,71 @@ export interface Command {
   readonly words: string
   readonly summary: string
   /** Further lines of the help. */
-  readonly description?: string
+  readonly description?: string | undefined
   readonly operands?: readonly Operand[]
-  readonly options: Options
+  /** Every command also has `--json` and `--help`. */
+  readonly options?: Options
+  readonly groups?: readonly OptionGroup[]
   /** Returns the exit code, or nothing for 0. */
   readonly run: (session: Session, input: Input) => Promise<number | void>
 }
 
-export const outputOptions: Options = {
-  json: { doc: 'print one JSON value instead of text' },
-  help: { doc: 'print this help' },
-}
-export const ledgerOptions: Options = {
+export const flag = (doc: string): Option => ({ doc })
+export const option = (value: string, doc: string, schema?: z.ZodType): Option => ({
+  value,
+  doc,
+  schema,
+})
+export const requiredOption = (...parts: Parameters<typeof option>): Option => ({
+  ...option(...parts),
+  isRequired: true,
+})
+
+export const choice = (schema: z.ZodEnum, doc: string): Option =>
+  option(schema.options.join('|'), doc, schema)
+
+const optionGroups = {
+  signingKeys: {
+    keys: option(
+      'path',
+      'a trusted copy of signing-keys.json (default: the keys published with the document)',
+    ),
+  },
+  payment: { 'payment-file': option('path', 'file with an x402 payment in base64') },
+  key: {
+    'key-file': option(
+      'path',
+      'file with the private key of the wallet, mode 600 (default: LEDGER_KEY_FILE or LEDGER_KEY)',
+    ),
+  },
+  repeat: {
+    'idempotency-key': option(
+      'text',
+      'repeating a request with the same key returns the first answer',
+    ),
+  },
+  preview: {
+    'print-curl': flag('print the signed request as a curl command and send nothing'),
+    'dry-run': flag('print the texts to sign, each with its SHA-256, and send nothing'),
+  },
   ledger: {
-    value: 'url',
-    doc: 'address of the ledger (default: LEDGER_URL, else http://localhost:8787)',
+    ledger: option(
+      'url',
+      'address of the ledger (default: LEDGER_URL, else http://localhost:8787)',
+    ),
+    service: option(
+      'name',
+      'service name in signed messages (default: LEDGER_SERVICE, else agent-income-ledger)',
+    ),
   },
-  service: {
-    value: 'name',
-    doc: 'service name in signed messages (default: LEDGER_SERVICE, else agent-income-ledger)',
+  output: {
+    json: flag('print one JSON value instead of text'),
+    help: flag('print this help'),
   },
-}
-export const keyOptions: Options = {
-  'key-file': {
-    value: 'path',
-    doc: 'file with the private key of the wallet, mode 600 (default: LEDGER_KEY_FILE or LEDGER_KEY)',
-  },
-}
-export const previewOptions: Options = {
-  'print-curl': { doc: 'print the signed request as a curl command and send nothing' },
-  'dry-run': { doc: 'print the texts to sign, each with its SHA-256, and send nothing' },
-}
-export const repeatOptions: Options = {
-  'idempotency-key': {
-    value: 'text',
-    doc: 'repeating a request with the same key returns the first answer',
-  },
-}
-export const paymentOptions: Options = {
-  'payment-file': { value: 'path', doc: 'file with an x402 payment in base64' },
-}
-export const signingKeysOptions: Options = {
-  keys: {
-    value: 'path',
-    doc: 'a trusted copy of signing-keys.json (default: the keys published with the document)',
-  },
+} as const satisfies Record<string, Options>
+export type OptionGroup = keyof typeof optionGroups
+
+export function optionsOf({ options = {}, groups = [] }: Command): Options {
+  const shared = [...groups, 'output' as const].map((group): Options => optionGroups[group])
+  return Object.fromEntries([options, ...shared].flatMap((some) => Object.entries(some)))
 }

@@ -1,28 +1,29 @@
 /** In the order of the help. */
 import { adminCommands } from './admin.ts'
 import { apiCommand } from './api-command.ts'
+import { flag, option } from './command.ts'
 import type { Command } from './command.ts'
 import { sha256OfDelivery } from './files.ts'
 import { keygen } from './keygen.ts'
-import { pactVerify } from './pacts.ts'
 import { receiptCommands } from './receipts.ts'
 import { verifyCommands } from './verify.ts'
 
 export const commands: readonly Command[] = [
   keygen,
   apiCommand('register', 'registerWorker', {
-    omit: ['receipt_key'],
     options: {
-      'receipt-key-file': {
-        value: 'path',
-        doc: 'ed25519 key that signs your receipts; only its public key is sent',
-      },
-      oath: { doc: 'also sign the worker oath' },
+      'receipt-key-file': option(
+        'path',
+        'ed25519 key that signs your receipts; only its public key is sent',
+      ),
+      oath: flag('also sign the worker oath'),
     },
     oath: (input) => (input.flag('oath') ? 'worker' : undefined),
-    complete: (session, input) => {
-      const file = input.text('receipt-key-file')
-      return file === undefined ? {} : { receipt_key: session.receiptKey(file).publicKey }
+    computed: {
+      receipt_key: (session, input) => {
+        const file = input.text('receipt-key-file')
+        return file === undefined ? undefined : session.receiptKey(file).publicKey
+      },
     },
   }),
   apiCommand('claim', 'claimSpot', {
@@ -33,12 +34,10 @@ export const commands: readonly Command[] = [
   }),
   ...receiptCommands,
   ...verifyCommands,
-  pactVerify,
   apiCommand('partner signup', 'signupPartner', {
-    omit: ['tier'],
-    options: { tier: { value: 'tier', doc: 'tier (default: free)' } },
+    options: { tier: option('tier', 'tier (default: free)') },
     oath: () => 'partner',
-    complete: (_session, input) => ({ tier: input.text('tier') ?? 'free' }),
+    computed: { tier: (_session, input) => input.text('tier') ?? 'free' },
   }),
   apiCommand('partner me', 'getMyPartner'),
   apiCommand('partner subscribe', 'changeSubscription', {
@@ -57,12 +56,11 @@ export const commands: readonly Command[] = [
   apiCommand('job bid', 'bidOnJob'),
   apiCommand('job award', 'awardJob'),
   apiCommand('job deliver', 'deliverJob', {
-    omit: ['content_sha256'],
     options: {
-      file: { value: 'path', doc: 'file with the work, to compute its SHA-256' },
-      sha256: { value: 'hex', doc: 'SHA-256 of the work, instead of --file' },
+      file: option('path', 'file with the work, to compute its SHA-256'),
+      sha256: option('hex', 'SHA-256 of the work, instead of --file'),
     },
-    complete: (_session, input) => ({ content_sha256: sha256OfDelivery(input) }),
+    computed: { content_sha256: (_session, input) => sha256OfDelivery(input) },
   }),
   apiCommand('job accept', 'acceptJob'),
   apiCommand('job dispute', 'disputeJob'),
@@ -83,13 +81,11 @@ export const commands: readonly Command[] = [
   apiCommand('alerts unsubscribe', 'unsubscribeAlerts'),
   apiCommand('apply', 'applyToRail', {
     operands: ['rail'],
-    omit: ['worker_wallet'],
-    options: {
-      worker: { value: 'wallet', doc: 'wallet of the worker (default: your own)' },
+    options: { worker: option('wallet', 'wallet of the worker (default: your own)') },
+    computed: {
+      worker_wallet: async (session, input) =>
+        input.text('worker') ?? (await session.signer()).wallet,
     },
-    complete: async (session, input) => ({
-      worker_wallet: input.text('worker') ?? (await session.signer()).wallet,
-    }),
   }),
   apiCommand('arbitrage', 'getArbitrage', {
     columns: [

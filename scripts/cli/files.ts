@@ -4,16 +4,22 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
-import { UsageError } from './input.ts'
+import { UsageError, orUsageError } from './input.ts'
 import type { Input } from './input.ts'
+
+/** Runs `work`, which reads the file. @throws UsageError */
+export function reading<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`${path} cannot be read (${errorCode(error)})`)
+  }
+}
 
 /** @throws UsageError */
 export function readBytes(path: string): Buffer {
-  try {
-    return readFileSync(path === '-' ? 0 : path)
-  } catch (error) {
-    throw new UsageError(`${path} cannot be read (${errorCode(error)})`)
-  }
+  return reading(path, () => readFileSync(path === '-' ? 0 : path))
 }
 
 export function fileExists(path: string): boolean {
@@ -22,12 +28,8 @@ export function fileExists(path: string): boolean {
 
 /** Strict JSON, as for signed texts. @throws UsageError */
 export function readJson(path: string): JsonValue {
-  try {
-    return parseStrictJson(readBytes(path))
-  } catch (error) {
-    if (!(error instanceof StrictJsonError)) throw error
-    throw new UsageError(`${path} is not JSON: ${error.message}`)
-  }
+  const bytes = readBytes(path)
+  return orUsageError(StrictJsonError, () => parseStrictJson(bytes), `${path} is not JSON: `)
 }
 
 /** @throws UsageError */

@@ -1,3 +1,4 @@
+import { optionsOf } from './command.ts'
 import type { Command, Option } from './command.ts'
 
 const program = 'agent-income-ledger'
@@ -22,10 +23,10 @@ ${codes}
 }
 
 export function commandHelp(command: Command): string {
-  const { summary, description, operands = [], options } = command
+  const { summary, description, operands = [] } = command
   const rows = [
     ...operands.map(({ name, doc }) => [`<${name}>`, doc] as const),
-    ...Object.entries(options).map(([name, option]) => {
+    ...Object.entries(optionsOf(command)).map(([name, option]) => {
       const value = option.value === undefined ? '' : ` <${option.value}>`
       return [`--${name}${value}`, optionDoc(option)] as const
     }),
@@ -49,8 +50,7 @@ function usage({ words, operands = [] }: Command): string {
   return [words, ...operands.map(({ name }) => `<${name}>`)].join(' ')
 }
 
-function optionDoc({ doc, required, many }: Option): string {
-  const notes = [required === true ? 'required' : '', many === true ? 'may be repeated' : '']
-  const shown = notes.filter((note) => note !== '').join(', ')
-  return shown === '' ? doc : `${doc} (${shown})`
+function optionDoc({ doc, isRequired = false, isRepeatable = false }: Option): string {
+  const notes = [...(isRequired ? ['required'] : []), ...(isRepeatable ? ['may be repeated'] : [])]
+  return notes.length === 0 ? doc : `${doc} (${notes.join(', ')})`
 }

@@ -11,3 +11,17 @@ export interface Input {
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
+
+/** Runs `work`. An error of class `kind` becomes a usage error. */
+export function orUsageError<T>(
+  kind: abstract new (...args: never[]) => Error,
+  work: () => T,
+  prefix = '',
+): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof kind) throw new UsageError(`${prefix}${error.message}`)
+    throw error
+  }
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { parseSecretKey, receiptKeyOf, secretKeyText, signerOf } from '../../src/client/signers.ts'
-import { outputOptions } from './command.ts'
+import { requiredOption } from './command.ts'
 import type { Command } from './command.ts'
 import { writeNewFile } from './files.ts'
 
@@ -13,10 +13,7 @@ export const keygen: Command = {
   description:
     'The file has mode 600; existing files are never overwritten. An ed25519 key signs receipts, for a worker or a platform;\nthe other kinds are wallets. Only public values are printed.',
   operands: [{ name: 'file', doc: 'path of the new file' }],
-  options: {
-    kind: { value: keyKind.options.join('|'), doc: 'kind of key', schema: keyKind, required: true },
-    ...outputOptions,
-  },
+  options: { kind: requiredOption(keyKind.options.join('|'), 'kind of key', keyKind) },
   run: async ({ random, print }, input) => {
     const kind = keyKind.parse(input.required('kind'))
     const text = secretKeyText(kind, random.bytes(32))

@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util'
 import type { z } from 'zod'
 
 import { describeIssues } from '../../src/contract/issue-text.ts'
-import type { Command } from './command.ts'
+import { optionsOf } from './command.ts'
+import type { Command, Options } from './command.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 
@@ -22,29 +23,31 @@ export function findCommand(
 
 /** Null if help is requested. @throws UsageError */
 export function parseInput(command: Command, rest: readonly string[]): Input | null {
-  const options = Object.fromEntries(
-    Object.entries(command.options).map(([name, { value, many }]) => [
-      name,
-      {
-        type: value === undefined ? ('boolean' as const) : ('string' as const),
-        multiple: many === true,
-      },
-    ]),
-  )
-  const { values, positionals, tokens } = parseStrictly(() =>
-    parseArgs({ args: [...rest], options, allowPositionals: true, tokens: true }),
-  )
+  const options = optionsOf(command)
+  const { values, positionals, tokens } = parseStrictly(options, rest)
   const given = new Map<string, unknown>(Object.entries(values))
   if (given.get('help') === true) return null
-  refuseRepeats(tokens, command)
-  requireOptions(command, given)
+  refuseRepeats(
+    tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : [])),
+    options,
+  )
+  requireOptions(options, given)
   requireOperands(command, positionals)
   return createInput(command, given, positionals)
 }
 
-function parseStrictly<T>(parse: () => T): T {
+function parseStrictly(options: Options, args: readonly string[]) {
+  const types = Object.entries(options).map(([name, { value, isRepeatable = false }]) => {
+    const type = value === undefined ? ('boolean' as const) : ('string' as const)
+    return [name, { type, multiple: isRepeatable }] as const
+  })
   try {
-    return parse()
+    return parseArgs({
+      args: [...args],
+      options: Object.fromEntries(types),
+      allowPositionals: true,
+      tokens: true,
+    })
   } catch (error) {
     // Messages of Node contain the option but never its value.
     if (error instanceof TypeError) throw new UsageError(error.message.split('. ', 1)[0] ?? '')
@@ -52,26 +55,19 @@ function parseStrictly<T>(parse: () => T): T {
   }
 }
 
-function refuseRepeats(
-  tokens: readonly { readonly kind: string; readonly name?: string }[],
-  { options }: Command,
-): void {
-  const seen = new Set<string>()
-  for (const { kind, name } of tokens) {
-    if (kind !== 'option' || name === undefined) continue
-    if (seen.has(name) && options[name]?.many !== true) {
-      throw new UsageError(`--${name} may be given only once`)
-    }
-    seen.add(name)
-  }
+function refuseRepeats(names: readonly string[], options: Options): void {
+  const repeated = names.find(
+    (name, at) => names.indexOf(name) !== at && options[name]?.isRepeatable !== true,
+  )
+  if (repeated !== undefined) throw new UsageError(`--${repeated} may be given only once`)
 }
 
-function requireOptions({ options }: Command, given: ReadonlyMap<string, unknown>): void {
-  for (const [name, { required, many, value, schema }] of Object.entries(options)) {
+function requireOptions(options: Options, given: ReadonlyMap<string, unknown>): void {
+  for (const [name, { isRequired, isRepeatable, value, schema }] of Object.entries(options)) {
     const text = given.get(name)
     if (text !== undefined) requireFit(`--${name}`, schema, text)
-    // The schema checks the number of entries.
-    else if (required === true && many !== true)
+    // The schema of a repeatable option checks the number of its values.
+    else if (isRequired === true && isRepeatable !== true)
       throw new UsageError(`--${name} <${value}> is required`)
   }
 }

@@ -12,15 +12,16 @@ import {
   verifyManifest,
 } from '../../src/client/verify.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
-import { allGood } from '../../src/core/check.ts'
+import { allGood, check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import {
   MANIFEST_FILE,
   MANIFEST_PATH,
   MANIFEST_SIGNATURE_FILE,
   encodedFile,
+  manifestSchema,
 } from '../../src/core/documents.ts'
-import type { ManifestEntry } from '../../src/core/documents.ts'
+import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
 import { fileExists, readBytes } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Session } from './session.ts'
@@ -66,21 +67,28 @@ export function openSite(session: Session): PublishedSet {
   }
 }
 
-/** Checks the manifest (two checks), then every document, with saved keys or the keys of the set. */
-export async function verifySet(
+/** Verifies the manifest with saved keys or the keys of the set. */
+export async function openManifest(set: PublishedSet, keysFile: string | undefined) {
+  const keys = await readKeys(keysFile, set.keys)
+  return { keys, ...(await verifyManifest(await set.manifest(), await set.signature(), keys)) }
+}
+
+/** The manifest without a check of its signature; null if it is malformed. */
+export async function readManifest(set: PublishedSet): Promise<Manifest | null> {
+  const text = Buffer.from(await set.manifest()).toString('utf8')
+  return manifestSchema.safeParse(JSON.parse(text)).data ?? null
+}
+
+/** Checks the manifest (two checks), then every document. */
+async function verifySet(
   set: PublishedSet,
   keysFile: string | undefined,
 ): Promise<readonly Check[]> {
-  const keys = await readKeys(keysFile, set.keys)
-  const { manifest, checks } = await verifyManifest(
-    await set.manifest(),
-    await set.signature(),
-    keys,
-  )
+  const { keys, manifest, checks } = await openManifest(set, keysFile)
   const all = [...checks]
   for (const entry of manifest?.documents ?? []) {
-    const check = await verifyEntry(entry, await set.document(entry), keys)
-    all.push(check.good ? (findBadForm(entry, set) ?? check) : check)
+    const found = await verifyEntry(entry, await set.document(entry), keys)
+    all.push(found.good ? (findBadForm(entry, set) ?? found) : found)
   }
   return all
 }
@@ -119,7 +127,7 @@ function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Ch
     const bytes = compressedForm(encodedFile(entry.file, encoding))
     if (bytes !== null && sha256Hex(bytes) === described.sha256) continue
     const detail = `the ${encoding} form ${bytes === null ? 'is missing' : 'has a different SHA-256'}`
-    return { what: entry.path, good: false, detail }
+    return check(entry.path, false, detail)
   }
   return null
 }
@@ -135,7 +143,7 @@ export async function verifyAnswer(
   const signature = headers.get('x-signature')
   const kid = headers.get('x-signature-key')
   return signature === null || kid === null
-    ? { what: 'signature', good: false, detail: 'the answer has no signature' }
+    ? check('signature', false, 'the answer has no signature')
     : await verifyDocument(bytes, { signature, kid }, keys)
 }
 

@@ -3,13 +3,7 @@ import { parseSignedReceipt, signAsPlatform, signAsWorker } from '../../src/clie
 import type { IdentifiedReceipt, ReceiptFacts } from '../../src/client/sign.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
-import {
-  keyOptions,
-  ledgerOptions,
-  outputOptions,
-  previewOptions,
-  repeatOptions,
-} from './command.ts'
+import { option } from './command.ts'
 import type { Command, Options } from './command.ts'
 import { readJsonObject, writeNewFile } from './files.ts'
 import { UsageError } from './input.ts'
@@ -18,47 +12,36 @@ import { json, printChecks } from './output.ts'
 import { platformKeys } from './platforms.ts'
 import type { Session } from './session.ts'
 
-const factFields = {
-  chain: 'chain',
-  tx: 'tx_hash',
-  from: 'from_wallet',
-  summary: 'summary',
-  job: 'job_id',
-  'evidence-url': 'evidence_url',
-} as const
+/** Optional facts of a receipt, by option. */
+const optionalFacts = {
+  from: { field: 'from_wallet', ...option('wallet', 'the payer') },
+  chain: { field: 'chain', ...option('name', 'chain of the payment') },
+  tx: { field: 'tx_hash', ...option('hash', 'transaction of the payment') },
+  summary: { field: 'summary', ...option('text', 'one line about the work') },
+  job: { field: 'job_id', ...option('id', 'the paid job, pact-<N> for pacts') },
+  'evidence-url': { field: 'evidence_url', ...option('url', 'public evidence') },
+}
 
 const factOptions: Options = {
-  rail: { value: 'slug', doc: 'rail of the payment' },
-  amount: { value: 'usdc', doc: 'at most six decimals' },
-  to: { value: 'wallet', doc: 'the worker (default: your own wallet)' },
-  from: { value: 'wallet', doc: 'the payer' },
-  chain: { value: 'name', doc: 'chain of the payment' },
-  tx: { value: 'hash', doc: 'transaction of the payment' },
-  'occurred-at': { value: 'RFC 3339', doc: 'time of the payment (default: now)' },
-  summary: { value: 'text', doc: 'one line about the work' },
-  job: { value: 'id', doc: 'the paid job, pact-<N> for pacts' },
-  'evidence-url': { value: 'url', doc: 'public evidence' },
-  platform: { value: 'slug', doc: 'issue as this platform instead of as the worker' },
-  'receipt-key-file': {
-    value: 'path',
-    doc: 'ed25519 signing key (default: LEDGER_RECEIPT_KEY_FILE or LEDGER_RECEIPT_KEY, else the wallet key)',
-  },
-  save: { value: 'path', doc: 'write the signed receipt to this new file' },
+  rail: option('slug', 'rail of the payment'),
+  amount: option('usdc', 'at most six decimals'),
+  to: option('wallet', 'the worker (default: your own wallet)'),
+  'occurred-at': option('RFC 3339', 'time of the payment (default: now)'),
+  ...optionalFacts,
+  platform: option('slug', 'issue as this platform instead of as the worker'),
+  'receipt-key-file': option(
+    'path',
+    'ed25519 signing key (default: LEDGER_RECEIPT_KEY_FILE or LEDGER_RECEIPT_KEY, else the wallet key)',
+  ),
+  save: option('path', 'write the signed receipt to this new file'),
 }
 
 export const receiptCommands: readonly Command[] = [
   {
     words: 'receipt post',
     summary: 'Sign a receipt and submit it',
-    options: {
-      ...factOptions,
-      file: { value: 'path', doc: 'submit this signed receipt instead' },
-      ...keyOptions,
-      ...repeatOptions,
-      ...previewOptions,
-      ...ledgerOptions,
-      ...outputOptions,
-    },
+    options: { ...factOptions, file: option('path', 'submit this signed receipt instead') },
+    groups: ['key', 'repeat', 'preview', 'ledger'],
     run: async (session, input) => {
       const client = await session.client('key')
       const file = input.text('file')
@@ -77,8 +60,7 @@ export const receiptCommands: readonly Command[] = [
     summary: 'Sign a receipt and print it for submission by others',
     options: {
       ...factOptions,
-      'key-file': { value: 'path', doc: 'key of the worker, if --to is not given' },
-      ...outputOptions,
+      'key-file': option('path', 'key of the worker, if --to is not given'),
     },
     run: async (session, input) => {
       const { receipt } = await signReceipt(session, input)
@@ -93,15 +75,14 @@ export const receiptCommands: readonly Command[] = [
       'A file is verified offline. Platform keys come from --platforms, a file like data/platforms.json.\nThe payment itself is not verified: see its chain.',
     operands: [{ name: 'receipt', doc: 'a file, - for standard input, or the id of a receipt' }],
     options: {
-      platforms: { value: 'path', doc: 'registry of platform keys' },
-      'exchange-key': {
-        value: 'base64',
-        doc: 'public key of the job exchange (default: requested from the ledger)',
-      },
-      id: { value: 'rcp_…', doc: 'the expected id' },
-      ...ledgerOptions,
-      ...outputOptions,
+      platforms: option('path', 'registry of platform keys'),
+      'exchange-key': option(
+        'base64',
+        'public key of the job exchange (default: requested from the ledger)',
+      ),
+      id: option('rcp_…', 'the expected id'),
     },
+    groups: ['ledger'],
     run: async (session, input) => {
       const { receipt, id } = await findReceipt(session, input)
       const keys = new Map<string, string | readonly string[]>(
@@ -116,9 +97,9 @@ export const receiptCommands: readonly Command[] = [
 
 async function signReceipt(session: Session, input: Input): Promise<IdentifiedReceipt> {
   const key = session.receiptKey(input.text('receipt-key-file'))
-  const optional = Object.entries(factFields).flatMap(([option, field]): [string, string][] => {
-    const text = input.text(option)
-    return text === undefined ? [] : [[field, text]]
+  const optional = Object.entries(optionalFacts).flatMap(([name, { field }]) => {
+    const text = input.text(name)
+    return text === undefined ? [] : [[field, text] as const]
   })
   const facts: ReceiptFacts = {
     rail: requireText(input, 'rail'),
@@ -126,7 +107,7 @@ async function signReceipt(session: Session, input: Input): Promise<IdentifiedRe
     asset_symbol: 'USDC',
     to_wallet: input.text('to') ?? (await session.signer()).wallet,
     occurred_at: input.text('occurred-at') ?? isoTime(session.clock.now()),
-    ...Object.fromEntries<string>(optional),
+    ...Object.fromEntries(optional),
   }
   const platform = input.text('platform')
   return platform === undefined ? signAsWorker(facts, key) : signAsPlatform(facts, platform, key)

@@ -6,18 +6,13 @@ import { CallError } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { sendGet } from '../../src/client/transport.ts'
 import { fetchWholeReputation, verifyScore } from '../../src/client/verify-receipt.ts'
-import { verifyEntry, verifyManifest } from '../../src/client/verify.ts'
+import { verifyEntry } from '../../src/client/verify.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
+import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
-import { MANIFEST_FILE, manifestSchema } from '../../src/core/documents.ts'
+import { MANIFEST_FILE } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
-import {
-  keyOptions,
-  ledgerOptions,
-  outputOptions,
-  previewOptions,
-  signingKeysOptions,
-} from './command.ts'
+import { option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
 import { fileExists, readBytes, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
@@ -25,13 +20,18 @@ import type { Input } from './input.ts'
 import { printChecks } from './output.ts'
 import {
   openDirectory,
+  openManifest,
   openSite,
-  readKeys,
+  readManifest,
   verifyAnswer,
   verifyCurrentSet,
 } from './published-set.ts'
 import type { PublishedSet } from './published-set.ts'
 import type { Session } from './session.ts'
+
+const minutes = z.string().regex(/^[1-9]\d{0,6}$/, 'must be a number of minutes')
+const pactNumber = z.string().regex(/^(?:pact-)?[1-9]\d{0,8}$/, 'must be a pact number')
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
 export const verifyCommands: readonly Command[] = [
   {
@@ -40,7 +40,7 @@ export const verifyCommands: readonly Command[] = [
     description:
       'Fetches an address or a path of the site. A file is verified offline, against the manifest in a parent directory.',
     operands: [{ name: 'document', doc: 'address, path such as /api/v1/rails, or file' }],
-    options: { ...signingKeysOptions, ...ledgerOptions, ...outputOptions },
+    groups: ['signingKeys', 'ledger'],
     run: async (session, input) => {
       const document = input.operand('document')
       const isRemote = /^https?:\/\//.test(document) || document.startsWith('/api/')
@@ -54,16 +54,10 @@ export const verifyCommands: readonly Command[] = [
     words: 'snapshot verify',
     summary: 'Verify the manifest and every document of the published set',
     options: {
-      ...signingKeysOptions,
-      dir: { value: 'path', doc: 'a published directory (public/current) instead of the site' },
-      'max-age': {
-        value: 'minutes',
-        doc: 'maximum age of the set',
-        schema: z.string().regex(/^[1-9]\d{0,6}$/, 'must be a number of minutes'),
-      },
-      ...ledgerOptions,
-      ...outputOptions,
+      dir: option('path', 'a published directory (public/current) instead of the site'),
+      'max-age': option('minutes', 'maximum age of the set', minutes),
     },
+    groups: ['signingKeys', 'ledger'],
     run: async (session, input) => {
       const dir = input.text('dir')
       const open = () => (dir === undefined ? openSite(session) : openDirectory(dir))
@@ -80,15 +74,9 @@ export const verifyCommands: readonly Command[] = [
     summary: 'Recompute a score from its entries by the published formula',
     operands: [{ name: 'wallet', doc: 'the worker' }],
     options: {
-      file: {
-        value: 'path',
-        doc: 'a saved answer of GET /reputation/{wallet}, instead of a request',
-      },
-      ...keyOptions,
-      ...previewOptions,
-      ...ledgerOptions,
-      ...outputOptions,
+      file: option('path', 'a saved answer of GET /reputation/{wallet}, instead of a request'),
     },
+    groups: ['key', 'preview', 'ledger'],
     run: async (session, input) => {
       const file = input.text('file')
       const wallet = input.operand('wallet')
@@ -105,10 +93,28 @@ export const verifyCommands: readonly Command[] = [
           : readReputation(file)
       const checks = [...verifyScore(answer)]
       if (answer.wallet.toLowerCase() !== wallet.toLowerCase()) {
-        checks.push({ what: 'wallet', good: false, detail: `the answer is for ${answer.wallet}` })
+        checks.push(check('wallet', false, `the answer is for ${answer.wallet}`))
       }
       return printChecks(session, { wallet, rep_score: answer.rep_score }, checks)
     },
+  },
+  {
+    words: 'pact verify',
+    summary: 'Verify a pact against its manifest, the escrow and the ledger record',
+    description:
+      'Reads the ledger over HTTP and the chain from a node of your choice; neither is trusted alone.',
+    operands: [{ name: 'id', doc: 'pact number', schema: pactNumber }],
+    options: {
+      rpc: requiredOption(
+        'url',
+        'JSON-RPC address of an Arbitrum One node that you trust',
+        httpUrl,
+      ),
+      attestations: option('path', 'JSON file with attestations of the work to verify'),
+    },
+    groups: ['signingKeys', 'ledger'],
+    run: async (session, input) =>
+      await (await import('./verify-pact.ts')).verifyPact(session, input),
   },
 ]
 
@@ -130,18 +136,12 @@ async function verifyFile(document: string, input: Input): Promise<readonly Chec
   const path = resolve(document)
   const bytes = readBytes(path)
   const root = findRoot(path)
-  const set = openDirectory(root)
-  const keys = await readKeys(input.text('keys'), set.keys)
-  const { manifest, checks } = await verifyManifest(
-    await set.manifest(),
-    await set.signature(),
-    keys,
-  )
+  const { keys, manifest, checks } = await openManifest(openDirectory(root), input.text('keys'))
   if (manifest === null || path === join(root, MANIFEST_FILE)) return checks
   const file = relative(root, path).split(sep).join('/')
   const entry = manifest.documents.find((candidate) => candidate.file === file)
-  const missing = { what: file, good: false, detail: 'is not in the manifest' }
-  return [...checks, entry === undefined ? missing : await verifyEntry(entry, bytes, keys)]
+  if (entry === undefined) return [...checks, check(file, false, 'is not in the manifest')]
+  return [...checks, await verifyEntry(entry, bytes, keys)]
 }
 
 /** @throws UsageError if no parent directory contains a manifest */
@@ -155,8 +155,8 @@ function findRoot(path: string): string {
 
 /** An attacker could serve an old set with valid signatures. */
 async function ageCheck(session: Session, set: PublishedSet, maxMinutes: number): Promise<Check> {
-  const parsed = manifestSchema.safeParse(JSON.parse(Buffer.from(await set.manifest()).toString()))
-  const computedMs = parsed.success ? Date.parse(parsed.data.computed_at) : Number.NaN
-  const minutes = Math.floor((session.clock.now() - computedMs) / minuteMs)
-  return { what: 'age', good: minutes <= maxMinutes, detail: `computed ${minutes} minutes ago` }
+  const manifest = await readManifest(set)
+  const computedMs = Date.parse(manifest?.computed_at ?? '')
+  const age = Math.floor((session.clock.now() - computedMs) / minuteMs)
+  return check('age', age <= maxMinutes, `computed ${age} minutes ago`)
 }

@@ -42,7 +42,7 @@ export async function runDoctor(session: Session, input: Input): Promise<number>
     for (const check of doctorChecks) {
       const { what, remedy } = check
       const result = await runCheck(session, check, context)
-      if (result !== null) results.push({ what, ...result, ...(result.good ? {} : { remedy }) })
+      if (result !== null) results.push({ ...result, what, ...(result.good ? {} : { remedy }) })
     }
     const { DATA_DIR: dataDir, PUBLIC_DIR: publicDir } = config
     const verdicts = ['All checks passed.', 'Some checks failed.'] as const

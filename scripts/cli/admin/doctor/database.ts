@@ -3,9 +3,10 @@ import { stat } from 'node:fs/promises'
 import { sql } from 'kysely'
 
 import { isoTime, minuteMs } from '../../../../src/core/time.ts'
+import type { OpenDatabase } from '../../../../src/db/open.ts'
 import { lastRuns } from '../../../../src/db/runs.ts'
 import { recomputeScores } from '../../../../src/db/score-check.ts'
-import { brokenReferences, brokenPages } from '../integrity.ts'
+import { checkPages, checkReferences } from '../integrity.ts'
 import { bad, good } from './check.ts'
 import type { DoctorCheck, DoctorResult, DoctorContext } from './check.ts'
 
@@ -48,21 +49,13 @@ export const databaseChecks: readonly DoctorCheck[] = [
     what: 'pages of the database',
     remedy:
       'Stop service and builder, keep a copy of the file, and `admin restore` the newest backup; check the disk (dmesg, smartctl) before you use it again.',
-    run: ifOpen(async ({ db }) => {
-      const problems = await brokenPages(db)
-      return problems.length === 0 ? good('every page is readable') : bad(problems.join('; '))
-    }),
+    run: ifOpen(({ db }) => checkPages(db)),
   },
   {
     what: 'references between rows',
     remedy:
       'The file was changed by hand: undo that (see DATA_DIR/operator.log and the shell’s history), or `admin restore` the newest backup.',
-    run: ifOpen(async ({ db }) => {
-      const tables = await brokenReferences(db)
-      return tables.length === 0
-        ? good('no broken reference')
-        : bad(`broken in ${tables.join(', ')}`)
-    }),
+    run: ifOpen(({ db }) => checkReferences(db)),
   },
   {
     what: 'scores against entries',
@@ -105,11 +98,8 @@ export const databaseChecks: readonly DoctorCheck[] = [
 ]
 
 function ifOpen(
-  look: (
-    database: NonNullable<DoctorContext['database']>,
-    context: DoctorContext,
-  ) => Promise<DoctorResult>,
+  run: (database: OpenDatabase, context: DoctorContext) => Promise<DoctorResult>,
 ): DoctorCheck['run'] {
   return async (context) =>
-    context.database === null ? null : await look(context.database, context)
+    context.database === null ? null : await run(context.database, context)
 }

@@ -1,4 +1,4 @@
-import { readFile, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
@@ -10,17 +10,20 @@ import type { Git } from '../../../../builder/publish/git.ts'
 import { readKeys } from '../../../../builder/publish/keys.ts'
 import { pathOf } from '../../../../src/contract/routes.ts'
 import { receipt } from '../../../../src/contract/schemas/receipt.ts'
-import { CURRENT_LINK, MANIFEST_FILE, manifestSchema } from '../../../../src/core/documents.ts'
-import type { Manifest } from '../../../../src/core/documents.ts'
+import { isJsonObject } from '../../../../src/core/canonical-json.ts'
+import type { JsonValue } from '../../../../src/core/canonical-json.ts'
+import { mapConcurrent } from '../../../../src/core/concurrency.ts'
+import { CURRENT_LINK } from '../../../../src/core/documents.ts'
+import type { Manifest, ManifestEntry } from '../../../../src/core/documents.ts'
 import { toUsdc } from '../../../../src/core/money.ts'
 import { scoreAt } from '../../../../src/core/reputation.ts'
 import { minuteMs } from '../../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
 import { countReceipts } from '../../../../src/db/receipts/receipts.ts'
 import { countWorkers } from '../../../../src/db/workers.ts'
-import { verifyDirectory } from '../../published-set.ts'
+import { openDirectory, readManifest, verifyDirectory } from '../../published-set.ts'
 import { bad, good } from './check.ts'
-import type { DoctorCheck, DoctorContext } from './check.ts'
+import type { DoctorCheck, DoctorContext, DoctorResult } from './check.ts'
 
 export const publishedChecks: readonly DoctorCheck[] = [
   {
@@ -32,10 +35,10 @@ export const publishedChecks: readonly DoctorCheck[] = [
       const dir = await currentDir(config.PUBLIC_DIR)
       if (dir === null) return bad(`nothing is published in ${config.PUBLIC_DIR} yet`)
       const checks = await verifyDirectory(dir)
-      const first = checks.find(({ good }) => !good)
-      return first === undefined
+      const broken = checks.find((one) => !one.good)
+      return broken === undefined
         ? good(`${checks.length - 2} documents, each with a valid signature`)
-        : bad(`${first.what}: ${first.detail}`)
+        : bad(`${broken.what}: ${broken.detail}`)
     },
   },
   {
@@ -49,10 +52,10 @@ export const publishedChecks: readonly DoctorCheck[] = [
       const keys = await readKeys(dir).catch(() => null)
       if (set === null || keys === null) return null
       const published = keyList.parse(await set.json(pathOf('getSigningKeys')))
-      const held = keyList.parse(keys.publicKeys)
-      return JSON.stringify(published) === JSON.stringify(held)
-        ? good(`${held.keys.length} keys, the same as in DATA_DIR/keys`)
-        : bad(`published: ${kidsOf(published)}; in DATA_DIR/keys: ${kidsOf(held)}`)
+      const stored = keyList.parse(keys.publicKeys)
+      return JSON.stringify(published) === JSON.stringify(stored)
+        ? good(`${stored.keys.length} keys, the same as in DATA_DIR/keys`)
+        : bad(`published: ${kidsOf(published)}; in DATA_DIR/keys: ${kidsOf(stored)}`)
     },
   },
   {
@@ -74,8 +77,8 @@ export const publishedChecks: readonly DoctorCheck[] = [
     remedy:
       'Leave it: when the builder starts, it moves the repository aside as `snapshots.git.broken-…` and begins a new one, from the remote if there is one. Keep the broken one: `git fsck` and a clone may save its history.',
     mayChange: true,
-    run: async (context) => {
-      const git = gitOf(context)
+    run: async ({ config }) => {
+      const git = gitOf(config)
       try {
         const head = await headOf(git, 'main')
         if (head === null) return bad('main has no commit')
@@ -93,14 +96,13 @@ export const publishedChecks: readonly DoctorCheck[] = [
     remedy:
       'The last commit differs from the published set. The next build commits the difference; if it remains, the `build` job gives the reason (here and in /api/v1/health).',
     mayChange: true,
-    run: async (context) => {
-      const set = await readSet(context.config.PUBLIC_DIR)
+    run: async ({ config }) => {
+      const set = await readSet(config.PUBLIC_DIR)
       if (set === null) return null
-      const git = gitOf(context)
+      const git = gitOf(config)
       try {
         const head = await headOf(git, 'main')
-        if (head === null) return null
-        return await compareTree(set, await treeOf(git, head))
+        return head === null ? null : await compareTree(set, await treeOf(git, head))
       } catch (error) {
         if (error instanceof GitMissingError || error instanceof GitError) return null
         throw error
@@ -109,9 +111,10 @@ export const publishedChecks: readonly DoctorCheck[] = [
   },
 ]
 
-interface PublishedSet {
+interface ReadableSet {
   readonly manifest: Manifest
-  readonly bytes: (file: string) => Promise<Buffer>
+  readonly bytes: (entry: ManifestEntry) => Promise<Buffer>
+  /** The document at a path; null if the set has none. */
   readonly json: (path: string) => Promise<unknown>
 }
 
@@ -127,25 +130,21 @@ async function currentDir(publicDir: string): Promise<string | null> {
   return await realpath(join(publicDir, CURRENT_LINK)).catch(() => null)
 }
 
-/** The current set; null where there is no readable one. Later publications do not change it. */
-async function readSet(publicDir: string): Promise<PublishedSet | null> {
+/** The current set; null if there is no readable one. Later publications do not change it. */
+async function readSet(publicDir: string): Promise<ReadableSet | null> {
   const dir = await currentDir(publicDir)
   if (dir === null) return null
-  const bytes = async (file: string) => await readFile(join(dir, file))
-  const text = await bytes(MANIFEST_FILE).catch(() => Buffer.from('null'))
-  const parsed = manifestSchema.safeParse(JSON.parse(text.toString('utf8')))
-  if (!parsed.success) return null
-  const manifest = parsed.data
-  return {
-    manifest,
-    bytes,
-    json: async (path) => {
-      const entry = manifest.documents.find((one) => one.path === path)
-      const text = entry === undefined ? 'null' : (await bytes(entry.file)).toString('utf8')
-      const value: unknown = JSON.parse(text)
-      return value
-    },
+  const set = openDirectory(dir)
+  const manifest = await readManifest(set).catch(() => null)
+  if (manifest === null) return null
+  const bytes = async (entry: ManifestEntry) => Buffer.from((await set.document(entry)) ?? '')
+  const json = async (path: string) => {
+    const entry = manifest.documents.find((one) => one.path === path)
+    const value: unknown =
+      entry === undefined ? null : JSON.parse((await bytes(entry)).toString('utf8'))
+    return value
   }
+  return { manifest, bytes, json }
 }
 
 const board = z.object({
@@ -167,105 +166,114 @@ const SLACK_MS = 5 * minuteMs
 
 /** Rows may be newer than the set but never older: everything published must have its row, with the same figures. */
 async function rowDifferences(
-  { manifest, json }: PublishedSet,
+  { manifest, json }: ReadableSet,
   { reader }: OpenDatabase,
 ): Promise<readonly string[]> {
-  const differences: string[] = []
-  const builtMs = Date.parse(manifest.computed_at)
   const receipts = receiptList.parse(await json(pathOf('listReceipts')))
-  for (const shown of receipts.receipts) {
-    const row = await reader
-      .selectFrom('receipts')
-      .select(['rail', 'to_display', 'amount_micro_usdc', 'accepted_at'])
-      .where('id', '=', shown.receipt_id)
-      .executeTakeFirst()
-    const same =
-      row?.rail === shown.rail &&
-      row.to_display === shown.to_wallet &&
-      toUsdc(row.amount_micro_usdc) === shown.amount_usdc &&
-      row.accepted_at === shown.accepted_at
-    if (!same)
-      differences.push(
-        `receipt ${shown.receipt_id} ${row === undefined ? 'has no row' : 'has another row'}`,
-      )
-  }
-  const receiptRows = await countReceipts(reader)
-  if (receipts.total > receiptRows) {
-    differences.push(`${receipts.total} receipts are published and there are ${receiptRows} rows`)
-  }
   const workers = workerList.parse(await json(pathOf('listWorkers')))
-  const workerRows = await countWorkers(reader)
-  if (workers.total > workerRows) {
-    differences.push(`${workers.total} workers are published and there are ${workerRows} rows`)
-  }
   const { as_of: asOf, leaderboard } = board.parse(await json(pathOf('getLeaderboard')))
-  for (const shown of leaderboard) {
-    const row = await reader
-      .selectFrom('reputation')
-      .select(['wallet', 'decayed_sum_at_epoch', 'receipts', 'lifetime_micro_usdc'])
-      .where('display', '=', shown.wallet)
-      .executeTakeFirst()
-    if (row === undefined) {
-      differences.push(`${shown.wallet} is on the leaderboard and has no score`)
-      continue
-    }
-    const newer = await reader
-      .selectFrom('reputation_ledger')
-      .select('wallet')
-      .where('wallet', '=', row.wallet)
-      .where('created_at', '>', new Date(builtMs - SLACK_MS).toISOString())
-      .executeTakeFirst()
-    const same =
-      row.receipts === shown.receipts_count &&
-      toUsdc(row.lifetime_micro_usdc) === shown.total_usdc_lifetime &&
-      (asOf === null || scoreAt(row.decayed_sum_at_epoch, Date.parse(asOf)) === shown.rep_score)
-    if (!same && newer === undefined)
-      differences.push(`the leaderboard shows other figures of ${shown.wallet}`)
-  }
-  return differences
+  const asOfMs = asOf === null ? null : Date.parse(asOf)
+  const newerThanMs = Date.parse(manifest.computed_at) - SLACK_MS
+  const differences = [
+    ...(await mapConcurrent(receipts.receipts, 1, (one) => receiptDifference(reader, one))),
+    countDifference('receipts', receipts.total, await countReceipts(reader)),
+    countDifference('workers', workers.total, await countWorkers(reader)),
+    ...(await mapConcurrent(leaderboard, 1, (one) =>
+      scoreDifference(reader, one, { asOfMs, newerThanMs }),
+    )),
+  ]
+  return differences.filter((text) => text !== null)
 }
 
-function gitOf({ config }: DoctorContext): Git {
-  return { repoDir: join(config.DATA_DIR, 'snapshots.git'), env: {}, remote: null }
+function countDifference(what: string, published: number, rows: number): string | null {
+  return published > rows ? `${published} ${what} are published and there are ${rows} rows` : null
+}
+
+async function receiptDifference(
+  reader: OpenDatabase['reader'],
+  shown: z.infer<typeof receipt>,
+): Promise<string | null> {
+  const row = await reader
+    .selectFrom('receipts')
+    .select(['rail', 'to_display', 'amount_micro_usdc', 'accepted_at'])
+    .where('id', '=', shown.receipt_id)
+    .executeTakeFirst()
+  if (row === undefined) return `receipt ${shown.receipt_id} has no row`
+  const isSame =
+    row.rail === shown.rail &&
+    row.to_display === shown.to_wallet &&
+    toUsdc(row.amount_micro_usdc) === shown.amount_usdc &&
+    row.accepted_at === shown.accepted_at
+  return isSame ? null : `receipt ${shown.receipt_id} has another row`
+}
+
+async function scoreDifference(
+  reader: OpenDatabase['reader'],
+  shown: z.infer<typeof board>['leaderboard'][number],
+  times: { readonly asOfMs: number | null; readonly newerThanMs: number },
+): Promise<string | null> {
+  const row = await reader
+    .selectFrom('reputation')
+    .select(['wallet', 'decayed_sum_at_epoch', 'receipts', 'lifetime_micro_usdc'])
+    .where('display', '=', shown.wallet)
+    .executeTakeFirst()
+  if (row === undefined) return `${shown.wallet} is on the leaderboard and has no score`
+  const { asOfMs, newerThanMs } = times
+  const isSame =
+    row.receipts === shown.receipts_count &&
+    toUsdc(row.lifetime_micro_usdc) === shown.total_usdc_lifetime &&
+    (asOfMs === null || scoreAt(row.decayed_sum_at_epoch, asOfMs) === shown.rep_score)
+  const newer = await reader
+    .selectFrom('reputation_ledger')
+    .select('wallet')
+    .where('wallet', '=', row.wallet)
+    .where('created_at', '>', new Date(newerThanMs).toISOString())
+    .executeTakeFirst()
+  return isSame || newer !== undefined
+    ? null
+    : `the leaderboard shows other figures of ${shown.wallet}`
+}
+
+function gitOf({ DATA_DIR: dataDir }: DoctorContext['config']): Git {
+  return { repoDir: join(dataDir, 'snapshots.git'), env: {}, remote: null }
 }
 
 /** Documents whose archived form omits what changes with every poll or every day. */
 const formOfItsOwn = /^\/api\/v1\/(?:rails(?:\/[^/]+)?|opportunities|leaderboard|desk\/feed\.json)$/
 
 async function compareTree(
-  { manifest, bytes }: PublishedSet,
+  { manifest, bytes }: ReadableSet,
   tree: ReadonlyMap<string, string>,
-): Promise<{ readonly good: boolean; readonly detail: string }> {
+): Promise<DoctorResult> {
   const byFile = new Map(manifest.documents.map((entry) => [entry.file, entry]))
   const unpublished = [...tree.keys()].filter((file) => !byFile.has(file))
+  if (tree.size === 0) return bad('the last commit is empty')
+  if (unpublished.length > 0)
+    return bad(`no longer published: ${unpublished.slice(0, 3).join(', ')}`)
   const others: string[] = []
   for (const [file, blob] of tree) {
     const entry = byFile.get(file)
     if (entry === undefined || formOfItsOwn.test(entry.path)) continue
-    const text = (await bytes(file)).toString('utf8')
-    const { path, content_type: contentType, max_age: maxAgeSeconds } = entry
+    const text = (await bytes(entry)).toString('utf8')
     // Manifests of pacts are archived as their signed bytes, all other JSON without its stamp.
     const forms = file.endsWith('.json') ? [text, withoutStamp(text)] : [text]
-    const blobs = forms.map((archive) =>
-      treeOfFiles(
-        archiveFiles([{ path, contentType, maxAgeSeconds, body: { text }, archive }]),
-      ).get(file),
-    )
-    if (!blobs.includes(blob)) others.push(file)
+    if (!forms.some((archive) => blobOf(entry, text, archive) === blob)) others.push(file)
   }
-  if (tree.size === 0) return bad('the last commit is empty')
-  if (unpublished.length > 0)
-    return bad(`no longer published: ${unpublished.slice(0, 3).join(', ')}`)
   return others.length === 0
     ? good(`${tree.size} files, the same as published`)
     : bad(`${others.slice(0, 3).join(', ')} ${others.length === 1 ? 'differs' : 'differ'}`)
 }
 
-const jsonValue = z.json()
+/** Id of the git object of a document whose archived form is `archive`. */
+function blobOf(entry: ManifestEntry, text: string, archive: JsonValue): string | undefined {
+  const { file, path, content_type: contentType, max_age: maxAgeSeconds } = entry
+  const document = { path, contentType, maxAgeSeconds, body: { text }, archive }
+  return treeOfFiles(archiveFiles([document])).get(file)
+}
 
-function withoutStamp(text: string) {
-  const value = jsonValue.parse(JSON.parse(text))
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const { computed_at: _, ...kept } = value
-  return kept
+function withoutStamp(text: string): JsonValue {
+  const value = z.json().parse(JSON.parse(text))
+  if (!isJsonObject(value)) return value
+  const { computed_at: _, ...rest } = value
+  return rest
 }
