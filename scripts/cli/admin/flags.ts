@@ -1,25 +1,19 @@
 /** `admin flags`: honesty flags that an operator opens or closes, each with its event. */
-import type { Transaction } from 'kysely'
-
 import { loadReference } from '../../../src/actions/reference.ts'
 import { flagKind, severity } from '../../../src/contract/schemas/flag.ts'
-import type { Random } from '../../../src/core/deps.ts'
+import { newId } from '../../../src/core/new-id.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { appendEvent } from '../../../src/db/events.ts'
 import { closeFlag, listOpenFlags, openFlag } from '../../../src/db/flags.ts'
-import type { FlagRecord } from '../../../src/db/flags.ts'
-import type { Database } from '../../../src/db/schema.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
-import { table } from '../output.ts'
 import { dataDir } from '../platforms.ts'
 import type { Session } from '../session.ts'
-import { changeDatabase, withDatabase } from './settings.ts'
+import { changeDatabase, printRows } from './settings.ts'
 
 export async function listFlags(session: Session): Promise<void> {
-  const flags = await withDatabase(session, ({ reader }) => listOpenFlags(reader), true)
   const columns = ['id', 'severity', 'kind', 'rail', 'openedAt', 'title']
-  session.print({ count: flags.length, flags }, table(columns, flags))
+  await printRows(session, 'flags', columns, listOpenFlags)
 }
 
 /** Keeps these flags apart from those of polls, which close on their own. */
@@ -32,7 +26,7 @@ export async function openOperatorFlag(session: Session, input: Input): Promise<
   }
   const reason = input.required('reason')
   const flag = {
-    id: newId('flg', session.random),
+    id: newId(session.random, 'flg', 9),
     kind: flagKind.parse(input.required('kind')),
     rail,
     subject: OPERATOR,
@@ -48,7 +42,7 @@ export async function openOperatorFlag(session: Session, input: Input): Promise<
     async (tx) => {
       if (!(await openFlag(tx, flag))) return null
       await appendEvent(tx, {
-        id: newId('evt', session.random),
+        id: newId(session.random, 'evt', 9),
         kind: 'flag_opened',
         rail,
         severity: flag.severity,
@@ -62,37 +56,27 @@ export async function openOperatorFlag(session: Session, input: Input): Promise<
 }
 
 export async function closeOperatorFlag(session: Session, input: Input): Promise<number> {
-  const id = input.operand('flag')
+  const subject = input.operand('flag')
   const reason = input.required('reason')
-  const at = isoTime(session.clock.now())
+  const createdAt = isoTime(session.clock.now())
   return await changeDatabase(
     session,
-    { command: 'flags close', subject: id, reason },
+    { command: 'flags close', subject, reason },
     'No open flag has this id.',
-    (tx) => closeById(tx, { id, reason, at }, session.random),
+    async (tx) => {
+      const flag = (await listOpenFlags(tx)).find(({ id }) => id === subject)
+      const closed = flag === undefined ? null : await closeFlag(tx, flag, createdAt, reason)
+      if (closed === null) return null
+      await appendEvent(tx, {
+        id: newId(session.random, 'evt', 9),
+        kind: 'flag_closed',
+        rail: closed.rail,
+        severity: 'info',
+        title: closed.title,
+        data: { flag_id: closed.id, flag_kind: closed.kind, reason },
+        createdAt,
+      })
+      return closed
+    },
   )
-}
-
-async function closeById(
-  tx: Transaction<Database>,
-  { id, reason, at }: { readonly id: string; readonly reason: string; readonly at: string },
-  random: Pick<Random, 'bytes'>,
-): Promise<FlagRecord | null> {
-  const flag = (await listOpenFlags(tx)).find((candidate) => candidate.id === id)
-  const closed = flag === undefined ? null : await closeFlag(tx, flag, at, reason)
-  if (closed === null) return null
-  await appendEvent(tx, {
-    id: newId('evt', random),
-    kind: 'flag_closed',
-    rail: closed.rail,
-    severity: 'info',
-    title: closed.title,
-    data: { flag_id: closed.id, flag_kind: closed.kind, reason },
-    createdAt: at,
-  })
-  return closed
-}
-
-function newId(prefix: string, random: Pick<Random, 'bytes'>): string {
-  return `${prefix}_${Buffer.from(random.bytes(9)).toString('hex')}`
 }

@@ -26,6 +26,10 @@ export async function checkReferences(db: Kysely<Database>): Promise<Check> {
   return check('references between rows', good, detail)
 }
 
+export async function examine(db: Kysely<Database>): Promise<readonly Check[]> {
+  return [await checkPages(db), await checkReferences(db)]
+}
+
 export async function rowCounts(db: Kysely<Database>): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ name: string }>`
     select name from sqlite_schema
@@ -59,7 +63,7 @@ export async function examineBackup(path: string): Promise<readonly Check[]> {
   try {
     return await withPlainFile(path, 'read-only', async (db) => {
       const schema = await checkSchema(db)
-      return schema.good ? [schema, await checkPages(db), await checkReferences(db)] : [schema]
+      return schema.good ? [schema, ...(await examine(db))] : [schema]
     })
   } catch (error) {
     return [check('database', false, error instanceof Error ? error.message : String(error))]

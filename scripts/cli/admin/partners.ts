@@ -7,16 +7,14 @@ import type { PartnerRecord } from '../../../src/db/partners/record.ts'
 import { appendSubscriptionChange } from '../../../src/db/partners/subscription-changes.ts'
 import { setSubscription } from '../../../src/db/partners/subscription.ts'
 import type { Input } from '../input.ts'
-import { table } from '../output.ts'
 import type { Session } from '../session.ts'
-import { changeDatabase, withDatabase } from './settings.ts'
+import { changeDatabase, printRows } from './settings.ts'
 
 export async function listAllPartners(session: Session): Promise<void> {
-  const partners = (await withDatabase(session, ({ reader }) => listPartners(reader), true)).map(
-    view,
-  )
   const columns = ['handle', 'tier', 'status', 'renews_at', 'wallet', 'attestation_wallet']
-  session.print({ count: partners.length, partners }, table(columns, partners))
+  await printRows(session, 'partners', columns, async (reader) =>
+    (await listPartners(reader)).map(view),
+  )
 }
 
 export async function releaseWallet(session: Session, input: Input): Promise<number> {

@@ -6,7 +6,7 @@ import { SigningKeyError, publicKeyFromBase64 } from '../../../src/auth/signing-
 import { platform } from '../../../src/contract/schemas/platform.ts'
 import type { Platform } from '../../../src/contract/schemas/platform.ts'
 import { dayMs, isoTime, parseTime } from '../../../src/core/time.ts'
-import { UsageError } from '../input.ts'
+import { UsageError, orUsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { exitCodes, table } from '../output.ts'
 import { dataDir, platformsPath, readPlatforms } from '../platforms.ts'
@@ -106,7 +106,7 @@ async function newEntry(input: Input, nowMs: number): Promise<Platform> {
     throw new UsageError(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`)
   }
   const entry = parsed.data
-  requireUsableKey(entry.public_key)
+  orUsageError(SigningKeyError, () => publicKeyFromBase64(entry.public_key), '--public-key: ')
   const { rails } = await loadReference(dataDir(input.text('data')))
   const unknown = entry.rails.find((rail) => !rails.has(rail))
   if (unknown !== undefined) throw new UsageError(`there is no rail ${unknown}`)
@@ -121,15 +121,6 @@ async function newEntry(input: Input, nowMs: number): Promise<Platform> {
     throw new UsageError('this key is already in the registry')
   }
   return entry
-}
-
-function requireUsableKey(base64: string): void {
-  try {
-    publicKeyFromBase64(base64)
-  } catch (error) {
-    if (error instanceof SigningKeyError) throw new UsageError(`--public-key: ${error.message}`)
-    throw error
-  }
 }
 
 async function change(

@@ -17,35 +17,19 @@ export interface Difference {
   readonly detail: string
 }
 
-export interface Reconciliation {
-  readonly from_block: number
-  readonly to_block: number
-  readonly rows: number
-  readonly settled_rows: number
-  readonly settled_usdc: string
-  readonly transfers: number
-  readonly received_usdc: string
-  readonly differences: readonly Difference[]
-}
-
 /** Ignores rows in blocks outside the range. */
-export function reconciliation(given: {
-  readonly payments: readonly PaymentRecord[]
-  readonly transfers: readonly ReceivedTransfer[]
-  readonly fromBlock: number
-  readonly toBlock: number
-}): Reconciliation {
-  const { payments, transfers, fromBlock, toBlock } = given
+export function reconciliation(
+  payments: readonly PaymentRecord[],
+  transfers: readonly ReceivedTransfer[],
+  range: { readonly fromBlock: number; readonly toBlock: number },
+) {
+  const { fromBlock, toBlock } = range
   const rows = new Map(payments.map((row) => [`${row.payer}:${row.nonce}`, row]))
-  const seen = new Set<string>()
-  const differences: Difference[] = []
-  for (const transfer of transfers) {
-    const row =
-      transfer.nonce === null ? undefined : rows.get(`${transfer.payer}:${transfer.nonce}`)
-    if (row !== undefined) seen.add(row.id)
-    const found = transferDifference(transfer, row)
-    if (found !== null) differences.push(found)
-  }
+  const matches = transfers.map((transfer) => {
+    const key = `${transfer.payer}:${transfer.nonce}`
+    return { transfer, row: transfer.nonce === null ? undefined : rows.get(key) }
+  })
+  const matched = new Set(matches.map(({ row }) => row?.id))
   const settled = payments.filter(
     ({ state, finality, blockNumber }) =>
       state === 'settled' &&
@@ -54,11 +38,10 @@ export function reconciliation(given: {
       blockNumber >= fromBlock &&
       blockNumber <= toBlock,
   )
-  for (const row of settled) {
-    if (!seen.has(row.id)) differences.push(missing(row))
-  }
-  const sum = (amounts: readonly bigint[]) =>
-    decimalUsdc(Number(amounts.reduce((total, amount) => total + amount, 0n)))
+  const differences = [
+    ...matches.map(({ transfer, row }) => transferDifference(transfer, row)),
+    ...settled.filter(({ id }) => !matched.has(id)).map(missing),
+  ].filter((difference) => difference !== null)
   return {
     from_block: fromBlock,
     to_block: toBlock,
@@ -69,6 +52,10 @@ export function reconciliation(given: {
     received_usdc: sum(transfers.map(({ amountMicroUsdc }) => amountMicroUsdc)),
     differences,
   }
+}
+
+function sum(amountsMicroUsdc: readonly bigint[]): string {
+  return decimalUsdc(Number(amountsMicroUsdc.reduce((total, amount) => total + amount, 0n)))
 }
 
 function transferDifference(

@@ -12,22 +12,16 @@ import { DatabaseRefusedError, DatabaseUnavailableError } from '../../../src/db/
 import { openDatabase } from '../../../src/db/open.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import type { Database } from '../../../src/db/schema.ts'
-import { UsageError } from '../input.ts'
-import { exitCodes } from '../output.ts'
+import { UsageError, orUsageError } from '../input.ts'
+import { exitCodes, table } from '../output.ts'
 import type { Session } from '../session.ts'
 
 /** The settings of the service: the environment, and `.env` for variables that are not set. */
 export function settingsOf({ environment }: Pick<Session, 'environment'>): Config {
   const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
-  try {
-    return parseConfig({
-      variables: { ...file, ...environment },
-      readFile: (path) => readFileSync(path, 'utf8'),
-    })
-  } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message)
-    throw error
-  }
+  const variables = { ...file, ...environment }
+  const readFile = (path: string) => readFileSync(path, 'utf8')
+  return orUsageError(ConfigError, () => parseConfig({ variables, readFile }))
 }
 
 /** Path of the database file. */
@@ -53,7 +47,18 @@ export async function withDatabase<T>(
   }
 }
 
-/** @throws UsageError where the file is missing or cannot be used. */
+/** Prints rows of the database as a table, or as JSON under `name`. */
+export async function printRows(
+  session: Session,
+  name: string,
+  columns: readonly string[],
+  read: (reader: OpenDatabase['reader']) => Promise<readonly object[]>,
+): Promise<void> {
+  const rows = await withDatabase(session, ({ reader }) => read(reader), true)
+  session.print({ count: rows.length, [name]: rows }, table(columns, rows))
+}
+
+/** @throws UsageError if the file is missing or cannot be used. */
 export async function openExisting(config: Config, readOnly: boolean): Promise<OpenDatabase> {
   const path = databasePath(config)
   const checkpoints = config.WAL_CHECKPOINT === 'external' ? 'others' : 'own'
@@ -76,8 +81,8 @@ export interface OperatorAct {
 }
 
 /**
- * Changes the database in one transaction, logs the act and prints the result. Where `change` returns null,
- * nothing is logged and `refusal` is printed instead.
+ * Changes the database in one transaction, logs the act and prints the result. If `change` returns null, it logs nothing
+ * and prints `refusal`.
  */
 export async function changeDatabase(
   session: Session,

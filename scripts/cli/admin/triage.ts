@@ -5,22 +5,18 @@ import { decideProposal, listProposals } from '../../../src/db/proposals.ts'
 import type { ProposalRecord } from '../../../src/db/proposals.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
-import { table } from '../output.ts'
 import type { Session } from '../session.ts'
-import { changeDatabase, withDatabase } from './settings.ts'
+import { changeDatabase, printRows } from './settings.ts'
 
 const MAX_ROWS = 200
 
 export async function listSkillProposals(session: Session, input: Input): Promise<void> {
   const statuses = ['pending', 'accepted', 'rejected'] as const
   const status = statuses.find((known) => known === input.text('status')) ?? 'pending'
-  const proposals = await withDatabase(
-    session,
-    ({ reader }) => listProposals(reader, status, MAX_ROWS),
-    true,
-  )
   const columns = ['id', 'slug', 'category', 'surface', 'createdAt', 'description']
-  session.print({ count: proposals.length, proposals }, table(columns, proposals))
+  await printRows(session, 'proposals', columns, (reader) =>
+    listProposals(reader, status, MAX_ROWS),
+  )
 }
 
 export async function acceptProposal(session: Session, input: Input): Promise<number> {
@@ -51,7 +47,6 @@ async function decide(
 }
 
 export async function listMessages(session: Session): Promise<void> {
-  const feedback = await withDatabase(session, ({ reader }) => listFeedback(reader, MAX_ROWS), true)
   const columns = ['createdAt', 'rating', 'page', 'contact', 'message']
-  session.print({ count: feedback.length, feedback }, table(columns, feedback))
+  await printRows(session, 'feedback', columns, (reader) => listFeedback(reader, MAX_ROWS))
 }

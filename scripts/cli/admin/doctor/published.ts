@@ -12,7 +12,6 @@ import { pathOf } from '../../../../src/contract/routes.ts'
 import { receipt } from '../../../../src/contract/schemas/receipt.ts'
 import { isJsonObject } from '../../../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../../../src/core/canonical-json.ts'
-import { mapConcurrent } from '../../../../src/core/concurrency.ts'
 import { CURRENT_LINK } from '../../../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../../../src/core/documents.ts'
 import { toUsdc } from '../../../../src/core/money.ts'
@@ -172,66 +171,54 @@ async function rowDifferences(
   const receipts = receiptList.parse(await json(pathOf('listReceipts')))
   const workers = workerList.parse(await json(pathOf('listWorkers')))
   const { as_of: asOf, leaderboard } = board.parse(await json(pathOf('getLeaderboard')))
-  const asOfMs = asOf === null ? null : Date.parse(asOf)
-  const newerThanMs = Date.parse(manifest.computed_at) - SLACK_MS
-  const differences = [
-    ...(await mapConcurrent(receipts.receipts, 1, (one) => receiptDifference(reader, one))),
-    countDifference('receipts', receipts.total, await countReceipts(reader)),
-    countDifference('workers', workers.total, await countWorkers(reader)),
-    ...(await mapConcurrent(leaderboard, 1, (one) =>
-      scoreDifference(reader, one, { asOfMs, newerThanMs }),
-    )),
-  ]
-  return differences.filter((text) => text !== null)
-}
-
-function countDifference(what: string, published: number, rows: number): string | null {
-  return published > rows ? `${published} ${what} are published and there are ${rows} rows` : null
-}
-
-async function receiptDifference(
-  reader: OpenDatabase['reader'],
-  shown: z.infer<typeof receipt>,
-): Promise<string | null> {
-  const row = await reader
-    .selectFrom('receipts')
-    .select(['rail', 'to_display', 'amount_micro_usdc', 'accepted_at'])
-    .where('id', '=', shown.receipt_id)
-    .executeTakeFirst()
-  if (row === undefined) return `receipt ${shown.receipt_id} has no row`
-  const isSame =
-    row.rail === shown.rail &&
-    row.to_display === shown.to_wallet &&
-    toUsdc(row.amount_micro_usdc) === shown.amount_usdc &&
-    row.accepted_at === shown.accepted_at
-  return isSame ? null : `receipt ${shown.receipt_id} has another row`
-}
-
-async function scoreDifference(
-  reader: OpenDatabase['reader'],
-  shown: z.infer<typeof board>['leaderboard'][number],
-  times: { readonly asOfMs: number | null; readonly newerThanMs: number },
-): Promise<string | null> {
-  const row = await reader
-    .selectFrom('reputation')
-    .select(['wallet', 'decayed_sum_at_epoch', 'receipts', 'lifetime_micro_usdc'])
-    .where('display', '=', shown.wallet)
-    .executeTakeFirst()
-  if (row === undefined) return `${shown.wallet} is on the leaderboard and has no score`
-  const { asOfMs, newerThanMs } = times
-  const isSame =
-    row.receipts === shown.receipts_count &&
-    toUsdc(row.lifetime_micro_usdc) === shown.total_usdc_lifetime &&
-    (asOfMs === null || scoreAt(row.decayed_sum_at_epoch, asOfMs) === shown.rep_score)
-  const newer = await reader
-    .selectFrom('reputation_ledger')
-    .select('wallet')
-    .where('wallet', '=', row.wallet)
-    .where('created_at', '>', new Date(newerThanMs).toISOString())
-    .executeTakeFirst()
-  return isSame || newer !== undefined
-    ? null
-    : `the leaderboard shows other figures of ${shown.wallet}`
+  const newerThan = new Date(Date.parse(manifest.computed_at) - SLACK_MS).toISOString()
+  const differences: string[] = []
+  for (const shown of receipts.receipts) {
+    const row = await reader
+      .selectFrom('receipts')
+      .select(['rail', 'to_display', 'amount_micro_usdc', 'accepted_at'])
+      .where('id', '=', shown.receipt_id)
+      .executeTakeFirst()
+    const isSame =
+      row?.rail === shown.rail &&
+      row.to_display === shown.to_wallet &&
+      toUsdc(row.amount_micro_usdc) === shown.amount_usdc &&
+      row.accepted_at === shown.accepted_at
+    const problem = row === undefined ? 'has no row' : 'has another row'
+    if (!isSame) differences.push(`receipt ${shown.receipt_id} ${problem}`)
+  }
+  for (const [what, published, rows] of [
+    ['receipts', receipts.total, await countReceipts(reader)],
+    ['workers', workers.total, await countWorkers(reader)],
+  ] as const) {
+    if (published > rows)
+      differences.push(`${published} ${what} are published and there are ${rows} rows`)
+  }
+  for (const shown of leaderboard) {
+    const row = await reader
+      .selectFrom('reputation')
+      .select(['wallet', 'decayed_sum_at_epoch', 'receipts', 'lifetime_micro_usdc'])
+      .where('display', '=', shown.wallet)
+      .executeTakeFirst()
+    const isSame =
+      row?.receipts === shown.receipts_count &&
+      toUsdc(row.lifetime_micro_usdc) === shown.total_usdc_lifetime &&
+      (asOf === null || scoreAt(row.decayed_sum_at_epoch, Date.parse(asOf)) === shown.rep_score)
+    if (isSame) continue
+    if (row === undefined) {
+      differences.push(`${shown.wallet} is on the leaderboard and has no score`)
+      continue
+    }
+    const newer = await reader
+      .selectFrom('reputation_ledger')
+      .select('wallet')
+      .where('wallet', '=', row.wallet)
+      .where('created_at', '>', newerThan)
+      .executeTakeFirst()
+    if (newer === undefined)
+      differences.push(`the leaderboard shows other figures of ${shown.wallet}`)
+  }
+  return differences
 }
 
 function gitOf({ DATA_DIR: dataDir }: DoctorContext['config']): Git {
