@@ -1,6 +1,6 @@
 import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
-import { parseSignedReceipt, signAsPlatform, signAsWorker } from '../../src/client/sign.ts'
-import type { IdentifiedReceipt, ReceiptFacts } from '../../src/client/sign.ts'
+import { parseSignedReceipt, signReceipt } from '../../src/client/sign-receipt.ts'
+import type { ReceiptFacts, SignedReceipt } from '../../src/client/sign-receipt.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { option } from './command.ts'
@@ -45,9 +45,9 @@ export const receiptCommands: readonly Command[] = [
     run: async (session, input) => {
       const client = await session.client('key')
       const file = input.text('file')
-      const { receipt } =
+      const receipt =
         file === undefined
-          ? await signReceipt(session, input)
+          ? await createReceipt(session, input)
           : parseSignedReceipt(readJsonObject(file))
       saveReceipt(receipt, input)
       const idempotencyKey = input.text('idempotency-key')
@@ -63,7 +63,7 @@ export const receiptCommands: readonly Command[] = [
       'key-file': option('path', 'key of the worker, if --to is not given'),
     },
     run: async (session, input) => {
-      const { receipt } = await signReceipt(session, input)
+      const receipt = await createReceipt(session, input)
       saveReceipt(receipt, input)
       session.print(receipt, json(receipt))
     },
@@ -95,7 +95,7 @@ export const receiptCommands: readonly Command[] = [
   },
 ]
 
-async function signReceipt(session: Session, input: Input): Promise<IdentifiedReceipt> {
+async function createReceipt(session: Session, input: Input): Promise<SignedReceipt> {
   const key = session.receiptKey(input.text('receipt-key-file'))
   const optional = Object.entries(optionalFacts).flatMap(([name, { field }]) => {
     const text = input.text(name)
@@ -109,8 +109,7 @@ async function signReceipt(session: Session, input: Input): Promise<IdentifiedRe
     occurred_at: input.text('occurred-at') ?? isoTime(session.clock.now()),
     ...Object.fromEntries(optional),
   }
-  const platform = input.text('platform')
-  return platform === undefined ? signAsWorker(facts, key) : signAsPlatform(facts, platform, key)
+  return signReceipt(facts, key, input.text('platform'))
 }
 
 function requireText(input: Input, name: string): string {

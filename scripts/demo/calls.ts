@@ -1,6 +1,7 @@
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
-import { newestOath, signAsPlatform, signAsWorker } from '../../src/client/sign.ts'
+import { signReceipt } from '../../src/client/sign-receipt.ts'
+import { newestOath } from '../../src/client/sign.ts'
 import type { OathText } from '../../src/client/sign.ts'
 import { ed25519Signer, evmSigner, parseSecretKey, receiptKeyOf } from '../../src/client/signers.ts'
 import type { ReceiptKey, WalletSigner } from '../../src/client/signers.ts'
@@ -86,10 +87,10 @@ async function addWorker(calls: DemoCalls, at: number): Promise<void> {
       summary: `${skills[0]} for a demo client`,
     } as const
     const isOwn = number === receiptsPerWorker - 1
-    const { receipt } = isOwn
-      ? signAsWorker(facts, ownKey)
-      : signAsPlatform(facts, platform.slug, platform.key)
-    await client.call('submitReceipt', { body: receipt })
+    const body = isOwn
+      ? signReceipt(facts, ownKey)
+      : signReceipt(facts, platform.key, platform.slug)
+    await client.call('submitReceipt', { body })
   }
 }
 

@@ -6,12 +6,16 @@ import type { AnswerOf } from '../contract/route-types.ts'
 import type { Parameter, Route } from '../contract/route.ts'
 import { pathOf, routeOf } from '../contract/routes.ts'
 import type { RouteById, RouteId } from '../contract/routes.ts'
-import { signBody } from './body-signatures.ts'
+import { canonicalize } from '../core/canonical-json.ts'
+import { bytesToHex } from '../core/hex.ts'
 import { CallError, UnexpectedAnswerError } from './errors.ts'
-import { prepareRequest } from './prepare.ts'
+import { signPartnerHeaders } from './prepare.ts'
 import type { Caller, PreparedRequest } from './prepare.ts'
+import { signBody } from './sign.ts'
 import type { OathText } from './sign.ts'
 import type { RawAnswer } from './transport.ts'
+
+const IDEMPOTENCY_KEY_BYTES = 16
 
 type SentBody<Id extends RouteId> =
   RouteById<Id> extends { readonly body: infer Schema extends z.ZodType } ? z.input<Schema> : never
@@ -72,39 +76,56 @@ export async function prepareCall<Id extends RouteId>(
   parts: AnyCallParts = {},
 ): Promise<Call<Id>> {
   const route = routeOf(id)
-  const params = parts.params ?? {}
-  const query = Object.fromEntries(
-    Object.entries(parts.query ?? {}).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value]],
-    ),
-  )
+  const { method } = route
+  const { params = {}, payment, idempotencyKey } = parts
+  const query = definedOnly(parts.query ?? {})
   requireFit(route.params, params)
   requireFit(route.query, query)
   const { body, signed } = await bodyToSend(caller, route, { ...parts, params })
-  const escaped = Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)]),
-  )
-  const request = await prepareRequest(caller, route, {
-    path: pathOf(id, escaped),
-    query,
+  const escaped = Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)])
+  const path = pathOf(id, Object.fromEntries(escaped))
+  const search = new URLSearchParams(query).toString()
+  const partner = needsPartner(caller, route)
+    ? await signPartnerHeaders(caller, { method, path, body })
+    : null
+  const newKey = () => bytesToHex(caller.random.bytes(IDEMPOTENCY_KEY_BYTES))
+  const request = {
+    method,
+    url: `${caller.siteUrl}${path}${search === '' ? '' : `?${search}`}`,
+    headers: {
+      ...(body === null ? {} : { 'Content-Type': 'application/json' }),
+      ...(method === 'POST' ? { 'Idempotency-Key': idempotencyKey ?? newKey() } : {}),
+      ...(payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment }),
+      ...partner?.headers,
+    },
     body,
-    signed,
-    idempotencyKey: parts.idempotencyKey,
-    payment: parts.payment,
-  })
+    signed: [...signed, ...(partner === null ? [] : [partner.signed])],
+  }
   return { route: id, request }
+}
+
+function definedOnly(query: NonNullable<AnyCallParts['query']>): Record<string, string> {
+  const entries = Object.entries(query)
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
 }
 
 async function bodyToSend(
   caller: Caller,
   { id, body: schema }: Route,
   { params = {}, body = {}, oath }: AnyCallParts,
-) {
+): Promise<Pick<PreparedRequest, 'body' | 'signed'>> {
   if (schema === undefined) return { body: null, signed: [] }
   const parts = await signBody(caller, id, { params, body, oath })
   const parsed = schema.safeParse(parts.body)
   if (!parsed.success) throw new CallError(describeIssues(parsed.error, parts.body))
-  return parts
+  return { ...parts, body: canonicalize(parts.body) }
+}
+
+/** Without a key, a priced read is sent unsigned and paid for instead. */
+function needsPartner({ signer }: Caller, { access, method, price }: Route): boolean {
+  return access === 'partner' && (signer !== null || method !== 'GET' || price === undefined)
 }
 
 /** Validates the body of an answer and keeps unknown members. @throws UnexpectedAnswerError */

@@ -7,7 +7,7 @@ import { siteUrlOf } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import type { WalletSigner } from './signers.ts'
 import { send } from './transport.ts'
-import type { RawAnswer, TransportDeps } from './transport.ts'
+import type { TransportDeps } from './transport.ts'
 
 export interface ClientOptions extends TransportDeps {
   /** Scheme, host and port of the site, with or without `/api/v1`. */
@@ -33,8 +33,6 @@ export interface LedgerClient {
   readonly prepare: <Id extends RouteId>(id: Id, ...parts: PartsArgument<Id>) => Promise<Call<Id>>
   /** Sends a prepared call. @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
   readonly submit: <Id extends RouteId>(call: Call<Id>) => Promise<AnswerOf<Id>>
-  /** Returns the raw bytes and headers. */
-  readonly submitRaw: (call: Call<RouteId>) => Promise<RawAnswer>
   /** For `prepareCall` with routes known only at run time. */
   readonly caller: Caller
 }
@@ -43,13 +41,11 @@ export interface LedgerClient {
 export function createClient(options: ClientOptions): LedgerClient {
   const { baseUrl, serviceName, clock, random, signer = null } = options
   const caller = { siteUrl: siteUrlOf(baseUrl), serviceName, clock, random, signer }
-  const submitRaw = (call: Call<RouteId>) => send(options, call.request)
-  const submit = async <Id extends RouteId>(call: Call<Id>) =>
-    readAnswer(call.route, await submitRaw(call))
+  const submit = async <Id extends RouteId>({ route, request }: Call<Id>) =>
+    readAnswer(route, await send(options, request))
   return {
     caller,
     submit,
-    submitRaw,
     prepare: (id, ...[parts]) => prepareCall(caller, id, parts),
     call: async (id, ...[parts]) => await submit(await prepareCall(caller, id, parts)),
   }

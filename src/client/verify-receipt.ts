@@ -1,4 +1,5 @@
 import type { Reputation, ReputationEntry } from '../contract/schemas/reputation.ts'
+import { check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
 import { parseUsdc } from '../core/money.ts'
 import { applyEntry, noStanding, reputationFormula, scoreAt } from '../core/reputation.ts'
@@ -27,28 +28,26 @@ export function verifyScore(reputation: Reputation): readonly Check[] {
   const score = scoreAt(sum.decayedSumAtEpoch, nowMs)
   const isWhole = entries.length === reputation.entries_total
   const wrong = entries.find((entry) => !hasRightDelta(entry))
+  const known = reputation.formula === reputationFormula
+  // Two computations may differ by rounding to six decimals.
+  const isEqual = isWhole && Math.abs(score - reputation.rep_score) <= 0.000_001
+  const listed = `${entries.length} of ${reputation.entries_total}`
   return [
-    {
-      what: 'formula',
-      good: reputation.formula === reputationFormula,
-      detail: 'compared with the published one',
-    },
-    {
-      what: 'entries',
-      good: wrong === undefined,
-      detail:
-        wrong === undefined
-          ? `${entries.length} of ${reputation.entries_total}, each equal to its amount times its weight`
-          : `entry ${wrong.seq} is not its amount times its weight`,
-    },
-    {
-      what: 'score',
-      // Two computations may differ by rounding to six decimals.
-      good: isWhole && Math.abs(score - reputation.rep_score) <= 0.000_001,
-      detail: isWhole
+    check('formula', known, 'compared with the published one'),
+    check(
+      'entries',
+      wrong === undefined,
+      wrong === undefined
+        ? `${listed}, each equal to its amount times its weight`
+        : `entry ${wrong.seq} is not its amount times its weight`,
+    ),
+    check(
+      'score',
+      isEqual,
+      isWhole
         ? `${score} recomputed, ${reputation.rep_score} in the answer`
-        : `only ${entries.length} of ${reputation.entries_total} entries are listed, with a sum of ${score} of ${reputation.rep_score}`,
-    },
+        : `only ${listed} entries are listed, with a sum of ${score} of ${reputation.rep_score}`,
+    ),
   ]
 }
 

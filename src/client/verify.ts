@@ -4,7 +4,7 @@ import { sha256Hex } from '../auth/messages.ts'
 import { SigningKeyError, kidOf, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { signingKeys } from '../contract/schemas/service.ts'
 import type { SigningKeys } from '../contract/schemas/service.ts'
-import { allGood } from '../core/check.ts'
+import { allGood, check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
 import { manifestSchema, manifestSetText, parseManifestSignature } from '../core/documents.ts'
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
@@ -25,18 +25,16 @@ export async function verifyDocument(
   const what = `signature by ${signed.kid}`
   const base64 = signed.signature.replace(/^ed25519:/, '')
   if (!/^[A-Za-z0-9+/]{86}==$/.test(base64)) {
-    return { what, good: false, detail: 'is not base64 of 64 bytes' }
+    return check(what, false, 'is not base64 of 64 bytes')
   }
   const key = keys.keys.find(({ kid }) => kid === signed.kid)
-  if (key === undefined) return { what, good: false, detail: 'the key is not listed' }
+  if (key === undefined) return check(what, false, 'the key is not listed')
   const publicKey = keyBytes(key.public_key)
   if (publicKey === null || kidOf(publicKey) !== key.kid) {
-    return { what, good: false, detail: 'the kid of the listed key does not match its public key' }
+    return check(what, false, 'the kid of the listed key does not match its public key')
   }
-  const verdict = verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
-  return verdict.valid
-    ? { what, good: true, detail: `${key.status} key` }
-    : { what, good: false, detail: 'the bytes differ from what was signed' }
+  const { valid } = verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
+  return check(what, valid, valid ? `${key.status} key` : 'the bytes differ from what was signed')
 }
 
 function keyBytes(base64: string): Uint8Array | null {
@@ -62,23 +60,19 @@ export async function verifyManifest(
 ): Promise<{ readonly manifest: Manifest | null; readonly checks: readonly Check[] }> {
   const signed = parseManifestSignature(`${signatureLine.trim()}\n`)
   if (signed === null) {
-    const detail = 'is not ed25519:<base64> <kid>'
-    return { manifest: null, checks: [{ what: 'signature of the manifest', good: false, detail }] }
+    const malformed = check('signature of the manifest', false, 'is not ed25519:<base64> <kid>')
+    return { manifest: null, checks: [malformed] }
   }
   const signature = await verifyDocument(bytes, signed, keys)
   const parsed = manifestSchema.safeParse(strictJsonOrNull(bytes))
   if (!parsed.success) {
     const detail = parsed.error.issues[0]?.message ?? 'is not a manifest'
-    return { manifest: null, checks: [signature, { what: 'manifest', good: false, detail }] }
+    return { manifest: null, checks: [signature, check('manifest', false, detail)] }
   }
   const manifest = parsed.data
   const found = sha256Hex(manifestSetText(manifest.documents))
-  const fits = {
-    what: 'manifest',
-    good: found === manifest.set_sha256,
-    detail: `set_sha256 is ${found}`,
-  }
-  const checks = [signature, fits]
+  const isSame = found === manifest.set_sha256
+  const checks = [signature, check('manifest', isSame, `set_sha256 is ${found}`)]
   return { manifest: allGood(checks) ? manifest : null, checks }
 }
 
@@ -87,14 +81,12 @@ export async function verifyEntry(
   bytes: Uint8Array | null,
   keys: SigningKeys,
 ): Promise<Check> {
-  const what = entry.path
-  if (bytes === null) return { what, good: false, detail: 'is missing' }
-  if (bytes.length !== entry.size) {
-    return { what, good: false, detail: `has ${bytes.length} bytes instead of ${entry.size}` }
-  }
-  if (sha256Hex(bytes) !== entry.sha256)
-    return { what, good: false, detail: 'has a different SHA-256' }
-  return { ...(await verifyDocument(bytes, entry, keys)), what }
+  const { path, size, sha256 } = entry
+  if (bytes === null) return check(path, false, 'is missing')
+  if (bytes.length !== size)
+    return check(path, false, `has ${bytes.length} bytes instead of ${size}`)
+  if (sha256Hex(bytes) !== sha256) return check(path, false, 'has a different SHA-256')
+  return { ...(await verifyDocument(bytes, entry, keys)), what: path }
 }
 
 /** Null if not JSON under the strict rules for signed texts. */
