@@ -18,7 +18,7 @@ import { withPlatform } from '../support/receipts.ts'
 import { evmWallet } from '../support/wallets.ts'
 import { preparePayers } from './chain/payers.ts'
 import type { People } from './chain/payers.ts'
-import { readFilesAtOnce } from './machine.ts'
+import { readFilesSynchronously } from './machine.ts'
 import { platformKey } from './requests/wallets.ts'
 import { mount, plainMachine } from './sqlite-driver.ts'
 
@@ -41,8 +41,8 @@ export const rails = ['x402', 'olas', 'job_exchange'] as const
 export async function prepareInstallation(): Promise<Installation> {
   const memory = '/dev/shm'
   const dir = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'ledger-simulation-'))
-  readFilesAtOnce()
-  await loadWhatIsLoadedLate()
+  readFilesSynchronously()
+  await loadCurve()
   const emptyDatabase = join(dir, 'empty.db')
   mount(plainMachine)
   const database = await openDatabase({ url: emptyDatabase })
@@ -66,8 +66,8 @@ export async function prepareInstallation(): Promise<Installation> {
   }
 }
 
-/** Loads secp256k1 now: its loading time would not depend on the seed. */
-async function loadWhatIsLoadedLate(): Promise<void> {
+/** Loads secp256k1, whose loading time would not depend on the seed. */
+async function loadCurve(): Promise<void> {
   const { address, sign } = evmWallet('anyone')
   const signed = { message: 'anything', signature: await sign('anything') }
   await verifySignature({ ...signed, wallet: parseWallet(address) })

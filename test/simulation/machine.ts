@@ -1,6 +1,6 @@
 /**
- * The machine under the processes of the ledger. Whatever they wait for (a statement, a flush, a check, a timer, an answer)
- * waits here, and the seed decides which operation runs next.
+ * The machine on which the processes of the ledger run. All their operations (statements, flushes, signature checks, timers,
+ * answers) wait here, and the seed decides which one runs next.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -50,37 +50,7 @@ interface Waiting {
   readonly drop: () => void
 }
 
-export interface Machine {
-  readonly nowMs: () => number
-  /** Like the clock, but never goes back. */
-  readonly worldMs: () => number
-  readonly moveClock: (byMs: number) => void
-  /** Sets a clock that is behind. */
-  readonly setClock: () => void
-  readonly clockOf: (process: Process) => Clock
-  readonly startProcess: (
-    name: ProcessName,
-    open: (process: Process) => Promise<void>,
-  ) => Promise<Process>
-  /** Drops its pending operations and closes its files: uncommitted changes are lost. */
-  readonly kill: (process: Process) => Promise<void>
-  readonly arm: (fault: Fault) => void
-  readonly disarm: () => void
-  readonly waiting: () => number
-  /** Runs one pending operation. Returns a process that died of it. */
-  readonly step: () => Promise<Process | null>
-  readonly settle: () => Promise<void>
-  /** Resolves with `value` when the seed decides. */
-  readonly answer: <T>(process: Process, what: string, value: () => T) => Promise<T>
-  /** Schedules an event outside of the processes. */
-  readonly outside: (what: string, happen: () => void) => void
-  /** Count of injected faults and of refused locks so far. */
-  readonly troubles: () => number
-  /** Counts a fault from outside. */
-  readonly trouble: () => void
-  readonly faults: () => number
-  readonly steps: () => number
-}
+export type Machine = ReturnType<typeof createMachine>
 
 const codes = {
   busy: 'SQLITE_BUSY',
@@ -99,9 +69,13 @@ export function createMachine(given: {
   readonly chance: Chance
   readonly startMs: number
   readonly log: (line: string) => void
+  /** Called when a transaction begins or is undone. */
+  readonly discarded: () => void
+  /** Called before a savepoint is released, which ends a write within a transaction. */
+  readonly released: (connection: Database) => Promise<void>
   /** Called after every commit, before the program is notified. */
   readonly committed: (process: Process) => Promise<void>
-}): Machine {
+}) {
   const { chance, log } = given
   let nowMs = given.startMs
   let worldMs = given.startMs
@@ -135,7 +109,7 @@ export function createMachine(given: {
     for (const fault of armed) {
       if (fault.process !== process.name || (fault.stage !== 'any' && fault.stage !== stage))
         continue
-      if (!isPossible(fault.kind, stage)) continue
+      if (!stagesOf[fault.kind].includes(stage)) continue
       if (fault.skip > 0) {
         fault.skip -= 1
         continue
@@ -155,7 +129,7 @@ export function createMachine(given: {
     const isOwn = holder === connection
     if (isLocked && (stage === 'begin' || stage === 'write')) {
       troubles += 1
-      log(`  ${process.name}: the lock is held by another`)
+      log(`  ${process.name}: another connection has the lock`)
       operation.finish(failure('busy'))
       return
     }
@@ -165,17 +139,17 @@ export function createMachine(given: {
       died = process
       return
     }
-    const isSkipped =
-      fault === 'busy' ||
-      fault === 'failed' ||
-      fault === 'interrupted' ||
-      fault === 'refused' ||
-      fault === 'full' ||
-      fault === 'full, undone'
+    const isSkipped = fault !== null && fault !== 'died after' && fault !== 'failed, but done'
+    if (stage === 'begin' || stage === 'rollback') given.discarded()
+    if (isOwn && sql.startsWith('release')) await given.released(connection)
     let error: Error | null = null
     if (isSkipped) {
       const isUndone = fault === 'full, undone' || (fault === 'interrupted' && stage !== 'read')
-      if (isOwn && isUndone) await end(connection, 'rollback')
+      if (isOwn && isUndone) {
+        await connection.reallyExec('rollback')
+        holder = null
+        given.discarded()
+      }
     } else {
       error = await operation.execute()
       if (error === null && stage === 'begin') holder = connection
@@ -188,17 +162,13 @@ export function createMachine(given: {
     else operation.finish(fault === null ? error : failure(fault))
   }
 
-  async function end(connection: Database, how: 'rollback'): Promise<void> {
-    await connection.reallyExec(how)
-    holder = null
-  }
-
   async function settle(): Promise<void> {
-    await turnOfTheLoop()
-    await turnOfTheLoop()
+    await nextLoop()
+    await nextLoop()
   }
 
-  const answer: Machine['answer'] = (process, what, value) =>
+  /** Resolves with `value` when the seed decides. */
+  const answer = <T>(process: Process, what: string, value: () => T): Promise<T> =>
     new Promise((resolve, reject) => {
       const release = async (): Promise<void> => {
         try {
@@ -213,16 +183,18 @@ export function createMachine(given: {
 
   return {
     nowMs: () => nowMs,
+    /** Like the clock, but never goes back. */
     worldMs: () => worldMs,
-    moveClock: (byMs) => {
+    moveClock: (byMs: number): void => {
       nowMs += byMs
       worldMs += Math.max(0, byMs)
       monotonicMs += Math.max(0, byMs)
     },
-    setClock: () => {
+    /** Sets a clock that is behind. */
+    setClock: (): void => {
       nowMs = Math.max(nowMs, worldMs)
     },
-    clockOf: (process) => ({
+    clockOf: (process: Process): Clock => ({
       now: () => nowMs,
       monotonic: () => monotonicMs,
       sleep: (delayMs) =>
@@ -230,7 +202,10 @@ export function createMachine(given: {
           monotonicMs += delayMs
         }),
     }),
-    startProcess: async (name, open) => {
+    startProcess: async (
+      name: ProcessName,
+      open: (process: Process) => Promise<void>,
+    ): Promise<Process> => {
       const process: Process = {
         name,
         connections: [],
@@ -245,7 +220,8 @@ export function createMachine(given: {
       process.isStarting = false
       return process
     },
-    kill: async (process) => {
+    /** Drops the pending operations of a process and closes its files: uncommitted changes are lost. */
+    kill: async (process: Process): Promise<void> => {
       process.isAlive = false
       const own = pending.filter((one) => one.process === process)
       pending = pending.filter((one) => one.process !== process)
@@ -258,12 +234,15 @@ export function createMachine(given: {
         })
       }
     },
-    arm: (fault) => armed.push(fault),
-    disarm: () => {
+    arm: (fault: Fault): void => {
+      armed.push(fault)
+    },
+    disarm: (): void => {
       armed = []
     },
     waiting: () => pending.length,
-    step: async () => {
+    /** Runs one pending operation. Returns a process that died of it. */
+    step: async (): Promise<Process | null> => {
       const [next] = pending.splice(chance.below(pending.length), 1)
       if (next === undefined) return null
       steps += 1
@@ -275,21 +254,20 @@ export function createMachine(given: {
     },
     settle,
     answer,
-    outside: (what, happen) => {
+    /** Schedules an event outside of the processes. */
+    outside: (what: string, happen: () => void): void => {
       const release = async (): Promise<void> => happen()
       pending.push({ process: null, what, release, drop: () => undefined })
     },
+    /** Count of injected faults and of refused locks so far. */
     troubles: () => troubles,
-    trouble: () => {
+    /** Counts a fault from outside. */
+    trouble: (): void => {
       troubles += 1
     },
     faults: () => faults,
     steps: () => steps,
   }
-}
-
-function isPossible(kind: FaultKind, stage: Stage): boolean {
-  return stagesOf[kind].includes(stage)
 }
 
 const anyStage = ['begin', 'read', 'write', 'savepoint', 'commit', 'rollback'] as const
@@ -339,21 +317,21 @@ function brief(sql: string): string {
   return sql.replaceAll(/\s+/g, ' ').trim().slice(0, 72)
 }
 
-function turnOfTheLoop(): Promise<void> {
+function nextLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
   })
 }
 
-/** Reads authored files synchronously: the end of an asynchronous read would not depend on the seed. */
-export function readFilesAtOnce(): void {
+/** Makes reads of authored files synchronous: the end of an asynchronous read would not depend on the seed. */
+export function readFilesSynchronously(): void {
   for (const [name, read] of [
     ['readFile', fs.readFileSync],
     ['readdir', fs.readdirSync],
   ] as const) {
-    const atOnce = async (...given: readonly unknown[]): Promise<unknown> =>
-      await Promise.resolve(Reflect.apply(read, fs, given))
-    Object.assign(fs.promises, { [name]: atOnce })
+    const readNow = async (...parameters: readonly unknown[]): Promise<unknown> =>
+      await Promise.resolve(Reflect.apply(read, fs, parameters))
+    Object.assign(fs.promises, { [name]: readNow })
   }
   syncBuiltinESMExports()
 }

@@ -1,5 +1,5 @@
-import { createUsdcChain as createChainClient } from '../../src/payments/chain.ts'
 /** The parts of payments in a run: chain, settlement and payers. */
+import { createUsdcChain as createChainClient } from '../../src/payments/chain.ts'
 import { createFacilitator } from '../../src/payments/facilitator.ts'
 import { createLocalSettler } from '../../src/payments/local-settler.ts'
 import type { Payments } from '../../src/payments/settler.ts'
@@ -7,42 +7,26 @@ import { createLimits, createAnswerFaults } from './chain/answer-faults.ts'
 import { askFacilitator } from './chain/facilitator.ts'
 import { askNode } from './chain/node.ts'
 import { createPayerWallets } from './chain/payers.ts'
-import type { SignedPayment, People, PayerWallets } from './chain/payers.ts'
+import type { SignedPayment } from './chain/payers.ts'
 import { createUsdcChain, digest } from './chain/usdc.ts'
-import type { Authorization, UsdcChain } from './chain/usdc.ts'
-import type { Machine, Process } from './machine.ts'
-import { createChance, seedFor } from './random.ts'
+import type { Authorization } from './chain/usdc.ts'
+import type { Process } from './machine.ts'
 import type { Chance } from './random.ts'
+import type { Run } from './run.ts'
 
 export type Mode = 'off' | 'local' | 'facilitator'
 
-export interface PaymentWorld {
-  readonly mode: Mode
-  readonly chain: UsdcChain
-  readonly people: People
-  readonly payerWallets: PayerWallets
-  /** Count of faulty answers of node and facilitator. */
-  readonly answerFaults: () => number
-  readonly paymentsOf: (process: Process) => Payments
-  /** A third party submits a payment, or its payer cancels it. */
-  readonly stranger: (chance: Chance, payment?: SignedPayment | null) => void
-  /** Everybody answers and everything is mined from now on. */
-  readonly calm: () => void
-}
+export type PaymentWorld = ReturnType<typeof createPaymentWorld>
 
 /** Pauses between checks of a pending settlement. */
 const pausesMs = [500, 2000, 5000] as const
 const maxGasPriceWei = 100_000_000n
 
-export function createPaymentWorld(given: {
-  readonly seed: number
-  readonly machine: Machine
-  readonly people: People
-  readonly log: (line: string) => void
-  readonly handedOver: (authorization: Authorization, txHash: string | null) => void
-}): PaymentWorld {
-  const { seed, machine, people, log, handedOver } = given
-  const chanceFor = (purpose: string): Chance => createChance(seedFor(seed, purpose))
+export function createPaymentWorld(
+  { machine, chanceFor, log, installation }: Run,
+  handedOver: (authorization: Authorization, txHash: string | null) => void,
+) {
+  const { people } = installation
   const mode = chanceFor('settlement').weighted<Mode>({ local: 10, facilitator: 8, off: 1 })
   const { receiver, payers } = people
   const payerWallets = createPayerWallets(people)
@@ -63,8 +47,9 @@ export function createPaymentWorld(given: {
     chain,
     people,
     payerWallets,
+    /** Count of faulty answers of node and facilitator. */
     answerFaults: answerFaults.count,
-    paymentsOf: (process) => {
+    paymentsOf: (process: Process): Payments => {
       if (mode === 'off') return { mode, receiver, problems: () => [] }
       const own = machine.clockOf(process)
       const clock = {
@@ -96,20 +81,22 @@ export function createPaymentWorld(given: {
         inspect: async () => void (await settler.inspect()),
       }
     },
-    stranger: (by, seen) => {
+    /** A third party submits a payment, or its payer cancels it. */
+    stranger: (by: Chance, seen: SignedPayment | null = null): void => {
       const payment =
         seen ?? payerWallets.signedPayments[by.below(payerWallets.signedPayments.length)]
       if (payment?.isGenuine !== true) return
       const { from, nonce } = payment.authorization
-      const isBrought = by.happens(0.7)
-      log(`    somebody ${isBrought ? 'brings' : 'cancels'} ${nonce.slice(0, 10)}`)
-      const call = isBrought
+      const isSubmitted = by.happens(0.7)
+      log(`    a third party ${isSubmitted ? 'submits' : 'cancels'} ${nonce.slice(0, 10)}`)
+      const call = isSubmitted
         ? ({ kind: 'transfer', ...payment.authorization } as const)
         : ({ kind: 'cancel', from, nonce } as const)
       const hash = digest(`stranger ${nonce} ${by.below(2 ** 32)}`)
       chain.submit({ hash, call, walletNonce: null })
     },
-    calm: () => {
+    /** From now on every node answers and every transaction is mined. */
+    calm: (): void => {
       answerFaults.calm()
       chain.calm()
     },

@@ -24,9 +24,9 @@ import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { figures } from '../support/figures.ts'
-import type { Emails } from './emails.ts'
 import type { Installation } from './installation.ts'
 import type { Machine, Process } from './machine.ts'
+import type { Emails } from './oracle/emails.ts'
 import type { PaymentWorld } from './payment-world.ts'
 import { createChance, seedFor } from './random.ts'
 import type { Chance } from './random.ts'
@@ -123,7 +123,7 @@ export async function startService(host: Host): Promise<ServiceProcess> {
         return await checkHere(check)
       },
       keyedHash: installation.keyedHash,
-      mail: host.emails.carry(process),
+      mail: host.emails.mailOf(process),
       outbound: () => Promise.reject(new Error('nothing is fetched')),
       exchangeKeys: () => installation.exchangeKeys,
       payments: host.paymentWorld.paymentsOf(process),

@@ -5,12 +5,13 @@ import { z } from 'zod'
 
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
-import type { Machine, Process } from './machine.ts'
-import type { Chance } from './random.ts'
+import type { Process } from './machine.ts'
+import type { WebhooksOracle } from './oracle/webhooks.ts'
+import type { Run } from './run.ts'
 
-export type DeliveryOutcome = 'taken' | 'failed' | 'gone'
+export type DeliveryOutcome = 'accepted' | 'failed' | 'gone'
 
-export interface Post {
+export interface WebhookRequest {
   readonly id: string
   readonly url: string
   readonly body: { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
@@ -18,11 +19,7 @@ export interface Post {
   readonly timestamp: number
 }
 
-export interface Receivers {
-  readonly reach: (process: Process) => PinnedFetch
-  /** All accept from now on. */
-  readonly calm: () => void
-}
+export type Receivers = ReturnType<typeof createReceivers>
 
 const weights = {
   204: 60,
@@ -37,45 +34,46 @@ const weights = {
 
 const message = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) })
 
-export function createReceivers(given: {
-  readonly machine: Pick<Machine, 'answer'>
-  readonly chance: Chance
-  /** Called with a request before it leaves, of one that arrives, and of what the sender hears. */
-  readonly leaves: (post: Post) => void
-  readonly arrives: (post: Post) => void
-  readonly hears: (id: string, told: DeliveryOutcome) => void
-}): Receivers {
-  const { machine, chance, leaves, arrives, hears } = given
+/** @param oracle is notified of a request before it leaves, when it arrives, and of the outcome that its sender sees */
+export function createReceivers(
+  { machine, chanceFor }: Run,
+  { leaves, arrives, hears }: Pick<WebhooksOracle, 'leaves' | 'arrives' | 'hears'>,
+) {
+  const chance = chanceFor('receivers')
   let isCalm = false
   return {
     reach:
-      (process) =>
+      (process: Process): PinnedFetch =>
       async ({ url, headers, body }) => {
         const outcome = isCalm ? '204' : chance.weighted(weights)
         const isEarly = chance.happens(0.5)
-        const post = postOf(url, headers, body)
-        const { id } = post
-        leaves(post)
-        const isThere = outcome !== 'cuts off'
-        if (isThere && isEarly) arrives(post)
+        const request = requestOf(url, headers, body)
+        leaves(request)
+        const isReached = outcome !== 'cuts off'
+        if (isReached && isEarly) arrives(request)
         return await machine.answer(process, `a receiver: ${outcome}`, () => {
-          if (isThere && !isEarly) arrives(post)
+          if (isReached && !isEarly) arrives(request)
           const status = Number(outcome)
-          const isTaken = status === 200 || status === 204
-          hears(id, isTaken ? 'taken' : status === 410 ? 'gone' : 'failed')
+          const isAccepted = status === 200 || status === 204
+          hears(request.id, isAccepted ? 'accepted' : status === 410 ? 'gone' : 'failed')
           if (outcome === 'stalls') throw new OutboundError('timeout', 'It took too long')
           if (Number.isNaN(status)) throw new OutboundError('unreachable', 'It cut off')
           return { status, contentType: null, body: Buffer.alloc(0) }
         })
       },
-    calm: () => {
+    /** All receivers accept from now on. */
+    calm: (): void => {
       isCalm = true
     },
   }
 }
 
-/** After Standard Webhooks: the signature is over the id, the time and the body. */
-function postOf(url: string, headers: Readonly<Record<string, string>>, text: string): Post {
+/** By Standard Webhooks, the signature covers the id, the time and the body. */
+function requestOf(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  text: string,
+): WebhookRequest {
   const id = headers['webhook-id'] ?? ''
   const timestamp = headers['webhook-timestamp'] ?? ''
   return {

@@ -3,8 +3,8 @@ import type { Installation } from './installation.ts'
 import { planOf } from './plan.ts'
 import type { Step } from './plan.ts'
 import { countersOf } from './random.ts'
-import { counted } from './run-result.ts'
-import type { Counted, RunResult } from './run-result.ts'
+import { counted } from './run.ts'
+import type { Counted, RunResult } from './run.ts'
 import { simulate } from './simulation.ts'
 
 const shortenings = 200

@@ -35,7 +35,7 @@ export function expectCoverage(totals: Totals): void {
   const silent = totals['accepted by silence']
   expect(seeds === 0 || taken > 0).toBe(true)
   if (seeds < enough) return
-  const emails = totals['claimed by letter']
+  const emails = totals['claimed by e-mail']
   const { faults, restarts, restores, builds, repeats } = totals
   const worked = { emails, accepted, silent, disputed, expired, bought, delivered, repeats }
   const came = { ...worked, faults, restarts, restores, builds }

@@ -1,34 +1,35 @@
 /** One run: executes the steps of a plan between operations of the machine and checks every effect. */
 import { createHash } from 'node:crypto'
 
-import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { createClients } from './clients.ts'
-import { openProbe } from './database-probe.ts'
-import type { DatabaseProbe } from './database-probe.ts'
 import { createDisks } from './disks.ts'
-import { createEmails } from './emails.ts'
 import { faultOf } from './faults.ts'
 import { markRestored, startMs } from './installation.ts'
 import type { Installation } from './installation.ts'
-import { createLedgerOracle } from './ledger-oracle.ts'
 import { createMachine } from './machine.ts'
-import { dayMs, iso } from './model/reading.ts'
-import { copyOf } from './model/state.ts'
-import type { State } from './model/state.ts'
+import { createEmails } from './oracle/emails.ts'
+import { dayMs, hourMs, iso, minuteMs } from './oracle/facts.ts'
+import { createLedgerOracle } from './oracle/ledger.ts'
+import type { LedgerOracle } from './oracle/ledger.ts'
+import { createPaymentsOracle } from './oracle/payments.ts'
+import { openProbe } from './oracle/snapshot.ts'
+import type { Snapshot } from './oracle/snapshot.ts'
+import { createWebhooksOracle } from './oracle/webhooks.ts'
 import { createPaymentWorld } from './payment-world.ts'
-import { createPaymentsOracle } from './payments-oracle.ts'
 import type { Step } from './plan.ts'
 import { startBuilder, startService } from './processes.ts'
 import type { BuilderProcess, Host, ServiceProcess } from './processes.ts'
 import { countersOf, createChance, seedFor } from './random.ts'
 import { createReceivers } from './receivers.ts'
-import { counted } from './run-result.ts'
-import type { RunResult } from './run-result.ts'
+import { counted } from './run.ts'
+import type { Run, RunResult } from './run.ts'
 import { createTasks } from './tasks.ts'
-import { createWebhooksOracle } from './webhooks-oracle.ts'
-import { createWindDown } from './wind-down.ts'
+import { windDown } from './wind-down.ts'
 
-const minuteMs = 60_000
+interface Backup {
+  readonly path: string
+  readonly db: Snapshot
+}
 
 export async function simulate(
   seed: number,
@@ -42,64 +43,52 @@ export async function simulate(
     hash.update(`${line}\n`)
   }
   const tally = countersOf(counted)
-  const order = createChance(seedFor(seed, 'order'))
-  const machine = createMachine({
-    chance: order,
-    startMs,
-    log,
-    committed: ({ name }) => oracle.observe(probe, name === 'builder' ? tasks.current() : null),
-  })
+  const chanceFor = (purpose: string) => createChance(seedFor(seed, purpose))
+  const order = chanceFor('order')
   const crowd = order.pick([1, 2, 4, 8, 16] as const)
   const disks = createDisks(installation.dir, seed)
   let generation = 0
   let path = disks.copyOf(installation.emptyDatabase)
-  let probe: DatabaseProbe = await openProbe(path)
-  let backup: { readonly path: string; readonly state: State } | null = null
+  let probe = await openProbe(path)
+  let backup: Backup | null = null
   let problem: string | null = null
   let service: ServiceProcess
   let builder: BuilderProcess
-  const secretOf = (id: string) => webhookSecret(installation.keyedHash, id)
-  const { people } = installation
-  const paymentWorld = createPaymentWorld({
-    seed,
-    machine,
-    people,
+  /** States after writes of the open transaction. */
+  let between: Snapshot[] = []
+
+  const machine = createMachine({
+    chance: order,
+    startMs,
     log,
-    handedOver: (authorization, txHash) => paymentsOracle.handedOver(authorization, txHash),
+    discarded: () => {
+      between = []
+    },
+    released: async (connection) => {
+      between.push(await oracle.reader.read((sql) => connection.reallyAll(sql)))
+    },
+    committed: async ({ name }) => {
+      const states = between
+      between = []
+      await oracle.observe(probe.query, states, name === 'builder' ? tasks.current() : null)
+    },
   })
-  const paymentsOracle = createPaymentsOracle({ paymentWorld, fail, log })
-  const { nowMs } = machine
-  const webhooks = createWebhooksOracle({ fail, log, secretOf, nowMs, tally })
-  const receivers = createReceivers({
-    machine,
-    chance: createChance(seedFor(seed, 'receivers')),
-    ...webhooks,
-  })
-  const emails = createEmails({
-    machine,
-    chance: createChance(seedFor(seed, 'emails')),
-    keyedHash: installation.keyedHash,
-    fail,
-  })
-  const oracle = createLedgerOracle({
-    log,
-    fail,
-    secretOf,
-    tally,
-    paymentsOracle,
+  const run: Run = { seed, machine, installation, chanceFor, log, fail, tally }
+  const current = (): Snapshot => oracle.db()
+  const paymentWorld = createPaymentWorld(run, (authorization, txHash) =>
+    paymentsOracle.handedOver(authorization, txHash),
+  )
+  const paymentsOracle = createPaymentsOracle(run, paymentWorld, current)
+  const webhooks = createWebhooksOracle(run, current)
+  const receivers = createReceivers(run, webhooks)
+  const emails = createEmails(run)
+  const oracle: LedgerOracle = await createLedgerOracle(run, probe.query, {
+    payments: paymentsOracle,
     webhooks,
     emails,
   })
-  const tasks = createTasks({ machine, oracle, tally, log, fail })
-  const clients = createClients({
-    machine,
-    installation,
-    oracle,
-    paymentWorld,
-    emails,
-    service: () => service,
-    log,
-  })
+  const tasks = createTasks(run, oracle)
+  const clients = createClients(run, { oracle, paymentWorld, emails, service: () => service })
 
   function fail(what: string): void {
     log(`WRONG: ${what}`)
@@ -112,23 +101,12 @@ export async function simulate(
 
   function host(): Host {
     generation += 1
-    const isPatient = createChance(seedFor(seed, `patience ${generation}`)).happens(0.5)
+    const isPatient = chanceFor(`patience ${generation}`).happens(0.5)
     const troubles = machine.troubles()
-    const fault = (said: string): void => {
-      if (machine.troubles() === troubles) fail(`the program failed by itself: ${said}`)
+    const fault = (text: string): void => {
+      if (machine.troubles() === troubles) fail(`the program failed by itself: ${text}`)
     }
-    return {
-      machine,
-      installation,
-      paymentWorld,
-      receivers,
-      emails,
-      path,
-      seed,
-      generation,
-      isPatient,
-      fault,
-    }
+    return { ...run, paymentWorld, receivers, emails, path, generation, isPatient, fault }
   }
 
   function stamp(): string {
@@ -144,7 +122,7 @@ export async function simulate(
         return moveClock(1 + chance.below(minuteMs))
       case 'leap': {
         const hours = chance.pick([1.1, 7.3, 26, 13.5 * 24, 15 * 24] as const)
-        return moveClock(hours * 60 * minuteMs + chance.below(1000))
+        return moveClock(hours * hourMs + chance.below(1000))
       }
       case 'nearly a fortnight':
         return moveClock(13.01 * dayMs + chance.below(0.95 * dayMs))
@@ -165,7 +143,7 @@ export async function simulate(
       case 'power':
         return await restart('both')
       case 'back up':
-        backup = { path: disks.copyOf(path), state: copyOf(oracle.state()) }
+        backup = { path: disks.copyOf(path), db: oracle.db() }
         return log(`${stamp()} a backup is made`)
       case 'put back':
         return backup === null ? undefined : await restart('both', backup)
@@ -176,7 +154,7 @@ export async function simulate(
       case 'tell':
         return tasks.start(builder, kind, stamp())
       case 'buy':
-        return clients.buy(number, chance)
+        return clients.buy({ number, chance })
       case 'watch':
         return watch()
       case 'stranger':
@@ -184,19 +162,19 @@ export async function simulate(
       case 'fork':
         return paymentWorld.chain.fork()
       case 'look':
-        return clients.look(number, chance)
+        return clients.look({ number, chance })
       case 'again':
-        return clients.askAgain(number, chance)
+        return clients.repeat({ number, chance })
       default:
-        return await clients.ask(kind, { number, chance, isWilling })
+        return await clients.ask(kind, isWilling, { number, chance })
     }
   }
 
   /** A round of the payment watch, which runs at the start and every minute. */
   function watch(): void {
     const { process } = service
-    if (paymentsOracle.watcher() !== null) return
-    log(`${stamp()} payments are looked after`)
+    if (paymentsOracle.isWatched()) return
+    log(`${stamp()} the payment watch begins`)
     paymentsOracle.watchBegins(process)
     void service.watch().then(() => paymentsOracle.watchEnds(process))
   }
@@ -208,7 +186,7 @@ export async function simulate(
 
   async function restart(
     which: 'service' | 'builder' | 'both',
-    from: { readonly path: string; readonly state: State } | null = null,
+    from: Backup | null = null,
   ): Promise<void> {
     log(`${stamp()} ${which === 'both' ? 'all processes die' : `the ${which} dies`}`)
     tally.restarts += 1
@@ -228,15 +206,15 @@ export async function simulate(
       if (from !== null) await markRestored(path, iso(machine.nowMs()))
       probe = await openProbe(path)
       if (from !== null) {
-        log(`${stamp()} the backup is put back`)
+        log(`${stamp()} the backup is restored`)
         tally.restores += 1
-        await oracle.putBack(probe, from.state, machine.nowMs())
+        await oracle.restore(probe.query, from.db)
       }
     }
     if (which !== 'builder') service = await startService(host())
     if (which !== 'service') builder = await startBuilder(host())
-    await oracle.examine(probe)
-    if (which !== 'builder' && oracle.state().payments.size > 0) watch()
+    await oracle.examine(probe.query)
+    if (which !== 'builder' && oracle.db().payments.length > 0) watch()
   }
 
   /** Checks the file as a machine would find it after a power cut. */
@@ -244,11 +222,11 @@ export async function simulate(
     path = disks.copyOf(path)
     await probe.close()
     probe = await openProbe(path)
-    await oracle.examine(probe)
+    await oracle.examine(probe.query)
   }
 
   /** Runs waiting operations and takes steps until there are none left. */
-  async function run(todo: readonly Step[], first: number): Promise<void> {
+  async function executeSteps(todo: readonly Step[], first: number): Promise<void> {
     let at = 0
     while (hasPassed()) {
       const canStep = at < todo.length
@@ -273,39 +251,33 @@ export async function simulate(
     }
   }
 
-  const { resendUnanswered, servePayers, deliverWebhooks } = createWindDown({
-    machine,
-    paymentWorld,
-    receivers,
-    emails,
-    oracle,
-    paymentsOracle,
-    webhooks,
-    clients,
-    fail,
-    hasPassed,
-    moveClock,
-    watch,
-    tell: () => tasks.start(builder, 'tell', stamp()),
-    run: () => run([], 0),
-  })
-
   service = await startService(host())
   builder = await startBuilder(host())
   try {
-    await run(steps, 0)
+    await executeSteps(steps, 0)
     machine.disarm()
-    await run([], 0)
-    if (hasPassed()) await resendUnanswered()
-    if (hasPassed()) await servePayers()
-    if (hasPassed()) await deliverWebhooks()
+    await executeSteps([], 0)
+    await windDown(run, {
+      paymentWorld,
+      receivers,
+      emails,
+      oracle,
+      paymentsOracle,
+      webhooks,
+      clients,
+      hasPassed,
+      moveClock,
+      watch,
+      deliver: () => tasks.start(builder, 'tell', stamp()),
+      drain: () => executeSteps([], 0),
+    })
     for (const kind of ['expire', 'build'] as const) {
       if (!hasPassed()) break
       tasks.start(builder, kind, stamp())
       await machine.settle()
-      await run([], 0)
+      await executeSteps([], 0)
     }
-    if (hasPassed()) await oracle.examine(probe)
+    if (hasPassed()) await oracle.examine(probe.query)
     if (hasPassed()) await loseAll()
   } catch (error) {
     fail(error instanceof Error ? (error.stack ?? error.message) : String(error))
@@ -317,9 +289,9 @@ export async function simulate(
   }
   tally.faults = machine.faults()
   tally.statements = machine.steps()
-  const claims = [...oracle.state().claims.values()]
-  tally['claimed by letter'] = claims.filter(({ email }) => email !== null).length
-  for (const [, event, role] of oracle.state().moves) {
+  const { claims, job_transitions: transitions } = oracle.db()
+  tally['claimed by e-mail'] = claims.filter((row) => row.email_hash !== null).length
+  for (const { event, role } of transitions) {
     if (event === 'accept') tally[role === 'clock' ? 'accepted by silence' : 'accepted'] += 1
     if (event === 'dispute') tally.disputed += 1
     if (event === 'expire') tally.expired += 1

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 
 import type sqlite3 from 'sqlite3'
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the package is says its own description.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the package describes its own types.
 const real = createRequire(import.meta.url)('sqlite3') as typeof sqlite3
 
 type Failed = Error | null
@@ -139,6 +139,16 @@ class Database {
   reallyPrepare(sql: string): Promise<sqlite3.Statement | Error> {
     return new Promise((resolve) => {
       const made: sqlite3.Statement = this.#database.prepare(sql, (error) => resolve(error ?? made))
+    })
+  }
+
+  /** Reads in the open transaction, at once. */
+  reallyAll(sql: string): Promise<Rows> {
+    return new Promise((resolve, reject) => {
+      this.#database.all<Rows[number]>(sql, (error, rows) => {
+        if (error === null) resolve(rows)
+        else reject(error)
+      })
     })
   }
 

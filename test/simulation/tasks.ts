@@ -1,78 +1,68 @@
 /** The jobs of the builder, one at a time, each checked at its end. */
-import { compareDocuments } from './documents.ts'
-import type { ClockWork, LedgerOracle } from './ledger-oracle.ts'
-import type { Machine } from './machine.ts'
-import { overdue } from './model/job-ends.ts'
+import { compareDocuments } from './oracle/documents.ts'
+import { overdueJobs } from './oracle/facts.ts'
+import type { LedgerOracle, RunningJob } from './oracle/ledger.ts'
 import type { BuilderProcess } from './processes.ts'
-import type { Counted } from './run-result.ts'
+import type { Run } from './run.ts'
 
 export type TaskKind = 'build' | 'expire' | 'tidy' | 'poll' | 'tell'
 
-export interface Tasks {
-  readonly current: () => ClockWork | null
-  readonly start: (builder: BuilderProcess, kind: TaskKind, stamp: string) => void
-  readonly drop: () => void
-}
+export type Tasks = ReturnType<typeof createTasks>
 
-export function createTasks(given: {
-  readonly machine: Machine
-  readonly oracle: Pick<LedgerOracle, 'versions' | 'state'>
-  readonly tally: Record<Counted, number>
-  readonly log: (line: string) => void
-  readonly fail: (what: string) => void
-}): Tasks {
-  const { machine, oracle, tally, log, fail } = given
-  let task: ClockWork | null = null
+export function createTasks(
+  { machine, tally, log, fail }: Run,
+  oracle: Pick<LedgerOracle, 'versions' | 'db'>,
+) {
+  let task: RunningJob | null = null
 
-  async function build({ process, build }: BuilderProcess, nowMs: number): Promise<void> {
+  async function build({ process, build: run }: BuilderProcess, nowMs: number): Promise<void> {
     const from = oracle.versions.length - 1
-    const documents = await build(nowMs)
+    const documents = await run(nowMs)
     if (!process.isAlive) return
     tally.builds += 1
-    for (const unfit of compareDocuments(documents, oracle.versions.slice(from), nowMs)) {
-      fail(`a published document: ${unfit}`)
+    for (const problem of compareDocuments(documents, oracle.versions.slice(from), nowMs)) {
+      fail(`a published document: ${problem}`)
     }
   }
 
   /** Jobs that were due at its start must have ended if it succeeds. */
   async function expire({ process, worker }: BuilderProcess, nowMs: number): Promise<boolean> {
-    const due = overdue(oracle.state(), nowMs)
-    const went = await worker.expire()
-    if (!went || !process.isAlive) return went
-    const left = new Set(overdue(oracle.state(), nowMs))
-    for (const job of due) if (left.has(job)) fail(`the time of ${job} is over, and it goes on`)
-    return went
+    const due = overdueJobs(oracle.db(), nowMs)
+    const isDone = await worker.expire()
+    if (!isDone || !process.isAlive) return isDone
+    const left = overdueJobs(oracle.db(), nowMs)
+    for (const job of due) if (left.includes(job)) fail(`the time of ${job} is over`)
+    return isDone
   }
 
   async function conclude(
     { process }: BuilderProcess,
+    mine: RunningJob,
     work: () => Promise<unknown>,
-    mine: ClockWork,
-    troubles: number,
   ): Promise<void> {
-    let failed: unknown = null
+    const troubles = machine.troubles()
+    let failure: unknown = null
     try {
-      const went = await work()
-      if (went === false && mine.kind !== 'poll') failed = new Error('it says so itself')
+      const isDone = await work()
+      if (isDone === false && mine.kind !== 'poll') failure = 'the job reports a failure'
       tally.jobs += 1
     } catch (error) {
-      failed = error
+      failure = error
     }
     if (task === mine) task = null
     if (!process.isAlive) return
-    log(`the builder has ${failed === null ? 'ended' : 'failed'} to ${mine.kind}`)
-    if (failed !== null && machine.troubles() === troubles && !process.isBroken) {
-      fail(`the builder failed to ${mine.kind}: ${failed instanceof Error ? failed.message : ''}`)
+    log(`the builder has ${failure === null ? 'ended' : 'failed'} to ${mine.kind}`)
+    if (failure !== null && machine.troubles() === troubles && !process.isBroken) {
+      fail(`the builder failed to ${mine.kind}: ${String(failure)}`)
     }
   }
 
   return {
     current: () => task,
-    start: (builder, kind, stamp) => {
+    start: (builder: BuilderProcess, kind: TaskKind, stamp: string): void => {
       if (task !== null) return
       const nowMs = machine.nowMs()
-      const mine = { kind, nowMs }
-      task = mine
+      task = { kind, nowMs }
       log(`${stamp} the builder begins to ${kind}`)
       const work = {
         build: () => build(builder, nowMs),
@@ -81,9 +71,9 @@ export function createTasks(given: {
         poll: () => builder.worker.poll('all'),
         tell: () => builder.worker.deliver(),
       }[kind]
-      void conclude(builder, work, mine, machine.troubles())
+      void conclude(builder, task, work)
     },
-    drop: () => {
+    drop: (): void => {
       task = null
     },
   }

@@ -1,57 +1,49 @@
 /** The end of a run: without further faults every open request must be answered. */
 import type { Clients } from './clients.ts'
-import type { Emails } from './emails.ts'
-import type { LedgerOracle } from './ledger-oracle.ts'
-import type { Machine } from './machine.ts'
-import { dayMs } from './model/reading.ts'
+import type { Emails } from './oracle/emails.ts'
+import { dayMs, minuteMs } from './oracle/facts.ts'
+import type { LedgerOracle } from './oracle/ledger.ts'
+import type { PaymentsOracle } from './oracle/payments.ts'
+import type { WebhooksOracle } from './oracle/webhooks.ts'
 import type { PaymentWorld } from './payment-world.ts'
-import type { PaymentsOracle } from './payments-oracle.ts'
 import type { Receivers } from './receivers.ts'
-import type { WebhooksOracle } from './webhooks-oracle.ts'
+import type { Run } from './run.ts'
 
-const minuteMs = 60_000
 const longestPaymentMs = 90 * minuteMs
 const finalMs = 5 * minuteMs
 const longestRetryMs = 1.2 * dayMs
 const rounds = 5
 
-export interface WindDown {
-  readonly resendUnanswered: () => Promise<void>
-  readonly servePayers: () => Promise<void>
-  readonly deliverWebhooks: () => Promise<void>
-}
-
-export function createWindDown(given: {
-  readonly machine: Pick<Machine, 'settle' | 'setClock' | 'disarm'>
-  readonly paymentWorld: Pick<PaymentWorld, 'calm' | 'payerWallets'>
-  readonly receivers: Pick<Receivers, 'calm'>
-  readonly emails: Pick<Emails, 'calm'>
-  readonly oracle: Pick<LedgerOracle, 'takeUnsettled' | 'takeUnserved' | 'state'>
-  readonly paymentsOracle: Pick<PaymentsOracle, 'owed' | 'balance'>
-  readonly webhooks: Pick<WebhooksOracle, 'isBehind'>
-  readonly clients: Pick<Clients, 'insist' | 'buyAgain'>
-  readonly fail: (what: string) => void
+export interface WindDownParts {
+  readonly paymentWorld: PaymentWorld
+  readonly receivers: Receivers
+  readonly emails: Emails
+  readonly oracle: LedgerOracle
+  readonly paymentsOracle: PaymentsOracle
+  readonly webhooks: WebhooksOracle
+  readonly clients: Clients
   readonly hasPassed: () => boolean
   readonly moveClock: (byMs: number) => void
   readonly watch: () => void
-  readonly tell: () => void
-  readonly run: () => Promise<void>
-}): WindDown {
-  const { machine, paymentWorld, receivers, emails, oracle, paymentsOracle, webhooks, clients } =
-    given
-  const { fail, hasPassed, moveClock, watch, tell, run } = given
+  /** Starts the job that delivers webhooks. */
+  readonly deliver: () => void
+  /** Runs all waiting operations. */
+  readonly drain: () => Promise<void>
+}
 
-  /** Repeats every unanswered request. */
+export async function windDown({ machine, fail }: Run, parts: WindDownParts): Promise<void> {
+  const { paymentWorld, receivers, emails, oracle, paymentsOracle, webhooks, clients } = parts
+  const { hasPassed, moveClock, watch, deliver, drain } = parts
+
   async function resendUnanswered(): Promise<void> {
     machine.disarm()
     emails.calm()
-    for (const [at, sent] of oracle.takeUnsettled().entries()) {
-      clients.insist(sent, 1000 + at)
+    for (const [at, request] of oracle.takeUnsettled().entries()) {
+      clients.resend(request, 1000 + at)
       await machine.settle()
-      await run()
+      await drain()
     }
-    // No faults are left.
-    if (hasPassed() && oracle.takeUnsettled().length > 0) fail('a repeat was not answered')
+    if (oracle.takeUnsettled().length > 0) fail('a repeat was not answered')
   }
 
   /** Repeats every unanswered paid read, then compares the ledger with the chain. */
@@ -66,31 +58,33 @@ export function createWindDown(given: {
       }
       if (round === 3) moveClock(finalMs)
       watch()
-      await run()
-      const coming = [...oracle.takeUnserved(), ...(round > 1 ? paymentsOracle.owed() : [])]
-      for (const [at, paid] of coming.entries()) {
+      await drain()
+      const open = [...oracle.takeUnserved(), ...(round > 1 ? paymentsOracle.owed() : [])]
+      for (const [at, paid] of open.entries()) {
         clients.buyAgain(paid, 2000 + at)
         await machine.settle()
-        await run()
+        await drain()
       }
     }
-    if (hasPassed() && oracle.takeUnserved().length > 0) fail('a payer was not answered')
+    if (oracle.takeUnserved().length > 0) fail('a payer was not answered')
     if (hasPassed()) paymentsOracle.balance()
   }
 
   /** Every event must reach its receivers by the last attempt. */
   async function deliverWebhooks(): Promise<void> {
     receivers.calm()
-    if (oracle.state().subscriptions.size === 0) return
+    if (oracle.db().alert_subscriptions.length === 0) return
     machine.setClock()
     for (let round = 0; round < rounds && webhooks.isBehind() && hasPassed(); round += 1) {
       if (round > 0) moveClock(longestRetryMs)
-      tell()
+      deliver()
       await machine.settle()
-      await run()
+      await drain()
     }
-    if (hasPassed() && webhooks.isBehind()) fail('somebody was not told of everything')
+    if (webhooks.isBehind()) fail('a receiver was not told of every event')
   }
 
-  return { resendUnanswered, servePayers, deliverWebhooks }
+  for (const end of [resendUnanswered, servePayers, deliverWebhooks]) {
+    if (hasPassed()) await end()
+  }
 }

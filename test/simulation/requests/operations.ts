@@ -1,6 +1,5 @@
 /** The API operations of the simulated requests, and those that are not simulated. */
 import type { RouteId } from '../../../src/contract/routes.ts'
-import type { Intent } from '../model/intent.ts'
 import { namesOf } from '../random.ts'
 
 export const operations = {
@@ -28,7 +27,9 @@ export const operations = {
   cancel: 'cancelJob',
   feedback: 'submitFeedback',
   propose: 'proposeSkill',
-} as const satisfies Readonly<Record<Intent['kind'], RouteId>>
+} as const satisfies Readonly<Record<string, RouteId>>
+
+export type Kind = keyof typeof operations
 
 export const kinds = namesOf(operations)
 

@@ -1,16 +1,20 @@
+/** Reads by id, and sold reads: mostly paid correctly, at times with another payment. */
 import type { SignedPayment, People, PayerWallets } from '../chain/payers.ts'
-import { keyOf } from '../chain/usdc.ts'
-/** Sold reads: mostly paid correctly, at times with another payment. */
 import type { Call } from '../http-call.ts'
-import { countedOf, iso, scoreOf } from '../model/reading.ts'
-import type { State } from '../model/state.ts'
+import { countedEntries, iso, jobStatusAt, scoreOf } from '../oracle/facts.ts'
+import type { Fields, Snapshot } from '../oracle/snapshot.ts'
 import type { Chance } from '../random.ts'
 import { addresses, wallets } from './wallets.ts'
 
-export interface SoldRead {
+export interface Read {
   readonly path: string
+  /** Members that the answer must have in a state; null where it must be a 404. */
+  readonly wanted: (db: Snapshot, nowMs: number) => Fields | null
+}
+
+export interface SoldRead extends Read {
   readonly priceMicro: number
-  readonly wanted: (seen: State, nowMs: number) => object
+  readonly wanted: (db: Snapshot, nowMs: number) => Fields
 }
 
 export interface PaidRead extends Call, SoldRead {
@@ -24,16 +28,42 @@ const sold: readonly SoldRead[] = [
   ...wallets.map(({ address, id }) => ({
     path: `/api/v1/reputation/${address}`,
     priceMicro: 5000,
-    wanted: (seen: State, nowMs: number) => ({
+    wanted: (db: Snapshot, nowMs: number) => ({
       wallet: address,
-      rep_score: scoreOf(seen.entries, id, nowMs),
-      receipts_count: countedOf(seen.entries, id).length,
+      rep_score: scoreOf(db, id, nowMs),
+      receipts_count: countedEntries(db, id).length,
       computed_at: iso(nowMs),
     }),
   })),
   { path: '/api/v1/alerts/feed', priceMicro: 2000, wanted: () => ({}) },
 ]
 
+/** Null if nothing of the drawn kind exists. */
+export function drawRead(chance: Chance, db: Snapshot): Read | null {
+  const table = chance.pick(['receipts', 'jobs', 'partners'] as const)
+  const ids =
+    table === 'partners' ? db.partners.map((row) => row.handle) : db[table].map((row) => row.id)
+  const id = ids[chance.below(ids.length)]
+  if (id === undefined) return null
+  const wanted = (seen: Snapshot, nowMs: number): Fields | null => membersOf(seen, id, nowMs)
+  return { path: `/api/v1/${table}/${id}`, wanted }
+}
+
+function membersOf(db: Snapshot, id: string, nowMs: number): Fields | null {
+  const receipt = db.receipts.find((row) => row.id === id)
+  if (receipt !== undefined) {
+    const { accepted_at, amount_micro_usdc: amount } = receipt
+    return { receipt_id: id, accepted_at, amount_usdc: amount / 1e6 }
+  }
+  const job = db.jobs.find((row) => row.id === id)
+  if (job !== undefined) return { id, status: jobStatusAt(job, nowMs), bids_count: job.bids_count }
+  const partner = db.partners.find((row) => row.handle === id)
+  if (partner === undefined) return null
+  const { display_name, tier, attestation_url: url } = partner
+  return { handle: id, display_name, tier, attestation_endpoint_url: url }
+}
+
+/** The circumstances of a sold read. */
 interface Shopping {
   readonly number: number
   readonly nowMs: number
@@ -42,34 +72,33 @@ interface Shopping {
   readonly people: People
   /** Earlier paid reads. */
   readonly before: readonly PaidRead[]
-  readonly state: State
+  readonly db: Snapshot
 }
 
-export function paidRead(at: Shopping): PaidRead {
+export function drawPaidRead(at: Shopping): PaidRead {
   const { chance, before, number } = at
   const read = chance.pick(sold) ?? first()
   const how = chance.weighted({ new: 60, again: 18, elsewhere: 14, unpaid: 4 })
-  const open = before.filter((one) => isOpen(one, at.state))
+  const open = before.filter((one) => isOpen(one, at.db))
   const from = open.length > 0 && chance.happens(0.7) ? open : before
   const earlier = from[chance.below(from.length)]
   if (how === 'again' && earlier !== undefined) return { ...earlier, number }
   if (how === 'elsewhere' && earlier !== undefined) {
-    return elsewhere(earlier, number, chance)
+    return withOtherRead(earlier, number, chance)
   }
   return sentRead(read, how === 'unpaid' ? null : payment(at, read), number, chance)
 }
 
 /** Reuses the payment for another read, mostly of the same price. */
-export function elsewhere(paid: PaidRead, number: number, chance: Chance): PaidRead {
+export function withOtherRead(paid: PaidRead, number: number, chance: Chance): PaidRead {
   const others = sold.filter(({ path }) => path !== paid.path)
   const other = chance.happens(0.2) ? chance.pick(sold) : others[chance.below(3)]
   return sentRead(other ?? first(), paid.payment, number, chance)
 }
 
-function isOpen({ payment }: PaidRead, { payments }: State): boolean {
-  if (payment === null) return false
-  const row = payments.get(keyOf(payment.authorization))
-  return row !== undefined && !row.isDelivered
+function isOpen({ payment }: PaidRead, { payments }: Snapshot): boolean {
+  const nonce = payment?.authorization.nonce
+  return payments.some((row) => row.nonce === nonce && row.delivered_at === null)
 }
 
 function sentRead(

@@ -1,26 +1,69 @@
-/** Feedback and proposals, which are not signed. */
-import { senderOf, sentOf } from './sent.ts'
-import type { Circumstances, Sent } from './sent.ts'
+/** Unsigned requests: feedback, proposals of skills, and claims by e-mail. */
+import { createRequest, drawSender } from './request.ts'
+import type { Circumstances, SimulatedRequest } from './request.ts'
+import { drawWallet, names } from './wallets.ts'
 
-const none = { wallet: null, proofs: [] } as const
+const mailboxes = ['ann@people.example', 'Ben@people.example', 'eve@people.example'] as const
 
-export function feedback(at: Circumstances): Sent {
+/** Texts end with their sender, of whom the ledger stores only keyed hashes. */
+export function feedback(at: Circumstances): SimulatedRequest {
   const { chance, number } = at
-  const from = senderOf(at)
-  const words = chance.happens(0.6) ? `words ${number}` : `the same words ${chance.below(2)}`
-  const text = `${words} from ${from.address} by ${from.agent}`
-  return sentOf(at, { body: { message: text }, intent: { kind: 'feedback', text }, ...none }, from)
+  const sender = drawSender(at)
+  const text = chance.happens(0.6) ? `Text ${number}` : `The same text ${chance.below(2)}`
+  const message = `${text} from ${sender.address} by ${sender.agent}`
+  return createRequest(at, { sender, body: { message } })
 }
 
-export function propose(at: Circumstances): Sent {
+export function propose(at: Circumstances): SimulatedRequest {
   const { number } = at
-  const text = `Something new, ${number}.`
+  const sender = drawSender(at)
   const body = {
     name: `Unheard of ${number}`,
     category: 'research-analysis',
     surface: ['x402'],
-    description: text,
+    description: `Something new, ${number}, from ${sender.address}`,
   }
-  const intent = { kind: 'propose', text, slug: `unheard-of-${number}` } as const
-  return sentOf(at, { body, intent, ...none })
+  return createRequest(at, { sender, body, derived: { slug: `unheard-of-${number}` } })
+}
+
+export function ask(at: Circumstances): SimulatedRequest {
+  const { chance, keyedHash } = at
+  const email = chance.pick(mailboxes)
+  const wallet = chance.happens(0.6) ? drawWallet(chance) : null
+  return createRequest(at, {
+    body: {
+      email,
+      display_name: chance.pick(names),
+      ...(wallet === null ? {} : { wallet: wallet.address }),
+    },
+    derived: {
+      email_hash: keyedHash('email', email.toLowerCase()),
+      ...(wallet === null ? {} : { wallet: wallet.id }),
+    },
+    key: `mail-${at.number}`,
+  })
+}
+
+/** Redeems a received code, at times an older or a wrong one. */
+export function code(at: Circumstances): SimulatedRequest | null {
+  const { chance, db, isWilling, keyedHash, codesTo } = at
+  const hashOf = (address: string) => keyedHash('email', address.toLowerCase())
+  const boxes = mailboxes.filter((one) => codesTo(one).length > 0)
+  const live = boxes.filter((one) => db.email_codes.some((row) => row.email_hash === hashOf(one)))
+  const from = live.length > 0 && (isWilling || chance.happens(0.8)) ? live : boxes
+  const address = from[chance.below(from.length)]
+  if (address === undefined) return null
+  const codes = codesTo(address)
+  const which = isWilling ? 'last' : chance.weighted({ last: 5, any: 2, none: 4 })
+  const received = which === 'last' ? codes.at(-1) : codes[chance.below(codes.length)]
+  const guess = which === 'none' ? String(100_000 + chance.below(900_000)) : (received ?? '000000')
+  // People spell their address as they like.
+  const email = chance.happens(0.2) ? address.toLowerCase() : address
+  const emailHash = hashOf(address)
+  const codeHash = keyedHash('email-code', `${emailHash}\n${guess}`)
+  return createRequest(at, {
+    body: { email, code: guess },
+    derived: { email_hash: emailHash, code_hash: codeHash },
+    key: `mail-${at.number}`,
+  })
 }

@@ -17,15 +17,9 @@ export const wallets = [
 export const addresses = ['192.0.2.7', '192.0.2.8', '2001:db8::9'] as const
 export const agents = ['curl/8', 'agent/1'] as const
 export const handles = ['first', 'second', 'third', 'fourth'] as const
-/** Names with their skeletons. */
-export const names = [
-  ['Orion', 'orion'],
-  ['0rion', 'orion'],
-  ['Barn', 'bam'],
-  ['Bam', 'bam'],
-  ['Vivid Vole', 'vivid'],
-] as const
+/** Some look alike. */
+export const names = ['Orion', '0rion', 'Barn', 'Bam', 'Vivid Vole'] as const
 
-export function someone(chance: Chance): TestWallet {
+export function drawWallet(chance: Chance): TestWallet {
   return wallets[chance.happens(0.03) ? 3 : chance.below(3)] ?? wallets[0]
 }

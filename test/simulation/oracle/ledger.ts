@@ -1,0 +1,403 @@
+/**
+ * Checks every change of the database and every answer. After each commit it attributes the changed rows to a request, a
+ * job of the builder or a protocol; an answer must be right in one of the states that existed while the request was open.
+ */
+import { isDeepStrictEqual } from 'node:util'
+
+import { webhookSecret } from '../../../src/outbound/standard-webhook.ts'
+import type { Answer } from '../http-call.ts'
+import type { PaidRead } from '../requests/reads.ts'
+import type { SimulatedRequest } from '../requests/request.ts'
+import type { Run } from '../run.ts'
+import { effects, findEffectProblem, findForbidden, findMismatch, jobWrites } from './effects.ts'
+import type { Outcome, Writes } from './effects.ts'
+import type { Emails } from './emails.ts'
+import { dayMs, iso, minuteMs, patienceMs } from './facts.ts'
+import { isPaid } from './flight.ts'
+import type { Flight, PaidFlight } from './flight.ts'
+import { violatedInvariants } from './invariants.ts'
+import type { PaymentsOracle } from './payments.ts'
+import { verdictOf } from './rules.ts'
+import type { Circumstance } from './rules.ts'
+import { createSnapshotReader } from './snapshot.ts'
+import type { Change, Fields, Query, Snapshot } from './snapshot.ts'
+import type { WebhooksOracle } from './webhooks.ts'
+
+/** A request that took effect; one of its senders may receive the first answer. */
+interface FirstAnswer extends Outcome {
+  readonly flights: ReadonlySet<Flight>
+  isReceived: boolean
+}
+
+/** The job of the builder that has committed. */
+export interface RunningJob {
+  readonly kind: string
+  readonly nowMs: number
+}
+
+type WriteFlight = Flight & { readonly request: SimulatedRequest }
+
+/** How long the guard against a repeated message must last after its signed time. */
+const guardMs = 10 * minuteMs
+
+/** Tables whose changes have an oracle of their own, and the record of the builder's jobs. */
+const watched = new Set([
+  'payments',
+  'email_codes',
+  'email_sends',
+  'alert_deliveries',
+  'meta',
+  'job_runs',
+])
+
+export type LedgerOracle = Awaited<ReturnType<typeof createLedgerOracle>>
+
+export async function createLedgerOracle(
+  { log, fail, tally, installation }: Run,
+  query: Query,
+  {
+    payments,
+    webhooks,
+    emails,
+  }: {
+    readonly payments: PaymentsOracle
+    readonly webhooks: WebhooksOracle
+    readonly emails: Emails
+  },
+) {
+  const reader = await createSnapshotReader(query)
+  let db = await reader.read(query)
+  /** All states, oldest first. */
+  const versions: Snapshot[] = [db]
+  const firstAnswers: FirstAnswer[] = []
+  const effective = new Set<Flight>()
+  /** Requests whose change of an endpoint lost a race that is in the history. */
+  const lostRaces = new Set<Flight>()
+  const flights = new Set<Flight>()
+  const unsettled: SimulatedRequest[] = []
+  const unserved: PaidRead[] = []
+
+  const writes = (): readonly WriteFlight[] => [...flights].filter(isWrite)
+
+  const circumstanceOf = (
+    { request, nowMs }: WriteFlight,
+    of: Snapshot,
+    flight: Flight,
+  ): Circumstance => ({
+    db: of,
+    request,
+    nowMs,
+    isMailed: emails.isMailed(flight),
+  })
+
+  function explain(after: Snapshot, changes: readonly Change[], job: RunningJob | null): void {
+    const before = db
+    const taken = effectsIn(before, after, changes)
+    const allowed: Writes[] = taken.map(({ request }) => effects[request.kind].writes)
+    if (job !== null) allowed.push(jobWrites[job.kind] ?? {})
+    for (const change of changes) {
+      const { table } = change
+      if (watched.has(table) || isAnswer(change, taken) || isLostRace(change)) continue
+      const problems = allowed.map((one) => findForbidden(change, one))
+      if (problems.includes(null)) continue
+      const rows = JSON.stringify([change.before, change.after])
+      fail(`${problems.at(-1) ?? `a change of ${table}`} that nobody may make: ${rows}`)
+    }
+    if (job?.kind === 'tidy') checkExpired(changes, job.nowMs)
+    if (job?.kind === 'expire') checkCancelled(changes, job.nowMs)
+    payments.observe(changes, [...flights].filter(isPaid))
+    webhooks.observe(changes, { before, after })
+    emails.observe(changes, { before, flights: writes(), taken })
+    db = after
+    versions.push(after)
+  }
+
+  /** True if the row is the stored answer of an effect. */
+  function isAnswer({ table, before, after }: Change, taken: readonly WriteFlight[]): boolean {
+    if (table !== 'used_messages' && table !== 'idempotency_keys') return false
+    if (after === null) return false
+    const isReplaced = before !== null
+    return taken.some(({ request, nowMs }) => {
+      const hasExpired = !isReplaced || String(before['expires_at']) <= iso(nowMs)
+      return request.requestSha256 === after['request_sha256'] && hasExpired
+    })
+  }
+
+  function isLostRace({ table, before, after }: Change): boolean {
+    if (table !== 'oath_history' || before !== null) return false
+    if (after?.['action'] !== 'updateAttestationEndpoint.conflict') return false
+    const flight = writes().find(
+      ({ request, nowMs }) =>
+        request.proofs.some((proof) => proof.messageSha256 === after['message_sha256']) &&
+        iso(nowMs) === after['created_at'],
+    )
+    if (flight !== undefined) lostRaces.add(flight)
+    return flight !== undefined
+  }
+
+  /** Stored answers may be deleted once they have expired. */
+  function checkExpired(changes: readonly Change[], nowMs: number): void {
+    for (const { table, before, after } of changes) {
+      const isLive = String(before?.['expires_at']) > iso(nowMs)
+      if (table !== 'network_writes' && after === null && isLive) {
+        fail(`a stored answer was deleted before it expired: ${JSON.stringify(before)}`)
+      }
+    }
+  }
+
+  /** A signup that is not paid is cancelled after its time, and no other partner is. */
+  function checkCancelled(changes: readonly Change[], nowMs: number): void {
+    for (const { table, before, after } of changes) {
+      if (table !== 'partners') continue
+      const isDue = nowMs >= Date.parse(String(before?.['created_at'])) + patienceMs
+      const isRight = before?.['status'] === 'pending' && after?.['status'] === 'cancelled'
+      if (!isDue || !isRight) fail(`a signup ended too soon: ${JSON.stringify(after)}`)
+    }
+  }
+
+  /** The requests that took effect in a change, each checked and recorded. */
+  function effectsIn(
+    before: Snapshot,
+    after: Snapshot,
+    changes: readonly Change[],
+  ): readonly WriteFlight[] {
+    const taken: WriteFlight[] = []
+    for (const { table, before: old, after: row } of changes) {
+      const isStored = table === 'used_messages' || table === 'idempotency_keys'
+      const isText = table === 'feedback' || table === 'skill_proposals'
+      if (row === null || (!isStored && !isText) || (isText && old !== null)) continue
+      const isExplained = taken.some(({ request, nowMs }) =>
+        isStored
+          ? request.requestSha256 === row['request_sha256']
+          : isTextOf(request, row) && iso(nowMs) === row['created_at'],
+      )
+      if (isExplained) continue
+      const hasKey = isText && changes.some(({ table: other }) => other === 'idempotency_keys')
+      if (hasKey) continue
+      const outcome = isStored
+        ? { status: Number(row['status']), body: parsed(row['answer']) }
+        : textOutcome(table, row)
+      const candidates = writes().filter(({ request, nowMs }) =>
+        isStored
+          ? request.requestSha256 === row['request_sha256'] &&
+            (table === 'used_messages' || row['expires_at'] === iso(nowMs + dayMs))
+          : request.key === null && isTextOf(request, row) && row['created_at'] === iso(nowMs),
+      )
+      const flight = takeEffect(candidates, outcome, { before, after })
+      if (flight !== null) taken.push(flight)
+    }
+    return taken
+  }
+
+  function takeEffect(
+    candidates: readonly WriteFlight[],
+    outcome: Outcome,
+    { before, after }: { readonly before: Snapshot; readonly after: Snapshot },
+  ): WriteFlight | null {
+    let reason = 'no open request caused it'
+    for (const flight of candidates) {
+      if (effective.has(flight)) continue
+      const at = circumstanceOf(flight, before, flight)
+      const { repeat, codes } = verdictOf(at)
+      const problem =
+        repeat !== null || codes.length > 0
+          ? `it should be ${repeat === null ? codes.join(' or ') : 'a repeat'}`
+          : (findUnstored(flight, outcome, after) ?? findEffectProblem(at, outcome, after))
+      if (problem !== null) {
+        reason = `${flight.name}: ${problem}`
+        continue
+      }
+      const { requestSha256 } = flight.request
+      const twins = candidates.filter(({ request }) => request.requestSha256 === requestSha256)
+      firstAnswers.push({ ...outcome, flights: new Set(twins), isReceived: false })
+      effective.add(flight)
+      log(`    ${flight.name} is in the ledger`)
+      return flight
+    }
+    fail(`an effect with the answer ${JSON.stringify(outcome)} that should not exist: ${reason}`)
+    return null
+  }
+
+  /** Returns the problem of stored answers: one for each signature and for the key, in the same commit as the effect. */
+  function findUnstored(
+    { request, nowMs }: WriteFlight,
+    { status, body }: Outcome,
+    { used_messages: used, idempotency_keys: keys }: Snapshot,
+  ): string | null {
+    const isStored = (
+      row: { request_sha256: string; status: number; answer: string } | undefined,
+    ) =>
+      row?.request_sha256 === request.requestSha256 &&
+      row.status === status &&
+      isDeepStrictEqual(JSON.parse(row.answer), body)
+    for (const { wallet, messageSha256, timestampMs } of request.proofs) {
+      const row = used.find((one) => one.wallet === wallet && one.message_sha256 === messageSha256)
+      if (!isStored(row)) return 'a signature is not marked as used'
+      if (String(row?.expires_at) < iso(timestampMs + guardMs)) return 'a guard expires too soon'
+    }
+    if (request.key === null) return null
+    const { caller, key } = request
+    const row = keys.find((one) => one.caller === caller && one.key === key)
+    if (!isStored(row)) return 'no answer is stored for its key'
+    return row?.expires_at === iso(nowMs + dayMs) ? null : 'its key expires at another time'
+  }
+
+  /** Secrets are derived from ids and not stored. */
+  function withoutSecret({ secret, ...rest }: Fields): Fields {
+    const wanted = webhookSecret(installation.keyedHash, String(rest['id']))
+    if (secret !== undefined && secret !== wanted) fail('a secret is not that of its webhook')
+    return rest
+  }
+
+  /** `isExcused`: a fault occurred, so the ledger may answer 5xx. */
+  function answered(flight: Flight, answer: Answer, isExcused: boolean): void {
+    flights.delete(flight)
+    const { status, body } = answer
+    const code = codeOf(answer)
+    log(`${flight.name} is answered ${status}${code === null ? '' : ` ${code}`}`)
+    const isPayment =
+      isPaid(flight) && ['settlement_pending', 'payment_unavailable'].includes(code ?? '')
+    if (status >= 500 && !isPayment) {
+      if (!isExcused) fail(`${flight.name} was answered ${status} although nothing had failed`)
+      giveUp(flight)
+      return
+    }
+    const window = versions.slice(flight.fromVersion)
+    if (isPaid(flight)) answeredPaid(flight, answer, window)
+    else if (flight.wanted !== null) answeredRead(flight, answer, window)
+    else if (isWrite(flight)) answeredWrite(flight, { status, body: withoutSecret(body) }, window)
+  }
+
+  function giveUp({ request, paid }: Flight): void {
+    tally.unanswered += 1
+    if (request !== null) unsettled.push(request)
+    if (paid !== null) unserved.push(paid)
+  }
+
+  function answeredPaid(flight: PaidFlight, answer: Answer, window: readonly Snapshot[]): void {
+    const outcome = payments.answered(flight, answer, window)
+    if (outcome === 'later') giveUp(flight)
+    else tally[outcome] += 1
+  }
+
+  function answeredRead(
+    { name, wanted, nowMs }: Flight,
+    { status, body }: Answer,
+    window: readonly Snapshot[],
+  ): void {
+    const mismatches = window.map((seen) => {
+      const members = wanted?.(seen, nowMs) ?? null
+      if (members === null) return status === 404 ? null : `status ${status}, and not 404`
+      return status === 200 ? findMismatch(body, members) : `status ${status}, and not 200`
+    })
+    if (!mismatches.includes(null)) fail(`${name}: ${mismatches.at(-1) ?? ''}`)
+  }
+
+  function answeredWrite(
+    flight: WriteFlight,
+    { status, body }: Outcome,
+    window: readonly Snapshot[],
+  ): void {
+    const first = firstAnswers.find(
+      (one) =>
+        !one.isReceived &&
+        one.flights.has(flight) &&
+        one.status === status &&
+        isDeepStrictEqual(one.body, body),
+    )
+    if (first !== undefined) {
+      first.isReceived = true
+      tally.taken += 1
+      return
+    }
+    const code = codeOf({ body })
+    const verdicts = window.map((seen) => verdictOf(circumstanceOf(flight, seen, flight)))
+    const isRepeat = verdicts.some(
+      ({ repeat }) => repeat?.status === status && isDeepStrictEqual(repeat.body, body),
+    )
+    const isRefused = code !== null && verdicts.some(({ codes }) => codes.includes(code))
+    if (isRepeat || isRefused || (lostRaces.has(flight) && code === 'conflict')) {
+      if (code === 'code_invalid') emails.checkCounted(flight, window)
+      tally[code === null ? 'repeats' : 'refused'] += 1
+      return
+    }
+    const wanted = verdicts.map(({ repeat, codes }) =>
+      repeat === null ? codes.join(' or ') || 'success' : `a repeat with ${repeat.status}`,
+    )
+    const all = [...new Set(wanted)].join(' or ')
+    fail(`${flight.name} was answered ${status} ${code ?? ''}, and not: ${all}`)
+  }
+
+  return {
+    db: () => db,
+    versions,
+    flights,
+    reader,
+    begin: (flight: Omit<Flight, 'fromVersion'>): Flight => {
+      const begun = { ...flight, fromVersion: versions.length - 1 }
+      tally.requests += 1
+      flights.add(begun)
+      return begun
+    },
+    answered,
+    /** Open requests will not be answered. */
+    cutOff: (): void => {
+      for (const flight of flights) giveUp(flight)
+      flights.clear()
+    },
+    /** Unanswered requests, to be repeated. */
+    takeUnsettled: () => unsettled.splice(0),
+    takeUnserved: () => unserved.splice(0),
+    /** Explains the changes of a commit; `between` has the states after each write of the transaction but the last. */
+    observe: async (
+      ask: Query,
+      between: readonly Snapshot[],
+      job: RunningJob | null,
+    ): Promise<void> => {
+      for (const after of [...between, await reader.read(ask)]) {
+        const changes = reader.changes(db, after)
+        if (changes.length > 0) explain(after, changes, job)
+      }
+    },
+    /** The file must contain what was last committed, and violate no invariant. */
+    examine: async (ask: Query): Promise<void> => {
+      const [change] = reader.changes(db, await reader.read(ask))
+      if (change !== undefined) fail(`the file has lost or changed: ${JSON.stringify(change)}`)
+      for (const violation of await violatedInvariants(ask)) fail(`in the file: ${violation}`)
+    },
+    /** A backup was restored: the file must contain it, and the time of the restore. */
+    restore: async (ask: Query, backup: Snapshot): Promise<void> => {
+      const restored = await reader.read(ask)
+      const other = reader.changes(backup, restored).find(({ table }) => table !== 'meta')
+      if (other !== undefined) fail(`the restored file differs: ${JSON.stringify(other)}`)
+      db = restored
+      versions.push(restored)
+      webhooks.restore()
+    },
+  }
+}
+
+function isWrite(flight: Flight): flight is WriteFlight {
+  return flight.request !== null
+}
+
+function codeOf({ body }: Pick<Answer, 'body'>): string | null {
+  return typeof body['code'] === 'string' ? body['code'] : null
+}
+
+function parsed(answer: unknown): Fields {
+  return { ...(JSON.parse(String(answer)) as object) }
+}
+
+/** Unsigned texts without a key store no answer. */
+function textOutcome(table: string, { id, slug }: Fields): Outcome {
+  return table === 'feedback'
+    ? { status: 201, body: { feedback_id: id, deduplicated: false } }
+    : { status: 202, body: { proposal_id: id, slug, status: 'pending' } }
+}
+
+function isTextOf({ body }: SimulatedRequest, row: Fields): boolean {
+  return row['message'] === undefined
+    ? body['description'] === row['description']
+    : body['message'] === row['message']
+}

@@ -1,0 +1,47 @@
+/** The parts that all objects of one run share, and its result. */
+import type { Installation } from './installation.ts'
+import type { Machine } from './machine.ts'
+import type { Chance } from './random.ts'
+
+export const counted = [
+  'requests',
+  'taken',
+  'repeats',
+  'refused',
+  'unanswered',
+  'bought',
+  'delivered',
+  'claimed by e-mail',
+  'faults',
+  'restarts',
+  'restores',
+  'builds',
+  'jobs',
+  'accepted',
+  'accepted by silence',
+  'disputed',
+  'expired',
+  'statements',
+] as const
+export type Counted = (typeof counted)[number]
+
+export interface Run {
+  readonly seed: number
+  readonly machine: Machine
+  readonly installation: Installation
+  /** An independent source of chance for a purpose. */
+  readonly chanceFor: (purpose: string) => Chance
+  readonly log: (line: string) => void
+  /** Records a problem; the first one ends the run. */
+  readonly fail: (problem: string) => void
+  readonly tally: Record<Counted, number>
+}
+
+export interface RunResult {
+  /** The first problem found, if any. */
+  readonly problem: string | null
+  readonly lines: readonly string[]
+  /** SHA-256 of all lines. */
+  readonly hash: string
+  readonly tally: Readonly<Record<Counted, number>>
+}
