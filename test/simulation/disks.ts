@@ -1,16 +1,11 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-export interface Disks {
-  readonly copyOf: (path: string) => string
-  readonly removeAll: () => void
-}
-
 /** The database files of one run. */
-export function createDisks(dir: string, seed: number): Disks {
+export function createDisks(dir: string, seed: number) {
   const files: string[] = []
   return {
-    copyOf: (path) => {
+    copyOf: (path: string): string => {
       const made = join(dir, `${seed}-${files.length}.db`)
       files.push(made)
       // Includes the write-ahead log.
@@ -19,7 +14,7 @@ export function createDisks(dir: string, seed: number): Disks {
       }
       return made
     },
-    removeAll: () => {
+    removeAll: (): void => {
       for (const file of files) {
         for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
       }

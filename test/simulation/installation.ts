@@ -4,10 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { loadKeys } from '../../builder/publish/keys.ts'
-import type { Keys } from '../../builder/publish/keys.ts'
 import { loadReference } from '../../src/actions/reference.ts'
-import type { Reference } from '../../src/actions/reference.ts'
-import type { ExchangeKeys } from '../../src/auth/exchange-keys.ts'
 import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
 import { verifySignature } from '../../src/auth/schemes.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
@@ -17,28 +14,16 @@ import { setRestoredAt } from '../../src/db/restored.ts'
 import { withPlatform } from '../support/receipts.ts'
 import { evmWallet } from '../support/wallets.ts'
 import { preparePayers } from './chain/payers.ts'
-import type { People } from './chain/payers.ts'
 import { readFilesSynchronously } from './machine.ts'
 import { platformKey } from './requests/wallets.ts'
 import { mount, plainMachine } from './sqlite-driver.ts'
 
-export interface Installation {
-  readonly dir: string
-  /** An empty database in the current schema. */
-  readonly emptyDatabase: string
-  readonly dataDir: string
-  readonly reference: Reference
-  readonly keys: Keys
-  readonly exchangeKeys: ExchangeKeys
-  readonly keyedHash: ReturnType<typeof keyedHashOf>
-  readonly people: People
-  readonly remove: () => void
-}
+export type Installation = Awaited<ReturnType<typeof prepareInstallation>>
 
 export const startMs = Date.UTC(2026, 10, 21, 6)
 export const rails = ['x402', 'olas', 'job_exchange'] as const
 
-export async function prepareInstallation(): Promise<Installation> {
+export async function prepareInstallation() {
   const memory = '/dev/shm'
   const dir = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'ledger-simulation-'))
   readFilesSynchronously()
@@ -55,6 +40,7 @@ export async function prepareInstallation(): Promise<Installation> {
   }
   return {
     dir,
+    /** An empty database in the current schema. */
     emptyDatabase,
     dataDir,
     reference: withPlatform(await loadReference('data'), platformKey),
@@ -62,7 +48,7 @@ export async function prepareInstallation(): Promise<Installation> {
     exchangeKeys: { active: signingKeyFromSeed(new Uint8Array(32).fill(7)), retired: [] },
     keyedHash: keyedHashOf(new Uint8Array(32).fill(9)),
     people: await preparePayers(),
-    remove: () => rmSync(dir, { recursive: true, force: true }),
+    remove: (): void => rmSync(dir, { recursive: true, force: true }),
   }
 }
 

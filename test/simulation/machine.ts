@@ -202,10 +202,10 @@ export function createMachine(given: {
           monotonicMs += delayMs
         }),
     }),
-    startProcess: async (
+    startProcess: async <Parts>(
       name: ProcessName,
-      open: (process: Process) => Promise<void>,
-    ): Promise<Process> => {
+      open: (process: Process) => Promise<Parts>,
+    ): Promise<Parts & { readonly process: Process }> => {
       const process: Process = {
         name,
         connections: [],
@@ -214,11 +214,11 @@ export function createMachine(given: {
         isBroken: false,
       }
       mount(submitTo(process))
-      await open(process)
+      const parts = await open(process)
       mount(null)
       await settle()
       process.isStarting = false
-      return process
+      return { ...parts, process }
     },
     /** Drops the pending operations of a process and closes its files: uncommitted changes are lost. */
     kill: async (process: Process): Promise<void> => {

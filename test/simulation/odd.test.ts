@@ -2,6 +2,6 @@ import { test } from 'vitest'
 
 import { expectCoverage, runShard } from './shard.ts'
 
-test('under any order of events and faults the ledger matches the model (odd seeds)', async () => {
+test('the ledger follows its rules under any order of events and faults (odd seeds)', async () => {
   expectCoverage(await runShard(1))
 })

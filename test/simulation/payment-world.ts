@@ -3,7 +3,7 @@ import { createUsdcChain as createChainClient } from '../../src/payments/chain.t
 import { createFacilitator } from '../../src/payments/facilitator.ts'
 import { createLocalSettler } from '../../src/payments/local-settler.ts'
 import type { Payments } from '../../src/payments/settler.ts'
-import { createLimits, createAnswerFaults } from './chain/answer-faults.ts'
+import { createAnswerFaults } from './chain/answer-faults.ts'
 import { askFacilitator } from './chain/facilitator.ts'
 import { askNode } from './chain/node.ts'
 import { createPayerWallets } from './chain/payers.ts'
@@ -38,9 +38,8 @@ export function createPaymentWorld(
     isSigned: payerWallets.isSigned,
     funds: new Map(payers.map(({ address, funds }) => [address, funds])),
   })
-  const limits = createLimits()
   const answerFaults = createAnswerFaults(chanceFor('answerFaults'))
-  const asked = { machine, chance, chain, answerFaults, limits } as const
+  const parts = { machine, chance, chain, answerFaults, handedOver } as const
 
   return {
     mode,
@@ -56,18 +55,17 @@ export function createPaymentWorld(
         ...own,
         sleep: async (delayMs: number, signal?: AbortSignal): Promise<void> => {
           // A request that will be answered never times out.
-          if (!limits.isStalled(signal)) return await new Promise(() => undefined)
+          if (!answerFaults.isStalled(signal)) return await new Promise(() => undefined)
           return await own.sleep(delayMs)
         },
       }
-      const client = createChainClient(askNode({ ...asked, handedOver }, process), { clock })
-      const toFacilitator = { ...asked, handedOver: (of: Authorization) => handedOver(of, null) }
+      const client = createChainClient(askNode(parts, process), { clock })
       const settler =
         mode === 'local'
           ? createLocalSettler({ account: people.settler, chain: client, clock, maxGasPriceWei })
           : createFacilitator({
               url: 'https://facilitator.test',
-              fetch: askFacilitator(toFacilitator, process),
+              fetch: askFacilitator(parts, process),
               clock,
             })
       return {

@@ -1,40 +1,8 @@
 /** The steps of a run. Each has its own seed, so that a run can be shortened without changing the other steps. */
 import { createChance, namesOf, seedFor } from './random.ts'
 import type { Chance } from './random.ts'
-import type { kinds } from './requests/operations.ts'
 
-const others = [
-  'again',
-  'look',
-  'tick',
-  'leap',
-  'nearly a fortnight',
-  'over a fortnight',
-  'back',
-  'fault',
-  'kill service',
-  'kill builder',
-  'power',
-  'back up',
-  'put back',
-  'build',
-  'expire',
-  'tidy',
-  'poll',
-  'tell',
-  'buy',
-  'watch',
-  'stranger',
-  'fork',
-] as const
-
-export interface Step {
-  readonly kind: (typeof kinds)[number] | (typeof others)[number]
-  readonly salt: number
-  /** Waits for all open requests; see `isWilling` of `Circumstances`. */
-  readonly isWilling: boolean
-}
-
+/** Relative frequencies of the kinds of steps. */
 const weights = {
   register: 5,
   receipt: 10,
@@ -81,7 +49,14 @@ const weights = {
   watch: 1,
   stranger: 1,
   fork: 0.4,
-} as const satisfies Record<Step['kind'], number>
+} as const
+
+export interface Step {
+  readonly kind: keyof typeof weights
+  readonly salt: number
+  /** True for a step of a scripted sequence, which waits for all open requests. */
+  readonly isWilling: boolean
+}
 
 /** Complete jobs and their ends. */
 const beginning = ['post', 'bid', 'award', 'deliver'] as const
@@ -95,40 +70,31 @@ const ends = {
   'disputed too late': ['over a fortnight', 'dispute', 'expire'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
-const endNames = namesOf(ends)
-
 /** Subscriptions with their events. */
 const news = {
-  told: ['subscribe', 'poll', 'tell', 'poll', 'tell'],
-  'tried out': ['subscribe', 'try', 'tell', 'tick', 'tell'],
-  'left behind': ['subscribe', 'poll', 'unsubscribe', 'tell'],
+  delivered: ['subscribe', 'poll', 'tell', 'poll', 'tell'],
+  tested: ['subscribe', 'try', 'tell', 'tick', 'tell'],
+  unsubscribed: ['subscribe', 'poll', 'unsubscribe', 'tell'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
 /** Codes redeemed in time or too late. */
 const emailClaims = {
   'in time': ['ask', 'code', 'code'],
   'too late': ['ask', 'leap', 'code'],
-  'second letter': ['ask', 'ask', 'code'],
+  'second e-mail': ['ask', 'ask', 'code'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
 /** A restored backup, and repeats of later requests. */
 const restored = ['back up', 'receipt', 'signup', 'attest', 'put back', 'again', 'again'] as const
 
-const newsNames = namesOf(news)
-const emailClaimNames = namesOf(emailClaims)
-
 /** Scripted sequences, spread over the plan: up to two jobs with their ends, webhooks, claims by e-mail, a restore. */
 function lives(chance: Chance, step: (kind: Step['kind'], isWilling: boolean) => Step): Step[][] {
-  const count = chance.weighted({ none: 4, one: 5, two: 1 })
-  const numbers = { none: 0, one: 1, two: 2 } as const
-  const jobs = Array.from({ length: numbers[count] }, () => [
-    ...beginning,
-    ...ends[chance.pick(endNames)],
-  ])
-  const told = chance.happens(0.25) ? [news[chance.pick(newsNames)]] : []
-  const claimed = chance.happens(0.12) ? [emailClaims[chance.pick(emailClaimNames)]] : []
+  const length = Number(chance.weighted({ 0: 4, 1: 5, 2: 1 }))
+  const jobs = Array.from({ length }, () => [...beginning, ...ends[chance.pick(namesOf(ends))]])
+  const webhooks = chance.happens(0.25) ? [news[chance.pick(namesOf(news))]] : []
+  const claimed = chance.happens(0.12) ? [emailClaims[chance.pick(namesOf(emailClaims))]] : []
   const setBack = chance.happens(0.08) ? [restored] : []
-  return [...jobs, ...told, ...claimed, ...setBack].map((life) =>
+  return [...jobs, ...webhooks, ...claimed, ...setBack].map((life) =>
     life.map((kind) => step(kind, true)),
   )
 }

@@ -1,16 +1,9 @@
 /** Service and builder, composed like their entry points, on the simulated machine. */
 import { createServer } from 'node:http'
-import type { Server } from 'node:http'
 
-import { communityDocuments } from '../../builder/documents/community.ts'
-import { flagDocuments } from '../../builder/documents/flags.ts'
-import { jobDocuments } from '../../builder/documents/jobs.ts'
-import { partnerDocuments } from '../../builder/documents/partners.ts'
-import { railDocuments } from '../../builder/documents/rails.ts'
-import { statsDocuments } from '../../builder/documents/stats.ts'
+import { createSnapshots } from '../../builder/documents/index.ts'
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
 import { createJobs } from '../../builder/jobs/jobs.ts'
-import type { Jobs } from '../../builder/jobs/jobs.ts'
 import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import { createSources } from '../../builder/rails/sources.ts'
 import { gatherWorld } from '../../builder/world/gather.ts'
@@ -24,36 +17,22 @@ import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { figures } from '../support/figures.ts'
-import type { Installation } from './installation.ts'
 import type { Machine, Process } from './machine.ts'
 import type { Emails } from './oracle/emails.ts'
 import type { PaymentWorld } from './payment-world.ts'
-import { createChance, seedFor } from './random.ts'
 import type { Chance } from './random.ts'
 import type { Receivers } from './receivers.ts'
 import { siteUrl } from './requests/reads.ts'
+import type { Run } from './run.ts'
 
-export interface ServiceProcess {
-  readonly process: Process
-  readonly server: Server
-  readonly watch: () => Promise<void>
-}
+export type ServiceProcess = Awaited<ReturnType<typeof startService>>
+export type BuilderProcess = Awaited<ReturnType<typeof startBuilder>>
 
-export interface BuilderProcess {
-  readonly process: Process
-  readonly worker: Pick<Jobs, 'expire' | 'tidy' | 'poll' | 'deliver'>
-  /** Documents by path. */
-  readonly build: (nowMs: number) => Promise<ReadonlyMap<string, unknown>>
-}
-
-export interface Host {
-  readonly machine: Machine
-  readonly installation: Installation
+export interface Host extends Run {
   readonly paymentWorld: PaymentWorld
   readonly receivers: Receivers
   readonly emails: Emails
   readonly path: string
-  readonly seed: number
   /** Counts starts of processes. */
   readonly generation: number
   /** True: transactions wait for the file lock without a limit; false: not at all. */
@@ -100,13 +79,12 @@ function logOf(host: Host, process: Process): LineLog {
   return { ...log, isEnabled: () => false, flush: silent }
 }
 
-export async function startService(host: Host): Promise<ServiceProcess> {
-  const { machine, installation, seed, generation } = host
-  let made: Omit<ServiceProcess, 'process'> | undefined
-  const process = await machine.startProcess('service', async (process) => {
+export async function startService(host: Host) {
+  const { machine, installation, chanceFor, generation } = host
+  return await machine.startProcess('service', async (process) => {
     const database = await open(host, process)
     const clock = machine.clockOf(process)
-    const random = randomOf(createChance(seedFor(seed, `service ${generation}`)))
+    const random = randomOf(chanceFor(`service ${generation}`))
     const log = logOf(host, process)
     const actions: InstalledDeps = {
       database,
@@ -144,20 +122,17 @@ export async function startService(host: Host): Promise<ServiceProcess> {
       actions,
     })
     const server = createServer({ requireHostHeader: false }, app.listener)
-    made = { server, watch: createPaymentWatch(actions).run }
+    return { server, watch: createPaymentWatch(actions).run }
   })
-  if (made === undefined) throw new Error('the service did not start')
-  return { process, ...made }
 }
 
-export async function startBuilder(host: Host): Promise<BuilderProcess> {
-  const { machine, installation, seed, generation } = host
+export async function startBuilder(host: Host) {
+  const { machine, installation, chanceFor, generation } = host
   const { dataDir, keys, exchangeKeys } = installation
-  let made: Omit<BuilderProcess, 'process'> | undefined
-  const process = await machine.startProcess('builder', async (process) => {
+  return await machine.startProcess('builder', async (process) => {
     const database = await open(host, process)
     const clock = machine.clockOf(process)
-    const chance = createChance(seedFor(seed, `builder ${generation}`))
+    const chance = chanceFor(`builder ${generation}`)
     const random = randomOf(chance)
     const log = logOf(host, process)
     const adapters = [
@@ -220,29 +195,20 @@ export async function startBuilder(host: Host): Promise<BuilderProcess> {
         log,
       },
     })
-    made = {
+    const snapshots = createSnapshots()
+    return {
       worker,
-      build: async (nowMs) => {
+      /** Builds all documents. Returns their contents by path. */
+      build: async (nowMs: number): Promise<ReadonlyMap<string, unknown>> => {
         const world = await gatherWorld({ ...gather, publicKeys: keys.publicKeys, nowMs })
-        const families = [
-          statsDocuments,
-          communityDocuments,
-          jobDocuments,
-          partnerDocuments,
-          flagDocuments,
-          railDocuments,
-        ]
-        const documents = new Map<string, unknown>()
-        for (const { path, body } of families.flatMap((family) => [...family.build(world)])) {
-          if ('json' in body) documents.set(path, body.json)
-        }
+        const documents = snapshots(world).map(
+          ({ path, body }) => [path, 'json' in body ? body.json : null] as const,
+        )
         // Partners are shown on pages only.
-        return documents.set('/partners', world.community.partners)
+        return new Map<string, unknown>([...documents, ['/partners', world.community.partners]])
       },
     }
   })
-  if (made === undefined) throw new Error('the builder did not start')
-  return { process, ...made }
 }
 
 /** A source that answers or fails as the seed decides. */

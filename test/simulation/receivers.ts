@@ -6,18 +6,8 @@ import { z } from 'zod'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import type { Process } from './machine.ts'
-import type { WebhooksOracle } from './oracle/webhooks.ts'
+import type { WebhookRequest, WebhooksOracle } from './oracle/webhooks.ts'
 import type { Run } from './run.ts'
-
-export type DeliveryOutcome = 'accepted' | 'failed' | 'gone'
-
-export interface WebhookRequest {
-  readonly id: string
-  readonly url: string
-  readonly body: { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
-  readonly isSignedWith: (secret: string) => boolean
-  readonly timestamp: number
-}
 
 export type Receivers = ReturnType<typeof createReceivers>
 

@@ -16,9 +16,9 @@ export async function runShard(shard: 0 | 1): Promise<Totals> {
     const seconds = Math.round((performance.now() - startedMs) / 1000)
     const { user, system } = process.cpuUsage(before)
     const busy = Math.round((user + system) / 1e6)
-    const told = Object.entries(totals).map(([name, count]) => `${count} ${name}`)
+    const counts = Object.entries(totals).map(([name, count]) => `${count} ${name}`)
     process.stdout.write(
-      `simulation, shard ${shard}, SIMULATION_FIRST=${chosen.first}: ${told.join(', ')} in ${seconds} s, ${busy} s of them on a processor\n`,
+      `simulation, shard ${shard}, SIMULATION_FIRST=${chosen.first}: ${counts.join(', ')} in ${seconds} s (${busy} s of CPU time)\n`,
     )
     return totals
   } finally {
@@ -26,15 +26,14 @@ export async function runShard(shard: 0 | 1): Promise<Totals> {
   }
 }
 
-/** From this count on every kind of event must have occurred. */
-const enough = 200
+const enoughSeeds = 200
 
-/** A suite without events proves nothing. */
+/** Every kind of event must have occurred: a suite without events proves nothing. */
 export function expectCoverage(totals: Totals): void {
   const { seeds, taken, accepted, disputed, expired, bought, delivered } = totals
   const silent = totals['accepted by silence']
   expect(seeds === 0 || taken > 0).toBe(true)
-  if (seeds < enough) return
+  if (seeds < enoughSeeds) return
   const emails = totals['claimed by e-mail']
   const { faults, restarts, restores, builds, repeats } = totals
   const worked = { emails, accepted, silent, disputed, expired, bought, delivered, repeats }

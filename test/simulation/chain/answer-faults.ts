@@ -1,28 +1,26 @@
 /** Faults in the answers of node and facilitator: a run has a mood, each answer its own outcome. */
 import type { Chance } from '../random.ts'
 
-const outcome = {
-  answers: 1,
-  /** Says nothing: whoever waits has to give up by its own limit. */
-  stalls: 0,
-  /** The connection ends, before what was asked for is done. */
-  'cuts off': 0,
-  /** The connection ends after the request was processed. */
-  'cuts off late': 0,
-  /** Says something of another form. */
-  babbles: 0,
-  /** An error in its own words. */
-  refuses: 0,
-  /** Answers from a state that is some seconds old, or against what it knows. */
-  lags: 0,
-  lies: 0,
-}
-export type AnswerOutcome = keyof typeof outcome
-
+/** Weights of the outcomes by mood. */
 const moods = {
-  well: outcome,
+  well: {
+    answers: 1,
+    /** No answer: the caller has to give up by its own limit. */
+    stalls: 0,
+    /** The connection ends before the request was processed. */
+    'cuts off': 0,
+    /** The connection ends after the request was processed. */
+    'cuts off late': 0,
+    /** Answers in another form. */
+    babbles: 0,
+    /** Answers with an error of its own. */
+    refuses: 0,
+    /** Answers from a state that is some seconds old. */
+    lags: 0,
+    /** Answers against what it knows. */
+    lies: 0,
+  },
   poor: {
-    ...outcome,
     answers: 30,
     stalls: 0.4,
     'cuts off': 0.5,
@@ -33,7 +31,6 @@ const moods = {
     lies: 1.5,
   },
   bad: {
-    ...outcome,
     answers: 10,
     stalls: 0.5,
     'cuts off': 0.8,
@@ -43,45 +40,31 @@ const moods = {
     lags: 2,
     lies: 1,
   },
-} as const satisfies Readonly<Record<string, Readonly<Record<AnswerOutcome, number>>>>
+} as const
+export type AnswerOutcome = keyof (typeof moods)['well']
 
-export interface AnswerFaults {
-  readonly next: () => AnswerOutcome
-  /** Count of faulty answers. */
-  readonly count: () => number
-  /** From here on all is answered. */
-  readonly calm: () => void
-}
+export type AnswerFaults = ReturnType<typeof createAnswerFaults>
 
-export function createAnswerFaults(chance: Chance): AnswerFaults {
+export function createAnswerFaults(chance: Chance) {
   let mood: keyof typeof moods = chance.weighted({ well: 5, poor: 4, bad: 1.5 })
   let count = 0
+  const stalled = new WeakSet<AbortSignal>()
   return {
-    next: () => {
-      const next = mood === 'well' ? 'answers' : chance.weighted(moods[mood])
+    next: (): AnswerOutcome => {
+      const next = mood === 'well' ? 'answers' : chance.weighted<AnswerOutcome>(moods[mood])
       if (next !== 'answers') count += 1
       return next
     },
+    /** Count of faulty answers. */
     count: () => count,
-    calm: () => {
+    /** Records the signal of a request that is never answered. A caller whose timer has the same signal times out. */
+    stall: (signal: AbortSignal): void => {
+      stalled.add(signal)
+    },
+    isStalled: (signal: AbortSignal | undefined) => signal !== undefined && stalled.has(signal),
+    /** Every request is answered from now on. */
+    calm: (): void => {
       mood = 'well'
     },
-  }
-}
-
-/**
- * Signals whose request is never answered. Whoever asks waits with the same signal for the time that it gives the
- * answer: it is up where there will be none, and else never.
- */
-export interface Limits {
-  readonly stall: (signal: AbortSignal) => void
-  readonly isStalled: (signal: AbortSignal | undefined) => boolean
-}
-
-export function createLimits(): Limits {
-  const stalled = new WeakSet<AbortSignal>()
-  return {
-    stall: (signal) => stalled.add(signal),
-    isStalled: (signal) => signal !== undefined && stalled.has(signal),
   }
 }

@@ -1,22 +1,12 @@
-/** Somebody else's facilitator (x402 specification v2, section 7), which may lie about all that it is asked. */
+/** A facilitator of a third party (x402 specification v2, section 7). Its answers may be lies. */
 import { z } from 'zod'
 
 import type { Fetch } from '../../../src/core/deps.ts'
-import type { Machine, Process } from '../machine.ts'
-import type { Chance } from '../random.ts'
-import type { Limits, AnswerOutcome, AnswerFaults } from './answer-faults.ts'
+import type { Process } from '../machine.ts'
+import type { AnswerOutcome } from './answer-faults.ts'
+import type { ChainDeps } from './node.ts'
 import { digest } from './usdc.ts'
-import type { Authorization, Refusal, UsdcChain } from './usdc.ts'
-
-export interface FacilitatorDeps {
-  readonly machine: Pick<Machine, 'answer'>
-  readonly chance: Chance
-  readonly chain: UsdcChain
-  readonly answerFaults: AnswerFaults
-  readonly limits: Limits
-  /** Called with each payment that it is asked to settle, before anything becomes of it. */
-  readonly handedOver: (authorization: Authorization) => void
-}
+import type { Authorization, Refusal } from './usdc.ts'
 
 const reasons = {
   used: 'invalid_exact_evm_payload_authorization_nonce',
@@ -43,17 +33,17 @@ const asked = z.object({
   }),
 })
 
-export function askFacilitator(deps: FacilitatorDeps, process: Process): Fetch {
-  const { machine, chance, answerFaults, limits } = deps
+export function askFacilitator(deps: ChainDeps, process: Process): Fetch {
+  const { machine, chance, answerFaults } = deps
   return async (input, { body, signal } = {}) => {
     const { pathname } = new URL(String(input))
     const outcome = answerFaults.next()
     const authorization = typeof body === 'string' ? authorizationIn(body) : null
-    if (pathname === '/settle' && authorization !== null) deps.handedOver(authorization)
+    if (pathname === '/settle' && authorization !== null) deps.handedOver(authorization, null)
     const isEarly = outcome !== 'cuts off' && outcome !== 'refuses' && chance.happens(0.5)
     const early = isEarly ? respond(deps, pathname, authorization, outcome) : null
     if (outcome === 'stalls') {
-      if (signal instanceof AbortSignal) limits.stall(signal)
+      if (signal instanceof AbortSignal) answerFaults.stall(signal)
       return await new Promise(() => undefined)
     }
     return await machine.answer(process, `${pathname} ${outcome}`, () => {
@@ -72,7 +62,7 @@ function authorizationIn(body: string): Authorization {
 }
 
 function respond(
-  { chain, chance }: FacilitatorDeps,
+  { chain, chance }: ChainDeps,
   path: string,
   authorization: Authorization | null,
   outcome: AnswerOutcome,
@@ -93,7 +83,7 @@ function respond(
         ? { isValid: true }
         : { isValid: false, invalidReason: reasons[refusal] }
     }
-    // It may take what it was only shown.
+    // It may submit a payment that it should only verify.
     if (chance.happens(0.3)) submit()
     return refusal === null
       ? { isValid: false, invalidReason: chance.pick(Object.values(reasons)) }

@@ -1,16 +1,22 @@
-/** A node of the chain, as far as payments ask one: JSON-RPC after the execution API of Ethereum. */
-import { keccak256, parseTransaction } from 'viem'
+/** A node of the chain with the methods that payments use: JSON-RPC by the execution API of Ethereum. */
+import { decodeFunctionData, keccak256, parseAbi, parseTransaction, toFunctionSelector } from 'viem'
 import type { Hex } from 'viem'
 
 import type { ChainRequest } from '../../../src/payments/chain.ts'
 import { topics } from '../../../src/payments/transfer.ts'
 import type { Machine, Process } from '../machine.ts'
 import type { Chance } from '../random.ts'
-import type { Limits, AnswerFaults } from './answer-faults.ts'
+import type { AnswerFaults } from './answer-faults.ts'
 import { finalDepthMs, keyOf, mostLagMs } from './usdc.ts'
 import type { Authorization, Block, Refusal, UsdcChain } from './usdc.ts'
 
 const token = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+
+const abi = parseAbi([
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+])
+const authorizationState = toFunctionSelector(abi[0])
 
 /** Revert reasons of FiatTokenV2_2. */
 const words = {
@@ -29,27 +35,26 @@ class NodeRefusal extends Error {
   }
 }
 
-export interface NodeDeps {
+export interface ChainDeps {
   readonly machine: Pick<Machine, 'answer'>
   readonly chance: Chance
   readonly chain: UsdcChain
   readonly answerFaults: AnswerFaults
-  readonly limits: Limits
-  /** Called with each transaction that comes from the ledger, before anything becomes of it. */
-  readonly handedOver: (authorization: Authorization, txHash: string) => void
+  /** Called with each payment that the ledger submits, before it is processed; a facilitator knows no hash. */
+  readonly handedOver: (authorization: Authorization, txHash: string | null) => void
 }
 
-export function askNode(deps: NodeDeps, process: Process): ChainRequest {
-  const { machine, chance, answerFaults, limits } = deps
+export function askNode(deps: ChainDeps, process: Process): ChainRequest {
+  const { machine, chance, answerFaults } = deps
   return async (method, params, signal) => {
     const outcome = answerFaults.next()
     const lagMs = outcome === 'lags' ? 2000 * (1 + chance.below(mostLagMs / 2000)) : 0
-    // What is sent may be there before anybody hears that it is.
+    // A transaction may arrive before its sender receives the answer.
     const isEarly = method === 'eth_sendRawTransaction' && chance.happens(0.5)
     const isDone = outcome !== 'cuts off' && outcome !== 'refuses'
     const early = isEarly && isDone ? outcomeOf(() => respond(deps, method, params, lagMs)) : null
     if (outcome === 'stalls') {
-      limits.stall(signal)
+      answerFaults.stall(signal)
       return await new Promise(() => undefined)
     }
     return await machine.answer(process, `${method} ${outcome}`, () => {
@@ -75,7 +80,7 @@ function outcomeOf(work: () => unknown): () => unknown {
 }
 
 function respond(
-  deps: NodeDeps,
+  deps: ChainDeps,
   method: string,
   params: readonly unknown[],
   lagMs: number,
@@ -91,7 +96,7 @@ function respond(
     case 'eth_call':
       return stateOf(
         chain,
-        textIn(params[0], 'data'),
+        hexOf(memberOf(params[0], 'data')),
         params[1] === 'finalized' ? finalDepthMs : lagMs,
       )
     case 'eth_getTransactionByHash': {
@@ -111,26 +116,26 @@ function respond(
       return hex(lagMs === 0 ? mined + waiting : mined)
     }
     case 'eth_estimateGas': {
-      const refusal = chain.refusalOf(authorizationIn(textIn(params[0], 'data')), lagMs)
+      const refusal = chain.refusalOf(authorizationIn(hexOf(memberOf(params[0], 'data'))), lagMs)
       if (refusal === null) return hex(80_000)
       throw new NodeRefusal(3, `execution reverted: ${words[refusal]}`)
     }
     case 'eth_sendRawTransaction':
-      return sent(deps, String(params[0]))
+      return submitted(deps, hexOf(params[0]))
     default:
-      throw new Error(`the node knows no ${method}`)
+      throw new Error(`the node does not implement ${method}`)
   }
 }
 
-function sent({ chain, handedOver }: NodeDeps, raw: string): string {
-  const { data = '0x', nonce = 0 } = parseTransaction(hexOf(raw))
-  const hash = keccak256(hexOf(raw))
+function submitted({ chain, handedOver }: ChainDeps, raw: Hex): string {
+  const { data = '0x', nonce = 0 } = parseTransaction(raw)
+  const hash = keccak256(raw)
   const authorization = authorizationIn(data)
   handedOver(authorization, hash)
   const call = { kind: 'transfer', ...authorization } as const
-  const came = chain.submit({ hash, call, walletNonce: nonce })
-  if (came === 'taken') return hash
-  throw new NodeRefusal(-32_000, complaints[came])
+  const result = chain.submit({ hash, call, walletNonce: nonce })
+  if (result === 'accepted') return hash
+  throw new NodeRefusal(-32_000, complaints[result])
 }
 
 const complaints = {
@@ -139,11 +144,11 @@ const complaints = {
   underpriced: 'replacement transaction underpriced',
 } as const
 
-/** `authorizationState` of the token; to any other address, which has no code, the answer is empty. */
-function stateOf(chain: UsdcChain, data: string, lagMs: number): string {
-  if (!data.startsWith('0xe94a0102')) return '0x'
-  const [from = '', nonce = ''] = wordsOf(data)
-  const end = chain.endOf(keyOf({ from: `0x${from.slice(24)}`, nonce: `0x${nonce}` }), lagMs)
+/** `authorizationState` of the token; other addresses have no code, so that the answer is empty. */
+function stateOf(chain: UsdcChain, data: Hex, lagMs: number): string {
+  if (!data.startsWith(authorizationState)) return '0x'
+  const [from = '', nonce = ''] = decodeFunctionData({ abi, data }).args
+  const end = chain.endOf(keyOf({ from: String(from).toLowerCase(), nonce: String(nonce) }), lagMs)
   return `0x${(end === null ? '0' : '1').padStart(64, '0')}`
 }
 
@@ -223,29 +228,18 @@ function memberOf(value: unknown, name: string): unknown {
     : undefined
 }
 
-function textIn(value: unknown, name: string): string {
-  return String(memberOf(value, name))
-}
-
-/** The words of call data, after the selector. */
-function wordsOf(data: string): readonly string[] {
-  return data.slice(10).match(/.{64}/g) ?? []
-}
-
-/** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)`. */
-function authorizationIn(data: string): Authorization {
-  if (!data.startsWith('0xcf092995')) throw new Error('this is no transfer')
-  const all = wordsOf(data)
-  const [from = '', to = '', value = '', after = '', before = '', nonce = ''] = all
-  const length = 2 * Number(`0x${all[7] ?? ''}`)
+function authorizationIn(data: Hex): Authorization {
+  const { functionName, args } = decodeFunctionData({ abi, data })
+  if (functionName !== 'transferWithAuthorization') throw new Error('this is not a transfer')
+  const [from, to, value, validAfter, validBefore, nonce, signature] = args
   return {
-    from: `0x${from.slice(24)}`,
-    to: `0x${to.slice(24)}`,
-    value: BigInt(`0x${value}`),
-    validAfter: Number(`0x${after}`),
-    validBefore: Number(`0x${before}`),
-    nonce: `0x${nonce}`,
-    signature: `0x${all.slice(8).join('').slice(0, length)}`,
+    from: from.toLowerCase(),
+    to: to.toLowerCase(),
+    value,
+    validAfter: Number(validAfter),
+    validBefore: Number(validBefore),
+    nonce,
+    signature,
   }
 }
 
@@ -253,10 +247,10 @@ function topicOf(address: string): string {
   return `0x${address.slice(2).padStart(64, '0')}`
 }
 
-function hex(number: number): string {
+function hex(number: number): Hex {
   return `0x${number.toString(16)}`
 }
 
-function hexOf(text: string): Hex {
-  return `0x${text.slice(2)}`
+function hexOf(value: unknown): Hex {
+  return `0x${String(value).slice(2)}`
 }

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 /** Payers: keys with USDC on the chain, and all authorizations that they have signed. */
+import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 
 import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { PrivateKeyAccount } from 'viem/accounts'
 
 import { transferDigest } from '../../../src/payments/transfer.ts'
 import type { Authorization } from './usdc.ts'
@@ -16,24 +15,18 @@ export interface Payer {
   readonly funds: bigint
 }
 
-export interface People {
-  readonly payers: readonly Payer[]
-  readonly settler: PrivateKeyAccount
-  /** EIP-55. */
-  readonly receiver: string
-  readonly sign: (fields: Omit<Authorization, 'signature'>, key: Uint8Array) => string
-}
+export type People = Awaited<ReturnType<typeof preparePayers>>
 
 const keyOf = (name: string): Buffer => createHash('sha256').update(`simulated ${name}`).digest()
 const accountOf = (name: string) => privateKeyToAccount(`0x${keyOf(name).toString('hex')}`)
 
-/** Two who have enough, and one with nothing. */
+/** Two payers have enough USDC, and one has none. */
 const accounts = { pia: 1_000_000_000n, quin: 1_000_000_000n, rex: 0n } as const
 
-/** Made once: what makes it takes longer than a run. */
-export async function preparePayers(): Promise<People> {
+/** Prepared once, because loading the curve takes longer than a run. */
+export async function preparePayers() {
   const curve = await instantiateSecp256k1()
-  const payers = Object.entries(accounts).map(([name, funds]) => ({
+  const payers: readonly Payer[] = Object.entries(accounts).map(([name, funds]) => ({
     address: accountOf(name).address.toLowerCase(),
     key: keyOf(name),
     funds,
@@ -41,8 +34,10 @@ export async function preparePayers(): Promise<People> {
   return {
     payers,
     settler: accountOf('settler'),
-    receiver: accountOf('receiver').address,
-    sign: ({ from, to, value, validAfter, validBefore, nonce }, key) => {
+    /** EIP-55. */
+    receiver: String(accountOf('receiver').address),
+    sign: (fields: Omit<Authorization, 'signature'>, key: Uint8Array): string => {
+      const { from, to, value, validAfter, validBefore, nonce } = fields
       const numbers = { validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) }
       const hash = transferDigest({ from, to, value, nonce, ...numbers })
       const signed = curve.signMessageHashRecoverableCompact(key, hash)
@@ -53,33 +48,27 @@ export async function preparePayers(): Promise<People> {
   }
 }
 
-/** A payment as a client holds it. */
+/** A payment as a client stores it. */
 export interface SignedPayment {
   readonly authorization: Authorization
-  /** By the key of who pays. */
+  /** True if the payer signed it. */
   readonly isGenuine: boolean
   readonly header: Readonly<Record<string, string>>
 }
 
-export interface PayerWallets {
-  readonly signedPayments: readonly SignedPayment[]
-  readonly write: (
-    fields: Omit<Authorization, 'signature' | 'from'>,
-    by: { readonly payer: Payer; readonly signer: Payer; readonly version: 1 | 2 },
-  ) => SignedPayment
-  readonly isSigned: (authorization: Authorization) => boolean
-}
+export type PayerWallets = ReturnType<typeof createPayerWallets>
 
 const asset = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
-export function createPayerWallets({
-  sign,
-  receiver,
-}: Pick<People, 'sign' | 'receiver'>): PayerWallets {
+export function createPayerWallets({ sign, receiver }: People) {
   const signedPayments: SignedPayment[] = []
   return {
-    signedPayments,
-    write: (fields, { payer, signer, version }) => {
+    signedPayments: signedPayments as readonly SignedPayment[],
+    write: (
+      fields: Omit<Authorization, 'signature' | 'from'>,
+      by: { readonly payer: Payer; readonly signer: Payer; readonly version: 1 | 2 },
+    ): SignedPayment => {
+      const { payer, signer, version } = by
       const unsigned = { ...fields, from: payer.address }
       const authorization = { ...unsigned, signature: sign(unsigned, signer.key) }
       const payload = payloadOf(authorization)
@@ -101,7 +90,7 @@ export function createPayerWallets({
       signedPayments.push(payment)
       return payment
     },
-    isSigned: (authorization) => {
+    isSigned: (authorization: Authorization): boolean => {
       const found = signedPayments.find(
         (one) => one.isGenuine && one.authorization.signature === authorization.signature,
       )

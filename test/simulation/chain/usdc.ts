@@ -1,7 +1,4 @@
-/**
- * USDC on a chain that lives beside the processes and outlives them all: it loses nothing that is in a block, whatever
- * disks and clocks do. Written down from EIP-3009 and not from the code that asks it.
- */
+/** USDC on a chain that survives all processes: blocks are never lost. By EIP-3009, independent of the tested code. */
 import { createHash } from 'node:crypto'
 
 import type { Machine } from '../machine.ts'
@@ -45,39 +42,16 @@ export interface End {
 
 export type Refusal = 'used' | 'expired' | 'early' | 'signature' | 'funds'
 
-/** No node lags behind by more. */
+/** The longest lag of a node. */
 export const mostLagMs = 30_000
-/** A block that deep stays. */
+/** A block at this depth is final. */
 export const finalDepthMs = 60_000
 const blockMs = 2000
 
 export const keyOf = ({ from, nonce }: { readonly from: string; readonly nonce: string }): string =>
   `${from} ${nonce}`
 
-export interface UsdcChain {
-  /** The newest block as a node sees it that is this far behind. */
-  readonly head: (lagMs?: number) => { readonly number: number; readonly timeMs: number }
-  readonly endOf: (key: string, lagMs?: number) => End | null
-  readonly blockOf: (txHash: string, lagMs?: number) => Block | null
-  readonly isWaiting: (txHash: string) => boolean
-  /** The effect of a transaction in a block that is, or was before a fork, part of the chain. */
-  readonly endIn: (txHash: string, blockHash: string) => End | null
-  /** True if a transaction for it reverted. */
-  readonly hasFailed: (key: string) => boolean
-  /** All ends there are. */
-  readonly ends: () => readonly End[]
-  readonly balanceOf: (address: string) => bigint
-  /** The reason why it would revert in the next block, or null. */
-  readonly refusalOf: (authorization: Authorization, lagMs?: number) => Refusal | null
-  /** Transactions of the settlement wallet that are mined; those that wait after them. */
-  readonly walletNonces: (lagMs?: number) => { readonly mined: number; readonly waiting: number }
-  /** Puts a transaction among those that wait, or loses it. A block comes when the seed lets it. */
-  readonly submit: (transaction: Transaction) => 'taken' | 'known' | 'nonce too low' | 'underpriced'
-  /** Takes back the newest blocks that are not final. What was in them waits again, or is gone. */
-  readonly fork: () => void
-  /** From here on everything is mined, and nothing is lost. */
-  readonly calm: () => void
-}
+export type UsdcChain = ReturnType<typeof createUsdcChain>
 
 export function createUsdcChain(given: {
   readonly machine: Pick<Machine, 'worldMs' | 'outside'>
@@ -85,7 +59,7 @@ export function createUsdcChain(given: {
   readonly log: (line: string) => void
   readonly isSigned: (authorization: Authorization) => boolean
   readonly funds: ReadonlyMap<string, bigint>
-}): UsdcChain {
+}) {
   const { machine, chance, log, isSigned, funds } = given
   let headNumber = 1_000_000
   let headMs = Math.floor(machine.worldMs() / 1000) * 1000
@@ -95,7 +69,7 @@ export function createUsdcChain(given: {
   let forks = 0
   let isCalm = false
 
-  /** Blocks in which nothing happens are made as time goes on; that of the chain does not go back. */
+  /** Adds the empty blocks of the time that has passed. The time of the chain never goes back. */
   function passTime(): void {
     const empty = Math.floor((machine.worldMs() - headMs) / blockMs)
     if (empty <= 0) return
@@ -103,6 +77,7 @@ export function createUsdcChain(given: {
     headMs += empty * blockMs
   }
 
+  /** The newest block as a node sees it that lags by this time. */
   function head(lagMs = 0): { readonly number: number; readonly timeMs: number } {
     passTime()
     const behind = Math.floor(lagMs / blockMs)
@@ -116,7 +91,7 @@ export function createUsdcChain(given: {
 
   const ends = (lagMs = 0): readonly End[] => endsIn(seen(lagMs))
 
-  const endOf: UsdcChain['endOf'] = (key, lagMs) =>
+  const endOf = (key: string, lagMs?: number): End | null =>
     ends(lagMs).find(({ call }) => keyOf(call) === key) ?? null
 
   function balanceOf(address: string): bigint {
@@ -149,7 +124,7 @@ export function createUsdcChain(given: {
     return { mined, waiting: next - mined }
   }
 
-  /** Those whose turn it is: of the settlement wallet only one nonce after the other. */
+  /** Transactions that can be mined now: those of the settlement wallet only in the order of their nonces. */
   function ready(): readonly Transaction[] {
     const { mined, waiting: queued } = walletNonces()
     return waiting
@@ -180,7 +155,7 @@ export function createUsdcChain(given: {
     waiting = waiting.filter((one) => !now.includes(one))
   }
 
-  /** When the seed lets it, and not always at the first chance. */
+  /** Schedules a block; the seed may delay it. */
   function schedule(delays: number): void {
     machine.outside('a block', () => {
       if (!isCalm && delays > 0 && chance.happens(0.3)) schedule(delays - 1)
@@ -191,23 +166,26 @@ export function createUsdcChain(given: {
   return {
     head,
     endOf,
-    blockOf: (txHash, lagMs) =>
+    blockOf: (txHash: string, lagMs?: number): Block | null =>
       seen(lagMs).find(({ mined }) => mined.some(({ hash }) => hash === txHash)) ?? null,
-    isWaiting: (txHash) => waiting.some(({ hash }) => hash === txHash),
-    endIn: (txHash, blockHash) =>
+    isWaiting: (txHash: string) => waiting.some(({ hash }) => hash === txHash),
+    /** The effect of a transaction in a block that is, or was before a fork, part of the chain. */
+    endIn: (txHash: string, blockHash: string): End | null =>
       endsIn([...blocks, ...uncles].filter(({ hash }) => hash === blockHash)).find(
         (end) => end.txHash === txHash,
       ) ?? null,
-    hasFailed: (key) =>
+    /** True if a transaction for it reverted. */
+    hasFailed: (key: string) =>
       [...blocks, ...uncles].some(({ mined }) =>
         mined.some(({ succeeded, call }) => !succeeded && keyOf(call) === key),
       ),
     ends: () => ends(),
-    balanceOf,
-    refusalOf: (authorization, lagMs = 0) =>
+    /** The reason why it would revert in the next block, or null. */
+    refusalOf: (authorization: Authorization, lagMs = 0): Refusal | null =>
       refusalAt(authorization, head(lagMs).timeMs + blockMs, lagMs),
     walletNonces,
-    submit: (transaction) => {
+    /** Makes a transaction wait for a block, which the seed schedules, or loses it. */
+    submit: (transaction: Transaction): 'accepted' | 'known' | 'nonce too low' | 'underpriced' => {
       const { hash, walletNonce } = transaction
       const isMined = blocks.some(({ mined }) => mined.some((one) => one.hash === hash))
       if (isMined || waiting.some((one) => one.hash === hash)) return 'known'
@@ -216,30 +194,32 @@ export function createUsdcChain(given: {
         if (waiting.some((one) => one.walletNonce === walletNonce)) return 'underpriced'
       }
       if (!isCalm && chance.happens(0.05)) {
-        log(`    the transaction ${hash.slice(0, 10)} is lost on its way`)
-        return 'taken'
+        log(`    the transaction ${hash.slice(0, 10)} is lost`)
+        return 'accepted'
       }
       waiting.push(transaction)
       schedule(2)
-      return 'taken'
+      return 'accepted'
     },
-    fork: () => {
+    /** Undoes the newest blocks that are not final. Their transactions wait again, or are lost. */
+    fork: (): void => {
       const { timeMs } = head()
-      const firm = blocks.filter((block) => block.timeMs <= timeMs - finalDepthMs)
-      const loose = blocks.slice(firm.length)
-      if (loose.length === 0) return
-      const kept = chance.below(loose.length)
-      const gone = loose.slice(kept)
-      log(`    ${gone.length} blocks are taken back`)
+      const final = blocks.filter((block) => block.timeMs <= timeMs - finalDepthMs)
+      const open = blocks.slice(final.length)
+      if (open.length === 0) return
+      const remaining = chance.below(open.length)
+      const undone = open.slice(remaining)
+      log(`    ${undone.length} blocks are undone`)
       forks += 1
-      uncles.push(...gone)
-      blocks = [...firm, ...loose.slice(0, kept)]
-      const back = gone.flatMap(({ mined }) => mined)
-      // Of the settlement wallet all wait again: what it has sent is everywhere.
+      uncles.push(...undone)
+      blocks = [...final, ...open.slice(0, remaining)]
+      const back = undone.flatMap(({ mined }) => mined)
+      // All transactions of the settlement wallet wait again: every node knows them.
       waiting.push(...back.filter(({ walletNonce }) => walletNonce !== null || chance.happens(0.6)))
       schedule(2)
     },
-    calm: () => {
+    /** From now on everything is mined, and nothing is lost. */
+    calm: (): void => {
       isCalm = true
       mine()
     },

@@ -1,9 +1,18 @@
 /** Checks webhooks: rows of the outbox, requests that leave, requests that arrive. */
 import { webhookSecret } from '../../../src/outbound/standard-webhook.ts'
-import type { DeliveryOutcome, WebhookRequest } from '../receivers.ts'
 import type { Run } from '../run.ts'
 import { minuteMs } from './facts.ts'
 import type { Change, RowOf, Snapshot } from './snapshot.ts'
+
+export type DeliveryOutcome = 'accepted' | 'failed' | 'gone'
+
+export interface WebhookRequest {
+  readonly id: string
+  readonly url: string
+  readonly body: { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
+  readonly isSignedWith: (secret: string) => boolean
+  readonly timestamp: number
+}
 
 type Delivery = RowOf<'alert_deliveries'>
 
