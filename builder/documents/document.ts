@@ -55,6 +55,21 @@ export function jsonDocument(
   }
 }
 
+/** A document that is not archived and not a route of the API. */
+export function unarchived(
+  path: string,
+  contentType: string,
+  maxAgeSeconds: number,
+  body: PublicDocument['body'],
+): PublicDocument {
+  return { path, contentType, maxAgeSeconds, body, archive: null }
+}
+
+/** The body of a JSON document without a time of its own. */
+export function plainJson(value: object): DocumentBody {
+  return { json: asJson(value), stamp: null }
+}
+
 /** A document whose body is made only when its revision is not published already; not archived. */
 export function deferred(
   described: Described,

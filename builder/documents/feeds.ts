@@ -5,7 +5,7 @@ import { xmlText } from '../../src/core/xml-text.ts'
 import { byDate } from '../desk/ranking.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { LedgerEvent, World } from '../world/world.ts'
-import { asJson } from './document.ts'
+import { plainJson, unarchived } from './document.ts'
 
 interface Feed {
   /** `desk` makes `/feeds/desk.atom` and `/feeds/desk.json`. */
@@ -33,21 +33,11 @@ export function* feedDocuments(
 ): Generator<PublicDocument> {
   const feeds = [deskFeed(world), transitionFeed(world), flagFeed(world), changeFeed(world)]
   for (const feed of feeds) {
-    yield document(feed, 'atom', 'application/atom+xml; charset=utf-8', { text: atom(feed, world) })
-    yield document(feed, 'json', 'application/feed+json', {
-      json: asJson(jsonFeed(feed, world)),
-      stamp: null,
-    })
+    const atomType = 'application/atom+xml; charset=utf-8'
+    yield unarchived(feedPath(feed, 'atom'), atomType, maxAgeSeconds, { text: atom(feed, world) })
+    const json = plainJson(jsonFeed(feed, world))
+    yield unarchived(feedPath(feed, 'json'), 'application/feed+json', maxAgeSeconds, json)
   }
-}
-
-function document(
-  feed: Feed,
-  ending: 'atom' | 'json',
-  contentType: string,
-  body: PublicDocument['body'],
-): PublicDocument {
-  return { path: feedPath(feed, ending), contentType, maxAgeSeconds, body, archive: null }
 }
 
 function feedPath({ name }: Feed, ending: 'atom' | 'json'): string {

@@ -6,10 +6,21 @@ import { jsonDocument, snapshotFamily } from './document.ts'
 import { opportunitiesOf } from './opportunities.ts'
 import { railIsStale } from './rail-view.ts'
 
+export const statsParts = [
+  'community',
+  'exchange',
+  'nowMs',
+  'openFlags',
+  'pacts',
+  'pollEveryMs',
+  'rails',
+] as const satisfies readonly (keyof World)[]
+export type StatsWorld = Pick<World, (typeof statsParts)[number]>
+
 /** The same aggregate for both routes, which differ in max-age. */
 export const statsDocuments = snapshotFamily(
   ['getStatsLive', 'getStatsDaily'],
-  ['community', 'exchange', 'nowMs', 'openFlags', 'pacts', 'pollEveryMs', 'rails'],
+  statsParts,
   function* (world) {
     const stats = statsOf(world)
     yield jsonDocument('getStatsLive', stats, { stamped: true })
@@ -17,12 +28,7 @@ export const statsDocuments = snapshotFamily(
   },
 )
 
-export function statsOf(
-  world: Pick<
-    World,
-    'community' | 'exchange' | 'nowMs' | 'openFlags' | 'pacts' | 'pollEveryMs' | 'rails'
-  >,
-): Omit<Stats, 'computed_at'> {
+export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
   const { rails, community, exchange } = world
   const earning = rails.filter(({ authored }) => authored.category === 'earning')
   // Totals exclude audited and stale figures.

@@ -9,8 +9,8 @@ import { layout } from '../../src/pages/layout.ts'
 import { markdownPath, shareImage } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeLatest } from '../cache/memoize.ts'
-import { deferred } from '../documents/document.ts'
-import type { DocumentBody, PublicDocument } from '../publish/document.ts'
+import { unarchived } from '../documents/document.ts'
+import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
@@ -89,10 +89,10 @@ function form(
   contentType: string,
   text: () => string,
 ): PublicDocument {
-  const described = { path, contentType, maxAgeSeconds }
-  const make = (): DocumentBody => ({ text: text() })
-  if (revision !== null) return deferred(described, revision, make)
-  return { ...described, body: make(), archive: null }
+  const make = () => ({ text: text() })
+  return revision === null
+    ? unarchived(path, contentType, maxAgeSeconds, make())
+    : unarchived(path, contentType, maxAgeSeconds, { revision, make })
 }
 
 /** Guides and lists in one file. Rails are left out: the API has them. */
@@ -104,8 +104,7 @@ export function allPagesInOne(
     ({ page, revision }) => page.listed !== false && isGuideOrList(page.path) && revision === null,
   )
   const text = [intro, ...shown.map((entry) => entry.markdown())].join('\n\n')
-  const contentType = 'text/plain; charset=utf-8'
-  return { path, contentType, maxAgeSeconds, body: { text }, archive: null }
+  return unarchived(path, 'text/plain; charset=utf-8', maxAgeSeconds, { text })
 }
 
 function isGuideOrList(path: string): boolean {

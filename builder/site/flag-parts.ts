@@ -6,11 +6,9 @@ import { amountText, pill, time } from '../../src/pages/figures.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { cell, column, table, timeColumn } from '../../src/pages/table.ts'
+import { severityOrder } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
 import { railLinkOf } from './rail-parts.ts'
-
-/** Most severe first. */
-export const severityOrder = { critical: 0, warning: 1, info: 2 } as const
 
 export function flagsOf(
   rail: string,

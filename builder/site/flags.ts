@@ -3,8 +3,9 @@ import { counted } from '../../src/core/number-text.ts'
 import { facts, introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
+import { bySeverity } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
-import { flagTable, severityOrder } from './flag-parts.ts'
+import { flagTable } from './flag-parts.ts'
 import { shownRails } from './rail-parts.ts'
 
 const shownClosed = 200
@@ -56,11 +57,6 @@ export function flagsPage(
       ]),
     ],
   }
-}
-
-function bySeverity(a: World['openFlags'][number], b: World['openFlags'][number]): number {
-  const severity = severityOrder[a.severity] - severityOrder[b.severity]
-  return severity === 0 ? (a.opened_at > b.opened_at ? -1 : 1) : severity
 }
 
 const kinds: Readonly<Record<World['openFlags'][number]['kind'], string>> = {

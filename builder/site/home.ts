@@ -18,6 +18,7 @@ import {
   table,
 } from '../../src/pages/table.ts'
 import { statsOf } from '../documents/stats.ts'
+import type { StatsWorld } from '../documents/stats.ts'
 import type { World } from '../world/world.ts'
 import { carriedText, knownFigure, marks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
@@ -25,20 +26,7 @@ import type { ShownRail } from './rail-parts.ts'
 /** The article that explains the statuses; linked only if it exists. */
 const statusArticle = 'five-statuses'
 
-export function homePage(
-  world: Pick<
-    World,
-    | 'articles'
-    | 'community'
-    | 'exchange'
-    | 'history'
-    | 'nowMs'
-    | 'openFlags'
-    | 'pacts'
-    | 'pollEveryMs'
-    | 'rails'
-  >,
-): SitePage {
+export function homePage(world: StatsWorld & Pick<World, 'articles' | 'history'>): SitePage {
   const rails = shownRails(world)
   const stats = statsOf(world)
   const paying = stats.rails_paying
@@ -102,12 +90,7 @@ function carriedNotice(
   )
 }
 
-function counters(
-  world: Pick<
-    World,
-    'community' | 'exchange' | 'nowMs' | 'openFlags' | 'pacts' | 'pollEveryMs' | 'rails'
-  >,
-): HtmlAndMarkdown {
+function counters(world: StatsWorld): HtmlAndMarkdown {
   const stats = statsOf(world)
   const earning = world.rails.filter(({ authored }) => authored.category === 'earning').length
   const nothingRead = stats.rails_unknown_tpv === earning

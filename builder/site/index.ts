@@ -1,5 +1,6 @@
 /** Every page of the site. */
 import type { SitePage } from '../../src/pages/page.ts'
+import { statsParts } from '../documents/stats.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 import { changelogPage } from './changelog.ts'
@@ -36,20 +37,7 @@ function pageSource<Part extends keyof World>(
 
 /** Every page, in the order of llms.txt, with the parts of the world that it shows. */
 const pageSources: readonly PageSource[] = [
-  pageSource(
-    [
-      'articles',
-      'community',
-      'exchange',
-      'history',
-      'nowMs',
-      'openFlags',
-      'pacts',
-      'pollEveryMs',
-      'rails',
-    ],
-    homePage,
-  ),
+  pageSource([...statsParts, 'articles', 'history'], homePage),
   pageSource(['nowMs', 'openFlags', 'pollEveryMs', 'rails'], opportunitiesPage),
   pageSource(['community'], leaderboardPage),
   pageSource(['community'], workersPage),

@@ -8,7 +8,7 @@ import { xmlText } from '../../src/core/xml-text.ts'
 import { markdownText } from '../../src/pages/html-and-markdown.ts'
 import { markdownPath } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import { asJson } from '../documents/document.ts'
+import { plainJson, unarchived } from '../documents/document.ts'
 import { agentSkill } from '../documents/site.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
@@ -35,12 +35,11 @@ export function* indexDocuments(
 }
 
 function text(path: string, contentType: string, body: string): PublicDocument {
-  return { path, contentType, maxAgeSeconds, body: { text: body }, archive: null }
+  return unarchived(path, contentType, maxAgeSeconds, { text: body })
 }
 
 function json(path: string, contentType: string, value: object): PublicDocument {
-  const body = { json: asJson(value), stamp: null }
-  return { path, contentType, maxAgeSeconds, body, archive: null }
+  return unarchived(path, contentType, maxAgeSeconds, plainJson(value))
 }
 
 /** In the format of llmstxt.org, with the Markdown form of each page. */

@@ -4,7 +4,15 @@ import { explorerUrl } from '../../src/core/chains.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
-import { facts, introduction, links, section, steps, verifyBox } from '../../src/pages/blocks.ts'
+import {
+  fact,
+  facts,
+  introduction,
+  links,
+  section,
+  steps,
+  verifyBox,
+} from '../../src/pages/blocks.ts'
 import { hash, pill, time, usdc } from '../../src/pages/figures.ts'
 import {
   address,
@@ -91,8 +99,6 @@ function witnesses(names: Settled['confirmed_by']): Inline {
 
 function recordedPage(pact: Recorded, logs: Logs): SitePage {
   const { published, escrow } = pact
-  const worker = published?.worker ?? escrow?.recipient
-  const claimedHash = published?.work_hash ?? escrow?.work_hash ?? null
   return {
     path: pactPath(pact.pact_id),
     title: pact.title,
@@ -106,24 +112,16 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
       facts([
         ['Pact', code(pact.job_id)],
         ['Source', sourceOf(pact)],
-        pact.source.noted_on === undefined ? null : ['Copied on', pact.source.noted_on],
+        fact('Copied on', pact.source.noted_on, String),
         ['Contract', code(pact.contract)],
-        published === undefined ? null : ['Claimed', published.as.replace('_', ' ')],
-        published?.amount_pact === undefined
-          ? null
-          : ['Claimed amount', `${published.amount_pact} PACT`],
-        published?.completed_on === undefined
-          ? null
-          : ['Claimed completed', published.completed_on],
-        published?.deadline === undefined ? null : ['Claimed deadline', published.deadline],
-        worker === undefined ? null : ['Worker', code(worker)],
-        claimedHash === null ? null : ['Work hash', code(claimedHash)],
-        published?.submit_work_tx === undefined
-          ? null
-          : ['Claimed submission', code(published.submit_work_tx)],
-        published?.approve_tx === undefined
-          ? null
-          : ['Claimed payment', code(published.approve_tx)],
+        fact('Claimed', published?.as, (status) => status.replace('_', ' ')),
+        fact('Claimed amount', published?.amount_pact, (amount) => `${amount} PACT`),
+        fact('Claimed completed', published?.completed_on, String),
+        fact('Claimed deadline', published?.deadline, String),
+        fact('Worker', published?.worker ?? escrow?.recipient, code),
+        fact('Work hash', published?.work_hash ?? escrow?.work_hash ?? undefined, code),
+        fact('Claimed submission', published?.submit_work_tx, code),
+        fact('Claimed payment', published?.approve_tx, code),
         ['Escrow status', escrow === undefined ? 'not read' : escrow.status],
         [
           'Confirmed on-chain',
@@ -132,7 +130,7 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
         pact.contradictions.length === 0
           ? null
           : ['Contradicted on-chain', untrustedText(pact.contradictions.join('; '))],
-        published?.note === undefined ? null : ['Note', untrustedText(published.note)],
+        fact('Note', published?.note, untrustedText),
       ]),
       timeline(logs),
       section(

@@ -4,7 +4,7 @@ import { pill, time } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { column, countColumn, table } from '../../src/pages/table.ts'
-import { asJson } from '../documents/document.ts'
+import { plainJson, unarchived } from '../documents/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { ChainReport } from '../world/receipt-run.ts'
 import type { World } from '../world/world.ts'
@@ -58,11 +58,5 @@ export function* receiptChecksDocument({
   receiptRun,
 }: Pick<World, 'receiptRun'>): Generator<PublicDocument> {
   if (receiptRun === null) return
-  yield {
-    path: receiptChecksPath,
-    contentType: 'application/json',
-    maxAgeSeconds: 60,
-    body: { json: asJson(receiptRun), stamp: null },
-    archive: null,
-  }
+  yield unarchived(receiptChecksPath, 'application/json', 60, plainJson(receiptRun))
 }

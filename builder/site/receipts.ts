@@ -6,7 +6,7 @@ import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { receiptRecordPath } from '../../src/pages/paths.ts'
 import { receiptPage, receiptTable } from '../../src/pages/receipt.ts'
-import { asJson } from '../documents/document.ts'
+import { plainJson, unarchived } from '../documents/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 import { workerWallets } from './people.ts'
@@ -58,12 +58,7 @@ export function* receiptRecords({
   community,
 }: Pick<World, 'community'>): Generator<PublicDocument> {
   for (const receipt of community.receipts) {
-    yield {
-      path: receiptRecordPath(receipt.receipt_id),
-      contentType: 'application/json',
-      maxAgeSeconds: 60,
-      body: { json: asJson(receipt), stamp: null },
-      archive: null,
-    }
+    const path = receiptRecordPath(receipt.receipt_id)
+    yield unarchived(path, 'application/json', 60, plainJson(receipt))
   }
 }

@@ -1,11 +1,12 @@
 /** The pages with a preview image, and the drawing of each. */
 import { toUsdc } from '../../src/core/money.ts'
-import { ogCard } from '../../src/core/og-card.ts'
-import { articleCard, homeCard, railCard } from '../../src/core/page-cards.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
+import { ogCard } from '../../src/pages/og-card.ts'
+import { articleCard, homeCard, railCard } from '../../src/pages/page-cards.ts'
 import { shareImage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
-import { statsOf } from '../documents/stats.ts'
+import { statsOf, statsParts } from '../documents/stats.ts'
+import type { StatsWorld } from '../documents/stats.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { PollRecord, World } from '../world/world.ts'
 import { articlePath } from './desk.ts'
@@ -17,16 +18,9 @@ export interface SharedPage {
   readonly svg: string
 }
 
-export function sharedPages(world: World): readonly SharedPage[] {
-  return createSharedPages()(world)
-}
-
-/** The same for one world after another: cards are drawn again only when a part that they show has changed. */
+/** For one world after another: a card is drawn again only when a part of the world that it shows has changed. */
 export function createSharedPages(): (world: World) => readonly SharedPage[] {
-  const home = memoizeByParts(
-    ['community', 'exchange', 'nowMs', 'openFlags', 'pacts', 'pollEveryMs', 'rails'],
-    (world) => [...homeShared(world)],
-  )
+  const home = memoizeByParts(statsParts, (world) => [...homeShared(world)])
   const rails = memoizeByParts(['history', 'nowMs', 'pollEveryMs', 'rails'], (world) => [
     ...railsShared(world),
   ])
@@ -34,12 +28,7 @@ export function createSharedPages(): (world: World) => readonly SharedPage[] {
   return (world) => [...home(world), ...rails(world), ...articles(world)]
 }
 
-function* homeShared(
-  world: Pick<
-    World,
-    'community' | 'exchange' | 'nowMs' | 'openFlags' | 'pacts' | 'pollEveryMs' | 'rails'
-  >,
-): Generator<SharedPage> {
+function* homeShared(world: StatsWorld): Generator<SharedPage> {
   const rails = shownRails(world).map(({ view }) => view)
   yield shared('/', ogCard(homeCard(statsOf(world), rails)))
 }

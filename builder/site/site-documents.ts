@@ -1,7 +1,7 @@
 /** Every document of the site. */
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeLatest, sameItems } from '../cache/memoize.ts'
-import { asJson } from '../documents/document.ts'
+import { asJson, unarchived } from '../documents/document.ts'
 import { feedDocuments } from '../documents/feeds.ts'
 import { openApiOf } from '../documents/site.ts'
 import type { PublicDocument } from '../publish/document.ts'
@@ -17,16 +17,9 @@ import { receiptRecords } from './receipts.ts'
 
 /**
  * The documents of the site: pages with their Markdown, feeds and indexes, from the same world as the documents of the
- * API. They are not routes of the API. `shareImages`: preview images of pages.
+ * API. They are not routes of the API. For one world after another: a document is made again only when a part of the
+ * world that it declares has changed. `shareImages`: preview images of pages.
  */
-export function siteOf(
-  world: World,
-  shareImages: readonly PublicDocument[] = [],
-): readonly PublicDocument[] {
-  return createSite()(world, shareImages)
-}
-
-/** The same for one world after another: a document is made again only when a part that it declares has changed. */
 export function createSite(): (
   world: World,
   shareImages: readonly PublicDocument[],
@@ -72,11 +65,6 @@ export function createSite(): (
 }
 
 function typesDocument(world: Pick<World, 'site'>): PublicDocument {
-  return {
-    path: '/openapi.d.ts',
-    contentType: 'text/plain; charset=utf-8',
-    maxAgeSeconds: 300,
-    body: { text: openApiTypes(asJson(openApiOf(world))) },
-    archive: null,
-  }
+  const text = openApiTypes(asJson(openApiOf(world)))
+  return unarchived('/openapi.d.ts', 'text/plain; charset=utf-8', 300, { text })
 }

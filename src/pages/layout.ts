@@ -1,7 +1,7 @@
-/** The frame of every page. No inline scripts or styles, nothing from another host. */
-import { cardHeight, cardWidth } from '../core/og-card.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
+/** The frame of every page. No inline scripts or styles, nothing from another host. */
+import { cardHeight, cardWidth } from './og-card.ts'
 import { markdownPath } from './page.ts'
 import type { SitePage } from './page.ts'
 

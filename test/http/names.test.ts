@@ -1,11 +1,11 @@
-/** Names that are made to be taken for others: refused, or marked wherever they are shown. */
 import { describe, expect, test } from 'vitest'
 
-import { siteOf } from '../../builder/site/site-documents.ts'
 import { gatherCommunity } from '../../builder/world/community.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { registrationBody } from '../support/requests.ts'
+/** Names that are made to be taken for others: refused, or marked wherever they are shown. */
+import { siteOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'

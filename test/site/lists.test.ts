@@ -7,7 +7,6 @@ import { z } from 'zod'
 
 import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
-import { siteOf } from '../../builder/site/site-documents.ts'
 import { gatherCommunity } from '../../builder/world/community.ts'
 import { gatherExchange } from '../../builder/world/exchange.ts'
 import { loadReference } from '../../src/actions/reference.ts'
@@ -24,6 +23,7 @@ import {
   withPlatform,
   workerSigned,
 } from '../support/receipts.ts'
+import { siteOf } from '../support/site.ts'
 import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
 import { openBrowser, watchedPage } from './browser.ts'
 import { fullWorld } from './worlds.ts'

@@ -1,4 +1,3 @@
-/** A published site behind the service's own reader of documents, on a free port. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -6,7 +5,6 @@ import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
 import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import { readVendored } from '../../builder/publish/vendored.ts'
-import { siteOf } from '../../builder/site/site-documents.ts'
 import type { World } from '../../builder/world/world.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import { createFrontDoor } from '../../src/http/front-door.ts'
@@ -14,6 +12,8 @@ import { createRouteTable } from '../../src/http/route-table.ts'
 import { unlimited } from '../../src/limits/admission.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
 import { workspace } from '../builder/publish/set.ts'
+/** A published site behind the service's own reader of documents, on a free port. */
+import { siteOf } from '../support/site.ts'
 
 export interface SiteServer {
   readonly url: string

@@ -156,3 +156,4 @@ export const pactList = model(
     computed_at: time,
   }),
 )
+export type PactList = z.infer<typeof pactList>

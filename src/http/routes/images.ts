@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts'
 import { cardPages } from '../../contract/schemas/image.ts'
-import { ogCard } from '../../core/og-card.ts'
-import type { Card } from '../../core/og-card.ts'
+import { ogCard } from '../../pages/og-card.ts'
+import type { Card } from '../../pages/og-card.ts'
 import {
   articleCard,
   deskCard,
@@ -11,7 +11,7 @@ import {
   opportunitiesCard,
   pactsCard,
   railCard,
-} from '../../core/page-cards.ts'
+} from '../../pages/page-cards.ts'
 import { createByteLru } from '../byte-lru.ts'
 import type { Handlers } from '../handler-types.ts'
 import { oncePerSet } from '../published-documents.ts'

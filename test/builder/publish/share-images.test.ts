@@ -7,9 +7,8 @@ import { beforeEach, describe, expect, test } from 'vitest'
 
 import { renderBody } from '../../../builder/publish/document.ts'
 import { readShareImages, renderShareImages } from '../../../builder/publish/share-images.ts'
-import { sharedPages } from '../../../builder/site/share.ts'
-import { siteOf } from '../../../builder/site/site-documents.ts'
 import { fullWorld } from '../../site/worlds.ts'
+import { sharedPages, siteOf } from '../../support/site.ts'
 import { railRecord, smallWorld } from '../../support/world.ts'
 
 let dir: string

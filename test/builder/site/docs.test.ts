@@ -5,10 +5,10 @@ import { renderBody } from '../../../builder/publish/document.ts'
 import { liveBlocks } from '../../../builder/site/docs/live-blocks.ts'
 import { docsPages } from '../../../builder/site/docs/page.ts'
 import { docsValues } from '../../../builder/site/docs/values.ts'
-import { siteOf } from '../../../builder/site/site-documents.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { createRouteTable } from '../../../src/http/route-table.ts'
 import { fullWorld } from '../../site/worlds.ts'
+import { siteOf } from '../../support/site.ts'
 
 const world = fullWorld('https://ledger.test')
 const sources = world.docs.map(({ path, description, body }) => ({

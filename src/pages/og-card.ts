@@ -1,11 +1,11 @@
+import { xmlText } from '../core/xml-text.ts'
 /** The preview image of a page (1200 by 630) as SVG of `rect`, `path` and `text` elements. */
 import { graphemes, textWidth, wrap } from './text-lines.ts'
-import { xmlText } from './xml-text.ts'
 
 export interface Card {
   readonly kicker: string
   readonly title: string
-  readonly mark: { readonly word: string; readonly tone: Tone } | null
+  readonly mark?: { readonly word: string; readonly tone: Tone }
   readonly figures: readonly { readonly label: string; readonly value: string }[]
   readonly drawing: Drawing | null
   readonly note: string
@@ -74,7 +74,7 @@ function head({ kicker, note, mark }: Card): string {
     line(98, '#c98a80') +
     line(103, '#c98a80') +
     text({ x: left, y: 156, size: 24, fill: soft }, clip(kicker, 54)) +
-    (mark === null ? '' : pill(mark))
+    (mark === undefined ? '' : pill(mark))
   )
 }
 

@@ -4,10 +4,11 @@ import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { ogCard } from '../../src/core/og-card.ts'
-import type { Card } from '../../src/core/og-card.ts'
-import { homeCard, railCard } from '../../src/core/page-cards.ts'
-import { graphemes, textWidth, wrap } from '../../src/core/text-lines.ts'
+import { ogCard } from '../../src/pages/og-card.ts'
+import type { Card } from '../../src/pages/og-card.ts'
+import { homeCard, railCard } from '../../src/pages/page-cards.ts'
+import type { CardRail } from '../../src/pages/page-cards.ts'
+import { graphemes, textWidth, wrap } from '../../src/pages/text-lines.ts'
 
 const naughty = z
   .array(z.string())
@@ -100,7 +101,7 @@ describe('a preview image', () => {
   })
 
   test('draws gaps for unknown figures and shows the word unknown', () => {
-    const rail = {
+    const rail: CardRail = {
       rail: 'alpha',
       display_name: 'Alpha',
       chain: 'base',
@@ -114,7 +115,7 @@ describe('a preview image', () => {
       figures_source: 'poll',
       figures_as_of: '2026-11-21T06:00:00.000Z',
       stale: false,
-    } as const
+    }
     const day = (at: number) => `2026-11-${String(at).padStart(2, '0')}T06:00:00.000Z`
     const polls = [21, 20, 19, 18].map((at) => ({
       polled_at: day(at),

@@ -1,80 +1,83 @@
 /** Contents of preview images. An unknown figure is a word, never a zero. */
-import { counted, grouped } from './number-text.ts'
+import type { Article } from '../contract/schemas/desk.ts'
+import type { Flag } from '../contract/schemas/flag.ts'
+import type { Opportunity } from '../contract/schemas/opportunity.ts'
+import type { PactList } from '../contract/schemas/pact.ts'
+import type { FigureName, Rail, RailPoll } from '../contract/schemas/rail.ts'
+import type { Stats } from '../contract/schemas/stats.ts'
+import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
+import { counted, grouped } from '../core/number-text.ts'
+import { dayMs, parseTime } from '../core/time.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
-import { dayMs, parseTime } from './time.ts'
 
-export interface CardRail {
-  readonly rail: string
-  readonly display_name: string
-  readonly chain: string
-  readonly category: string
-  readonly status: string
-  readonly tpv_30d_usdc: number
-  readonly unique_workers_30d: number
-  readonly top_worker_share: number
-  readonly entry_cost_usdc: number
-  readonly unknown_figures: readonly string[]
-  readonly figures_source: 'poll' | 'audit'
-  readonly figures_as_of: string
-  readonly stale: boolean
-}
+export type CardRail = Pick<
+  Rail,
+  | 'rail'
+  | 'display_name'
+  | 'chain'
+  | 'category'
+  | 'status'
+  | 'tpv_30d_usdc'
+  | 'unique_workers_30d'
+  | 'top_worker_share'
+  | 'entry_cost_usdc'
+  | 'unknown_figures'
+  | 'figures_source'
+  | 'figures_as_of'
+  | 'stale'
+>
 
-export interface CardPoll {
-  readonly polled_at: string
-  readonly tpv_30d_usdc: number | null
-}
+export type CardPoll = Pick<RailPoll, 'polled_at' | 'tpv_30d_usdc'>
 
-interface CardStats {
-  readonly tpv_30d_usdc: number
-  readonly rails_total: number
-  readonly rails_paying: number
-  readonly rails_unknown_tpv: number
-  readonly receipts_verified: number
-  readonly open_flags: number
-}
+type CardStats = Pick<
+  Stats,
+  | 'tpv_30d_usdc'
+  | 'rails_total'
+  | 'rails_paying'
+  | 'rails_unknown_tpv'
+  | 'receipts_verified'
+  | 'open_flags'
+>
 
-interface CardArticle {
-  readonly title: string
-  readonly date: string
-  readonly excerpt: string
-}
+type CardArticle = Pick<Article, 'title' | 'date' | 'excerpt'>
 
 export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
+  const { rails_paying: paying } = stats
   const earning = rails.filter(({ category }) => category === 'earning')
   const isRead = stats.rails_unknown_tpv < earning.length
   return {
     kicker: 'Income channels for AI agents: what each really pays',
-    title: `${stats.rails_paying} of ${counted(stats.rails_total, 'rail')} ${stats.rails_paying === 1 ? 'pays' : 'pay'} AI agents`,
-    mark: null,
+    title: `${paying} of ${counted(stats.rails_total, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents`,
     figures: [
       { label: 'USDC in 30 days', value: isRead ? money(stats.tpv_30d_usdc) : unknown },
-      { label: 'rails paying', value: whole(stats.rails_paying) },
+      { label: 'rails paying', value: whole(paying) },
       { label: 'verified receipts', value: countOf(stats.receipts_verified) },
       { label: 'open flags', value: whole(stats.open_flags) },
     ],
-    drawing: bars(
-      'USDC in 30 days, after each rail’s filter rule',
-      earning.map((rail) => barOf(rail.display_name, known(rail, 'tpv_30d_usdc'), money)),
-    ),
+    drawing: bars('USDC in 30 days, after each rail’s filter rule', earning, {
+      name: (rail) => rail.display_name,
+      value: (rail) => known(rail, 'tpv_30d_usdc'),
+    }),
     note: newest(rails),
   }
 }
 
 export function railCard(rail: CardRail, polls: readonly CardPoll[]): Card {
-  const volume = known(rail, 'tpv_30d_usdc')
-  const workers = known(rail, 'unique_workers_30d')
-  const share = known(rail, 'top_worker_share')
+  const figure = (name: FigureName & keyof CardRail, show: (value: number) => string) => {
+    const value = known(rail, name)
+    return value === null ? unknown : show(value)
+  }
   const series = dailyVolume(polls)
   return {
     kicker: `Rail · ${rail.category} · ${rail.chain}`,
     title: rail.display_name,
-    mark: { word: rail.status, tone: statusTones[rail.status] ?? 'plain' },
+    mark: { word: rail.status, tone: statusTones[rail.status] },
     figures: [
-      { label: 'USDC in 30 days', value: volume === null ? unknown : money(volume) },
-      { label: 'paid workers', value: workers === null ? unknown : countOf(workers) },
+      { label: 'USDC in 30 days', value: figure('tpv_30d_usdc', money) },
+      { label: 'paid workers', value: figure('unique_workers_30d', countOf) },
       {
         label: 'top worker',
-        value: share === null ? unknown : `${(share * 100).toFixed(1)} %`,
+        value: figure('top_worker_share', (share) => `${(share * 100).toFixed(1)} %`),
       },
       { label: 'entry cost, USDC', value: money(rail.entry_cost_usdc) },
     ],
@@ -91,14 +94,8 @@ export function railCard(rail: CardRail, polls: readonly CardPoll[]): Card {
 }
 
 export function articleCard({ title, date, excerpt }: CardArticle): Card {
-  return {
-    kicker: 'The desk',
-    title,
-    mark: null,
-    figures: [],
-    drawing: { kind: 'text', text: excerpt },
-    note: date,
-  }
+  const drawing = { kind: 'text', text: excerpt } as const
+  return { kicker: 'The desk', title, figures: [], drawing, note: date }
 }
 
 export function deskCard(articles: readonly CardArticle[]): Card {
@@ -106,140 +103,87 @@ export function deskCard(articles: readonly CardArticle[]): Card {
   return {
     kicker: 'The desk',
     title: `${counted(articles.length, 'article')} on what rails pay`,
-    mark: null,
     figures: [],
     drawing: latest === undefined ? null : { kind: 'text', text: `Newest: ${latest.title}` },
     note: latest?.date ?? '',
   }
 }
 
-export function opportunitiesCard(
-  opportunities: readonly {
-    readonly display_name: string
-    readonly expected_usd_per_day: number | null
-    readonly entry_cost_usdc: number
-    readonly polled_at: string
-  }[],
-): Card {
-  const polls = opportunities.map(({ polled_at }) => polled_at).sort()
+export function opportunitiesCard(opportunities: readonly Opportunity[]): Card {
+  const free = opportunities.filter(({ entry_cost_usdc: costUsdc }) => costUsdc === 0)
+  const polls = opportunities.map(({ polled_at: at }) => at).sort()
   return {
     kicker: 'Where to earn',
     title: `${counted(opportunities.length, 'rail')} ${opportunities.length === 1 ? 'pays' : 'pay'} agents now`,
-    mark: null,
     figures: [
       { label: 'rails paying', value: whole(opportunities.length) },
-      {
-        label: 'free to enter',
-        value: whole(
-          opportunities.filter(({ entry_cost_usdc: costUsdc }) => costUsdc === 0).length,
-        ),
-      },
+      { label: 'free to enter', value: whole(free.length) },
     ],
-    drawing: bars(
-      'Expected USD per worker and day, excluding the top earner',
-      opportunities.map((entry) => barOf(entry.display_name, entry.expected_usd_per_day, money)),
-    ),
+    drawing: bars('Expected USD per worker and day, excluding the top earner', opportunities, {
+      name: (entry) => entry.display_name,
+      value: (entry) => entry.expected_usd_per_day,
+    }),
     note: dated('polled', polls.at(-1)),
   }
 }
 
-export function flagsCard(
-  flags: readonly {
-    readonly rail: string | null
-    readonly severity: string
-    readonly opened_at: string
-  }[],
-  rails: readonly CardRail[],
-): Card {
-  const of = (severity: string) => flags.filter((flag) => flag.severity === severity).length
-  const opened = flags.map(({ opened_at }) => opened_at).sort()
+export function flagsCard(flags: readonly Flag[], rails: readonly CardRail[]): Card {
+  const opened = flags.map(({ opened_at: at }) => at).sort()
   return {
     kicker: 'Honesty flags',
     title: `${counted(flags.length, 'open doubt')} about figures`,
-    mark: null,
-    figures: [
-      { label: 'critical', value: whole(of('critical')) },
-      { label: 'warning', value: whole(of('warning')) },
-      { label: 'info', value: whole(of('info')) },
-    ],
-    drawing: bars(
-      'Open flags by rail',
-      rails.map(({ rail, display_name: name }) => {
-        const count = flags.filter((flag) => flag.rail === rail).length
-        return barOf(name, count === 0 ? null : count, whole)
-      }),
-    ),
+    figures: (['critical', 'warning', 'info'] as const).map((label) => ({
+      label,
+      value: whole(flags.filter(({ severity }) => severity === label).length),
+    })),
+    drawing: bars('Open flags by rail', rails, {
+      name: (rail) => rail.display_name,
+      value: ({ rail }) => flags.filter((flag) => flag.rail === rail).length,
+      show: whole,
+    }),
     note: dated('last opened', opened.at(-1)),
   }
 }
 
-export function leaderboardCard(
-  entries: readonly {
-    readonly wallet: string
-    readonly display_name: string | null
-    readonly rep_score: number
-    readonly receipts_count: number
-    readonly total_usdc_lifetime: number
-  }[],
-  asOf: string,
-): Card {
-  const sum = (of: (entry: (typeof entries)[number]) => number) =>
+export function leaderboardCard(entries: readonly LeaderboardEntry[], asOf: string): Card {
+  const sum = (of: (entry: LeaderboardEntry) => number) =>
     entries.reduce((total, entry) => total + of(entry), 0)
   return {
     kicker: 'Leaderboard',
     title: `${counted(entries.length, 'worker')} with receipts that count`,
-    mark: null,
     figures: [
       { label: 'workers', value: whole(entries.length) },
-      { label: 'receipts', value: countOf(sum(({ receipts_count: count }) => count)) },
-      { label: 'USDC earned', value: money(sum(({ total_usdc_lifetime: usdc }) => usdc)) },
+      { label: 'receipts', value: countOf(sum((entry) => entry.receipts_count)) },
+      { label: 'USDC earned', value: money(sum((entry) => entry.total_usdc_lifetime)) },
     ],
-    drawing: bars(
-      'Reputation score',
-      entries.map((entry) =>
-        barOf(entry.display_name ?? shortWallet(entry.wallet), entry.rep_score, money),
-      ),
-    ),
+    drawing: bars('Reputation score', entries, {
+      name: (entry) => entry.display_name ?? shortWallet(entry.wallet),
+      value: (entry) => entry.rep_score,
+    }),
     note: dated('as of', asOf),
   }
 }
 
-export function pactsCard(pacts: {
-  readonly summary: {
-    readonly settled_count: number
-    readonly in_flight_count: number
-    readonly settled_usdc: number
-    readonly last_settled_at: string | null
-  }
-  readonly settled: readonly {
-    readonly pact_id: string
-    readonly title?: string | undefined
-    readonly amount_usdc: number
-  }[]
-}): Card {
-  const { summary, settled } = pacts
+export function pactsCard({ summary, settled }: PactList): Card {
   return {
     kicker: 'Pacts: settlements that can be verified on-chain',
     title: `${counted(summary.settled_count, 'settled pact')}, ${whole(summary.in_flight_count)} in flight`,
-    mark: null,
     figures: [
       { label: 'settled', value: whole(summary.settled_count) },
       { label: 'in flight', value: whole(summary.in_flight_count) },
       { label: 'USDC settled', value: money(summary.settled_usdc) },
     ],
-    drawing: bars(
-      'USDC of settled pacts',
-      settled.map(({ pact_id: id, title, amount_usdc: usdc }) =>
-        barOf(title ?? `Pact ${id}`, usdc, money),
-      ),
-    ),
+    drawing: bars('USDC of settled pacts', settled, {
+      name: ({ pact_id: id, title }) => title ?? `Pact ${id}`,
+      value: (pact) => pact.amount_usdc,
+    }),
     note: dated('last settled', summary.last_settled_at),
   }
 }
 
 const unknown = 'unknown'
 
-const statusTones: Readonly<Record<string, Tone>> = {
+const statusTones: Readonly<Record<Rail['status'], Tone>> = {
   paying: 'good',
   concentrated: 'care',
   'pre-traction': 'care',
@@ -247,24 +191,30 @@ const statusTones: Readonly<Record<string, Tone>> = {
   dormant: 'plain',
 }
 
-function known(
-  rail: CardRail,
-  name: 'tpv_30d_usdc' | 'unique_workers_30d' | 'top_worker_share',
-): number | null {
+function known(rail: CardRail, name: FigureName & keyof CardRail): number | null {
   return rail.unknown_figures.includes(name) ? null : rail[name]
 }
 
-function barOf(name: string, value: number | null, format: (value: number) => string): Bar | null {
-  return value === null ? null : { name, value, text: format(value) }
-}
-
-function bars(caption: string, all: readonly (Bar | null)[]): Card['drawing'] {
-  const found = all
-    .filter((bar) => bar !== null)
+/** The five largest positive values. */
+function bars<Entry>(
+  caption: string,
+  entries: readonly Entry[],
+  of: {
+    readonly name: (entry: Entry) => string
+    readonly value: (entry: Entry) => number | null
+    /** By default as an amount in USDC. */
+    readonly show?: (value: number) => string
+  },
+): Card['drawing'] {
+  const shown = entries
+    .map((entry): Bar => {
+      const value = of.value(entry) ?? 0
+      return { name: of.name(entry), value, text: (of.show ?? money)(value) }
+    })
     .filter(({ value }) => value > 0)
     .toSorted((a, b) => b.value - a.value)
     .slice(0, 5)
-  return found.length === 0 ? null : { kind: 'bars', caption, bars: found }
+  return shown.length === 0 ? null : { kind: 'bars', caption, bars: shown }
 }
 
 const seriesDays = 30
