@@ -3,33 +3,64 @@ import type { z } from 'zod'
 
 import type { Issue } from './errors.ts'
 
+const MAX_ISSUES = 100
+const MAX_PATH = 300
+const MAX_MESSAGE = 500
+
 /**
- * Returns one entry per problem. Of a union the closest member is described.
+ * Returns one entry per problem, at most 100. Of a union the closest member is described.
  * @param value the invalid input, to distinguish missing fields from wrong types.
+ * @param unknownField describes an unknown top-level field.
  */
-export function describeIssues(error: z.core.$ZodError, value: unknown): Issue[] {
-  return error.issues.flatMap((issue) => describeIssue(issue, value, []))
+export function describeIssues(
+  error: z.core.$ZodError,
+  value: unknown,
+  unknownField = (_name: string) => 'is unknown',
+): Issue[] {
+  return error.issues
+    .flatMap((issue) => describeIssue(issue, value, unknownField))
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => ({
+      path: path.slice(0, MAX_PATH),
+      message: message.slice(0, MAX_MESSAGE),
+    }))
 }
 
 function describeIssue(
   issue: z.core.$ZodIssue,
   value: unknown,
-  parent: readonly PropertyKey[],
+  unknownField: (name: string) => string,
 ): Issue[] {
-  const path = [...parent, ...issue.path]
-  const at = (message: string, ...more: readonly string[]): Issue => ({
-    path: [...path, ...more].join('.'),
-    message,
-  })
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => at('is not a field', key))
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const [closest = []] = issue.errors.toSorted((one, other) => one.length - other.length)
-    return closest.flatMap((inner) => describeIssue(inner, value, path))
+  const { path } = issue
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.slice(0, MAX_ISSUES).map((key) => ({
+      path: [...path, key].join('.'),
+      message: path.length === 0 ? unknownField(key) : 'is unknown',
+    }))
   }
-  return [at(valueAt(value, path) === undefined ? 'is missing' : issueText(issue))]
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const [closest = []] = issue.errors.toSorted((a, b) => distanceOf(a) - distanceOf(b))
+    return closest.flatMap((inner) =>
+      describeIssue({ ...inner, path: [...path, ...inner.path] }, value, unknownField),
+    )
+  }
+  return [{ path: path.join('.'), message: messageOf(issue, value) }]
 }
 
-export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
+  if (valueAt(value, issue.path) !== undefined) return issueText(issue)
+  return issue.code === 'invalid_type' ? 'is missing' : `is missing: ${issueText(issue)}`
+}
+
+/** Distance of a value from one member of a union; each unknown field counts. */
+function distanceOf(issues: readonly z.core.$ZodIssue[]): number {
+  return issues.reduce(
+    (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1),
+    0,
+  )
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, name) =>
       typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined,
@@ -37,7 +68,7 @@ export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-export function issueText(issue: z.core.$ZodIssue): string {
+function issueText(issue: z.core.$ZodIssue): string {
   if (issue.code === 'too_small') return sizeText(issue.origin, 'at least', issue.minimum)
   if (issue.code === 'too_big') return sizeText(issue.origin, 'at most', issue.maximum)
   if (issue.code === 'invalid_type') return `must be ${typeNames[issue.expected] ?? issue.expected}`

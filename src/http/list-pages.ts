@@ -20,7 +20,8 @@ import type { SitePage } from '../pages/page.ts'
 import { jobPath, partnerPath, receiptPath, workerPath } from '../pages/paths.ts'
 import { receiptTable } from '../pages/receipt.ts'
 import { workerTable } from '../pages/worker.ts'
-import { cutPage, pageOf } from './pages.ts'
+import { readPage } from './pages.ts'
+import type { ListPage } from './pages.ts'
 
 const pageLimit = '100'
 
@@ -32,62 +33,61 @@ type ListSource = (
 
 export const listPages = {
   receipts: async (deps, query) => {
-    const { q = '', reader, page } = request('receipts', deps, query)
+    const q = searchOf(query)
     if (receiptId.safeParse(q).success) return { redirect: receiptPath(q) }
     const wallet = walletId(q)
     if (q !== '' && wallet === null) return noMatch('receipts', q)
+    const { reader } = deps.database
     const filter = wallet === null ? {} : { wallet }
-    const [rows, total] = await Promise.all([
-      listReceipts(reader, { ...page, limit: page.limit + 1, filter }),
-      countReceipts(reader, filter),
-    ])
-    const cut = cutPage('receipts', rows, page.limit)
-    const shown = cut.rows.map((row) => receiptView(row, deps.siteUrl))
-    const table = receiptTable('receipts', caption(shown.length, total), shown)
-    return listPage('receipts', { q, total, table, next: cut.next.next_cursor })
+    const found = await readPage(
+      'receipts',
+      { ...query, limit: pageLimit },
+      (page) => listReceipts(reader, { ...page, filter }),
+      () => countReceipts(reader, filter),
+    )
+    const shown = found.rows.map((row) => receiptView(row, deps.siteUrl))
+    return listPage('receipts', q, found, receiptTable('receipts', captionOf(found), shown))
   },
   workers: async (deps, query) => {
-    const { q = '', reader, page } = request('workers', deps, query)
+    const q = searchOf(query)
     if (walletId(q) !== null) return { redirect: workerPath(q) }
     if (q !== '' && !skillSlug.safeParse(q).success) return noMatch('workers', q)
+    const { reader } = deps.database
     const filter = q === '' ? {} : { skill: q }
-    const [rows, total] = await Promise.all([
-      listWorkers(reader, { ...page, limit: page.limit + 1, filter }),
-      countWorkers(reader, filter),
-    ])
-    const cut = cutPage('workers', rows, page.limit)
-    const shown = cut.rows.map(({ worker }) => worker)
+    const found = await readPage(
+      'workers',
+      { ...query, limit: pageLimit },
+      (page) => listWorkers(reader, { ...page, filter }),
+      () => countWorkers(reader, filter),
+    )
+    const shown = found.rows.map(({ worker }) => worker)
     const wallets = new Set(shown.map(({ wallet }) => wallet))
-    const table = workerTable(caption(shown.length, total), shown, wallets)
-    return listPage('workers', { q, total, table, next: cut.next.next_cursor })
+    return listPage('workers', q, found, workerTable(captionOf(found), shown, wallets))
   },
   jobs: async (deps, query) => {
-    const { q = '', reader, page } = request('jobs', deps, query)
+    const q = searchOf(query)
     if (jobId.safeParse(q).success) return { redirect: jobPath(q) }
     const filter = jobFilter(q)
     if (filter === null) return noMatch('jobs', q)
+    const { reader } = deps.database
     const at = { siteUrl: deps.siteUrl, nowMs: deps.clock.now() }
-    const [rows, total] = await Promise.all([
-      listJobs(reader, { ...page, limit: page.limit + 1, nowMs: at.nowMs, filter }),
-      countJobs(reader, at.nowMs, filter),
-    ])
-    const cut = cutPage('jobs', rows, page.limit)
-    const shown = cut.rows.map((row) => jobView(row, at))
-    const table = jobTable(caption(shown.length, total), shown)
-    return listPage('jobs', { q, total, table, next: cut.next.next_cursor })
+    const found = await readPage(
+      'jobs',
+      { ...query, limit: pageLimit },
+      (page) => listJobs(reader, { ...page, nowMs: at.nowMs, filter }),
+      () => countJobs(reader, at.nowMs, filter),
+    )
+    const shown = found.rows.map((row) => jobView(row, at))
+    return listPage('jobs', q, found, jobTable(captionOf(found), shown))
   },
-  partners: async (_deps, { q = '' }) => {
-    const handle = q.trim()
+  partners: async (_deps, query) => {
+    const handle = searchOf(query)
     return HANDLE.test(handle) ? { redirect: partnerPath(handle) } : noMatch('partners', handle)
   },
 } as const satisfies Readonly<Record<SearchedList, ListSource>>
 
-function request(kind: SearchedList, { database }: ActionDeps, query: ListQuery) {
-  return {
-    q: query['q']?.trim(),
-    reader: database.reader,
-    page: pageOf(kind, { ...query, limit: pageLimit }),
-  }
+function searchOf(query: ListQuery): string {
+  return query['q']?.trim() ?? ''
 }
 
 /** Statuses take precedence over skill slugs. Null if `q` is no valid filter. */
@@ -109,8 +109,8 @@ function walletId(text: string): string | null {
   }
 }
 
-function caption(shown: number, total: number): string {
-  return `Newest first, ${shown} of ${total}.`
+function captionOf({ rows, total }: ListPage<unknown>): string {
+  return `Newest first, ${rows.length} of ${total}.`
 }
 
 const titles: Readonly<Record<SearchedList, string>> = {
@@ -120,20 +120,15 @@ const titles: Readonly<Record<SearchedList, string>> = {
   partners: 'Partners',
 }
 
-interface ListResult {
-  readonly q: string
-  readonly total: number
-  readonly table: HtmlAndMarkdown
-  /** Cursor of the next page. */
-  readonly next: string | undefined
-}
-
 function listPage(
   kind: Exclude<SearchedList, 'partners'>,
-  { q, total, table, next }: ListResult,
+  q: string,
+  { total, next }: ListPage<unknown>,
+  table: HtmlAndMarkdown,
 ): SitePage {
   const query: ListQuery = q === '' ? {} : { q }
-  return pageOfList(kind, q, `${total} found`, [table, olderLink(kind, next ?? null, query)])
+  const older = olderLink(kind, next.next_cursor ?? null, query)
+  return pageOfList(kind, q, `${total} found`, [table, older])
 }
 
 function noMatch(kind: SearchedList, q: string): SitePage {

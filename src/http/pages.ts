@@ -1,10 +1,10 @@
-/** Pagination: queries fetch one row more than `limit` to detect a next page. */
+/** Pagination: queries fetch one row more than the page has, to detect a next page. */
 import { ApiError } from '../contract/errors.ts'
 import { decodeCursor, encodeCursor } from '../core/cursor.ts'
 
 const DEFAULT_LIMIT = 50
 
-export interface PageRequest {
+interface PageRequest {
   readonly limit: number
   /** Sequence number; null for the first page. */
   readonly before: number | null
@@ -14,29 +14,34 @@ export function limitOf({ limit }: { readonly limit?: string | undefined }): num
   return limit === undefined ? DEFAULT_LIMIT : Number(limit)
 }
 
-/** @throws ApiError `bad_cursor` for a cursor of another list */
-export function pageOf(
+interface PageQuery {
+  readonly limit?: string | undefined
+  readonly cursor?: string | undefined
+}
+
+export interface ListPage<Row> {
+  readonly rows: readonly Row[]
+  readonly total: number
+  readonly next: { readonly next_cursor?: string }
+}
+
+/**
+ * Reads one page of a list and the length of the list.
+ * @throws ApiError `bad_cursor` for a cursor of another list
+ */
+export async function readPage<Row extends { readonly seq: number }>(
   list: string,
-  query: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
-): PageRequest {
+  query: PageQuery,
+  read: (page: PageRequest) => Promise<readonly Row[]>,
+  count: () => Promise<number>,
+): Promise<ListPage<Row>> {
   const { cursor } = query
   const before = cursor === undefined ? null : decodeCursor(list, cursor)
   if (cursor !== undefined && before === null) throw new ApiError('bad_cursor')
-  return { limit: limitOf(query), before }
-}
-
-export function cutPage<Row extends { readonly seq: number }>(
-  list: string,
-  rows: readonly Row[],
-  limit: number,
-): { readonly rows: readonly Row[]; readonly next: { readonly next_cursor?: string } } {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return {
-    rows: shown,
-    next:
-      rows.length > limit && last !== undefined
-        ? { next_cursor: encodeCursor(list, last.seq) }
-        : {},
-  }
+  const limit = limitOf(query)
+  const [found, total] = await Promise.all([read({ limit: limit + 1, before }), count()])
+  const rows = found.slice(0, limit)
+  const last = rows.at(-1)
+  const hasMore = found.length > limit && last !== undefined
+  return { rows, total, next: hasMore ? { next_cursor: encodeCursor(list, last.seq) } : {} }
 }

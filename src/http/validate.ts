@@ -1,12 +1,8 @@
 import { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
-import type { Issue } from '../contract/errors.ts'
-import { issueText, valueAt } from '../contract/issue-text.ts'
+import { describeIssues } from '../contract/issue-text.ts'
 
-const MAX_ISSUES = 100
-const MAX_PATH = 300
-const MAX_MESSAGE = 500
 const MAX_DETAILS = 1000
 
 /** @throws ApiError `invalid_input` with an issue for each invalid field */
@@ -17,9 +13,7 @@ export function validate<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const forms = formsOf(schema)
-  const issues = parsed.error.issues
-    .flatMap((issue) => issuesOf(issue, forms, value))
-    .slice(0, MAX_ISSUES)
+  const issues = describeIssues(parsed.error, value, (name) => unknownField(name, forms))
   throw new ApiError('invalid_input', choiceOf(forms), { issues })
 }
 
@@ -69,41 +63,4 @@ function unknownField(name: string, forms: readonly Form[]): string {
       !forms.every((each) => Object.hasOwn(each, other)),
   )
   return partners.length === 0 ? 'does not belong to this form' : `requires ${partners.join(', ')}`
-}
-
-function issuesOf(issue: z.core.$ZodIssue, forms: readonly Form[], sent: unknown): Issue[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys
-      .slice(0, MAX_ISSUES)
-      .map((key) =>
-        issueAt(
-          [...issue.path, key],
-          issue.path.length === 0 ? unknownField(key, forms) : 'is unknown',
-        ),
-      )
-  }
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const [closest = []] = issue.errors.toSorted((a, b) => distanceOf(a) - distanceOf(b))
-    return closest.flatMap((inner) =>
-      issuesOf({ ...inner, path: [...issue.path, ...inner.path] }, forms, sent),
-    )
-  }
-  if (valueAt(sent, issue.path) !== undefined) return [issueAt(issue.path, issueText(issue))]
-  const isPlain = issue.code === 'invalid_type'
-  return [issueAt(issue.path, isPlain ? 'is missing' : `is missing: ${issueText(issue)}`)]
-}
-
-/** Distance of a value from one form; each unknown field counts. */
-function distanceOf(issues: readonly z.core.$ZodIssue[]): number {
-  return issues.reduce(
-    (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1),
-    0,
-  )
-}
-
-function issueAt(path: readonly PropertyKey[], message: string): Issue {
-  return {
-    path: path.map(String).join('.').slice(0, MAX_PATH),
-    message: message.slice(0, MAX_MESSAGE),
-  }
 }

@@ -16,11 +16,8 @@ import { countJobs, findJob, listJobs } from '../../db/jobs/jobs.ts'
 import { jobView } from '../../db/jobs/view.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
 import { withProof } from '../handlers.ts'
-import { cutPage, pageOf } from '../pages.ts'
+import { readPage } from '../pages.ts'
 import { present, walletIdOf } from '../query.ts'
-
-const LIST = 'jobs'
-const BIDS = 'bids'
 
 export function jobHandlers(deps: ActionDeps) {
   const { siteUrl } = deps
@@ -34,20 +31,20 @@ export function jobHandlers(deps: ActionDeps) {
 
   return {
     async listJobs({ query }, { nowMs }) {
-      const { limit, before } = pageOf(LIST, query)
       const { status, skill, wallet } = query
       const filter = present({ status, skill, poster: walletIdOf(wallet) })
-      const [rows, total] = await Promise.all([
-        listJobs(reader, { limit: limit + 1, before, nowMs, filter }),
-        countJobs(reader, nowMs, filter),
-      ])
-      const page = cutPage(LIST, rows, limit)
+      const { rows, total, next } = await readPage(
+        'jobs',
+        query,
+        (page) => listJobs(reader, { ...page, nowMs, filter }),
+        () => countJobs(reader, nowMs, filter),
+      )
       return {
         body: {
-          count: page.rows.length,
+          count: rows.length,
           total,
-          jobs: page.rows.map((row) => jobView(row, { siteUrl, nowMs })),
-          ...page.next,
+          jobs: rows.map((row) => jobView(row, { siteUrl, nowMs })),
+          ...next,
           receipts_by: issuerOf(deps.exchangeKeys()),
           computed_at: isoTime(nowMs),
         },
@@ -65,17 +62,14 @@ export function jobHandlers(deps: ActionDeps) {
         const own = bid === null ? [] : [bidView(bid, isOpen)]
         return { body: { count: own.length, total: own.length, bids: own } }
       }
-      const { limit, before: after } = pageOf(BIDS, query)
-      const rows = await listBids(reader, { jobId: job.id, limit: limit + 1, after })
-      const page = cutPage(BIDS, rows, limit)
-      return {
-        body: {
-          count: page.rows.length,
-          total: await countBids(reader, job.id),
-          bids: page.rows.map((row) => bidView(row, isOpen)),
-          ...page.next,
-        },
-      }
+      const { rows, total, next } = await readPage(
+        'bids',
+        query,
+        ({ limit, before: after }) => listBids(reader, { jobId: job.id, limit, after }),
+        () => countBids(reader, job.id),
+      )
+      const bids = rows.map((row) => bidView(row, isOpen))
+      return { body: { count: bids.length, total, bids, ...next } }
     },
     async getDelivery({ params }, context) {
       const { job, role } = await contextOf(params.id, context)

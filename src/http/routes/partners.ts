@@ -12,10 +12,8 @@ import { findPartner } from '../../db/partners/partners.ts'
 import { partnerView } from '../../db/partners/view.ts'
 import type { Handlers } from '../handler-types.ts'
 import { withProof } from '../handlers.ts'
-import { cutPage, pageOf } from '../pages.ts'
+import { readPage } from '../pages.ts'
 import { paymentHeaderOf } from '../payment-header.ts'
-
-const LIST = 'oaths'
 
 export function partnerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
@@ -50,21 +48,14 @@ export function partnerHandlers(deps: ActionDeps) {
       return { body: marked.has(found.wallet) ? { ...view, looks_like_another: true } : view }
     },
     async listPartnerOaths({ params: { handle }, query }) {
-      const { limit, before } = pageOf(LIST, query)
       if ((await findPartner(reader, { handle })) === null) throw new ApiError('unknown_partner')
-      const [rows, total] = await Promise.all([
-        oathsOfHandle(reader, handle, { limit: limit + 1, before }),
-        countOaths(reader, handle),
-      ])
-      const page = cutPage(LIST, rows, limit)
-      return {
-        body: {
-          count: page.rows.length,
-          total,
-          oaths: page.rows.map(oathView),
-          ...page.next,
-        },
-      }
+      const { rows, total, next } = await readPage(
+        'oaths',
+        query,
+        (page) => oathsOfHandle(reader, handle, page),
+        () => countOaths(reader, handle),
+      )
+      return { body: { count: rows.length, total, oaths: rows.map(oathView), ...next } }
     },
     updateAttestationEndpoint: ({ params, body }, context) =>
       setAttestationEndpoint(deps, { ...context, ...params, body }),

@@ -6,17 +6,14 @@ import { receiptDetailOf } from '../../db/receipts/detail.ts'
 import { countReceipts, listReceipts } from '../../db/receipts/receipts.ts'
 import { receiptView } from '../../db/receipts/view.ts'
 import type { Handlers } from '../handler-types.ts'
-import { cutPage, pageOf } from '../pages.ts'
+import { readPage } from '../pages.ts'
 import { present, sinceOf, walletIdOf } from '../query.ts'
-
-const LIST = 'receipts'
 
 export function receiptHandlers(deps: ActionDeps) {
   const { siteUrl } = deps
   const { reader } = deps.database
   return {
     async listReceipts({ query }, { nowMs }) {
-      const { limit, before } = pageOf(LIST, query)
       const { rail, wallet, chain, status, since } = query
       const filter = present({
         rail,
@@ -25,17 +22,18 @@ export function receiptHandlers(deps: ActionDeps) {
         status,
         since: sinceOf(since),
       })
-      const [rows, total] = await Promise.all([
-        listReceipts(reader, { limit: limit + 1, before, filter }),
-        countReceipts(reader, filter),
-      ])
-      const page = cutPage(LIST, rows, limit)
+      const { rows, total, next } = await readPage(
+        'receipts',
+        query,
+        (page) => listReceipts(reader, { ...page, filter }),
+        () => countReceipts(reader, filter),
+      )
       return {
         body: {
-          count: page.rows.length,
+          count: rows.length,
           total,
-          receipts: page.rows.map((row) => receiptView(row, siteUrl)),
-          ...page.next,
+          receipts: rows.map((row) => receiptView(row, siteUrl)),
+          ...next,
           computed_at: isoTime(nowMs),
         },
       }

@@ -10,30 +10,27 @@ import { rankOf } from '../../db/leaderboard.ts'
 import { listEntries, standingOf } from '../../db/reputation.ts'
 import { countWorkers, findWorker, listWorkers } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
-import { cutPage, pageOf } from '../pages.ts'
+import { readPage } from '../pages.ts'
 import { present, sinceOf, walletIdOf } from '../query.ts'
-
-const LIST = 'workers'
-const ENTRIES = 'reputation'
 
 export function workerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
   return {
     async listWorkers({ query }, { nowMs }) {
-      const { limit, before } = pageOf(LIST, query)
       const { skill, wallet, since } = query
       const filter = present({ skill, wallet: walletIdOf(wallet), since: sinceOf(since) })
-      const [rows, total] = await Promise.all([
-        listWorkers(reader, { limit: limit + 1, before, filter }),
-        countWorkers(reader, filter),
-      ])
-      const page = cutPage(LIST, rows, limit)
+      const { rows, total, next } = await readPage(
+        'workers',
+        query,
+        (page) => listWorkers(reader, { ...page, filter }),
+        () => countWorkers(reader, filter),
+      )
       return {
         body: {
-          count: page.rows.length,
+          count: rows.length,
           total,
-          workers: page.rows.map(({ worker }) => worker),
-          ...page.next,
+          workers: rows.map(({ worker }) => worker),
+          ...next,
           computed_at: isoTime(nowMs),
         },
       }
@@ -47,13 +44,17 @@ export function workerHandlers(deps: ActionDeps) {
     claimSpot: ({ body }, context) => claimSpot(deps, { ...context, body }),
     async getReputation({ params, query }, { nowMs }) {
       const wallet = parseWallet(params.wallet)
-      const { limit, before } = pageOf(ENTRIES, query)
-      const [standing, rank, entries] = await Promise.all([
-        standingOf(reader, wallet.id),
+      const reading = standingOf(reader, wallet.id)
+      const [standing, rank, { rows, total, next }] = await Promise.all([
+        reading,
         rankOf(reader, wallet.id),
-        listEntries(reader, wallet, { limit: limit + 1, before }),
+        readPage(
+          'reputation',
+          query,
+          (page) => listEntries(reader, wallet, page),
+          async () => (await reading).entries,
+        ),
       ])
-      const page = cutPage(ENTRIES, entries, limit)
       return {
         body: {
           wallet: wallet.display,
@@ -63,9 +64,9 @@ export function workerHandlers(deps: ActionDeps) {
           total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),
           first_receipt_at: standing.firstReceiptAt,
           last_receipt_at: standing.lastReceiptAt,
-          entries_total: standing.entries,
-          entries: [...page.rows],
-          ...page.next,
+          entries_total: total,
+          entries: [...rows],
+          ...next,
           formula: reputationFormula,
           computed_at: isoTime(nowMs),
         },
