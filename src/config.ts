@@ -13,22 +13,27 @@ interface Setting {
   readonly secret?: true
 }
 
+const port = z.coerce.number().int().min(0).max(65535)
 const siteUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''))
 const onOff = z.enum(['on', 'off'])
 const rpcUrl = z.url({ protocol: /^https?$/ })
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 
+/** A setting that may be unset, or set by a file. */
+const secret = <const Schema extends z.ZodType>(schema: Schema, doc: string) =>
+  ({ doc, schema, default: null, secret: true }) as const
+
 /** In the order of the README's table. */
 export const settings = {
   PORT: {
     doc: 'TCP port of the service; 0 selects a free port.',
-    schema: z.coerce.number().int().min(0).max(65535),
+    schema: port,
     default: '8787',
   },
   HOST: { doc: 'Address to listen on.', schema: z.string().min(1), default: '127.0.0.1' },
   METRICS_PORT: {
     doc: 'TCP port of the Prometheus metrics endpoint; 0 selects a free port; unset: no metrics.',
-    schema: z.coerce.number().int().min(0).max(65535),
+    schema: port,
     default: null,
   },
   METRICS_HOST: {
@@ -97,36 +102,23 @@ export const settings = {
     ),
     default: '',
   },
-  RPC_URL_BASE: {
-    doc: 'JSON-RPC URL of Base; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
-    schema: rpcUrl,
-    default: null,
-    secret: true,
-  },
-  RPC_URL_ETHEREUM: {
-    doc: 'JSON-RPC URL of Ethereum; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
-    schema: rpcUrl,
-    default: null,
-    secret: true,
-  },
-  RPC_URL_ARBITRUM: {
-    doc: 'JSON-RPC URL of Arbitrum One; unset: rails are read from a public endpoint, receipts on this chain are not verified, and the escrow of pacts is not read.',
-    schema: rpcUrl,
-    default: null,
-    secret: true,
-  },
-  RPC_URL_GNOSIS: {
-    doc: 'JSON-RPC URL of Gnosis Chain; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
-    schema: rpcUrl,
-    default: null,
-    secret: true,
-  },
-  RPC_URL_SOLANA: {
-    doc: 'JSON-RPC URL of Solana; unset: a public endpoint.',
-    schema: rpcUrl,
-    default: null,
-    secret: true,
-  },
+  RPC_URL_BASE: secret(
+    rpcUrl,
+    'JSON-RPC URL of Base; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
+  ),
+  RPC_URL_ETHEREUM: secret(
+    rpcUrl,
+    'JSON-RPC URL of Ethereum; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
+  ),
+  RPC_URL_ARBITRUM: secret(
+    rpcUrl,
+    'JSON-RPC URL of Arbitrum One; unset: rails are read from a public endpoint, receipts on this chain are not verified, and the escrow of pacts is not read.',
+  ),
+  RPC_URL_GNOSIS: secret(
+    rpcUrl,
+    'JSON-RPC URL of Gnosis Chain; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
+  ),
+  RPC_URL_SOLANA: secret(rpcUrl, 'JSON-RPC URL of Solana; unset: a public endpoint.'),
   SETTLEMENT: {
     doc: 'How payments for single reads and subscriptions are settled: `local` uses a wallet of this service, `facilitator` uses an x402 facilitator, `off` disables payments. `local` and `facilitator` require `PAYMENT_RECEIVER` and `RPC_URL_BASE`.',
     schema: z.enum(['off', 'local', 'facilitator']),
@@ -147,29 +139,20 @@ export const settings = {
     schema: z.coerce.number().min(0.001).max(1000),
     default: '0.1',
   },
-  FACILITATOR_URL: {
-    doc: 'Base URL of the facilitator; for `facilitator`.',
-    schema: rpcUrl,
-    default: null,
-    secret: true,
-  },
-  SMTP_URL: {
-    doc: 'Mail server URL, `smtp://user:password@host:port` or `smtps://…`; unset: e-mails are written to `outbox` in `DATA_DIR`.',
-    schema: z.url({ protocol: /^smtps?$/ }),
-    default: null,
-    secret: true,
-  },
+  FACILITATOR_URL: secret(rpcUrl, 'Base URL of the facilitator; for `facilitator`.'),
+  SMTP_URL: secret(
+    z.url({ protocol: /^smtps?$/ }),
+    'Mail server URL, `smtp://user:password@host:port` or `smtps://…`; unset: e-mails are written to `outbox` in `DATA_DIR`.',
+  ),
   MAIL_FROM: {
     doc: 'Sender address of e-mails; unset: `ledger@` followed by the host of `SITE_URL`.',
     schema: z.email().max(254),
     default: null,
   },
-  SNAPSHOT_GIT_REMOTE: {
-    doc: 'Git remote to which the snapshot repository is pushed; unset: not pushed.',
-    schema: z.string().min(1),
-    default: null,
-    secret: true,
-  },
+  SNAPSHOT_GIT_REMOTE: secret(
+    z.string().min(1),
+    'Git remote to which the snapshot repository is pushed; unset: not pushed.',
+  ),
   LOG_LEVEL: {
     doc: 'Minimum level of log messages.',
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),

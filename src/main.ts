@@ -6,6 +6,7 @@ import { createPaymentWatch } from './actions/payment-watch.ts'
 import { createApp } from './app.ts'
 import { createCheckThreads } from './auth/check-threads.ts'
 import { loadKeyedHash } from './auth/keyed-hash.ts'
+import { repeatEvery } from './core/concurrency.ts'
 import { receiptsSince } from './db/receipts/view.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
@@ -34,6 +35,9 @@ import {
 import { welcome } from './runtime/welcome.ts'
 
 const graceMs = 10_000
+/** A crash loses what was counted since the last flush. */
+const viewsFlushMs = 10_000
+const countersFlushMs = 5000
 
 const config = configOrExit()
 const clock = systemClock
@@ -145,8 +149,8 @@ process.stdout.write(welcome(config, server.address))
 
 const flushing = Promise.all([
   ...reloaded.map(({ watch }) => watch(stopped)),
-  views.flushEvery(stopped),
-  app.counters.flushEvery(stopped),
+  repeatEvery(viewsFlushMs, views.flush, { clock, signal: stopped }),
+  repeatEvery(countersFlushMs, app.counters.flush, { clock, signal: stopped }),
   paymentWatch.runEvery(stopped),
 ])
 await untilAborted(stopped)

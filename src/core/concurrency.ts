@@ -1,3 +1,5 @@
+import type { Clock } from './deps.ts'
+
 /** Called when a caller must wait. `withdraw` rejects its `acquire`; the returned function runs when the wait ends. */
 export type OnWait = (withdraw: (reason: Error) => void) => () => void
 
@@ -75,6 +77,18 @@ export function createMutex(): Semaphore {
 /** Runs work in the order of the calls; a failure does not stop later calls. */
 export function createSerialQueue(): Semaphore['run'] {
   return createMutex().run
+}
+
+/** Does the work after each pause until the signal aborts. */
+export async function repeatEvery(
+  pauseMs: number,
+  work: () => Promise<void>,
+  { clock, signal }: { readonly clock: Pick<Clock, 'sleep'>; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(pauseMs, signal).catch(() => undefined)
+    if (!signal.aborted) await work()
+  }
 }
 
 /** Results in the order of the items. After a failure nothing further starts; it is thrown at the end. */

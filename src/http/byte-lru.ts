@@ -12,7 +12,6 @@ export function createByteLru(
   const store = (source: string, bytes: Bytes): void => {
     cached.set(source, bytes)
     total += bytes.byteLength
-    // A map iterates in insertion order, and each use inserts again.
     for (const [oldest, { byteLength }] of cached) {
       if (total <= maxBytes) return
       cached.delete(oldest)

@@ -1,11 +1,8 @@
-/** Conditional requests (RFC 9110 section 13). */
-
 const imfFixdate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 const rfc850Date = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/
 const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
 export interface Validators {
-  /** Includes the quotes. */
   readonly etag: string
   readonly lastModified: string
   readonly lastModifiedMs: number

@@ -14,7 +14,6 @@ export type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> &
 
 export interface Endpoint {
   readonly route: TableRoute
-  /** Null for no limit. */
   readonly concurrency: 'read' | 'write' | null
   /** Checks the request and reads its body; the returned function runs within the concurrency limit. */
   readonly prepare: (c: ApiContext) => (() => Promise<Response>) | Promise<() => Promise<Response>>
@@ -25,7 +24,6 @@ export interface Endpoint {
 export interface Resource {
   /** Value of the metric label `route`: the path template or `page`. */
   readonly label: string
-  /** For `Allow`; null if every method is tried. */
   readonly methods: readonly string[] | null
   readonly notFound: ErrorCode
   readonly isDocument: boolean
@@ -38,7 +36,6 @@ export interface RouteMatch {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** `c.env` of the endpoints. */
 export interface RequestContext {
   readonly requestId: string
   readonly startedMs: number
@@ -51,10 +48,8 @@ export interface RequestContext {
   readonly limit: ConcurrencyLimit | null
   /** Address of the client, not of a trusted proxy. */
   readonly address: string | undefined
-  /** Adds the request id to each line. */
   readonly log: Log
   readonly admission: Admission
-  /** Bytes of the response body. */
   bytes: number
 }
 

@@ -123,7 +123,6 @@ function requireSigned(
   { signature, kid }: { readonly signature: string; readonly kid: string },
   keys: StoredDocument | undefined,
 ): void {
-  // The builder always publishes the keys; other sets are not signed.
   if (keys === undefined) return
   const parsed = signingKeys.safeParse(JSON.parse(keys.variants.identity.body.toString('utf8')))
   const key = parsed.data?.keys.find((candidate) => candidate.kid === kid)

@@ -7,7 +7,6 @@ import { currentSet, setsBefore } from './published-sets.ts'
 import type { SetPlace } from './published-sets.ts'
 
 interface StoreState {
-  /** Null before the first set is served. */
   readonly manifest: Manifest | null
   /** Why the current published set is not served; null if it is. */
   readonly problem: string | null
@@ -31,7 +30,6 @@ const RETRY_INTERVAL_MS = 30_000
 const NOTHING_YET = 'nothing has been published yet'
 const MISSING = 'the published set is gone'
 
-/** Error details while no set is served. */
 export function nothingServed(store: Pick<DocumentStore, 'state'>): string {
   return store.state().problem === NOTHING_YET
     ? 'Nothing has been published yet'

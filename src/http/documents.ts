@@ -1,4 +1,3 @@
-/** Published documents in memory, with precomputed response headers. */
 import { cacheControl, entityTag, lastModified, signatureHeader } from '../core/documents.ts'
 import type { ManifestEntry } from '../core/documents.ts'
 import { parseTime } from '../core/time.ts'
@@ -68,7 +67,6 @@ function variant(entry: DocumentFacts, coding: Coding, body: Buffer): Variant {
     body,
     etag,
     lastModified: modified,
-    // `Last-Modified` has whole seconds.
     lastModifiedMs: Math.floor((parseTime(entry.changed_at) ?? 0) / 1000) * 1000,
     headers: Object.entries({ ...bodyHeaders, ...shared }).flat(),
     notModifiedHeaders: Object.entries(shared).flat(),

@@ -41,7 +41,6 @@ export function errorAnswer(failure: Failure, docsUrl: string, requestId: string
   return { status, body, headers: { ...headers, ...failure.headers } }
 }
 
-/** Returns the bytes of the body. */
 export function sendError(res: ServerResponse, answer: ErrorAnswer): number {
   res.writeHead(answer.status, answer.headers)
   res.end(answer.body)

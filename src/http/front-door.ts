@@ -1,7 +1,4 @@
-/**
- * The request listener. Serves published documents directly, since they are nearly all requests and Hono would add half
- * the cost; passes everything else to Hono.
- */
+/** The request listener. Serves published documents itself, since Hono would add half the cost; the rest goes to Hono. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Failure } from '../contract/errors.ts'

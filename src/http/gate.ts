@@ -2,7 +2,6 @@
 import type { Failure } from '../contract/errors.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
-/** `X-HTTP-Method-Override` is ignored. */
 export const METHODS: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',
@@ -29,7 +28,6 @@ export function isForeignMethod(method: string): boolean {
   return !METHODS.has(method)
 }
 
-// Skips the check of a repeated host.
 let lastValidHost = ''
 
 export function headerFailure(headers: RequestHeaders): Failure | null {

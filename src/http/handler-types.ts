@@ -1,4 +1,3 @@
-/** Types of handlers, inferred from the route registry. */
 import type { IncomingMessage } from 'node:http'
 
 import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
@@ -14,10 +13,7 @@ import type { PartnerProof } from './partner-auth.ts'
 export interface ReadContext {
   readonly incoming: IncomingMessage
   readonly nowMs: number
-  /**
-   * Verifies the partner credentials and charges the wallet for the call.
-   * @throws ApiError 401 for missing or invalid credentials; 429 if the wallet is over its limit
-   */
+  /** Verifies the credentials and charges the wallet. @throws ApiError 401, or 429 if the wallet is over its limit */
   readonly partner: () => Promise<PartnerProof>
   /** Signed calls left for the wallet; null without a limit. */
   readonly walletCallsLeft: () => number | null
@@ -26,7 +22,6 @@ export interface ReadContext {
 export interface WriteContext extends ReadContext {
   /** The unvalidated body, which signatures cover. */
   readonly json: JsonObject
-  /** Lower-case hex. */
   readonly rawSha256: string
   readonly request: WriteRequest
   readonly admission: WalletAdmission
@@ -34,7 +29,6 @@ export interface WriteContext extends ReadContext {
 }
 
 interface AnswerOptions {
-  /** Default: the policy of the route. */
   readonly cache?: CachePolicy
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -151,7 +151,6 @@ function paramsOf(c: ApiContext, { params = {} }: Route): Readonly<Record<string
   return parsed
 }
 
-/** @throws ApiError 401, 429 */
 export async function withProof<Context extends Pick<ReadContext, 'partner'>>(
   context: Context,
 ): Promise<Context & { readonly proof: PartnerProof }> {

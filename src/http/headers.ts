@@ -19,7 +19,6 @@ const exposed = [
   'X-PAYMENT-RESPONSE',
 ].join(', ')
 
-// Any origin, since the service uses no cookies.
 export const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposed,

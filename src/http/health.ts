@@ -9,7 +9,6 @@ export interface HealthAnswer {
 
 interface HealthDeps {
   readonly health: () => Promise<HealthAnswer>
-  /** Reasons why the service is not ready. */
   readonly obstacles: () => Promise<readonly string[]>
 }
 

@@ -6,10 +6,7 @@ import { onlyHeader } from './only-header.ts'
 const KEY = /^[\x21-\x7e]{1,255}$/
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 
-/**
- * Accepts a quoted string (RFC 8941) and the bare key that many clients send.
- * @throws ApiError 400
- */
+/** Accepts a quoted string (RFC 8941) and the bare key that many clients send. @throws ApiError 400 */
 export function idempotencyKeyOf(incoming: IncomingMessage): string | null {
   const header = onlyHeader(incoming, 'idempotency-key')
   if (header === null) return null

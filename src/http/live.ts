@@ -5,7 +5,6 @@ import { isoTime } from '../core/time.ts'
 import type { DocumentStore } from './document-store.ts'
 import { createPublishedDocuments } from './published-documents.ts'
 
-/** Returns the newest receipts accepted after an RFC 3339 time. */
 export type ReceiptsSince = (since: string, limit: number) => Promise<readonly Receipt[]>
 
 /** Totals and the changes since a Unix time in milliseconds. */

@@ -40,10 +40,7 @@ export function mcpEndpoint(mcp: Mcp, siteUrl: string): Endpoint {
 const secureOrigin = /^https:\/\/[^/?#@]+$/
 const loopbackOrigin = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 
-/**
- * Allows all https origins, since the tools are public. Protects against DNS rebinding, which uses http (MCP transports,
- * security warning).
- */
+/** Allows all https origins, since the tools are public; DNS rebinding uses http (MCP transports, security warning). */
 function isTrusted(origin: string | undefined, own: string): boolean {
   if (origin === undefined || origin === own) return true
   return secureOrigin.test(origin) || loopbackOrigin.test(origin)

@@ -1,7 +1,4 @@
-/**
- * The tools of the ledger over the Model Context Protocol, streamable HTTP without sessions: protocol versions
- * 2025-11-25 (with `initialize`) and 2026-07-28. The only file that knows the SDK.
- */
+/** Model Context Protocol 2025-11-25 (with `initialize`) and 2026-07-28: streamable HTTP without sessions. */
 import type { McpHttpHandler, ServerContext } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
 
@@ -48,7 +45,6 @@ export function createMcp(options: Options): Mcp {
   }
 }
 
-/** Loads the SDK on first use. */
 async function load({ siteUrl, tools, log }: Options): Promise<McpHttpHandler> {
   const { McpServer, createMcpHandler } = await import('@modelcontextprotocol/server')
   const onerror = ({ message }: Error) => log.debug('mcp request refused', { reason: message })

@@ -31,12 +31,9 @@ export function acceptedCodings(header: string | undefined): readonly Coding[] {
 
 function parse(header: string): readonly Coding[] {
   const weights = new Map<string, number>()
-  for (const part of header.split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim())
+  for (const [name, parameters] of partsOf(header)) {
     const weight = parameters.length === 0 ? 1 : weightOf(parameters)
-    if (name === '' || weight === null) continue
-    const coding = name.toLowerCase()
-    weights.set(aliases[coding] ?? coding, weight)
+    if (name !== '' && weight !== null) weights.set(aliases[name] ?? name, weight)
   }
   const others = weights.get('*')
   const weightFor = (coding: Coding): number =>
@@ -44,6 +41,13 @@ function parse(header: string): readonly Coding[] {
   return ORDER.filter((coding) => weightFor(coding) > 0).sort(
     (left, right) => weightFor(right) - weightFor(left),
   )
+}
+
+function partsOf(header: string): readonly (readonly [name: string, parameters: string[]])[] {
+  return header.split(',').map((part) => {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    return [name, parameters]
+  })
 }
 
 function weightOf(parameters: readonly string[]): number | null {
@@ -55,8 +59,7 @@ function weightOf(parameters: readonly string[]): number | null {
 export function prefersHtml(header: string | undefined): boolean {
   if (header === undefined || !/text\/html/i.test(header)) return false
   const weights = new Map<string, number>()
-  for (const part of header.split(',')) {
-    const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+  for (const [type, parameters] of partsOf(header)) {
     const q = parameters.filter((parameter) => parameter.startsWith('q='))
     weights.set(type, q.length === 0 ? 1 : (weightOf(q) ?? 0))
   }

@@ -2,10 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 import { ApiError } from '../contract/errors.ts'
 
-/**
- * Node keeps the first or joins repeated headers; a proxy may have used another one.
- * @throws ApiError 400 for a repeated header
- */
+/** @throws ApiError 400 for a repeated header, of which Node and a proxy may use different values */
 export function onlyHeader(incoming: IncomingMessage, name: string): string | null {
   const values = incoming.headersDistinct[name]
   if (values === undefined) return null

@@ -6,7 +6,6 @@ const DEFAULT_LIMIT = 50
 
 interface PageRequest {
   readonly limit: number
-  /** Sequence number; null for the first page. */
   readonly before: number | null
 }
 
@@ -25,10 +24,7 @@ export interface ListPage<Row> {
   readonly next: { readonly next_cursor?: string }
 }
 
-/**
- * Reads one page of a list and the length of the list.
- * @throws ApiError `bad_cursor` for a cursor of another list
- */
+/** Reads one page and the length of the whole list. @throws ApiError `bad_cursor` for a cursor of another list */
 export async function readPage<Row extends { readonly seq: number }>(
   list: string,
   query: PageQuery,

@@ -1,7 +1,4 @@
-/**
- * Authenticates the wallet whose signature over time, method and path is in the headers. Does not check whether the wallet
- * is a partner.
- */
+/** Authenticates the signing wallet of a request. The wallet need not belong to a partner. */
 import type { IncomingMessage } from 'node:http'
 
 import type { ActionDeps } from '../actions/deps.ts'
@@ -21,14 +18,12 @@ export type Binding = 'path' | 'body'
 export interface PartnerProof extends SignedProof {
   readonly binding: Binding
   readonly timestampMs: number
-  /** Wallet as spelled in the request. */
   readonly sentWallet: string
 }
 
 export interface SignedTarget {
   /** Upper case, as received. */
   readonly method: string
-  /** Raw, without the query. */
   readonly path: string
   /** Lower-case hex; the hash of zero bytes without a body. */
   readonly rawSha256: string
@@ -36,10 +31,7 @@ export interface SignedTarget {
   readonly idempotencyKey: string | null
 }
 
-/**
- * Verifies the credentials and charges the wallet.
- * @throws ApiError 401; 429; 503 if verification needs a chain that is unreachable
- */
+/** Charges the verified wallet. @throws ApiError 401; 429; 503 if verification needs a chain that is unreachable */
 export type PartnerAuth = (
   incoming: IncomingMessage,
   target: SignedTarget,
@@ -52,7 +44,14 @@ const CACHE_SIZE = 4096
 export function createPartnerAuth(
   deps: Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>,
 ): PartnerAuth {
-  const verified = createFifoCache<Binding>(CACHE_SIZE)
+  const verified = new Map<string, Binding>()
+  const remember = (key: string, binding: Binding): void => {
+    if (!verified.has(key) && verified.size >= CACHE_SIZE) {
+      const [oldest = ''] = verified.keys()
+      verified.delete(oldest)
+    }
+    verified.set(key, binding)
+  }
   return async (incoming, target, admission) => {
     const sent = credentialsOf(incoming)
     const timestampMs = parsePartnerTimestamp(sent.timestamp)
@@ -73,7 +72,7 @@ export function createPartnerAuth(
     const binding = known ?? (await bindingOf(deps, { texts, signature, wallet, isRead }))
     // A contract wallet can revoke a signature, a key cannot.
     const isPermanent = deps.walletChain(wallet.kind) === undefined
-    if (cacheKey !== null && isPermanent) verified.set(cacheKey, binding)
+    if (cacheKey !== null && isPermanent) remember(cacheKey, binding)
     await admission.charge(wallet)
     const message = texts[binding]
     return {
@@ -123,7 +122,6 @@ async function bindingOf(
 interface Credentials {
   readonly wallet: string
   readonly signature: string
-  /** As signed. */
   readonly timestamp: string
 }
 
@@ -182,22 +180,5 @@ function walletOf(text: string): Wallet {
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
     throw new ApiError('credentials_malformed', error.message)
-  }
-}
-
-/** Evicts the oldest entry. */
-function createFifoCache<Value>(size: number) {
-  const entries = new Map<string, Value>()
-  return {
-    get: (key: string): Value | undefined => entries.get(key),
-    set: (key: string, value: Value): void => {
-      if (!entries.has(key) && entries.size >= size) {
-        for (const oldest of entries.keys()) {
-          entries.delete(oldest)
-          break
-        }
-      }
-      entries.set(key, value)
-    },
   }
 }

@@ -1,4 +1,3 @@
-/** Finds the published sets on disk. */
 import { readdir, readlink, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
@@ -7,7 +6,6 @@ import { CURRENT_LINK, GENERATIONS_DIR, MANIFEST_FILE } from '../core/documents.
 export interface SetPlace {
   /** Resolved directory of the generation, so that a switch during a read cannot mix two sets. */
   readonly directory: string
-  /** Relative to the public directory. */
   readonly name: string
   /** Identifies the set even if its name is reused. */
   readonly mark: string

@@ -3,7 +3,6 @@ import { parseWallet } from '../core/wallet.ts'
 
 type Present<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
 
-/** Removes undefined members. */
 export function present<Values extends object>(values: Values): Present<Values> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only members that are undefined are left out
   return Object.fromEntries(

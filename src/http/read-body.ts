@@ -15,14 +15,10 @@ const UNKNOWN_MEMBER = /^[a-z*][a-z0-9_.*-]*=:[A-Za-z0-9+/]*={0,2}:$/
 
 export interface JsonBody {
   readonly json: JsonObject
-  /** Lower-case hex. */
   readonly rawSha256: string
 }
 
-/**
- * Reads a JSON object.
- * @throws ApiError 415, 413, 400 `digest_mismatch`, 400 `malformed_json`
- */
+/** @throws ApiError 415, 413, 400 `digest_mismatch`, 400 `malformed_json` */
 export async function readJsonBody(incoming: IncomingMessage): Promise<JsonBody> {
   const type = onlyHeader(incoming, 'content-type')
   if (type === null || !JSON_TYPE.test(type.trim())) {

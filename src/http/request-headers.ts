@@ -22,7 +22,6 @@ export function readRequestHeaders(rawHeaders: readonly string[]): RequestHeader
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''
     const value = rawHeaders[at + 1] ?? ''
-    // Comparing the length first is faster.
     if (name.length === 4) {
       if (name.toLowerCase() === 'host') {
         hostCount += 1

@@ -5,7 +5,6 @@ import type { LineLog } from '../core/log.ts'
 export interface RequestLine {
   readonly requestId: string
   readonly method: string
-  /** Raw; the query is not logged. */
   readonly target: string
   /** Metric label: the path template, `page` or `unknown`. */
   readonly route: string

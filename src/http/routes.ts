@@ -22,7 +22,6 @@ import { partnerHandlers } from './routes/partners.ts'
 import { receiptHandlers } from './routes/receipts.ts'
 import { workerHandlers } from './routes/workers.ts'
 
-/** As for the document without `since`. */
 const statsCache = 'public, max-age=5'
 
 export function serviceEndpoints(

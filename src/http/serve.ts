@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -21,13 +22,10 @@ const DRAIN_INTERVAL_MS = 25
 
 export interface ServeOptions {
   readonly host: string
-  /** 0 selects a free port. */
   readonly port: number
   readonly clock: Pick<Clock, 'sleep'>
   readonly failureAnswer: (failure: Failure) => ErrorAnswer
-  /** Further connections are closed at once; default 10,000. */
   readonly maxConnections?: number
-  /** Closes inactive connections; default 60 s. */
   readonly socketTimeoutMs?: number
 }
 
@@ -37,7 +35,6 @@ export interface RunningServer {
   readonly close: (graceMs: number) => Promise<boolean>
 }
 
-/** Rejects if the address is unavailable. */
 export async function serve(
   listener: (req: IncomingMessage, res: ServerResponse) => void,
   options: ServeOptions,
@@ -66,23 +63,23 @@ export async function serve(
   })
   // Expectations other than 100-continue may be ignored (RFC 9110 section 10.1.1).
   server.on('checkExpectation', listener)
-  await listen(server, host, port)
-  const bound = server.address()
-  if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address')
   return {
-    address: { host: bound.address, port: bound.port },
+    address: await listen(server, host, port),
     close: (graceMs) => close(server, clock, graceMs),
   }
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.removeListener('error', reject)
-      resolve()
-    })
-  })
+/** Returns the bound address. Rejects if the address is unavailable. */
+export async function listen(
+  server: Server,
+  host: string,
+  port: number,
+): Promise<RunningServer['address']> {
+  server.listen(port, host)
+  await once(server, 'listening')
+  const bound = server.address()
+  if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address')
+  return { host: bound.address, port: bound.port }
 }
 
 const foreignMethod: Failure = {
@@ -90,7 +87,6 @@ const foreignMethod: Failure = {
   headers: { Allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' },
 }
 
-/** By error code of Node's parser. */
 const parseFailures: Readonly<Record<string, Failure>> = {
   HPE_INVALID_METHOD: foreignMethod,
   HPE_HEADER_OVERFLOW: { code: 'headers_too_large' },
@@ -103,7 +99,6 @@ function parseFailure(error: Error): Failure {
   return parseFailures[code] ?? { code: 'malformed_request' }
 }
 
-/** Responds on the raw socket and closes it. */
 function refuseBytes(socket: Duplex, answer: ErrorAnswer): void {
   if (!socket.writable || hasResponse(socket)) {
     socket.destroy()

@@ -1,7 +1,4 @@
-/**
- * Paid reads, free for partners whose tier includes them. The response is produced before the payment is settled and sent
- * afterwards.
- */
+/** Paid reads, free for partners whose tier includes them. The response is produced before the payment and sent after it. */
 import type { ActionDeps } from '../actions/deps.ts'
 import { notCovered, receiverOf, unpaid } from '../actions/premium.ts'
 import { purchase } from '../actions/purchase/purchase.ts'

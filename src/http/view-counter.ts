@@ -1,25 +1,20 @@
 import type { Clock, Log } from '../core/deps.ts'
-import { hourOf, secondMs } from '../core/time.ts'
+import { hourOf } from '../core/time.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { addViews } from '../db/views.ts'
 
 export interface ViewCounter {
-  /** Counts in memory; does not wait. */
   readonly count: (slug: string) => void
   readonly flush: () => Promise<void>
-  /** Flushes until the signal aborts. */
-  readonly flushEvery: (signal: AbortSignal) => Promise<void>
 }
 
 interface ViewCounterDeps {
   readonly database: OpenDatabase
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'now'>
   readonly log: Log
 }
 
-const flushEveryMs = 10 * secondMs
-
-/** Counts views of articles by hour, without visitor data. A crash loses at most the last ten seconds. */
+/** Counts views of articles by hour, without visitor data. A crash loses the views since the last flush. */
 export function createViewCounter({ database, clock, log }: ViewCounterDeps): ViewCounter {
   let counted = new Map<string, { slug: string; hour: number; views: number }>()
 
@@ -46,11 +41,5 @@ export function createViewCounter({ database, clock, log }: ViewCounterDeps): Vi
       else known.views += 1
     },
     flush,
-    flushEvery: async (signal) => {
-      while (!signal.aborted) {
-        await clock.sleep(flushEveryMs, signal).catch(() => undefined)
-        await flush()
-      }
-    },
   }
 }

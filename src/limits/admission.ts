@@ -11,21 +11,14 @@ import type { Claim, Limiter } from './limiter.ts'
 import type { Network } from './network-key.ts'
 
 export interface WalletTerms {
-  /** Multiplies the wallet limit; null for no limit. */
   readonly multiplier: number | null
   readonly isPartner: boolean
 }
 
 export interface WalletAdmission {
-  /**
-   * Checks whether a wallet is within its limit before its signature is verified. Counts nothing.
-   * @throws ApiError `rate_limited`; the request then counts against its network as `over_limit`
-   */
+  /** Checks the limit of a wallet before its signature is verified. @throws ApiError `rate_limited` */
   readonly precheck: (wallet: Wallet) => Promise<void>
-  /**
-   * Counts the request against the wallet whose signature was verified, at most once.
-   * @throws ApiError `rate_limited`
-   */
+  /** Counts the request against the verified wallet, at most once. @throws ApiError `rate_limited` */
   readonly charge: (wallet: Wallet) => Promise<void>
 }
 
@@ -33,14 +26,13 @@ export interface Admission extends WalletAdmission {
   /** Null if the request is within its limits. Refused requests are not counted. */
   readonly refusal: Failure | null
   readonly headers: () => Readonly<Record<string, string>>
-  /** Refunds a request that was refused before anything was verified. */
+  /** Refunds a request that was refused before verification. */
   readonly release: () => void
   /** Signed calls that the wallet has left; null without a limit or a charged wallet. */
   readonly remaining: () => number | null
 }
 
 export interface RateLimits {
-  /** Counts an anonymous request and returns its refusal, or null. */
   readonly count: (address: string | undefined) => Failure | null
   readonly admit: (address: string | undefined, isSigned: boolean) => Admission
 }
@@ -49,7 +41,6 @@ export interface RateLimitDeps {
   readonly limiter: Limiter
   readonly networkOf: (address: string | undefined) => Network
   readonly termsOf: (walletId: string) => Promise<WalletTerms>
-  /** A keyed hash: a whole number below 2^53. */
   readonly walletKey: (walletId: string) => number
 }
 
@@ -103,9 +94,8 @@ function anonymousClaims({ host, range: block }: Network): readonly Claim[] {
 }
 
 /**
- * Takes both network policies on arrival, so that no more concurrent requests pass than either has left. A verified
- * wallet within its limit gets both refunded; a wallet over its limit gets `failed_signatures` refunded and leaves
- * `over_limit` counted, so that a flood of it cannot fill the concurrency limits.
+ * Counts against both network policies on arrival. A verified wallet within its limit gets both refunded. A wallet over its
+ * limit gets only `failed_signatures` refunded, so that its flood cannot fill the concurrency limits.
  */
 function admitSigned(deps: RateLimitDeps, network: Network): Admission {
   const { limiter } = deps
@@ -153,7 +143,7 @@ function admitSigned(deps: RateLimitDeps, network: Network): Admission {
       if (isSettled || wanted.every((claim) => limiter.remaining(claim) > 0)) return
       claims = wanted
       settle(failed)
-      // Counts nothing, since one of the claims is exhausted; reports the refusal to the metrics.
+      // Counts nothing, since one of the claims is exhausted, but reports the refusal to the metrics.
       limiter.take(claims)
       throw limitError()
     },

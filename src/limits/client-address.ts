@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
-import { isIpv4 as areIpv4, networkWords } from '../limits/network-key.ts'
+import { isIpv4 as areIpv4, networkWords } from './network-key.ts'
 
 const MEMO_SIZE = 4096
 const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
@@ -12,10 +12,8 @@ export type ClientAddress = (
 ) => string | undefined
 
 /**
- * Reads `X-Forwarded-For` from the right and returns the first address that is not a trusted proxy; entries further left
- * may be forged. An invalid entry ends the search at the hop before it.
- * @param trustedProxies addresses or CIDR ranges
- * @throws Error if one is neither
+ * Returns the rightmost address of `X-Forwarded-For` that is not a trusted proxy, since clients can forge those further left.
+ * An invalid entry ends the search. @throws Error for a proxy that is neither an address nor a CIDR range
  */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   if (trustedProxies.length === 0) return (peer) => peer
@@ -38,7 +36,6 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
 
 /** Removes port, brackets and the prefix of IPv4-mapped IPv6; null for an invalid address. */
 function bareAddress(text: string): string | null {
-  // The most common case.
   if (isIPv4(text)) return text
   const match = withPort.exec(text)
   const address = match?.[1] ?? match?.[2] ?? text
@@ -52,7 +49,6 @@ function trustedIn(trustedProxies: readonly string[]): (address: string) => bool
   const ipv4 = new Set(trustedProxies.map(ipv4Word))
   const memo = new Map<string, boolean>()
   return (address) => {
-    // Ten times as fast as the list.
     const word = hasRanges ? null : ipv4Word(address)
     if (word !== null) return ipv4.has(word)
     const known = memo.get(address)
@@ -65,7 +61,6 @@ function trustedIn(trustedProxies: readonly string[]): (address: string) => bool
   }
 }
 
-/** Also accepts IPv4-mapped IPv6. */
 function ipv4Word(address: string): number | null {
   const words = networkWords(address)
   return words !== null && areIpv4(words) ? words[1] : null
@@ -73,7 +68,6 @@ function ipv4Word(address: string): number | null {
 
 function addTo(list: BlockList, entry: string): void {
   const [written = '', prefix, ...rest] = entry.split('/')
-  // Look-ups use the IPv4 form of a mapped address.
   const ipv4 = prefix === undefined ? mapped.exec(written)?.[1] : undefined
   const address = ipv4 ?? written
   const bits = isIP(address) === 6 ? 128 : 32

@@ -1,7 +1,4 @@
-/**
- * Limits on concurrent work; requests over the limit are refused at once. Limits are counts, not queueing times (CoDel),
- * since a clock stalls together with the event loop.
- */
+/** Limits on concurrent work. They count, since measured queueing times (CoDel) stall together with the event loop. */
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
 import { createTickThrottle } from '../core/concurrency.ts'
@@ -9,10 +6,7 @@ import { createTickThrottle } from '../core/concurrency.ts'
 export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
 export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
 
-/**
- * The first three are four times what the database writer needs for full speed. Writes that wait for an external service
- * (`chain`, `mail`, `rail`) use at most half of `write`, so that a stalled service does not block local writes.
- */
+/** `chain`, `mail` and `rail` together use half of `write`, so that stalled external services do not block local writes. */
 const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
   write: 256,
   read: 256,
@@ -24,18 +18,13 @@ const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
 
 export interface ConcurrencyLimit {
   readonly isFull: () => boolean
-  /** The answer to a request over the limit; counted in the metrics. */
   readonly refusal: () => Failure
-  /**
-   * @param isGone whether the client has disconnected
-   * @throws ApiError `unavailable` if the limit is reached; the work was not started
-   */
+  /** Skips the work of a client that `isGone`. @throws ApiError `unavailable` if the limit is reached */
   readonly run: <Result>(work: () => Promise<Result>, isGone?: () => boolean) => Promise<Result>
 }
 
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
 
-/** @throws ApiError `unavailable` if the limit is reached; no work was started */
 export type OutboundConcurrency = Readonly<
   Record<'chain' | 'mail' | 'rail', <Result>(work: () => Promise<Result>) => Promise<Result>>
 >
@@ -49,13 +38,9 @@ const reasons: Readonly<Record<ConcurrencyLimitName, string>> = {
   rail: 'Too many applications are being forwarded',
 }
 
-/**
- * Requests started per tick. libuv accepts one connection per tick, so more would delay new connections; fewer (4) starve
- * admitted requests during a flood of refusals.
- */
+/** libuv accepts one connection per tick, so more starts delay new connections; fewer starve admitted requests in a flood. */
 const startsPerTick = 32
 
-/** @param onShed called for each refused request */
 export function createConcurrencyLimits(
   onShed: (limit: ConcurrencyLimitName) => void = () => undefined,
 ): ConcurrencyLimits {
@@ -67,7 +52,6 @@ export function createConcurrencyLimits(
     write: create('write', nextStart),
     read: create('read', nextStart),
     payment: create('payment', nextStart),
-    // Used within started requests.
     chain: create('chain', inRequest),
     mail: create('mail', inRequest),
     rail: create('rail', inRequest),
@@ -96,7 +80,6 @@ function createConcurrencyLimit(
     return {
       code: 'unavailable',
       details: `${reasons[name]}; nothing was done`,
-      // Spreads the retries over three seconds.
       headers: { 'Retry-After': String(1 + (refused % 3)) },
     } as const
   }

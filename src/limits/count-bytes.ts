@@ -5,7 +5,6 @@ const HEADER_BYTES = 12
 const ENTRY_BYTES = 12
 const TWO_32 = 0x1_0000_0000
 
-/** `floor` is the start of the day; stored values are `floor` + count. */
 export function packCounts(table: LimitTable, floor: number): Buffer {
   const entries = [...table.entries(floor)]
   const bytes = Buffer.alloc(HEADER_BYTES + entries.length * ENTRY_BYTES)
@@ -20,7 +19,6 @@ export function packCounts(table: LimitTable, floor: number): Buffer {
   return bytes
 }
 
-/** Yields nothing for another day or table size. */
 export function* unpackCounts(
   saved: Uint8Array,
   slots: number,

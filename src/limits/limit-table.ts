@@ -1,21 +1,14 @@
-/**
- * Bounded memory for one number per key: a set-associative table over typed arrays, 12 bytes a slot,
- * laid out once. Larger numbers are hotter; a number up to the floor counts as an empty slot.
- */
+/** One number per key in constant memory: a set-associative table over typed arrays. A number up to the floor is absent. */
 
 /** Slots per key. Eight numbers are one cache line. */
 const WAYS = 8
 const TWO_32 = 0x1_0000_0000
 
 export interface LimitTable {
-  /** Returns `floor` if no greater value is stored. */
   readonly read: (key: number, floor: number) => number
-  /**
-   * Keeps a number for the key. Where all its slots are taken the coldest gives way, so a flood of
-   * keys with one request each pushes out its own kind and never a key that is close to its limit.
-   */
+  /** Replaces the smallest number if all slots of the key are used, so a flood of new keys evicts no key near its limit. */
   readonly write: (key: number, value: number, floor: number) => void
-  /** Every number above the floor, with a key that finds the same slots in a table of the same size. */
+  /** Numbers above the floor. A key selects the same slots as the original one in a table of the same size. */
   readonly entries: (floor: number) => Iterable<readonly [key: number, value: number]>
   readonly slots: number
   readonly bytes: number
@@ -52,21 +45,21 @@ export function createLimitTable(slots: number): LimitTable {
     write(key, value, floor) {
       const tag = key >>> 0
       const start = firstSlot(key)
-      let coldest = start
-      let coldestValue = Number.POSITIVE_INFINITY
+      let victim = start
+      let smallest = Number.POSITIVE_INFINITY
       for (let slot = start; slot < start + WAYS; slot += 1) {
-        const kept = values[slot] ?? floor
-        if (tags[slot] === tag && kept > floor) {
+        const stored = values[slot] ?? floor
+        if (tags[slot] === tag && stored > floor) {
           values[slot] = value
           return
         }
-        if (kept < coldestValue) {
-          coldest = slot
-          coldestValue = kept
+        if (stored < smallest) {
+          victim = slot
+          smallest = stored
         }
       }
-      tags[coldest] = tag
-      values[coldest] = value
+      tags[victim] = tag
+      values[victim] = value
     },
   }
 }

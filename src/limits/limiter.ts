@@ -8,16 +8,14 @@ import { createLimitTable } from './limit-table.ts'
 export interface Claim {
   readonly policy: PolicyName
   readonly key: number
-  /** Multiplies the quota of the policy for this key; 1 by default. */
   readonly multiplier?: number
 }
 
 interface LimitReport {
   /** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
   readonly headers: Readonly<Record<string, string>>
-  /** Whole seconds until all claims are within their limits. */
+  /** Until all claims are within their limits. */
   readonly retryAfterSeconds: number
-  /** The policy with the longest wait. */
   readonly refusedBy: PolicyName | null
 }
 
@@ -25,28 +23,22 @@ export interface Limiter {
   /** Counts a request against all claims if all allow it, else against none. */
   readonly take: (claims: readonly Claim[]) => boolean
   readonly report: (claims: readonly Claim[]) => LimitReport
-  /** Undoes a `take`. */
   readonly refund: (claims: readonly Claim[]) => void
-  /** Requests that are allowed now. */
   readonly remaining: (claim: Claim) => number
-  /** Constant memory use. */
   readonly bytes: number
   readonly days: DayCounts
 }
 
-/** The counts of the UTC day, for persisting them across a restart. */
 export interface DayCounts {
-  /** Increases with every count. */
   readonly version: () => number
   readonly save: () => Buffer
   /** Restores counts of the same day; ignores those of another day or format. */
   readonly load: (saved: Uint8Array) => void
 }
 
-/** Per policy: 3 MiB, enough for every address that sends within a few minutes. */
 const DEFAULT_SLOTS = 2 ** 18
 
-/** Rates use the monotonic clock, days the wall clock. */
+/** Measures rates by the monotonic clock and days by the wall clock. */
 export function createLimiter(
   clock: Pick<Clock, 'now' | 'monotonic'>,
   slots: number = DEFAULT_SLOTS,

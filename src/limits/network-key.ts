@@ -1,13 +1,8 @@
-/**
- * The unit that a limit counts: an IPv4 address, or an IPv6 /64 and its /48, since one customer has at least a /64 and
- * can send from any address in it. Stored only as a keyed hash.
- */
+/** Keys of rate limits: keyed hashes of an IPv4 address, or of an IPv6 /64 (one customer) and its /48. */
 import { isIPv6 } from 'node:net'
 
 export interface Network {
-  /** Hash of the IPv4 address or IPv6 /64; a whole number below 2^53. */
   readonly host: number
-  /** Hash of the IPv6 /48; null for IPv4. */
   readonly range: number | null
 }
 
@@ -19,7 +14,7 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 const ipv6Groups = 8
 
-/** `[0x0000ffff, address]` of IPv4 (also where it is mapped into IPv6), the upper 64 bits of IPv6, or null. */
+/** `[0xffff, address]` for IPv4, also if mapped into IPv6; the upper 64 bits for IPv6; else null. */
 export function networkWords(address: string): readonly [number, number] | null {
   const ipv4 = ipv4Word(address)
   if (ipv4 !== null) return [MAPPED_PREFIX, ipv4]
@@ -34,7 +29,7 @@ export function isIpv4([first]: readonly [number, number]): boolean {
   return first === MAPPED_PREFIX
 }
 
-/** Hashes addresses with a secret, so that nobody can choose addresses that share a slot. */
+/** The secret prevents callers from choosing addresses that share a slot. */
 export function createNetworkHash(
   secret: readonly [number, number],
 ): (address: string | undefined) => Network {
@@ -52,7 +47,6 @@ export function createNetworkHash(
       range: hasRange ? hash(first, second & 0xffff_0000, RANGE_TAG) : null,
     }
   }
-  // Consecutive requests often have the same address.
   let lastAddress: string | undefined
   let lastNetwork = networkOf(undefined)
   return (address) => {
@@ -97,7 +91,6 @@ function ipv6Words(text: string): readonly number[] | null {
   return [...head, ...Array.from({ length: missing }, () => 0), ...tail]
 }
 
-/** `text` is a valid part of an address; its end may be dotted decimal. */
 function groupsOf(text: string): readonly number[] {
   if (text === '') return []
   return text.split(':').flatMap((part) => {
@@ -106,7 +99,6 @@ function groupsOf(text: string): readonly number[] {
   })
 }
 
-/** The finalizer of MurmurHash3 (32 bits). */
 function mix(value: number): number {
   let mixed = value >>> 0
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b)

@@ -1,32 +1,24 @@
-import type { Clock, Log } from '../core/deps.ts'
-import { secondMs } from '../core/time.ts'
+import type { Log } from '../core/deps.ts'
 import { loadCounts, saveCounts } from '../db/counts.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { DayCounts } from './limiter.ts'
 
 export interface PersistedRateCounters {
-  /** Called once, before the first request. */
   readonly load: () => Promise<void>
   readonly flush: () => Promise<void>
-  /** Flushes until the signal aborts. */
-  readonly flushEvery: (signal: AbortSignal) => Promise<void>
 }
 
 interface PersistedRateCountersDeps {
   readonly days: DayCounts
   readonly database: Pick<OpenDatabase, 'reader' | 'write'>
-  readonly clock: Clock
   readonly log: Log
 }
 
 const NAME = 'day'
-const flushEveryMs = 5 * secondMs
-
-/** Saves the daily counts in one row of at most 3 MiB. A crash loses the last five seconds; write errors are only logged. */
+/** Saves the daily counts in one row of at most 3 MiB. Write errors are only logged. */
 export function createPersistedRateCounters({
   days,
   database,
-  clock,
   log,
 }: PersistedRateCountersDeps): PersistedRateCounters {
   let saved = days.version()
@@ -49,11 +41,5 @@ export function createPersistedRateCounters({
       if (body !== null) days.load(body)
     },
     flush,
-    flushEvery: async (signal) => {
-      while (!signal.aborted) {
-        await clock.sleep(flushEveryMs, signal).catch(() => undefined)
-        await flush()
-      }
-    },
   }
 }

@@ -81,7 +81,6 @@ export type NameOf<Kind extends MetricKind> = {
   [Name in MetricName]: Catalogue[Name]['kind'] extends Kind ? Name : never
 }[MetricName]
 
-/** The catalogue without its literal types. */
 export const metricSpecs: Readonly<Record<string, MetricSpec>> = { ...catalogue }
 
 /** The catalogue as the Markdown table of the deployment notes. */

@@ -1,4 +1,5 @@
 /** Metric values of this process. Nothing here blocks or throws. */
+import { entriesOf } from '../core/entries.ts'
 import { catalogue, metricSpecs } from './catalogue.ts'
 import type { LabelsOf, MetricName, NameOf } from './catalogue.ts'
 import type { Family, MetricSample } from './exposition.ts'
@@ -25,10 +26,16 @@ export interface Meter {
     name: Name,
     labels: LabelsOf<Name>,
   ) => HistogramCell
+  /** Sets counters and gauges without labels; null leaves the previous value. */
+  readonly set: (values: Readonly<Partial<Record<UnlabelledName, number | null>>>) => void
   /** Drops the samples of a metric that is about to be read again. */
   readonly clear: (name: MetricName) => void
   readonly families: () => readonly Family[]
 }
+
+type UnlabelledName = {
+  [Name in NameOf<'counter' | 'gauge'>]: LabelsOf<Name> extends Record<string, never> ? Name : never
+}[NameOf<'counter' | 'gauge'>]
 
 interface Series {
   readonly labels: MetricSample['labels']
@@ -70,6 +77,11 @@ export function createMeter(): Meter {
         counts: Array.from({ length: bounds.length + 1 }, () => 0),
         sum: 0,
       }))
+    },
+    set: (values) => {
+      for (const [name, value] of entriesOf(values)) {
+        if (typeof value === 'number') single(name, {}).value = value
+      }
     },
     clear: (name) => {
       metrics.delete(name)

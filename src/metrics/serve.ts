@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 
 import type { Log } from '../core/deps.ts'
+import { listen } from '../http/serve.ts'
 import { expositionType } from './exposition.ts'
 
 export interface MetricsServer {
@@ -12,7 +13,6 @@ export interface MetricsServer {
 
 interface Options {
   readonly host: string
-  /** 0 selects a free port. */
   readonly port: number
   readonly render: () => Promise<string>
   readonly log: Log
@@ -61,17 +61,8 @@ export async function serveMetrics({ host, port, render, log }: Options): Promis
     answer,
   )
   server.maxConnections = MAX_CONNECTIONS
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.removeListener('error', reject)
-      resolve()
-    })
-  })
-  const bound = server.address()
-  if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address')
   return {
-    address: { host: bound.address, port: bound.port },
+    address: await listen(server, host, port),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -61,12 +61,14 @@ export function createServiceMetrics(deps: ServiceMetricsDeps): () => Promise<st
 }
 
 function recordProcess(meter: Meter, reading: ProcessReading): void {
-  meter.gauge('process_start_time_seconds', {}).value = reading.startedSeconds
-  meter.counter('process_cpu_seconds_total', {}).value = reading.cpuSeconds
-  meter.gauge('process_resident_memory_bytes', {}).value = reading.residentBytes
-  meter.gauge('nodejs_heap_used_bytes', {}).value = reading.heapUsedBytes
-  if (reading.openFds !== null) meter.gauge('process_open_fds', {}).value = reading.openFds
-  if (reading.maxFds !== null) meter.gauge('process_max_fds', {}).value = reading.maxFds
+  meter.set({
+    process_start_time_seconds: reading.startedSeconds,
+    process_cpu_seconds_total: reading.cpuSeconds,
+    process_resident_memory_bytes: reading.residentBytes,
+    nodejs_heap_used_bytes: reading.heapUsedBytes,
+    process_open_fds: reading.openFds,
+    process_max_fds: reading.maxFds,
+  })
   const { p50, p99, max } = reading.lagSeconds
   for (const [quantile, value] of Object.entries({ '0.5': p50, '0.99': p99, '1': max })) {
     meter.gauge('nodejs_event_loop_lag_seconds', { quantile }).value = value
@@ -76,13 +78,15 @@ function recordProcess(meter: Meter, reading: ProcessReading): void {
 async function recordBuilder(meter: Meter, dataDir: string): Promise<void> {
   const report = await readBuilderReport(dataDir)
   if (report === null) return
-  meter.gauge('ledger_builder_report_timestamp_seconds', {}).value = report.at
-  meter.gauge('ledger_builder_start_time_seconds', {}).value = report.started
-  meter.counter('ledger_builder_cpu_seconds_total', {}).value = report.cpu_seconds
-  meter.gauge('ledger_builder_resident_memory_bytes', {}).value = report.resident_bytes
-  meter.gauge('ledger_builder_heap_used_bytes', {}).value = report.heap_used_bytes
-  meter.gauge('ledger_builder_event_loop_lag_seconds', {}).value = report.event_loop_lag_seconds
-  if (report.open_fds !== null) meter.gauge('ledger_builder_open_fds', {}).value = report.open_fds
+  meter.set({
+    ledger_builder_report_timestamp_seconds: report.at,
+    ledger_builder_start_time_seconds: report.started,
+    ledger_builder_cpu_seconds_total: report.cpu_seconds,
+    ledger_builder_resident_memory_bytes: report.resident_bytes,
+    ledger_builder_heap_used_bytes: report.heap_used_bytes,
+    ledger_builder_event_loop_lag_seconds: report.event_loop_lag_seconds,
+    ledger_builder_open_fds: report.open_fds,
+  })
   for (const [job, { ok, failed, seconds, last_success: at }] of Object.entries(report.jobs)) {
     meter.counter('ledger_job_runs_total', { task: job, outcome: 'ok' }).value = ok
     meter.counter('ledger_job_runs_total', { task: job, outcome: 'failed' }).value = failed

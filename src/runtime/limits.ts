@@ -16,7 +16,6 @@ const WALLET_KEY_DIGITS = 13
 const nothingPersisted: PersistedRateCounters = {
   load: () => Promise.resolve(),
   flush: () => Promise.resolve(),
-  flushEvery: () => Promise.resolve(),
 }
 
 /** @param onRefusal called with each policy that refuses a request */

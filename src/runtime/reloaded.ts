@@ -2,13 +2,12 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { createSerialQueue } from '../core/concurrency.ts'
+import { createSerialQueue, repeatEvery } from '../core/concurrency.ts'
 import type { Clock, Log } from '../core/deps.ts'
 import { redact, withoutDirectories } from '../core/redact.ts'
 import { secondMs } from '../core/time.ts'
 
 export interface Reloaded<Value> {
-  /** The last valid value. */
   readonly current: () => Value
   /** Why the current files are not used; null if they are. */
   readonly problem: () => string | null
@@ -24,7 +23,6 @@ export async function loadReloaded<Value>(
   source: {
     /** For messages, such as `the registries under data/`. */
     readonly name: string
-    /** Files or folders. */
     readonly paths: readonly string[]
     readonly load: () => Promise<Value>
   },
@@ -58,12 +56,7 @@ export async function loadReloaded<Value>(
     current: () => value,
     problem: () => problem,
     reload,
-    async watch(signal) {
-      while (!signal.aborted) {
-        await clock.sleep(lookEveryMs, signal).catch(() => undefined)
-        if (!signal.aborted) await reload()
-      }
-    },
+    watch: (signal) => repeatEvery(lookEveryMs, reload, { clock, signal }),
   }
 }
 

@@ -20,7 +20,6 @@ import { createRasterizer } from '../rasterizer.ts'
 
 const headers = { 'Content-Security-Policy': "default-src 'none'; sandbox" }
 
-/** About 180 images. */
 const MAX_PNG_BYTES = 16 * 2 ** 20
 
 export function imageHandlers(published: PublishedDocuments) {
