@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -9,14 +7,10 @@ import type { Card } from '../../src/pages/og-card.ts'
 import { homeCard, railCard } from '../../src/pages/page-cards.ts'
 import type { CardRail } from '../../src/pages/page-cards.ts'
 import { graphemes, textWidth, wrap } from '../../src/pages/text-lines.ts'
+import { svgElements } from '../support/svg.ts'
+import { readVectors } from '../vectors/read.ts'
 
-const naughty = z
-  .array(z.string())
-  .parse(
-    JSON.parse(
-      readFileSync(new URL('../vectors/naughty-strings/blns.json', import.meta.url), 'utf8'),
-    ),
-  )
+const naughty = readVectors('naughty-strings/blns.json', z.array(z.string()))
 const markup = [
   '<script>alert(1)</script>',
   '"><image href="https://outside.example/x.png"/>',
@@ -40,40 +34,17 @@ function cardOf(name: string): Card {
   }
 }
 
-const tag =
-  /<(?<close>\/?)(?<name>[a-z]+)(?<attributes>(?: [a-z-]+(?::[a-z]+)?="[^"<]*")*)(?<empty>\/?)>/gi
-
-/** Elements with the names of their attributes, and the text between; throws on anything else. */
-function parts(svg: string): { readonly elements: readonly string[]; readonly text: string } {
-  const elements: string[] = []
-  const open: string[] = []
-  const text = svg.replace(tag, (...found) => {
-    const { close, name, attributes, empty } = z.record(z.string(), z.string()).parse(found.at(-1))
-    if (close !== '') expect(open.pop()).toBe(name)
-    else {
-      const names = [...(attributes ?? '').matchAll(/ ([a-z:-]+)="[^"]*"/gi)].map(([, key]) => key)
-      elements.push(`${name} ${names.join(' ')}`)
-      if (empty === '') open.push(name ?? '')
-    }
-    return ''
-  })
-  expect(open).toEqual([])
-  expect(text).not.toMatch(/[<>]/)
-  expect(svg).not.toMatch(/&(?!(?:amp|lt|gt|quot|#39);)/)
-  return { elements, text }
-}
-
 describe('a preview image', () => {
-  const template = parts(ogCard(cardOf('A name')))
+  const template = svgElements(ogCard(cardOf('A name')))
 
   test('has only the elements and attributes of its template, whatever the names are', async () => {
-    const same = new Set(template.elements)
+    const same = new Set(template)
     for (const name of [...markup, ...naughty]) {
       const svg = ogCard(cardOf(name))
-      const { elements } = parts(svg)
+      const elements = svgElements(svg)
       expect(elements.filter((element) => !same.has(element))).toEqual([])
       // A long title has two lines: one element more.
-      expect(elements.length - template.elements.length, name).toBeLessThanOrEqual(1)
+      expect(elements.length - template.length, name).toBeLessThanOrEqual(1)
       expect(svg, name).not.toMatch(
         // oxlint-disable-next-line no-control-regex -- none may be there
         /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|[\ud800-\udbff](?![\udc00-\udfff])/,

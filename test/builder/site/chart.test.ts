@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 
 import { barChart, lineChart, sparkline } from '../../../builder/charts/chart.ts'
 import type { Setting } from '../../../builder/charts/svg.ts'
+import { svgElements } from '../../support/svg.ts'
 
 const hostile = `</text><script>alert(1)</script>" onload='x' & \u0000\u0007\ud800 ]]>`
 const base = { title: 'Volume, USDC', description: 'Numbers.', setting: 'standalone' as const }
@@ -10,59 +11,39 @@ const points = (...values: (number | null)[]) =>
   values.map((value, index) => ({ label: `day ${index}`, value }))
 const line = (...values: (number | null)[]) => lineChart({ ...base, points: points(...values) })
 
-/** Every element and attribute name, in order of first appearance; fails where the text is not well formed. */
-function names(svg: string): string[] {
-  const open: string[] = []
-  const found = new Set<string>()
-  const markup = /<(\/?)([a-z]+)((?: [a-zA-Z-]+="[^"<>]*")*)(\/?)>/g
-  expect(svg.replace(markup, '')).not.toMatch(/[<>]/)
-  for (const [, closing, name = '', attributes = '', empty] of svg.matchAll(markup)) {
-    if (closing === '/') expect(open.pop()).toBe(name)
-    else if (empty !== '/') open.push(name)
-    found.add(name)
-    for (const [attribute] of attributes.matchAll(/[a-zA-Z-]+(?==")/g)) found.add(`@${attribute}`)
-  }
-  expect(open).toEqual([])
-  return [...found].toSorted()
-}
+/** The kinds of elements with their attributes. */
+const kinds = (svg: string) => new Set(svgElements(svg))
+const two = (label: string, ...values: readonly [number, number | null]) =>
+  values.map((value) => ({ label, value }))
 
-describe.each([
+type Draw = (text: string, setting: Setting) => string
+const charts: readonly (readonly [string, Draw])[] = [
   [
     'lineChart',
-    (text: string, setting: Setting) =>
-      lineChart({
-        setting,
-        title: text,
-        description: text,
-        points: [
-          { label: text, value: 1 },
-          { label: text, value: 2 },
-        ],
-      }),
+    (text, setting) =>
+      lineChart({ setting, title: text, description: text, points: two(text, 1, 2) }),
   ],
   [
     'barChart',
-    (text: string, setting: Setting) =>
+    (text, setting) =>
       barChart({
         setting,
         title: text,
         description: text,
-        points: [
-          { label: text, value: 1 },
-          { label: text, value: null },
-        ],
+        points: two(text, 1, null),
         valueText: () => text,
       }),
   ],
   [
     'sparkline',
-    (text: string, setting: Setting) =>
-      sparkline({ setting, title: text, description: text, values: [1, 2] }),
+    (text, setting) => sparkline({ setting, title: text, description: text, values: [1, 2] }),
   ],
-] as const)('%s', (_name, draw) => {
+]
+
+describe.each(charts)('%s', (name, draw) => {
   test('escapes names', () => {
     for (const setting of ['page', 'standalone'] as const) {
-      expect(names(draw(hostile, setting))).toEqual(names(draw('plain', setting)))
+      expect(kinds(draw(hostile, setting))).toEqual(kinds(draw('plain', setting)))
       expect(draw(hostile, setting)).not.toContain('\u0000')
       expect(draw(hostile, setting)).not.toContain('\u0007')
     }
@@ -75,9 +56,8 @@ describe.each([
   })
 
   test('takes its colours from the page, or contains both colour schemes if standalone', () => {
-    expect(draw('A', 'page')).toContain(
-      '="var(--chart-line,#0b62c4)"'.replace('line', _name === 'barChart' ? 'mark' : 'line'),
-    )
+    const colour = name === 'barChart' ? '--chart-mark' : '--chart-line'
+    expect(draw('A', 'page')).toContain(`="var(${colour},#0b62c4)"`)
     expect(draw('A', 'page')).not.toContain('<style>')
     expect(draw('A', 'standalone')).toContain('<style>@media (prefers-color-scheme:dark){')
     expect(draw('A', 'standalone')).not.toContain('var(')
@@ -115,7 +95,7 @@ describe('a line chart', () => {
   ])('can be drawn with %s', (_case, values) => {
     const svg = line(...values)
     expect(svg).not.toMatch(/NaN|Infinity|undefined|null/)
-    names(svg)
+    svgElements(svg)
   })
 
   test('shows the word unknown if no value is known', () => {

@@ -1,54 +1,36 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 import { docsPages } from '../../../builder/site/docs/page.ts'
 import { loadAuthored } from '../../../builder/world/authored.ts'
 import type { World } from '../../../builder/world/world.ts'
 import { stacked } from '../../../src/pages/blocks.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
+import { tempFolder } from '../../db/temp-database.ts'
 import { startSite } from '../../site/site-server.ts'
 import { fullWorld } from '../../site/worlds.ts'
-import { handClock, publicDir, startService } from '../../support/http-service.ts'
-import type { PublicDir, Service } from '../../support/http-service.ts'
+import { handClock } from '../../support/http-service.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
+import { useService } from '../../support/use-service.ts'
 
 allowSlowTests('starts a compiled script')
 
-let published: PublicDir
-let service: Service
-let dir: string
+// The scripts sign with the time of this machine.
+const clock = { ...handClock(), now: systemClock.now }
+const service = useService({ documents: [], options: () => ({ clock }) })
 
-beforeAll(async () => {
-  published = await publicDir()
-  // The scripts sign with the time of this machine, however long they take.
-  service = await startService(published.dir, { clock: { ...handClock(), now: systemClock.now } })
-  dir = mkdtempSync(join(tmpdir(), 'ledger-scripts-'))
-})
-afterAll(async () => {
-  rmSync(dir, { recursive: true })
-  await service.stop()
-  await published.remove()
-})
-
-/** Runs the script of a guide as a reader of its Markdown would save it, and returns its output. */
+/** Saves the script in the Markdown of a guide, runs it and returns its output. */
 async function runScriptOf(path: string, world: World): Promise<string> {
   const page = docsPages(world).find((candidate) => candidate.path === path)
   const blocks = typeof page?.body === 'object' ? page.body : []
   const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(stacked(blocks).md) ?? []
-  const file = join(dir, 'script.mjs')
+  const file = join(tempFolder(), 'script.mjs')
   writeFileSync(file, script)
-  const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let output = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString('utf8')
-  })
-  await once(child, 'close')
-  return output
+  return (await promisify(execFile)(process.execPath, [file])).stdout
 }
 
 test('the script of the signing guide registers a wallet and submits its receipt', async () => {
@@ -65,9 +47,6 @@ test('the script of the signing guide registers a wallet and submits its receipt
 
 test('the script of the verifying guide accepts a published document', async () => {
   const site = await startSite((url) => fullWorld(url))
-  try {
-    expect(await runScriptOf('/docs/verifying', fullWorld(site.url))).toBe('good\n')
-  } finally {
-    await site.stop()
-  }
+  onTestFinished(site.stop)
+  expect(await runScriptOf('/docs/verifying', fullWorld(site.url))).toBe('good\n')
 })
