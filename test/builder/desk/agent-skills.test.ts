@@ -1,25 +1,22 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { Server, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { documentsOf } from '../../../builder/documents/index.ts'
-import { loadKeys } from '../../../builder/publish/keys.ts'
-import { publish } from '../../../builder/publish/publish.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { parseFrontMatter } from '../../../src/core/front-matter.ts'
+import { tempFolder } from '../../db/temp-database.ts'
 import { fullWorld } from '../../site/worlds.ts'
-import { startService } from '../../support/http-service.ts'
-import type { Service } from '../../support/http-service.ts'
+import { serveDuringTest, useLocalServer } from '../../support/local-server.ts'
 import { siteOf } from '../../support/site.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
-import { smallWorld, worldNowMs } from '../../support/world.ts'
+import { useService } from '../../support/use-service.ts'
+import { smallWorld } from '../../support/world.ts'
 
-allowSlowTests('runs git')
+allowSlowTests('starts the scripts')
 
 const names = ['desk', 'pacts', 'register-and-earn'] as const
 const skills = new Map(
@@ -56,7 +53,7 @@ describe.each(names)('the agent skill %s', (name) => {
     const world = fullWorld('https://ledger.test', { agentSkills: skills })
     const documents = [...documentsOf(world), ...siteOf(world)].map(({ path }) => path)
     const handled = routes.filter(({ serving }) => serving.kind === 'handler')
-    // What stands before the first parameter is what a skill can name.
+    // A skill can name the part of a route before its first parameter.
     const named = handled.map(({ path }) => path.replace(/\/\{.*$/, ''))
     const paths = new Set([...documents, ...named])
     const known = ['/api/v1/rails/x402', '/api/v1/rails/pact', '/desk/five-statuses.md']
@@ -74,62 +71,25 @@ describe.each(names)('the agent skill %s', (name) => {
 })
 
 describe('the scripts in the agent skills', () => {
-  let dir = ''
-  let service: Service
-  let node: Server
-  let rpc = ''
+  const published = smallWorld()
+  const service = useService({ documents: [...documentsOf(published)], per: 'file' })
   let answer: unknown = null
-
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'ledger-skills-'))
-    const { signer, ring, publicKeys } = await loadKeys({
-      dir: join(dir, 'keys'),
-      nowMs: worldNowMs,
-    })
-    const world = smallWorld({ signingKeys: { keys: publicKeys.keys.map((key) => ({ ...key })) } })
-    const quiet = () => undefined
-    await publish({
-      publicDir: join(dir, 'public'),
-      documents: [...documentsOf(world)],
-      assetsDir: null,
-      signer,
-      ring,
-      nowMs: worldNowMs,
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    })
-    service = await startService(join(dir, 'public'))
-    node = createServer((request, response) => {
-      request.resume()
-      request.on('end', () =>
-        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer })),
-      )
-    })
-    await new Promise<void>((done) => {
-      node.listen(0, '127.0.0.1', done)
-    })
-    const address = node.address()
-    rpc = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
-  })
-  afterAll(async () => {
-    await service.stop()
-    await new Promise((done) => {
-      node.close(done)
-    })
-    await rm(dir, { recursive: true, force: true })
+  const node = useLocalServer((request, response) => {
+    request.resume()
+    request.on('end', () => response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer })))
   })
 
-  /** The last fenced block of a language, filled in for the site. */
+  /** The script of a skill in a language, filled in for the site. */
   function block(name: (typeof names)[number], language: 'js' | 'sh', site: string): string {
     const fence = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\\n\`\`\``, 'g')
-    const blocks = [...textOf(name).matchAll(fence)]
-    const source = blocks
-      .map(([, text = '']) => text)
-      .find((text) => text.includes('verify') || text.includes('rpc'))
+    const blocks = [...textOf(name).matchAll(fence)].map(([, text = '']) => text)
+    const source = blocks.find((text) => text.includes('verify') || text.includes('rpc'))
     if (source === undefined) throw new Error(`no ${language} block in ${name}`)
     return source.replaceAll('{SITE_URL}', site).replaceAll('{BASE_URL}', `${site}/api/v1`)
   }
 
   async function run(
+    dir: string,
     command: string,
     args: readonly string[],
   ): Promise<{ code: number; out: string }> {
@@ -141,60 +101,51 @@ describe('the scripts in the agent skills', () => {
   }
 
   async function runNode(name: (typeof names)[number], site: string, ...args: string[]) {
+    const dir = tempFolder()
     const file = join(dir, `${name}.mjs`)
     await writeFile(file, block(name, 'js', site))
-    return run(process.execPath, [file, ...args])
+    return await run(dir, process.execPath, [file, ...args])
   }
 
-  test('accept a served document', async () => {
-    expect(await runNode('desk', service.url, '/api/v1/rails')).toEqual({
-      code: 0,
-      out: 'signature good listed',
-    })
-    expect((await runNode('desk', service.url, '/desk/first-words.md')).out).toContain(
-      'good listed',
-    )
-    expect((await runNode('desk', service.url, '/snapshot.json')).out).toContain('signature good')
+  test.each([
+    ['/api/v1/rails', 'signature good listed'],
+    ['/desk/first-words.md', 'signature good listed'],
+    ['/snapshot.json', 'signature good'],
+  ])('accept %s as served', async (path, verdict) => {
+    const { code, out } = await runNode('desk', service.url, path)
+    expect(code).toBe(0)
+    expect(out).toContain(verdict)
   })
 
-  /** Hands the document through with one digit of the rails changed. */
-  async function forward(path: string, response: ServerResponse): Promise<void> {
-    const upstream = await fetch(service.url + path)
-    const body = await upstream.text()
-    for (const name of ['x-signature', 'x-signature-key']) {
-      response.setHeader(name, upstream.headers.get(name) ?? '')
-    }
-    response.end(path === '/api/v1/rails' ? body.replace('1000', '9000') : body)
-  }
-
   test('reject a document changed in transit', async () => {
-    const proxy = createServer((request, response) => {
+    /** Forwards a document with one digit of the rails changed. */
+    async function forward(path: string, response: ServerResponse): Promise<void> {
+      const upstream = await fetch(service.url + path)
+      const body = await upstream.text()
+      for (const name of ['x-signature', 'x-signature-key']) {
+        response.setHeader(name, upstream.headers.get(name) ?? '')
+      }
+      response.end(path === '/api/v1/rails' ? body.replace('1000', '9000') : body)
+    }
+    const site = await serveDuringTest((request, response) => {
       void forward(request.url ?? '/', response)
     })
-    await new Promise<void>((done) => {
-      proxy.listen(0, '127.0.0.1', done)
-    })
-    const address = proxy.address()
-    const site = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
     expect(await runNode('desk', site, '/api/v1/rails')).toEqual({
       code: 1,
       out: 'SIGNATURE BAD not in the manifest',
     })
-    proxy.closeAllConnections()
-    await new Promise((done) => {
-      proxy.close(done)
-    })
   })
 
   test('verify with curl and OpenSSL', async () => {
-    const { code, out } = await run('sh', ['-c', block('desk', 'sh', service.url)])
-    expect({ code, out }).toEqual({ code: 0, out: 'Signature Verified Successfully' })
+    const script = block('desk', 'sh', service.url)
+    const verdict = { code: 0, out: 'Signature Verified Successfully' }
+    expect(await run(tempFolder(), 'sh', ['-c', script])).toEqual(verdict)
   })
 
-  const [pact] = smallWorld().pacts.settled
+  const [pact] = published.pacts.settled
   const topic = (wallet = '') => `0x${wallet.slice(2).toLowerCase().padStart(64, '0')}`
-  const receipt = (changes: { status?: string; value?: bigint; to?: string }) => ({
-    status: changes.status ?? '0x1',
+  const receipt = ({ status = '0x1', value = 12_500_000, to = pact?.worker }) => ({
+    status,
     blockNumber: `0x${(457426042).toString(16)}`,
     logs: [
       {
@@ -202,33 +153,21 @@ describe('the scripts in the agent skills', () => {
         topics: [
           '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
           topic(pact?.payer),
-          topic(changes.to ?? pact?.worker),
+          topic(to),
         ],
-        data: `0x${(changes.value ?? 12_500_000n).toString(16).padStart(64, '0')}`,
+        data: `0x${value.toString(16).padStart(64, '0')}`,
       },
     ],
   })
 
+  // The tests of pacts run the same script against a real chain: a transaction that pays, and one that no node knows.
   test.each([
-    ['a transaction that pays', receipt({}), { code: 0, out: 'paid 12.5 of 12.5 USDC' }],
-    [
-      'one that failed',
-      receipt({ status: '0x0' }),
-      { code: 1, out: 'NOT CONFIRMED 12.5 of 12.5 USDC' },
-    ],
-    [
-      'one that pays less',
-      receipt({ value: 12_499_999n }),
-      { code: 1, out: 'NOT CONFIRMED 12.499999 of 12.5 USDC' },
-    ],
-    [
-      'one that pays somebody else',
-      receipt({ to: pact?.payer ?? '' }),
-      { code: 1, out: 'NOT CONFIRMED 0 of 12.5 USDC' },
-    ],
-    ['one that no node knows', null, { code: 1, out: 'NOT CONFIRMED 0 of 12.5 USDC' }],
-  ])('judge %s', async (_case, result, expected) => {
+    ['failed', receipt({ status: '0x0' }), '12.5'],
+    ['pays less', receipt({ value: 12_499_999 }), '12.499999'],
+    ['pays another wallet', receipt({ to: pact?.payer ?? '' }), '0'],
+  ])('do not confirm a transaction that %s', async (_case, result, paid) => {
     answer = result
-    expect(await runNode('pacts', service.url, '12', rpc)).toEqual(expected)
+    const out = `NOT CONFIRMED ${paid} of 12.5 USDC`
+    expect(await runNode('pacts', service.url, '12', node.url)).toEqual({ code: 1, out })
   })
 })

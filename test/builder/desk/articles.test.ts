@@ -1,17 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import { loadArticles } from '../../../builder/world/articles.ts'
+import { tempFolder } from '../../db/temp-database.ts'
 
 let dir = ''
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'ledger-desk-'))
-})
-afterEach(async () => {
-  await rm(dir, { recursive: true, force: true })
+beforeEach(() => {
+  dir = tempFolder()
 })
 
 const fields = {

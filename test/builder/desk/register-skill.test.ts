@@ -1,8 +1,8 @@
-/** The worked example of the skill for writing: what it says is what the service takes. */
+/** The worked example of the skill for writing: the service accepts it as printed. */
 import { createPrivateKey, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { bodySha256, messages, receiptId, signingText } from '../../../src/auth/messages.ts'
@@ -10,7 +10,8 @@ import { verifySignature } from '../../../src/auth/schemes.ts'
 import { verifyReceipt } from '../../../src/auth/verify-receipt.ts'
 import { parseWallet } from '../../../src/core/wallet.ts'
 import { objectFromJsonText } from '../../../src/db/json.ts'
-import { handClock, publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
+import { handClock } from '../../support/http-service.ts'
+import { useService } from '../../support/use-service.ts'
 
 const skill = await readFile('data/agent-skills/register-and-earn/SKILL.md', 'utf8')
 
@@ -28,7 +29,7 @@ const registration = objectFromJsonText(fenced('json register'))
 const receipt = objectFromJsonText(fenced('json receipt'))
 const timestamp = z.string().parse(registration['timestamp'])
 
-test('the JSON of the example is canonical, its text and its signature are what they must be', async () => {
+test('the registration of the example has canonical JSON, the right message and a valid signature', async () => {
   const [message = '', signature = ''] = fenced('text register').split('\n')
   expect(signingText(registration)).toBe(fenced('json register'))
   const from = { wallet, timestamp, bodySha256: bodySha256(registration) }
@@ -38,7 +39,7 @@ test('the JSON of the example is canonical, its text and its signature are what 
   expect(verdict).toMatchObject({ valid: true })
 })
 
-test('the receipt of the example verifies, under the id that it says', async () => {
+test('the receipt of the example verifies under the printed id', async () => {
   const [signature = '', id = ''] = fenced('text receipt').split('\n')
   expect(signingText(receipt)).toBe(fenced('json receipt'))
   expect(signature).toBe(`ed25519:${signed(fenced('json receipt'))}`)
@@ -47,28 +48,18 @@ test('the receipt of the example verifies, under the id that it says', async () 
   expect(checks.filter(({ good }) => !good)).toEqual([])
 })
 
-test('the service takes both as they stand, at the time of the example', async () => {
-  const published = await publicDir()
-  await published.publish(sampleDocuments)
-  const service = await startService(published.dir, { clock: handClock(Date.parse(timestamp)) })
-  const send = async (path: string, body: object) => {
-    const answer = await fetch(`${service.url}/api/v1${path}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    return answer.status
-  }
-  try {
+describe('the service', () => {
+  const service = useService({ options: () => ({ clock: handClock(Date.parse(timestamp)) }) })
+
+  test('accepts registration and receipt of the example at its time', async () => {
     const [, signature] = fenced('text register').split('\n')
-    expect(await send('/workers/register', { ...registration, signature })).toBe(201)
+    const register = { ...registration, signature }
+    expect((await service.postJson('/api/v1/workers/register', register)).status).toBe(201)
     const [worker_signature] = fenced('text receipt').split('\n')
     const unsigned = { ...receipt, worker_signature, wallet, timestamp, signature: '' }
     const from = { wallet, timestamp, bodySha256: bodySha256(unsigned) }
     const sealed = signed(messages.receipt('agent-income-ledger', from))
-    expect(await send('/receipts', { ...unsigned, signature: sealed })).toBe(201)
-  } finally {
-    await service.stop()
-    await published.remove()
-  }
+    const body = { ...unsigned, signature: sealed }
+    expect((await service.postJson('/api/v1/receipts', body)).status).toBe(201)
+  })
 })

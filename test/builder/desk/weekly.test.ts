@@ -5,7 +5,7 @@ import type { WeeklyInput } from '../../../builder/desk/weekly.ts'
 import type { LedgerEvent, PollRecord } from '../../../builder/world/world.ts'
 import { failedPoll, goodPoll, railRecord } from '../../support/world.ts'
 
-/** Polls in the order of writing; the world keeps them newest first. */
+/** Polls in any order; the world contains them newest first. */
 function historyOf(polls: Record<string, readonly PollRecord[]>): Map<string, PollRecord[]> {
   return new Map(
     Object.entries(polls).map(([rail, list]) => [
@@ -29,15 +29,19 @@ function articles(
   })
 }
 
-function only(list: ReturnType<typeof articles>) {
-  expect(list.length).toBe(1)
-  const [article] = list
+function only([article, ...others]: ReturnType<typeof articles>) {
+  expect(others).toEqual([])
   if (article === undefined) throw new Error('no article')
   return article
 }
 
 const at = (time: string) => Date.parse(time)
 const usdc = (amount: number) => ({ tpv30dMicroUsdc: amount * 1e6 })
+
+/** Polls of the rail alpha by their time, with a volume in USDC. */
+const alphaPolls = (volumes: Readonly<Record<string, number>>) => ({
+  alpha: Object.entries(volumes).map(([time, amount]) => goodPoll(at(time), usdc(amount))),
+})
 
 function event(time: string, kind: LedgerEvent['kind'], rail: string, data: object, title = 'T') {
   return { seq: at(time), kind, rail, title, data: { ...data }, createdAtMs: at(time) }
@@ -69,7 +73,13 @@ const busyWeek = {
 
 const busyEvents: LedgerEvent[] = [
   event('2026-11-17T12:00:00Z', 'rail_transition', 'beta', { from: 'pre-traction', to: 'paying' }),
-  event('2026-11-18T06:00:00Z', 'flag_opened', 'alpha', { flag_kind: 'poll_failed' }, 'not told'),
+  event(
+    '2026-11-18T06:00:00Z',
+    'flag_opened',
+    'alpha',
+    { flag_kind: 'poll_failed' },
+    'a failed poll',
+  ),
   event('2026-11-18T12:00:00Z', 'flag_opened', 'alpha', { flag_kind: 'self_dealing' }, 'A *doubt*'),
   event('2026-11-19T12:00:00Z', 'flag_closed', 'gamma', { flag_kind: 'clock_skew' }, 'A clock'),
   event('2026-11-20T12:00:00Z', 'rail_transition', 'zeta', { from: 'paying', to: 'dormant' }),
@@ -128,7 +138,7 @@ describe('the weekly article', () => {
         '',
       ].join('\n'),
     )
-    expect(body).not.toMatch(/not told|before$|after$/m)
+    expect(body).not.toMatch(/a failed poll|before$|after$/m)
   })
 
   test('has the ISO week as its name and the Monday after as its date', () => {
@@ -171,32 +181,20 @@ describe('the weekly article', () => {
 })
 
 test('a poll at midnight counts for the new day', () => {
-  const article = articles({
-    alpha: [
-      goodPoll(at('2026-11-15T12:00:00Z'), usdc(1)),
-      goodPoll(at('2026-11-17T00:00:00Z'), usdc(2)),
-    ],
-  }).at(-1)
+  const polls = alphaPolls({ '2026-11-15T12:00:00Z': 1, '2026-11-17T00:00:00Z': 2 })
+  const article = articles(polls).at(-1)
   expect(article?.body).toContain('start 1.00; Mon 11-16 1.00; Tue 11-17 2.00; Wed 11-18 2.00')
 })
 
-describe('a quiet week', () => {
-  const quiet = {
-    alpha: [
-      goodPoll(at('2026-11-15T12:00:00Z'), usdc(1000)),
-      goodPoll(at('2026-11-16T12:00:00Z'), usdc(1000.001)),
-    ],
-  }
-
-  test('yields one paragraph without table, chart and empty sections', () => {
-    const article = articles(quiet).at(-1)
-    expect(article?.title).toBe('The ledger in week 47 of 2026: nothing changed')
-    expect(article?.charts).toEqual([])
-    expect(article?.body.split('## ')[0]).toBe(
-      'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. None failed. Nothing changed: volume, workers and status of every rail did not change during the week. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail stayed at 1,000.00 USDC.\n\n',
-    )
-    expect(article?.body.match(/^## .*$/gm)).toEqual(['## How to read this'])
-  })
+test('a quiet week yields one paragraph without table, chart and empty sections', () => {
+  const polls = alphaPolls({ '2026-11-15T12:00:00Z': 1000, '2026-11-16T12:00:00Z': 1000.001 })
+  const article = articles(polls).at(-1)
+  expect(article?.title).toBe('The ledger in week 47 of 2026: nothing changed')
+  expect(article?.charts).toEqual([])
+  expect(article?.body.split('## ')[0]).toBe(
+    'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. None failed. Nothing changed: volume, workers and status of every rail did not change during the week. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail stayed at 1,000.00 USDC.\n\n',
+  )
+  expect(article?.body.match(/^## .*$/gm)).toEqual(['## How to read this'])
 })
 
 describe('a week of failures', () => {
@@ -268,17 +266,10 @@ test('the weekly article mentions a changed filter rule', () => {
 
 test('rail names and errors cannot inject Markdown into the weekly article', () => {
   const name = 'Evil | [x](javascript:1)\n# <script>`'
-  const polls = {
-    alpha: [
-      goodPoll(at('2026-11-15T12:00:00Z'), usdc(1)),
-      goodPoll(at('2026-11-16T12:00:00Z'), usdc(2)),
-    ],
-  }
+  const polls = alphaPolls({ '2026-11-15T12:00:00Z': 1, '2026-11-16T12:00:00Z': 2 })
   const rails = [railRecord('alpha', { authored: { display_name: name } })]
-  const row = articles(polls, { rails })
-    .at(-1)
-    ?.body.split('\n')
-    .find((line) => line.includes('Evil'))
+  const lines = articles(polls, { rails }).at(-1)?.body.split('\n')
+  const row = lines?.find((line) => line.includes('Evil'))
   expect(row).toBe(
     '| Evil \\| \\[x\\](javascript:1) # \\<script\\>\\` (`alpha`) | 1.00 → 2.00 | 4 | paying |',
   )

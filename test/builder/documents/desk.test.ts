@@ -34,63 +34,35 @@ function feed(viewed: Viewed) {
   return { feed: deskFeed.parse(json), archive: document?.archive }
 }
 
-/** Slugs in the order of the feed, hot ones with an asterisk. */
-function order(viewed: Viewed): string[] {
-  return feed(viewed).feed.articles.map(({ slug, hot }) => (hot === true ? `${slug}*` : slug))
-}
+/** Articles a, b, c … with the day in November and the views of each. */
+const articlesOf = (...list: readonly (readonly [day: string, views: number])[]): Viewed =>
+  list.map(([day, views], at) => [String.fromCodePoint(97 + at), `2026-11-${day}`, views])
 
-describe('the order of the feed', () => {
-  test('puts articles above the median first, then the newest', () => {
-    expect(
-      order([
-        ['a', '2026-11-01', 9],
-        ['b', '2026-11-05', 1],
-        ['c', '2026-11-03', 2],
-        ['d', '2026-11-02', 8],
-        ['e', '2026-11-04', 3],
-      ]),
-    ).toEqual(['d*', 'a*', 'b', 'e', 'c'])
-  })
-
-  test('uses the mean of the two middle counts for an even number of articles', () => {
-    expect(
-      order([
-        ['a', '2026-11-01', 4],
-        ['b', '2026-11-02', 2],
-        ['c', '2026-11-03', 3],
-        ['d', '2026-11-04', 0],
-      ]),
-    ).toEqual(['c*', 'a*', 'd', 'b'])
-  })
-
-  test('marks no article as hot without views', () => {
-    expect(
-      order([
-        ['a', '2026-11-01', 0],
-        ['b', '2026-11-02', 0],
-      ]),
-    ).toEqual(['b', 'a'])
-  })
-
-  test('marks no article as hot at the median itself', () => {
-    expect(
-      order([
-        ['a', '2026-11-01', 5],
-        ['b', '2026-11-02', 5],
-        ['c', '2026-11-03', 5],
-      ]),
-    ).toEqual(['c', 'b', 'a'])
-  })
-
-  test('sorts by slug within a date', () => {
-    expect(
-      order([
-        ['b', '2026-11-01', 0],
-        ['a', '2026-11-01', 0],
-        ['c', '2026-11-01', 0],
-      ]),
-    ).toEqual(['a', 'b', 'c'])
-  })
+test.each<readonly [string, Viewed, readonly string[]]>([
+  [
+    'puts articles above the median first, then the newest',
+    articlesOf(['01', 9], ['05', 1], ['03', 2], ['02', 8], ['04', 3]),
+    ['d*', 'a*', 'b', 'e', 'c'],
+  ],
+  [
+    'uses the mean of the two middle counts for an even number of articles',
+    articlesOf(['01', 4], ['02', 2], ['03', 3], ['04', 0]),
+    ['c*', 'a*', 'd', 'b'],
+  ],
+  ['marks no article as hot without views', articlesOf(['01', 0], ['02', 0]), ['b', 'a']],
+  [
+    'marks no article as hot at the median itself',
+    articlesOf(['01', 5], ['02', 5], ['03', 5]),
+    ['c', 'b', 'a'],
+  ],
+  [
+    'sorts by slug within a date',
+    articlesOf(['01', 0], ['01', 0], ['01', 0]).toReversed(),
+    ['a', 'b', 'c'],
+  ],
+])('the feed %s', (_rule, viewed, slugs) => {
+  const { articles } = feed(viewed).feed
+  expect(articles.map(({ slug, hot }) => (hot === true ? `${slug}*` : slug))).toEqual(slugs)
 })
 
 describe('the feed', () => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
@@ -15,6 +14,7 @@ import {
   saveLastFacts,
 } from '../../../builder/publish/last-facts.ts'
 import type { JsonObject, JsonValue } from '../../../src/core/canonical-json.ts'
+import { tempFolder } from '../../db/temp-database.ts'
 import { jsonDocument } from './set.ts'
 
 const olas: JsonObject = {
@@ -166,15 +166,13 @@ test('no subject is longer than 120 characters', () => {
 })
 
 test('facts are stored for the next build, and a broken file counts as none', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'facts-'))
-  const path = join(dir, 'run/last.json')
+  const path = join(tempFolder(), 'run/last.json')
   expect(await loadLastFacts(path)).toBeNull()
   const last = nextFacts(before, moved)
   await saveLastFacts(path, last)
   expect(await loadLastFacts(path)).toEqual(last)
   writeFileSync(path, '{"facts"')
   expect(await loadLastFacts(path)).toBeNull()
-  rmSync(dir, { recursive: true })
 })
 
 test('only archived documents have facts, and the diff is archived without being one', () => {

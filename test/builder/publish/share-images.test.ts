@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import sharp from 'sharp'
@@ -7,16 +6,15 @@ import { beforeEach, describe, expect, test } from 'vitest'
 
 import { renderBody } from '../../../builder/publish/document.ts'
 import { readShareImages, renderShareImages } from '../../../builder/publish/share-images.ts'
+import { tempFolder } from '../../db/temp-database.ts'
 import { fullWorld } from '../../site/worlds.ts'
 import { sharedPages, siteOf } from '../../support/site.ts'
 import { railRecord, smallWorld } from '../../support/world.ts'
 
 let dir: string
 
-beforeEach(async () => {
-  const root = await mkdtemp(join(tmpdir(), 'ledger-share-'))
-  dir = join(root, 'share')
-  return () => rm(root, { recursive: true })
+beforeEach(() => {
+  dir = join(tempFolder(), 'share')
 })
 
 async function rendered(drawings = [...sharedPages(smallWorld())]) {
@@ -42,9 +40,8 @@ describe('share images', () => {
 
   test('are rendered again only when their drawing changed, with the old one published until then', async () => {
     const before = (await rendered()).documents.map(shown)
-    const [alpha, ...others] = smallWorld().rails
+    const others = smallWorld().rails.slice(1)
     const rails = [railRecord('alpha', { state: { status: 'dormant' } }), ...others]
-    expect(alpha).toBeDefined()
     const drawings = [...sharedPages(smallWorld({ rails }))]
     const again = await readShareImages(dir, drawings)
     expect(again.documents.map(shown)).toEqual(before)
@@ -55,14 +52,9 @@ describe('share images', () => {
     await renderShareImages(dir, drawings, again.pending)
     const { documents: after, pending } = await readShareImages(dir, drawings)
     expect(pending).toEqual([])
-    const isNew = (image: ReturnType<typeof shown>, at: number) => before[at]?.bytes !== image.bytes
-    expect(
-      after
-        .map(shown)
-        .filter(isNew)
-        .map(({ path }) => path),
-    ).toEqual(['/share/home.png', '/share/rails/alpha.png'])
-    // What no page shows is gone: one file for each picture, and the list.
+    const changed = after.map(shown).filter(({ bytes }, at) => before[at]?.bytes !== bytes)
+    expect(changed.map(({ path }) => path)).toEqual(['/share/home.png', '/share/rails/alpha.png'])
+    // Old images are deleted: the folder contains one file for each image, and the index.
     expect(await readdir(dir)).toHaveLength(after.length + 1)
   })
 

@@ -1,21 +1,17 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 
 import { loadAuthoredRails } from '../../../builder/world/authored-rails.ts'
+import { tempFolder } from '../../db/temp-database.ts'
 
 const olasFile = fileURLToPath(new URL('../../../data/rails/olas.json', import.meta.url))
 let dir = ''
 
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'rails-'))
-})
-
-afterEach(async () => {
-  await rm(dir, { recursive: true })
+beforeEach(() => {
+  dir = tempFolder()
 })
 
 async function olas(changes: Record<string, unknown> = {}): Promise<string> {
