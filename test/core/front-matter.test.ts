@@ -45,20 +45,12 @@ describe('parseFrontMatter', () => {
   test.each([
     ['an empty text', '', 'line 1: the text does not open with'],
     ['a text without front matter', '# Head\n', 'line 1: the text does not open with'],
-    [
-      'front matter that is never closed',
-      '---\na: b\n',
-      'line 1: the front matter is never closed',
-    ],
+    ['an unclosed front matter', '---\na: b\n', 'line 1: the front matter is never closed'],
     ['a line without a key', withFields('a: b', 'words'), 'line 3: "words" is not of the form'],
     ['a nested field', withFields('a: b', '  c: d'), 'line 3: "  c: d" is not of the form'],
     ['a key in capitals', withFields('Title: b'), 'line 2: "Title: b" is not of the form'],
     ['a colon without a space', withFields('a:b'), 'line 2: "a:b" is not of the form'],
-    [
-      'the same key twice',
-      withFields('a: b', '', 'a: c'),
-      'line 4: "a" stands there a second time',
-    ],
+    ['the same key twice', withFields('a: b', '', 'a: c'), 'line 4: "a" stands there a second'],
     ['an empty value', withFields('a:'), 'line 2: the value is empty'],
     ['a value of spaces', withFields('a:   '), 'line 2: the value is empty'],
     ['a list that is not closed', withFields('a: [b, c'), 'line 2: the list is not closed'],

@@ -140,12 +140,9 @@ describe('flags of a good poll', () => {
     const high = { tpv30dMicroUsdc: 10_000_000_000, tpv30dRawMicroUsdc: 10_000_000_000 }
     expect(kindsOf(after(good(), good(high)))).toEqual(['figures_jump'])
     expect(kindsOf(after(good(high), good()))).toEqual(['figures_jump'])
-    expect(kindsOf(after(good({ uniqueCreators30d: 0 }), good({ uniqueCreators30d: 9 })))).toEqual(
-      [],
-    )
-    expect(kindsOf(after(good({ uniqueCreators30d: 1 }), good({ uniqueCreators30d: 10 })))).toEqual(
-      ['figures_jump'],
-    )
+    const creators = (uniqueCreators30d: number) => good({ uniqueCreators30d })
+    expect(kindsOf(after(creators(0), creators(9)))).toEqual([])
+    expect(kindsOf(after(creators(1), creators(10)))).toEqual(['figures_jump'])
   })
 
   it('do not compare the first poll with the audit', () => {
@@ -173,10 +170,7 @@ describe('figures that cannot be true', () => {
     ['not a number', { tpv30dMicroUsdc: Number.NaN }],
     ['infinite', { tpv30dRawMicroUsdc: Number.POSITIVE_INFINITY }],
     ['a share above one', { topWorkerShare: 1.01 }],
-    [
-      'more in 7 days than in 30',
-      { tpv7dMicroUsdc: 1_000_000_001, tpv7dRawMicroUsdc: 1_000_000_001 },
-    ],
+    ['more in 7 days than in 30', { tpv7dMicroUsdc: 1e9 + 1, tpv7dRawMicroUsdc: 1e9 + 1 }],
     ['more after the filter than before it', { tpv30dMicroUsdc: 1_200_000_001 }],
     ['above a billion USDC', { tpv30dRawMicroUsdc: 1_000_000_000_000_001 }],
   ] as const

@@ -5,42 +5,21 @@ import { statusOf } from '../../src/core/rail-status.ts'
 import { figures } from '../support/figures.ts'
 
 describe('the status of a rail', () => {
-  const cases = [
-    ['is paying when several creators pay several workers', {}, 'paying'],
-    ['is dormant without payouts and volume', { activity30d: 0, tpv30dMicroUsdc: 0 }, 'dormant'],
-    [
-      'is dormant without payouts even where volume has no price',
-      { activity30d: 0, tpv30dMicroUsdc: null },
-      'dormant',
-    ],
-    [
-      'is dormant with a volume of zero where payouts are not counted',
-      { activity30d: null, tpv30dMicroUsdc: 0 },
-      'dormant',
-    ],
-    ['is potemkin with one creator', { uniqueCreators30d: 1 }, 'potemkin'],
-    ['is potemkin with no creator that passes the rule', { uniqueCreators30d: 0 }, 'potemkin'],
-    ['is concentrated above 90 %', { topWorkerShare: 0.900001 }, 'concentrated'],
-    ['is not concentrated at exactly 90 %', { topWorkerShare: 0.9 }, 'paying'],
-    [
-      'is potemkin before it is concentrated',
-      { uniqueCreators30d: 1, topWorkerShare: 1 },
-      'potemkin',
-    ],
-    ['is pre-traction below five creators', { uniqueCreators30d: 4 }, 'pre-traction'],
-    ['is paying from five creators on', { uniqueCreators30d: 5 }, 'paying'],
-    [
-      'is pre-traction when few of many creators have a budget',
-      { creatorsWithBudget30d: 3 },
-      'pre-traction',
-    ],
-    [
-      'is concentrated before it is pre-traction',
-      { uniqueCreators30d: 2, topWorkerShare: 0.95 },
-      'concentrated',
-    ],
-  ] as const
-  it.each(cases)('%s', (_, changes, status) => {
+  it.each([
+    ['paying', 'when several creators pay several workers', {}],
+    ['paying', 'from five creators on', { uniqueCreators30d: 5 }],
+    ['paying', 'at a top share of exactly 90 %', { topWorkerShare: 0.9 }],
+    ['dormant', 'without payouts and volume', { activity30d: 0, tpv30dMicroUsdc: 0 }],
+    ['dormant', 'without payouts at an unknown price', { activity30d: 0, tpv30dMicroUsdc: null }],
+    ['dormant', 'without volume, payouts unknown', { activity30d: null, tpv30dMicroUsdc: 0 }],
+    ['potemkin', 'with one creator', { uniqueCreators30d: 1 }],
+    ['potemkin', 'with no creator that passes the rule', { uniqueCreators30d: 0 }],
+    ['potemkin', 'before concentrated', { uniqueCreators30d: 1, topWorkerShare: 1 }],
+    ['concentrated', 'above 90 %', { topWorkerShare: 0.900001 }],
+    ['concentrated', 'before pre-traction', { uniqueCreators30d: 2, topWorkerShare: 0.95 }],
+    ['pre-traction', 'below five creators', { uniqueCreators30d: 4 }],
+    ['pre-traction', 'when few of many creators have a budget', { creatorsWithBudget30d: 3 }],
+  ] as const)('is %s %s', (status, _condition, changes) => {
     expect(statusOf(figures(changes), 'payments')).toEqual({ status, skipped: [] })
   })
 

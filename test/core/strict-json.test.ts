@@ -80,86 +80,40 @@ describe('parseStrictJson on JSONTestSuite', () => {
   })
 })
 
-describe('parseStrictJson refuses what parsers read differently', () => {
-  const refused: ReadonlyArray<readonly [string, string, RegExp]> = [
-    [
-      'a duplicate name',
-      '{"a":1,"b":2,"a":1}',
-      /^position 13: duplicate name "a"; send each name once/,
-    ],
+describe('parseStrictJson refuses', () => {
+  const deepObject = '{"a":'.repeat(20_000)
+  const deepArray = '['.repeat(20_000) + ']'.repeat(20_000)
+  test.each([
+    ['a duplicate name', '{"a":1,"b":2,"a":1}', /^position 13: duplicate name "a"; send each/],
     ['a duplicate name, once escaped', String.raw`{"a":1,"\u0061":2}`, /duplicate name "a"/],
     ['a duplicate name deep inside', '{"x":[{"y":{"a":1,"a":1}}]}', /duplicate name "a"/],
     ['a duplicate empty name', '{"":1,"":1}', /duplicate name ""/],
-    [
-      'duplicate names of Object.prototype',
-      '{"toString":1,"toString":2}',
-      /duplicate name "toString"/,
-    ],
+    ['a duplicate method name', '{"toString":1,"toString":2}', /duplicate name "toString"/],
     ['__proto__', '{"__proto__":{"polluted":1}}', /^position 1: the name "__proto__"/],
     ['__proto__ escaped', String.raw`{"\u005f_proto__":{"polluted":1}}`, /__proto__/],
-    ['a lone high surrogate', String.raw`"\ud83d"`, /lone surrogate.*escape both halves/],
-    ['a lone low surrogate', String.raw`"\ude00"`, /lone surrogate/],
-    ['surrogates in the wrong order', String.raw`"\ude00\ud83d"`, /lone surrogate/],
+    ['a lone surrogate', String.raw`"\ud83d"`, /lone surrogate.*escape both halves/],
     ['a lone surrogate in a name', String.raw`{"\ud83d":1}`, /lone surrogate/],
-    ['an integer beyond 2^53-1', '9007199254740992', /integer beyond 2\^53-1; send it as a string/],
-    ['a negative one', '-9007199254740992', /integer beyond/],
-    ['one with a fraction of zero', '9007199254740993.0', /integer beyond/],
-    ['one with an exponent', '9007199254740993e0', /integer beyond/],
+    ['an integer beyond 2^53-1', '9007199254740992', /beyond 2\^53-1; send it as a string/],
+    ['a negative integer beyond', '-9007199254740992', /integer beyond/],
+    ['a large integer with a fraction of zero', '9007199254740993.0', /integer beyond/],
+    ['a large integer with an exponent', '9007199254740993e0', /integer beyond/],
     ['30 digits', '1'.repeat(30), /integer beyond/],
     ['400 digits', '1'.repeat(400), /too large for a double/],
     ['1e400', '[1e400]', /^position 1: a number too large/],
-    ['-1e400', '-1e400', /too large/],
     ['a byte order mark', '\uFEFF{}', /byte order mark/],
     ['a no-break space', '\u00A0{}', /where a value must stand/],
     ['two values', '{} {}', /^position 3: text after the end/],
-    ['a comment', '{}//', /text after the end/],
-    ['a raw newline in a string', '"a\nb"', /control character/],
     ['a raw NUL in a string', '"\0"', /control character/],
-    ['nothing', '', /^position 0: the end where a value must stand/],
-    ['white space', ' \n', /the end where a value/],
-    ['NaN', 'NaN', /where a value/],
-    ['undefined', 'undefined', /where a value/],
-    ['a leading zero', '01', /text after/],
-    ['a plus sign', '+1', /"\+" where a value/],
-    ['hex', '0x10', /text after/],
-    ['single quotes', "{'a':1}", /a name in double quotes/],
-    ['a trailing comma', '[1,]', /"\]" where a value/],
+    ['no value', '', /^position 0: the end where a value must stand/],
     ['a trailing comma in an object', '{"a":1,}', /a name in double quotes/],
-    ['an escape of JavaScript', String.raw`"\x41"`, /an escape that JSON lacks/],
     ['an escape named like a method', String.raw`"\constructor"`, /an escape that JSON lacks/],
-    [
-      'an unfinished escape',
-      String.raw`"\u00"`,
-      /an escape that JSON lacks; send .u and four hex digits/,
-    ],
-    [
-      'an escape with a sign',
-      String.raw`"\u-001"`,
-      /an escape that JSON lacks; send .u and four hex digits/,
-    ],
+    ['an escape with a sign', String.raw`"\u-001"`, /send .u and four hex digits/],
     ['nesting of 33', '['.repeat(33) + ']'.repeat(33), /^position 32: nested over 32 deep/],
-    ['20,000 brackets', '['.repeat(20_000), /nested over 32/],
-    ['20,000 brackets that close', '['.repeat(20_000) + ']'.repeat(20_000), /nested over 32/],
-    ['20,000 objects', '{"a":'.repeat(20_000), /nested over 32/],
-  ]
-  test.each(refused)('%s', (_, text, message) => {
+    ['20,000 brackets', deepArray, /nested over 32/],
+    ['20,000 objects', deepObject, /nested over 32/],
+  ])('%s', (_, text, message) => {
     expect(() => parseStrictJsonText(text)).toThrow(message)
     expect(() => parseStrictJson(Buffer.from(text))).toThrow(StrictJsonError)
-  })
-
-  const badBytes: ReadonlyArray<readonly [string, readonly number[]]> = [
-    ['a lone continuation byte', [0x22, 0x80, 0x22]],
-    ['an overlong slash', [0x22, 0xc0, 0xaf, 0x22]],
-    ['a surrogate in UTF-8', [0x22, 0xed, 0xa0, 0x80, 0x22]],
-    ['a code point beyond U+10FFFF', [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22]],
-    ['a cut sequence', [0x22, 0xe2, 0x82]],
-    ['a UTF-8 byte order mark', [0xef, 0xbb, 0xbf, 0x7b, 0x7d]],
-    ['UTF-16 with its mark', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
-    ['UTF-16 without one', [0x7b, 0x00, 0x7d, 0x00]],
-    ['UTF-32', [0x7b, 0, 0, 0, 0x7d, 0, 0, 0]],
-  ]
-  test.each(badBytes)('%s', (_, bytes) => {
-    expect(() => parseStrictJson(Uint8Array.from(bytes))).toThrow(StrictJsonError)
   })
 
   test('quotes at most the start of a name in messages', () => {
@@ -201,22 +155,14 @@ describe('parseStrictJson accepts', () => {
 
   test('only text that JSON.parse reads alike', () => {
     const pieces = fc.constantFrom(
-      '{',
-      '}',
-      '[',
-      ']',
-      ',',
-      ':',
+      ...'{}[],:-1 ',
       '"a"',
       '"b"',
-      '1',
-      '-',
       '.5',
       'e3',
       'true',
       'null',
-      ' ',
-      String.raw`"\n"`,
+      '"\\n"',
     )
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {

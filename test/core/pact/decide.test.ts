@@ -61,13 +61,6 @@ test('a pact with only its logs read is unverified', () => {
   ])
 })
 
-test('a pact whose escrow state was read is confirmed in that state and in nothing else', () => {
-  const onChain = new Map([[7, { events: [created], state }]])
-  expect(decidePacts(sources({ onChain })).recorded).toMatchObject([
-    { pactId: 7, verdict: { verification: 'confirmed', confirmed: ['status'] } },
-  ])
-})
-
 test('receipts of strangers, earlier ones and those on another chain neither settle a pact nor prevent its settlement', () => {
   const onChain = new Map([[7, { events: [created], state }]])
   const other = { id: stranger, display: stranger }

@@ -44,16 +44,13 @@ const specFile = new URL('../../../data/pacts/16/spec.json', import.meta.url)
 const specJson = objectFromJsonText(readFileSync(specFile, 'utf8'))
 const spec = pactSpec.parse(specJson)
 const clean = objectFromJsonText(textOf('at-clean-base-reference.json'))
-const { e2e_run_id: _left, ...withoutRun } = clean
-const identity = {
-  pactId: 16,
-  chainId: pactEscrow.chainId,
-  contractAddress: pactEscrow.address,
-}
+const { e2e_run_id: _removed, ...withoutRun } = clean
+const { chainId, address: contractAddress } = pactEscrow
+const identity = { pactId: 16, chainId, contractAddress }
 const cleanHash = '0xa67d408151085fdb4fd484bac555fcbab3cfc60f1fb2cce861edadcc78183999'
 
-/** Two of the seven are described by their vectors only: what they change is written out here. */
-const described: Readonly<Record<string, JsonObject>> = {
+/** Two of the seven vectors have no file; these are their manifests. */
+const withoutFile: Readonly<Record<string, JsonObject>> = {
   'at-05-missing-required.json': withoutRun,
   'at-09-canonical-divergence.json': {
     ...clean,
@@ -61,7 +58,7 @@ const described: Readonly<Record<string, JsonObject>> = {
   },
 }
 function manifest(file: string): JsonObject {
-  return described[file] ?? objectFromJsonText(textOf(file))
+  return withoutFile[file] ?? objectFromJsonText(textOf(file))
 }
 function check(instance: JsonObject): CheckedManifest {
   return checkManifests({ spec: { json: specJson }, instance: { json: instance } }, identity)
@@ -102,67 +99,35 @@ test("a stated hash that includes a newline, and a publisher's note, become note
 })
 
 test('strictStrip drops unknown fields at every level and keeps lists unchanged', () => {
-  const kept = strictStrip(
+  const stripped = strictStrip(
     { a: { b: 1, x: 2 }, c: [{ x: 3 }], y: 4, ['__proto__']: 5 },
     { a: { b: 'integer' }, c: 'array' },
   )
-  expect(kept).toEqual({ a: { b: 1 }, c: [{ x: 3 }] })
+  expect(stripped).toEqual({ a: { b: 1 }, c: [{ x: 3 }] })
 })
 
-const readable = { json: clean } satisfies ReadManifest
-test.each<[string, ReadManifest, ReadManifest, readonly string[]]>([
+const unreachable = { unreachable: 'HTTP 404' }
+const specWith = (changes: JsonObject) => ({ spec: { json: { ...specJson, ...changes } } })
+const instanceWith = (changes: JsonObject) => ({ instance: { json: { ...clean, ...changes } } })
+const emptyEvidence = { e2e_run_evidence: { input: {}, output: {}, watcher: {} } }
+
+test.each<[string, Partial<Record<'spec' | 'instance', ReadManifest>>, ...string[]]>([
+  ['a specification that answers 404', { spec: unreachable }, 'manifest_unreachable'],
+  ['a manifest that answers 404', { instance: unreachable }, 'manifest_unreachable'],
+  ['a manifest that is a list', { instance: { json: [] } }, 'malformed'],
+  ['a specification with an unknown field', specWith({ more: 1 }), 'malformed'],
+  ['a new specification', specWith({ spec_version: '4.0.0' }), 'unknown_spec_version'],
+  ['a specification for another chain', specWith({ chain_id: 1 }), 'wrong_chain'],
+  ['the manifest of another pact', instanceWith({ pact_id: 17 }), 'wrong_pact'],
+  ['a value of another form', instanceWith({ phase: 'one' }), 'malformed'],
   [
-    'a specification that answers 404',
-    { unreachable: 'HTTP 404' },
-    readable,
-    ['manifest_unreachable'],
+    'a manifest without 19 deep fields',
+    instanceWith(emptyEvidence),
+    ...Array.from({ length: 19 }, () => 'missing_field'),
   ],
-  [
-    'a manifest that answers 404',
-    { json: specJson },
-    { unreachable: 'HTTP 404' },
-    ['manifest_unreachable'],
-  ],
-  ['a manifest that is no JSON', { json: specJson }, { malformed: 'no JSON' }, ['malformed']],
-  ['a manifest that is a list', { json: specJson }, { json: [] }, ['malformed']],
-  [
-    'a specification with fields of its own',
-    { json: { ...specJson, more: 1 } },
-    readable,
-    ['malformed'],
-  ],
-  [
-    'a specification of the future',
-    { json: { ...specJson, spec_version: '4.0.0' } },
-    readable,
-    ['unknown_spec_version'],
-  ],
-  [
-    'a specification for another chain',
-    { json: { ...specJson, chain_id: 1 } },
-    readable,
-    ['wrong_chain'],
-  ],
-  [
-    'the manifest of another pact',
-    { json: specJson },
-    { json: { ...clean, pact_id: 17 } },
-    ['wrong_pact'],
-  ],
-  [
-    'a value of another form',
-    { json: specJson },
-    { json: { ...clean, phase: 'one' } },
-    ['malformed'],
-  ],
-  [
-    'a field that is missing deep inside',
-    { json: specJson },
-    { json: { ...clean, e2e_run_evidence: { input: {}, output: {}, watcher: {} } } },
-    Array.from({ length: 19 }, () => 'missing_field'),
-  ],
-])('%s is refused', (_name, readSpec, instance, expected) => {
-  const checked = checkManifests({ spec: readSpec, instance }, identity)
+])('%s is refused', (_name, changes, ...expected) => {
+  const manifests = { spec: { json: specJson }, instance: { json: clean }, ...changes }
+  const checked = checkManifests(manifests, identity)
   expect(codes(checked)).toEqual(expected)
   for (const { reason } of checked.refusals)
     expect(reason).toMatch(/^the (instance|specification) /)
@@ -253,11 +218,7 @@ describe('decodePact', () => {
   })
 
   test('pactAmount prints amounts exactly', () => {
-    expect(['0', '1', '300000000000000000000', '1500000000000000000'].map(pactAmount)).toEqual([
-      '0',
-      '0.000000000000000001',
-      '300',
-      '1.5',
-    ])
+    const amounts = ['0', '1', '300000000000000000000', '1500000000000000000']
+    expect(amounts.map(pactAmount)).toEqual(['0', '0.000000000000000001', '300', '1.5'])
   })
 })
