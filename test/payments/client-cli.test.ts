@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { createClient } from '../../src/client/client.ts'
 import { PaymentRequiredError } from '../../src/client/errors.ts'
@@ -10,12 +10,8 @@ import { evmSigner } from '../../src/client/signers.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { runCommand } from '../support/command-line.ts'
-import { startPaidService } from '../support/paid-service.ts'
-import type { PaidService } from '../support/paid-service.ts'
 import { makePartner } from '../support/partners.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import { startUsdcChain } from '../support/usdc-chain.ts'
-import type { UsdcChain } from '../support/usdc-chain.ts'
+import { payer, price, usePaidService } from '../support/payment-tests.ts'
 import {
   chainAccount,
   chainKey,
@@ -24,48 +20,38 @@ import {
   signAuthorization,
 } from '../support/x402-payment.ts'
 
-allowSlowTests('starts anvil')
-
-let chain: UsdcChain
-let service: PaidService
-let folder: string
-const payer = chainAccount('payer of the command line')
 const partnerName = 'partner of the command line'
+const paid = usePaidService()
+const folder = mkdtempSync(join(tmpdir(), 'ledger-pay-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-beforeAll(async () => {
-  chain = await startUsdcChain()
-  await chain.mint(payer.address, 1_000_000_000n)
-  service = await startPaidService({ chain })
-  folder = mkdtempSync(join(tmpdir(), 'ledger-pay-'))
-})
-afterAll(async () => {
-  await service.stop()
-  await chain.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-const typed = (args: readonly string[], environment: Record<string, string> = {}) =>
-  runCommand(args, { LEDGER_URL: service.url, ...environment }, { clock: service.clock, fetch })
+const cli = (args: string, environment: Record<string, string> = {}) => {
+  const { clock, url } = paid.service
+  return runCommand(args.split(' '), { LEDGER_URL: url, ...environment }, { clock, fetch })
+}
 
 async function paymentFile(name: string, amountMicroUsdc: bigint): Promise<string> {
-  const signed = await signAuthorization(payer, { to: service.receiver, value: amountMicroUsdc })
+  const signed = await signAuthorization(payer, {
+    to: paid.service.receiver,
+    value: amountMicroUsdc,
+  })
   const path = join(folder, name)
   writeFileSync(path, `${headerOf(paymentV2(signed))}\n`)
   return path
 }
 
-const clientOf = (key?: string) => async () =>
+const clientOf = async (key?: string) =>
   createClient({
-    baseUrl: service.url,
+    baseUrl: paid.service.url,
     serviceName: 'agent-income-ledger',
     fetch,
-    clock: service.clock,
+    clock: paid.service.clock,
     random: systemRandom,
     ...(key === undefined ? {} : { signer: await evmSigner(Buffer.from(key.slice(2), 'hex')) }),
   })
 
 test('a paid read without key and payment throws PaymentRequiredError with the terms', async () => {
-  const client = await clientOf()()
+  const client = await clientOf()
   const error = await client.call('getAlertFeed').catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(PaymentRequiredError)
   expect(error).toMatchObject({
@@ -73,15 +59,15 @@ test('a paid read without key and payment throws PaymentRequiredError with the t
     code: 'payment_required',
     offer: {
       priceUsdc: '0.002',
-      receiver: service.receiver,
-      accepts: [{ network: 'base', maxAmountRequired: '2000', payTo: service.receiver }],
+      receiver: paid.service.receiver,
+      accepts: [{ network: 'base', maxAmountRequired: '2000', payTo: paid.service.receiver }],
     },
   })
 })
 
 test('the client reads with a payment, and a partner without one', async () => {
-  const signed = await signAuthorization(payer, { to: service.receiver, value: 2000n })
-  const client = await clientOf()()
+  const signed = await signAuthorization(payer, { to: paid.service.receiver, value: price })
+  const client = await clientOf()
   const { count } = await client.call('getAlertFeed', {
     payment: headerOf(paymentV2(signed)),
   })
@@ -89,41 +75,38 @@ test('the client reads with a payment, and a partner without one', async () => {
   const key = chainKey(partnerName)
   const { address } = chainAccount(partnerName)
   const { id } = parseWallet(address)
-  const wallet = { address, id, sign: () => Promise.reject(new Error('not asked to sign')) }
-  await makePartner(service, wallet, { handle: 'acme-agents' })
-  const partner = await clientOf(key)()
+  const wallet = { address, id, sign: () => Promise.reject(new Error('must not sign')) }
+  await makePartner(paid.service, wallet, { handle: 'acme-agents' })
+  const partner = await clientOf(key)
   expect((await partner.call('getAlertFeed')).count).toBe(0)
 })
 
 test('the command line shows the price and how to pay, and reads a payment from a file', async () => {
-  const asked = await typed(['alerts', 'feed'])
-  expect([asked.code, asked.out]).toEqual([1, ''])
-  expect(asked.err).toContain('402 payment_required')
-  expect(asked.err).toContain(`The price is 0.002 USDC on base, paid to ${service.receiver}`)
-  expect(asked.err).toContain('--payment-file')
-  expect(asked.err).toMatch(/^PAYMENT-REQUIRED: [A-Za-z0-9+/]+=*$/m)
-  const path = await paymentFile('feed.payment', 2000n)
-  const paid = await typed(['alerts', 'feed', '--payment-file', path, '--json'])
-  expect([paid.code, paid.err]).toEqual([0, ''])
-  const again = await typed(['alerts', 'feed', '--payment-file', path])
+  const unpaid = await cli('alerts feed')
+  expect([unpaid.code, unpaid.out]).toEqual([1, ''])
+  expect(unpaid.err).toContain('402 payment_required')
+  expect(unpaid.err).toContain(`The price is 0.002 USDC on base, paid to ${paid.service.receiver}`)
+  expect(unpaid.err).toContain('--payment-file')
+  expect(unpaid.err).toMatch(/^PAYMENT-REQUIRED: [A-Za-z0-9+/]+=*$/m)
+  const path = await paymentFile('feed.payment', price)
+  const result = await cli(`alerts feed --payment-file ${path} --json`)
+  expect([result.code, result.err]).toEqual([0, ''])
+  const again = await cli(`alerts feed --payment-file ${path}`)
   expect(again.code).toBe(1)
   expect(again.err).toContain('authorization_already_used')
   writeFileSync(path, 'not base64!')
-  expect((await typed(['alerts', 'feed', '--payment-file', path])).code).toBe(2)
+  expect((await cli(`alerts feed --payment-file ${path}`)).code).toBe(2)
 })
 
 test('a subscription is paid for and cancelled on the command line', async () => {
   const environment = { LEDGER_KEY: chainKey(partnerName) }
-  const asked = await typed(['partner', 'subscribe', 'pro'], environment)
-  expect(asked.code).toBe(1)
-  expect(asked.err).toContain('The price is 99 USDC')
+  const unpaid = await cli('partner subscribe pro', environment)
+  expect(unpaid.code).toBe(1)
+  expect(unpaid.err).toContain('The price is 99 USDC')
   const path = await paymentFile('pro.payment', 99_000_000n)
-  const paid = await typed(
-    ['partner', 'subscribe', 'pro', '--payment-file', path, '--json'],
-    environment,
-  )
-  expect([paid.code, paid.err]).toEqual([0, ''])
-  expect(JSON.parse(paid.out)).toMatchObject({ tier: 'pro', change: { paid_usdc: 99 } })
-  const ended = await typed(['partner', 'cancel', '--json'], environment)
+  const result = await cli(`partner subscribe pro --payment-file ${path} --json`, environment)
+  expect([result.code, result.err]).toEqual([0, ''])
+  expect(JSON.parse(result.out)).toMatchObject({ tier: 'pro', change: { paid_usdc: 99 } })
+  const ended = await cli('partner cancel --json', environment)
   expect(JSON.parse(ended.out)).toMatchObject({ tier: 'pro', next: { kind: 'end' } })
 })

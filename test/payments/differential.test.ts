@@ -1,27 +1,18 @@
-/**
- * What the reference facilitator of x402 thinks of a payment and what the service does with it, side by side. Each
- * difference is meant, and stands here with its reason; one that does not stand here is a defect of ours.
- */
+/** Compares the service with x402's reference facilitator. Intended differences are listed with a reason; others fail. */
 import type { x402Facilitator } from '@x402/core/facilitator'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { startPaidService } from '../support/paid-service.ts'
-import type { PaidService } from '../support/paid-service.ts'
+import { price, usePaidService } from '../support/payment-tests.ts'
 import { facilitatorCall, referenceFacilitator } from '../support/reference-facilitator.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import { startUsdcChain } from '../support/usdc-chain.ts'
-import type { UsdcChain } from '../support/usdc-chain.ts'
 import { chainAccount, headerOf } from '../support/x402-payment.ts'
 import { hostilePayments } from './hostile-payments.ts'
 
-allowSlowTests('starts anvil')
+/** `throws`: the facilitator throws, for example a TypeError. */
+type ReferenceVerdict = 'accepts' | 'refuses' | 'throws'
+/** `malformed`: refused with 400. */
+type OurVerdict = 'accepts' | 'refuses' | 'malformed'
 
-/** `throws`: the facilitator fails with a TypeError or the like, in place of a verdict. */
-type ReferenceVerdict = 'takes' | 'refuses' | 'throws'
-/** `malformed`: refused with 400, as no payment at all. */
-type OurVerdict = 'takes' | 'refuses' | 'malformed'
-
-/** Payments of which the two think differently, by what they think and why. */
+/** Payments with different verdicts, and the reason. */
 interface Difference {
   readonly reference: ReferenceVerdict
   readonly ours: OurVerdict
@@ -31,39 +22,39 @@ interface Difference {
 
 const differences: readonly Difference[] = [
   {
-    reference: 'takes',
+    reference: 'accepts',
     ours: 'refuses',
-    why: 'Six seconds are three blocks of Base. A payment that runs out while it is on its way costs gas and buys nothing, so ten are asked for.',
+    why: 'A payment that expires during settlement costs gas and buys nothing, so the service requires ten more seconds; the reference requires six, three blocks of Base.',
     payments: ['valid for nine more seconds'],
   },
   {
-    reference: 'takes',
+    reference: 'accepts',
     ours: 'refuses',
-    why: 'What is paid for one read is not a cheque to be kept: an hour is the most. It also bounds how long a payment can be pending.',
+    why: 'The service accepts payments that are valid for at most an hour, which also bounds how long a payment can be pending.',
     payments: ['valid for two hours', 'valid for ever'],
   },
   {
     reference: 'refuses',
-    ours: 'takes',
-    why: 'Some signers write the recovery id itself as the last byte. The token takes 27 and 28 alone, so the service writes those; it is the same signature.',
+    ours: 'accepts',
+    why: 'Some signers end the signature with the recovery id. The token accepts only 27 and 28, so the service converts the last byte of the same signature.',
     payments: ['the recovery id 0 or 1'],
   },
   {
     reference: 'refuses',
-    ours: 'takes',
-    why: 'An address in capitals is the same 20 bytes. The reference reads its case as a checksum, and takes it in lower case.',
+    ours: 'accepts',
+    why: 'An upper-case address has the same 20 bytes. The reference reads upper case as a wrong checksum.',
     payments: ['a payer in upper case'],
   },
   {
-    reference: 'takes',
+    reference: 'accepts',
     ours: 'refuses',
-    why: 'The facilitator looks at the signature alone and leaves it to its caller to compare what was accepted with what is asked for. The service is that caller.',
+    why: 'The facilitator checks the signature alone; comparing the accepted terms with the offer is up to its caller, here the service.',
     payments: ['accepts less', 'accepts another receiver', 'accepts another token'],
   },
   {
-    reference: 'takes',
+    reference: 'accepts',
     ours: 'malformed',
-    why: 'One amount has one spelling. The reference reads numbers as JavaScript does (`BigInt(" 2000 ")`, `BigInt("0x7d0")`), and so a text may mean one thing to it and another to a reader that is stricter.',
+    why: 'The service accepts one spelling of each number. The reference parses numbers as JavaScript does (`BigInt(" 2000 ")`, `BigInt("0x7d0")`), which a stricter parser may reject.',
     payments: [
       'accepts an amount that is a number',
       'a value that is a number',
@@ -79,7 +70,7 @@ const differences: readonly Difference[] = [
   {
     reference: 'throws',
     ours: 'malformed',
-    why: 'The facilitator takes the form of a payment for granted and fails with a TypeError or SyntaxError; the service says which member is wrong.',
+    why: 'The facilitator does not check the form of a payment and throws; the service names the wrong member.',
     payments: [
       'no signature',
       'a signature that is null',
@@ -105,33 +96,24 @@ const differences: readonly Difference[] = [
   },
 ]
 
-const amountMicroUsdc = 2000n
-let chain: UsdcChain
-let paid: PaidService
+const paid = usePaidService()
 let reference: x402Facilitator
 
 beforeAll(async () => {
-  chain = await startUsdcChain()
-  paid = await startPaidService({ chain })
-  reference = referenceFacilitator(chain.url)
-  await chain.fund(chainAccount('facilitator').address)
+  reference = referenceFacilitator(paid.chain.url)
+  await paid.chain.fund(chainAccount('facilitator').address)
 })
 
-// Both read the same clock, which stands: how long a payment is valid does not hang on how fast the test runs.
+// A stopped clock for both, so that the remaining validity does not depend on the speed of the test.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] })
   return () => vi.useRealTimers()
 })
 
-afterAll(async () => {
-  await paid.stop()
-  await chain.stop()
-})
-
 async function referenceVerdict(payment: unknown, version: 1 | 2): Promise<ReferenceVerdict> {
-  // What the header would carry: members that are undefined are not there.
+  // As sent in the header, without undefined members.
   const asSent: unknown = JSON.parse(JSON.stringify(payment))
-  const requirements = await paid.terms('/api/v1/alerts/feed', version)
+  const requirements = await paid.service.terms('/api/v1/alerts/feed', version)
   const { paymentPayload, paymentRequirements } = facilitatorCall.parse({
     x402Version: version,
     paymentPayload: asSent,
@@ -139,18 +121,18 @@ async function referenceVerdict(payment: unknown, version: 1 | 2): Promise<Refer
   })
   try {
     const { isValid } = await reference.verify(paymentPayload, paymentRequirements)
-    return isValid ? 'takes' : 'refuses'
+    return isValid ? 'accepts' : 'refuses'
   } catch {
     return 'throws'
   }
 }
 
 async function ourVerdict(payment: unknown): Promise<OurVerdict> {
-  const response = await fetch(`${paid.url}/api/v1/alerts/feed`, {
+  const response = await fetch(`${paid.service.url}/api/v1/alerts/feed`, {
     headers: { 'PAYMENT-SIGNATURE': headerOf(payment) },
   })
   await response.arrayBuffer()
-  if (response.status === 200) return 'takes'
+  if (response.status === 200) return 'accepts'
   if (response.status === 400) return 'malformed'
   expect(response.status).toBe(402)
   return 'refuses'
@@ -159,17 +141,19 @@ async function ourVerdict(payment: unknown): Promise<OurVerdict> {
 describe('the service and the reference facilitator agree, except for the listed differences, on a payment', () => {
   it.each(hostilePayments)('$name', async ({ name, version, pay }) => {
     const payer = chainAccount(`payer of: ${name}`)
-    await chain.mint(payer.address, 10n * amountMicroUsdc)
-    const payment = await pay({ payer, receiver: paid.receiver, amountMicroUsdc, chain })
-    const hadBefore = await chain.balanceOf(payer.address)
+    const { chain } = paid
+    const { receiver } = paid.service
+    await chain.mint(payer.address, 10n * price)
+    const payment = await pay({ payer, receiver, amountMicroUsdc: price, chain })
+    const balance = await chain.balanceOf(payer.address)
     const theirs = await referenceVerdict(payment, version)
     const ours = await ourVerdict(payment)
-    const charged = hadBefore - (await chain.balanceOf(payer.address))
-    expect(charged).toBe(ours === 'takes' ? amountMicroUsdc : 0n)
+    const charged = balance - (await chain.balanceOf(payer.address))
+    expect(charged).toBe(ours === 'accepts' ? price : 0n)
     const listed = differences.find(({ payments }) => payments.includes(name))
     if (listed === undefined) {
       expect(theirs).not.toBe('throws')
-      expect(ours === 'takes').toBe(theirs === 'takes')
+      expect(ours === 'accepts').toBe(theirs === 'accepts')
     } else {
       expect({ theirs, ours }).toEqual({ theirs: listed.reference, ours: listed.ours })
     }
@@ -184,7 +168,7 @@ describe('the service and the reference facilitator agree, except for the listed
   })
 
   it('and no transaction of the settler failed', async () => {
-    const sent = await chain.sentBy(paid.settler)
+    const sent = await paid.chain.sentBy(paid.service.settler)
     expect(sent.filter(({ succeeded }) => !succeeded)).toEqual([])
   })
 })

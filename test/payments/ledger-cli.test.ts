@@ -10,12 +10,9 @@ import { commands } from '../../scripts/cli/commands.ts'
 import { run } from '../../scripts/cli/run.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
-import { startPaidService } from '../support/paid-service.ts'
-import type { PaidService } from '../support/paid-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import { startUsdcChain, usdcAddress } from '../support/usdc-chain.ts'
-import type { UsdcChain } from '../support/usdc-chain.ts'
+import { payer, usePaidService } from '../support/payment-tests.ts'
+import { usdcAddress } from '../support/usdc-chain.ts'
 import { evmWallet } from '../support/wallets.ts'
 import {
   chainAccount,
@@ -25,51 +22,32 @@ import {
   signAuthorization,
 } from '../support/x402-payment.ts'
 
-allowSlowTests('starts anvil')
-
-let chain: UsdcChain
-let service: PaidService
-let folder: string
-let databasePath: string
-const payer = chainAccount('payer of the ledger')
+const folder = mkdtempSync(join(tmpdir(), 'ledger-reconcile-'))
+const databasePath = join(folder, 'ledger.db')
+const paid = usePaidService({ databasePath })
 const alice = evmWallet('alice')
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'ledger-reconcile-'))
-  databasePath = join(folder, 'ledger.db')
-  chain = await startUsdcChain()
-  await chain.mint(payer.address, 1_000_000_000n)
-  service = await startPaidService({ chain, databasePath })
-  await makePartner(service, alice, { handle: 'acme-agents' })
+  await makePartner(paid.service, alice, { handle: 'acme-agents' })
 })
-afterAll(async () => {
-  await service.stop()
-  await chain.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const admin = (args: readonly string[], changes: Record<string, string> = {}) =>
-  operator(['payments', ...args], changes)
-
-async function operator(args: readonly string[], changes: Record<string, string> = {}) {
+/** Runs `admin`. `changes` override the environment. */
+async function admin(args: string, changes: Record<string, string> = {}) {
   let [out, err] = ['', '']
-  const code = await run(commands, ['admin', ...args], {
+  const code = await run(commands, ['admin', ...args.split(' ')], {
     environment: {
       DATA_DIR: folder,
       DATABASE_URL: `sqlite:${databasePath}`,
-      RPC_URL_BASE: chain.url,
-      PAYMENT_RECEIVER: service.receiver,
+      RPC_URL_BASE: paid.chain.url,
+      PAYMENT_RECEIVER: paid.service.receiver,
       ...changes,
     },
-    clock: service.clock,
+    clock: paid.service.clock,
     random: systemRandom,
     fetch,
-    write: (text) => {
-      out += text
-    },
-    warn: (text) => {
-      err += text
-    },
+    write: (text) => (out += text),
+    warn: (text) => (err += text),
   })
   return { code, out, err }
 }
@@ -85,15 +63,15 @@ const reconciled = z.object({
 })
 
 async function reconcile() {
-  const { code, out, err } = await admin(['reconcile', '--json'])
+  const { code, out, err } = await admin('payments reconcile --json')
   expect(err).toBe('')
   return { code, ...reconciled.parse(JSON.parse(out)) }
 }
 
 async function payFor(query: string) {
-  const signed = await signAuthorization(payer, { to: service.receiver, value: 2000n })
+  const signed = await signAuthorization(payer, { to: paid.service.receiver, value: 2000n })
   const headers = { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) }
-  const answer = await fetch(`${service.url}/api/v1/alerts/feed${query}`, { headers })
+  const answer = await fetch(`${paid.service.url}/api/v1/alerts/feed${query}`, { headers })
   expect(answer.status).toBe(200)
   await answer.arrayBuffer()
   return signed
@@ -106,9 +84,9 @@ test('reconcile finds no difference without payments', async () => {
 test('payments for reads and a subscription are exported and match the chain', async () => {
   await payFor('')
   await payFor('?rail=x402')
-  const signed = await signAuthorization(payer, { to: service.receiver, value: 29_000_000n })
+  const signed = await signAuthorization(payer, { to: paid.service.receiver, value: 29_000_000n })
   const header = { 'X-PAYMENT': headerOf(paymentV2(signed)) }
-  const subscribed = await partnerClient(service, alice)(
+  const subscribed = await partnerClient(paid.service, alice)(
     'POST',
     '/api/v1/partners/subscription',
     { tier: 'starter' },
@@ -123,8 +101,8 @@ test('payments for reads and a subscription are exported and match the chain', a
     received_usdc: '29.004',
     differences: [],
   })
-  expect((await admin(['reconcile'])).out).toContain('Rows and chain agree.')
-  const { code, out } = await admin(['export', '--csv'])
+  expect((await admin('payments reconcile')).out).toContain('Rows and chain agree.')
+  const { code, out } = await admin('payments export --csv')
   expect(code).toBe(0)
   const lines = out.trimEnd().split('\r\n')
   expect(lines[0]).toBe('time,kind,payer,amount_usdc,resource,state,tx_hash,block,handle')
@@ -136,10 +114,12 @@ test('payments for reads and a subscription are exported and match the chain', a
 })
 
 test('a tier granted by the operator postpones paid time', async () => {
-  const days = ['--days', '7', '--reason', 'gift', '--json']
-  const given = await operator(['partners', 'set-tier', 'acme-agents', 'team', ...days])
-  expect([given.code, JSON.parse(given.out)]).toMatchObject([0, { tier: 'team', status: 'active' }])
-  const { body } = await partnerClient(service, alice)('GET', '/api/v1/partners/me')
+  const granted = await admin('partners set-tier acme-agents team --days 7 --reason gift --json')
+  expect([granted.code, JSON.parse(granted.out)]).toMatchObject([
+    0,
+    { tier: 'team', status: 'active' },
+  ])
+  const { body } = await partnerClient(paid.service, alice)('GET', '/api/v1/partners/me')
   expect(body).toMatchObject({
     tier: 'team',
     periods: [{ tier: 'team' }, { tier: 'starter' }],
@@ -148,20 +128,20 @@ test('a tier granted by the operator postpones paid time', async () => {
 })
 
 test('reconcile reports transfers without a row, by authorization or not', async () => {
-  const stray = await signAuthorization(payer, { to: service.receiver, value: 5000n })
-  await chain.call(settlementCall(stray))
+  const stray = await signAuthorization(payer, { to: paid.service.receiver, value: 5000n })
+  await paid.chain.call(settlementCall(stray))
   const abi = parseAbi(['function transfer(address to, uint256 value) returns (bool)'])
   const stranger = chainAccount('stranger of the ledger')
-  await chain.mint(stranger.address, 7000n)
-  await chain.fund(stranger.address)
-  await chain.rpc('anvil_impersonateAccount', [stranger.address])
+  await paid.chain.mint(stranger.address, 7000n)
+  await paid.chain.fund(stranger.address)
+  await paid.chain.rpc('anvil_impersonateAccount', [stranger.address])
   const data = encodeFunctionData({
     abi,
     functionName: 'transfer',
-    args: [service.receiver, 7000n],
+    args: [paid.service.receiver, 7000n],
   })
   const call = { from: stranger.address, to: usdcAddress, data, maxPriorityFeePerGas: '0x1' }
-  await chain.rpc('eth_sendTransaction', [call])
+  await paid.chain.rpc('eth_sendTransaction', [call])
   const { code, differences } = await reconcile()
   expect(code).toBe(1)
   expect(differences).toMatchObject([
@@ -173,12 +153,12 @@ test('reconcile reports transfers without a row, by authorization or not', async
       detail: 'not by an authorization',
     },
   ])
-  const text = await admin(['reconcile'])
+  const text = await admin('payments reconcile')
   expect([text.code, text.out.includes('unexplained')]).toEqual([1, true])
 })
 
 test('reconcile reports rows that differ from the chain', async () => {
-  await service.stop()
+  await paid.service.stop()
   const before = (await reconcile()).differences.length
   const database = await openDatabase({ url: databasePath })
   const rows = await database.reader.selectFrom('payments').select('id').orderBy('seq').execute()
@@ -207,7 +187,9 @@ test('reconcile reports rows that differ from the chain', async () => {
 })
 
 test('reconcile fails without a chain and shows only the host of its URL', async () => {
-  const away = await admin(['reconcile'], { RPC_URL_BASE: 'http://127.0.0.1:9/secret-key' })
-  expect(away.code).toBe(3)
-  expect(away.err).not.toContain('secret-key')
+  const unreachable = await admin('payments reconcile', {
+    RPC_URL_BASE: 'http://127.0.0.1:9/secret-key',
+  })
+  expect(unreachable.code).toBe(3)
+  expect(unreachable.err).not.toContain('secret-key')
 })

@@ -1,52 +1,23 @@
-/** The clients of the x402 project, as they are published, against the service and a chain. */
+/** The x402 project's published clients against the service and a chain. */
 import { wrapAxiosWithPayment, x402Client as x402AxiosClient } from '@x402/axios'
 import { ExactEvmScheme } from '@x402/evm'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { ExactEvmSchemeV1 } from '@x402/evm/v1'
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import axios from 'axios'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { alertFeed } from '../../src/contract/schemas/alert.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { startPaidService } from '../support/paid-service.ts'
-import type { PaidService } from '../support/paid-service.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import { startUsdcChain } from '../support/usdc-chain.ts'
-import type { UsdcChain } from '../support/usdc-chain.ts'
-import {
-  chainAccount,
-  headerOf,
-  paymentV1,
-  paymentV2,
-  signAuthorization,
-} from '../support/x402-payment.ts'
+import { feed, payer, price, usePaidService } from '../support/payment-tests.ts'
 
-allowSlowTests('starts anvil')
+const paid = usePaidService()
+const feedUrl = () => `${paid.service.url}${feed}`
 
-const payer = chainAccount('payer')
-/** Price of the feed. */
-const price = 2000n
-let chain: UsdcChain
-let paid: PaidService
-let feedUrl: string
-
-beforeAll(async () => {
-  chain = await startUsdcChain()
-  await chain.mint(payer.address, 1_000_000n)
-  paid = await startPaidService({ chain })
-  feedUrl = `${paid.url}/api/v1/alerts/feed`
-})
-
-afterAll(async () => {
-  await paid.stop()
-  await chain.stop()
-})
-
-/** The settlement as the result header of each version tells it, in its own name of the network. */
+/** The name of the network in the result header of each version. */
 const networkIn = { 'payment-response': 'eip155:8453', 'x-payment-response': 'base' } as const
 
-/** Runs the purchase and checks its traces: one transfer of the price, by one transaction that the answer names. */
+/** Expects one transfer of the price, by the transaction in the response. */
 async function expectPaidOnce(
   purchase: () => Promise<{
     readonly status: number
@@ -54,10 +25,9 @@ async function expectPaidOnce(
     readonly header: (name: string) => string | null
   }>,
 ): Promise<void> {
-  const [hadBefore, usedBefore] = [
-    await chain.balanceOf(payer.address),
-    await chain.usedAuthorizations(),
-  ]
+  const { chain } = paid
+  const balance = await chain.balanceOf(payer.address)
+  const usedBefore = await chain.usedAuthorizations()
   const { status, body, header } = await purchase()
   expect(status).toBe(200)
   expect(() => alertFeed.parse(body)).not.toThrow()
@@ -65,15 +35,15 @@ async function expectPaidOnce(
   const used = (await chain.usedAuthorizations()).slice(usedBefore.length)
   expect(used).toHaveLength(1)
   for (const [name, network] of entriesOf(networkIn)) {
-    const told = decodePaymentResponseHeader(header(name) ?? '')
-    expect(told).toMatchObject({ success: true, transaction: used[0]?.transaction, network })
-    expect(told.payer?.toLowerCase()).toBe(payer.address.toLowerCase())
+    const settlement = decodePaymentResponseHeader(header(name) ?? '')
+    expect(settlement).toMatchObject({ success: true, transaction: used[0]?.transaction, network })
+    expect(settlement.payer?.toLowerCase()).toBe(payer.address.toLowerCase())
   }
-  expect(await chain.balanceOf(payer.address)).toBe(hadBefore - price)
+  expect(await chain.balanceOf(payer.address)).toBe(balance - price)
 }
 
 const byFetch = async (pay: typeof fetch) => {
-  const response = await pay(feedUrl)
+  const response = await pay(feedUrl())
   return {
     status: response.status,
     body: await response.json(),
@@ -81,7 +51,7 @@ const byFetch = async (pay: typeof fetch) => {
   }
 }
 
-/** A server that speaks version 1 alone says nothing in headers. */
+/** Removes the header of version 2, as a server of version 1 responds. */
 const onlyV1: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   const headers = new Headers(response.headers)
@@ -118,41 +88,10 @@ describe('a client pays and gets the response', () => {
 })
 
 async function byAxios(api: ReturnType<typeof wrapAxiosWithPayment>) {
-  const response = await api.get<unknown>(feedUrl)
+  const response = await api.get<unknown>(feedUrl())
   const header = (name: string) => {
     const value: unknown = response.headers[name]
     return typeof value === 'string' ? value : null
   }
   return { status: response.status, body: response.data, header }
 }
-
-describe('a payment of either version is accepted in either header', () => {
-  const signed = () => signAuthorization(payer, { to: paid.receiver, value: price })
-  const withHeaders = async (headers: Record<string, string>) =>
-    byFetch(async (input) => await fetch(input, { headers }))
-
-  it('version 1 in X-PAYMENT', async () => {
-    const payment = headerOf(paymentV1(await signed()))
-    await expectPaidOnce(() => withHeaders({ 'X-PAYMENT': payment }))
-  })
-
-  it('version 2 in X-PAYMENT', async () => {
-    const payment = headerOf(paymentV2(await signed()))
-    await expectPaidOnce(() => withHeaders({ 'X-PAYMENT': payment }))
-  })
-
-  it('version 1 in PAYMENT-SIGNATURE', async () => {
-    const payment = headerOf(paymentV1(await signed()))
-    await expectPaidOnce(() => withHeaders({ 'PAYMENT-SIGNATURE': payment }))
-  })
-
-  it('version 2 in PAYMENT-SIGNATURE', async () => {
-    const payment = headerOf(paymentV2(await signed()))
-    await expectPaidOnce(() => withHeaders({ 'PAYMENT-SIGNATURE': payment }))
-  })
-
-  it('the same payment in both', async () => {
-    const payment = headerOf(paymentV2(await signed()))
-    await expectPaidOnce(() => withHeaders({ 'PAYMENT-SIGNATURE': payment, 'X-PAYMENT': payment }))
-  })
-})

@@ -1,4 +1,4 @@
-/** Paid reads, from the payment to its row, on a real chain. */
+/** Paid reads on a real chain, and the rows that they leave. */
 import { once } from 'node:events'
 import { request } from 'node:http'
 
@@ -20,14 +20,16 @@ const { tests: t, get, buy, sign, charged, rows } = usePaymentTests()
 
 describe('a payment', () => {
   it('of either version in either header buys the response and reports its settlement', async () => {
-    for (const [name, form] of [
-      ['PAYMENT-SIGNATURE', paymentV2],
-      ['PAYMENT-SIGNATURE', paymentV1],
-      ['X-PAYMENT', paymentV2],
-      ['X-PAYMENT', paymentV1],
+    for (const [names, paymentOf] of [
+      [['PAYMENT-SIGNATURE'], paymentV2],
+      [['PAYMENT-SIGNATURE'], paymentV1],
+      [['X-PAYMENT'], paymentV2],
+      [['X-PAYMENT'], paymentV1],
+      [['PAYMENT-SIGNATURE', 'X-PAYMENT'], paymentV2],
     ] as const) {
-      const signed = await sign()
-      const { status, body, headers } = await get(feed, { [name]: headerOf(form(signed)) })
+      const payment = headerOf(paymentOf(await sign()))
+      const sent = Object.fromEntries(names.map((name) => [name, payment]))
+      const { status, body, headers } = await get(feed, sent)
       expect(status).toBe(200)
       expect(body).toMatchObject({ count: 0, events: [] })
       expect(headers.get('cache-control')).toBe('private, no-store')
@@ -43,8 +45,8 @@ describe('a payment', () => {
       })
       expect(decodedHeader(headers, 'x-payment-response')).toEqual({ ...settled, network: 'base' })
     }
-    expect(await charged()).toBe(4n * price)
-    expect(await t.chain.balanceOf(t.paid.receiver)).toBe(4n * price)
+    expect(await charged()).toBe(5n * price)
+    expect(await t.chain.balanceOf(t.paid.receiver)).toBe(5n * price)
   })
 
   it('has a row with its times, transaction and block', async () => {
@@ -79,29 +81,29 @@ describe('a payment', () => {
   it('that was used before is refused without a call to the chain', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
-    const asked = t.proxy.requests.length
-    // The same in another spelling: what counts is the authorization.
-    const shouted = {
+    const calls = t.proxy.requests.length
+    // The same authorization in another spelling.
+    const upperCase = {
       ...signed,
       authorization: {
         ...signed.authorization,
         nonce: `0x${signed.authorization.nonce.slice(2).toUpperCase()}`,
       },
     } as const
-    for (const again of [signed, shouted]) {
+    for (const again of [signed, upperCase]) {
       const { status, code, headers } = await buy(again)
       expect([status, code]).toEqual([402, 'authorization_already_used'])
       expect(decodedHeader(headers, 'payment-required')).toMatchObject({ x402Version: 2 })
     }
-    expect(t.proxy.requests).toHaveLength(asked)
+    expect(t.proxy.requests).toHaveLength(calls)
     expect(await charged()).toBe(price)
   })
 
   it('is settled with four calls to the chain', async () => {
     const before = t.proxy.requests.length
     expect((await buy(await sign())).status).toBe(200)
-    const asked = t.proxy.requests.slice(before).map(({ method }) => method)
-    expect(asked.filter((method) => method !== 'eth_getTransactionReceipt')).toEqual([
+    const methods = t.proxy.requests.slice(before).map(({ method }) => method)
+    expect(methods.filter((method) => method !== 'eth_getTransactionReceipt')).toEqual([
       'eth_estimateGas',
       'eth_feeHistory',
       'eth_getTransactionCount',
@@ -109,7 +111,7 @@ describe('a payment', () => {
     ])
   })
 
-  it('of somebody without a covering tier is settled', async () => {
+  it('is settled only for a caller whose tier does not include the read', async () => {
     const wallet = evmWallet('a partner')
     const path = '/api/v1/reputation/0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
     for (const isPartner of [false, true]) {
@@ -122,7 +124,7 @@ describe('a payment', () => {
       const payment = headerOf(paymentV2(await sign({ value: 5000n })))
       const { status, headers } = await get(path, { ...signed, 'PAYMENT-SIGNATURE': payment })
       expect(status).toBe(200)
-      // The free tier includes it: then the payment is not needed and not taken.
+      // The free tier includes this read, so the payment is not used.
       expect(headers.get('payment-response') === null).toBe(isPartner)
     }
     expect(await charged()).toBe(5000n)
@@ -136,36 +138,33 @@ describe('a payment that buys nothing', () => {
   it.each<readonly [string, string, number, () => Promise<SignedAuthorization>]>([
     ['of less', 'payment_mismatch', 0, () => sign({ value: price - 1n })],
     ['of more', 'payment_mismatch', 0, () => sign({ value: price + 1n })],
-    ['to somebody else', 'payment_mismatch', 0, () => sign({ to: somebody })],
-    // A stranger may have brought it to the chain in time.
-    ['that has run out', 'payment_expired', 1, () => sign({ validBefore: nowSeconds() - 1n })],
+    ['to another receiver', 'payment_mismatch', 0, () => sign({ to: somebody })],
+    // One call, since a stranger may have settled it in time.
+    ['that has expired', 'payment_expired', 1, () => sign({ validBefore: nowSeconds() - 1n })],
     [
-      'that is about to run out',
+      'that is about to expire',
       'payment_expired',
       1,
       () => sign({ validBefore: nowSeconds() + 5n }),
     ],
-    ['for hours', 'payment_expired', 0, () => sign({ validBefore: nowSeconds() + 7200n })],
-    ['for later', 'payment_expired', 0, () => sign({ validAfter: nowSeconds() + 60n })],
-  ])(
-    '%s gets 402 %s with new terms, after %i calls to the chain',
-    async (_, code, questions, make) => {
-      const signed = await make()
-      const payment = paymentV2(signed, await t.paid.terms(feed, 2))
-      const asked = t.proxy.requests.length
-      const answer = await get(feed, { 'PAYMENT-SIGNATURE': headerOf(payment) })
-      expect([answer.status, answer.code]).toEqual([402, code])
-      expect(answer.body['details']).toEqual(expect.any(String))
-      expect(decodedHeader(answer.headers, 'payment-required')).toMatchObject({ error: code })
-      expect(decodedHeader(answer.headers, 'payment-response')).toMatchObject({
-        success: false,
-        errorReason: code,
-        transaction: '',
-      })
-      expect(t.proxy.requests).toHaveLength(asked + questions)
-      expect(await rows()).toEqual([])
-    },
-  )
+    ['valid for hours', 'payment_expired', 0, () => sign({ validBefore: nowSeconds() + 7200n })],
+    ['valid only later', 'payment_expired', 0, () => sign({ validAfter: nowSeconds() + 60n })],
+  ])('%s gets 402 %s with new terms, after %i calls to the chain', async (_, code, calls, make) => {
+    const signed = await make()
+    const payment = paymentV2(signed, await t.paid.terms(feed, 2))
+    const before = t.proxy.requests.length
+    const answer = await get(feed, { 'PAYMENT-SIGNATURE': headerOf(payment) })
+    expect([answer.status, answer.code]).toEqual([402, code])
+    expect(answer.body['details']).toEqual(expect.any(String))
+    expect(decodedHeader(answer.headers, 'payment-required')).toMatchObject({ error: code })
+    expect(decodedHeader(answer.headers, 'payment-response')).toMatchObject({
+      success: false,
+      errorReason: code,
+      transaction: '',
+    })
+    expect(t.proxy.requests).toHaveLength(before + calls)
+    expect(await rows()).toEqual([])
+  })
 
   it('gets the difference in its terms', async () => {
     const accepted = { ...(await t.paid.terms(feed, 2)), network: 'eip155:1' }
@@ -190,7 +189,7 @@ describe('a payment that buys nothing', () => {
     }
     expect(await rows()).toEqual([])
     expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
-    // What stood in the way is gone, so the very same payment is good.
+    // With enough funds the same payment is accepted.
     await t.chain.mint(poor.address, price)
     expect((await buy(byPoor)).status).toBe(200)
   })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 import { listPayments } from '../../src/db/payments/lists.ts'
 import { startPaidService } from './paid-service.ts'
-import type { PaidService } from './paid-service.ts'
+import type { PaidOptions, PaidService } from './paid-service.ts'
 import { startRpcProxy } from './rpc-proxy.ts'
 import type { ProxyRules, RpcProxy } from './rpc-proxy.ts'
 import { allowSlowTests } from './slow-tests.ts'
@@ -17,7 +17,7 @@ export const feed = '/api/v1/alerts/feed'
 /** Price of the feed in micro-USDC. */
 export const price = 2000n
 export const payer = chainAccount('payer')
-const funds = 1_000_000n
+const funds = 1_000_000_000_000n
 
 export interface PaymentTests {
   readonly chain: UsdcChain
@@ -46,6 +46,33 @@ async function getAnswer(url: string, headers: Readonly<Record<string, string>>)
 /** Buys the feed from one of several services. */
 export const buyFrom = ({ url }: PaidService, signed: SignedAuthorization) =>
   getAnswer(`${url}${feed}`, { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) })
+
+/** One chain and one service per file; `payer` has 1,000 USDC. */
+export function usePaidService(options: Omit<PaidOptions, 'chain'> = {}): {
+  readonly chain: UsdcChain
+  readonly service: PaidService
+} {
+  allowSlowTests('starts anvil')
+  let chain: UsdcChain
+  let service: PaidService
+  beforeAll(async () => {
+    chain = await startUsdcChain()
+    await chain.mint(payer.address, 1_000_000_000n)
+    service = await startPaidService({ chain, ...options })
+  })
+  afterAll(async () => {
+    await service.stop()
+    await chain.stop()
+  })
+  return {
+    get chain() {
+      return chain
+    },
+    get service() {
+      return service
+    },
+  }
+}
 
 /** @param start starts the service of each test; by default one that settles through the proxy. */
 export function usePaymentTests(
