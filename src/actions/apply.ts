@@ -1,5 +1,4 @@
 /** Records attempts before and after sending, so no repeat sends twice: 409 while one runs, `unknown` after a crash. */
-import type { Kysely } from 'kysely'
 
 import { sha256Hex, signingText } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -16,7 +15,7 @@ import {
   insertApplication,
 } from '../db/applications.ts'
 import type { ApplicationEnd, ApplicationRecord } from '../db/applications.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
 import type { ForwardResult } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
@@ -109,7 +108,7 @@ const manual: End = { outcome: 'manual', status: null, fault: null }
 const interrupted: End = { outcome: 'unknown', status: null, fault: null }
 
 async function finish(
-  tx: Kysely<Database>,
+  tx: Db,
   deps: ActionDeps,
   attempt: Omit<RecordedAttempt, 'isNew'>,
   { end, applyUrl }: { readonly end: End; readonly applyUrl: string },
@@ -127,7 +126,7 @@ interface RecordedAttempt extends Pick<ApplicationRecord, 'id' | 'rail' | 'mode'
 /** The attempt of an earlier copy, or null. @throws ApiError 409 for a running or reused request, 422 for the key */
 async function findAttempt(
   { clock }: Pick<ActionDeps, 'clock'>,
-  db: Kysely<Database>,
+  db: Db,
   write: PartnerWrite,
 ): Promise<RecordedAttempt | null> {
   const { proof, request } = write
@@ -166,7 +165,7 @@ async function begin(
 }
 
 async function record(
-  tx: Kysely<Database>,
+  tx: Db,
   deps: ActionDeps,
   { body, proof, request }: PartnerWrite & { readonly body: ApplyBody },
   { worker, mode }: { readonly worker: string; readonly mode: 'forwarded' | 'manual' },

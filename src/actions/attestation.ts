@@ -1,5 +1,4 @@
 /** Only the bound wallet, or without one a wallet of the partner's oath history, can change the endpoint. */
-import type { Transaction } from 'kysely'
 
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { parseBodyTimestamp } from '../auth/timestamps.ts'
@@ -12,7 +11,7 @@ import { moveAttestation } from '../db/partners/attestation.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import type { Attestation, PartnerRecord } from '../db/partners/record.ts'
 import { partnerView } from '../db/partners/view.ts'
-import type { Database } from '../db/schema.ts'
+import type { DbTransaction } from '../db/schema.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
@@ -83,7 +82,7 @@ function requireStanding({ subscription }: CurrentPartner): void {
 }
 
 async function requireRight(
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   { handle, attestation: { wallet: bound } }: Pick<PartnerRecord, 'handle' | 'attestation'>,
   { wallet }: SignedProof,
 ): Promise<void> {
@@ -97,7 +96,7 @@ async function requireRight(
 
 /** Compare-and-set. A refused change is also recorded in the oath history. */
 async function bind(
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   { handle, body, request, rawSha256 }: AttestationWrite,
   proof: SignedProof,
   { before, current }: { readonly before: Attestation; readonly current: PartnerRecord },

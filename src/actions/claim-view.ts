@@ -1,14 +1,13 @@
-import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
 import { apiPrefix } from '../contract/route.ts'
 import type { claim } from '../contract/schemas/claim.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { rankOf } from '../db/leaderboard.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 
 export async function claimView(
-  tx: Kysely<Database>,
+  tx: Db,
   siteUrl: string,
   made: { readonly wallet: Wallet | null; readonly displayName: string; readonly now: string },
 ): Promise<z.infer<typeof claim>> {

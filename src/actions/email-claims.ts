@@ -1,5 +1,4 @@
 /** Only a keyed hash of the address is stored. */
-import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
@@ -22,7 +21,7 @@ import {
   recordSend,
 } from '../db/claims.ts'
 import { putName } from '../db/names.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { claimView } from './claim-view.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
@@ -114,7 +113,7 @@ export async function claimWithCode(
 }
 
 /** @throws ApiError 409: an e-mail address cannot take a spot claimed by a wallet or another address. */
-async function requireFreeWallet(tx: Kysely<Database>, wallet: Wallet | null): Promise<void> {
+async function requireFreeWallet(tx: Db, wallet: Wallet | null): Promise<void> {
   if (wallet === null) return
   const isTaken =
     (await findClaimOfWallet(tx, wallet.id)) !== null || (await findWorker(tx, wallet.id)) !== null
@@ -122,7 +121,7 @@ async function requireFreeWallet(tx: Kysely<Database>, wallet: Wallet | null): P
 }
 
 async function countSend(
-  tx: Kysely<Database>,
+  tx: Db,
   send: { readonly emailHash: string; readonly remoteHash: string; readonly nowMs: number },
 ): Promise<void> {
   const { nowMs } = send

@@ -1,5 +1,4 @@
 /** Runs a write once: replay guard, idempotency key and effect share one transaction. */
-import type { Kysely, Transaction } from 'kysely'
 
 import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -15,7 +14,7 @@ import {
 } from '../db/guard.ts'
 import type { FirstAnswer, NewAnswer } from '../db/guard.ts'
 import { restoredAtMs } from '../db/restored.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db, DbTransaction } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 
 export interface WriteRequest {
@@ -53,7 +52,7 @@ export interface CommittedRefusal {
 }
 
 export type Decide<Body extends object = object> = (
-  tx: Transaction<Database>,
+  tx: DbTransaction,
 ) => Promise<Outcome<Body> | CommittedRefusal>
 
 const keyLifeMs = dayMs
@@ -146,7 +145,7 @@ function restored(untilMs: number, nowMs: number): ApiError {
 }
 
 async function firstAnswer<Body extends object>(
-  tx: Kysely<Database>,
+  tx: Db,
   request: WriteRequest,
   proofs: readonly SignedProof[],
   caller: string,
@@ -174,7 +173,7 @@ function repeatOf<Body extends object>(
   return { status, body: body as object as Body }
 }
 
-async function storeAnswer(tx: Transaction<Database>, written: Written): Promise<void> {
+async function storeAnswer(tx: DbTransaction, written: Written): Promise<void> {
   const { messages, keys } = answerRows(written)
   for (const message of messages) await insertUsedMessage(tx, message, message.answer)
   for (const key of keys) await insertIdempotencyKey(tx, key, key.answer)

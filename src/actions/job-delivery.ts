@@ -1,5 +1,3 @@
-import type { Transaction } from 'kysely'
-
 import { bodySha256, messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { DeliverBody, JobAccepted, JobDelivery } from '../contract/schemas/job.ts'
@@ -16,7 +14,7 @@ import { findJob } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
 import { receiptUrl } from '../db/receipts/view.ts'
 import { earnedBy, standingOf } from '../db/reputation.ts'
-import type { Database } from '../db/schema.ts'
+import type { DbTransaction } from '../db/schema.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
@@ -102,7 +100,7 @@ export async function acceptJob(
 
 async function accepted(
   deps: Pick<ActionDeps, 'exchangeKeys' | 'siteUrl'>,
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   sent: { readonly jobId: string; readonly actor: string; readonly nowMs: number },
 ): Promise<JobAccepted> {
   const { siteUrl } = deps

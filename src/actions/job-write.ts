@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-
 import { ApiError } from '../contract/errors.ts'
 import { decide, roleOf } from '../core/job.ts'
 import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
@@ -9,7 +7,7 @@ import type { BidRecord } from '../db/jobs/bids.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import type { JobRecord } from '../db/jobs/record.ts'
 import { transitionJob } from '../db/jobs/transitions.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import type { PartnerWrite } from './partner-write.ts'
 
 export interface JobWrite<Body> extends PartnerWrite {
@@ -22,11 +20,7 @@ export interface JobContext {
   readonly bid: BidRecord | null
 }
 
-export async function loadJobContext(
-  db: Kysely<Database>,
-  jobId: string,
-  walletId: string,
-): Promise<JobContext> {
+export async function loadJobContext(db: Db, jobId: string, walletId: string): Promise<JobContext> {
   const job = await findJob(db, jobId)
   if (job === null) throw new ApiError('unknown_job')
   const bid = await findBidBy(db, jobId, walletId)
@@ -47,7 +41,7 @@ export function requireTransition(
 
 /** @throws ApiError with the refusal; `conflict` after a concurrent change of the job */
 export async function applyTransition(
-  tx: Kysely<Database>,
+  tx: Db,
   { job, role }: JobContext,
   move: {
     readonly event: JobEvent

@@ -1,4 +1,3 @@
-import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
@@ -6,7 +5,7 @@ import type { tier } from '../contract/schemas/partner.ts'
 import { mayUse, subscriptionAt } from '../core/partner.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import type { PartnerRecord } from '../db/partners/record.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import type { SignedProof } from './idempotency.ts'
 import type { Reference } from './reference.ts'
@@ -28,7 +27,7 @@ export function partnerAt(partner: PartnerRecord, nowMs: number): CurrentPartner
 
 /** `past_due` allows reads only. @throws ApiError 403 `not_a_partner`, 401 `body_signature_required` */
 export async function requirePartner(
-  db: Kysely<Database>,
+  db: Db,
   proof: BearerProof,
   { use, nowMs }: { readonly use: 'read' | 'write'; readonly nowMs: number },
 ): Promise<CurrentPartner> {
@@ -43,7 +42,7 @@ export async function requirePartner(
 
 /** In any state, since late partners may pay. @throws ApiError 403 `not_a_partner`, 401 `body_signature_required` */
 export async function requireOwnPartner(
-  db: Kysely<Database>,
+  db: Db,
   proof: BearerProof,
   nowMs: number,
 ): Promise<CurrentPartner> {

@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-
 import type { OathEntry, OwnPartner, SignupAnswer } from '../contract/schemas/partner.ts'
 import { acceptsV1, acceptsV2 } from '../contract/x402.ts'
 import { limitPolicies } from '../core/limits.ts'
@@ -9,7 +7,7 @@ import { parseWallet } from '../core/wallet.ts'
 import { countPartnerWrites } from '../db/oaths.ts'
 import type { OathRow } from '../db/oaths.ts'
 import { partnerView } from '../db/partners/view.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
@@ -43,7 +41,7 @@ export function signupView(
 
 /** `callsLeft`: remaining calls in the wallet's rate limit. */
 export async function ownPartnerView(
-  db: Kysely<Database>,
+  db: Db,
   { reference }: Pick<ActionDeps, 'reference'>,
   partner: CurrentPartner,
   { callsLeft, nowMs }: { readonly callsLeft: number | null; readonly nowMs: number },

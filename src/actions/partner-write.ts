@@ -1,9 +1,7 @@
-import type { Transaction } from 'kysely'
-
 import { isoTime } from '../core/time.ts'
 import { appendOath } from '../db/oaths.ts'
 import type { NewOathRow } from '../db/oaths.ts'
-import type { Database } from '../db/schema.ts'
+import type { DbTransaction } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
@@ -30,7 +28,7 @@ export async function commitPartnerWrite<Body extends object>(
     readonly action: string
     readonly statement?: Statement
   },
-  work: (tx: Transaction<Database>) => Promise<Outcome<Body>>,
+  work: (tx: DbTransaction) => Promise<Outcome<Body>>,
 ): Promise<Outcome<Body>> {
   const { request, proof, rawSha256, action, statement } = write
   const { nowMs } = request
@@ -58,7 +56,7 @@ export async function commitPartnerWrite<Body extends object>(
 export async function commitOwnWrite<Body extends object>(
   deps: ActionDeps,
   write: PartnerWrite & { readonly action: string },
-  work: (tx: Transaction<Database>, partner: CurrentPartner) => Promise<Outcome<Body>>,
+  work: (tx: DbTransaction, partner: CurrentPartner) => Promise<Outcome<Body>>,
 ): Promise<Outcome<Body>> {
   const { request, proof, rawSha256: bodySha256, action } = write
   const { nowMs } = request

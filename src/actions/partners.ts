@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-
 import { SIGNED_WINDOW_MS, parseBodyTimestamp } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { PartnerChanges, SignupBody } from '../contract/schemas/partner.ts'
@@ -11,7 +9,7 @@ import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
 import { findPartner, insertPartner, updateProfile } from '../db/partners/partners.ts'
 import { partnerView } from '../db/partners/view.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
@@ -87,7 +85,7 @@ async function swornProof(
   }
 }
 
-async function requireFree(tx: Kysely<Database>, handle: string, wallet: Wallet): Promise<void> {
+async function requireFree(tx: Db, handle: string, wallet: Wallet): Promise<void> {
   if ((await findPartner(tx, { wallet: wallet.id })) !== null) {
     throw new ApiError('conflict', 'This wallet already belongs to a partner')
   }

@@ -1,8 +1,7 @@
 /** Effects run once, in the transaction that settles the payment, even after a crash or a closed connection. */
-import type { Transaction } from 'kysely'
 
 import type { PaymentPurpose, PaymentRecord } from '../db/payments/record.ts'
-import type { Database } from '../db/schema.ts'
+import type { DbTransaction } from '../db/schema.ts'
 import type { InstalledDeps } from './deps.ts'
 import { subscriptionPaid, subscriptionUndone } from './subscriptions/effect.ts'
 
@@ -10,13 +9,13 @@ export interface PaymentEffect {
   /** Must not refuse: the money has moved. */
   readonly settled: (
     deps: InstalledDeps,
-    tx: Transaction<Database>,
+    tx: DbTransaction,
     payment: PaymentRecord,
     nowMs: number,
   ) => Promise<void>
   readonly undone: (
     deps: InstalledDeps,
-    tx: Transaction<Database>,
+    tx: DbTransaction,
     payment: PaymentRecord,
     nowMs: number,
   ) => Promise<void>

@@ -1,5 +1,3 @@
-import type { Kysely, Transaction } from 'kysely'
-
 import { ApiError } from '../contract/errors.ts'
 import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
 import { applyEntry } from '../core/reputation.ts'
@@ -11,7 +9,7 @@ import { newReceiptRecord } from '../db/receipts/record.ts'
 import type { NewReceipt } from '../db/receipts/record.ts'
 import type { LedgerWallet } from '../db/reputation-rows.ts'
 import { earnedBy, grantEntry } from '../db/reputation.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db, DbTransaction } from '../db/schema.ts'
 import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'
 import { answerRows } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
@@ -24,7 +22,7 @@ export interface Submission {
 
 /** Stores receipts that are certainly new. Returns null for repeats and refusals, which `acceptOne` decides. */
 export async function acceptGroup(
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   group: readonly Submission[],
   siteUrl: string,
 ): Promise<readonly (OutcomeOf<'submitReceipt'> | null)[]> {
@@ -50,7 +48,7 @@ export async function acceptGroup(
 
 /** Returns 201 (after `enforceQuotas`), or 200 for a stored one. @throws ApiError 403 for another receipt key */
 export async function acceptOne(
-  tx: Kysely<Database>,
+  tx: Db,
   submission: Submission,
   siteUrl: string,
   enforceQuotas: () => Promise<void>,

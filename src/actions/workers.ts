@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-
 import { messages } from '../auth/messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -10,7 +8,7 @@ import { isoTime } from '../core/time.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
 import { findPartner } from '../db/partners/partners.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import { findWorker, putWorker } from '../db/workers.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
@@ -80,7 +78,7 @@ function requireKey(text: string): void {
 /** @throws ApiError 422: only partners may declare skills outside the taxonomy. */
 async function requireSkills(
   deps: Pick<ActionDeps, 'reference'>,
-  tx: Kysely<Database>,
+  tx: Db,
   by: { readonly walletId: string; readonly skills: readonly string[]; readonly nowMs: number },
 ): Promise<void> {
   const known = deps.reference().skills

@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
-
 import { ApiError } from '../contract/errors.ts'
 import { writeQuotas } from '../core/limits.ts'
 import { dayMs, isoTime } from '../core/time.ts'
-import type { Database } from '../db/schema.ts'
+import type { Db } from '../db/schema.ts'
 import {
   countOpenBids,
   countOpenJobs,
@@ -19,11 +17,7 @@ import type { ActionDeps } from './deps.ts'
 import { enforceQuota, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
 
-export async function enforceOpenJobLimit(
-  tx: Kysely<Database>,
-  poster: string,
-  nowMs: number,
-): Promise<void> {
+export async function enforceOpenJobLimit(tx: Db, poster: string, nowMs: number): Promise<void> {
   if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < writeQuotas.openJobs) return
   throw new ApiError(
     'bound_reached',
@@ -31,7 +25,7 @@ export async function enforceOpenJobLimit(
   )
 }
 
-export async function enforceOpenBidLimit(tx: Kysely<Database>, bidder: string): Promise<void> {
+export async function enforceOpenBidLimit(tx: Db, bidder: string): Promise<void> {
   if ((await countOpenBids(tx, bidder)) < writeQuotas.openBids) return
   throw new ApiError(
     'bound_reached',
@@ -41,7 +35,7 @@ export async function enforceOpenBidLimit(tx: Kysely<Database>, bidder: string):
 
 /** `multiplier` of the tier; null without a limit. @throws ApiError `rate_limited` */
 export async function enforcePartnerWriteQuota(
-  tx: Kysely<Database>,
+  tx: Db,
   partner: { readonly handle: string; readonly multiplier: number | null },
   nowMs: number,
 ): Promise<void> {
@@ -55,7 +49,7 @@ export async function enforcePartnerWriteQuota(
 
 /** @throws ApiError `rate_limited` */
 export async function enforceUnverifiedReceiptQuota(
-  tx: Kysely<Database>,
+  tx: Db,
   worker: string,
   nowMs: number,
 ): Promise<void> {
@@ -82,7 +76,7 @@ const ofNetwork = {
 
 /** @throws ApiError `rate_limited` */
 export async function chargeNetworkQuota(
-  tx: Kysely<Database>,
+  tx: Db,
   deps: Pick<ActionDeps, 'keyedHash'>,
   by: {
     readonly kind: NetworkWrite

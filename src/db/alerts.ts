@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
-
 import { stringsFromJsonText, toJsonTextOrNull } from './json.ts'
 import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 type Row = RecordOf<'alert_subscriptions'>
 
@@ -21,7 +19,7 @@ function toRecord(row: Row): SubscriptionRecord {
 }
 
 export async function insertSubscription(
-  db: Kysely<Database>,
+  db: Db,
   subscription: NewSubscription,
 ): Promise<SubscriptionRecord> {
   const record = {
@@ -38,7 +36,7 @@ export async function insertSubscription(
 }
 
 export async function subscriptionsOf(
-  db: Kysely<Database>,
+  db: Db,
   wallet: string,
 ): Promise<readonly SubscriptionRecord[]> {
   const rows = await db
@@ -52,7 +50,7 @@ export async function subscriptionsOf(
 }
 
 export async function findSubscription(
-  db: Kysely<Database>,
+  db: Db,
   wallet: string,
   id: string,
 ): Promise<SubscriptionRecord | null> {
@@ -65,9 +63,7 @@ export async function findSubscription(
   return row === undefined ? null : toRecord(row)
 }
 
-export async function activeSubscriptions(
-  db: Kysely<Database>,
-): Promise<readonly SubscriptionRecord[]> {
+export async function activeSubscriptions(db: Db): Promise<readonly SubscriptionRecord[]> {
   const rows = await db
     .selectFrom('alert_subscriptions')
     .select(columns)
@@ -79,7 +75,7 @@ export async function activeSubscriptions(
 
 /** Leaves pending deliveries as they are: see `failPendingDeliveries`. */
 export async function disableSubscription(
-  db: Kysely<Database>,
+  db: Db,
   id: string,
   reason: string,
   disabledAt: string,
@@ -92,11 +88,7 @@ export async function disableSubscription(
 }
 
 /** Also deletes its deliveries. False without such a subscription. */
-export async function deleteSubscription(
-  db: Kysely<Database>,
-  wallet: string,
-  id: string,
-): Promise<boolean> {
+export async function deleteSubscription(db: Db, wallet: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('alert_subscriptions')
     .where('id', '=', id)

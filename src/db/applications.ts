@@ -1,9 +1,8 @@
 /** Only a hash of an application's text is stored. */
-import type { Kysely } from 'kysely'
 
 import { columnsExcept, toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export type NewApplication = Omit<
   NewRecordOf<'applications'>,
@@ -31,10 +30,7 @@ const columns = columnsExcept(
   'finished_at',
 )
 
-export async function insertApplication(
-  db: Kysely<Database>,
-  application: NewApplication,
-): Promise<void> {
+export async function insertApplication(db: Db, application: NewApplication): Promise<void> {
   const running = {
     outcome: 'running',
     upstreamStatus: null,
@@ -48,11 +44,7 @@ export async function insertApplication(
 }
 
 /** False if it has ended already. */
-export async function finishApplication(
-  db: Kysely<Database>,
-  id: string,
-  end: ApplicationEnd,
-): Promise<boolean> {
+export async function finishApplication(db: Db, id: string, end: ApplicationEnd): Promise<boolean> {
   const updated = await db
     .updateTable('applications')
     .set({
@@ -68,7 +60,7 @@ export async function finishApplication(
 }
 
 export async function findApplicationByMessage(
-  db: Kysely<Database>,
+  db: Db,
   partner: string,
   messageSha256: string,
 ): Promise<ApplicationRecord | null> {
@@ -83,7 +75,7 @@ export async function findApplicationByMessage(
 }
 
 export async function findApplicationByKey(
-  db: Kysely<Database>,
+  db: Db,
   partner: string,
   key: string,
   after: string,
@@ -101,7 +93,7 @@ export async function findApplicationByKey(
 
 /** Oldest first. */
 export async function applicationTimes(
-  db: Kysely<Database>,
+  db: Db,
   partner: string,
   after: string,
 ): Promise<readonly string[]> {

@@ -1,15 +1,13 @@
-import type { Kysely } from 'kysely'
-
 import { CompiledQuery } from './kysely.ts'
 import { columnOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Database, Db } from './schema.ts'
 
 type Value = string | number | null
 type Values = Readonly<Record<string, Value | undefined>>
 
 /** Records share the members of the first. Pads to a power of two, so that few statements are prepared. */
 export async function insertRows(
-  db: Kysely<Database>,
+  db: Db,
   table: keyof Database,
   records: readonly Values[],
   onConflict = '',
@@ -45,7 +43,7 @@ function statementOf(
 
 /** Sends one JSON parameter, which is faster than binding. @throws for fractions, which JSON might round */
 export async function insertWholeRows(
-  db: Kysely<Database>,
+  db: Db,
   table: keyof Database,
   records: readonly Values[],
 ): Promise<void> {

@@ -1,20 +1,15 @@
-import type { Kysely } from 'kysely'
-
 import type { Wallet } from '../core/wallet.ts'
 import { countRows } from './queries.ts'
 import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export interface ClaimRecord {
   readonly id: number
   readonly method: 'wallet' | 'email'
 }
 
-export async function findClaimOfWallet(
-  db: Kysely<Database>,
-  walletId: string,
-): Promise<ClaimRecord | null> {
+export async function findClaimOfWallet(db: Db, walletId: string): Promise<ClaimRecord | null> {
   const row = await db
     .selectFrom('claims')
     .select(['id', 'method'])
@@ -23,10 +18,7 @@ export async function findClaimOfWallet(
   return row ?? null
 }
 
-export async function findClaimOfEmail(
-  db: Kysely<Database>,
-  emailHash: string,
-): Promise<ClaimRecord | null> {
+export async function findClaimOfEmail(db: Db, emailHash: string): Promise<ClaimRecord | null> {
   const row = await db
     .selectFrom('claims')
     .select(['id', 'method'])
@@ -37,7 +29,7 @@ export async function findClaimOfEmail(
 
 /** Deletes `replaced`: a wallet's own claim replaces an e-mail claim. */
 export async function putClaim(
-  db: Kysely<Database>,
+  db: Db,
   claim: {
     readonly wallet: Wallet | null
     readonly displayName: string
@@ -65,10 +57,7 @@ export type EmailCode = Omit<RecordOf<'email_codes'>, 'emailHash'>
 
 const codeColumns = columnsExcept('email_codes', 'email_hash')
 
-export async function findEmailCode(
-  db: Kysely<Database>,
-  emailHash: string,
-): Promise<EmailCode | null> {
+export async function findEmailCode(db: Db, emailHash: string): Promise<EmailCode | null> {
   const row = await db
     .selectFrom('email_codes')
     .select(codeColumns)
@@ -78,7 +67,7 @@ export async function findEmailCode(
 }
 
 export async function putEmailCode(
-  db: Kysely<Database>,
+  db: Db,
   emailHash: string,
   code: Omit<EmailCode, 'tries'>,
 ): Promise<void> {
@@ -90,7 +79,7 @@ export async function putEmailCode(
     .execute()
 }
 
-export async function countWrongTry(db: Kysely<Database>, emailHash: string): Promise<void> {
+export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
   await db
     .updateTable('email_codes')
     .set((eb) => ({ tries: eb('tries', '+', 1) }))
@@ -98,13 +87,13 @@ export async function countWrongTry(db: Kysely<Database>, emailHash: string): Pr
     .execute()
 }
 
-export async function deleteEmailCode(db: Kysely<Database>, emailHash: string): Promise<void> {
+export async function deleteEmailCode(db: Db, emailHash: string): Promise<void> {
   await db.deleteFrom('email_codes').where('email_hash', '=', emailHash).execute()
 }
 
 /** Codes sent to an address, and requested from a network, since a time. */
 export async function countSends(
-  db: Kysely<Database>,
+  db: Db,
   { emailHash, remoteHash }: { readonly emailHash: string; readonly remoteHash: string },
   since: string,
 ): Promise<{ readonly toEmail: number; readonly fromRemote: number }> {
@@ -116,7 +105,7 @@ export async function countSends(
 }
 
 export async function recordSend(
-  db: Kysely<Database>,
+  db: Db,
   send: { readonly emailHash: string; readonly remoteHash: string; readonly now: string },
 ): Promise<void> {
   await db
@@ -126,7 +115,7 @@ export async function recordSend(
 }
 
 export async function deleteOldCodes(
-  db: Kysely<Database>,
+  db: Db,
   before: { readonly codes: string; readonly sends: string },
 ): Promise<void> {
   await db.deleteFrom('email_codes').where('expires_at', '<=', before.codes).execute()

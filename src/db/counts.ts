@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
-
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export async function saveCounts(
-  db: Kysely<Database>,
+  db: Db,
   counts: { readonly name: string; readonly body: Buffer },
 ): Promise<void> {
   const values = { body: counts.body }
@@ -14,7 +12,7 @@ export async function saveCounts(
     .execute()
 }
 
-export async function loadCounts(db: Kysely<Database>, name: string): Promise<Buffer | null> {
+export async function loadCounts(db: Db, name: string): Promise<Buffer | null> {
   const row = await db
     .selectFrom('persisted_counters')
     .select('body')

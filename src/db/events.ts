@@ -1,12 +1,10 @@
-import type { Kysely } from 'kysely'
-
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { Severity } from '../core/flags/kind.ts'
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 type Row = RecordOf<'events'>
 
@@ -23,7 +21,7 @@ export interface EventRecord extends NewEvent {
 const columns = columnsOf('events')
 
 /** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event: times are feed positions. */
-export async function appendEvent(db: Kysely<Database>, event: NewEvent): Promise<number> {
+export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
   const createdAt = await nextEventTime(db, event.createdAt)
   const { seq } = await db
     .insertInto('events')
@@ -33,7 +31,7 @@ export async function appendEvent(db: Kysely<Database>, event: NewEvent): Promis
   return seq
 }
 
-async function nextEventTime(db: Kysely<Database>, wanted: string): Promise<string> {
+async function nextEventTime(db: Db, wanted: string): Promise<string> {
   const last = await db
     .selectFrom('events')
     .select('created_at')
@@ -56,7 +54,7 @@ export interface EventFilter {
 }
 
 export async function eventsSince(
-  db: Kysely<Database>,
+  db: Db,
   since: Since,
   limit: number,
   { rail, severity }: EventFilter = {},
@@ -74,7 +72,7 @@ export async function eventsSince(
 }
 
 /** 0 before the first event. */
-export async function lastEventSeq(db: Kysely<Database>): Promise<number> {
+export async function lastEventSeq(db: Db): Promise<number> {
   const row = await db
     .selectFrom('events')
     .select('seq')

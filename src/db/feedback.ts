@@ -1,9 +1,8 @@
 /** Senders are stored as keyed hashes whose key changes daily. */
-import type { Kysely } from 'kysely'
 
 import { columnsExcept, toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export type NewFeedback = NewRecordOf<'feedback'>
 
@@ -11,12 +10,12 @@ export type FeedbackRecord = Omit<RecordOf<'feedback'>, 'fingerprint' | 'network
 
 const columns = columnsExcept('feedback', 'fingerprint', 'network', 'text_hash')
 
-export async function insertFeedback(db: Kysely<Database>, entry: NewFeedback): Promise<void> {
+export async function insertFeedback(db: Db, entry: NewFeedback): Promise<void> {
   await db.insertInto('feedback').values(toRow<'feedback'>(entry)).execute()
 }
 
 export async function findDuplicate(
-  db: Kysely<Database>,
+  db: Db,
   fingerprints: readonly string[],
   textHash: string,
   after: string,
@@ -34,7 +33,7 @@ export async function findDuplicate(
 
 /** Oldest first. */
 export async function feedbackTimes(
-  db: Kysely<Database>,
+  db: Db,
   by: 'fingerprint' | 'network',
   hashes: readonly string[],
   after: string,
@@ -49,10 +48,7 @@ export async function feedbackTimes(
   return rows.map((row) => row.created_at)
 }
 
-export async function listFeedback(
-  db: Kysely<Database>,
-  limit: number,
-): Promise<readonly FeedbackRecord[]> {
+export async function listFeedback(db: Db, limit: number): Promise<readonly FeedbackRecord[]> {
   return await db
     .selectFrom('feedback')
     .select(columns)

@@ -1,16 +1,15 @@
 /** Changes of flags with their events, in one transaction. */
-import type { Kysely } from 'kysely'
 
 import type { Random } from '../core/deps.ts'
 import { newId } from '../core/new-id.ts'
 import { appendEvent } from './events.ts'
 import { closeFlag, openFlag } from './flags.ts'
 import type { FlagKey, NewFlag } from './flags.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 /** Does nothing if an equal flag is open. */
 export async function openFlagWithEvent(
-  tx: Kysely<Database>,
+  tx: Db,
   random: Pick<Random, 'bytes'>,
   flag: Omit<NewFlag, 'id'>,
 ): Promise<void> {
@@ -30,7 +29,7 @@ export async function openFlagWithEvent(
 
 /** Does nothing if no such flag is open. */
 export async function closeFlagWithEvent(
-  tx: Kysely<Database>,
+  tx: Db,
   random: Pick<Random, 'bytes'>,
   key: FlagKey,
   closedAt: string,

@@ -1,12 +1,11 @@
 /** At most one flag per kind, rail and subject is open at a time. */
-import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
 import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 type Row = RecordOf<'flags'>
 
@@ -27,7 +26,7 @@ function toRecord(row: Row): FlagRecord {
 }
 
 /** False if an equal flag is open. */
-export async function openFlag(db: Kysely<Database>, flag: NewFlag): Promise<boolean> {
+export async function openFlag(db: Db, flag: NewFlag): Promise<boolean> {
   const record = { ...flag, evidence: toJsonText(flag.evidence), closedAt: null, closeReason: null }
   const inserted = await db
     .insertInto('flags')
@@ -44,7 +43,7 @@ export async function openFlag(db: Kysely<Database>, flag: NewFlag): Promise<boo
 
 /** Null if no such flag was open. */
 export async function closeFlag(
-  db: Kysely<Database>,
+  db: Db,
   key: FlagKey,
   closedAt: string,
   closeReason: string,
@@ -61,7 +60,7 @@ export async function closeFlag(
   return row === undefined ? null : toRecord(row)
 }
 
-export async function listOpenFlags(db: Kysely<Database>): Promise<readonly FlagRecord[]> {
+export async function listOpenFlags(db: Db): Promise<readonly FlagRecord[]> {
   const rows = await db
     .selectFrom('flags')
     .select(columns)
@@ -72,10 +71,7 @@ export async function listOpenFlags(db: Kysely<Database>): Promise<readonly Flag
   return rows.map(toRecord)
 }
 
-export async function listClosedFlags(
-  db: Kysely<Database>,
-  limit: number,
-): Promise<readonly FlagRecord[]> {
+export async function listClosedFlags(db: Db, limit: number): Promise<readonly FlagRecord[]> {
   const rows = await db
     .selectFrom('flags')
     .select(columns)

@@ -1,11 +1,9 @@
-import type { Kysely } from 'kysely'
-
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
 import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export interface FirstAnswer {
   readonly requestSha256: string
@@ -33,7 +31,7 @@ function toAnswer(
 
 /** Also finds expired messages. */
 export async function findUsedMessage(
-  db: Kysely<Database>,
+  db: Db,
   wallet: string,
   messageSha256: string,
 ): Promise<FirstAnswer | null> {
@@ -47,7 +45,7 @@ export async function findUsedMessage(
 }
 
 export async function insertUsedMessage(
-  db: Kysely<Database>,
+  db: Db,
   message: { readonly wallet: string; readonly messageSha256: string },
   answer: NewAnswer,
 ): Promise<void> {
@@ -58,7 +56,7 @@ export async function insertUsedMessage(
 }
 
 export async function findIdempotencyKey(
-  db: Kysely<Database>,
+  db: Db,
   caller: string,
   key: string,
   now: string,
@@ -75,7 +73,7 @@ export async function findIdempotencyKey(
 
 /** Replaces an expired one. */
 export async function insertIdempotencyKey(
-  db: Kysely<Database>,
+  db: Db,
   key: { readonly caller: string; readonly key: string },
   answer: NewAnswer,
 ): Promise<void> {
@@ -88,11 +86,7 @@ export async function insertIdempotencyKey(
 }
 
 /** Deletes at most `limit` rows of each kind; returns their number. */
-export async function deleteExpiredAnswers(
-  db: Kysely<Database>,
-  now: string,
-  limit: number,
-): Promise<number> {
+export async function deleteExpiredAnswers(db: Db, now: string, limit: number): Promise<number> {
   let deleted = 0
   for (const table of ['used_messages', 'idempotency_keys'] as const) {
     const { numDeletedRows } = await db

@@ -1,9 +1,8 @@
 /** Payouts of a rail per Unix hour, separate for each of its streams. */
-import type { Kysely, Transaction } from 'kysely'
 
 import type { JsonValue } from '../core/canonical-json.ts'
 import { fromJsonText, toJsonText } from './json.ts'
-import type { Database } from './schema.ts'
+import type { Db, DbTransaction } from './schema.ts'
 
 /** Cursors and bodies are JSON, checked by the rail's adapter. */
 export interface HourlyAggregate<Json = unknown> {
@@ -21,7 +20,7 @@ interface FoldBucket<Json = unknown> {
 const rowsPerInsert = 1000
 
 export async function loadHourlyAggregate(
-  db: Kysely<Database>,
+  db: Db,
   rail: string,
   stream: string,
   fromHour: number,
@@ -49,7 +48,7 @@ export async function loadHourlyAggregate(
 }
 
 export async function saveHourlyAggregate(
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   rail: string,
   stream: string,
   changed: HourlyAggregate,
@@ -77,7 +76,7 @@ export async function saveHourlyAggregate(
 }
 
 export async function deleteHourlyBucketsBefore(
-  db: Kysely<Database>,
+  db: Db,
   rail: string,
   stream: string,
   hour: number,

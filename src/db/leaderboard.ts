@@ -1,11 +1,9 @@
-import type { Kysely } from 'kysely'
-
 import type { Standing } from '../core/reputation.ts'
 import { sql } from './kysely.ts'
 import { lookAlikes } from './names.ts'
 import { standingColumns } from './reputation-rows.ts'
 import { standingOf } from './reputation.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export interface RankedStanding extends Standing {
   readonly wallet: string
@@ -18,10 +16,7 @@ export interface RankedStanding extends Standing {
 }
 
 /** Best first; ties by the earlier first receipt, then the wallet. */
-export async function topStandings(
-  db: Kysely<Database>,
-  limit: number,
-): Promise<readonly RankedStanding[]> {
+export async function topStandings(db: Db, limit: number): Promise<readonly RankedStanding[]> {
   const rows = await db
     .selectFrom('reputation')
     .leftJoin('claims', 'claims.wallet', 'reputation.wallet')
@@ -52,7 +47,7 @@ export async function topStandings(
   }))
 }
 
-export async function rankOf(db: Kysely<Database>, walletId: string): Promise<number | null> {
+export async function rankOf(db: Db, walletId: string): Promise<number | null> {
   const standing = await standingOf(db, walletId)
   if (standing.receipts <= 0) return null
   const first = standing.firstReceiptAt ?? ''

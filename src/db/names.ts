@@ -1,15 +1,14 @@
 /** Skeletons of display names of workers, claims and partners, with the first user of each. */
-import type { Kysely } from 'kysely'
 
 import { skeletonOf } from '../core/look-alike.ts'
 import { sql } from './kysely.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export type NameKind = 'worker' | 'claim' | 'partner'
 
 /** A name with the same skeleton keeps its time. */
 export async function putName(
-  db: Kysely<Database>,
+  db: Db,
   named: {
     readonly wallet: string
     readonly kind: NameKind
@@ -38,7 +37,7 @@ export async function putName(
 
 /** Wallets whose name resembles one that another wallet used first. */
 export async function lookAlikes(
-  db: Kysely<Database>,
+  db: Db,
   kind: NameKind,
   wallets: readonly string[],
 ): Promise<ReadonlySet<string>> {

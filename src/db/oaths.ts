@@ -1,10 +1,9 @@
 /** Append-only, enforced by triggers. */
-import type { Kysely } from 'kysely'
 
 import { countRows } from './queries.ts'
 import { columnsOf, toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export type NewOathRow = NewRecordOf<'oath_history'>
 
@@ -13,7 +12,7 @@ export type OathRow = RecordOf<'oath_history'>
 const columns = columnsOf('oath_history')
 
 /** Returns the sequence number. */
-export async function appendOath(db: Kysely<Database>, row: NewOathRow): Promise<number> {
+export async function appendOath(db: Db, row: NewOathRow): Promise<number> {
   const { seq } = await db
     .insertInto('oath_history')
     .values(toRow<'oath_history'>(row))
@@ -24,7 +23,7 @@ export async function appendOath(db: Kysely<Database>, row: NewOathRow): Promise
 
 /** Newest first; `before` is the last sequence number of the previous page. */
 export async function oathsOfHandle(
-  db: Kysely<Database>,
+  db: Db,
   handle: string,
   page: { readonly limit: number; readonly before: number | null },
 ): Promise<readonly OathRow[]> {
@@ -33,11 +32,7 @@ export async function oathsOfHandle(
   return await query.orderBy('seq', 'desc').limit(page.limit).execute()
 }
 
-export async function isInOathHistory(
-  db: Kysely<Database>,
-  handle: string,
-  walletId: string,
-): Promise<boolean> {
+export async function isInOathHistory(db: Db, handle: string, walletId: string): Promise<boolean> {
   const row = await db
     .selectFrom('oath_history')
     .select('seq')
@@ -48,16 +43,12 @@ export async function isInOathHistory(
   return row !== undefined
 }
 
-export async function countPartnerWrites(
-  db: Kysely<Database>,
-  handle: string,
-  since: string,
-): Promise<number> {
+export async function countPartnerWrites(db: Db, handle: string, since: string): Promise<number> {
   return await countRows(
     db.selectFrom('oath_history').where('handle', '=', handle).where('created_at', '>', since),
   )
 }
 
-export async function countOaths(db: Kysely<Database>, handle: string): Promise<number> {
+export async function countOaths(db: Db, handle: string): Promise<number> {
   return await countRows(db.selectFrom('oath_history').where('handle', '=', handle))
 }

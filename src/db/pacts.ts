@@ -1,12 +1,10 @@
-import type { Kysely, Transaction } from 'kysely'
-
 import type { EscrowPact } from '../core/pact/escrow.ts'
 import type { EscrowEvent, EscrowReading, PactOnChain, PactReceipt } from '../core/pact/sources.ts'
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
 import { columnsExcept, columnsOf, toRow } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db, DbTransaction } from './schema.ts'
 
 /** `finalHash`: hash of the final block at which the next reading starts. */
 export interface StoredReading extends EscrowReading {
@@ -19,10 +17,7 @@ const readingColumns = columnsExcept('escrow_readings', 'escrow')
 const eventColumns = columnsOf('escrow_events')
 
 /** Null before the first reading. `escrow`: lower-case address. */
-export async function escrowReading(
-  db: Kysely<Database>,
-  escrow: string,
-): Promise<StoredReading | null> {
+export async function escrowReading(db: Db, escrow: string): Promise<StoredReading | null> {
   const row = await db
     .selectFrom('escrow_readings')
     .select(readingColumns)
@@ -32,9 +27,7 @@ export async function escrowReading(
 }
 
 /** By pact number; logs in chain order. */
-export async function pactsOnChain(
-  db: Kysely<Database>,
-): Promise<ReadonlyMap<number, PactOnChain>> {
+export async function pactsOnChain(db: Db): Promise<ReadonlyMap<number, PactOnChain>> {
   const events = await db
     .selectFrom('escrow_events')
     .select(eventColumns)
@@ -79,7 +72,7 @@ export interface ReadEscrow {
 
 /** Replaces logs above `aboveBlock`, including reorganised ones; returns whether anything changed. */
 export async function saveReading(
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   escrow: string,
   aboveBlock: number,
   { reading, events, states }: ReadEscrow,
@@ -126,11 +119,11 @@ export async function saveReading(
 }
 
 /** All logs and states as text; there are only tens of pacts. */
-async function contentToken(db: Kysely<Database>): Promise<string> {
+async function contentToken(db: Db): Promise<string> {
   return toJsonText({ pacts: [...(await pactsOnChain(db))].map(([id, pact]) => ({ id, ...pact })) })
 }
 
-export async function forgetEscrow(tx: Transaction<Database>): Promise<void> {
+export async function forgetEscrow(tx: DbTransaction): Promise<void> {
   for (const table of ['escrow_events', 'escrow_pacts', 'escrow_readings'] as const) {
     await tx.deleteFrom(table).execute()
   }
@@ -139,7 +132,7 @@ export async function forgetEscrow(tx: Transaction<Database>): Promise<void> {
 const receiptsLimit = 20_000
 
 /** Verified receipts with a job id `pact-<N>`, in block order. */
-export async function verifiedPactReceipts(db: Kysely<Database>): Promise<readonly PactReceipt[]> {
+export async function verifiedPactReceipts(db: Db): Promise<readonly PactReceipt[]> {
   const rows = await db
     .selectFrom('receipts')
     .innerJoin('receipt_checks', 'receipt_checks.receipt_id', 'receipts.id')

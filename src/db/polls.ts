@@ -1,4 +1,4 @@
-import type { Insertable, Kysely } from 'kysely'
+import type { Insertable } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import {
@@ -9,7 +9,7 @@ import {
 } from './json.ts'
 import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Database, Db } from './schema.ts'
 
 type PollRow = RecordOf<'polls'>
 type StateRow = RecordOf<'rail_state'>
@@ -54,7 +54,7 @@ function toPoll(row: PollRow): StoredPoll {
   }
 }
 
-export async function insertPoll(db: Kysely<Database>, poll: NewPoll): Promise<number> {
+export async function insertPoll(db: Db, poll: NewPoll): Promise<number> {
   const { id } = await db
     .insertInto('polls')
     .values(toPollRow(poll))
@@ -70,7 +70,7 @@ export interface HistoryRange {
 
 /** Newest first. */
 export async function historyOf(
-  db: Kysely<Database>,
+  db: Db,
   rail: string,
   { from, limit }: HistoryRange = {},
 ): Promise<readonly StoredPoll[]> {
@@ -87,7 +87,7 @@ export async function historyOf(
 
 /** Oldest first. */
 export async function pollsAfter(
-  db: Kysely<Database>,
+  db: Db,
   afterId: number,
   limit: number,
 ): Promise<readonly StoredPoll[]> {
@@ -103,7 +103,7 @@ export async function pollsAfter(
 
 /** Newest first. A year of 60 rails is about 90,000 polls. */
 export async function allHistory(
-  db: Kysely<Database>,
+  db: Db,
   from = '',
 ): Promise<ReadonlyMap<string, readonly StoredPoll[]>> {
   const rows = await db
@@ -123,19 +123,14 @@ export async function allHistory(
   return byRail
 }
 
-export async function loadRailStates(
-  db: Kysely<Database>,
-): Promise<ReadonlyMap<string, StoredRailState>> {
+export async function loadRailStates(db: Db): Promise<ReadonlyMap<string, StoredRailState>> {
   const rows = await db.selectFrom('rail_state').select(stateColumns).orderBy('rail').execute()
   return new Map(
     rows.map((row) => [row.rail, { ...row, figures: objectOrNullFromJsonText(row.figures) }]),
   )
 }
 
-export async function saveRailState(
-  db: Kysely<Database>,
-  state: StoredRailState<object>,
-): Promise<void> {
+export async function saveRailState(db: Db, state: StoredRailState<object>): Promise<void> {
   const row = toRow<'rail_state'>({ ...state, figures: toJsonTextOrNull(state.figures) })
   const { rail: _, ...changes } = row
   await db

@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
-
 import { stringsFromJsonText, toJsonText } from './json.ts'
 import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 type Row = Omit<RecordOf<'skill_proposals'>, 'network'>
 
@@ -22,7 +20,7 @@ function toRecord(row: Row): ProposalRecord {
   return { ...row, surface: stringsFromJsonText(row.surface) }
 }
 
-export async function insertProposal(db: Kysely<Database>, proposal: NewProposal): Promise<void> {
+export async function insertProposal(db: Db, proposal: NewProposal): Promise<void> {
   const pending = { status: 'pending', reason: null, decidedAt: null } as const
   const surface = toJsonText(proposal.surface)
   await db
@@ -33,7 +31,7 @@ export async function insertProposal(db: Kysely<Database>, proposal: NewProposal
 
 /** Oldest first. */
 export async function proposalTimes(
-  db: Kysely<Database>,
+  db: Db,
   networks: readonly string[],
   after: string,
 ): Promise<readonly string[]> {
@@ -48,7 +46,7 @@ export async function proposalTimes(
 }
 
 export async function listProposals(
-  db: Kysely<Database>,
+  db: Db,
   status: ProposalRecord['status'],
   limit: number,
 ): Promise<readonly ProposalRecord[]> {
@@ -63,7 +61,7 @@ export async function listProposals(
   return rows.map(toRecord)
 }
 
-export async function isAcceptedSlug(db: Kysely<Database>, slug: string): Promise<boolean> {
+export async function isAcceptedSlug(db: Db, slug: string): Promise<boolean> {
   const row = await db
     .selectFrom('skill_proposals')
     .select('id')
@@ -75,7 +73,7 @@ export async function isAcceptedSlug(db: Kysely<Database>, slug: string): Promis
 
 /** Null if not pending. Throws a unique violation for an already accepted slug. */
 export async function decideProposal(
-  db: Kysely<Database>,
+  db: Db,
   id: string,
   verdict: {
     readonly status: 'accepted' | 'rejected'

@@ -1,5 +1,4 @@
 /** Append-only; every entry updates the wallet's standing. */
-import type { Kysely } from 'kysely'
 
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
 import { toUsdc } from '../core/money.ts'
@@ -14,9 +13,9 @@ import type { Standing } from '../core/reputation.ts'
 import { entryColumns, standingColumns } from './reputation-rows.ts'
 import type { LedgerWallet, NewEntry, StoredEntry } from './reputation-rows.ts'
 import { toRow } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
-export async function standingOf(db: Kysely<Database>, walletId: string): Promise<Standing> {
+export async function standingOf(db: Db, walletId: string): Promise<Standing> {
   const row = await db
     .selectFrom('reputation')
     .select(standingColumns)
@@ -27,7 +26,7 @@ export async function standingOf(db: Kysely<Database>, walletId: string): Promis
 
 /** Returns the updated standing. */
 export async function appendEntry(
-  db: Kysely<Database>,
+  db: Db,
   wallet: LedgerWallet,
   entry: NewEntry,
 ): Promise<Standing> {
@@ -63,7 +62,7 @@ export interface Grant {
 
 /** The n-th receipt of a payer weighs 1/n, one from the worker's own wallet 0. A trigger prevents double earnings. */
 export async function grantReceipt(
-  db: Kysely<Database>,
+  db: Db,
   grant: Grant,
 ): Promise<{ readonly valueMicroUsdc: number; readonly standing: Standing }> {
   const { wallet, payer } = grant
@@ -95,7 +94,7 @@ function takesRank({ wallet, payer, tenths }: Grant): boolean {
   return payer !== wallet.id && tenths !== 0
 }
 
-async function lastPayerRank(db: Kysely<Database>, wallet: string, payer: string): Promise<number> {
+async function lastPayerRank(db: Db, wallet: string, payer: string): Promise<number> {
   const row = await db
     .selectFrom('reputation_ledger')
     .select('payer_rank')
@@ -110,7 +109,7 @@ async function lastPayerRank(db: Kysely<Database>, wallet: string, payer: string
 
 /** Appends the difference for better evidence, aged like the first entry; null without one. */
 export async function raiseEvidence(
-  db: Kysely<Database>,
+  db: Db,
   wallet: LedgerWallet,
   raise: {
     readonly receiptId: string
@@ -140,10 +139,7 @@ export async function raiseEvidence(
 }
 
 /** Appends the full value once confirmed on-chain, or the difference. A reversed receipt keeps its earlier rank. */
-export async function grantOnchain(
-  db: Kysely<Database>,
-  grant: Omit<Grant, 'tenths'>,
-): Promise<void> {
+export async function grantOnchain(db: Db, grant: Omit<Grant, 'tenths'>): Promise<void> {
   const { wallet, payer } = grant
   const entries = await entriesOfReceipt(db, grant.receiptId)
   const confirmed = { ...grant, tenths: evidenceTenths.onchain }
@@ -159,7 +155,7 @@ export async function grantOnchain(
 
 /** Appends an entry aged like the first, so that both always cancel; null without earnings. */
 export async function reverseReceipt(
-  db: Kysely<Database>,
+  db: Db,
   wallet: LedgerWallet,
   reversal: { readonly receiptId: string; readonly reason: string; readonly now: string },
 ): Promise<Standing | null> {
@@ -191,10 +187,7 @@ function sumOf(entries: readonly StoredEntry[]): { weight: number; valueMicroUsd
   return { weight, valueMicroUsdc: sum }
 }
 
-async function entriesOfReceipt(
-  db: Kysely<Database>,
-  receiptId: string,
-): Promise<readonly StoredEntry[]> {
+async function entriesOfReceipt(db: Db, receiptId: string): Promise<readonly StoredEntry[]> {
   return await db
     .selectFrom('reputation_ledger')
     .select(entryColumns)
@@ -208,13 +201,13 @@ function unreversedEntries(entries: readonly StoredEntry[]): readonly StoredEntr
 }
 
 /** Micro-USDC. */
-export async function earnedBy(db: Kysely<Database>, receiptId: string): Promise<number> {
+export async function earnedBy(db: Db, receiptId: string): Promise<number> {
   return sumOf(await entriesOfReceipt(db, receiptId)).valueMicroUsdc
 }
 
 /** Newest first, before a sequence number. */
 export async function listEntries(
-  db: Kysely<Database>,
+  db: Db,
   wallet: LedgerWallet,
   { limit, before }: { readonly limit: number; readonly before: number | null },
 ): Promise<readonly ReputationEntry[]> {
@@ -238,7 +231,7 @@ export async function listEntries(
   }))
 }
 
-export async function newestEntryAt(db: Kysely<Database>): Promise<string | null> {
+export async function newestEntryAt(db: Db): Promise<string | null> {
   const row = await db
     .selectFrom('reputation_ledger')
     .select('created_at')

@@ -1,14 +1,13 @@
 /** Messages signed before a restore may have been used in the lost part of the file, so repeats cannot be detected. */
-import type { Kysely } from 'kysely'
 
 import { parseTime } from '../core/time.ts'
 import { getMeta, setMeta } from './meta.ts'
 import type { OpenDatabase } from './open.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 const RESTORED_AT = 'restored_at'
 
-export async function setRestoredAt(db: Kysely<Database>, restoredAt: string): Promise<void> {
+export async function setRestoredAt(db: Db, restoredAt: string): Promise<void> {
   await setMeta(db, RESTORED_AT, restoredAt)
 }
 
@@ -27,7 +26,7 @@ export async function restoredAtMs(database: Pick<OpenDatabase, 'reader'>): Prom
   }
 }
 
-async function look(db: Kysely<Database>): Promise<number | null> {
+async function look(db: Db): Promise<number | null> {
   const text = await getMeta(db, RESTORED_AT)
   return text === null ? null : parseTime(text)
 }

@@ -1,8 +1,6 @@
-import type { Kysely } from 'kysely'
-
 import { columnsOf } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export const jobNames = ['poll', 'build', 'expire', 'webhooks', 'pacts', 'receipts'] as const
 export type JobName = (typeof jobNames)[number]
@@ -13,11 +11,7 @@ export type RunRecord = RecordOf<'job_runs'>
 
 const columns = columnsOf('job_runs')
 
-export async function startRun(
-  db: Kysely<Database>,
-  job: string,
-  startedAt: string,
-): Promise<number> {
+export async function startRun(db: Db, job: string, startedAt: string): Promise<number> {
   const { id } = await db
     .insertInto('job_runs')
     .values({ job, started_at: startedAt, finished_at: null, outcome: null, detail: null })
@@ -28,7 +22,7 @@ export async function startRun(
 
 /** False if it was finished before. */
 export async function finishRun(
-  db: Kysely<Database>,
+  db: Db,
   id: number,
   end: {
     readonly finishedAt: string
@@ -45,14 +39,14 @@ export async function finishRun(
   return updated.numUpdatedRows === 1n
 }
 
-function lastRunIds(db: Kysely<Database>) {
+function lastRunIds(db: Db) {
   return db
     .selectFrom('job_runs')
     .select(({ fn }) => fn.max('id').as('id'))
     .groupBy('job')
 }
 
-export async function lastRuns(db: Kysely<Database>): Promise<ReadonlyMap<string, RunRecord>> {
+export async function lastRuns(db: Db): Promise<ReadonlyMap<string, RunRecord>> {
   const rows = await db
     .selectFrom('job_runs')
     .select(columns)
@@ -64,7 +58,7 @@ export async function lastRuns(db: Kysely<Database>): Promise<ReadonlyMap<string
 
 /** RFC 3339; jobs without a success are absent. */
 export async function lastSuccesses(
-  db: Kysely<Database>,
+  db: Db,
   jobs: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
@@ -83,7 +77,7 @@ export async function lastSuccesses(
 }
 
 /** Keeps the last run of each job; returns the number of deleted runs. */
-export async function dropRunsBefore(db: Kysely<Database>, time: string): Promise<number> {
+export async function dropRunsBefore(db: Db, time: string): Promise<number> {
   const dropped = await db
     .deleteFrom('job_runs')
     .where('started_at', '<', time)

@@ -1,4 +1,6 @@
 /** Times are RFC 3339 UTC text with milliseconds, money is integer micro-USDC, JSON is text. */
+import type { Kysely, Transaction } from 'kysely'
+
 import { tableStatements } from './table.ts'
 import type { RowOf } from './table.ts'
 import { alertTables } from './tables/alerts.ts'
@@ -26,6 +28,11 @@ export const tables = {
 }
 
 export type Database = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }
+
+/** The database, or a transaction on it. */
+export type Db = Kysely<Database>
+
+export type DbTransaction = Transaction<Database>
 
 export const schemaStatements: readonly string[] = Object.entries(tables).flatMap(
   ([name, definition]) => tableStatements(name, definition),

@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
-
 import { applyEntry, noStanding } from '../core/reputation.ts'
 import type { Standing } from '../core/reputation.ts'
 import { entryColumns, standingColumns } from './reputation-rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export interface ScoreDifference {
   readonly wallet: string
@@ -15,7 +13,7 @@ export interface ScoreDifference {
 const entriesPerPage = 5000
 
 /** Standings must match to the last bit. Run in a read transaction. */
-export async function recomputeScores(db: Kysely<Database>): Promise<{
+export async function recomputeScores(db: Db): Promise<{
   readonly wallets: number
   readonly entries: number
   readonly differences: readonly ScoreDifference[]

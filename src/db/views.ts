@@ -1,6 +1,4 @@
-import type { Kysely } from 'kysely'
-
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export interface ViewCount {
   readonly slug: string
@@ -11,7 +9,7 @@ export interface ViewCount {
 /** SQLite accepts 32,766 parameters. */
 const rowsPerInsert = 5000
 
-export async function addViews(db: Kysely<Database>, batch: readonly ViewCount[]): Promise<void> {
+export async function addViews(db: Db, batch: readonly ViewCount[]): Promise<void> {
   for (let start = 0; start < batch.length; start += rowsPerInsert) {
     const rows = batch
       .slice(start, start + rowsPerInsert)
@@ -29,10 +27,7 @@ export async function addViews(db: Kysely<Database>, batch: readonly ViewCount[]
 }
 
 /** `hour` is inclusive. */
-export async function viewsSince(
-  db: Kysely<Database>,
-  hour: number,
-): Promise<ReadonlyMap<string, number>> {
+export async function viewsSince(db: Db, hour: number): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('article_views')
     .select(({ fn }) => ['slug', fn.sum<number>('views').as('views')])

@@ -1,9 +1,8 @@
 /** Outbox: rows are inserted with the cursor's move and leave `pending` once; leases are fenced by version. */
-import type { Kysely } from 'kysely'
 
 import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 export type WebhookDelivery = Omit<RecordOf<'alert_deliveries'>, 'leasedUntil' | 'leaseVersion'>
 
@@ -32,10 +31,7 @@ export interface AttemptOutcome {
 const columns = columnsExcept('alert_deliveries', 'leased_until', 'lease_version')
 
 /** Due at once; false if the subscription already has one for the event. */
-export async function enqueueDelivery(
-  db: Kysely<Database>,
-  delivery: NewDelivery,
-): Promise<boolean> {
+export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<boolean> {
   const inserted = await db
     .insertInto('alert_deliveries')
     .values(
@@ -61,10 +57,7 @@ export async function enqueueDelivery(
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-export async function hasPendingTest(
-  db: Kysely<Database>,
-  subscriptionId: string,
-): Promise<boolean> {
+export async function hasPendingTest(db: Db, subscriptionId: string): Promise<boolean> {
   const row = await db
     .selectFrom('alert_deliveries')
     .select('id')
@@ -76,7 +69,7 @@ export async function hasPendingTest(
 }
 
 export async function deliveriesOf(
-  db: Kysely<Database>,
+  db: Db,
   subscriptionId: string,
   limit: number,
   status?: WebhookDelivery['status'],
@@ -92,14 +85,14 @@ export async function deliveriesOf(
   return await query.execute()
 }
 
-export async function isDeliveryDue(db: Kysely<Database>, now: string): Promise<boolean> {
+export async function isDeliveryDue(db: Db, now: string): Promise<boolean> {
   const row = await dueQuery(db, now).select('alert_deliveries.id').limit(1).executeTakeFirst()
   return row !== undefined
 }
 
 /** Longest due first, at most one per subscription, exclusive until `leasedUntil`. */
 export async function leaseDeliveries(
-  tx: Kysely<Database>,
+  tx: Db,
   lease: { readonly now: string; readonly leasedUntil: string; readonly limit: number },
 ): Promise<readonly DeliveryLease[]> {
   const rows = await dueQuery(tx, lease.now)
@@ -134,7 +127,7 @@ export async function leaseDeliveries(
   return rows.map(({ due_since: _, ...row }) => ({ ...row, leaseVersion: row.leaseVersion + 1 }))
 }
 
-function dueQuery(db: Kysely<Database>, now: string) {
+function dueQuery(db: Db, now: string) {
   return db
     .selectFrom('alert_deliveries')
     .innerJoin('alert_subscriptions', 'alert_subscriptions.id', 'alert_deliveries.subscription_id')
@@ -150,7 +143,7 @@ function dueQuery(db: Kysely<Database>, now: string) {
 
 /** False, and nothing stored, if another holder has the lease. */
 export async function settleDelivery(
-  tx: Kysely<Database>,
+  tx: Db,
   held: Pick<DeliveryLease, 'id' | 'leaseVersion'>,
   outcome: AttemptOutcome,
 ): Promise<boolean> {
@@ -174,7 +167,7 @@ export async function settleDelivery(
 }
 
 export async function failPendingDeliveries(
-  tx: Kysely<Database>,
+  tx: Db,
   subscriptionId: string,
   error: string,
   at: string,
@@ -194,7 +187,7 @@ export async function failPendingDeliveries(
 }
 
 /** Returns the number of deleted deliveries. */
-export async function dropDeliveriesBefore(tx: Kysely<Database>, time: string): Promise<number> {
+export async function dropDeliveriesBefore(tx: Db, time: string): Promise<number> {
   const dropped = await tx
     .deleteFrom('alert_deliveries')
     .where('status', '<>', 'pending')

@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-
 import type { Worker } from '../contract/schemas/worker.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { stringsFromJsonText, toJsonText } from './json.ts'
@@ -7,7 +5,7 @@ import { lookAlikes } from './names.ts'
 import { countRows } from './queries.ts'
 import { columnsOf } from './rows.ts'
 import type { RecordOf } from './rows.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 const columns = columnsOf('workers')
 
@@ -43,7 +41,7 @@ export interface WorkerInput {
 
 /** Keeps the time of registration. */
 export async function putWorker(
-  db: Kysely<Database>,
+  db: Db,
   input: WorkerInput,
 ): Promise<{ readonly worker: Worker; readonly isNew: boolean }> {
   const { wallet, now } = input
@@ -77,7 +75,7 @@ export async function putWorker(
   return { worker: toWorker(row), isNew: before === null }
 }
 
-export async function findWorker(db: Kysely<Database>, walletId: string): Promise<Worker | null> {
+export async function findWorker(db: Db, walletId: string): Promise<Worker | null> {
   const row = await db
     .selectFrom('workers')
     .select(columns)
@@ -89,7 +87,7 @@ export async function findWorker(db: Kysely<Database>, walletId: string): Promis
 }
 
 /** Marks names that resemble earlier ones. */
-async function withMarks(db: Kysely<Database>, rows: readonly Row[]): Promise<ListedWorker[]> {
+async function withMarks(db: Db, rows: readonly Row[]): Promise<ListedWorker[]> {
   const marked = await lookAlikes(
     db,
     'worker',
@@ -113,7 +111,7 @@ export interface WorkerFilter {
 
 /** Newest first, before the sequence number `before`. */
 export async function listWorkers(
-  db: Kysely<Database>,
+  db: Db,
   page: { readonly limit: number; readonly before: number | null; readonly filter?: WorkerFilter },
 ): Promise<readonly ListedWorker[]> {
   let query = filtered(db, page.filter).select(columns)
@@ -121,11 +119,11 @@ export async function listWorkers(
   return await withMarks(db, await query.orderBy('seq', 'desc').limit(page.limit).execute())
 }
 
-export async function countWorkers(db: Kysely<Database>, filter?: WorkerFilter): Promise<number> {
+export async function countWorkers(db: Db, filter?: WorkerFilter): Promise<number> {
   return await countRows(filtered(db, filter))
 }
 
-function filtered(db: Kysely<Database>, filter: WorkerFilter = {}) {
+function filtered(db: Db, filter: WorkerFilter = {}) {
   const { skill, wallet, since } = filter
   let query = db.selectFrom('workers')
   if (wallet !== undefined) query = query.where('wallet', '=', wallet)

@@ -1,15 +1,9 @@
-import type { Kysely } from 'kysely'
-
 import { sql } from './kysely.ts'
 import { countRows } from './queries.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 /** Jobs past their deadline count as closed, written or not. */
-export async function countOpenJobs(
-  db: Kysely<Database>,
-  poster: string,
-  now: string,
-): Promise<number> {
+export async function countOpenJobs(db: Db, poster: string, now: string): Promise<number> {
   return await countRows(
     db
       .selectFrom('jobs')
@@ -19,7 +13,7 @@ export async function countOpenJobs(
   )
 }
 
-export async function countOpenBids(db: Kysely<Database>, bidder: string): Promise<number> {
+export async function countOpenBids(db: Db, bidder: string): Promise<number> {
   return await countRows(
     db
       .selectFrom('job_bids')
@@ -30,7 +24,7 @@ export async function countOpenBids(db: Kysely<Database>, bidder: string): Promi
 
 /** Null for fewer than n writes after `after`. */
 export async function nthLastWrite(
-  db: Kysely<Database>,
+  db: Db,
   handle: string,
   { nth, after }: { readonly nth: number; readonly after: string },
 ): Promise<string | null> {
@@ -47,7 +41,7 @@ export async function nthLastWrite(
 
 /** Counts receipts that only their worker has signed and no chain has confirmed. */
 export async function nthLastUnverified(
-  db: Kysely<Database>,
+  db: Db,
   worker: string,
   { nth, after }: { readonly nth: number; readonly after: string },
 ): Promise<string | null> {
@@ -68,7 +62,7 @@ export type NetworkWrite = 'registration' | 'receipt'
 
 /** By any of the network's hashes. */
 export async function nthLastOfNetwork(
-  db: Kysely<Database>,
+  db: Db,
   from: { readonly kind: NetworkWrite; readonly networks: readonly string[] },
   { nth, after }: { readonly nth: number; readonly after: string },
 ): Promise<string | null> {
@@ -86,7 +80,7 @@ export async function nthLastOfNetwork(
 }
 
 export async function insertNetworkWrite(
-  db: Kysely<Database>,
+  db: Db,
   row: { readonly kind: NetworkWrite; readonly network: string; readonly now: string },
 ): Promise<void> {
   const { kind, network, now } = row
@@ -94,11 +88,7 @@ export async function insertNetworkWrite(
 }
 
 /** Deletes at most `limit` rows; returns their number. */
-export async function deleteNetworkWrites(
-  db: Kysely<Database>,
-  before: string,
-  limit: number,
-): Promise<number> {
+export async function deleteNetworkWrites(db: Db, before: string, limit: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('network_writes')
     .where(

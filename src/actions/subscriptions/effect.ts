@@ -1,5 +1,4 @@
 /** Effects of a settled subscription payment: the period, the oath history and the stored answers for repeats. */
-import type { Transaction } from 'kysely'
 import { z } from 'zod'
 
 import type { JsonObject } from '../../core/canonical-json.ts'
@@ -22,7 +21,7 @@ import {
 } from '../../db/partners/subscription-changes.ts'
 import { setSubscription } from '../../db/partners/subscription.ts'
 import type { PaymentRecord } from '../../db/payments/record.ts'
-import type { Database } from '../../db/schema.ts'
+import type { DbTransaction } from '../../db/schema.ts'
 import type { InstalledDeps } from '../deps.ts'
 import { partnerAt } from '../partner-access.ts'
 import { subscriptionView } from './view.ts'
@@ -50,7 +49,7 @@ export const SUBSCRIPTION_ACTION = 'changeSubscription'
 
 export async function subscriptionPaid(
   deps: InstalledDeps,
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   payment: PaymentRecord,
   nowMs: number,
 ): Promise<void> {
@@ -110,7 +109,7 @@ export async function subscriptionPaid(
 
 /** The money has moved, so a message or key used in the meantime is no reason to refuse: the first answer stays. */
 async function storeAnswer(
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   detail: Detail,
   body: object,
   nowMs: number,
@@ -128,7 +127,7 @@ async function storeAnswer(
 
 export async function subscriptionUndone(
   deps: InstalledDeps,
-  tx: Transaction<Database>,
+  tx: DbTransaction,
   payment: PaymentRecord,
   nowMs: number,
 ): Promise<void> {

@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-
 import type { SigningKey } from '../../auth/signing-key.ts'
 import { decide, noPaymentReason } from '../../core/job.ts'
 import { evidenceTenths } from '../../core/reputation.ts'
@@ -7,7 +5,7 @@ import { isoTime } from '../../core/time.ts'
 import { insertReceipt } from '../receipts/receipts.ts'
 import type { NewReceipt } from '../receipts/record.ts'
 import { grantReceipt } from '../reputation.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { unansweredJobs } from './deadlines.ts'
 import { jobReceipt } from './receipt.ts'
 import type { JobRecord } from './record.ts'
@@ -23,7 +21,7 @@ export interface Acceptance {
 
 /** Null, and nothing written, if the job has changed. */
 export async function writeAcceptance(
-  tx: Kysely<Database>,
+  tx: Db,
   job: JobRecord,
   { by, key, siteUrl, nowMs }: Acceptance,
 ): Promise<NewReceipt | null> {
@@ -59,7 +57,7 @@ const acceptedPerWrite = 100
 
 /** Returns the number of accepted deliveries. Safe to run concurrently. */
 export async function acceptUnanswered(
-  database: { readonly write: <T>(work: (tx: Kysely<Database>) => Promise<T>) => Promise<T> },
+  database: { readonly write: <T>(work: (tx: Db) => Promise<T>) => Promise<T> },
   by: Omit<Acceptance, 'by'>,
 ): Promise<number> {
   let accepted = 0

@@ -1,12 +1,10 @@
-import type { Kysely } from 'kysely'
-
 import type { Bid } from '../../contract/schemas/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { countRows } from '../queries.ts'
 import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 
 export type BidTerms = Pick<BidRecord, 'priceMicroUsdc' | 'etaHours' | 'proposal'>
 
@@ -16,7 +14,7 @@ const columns = columnsOf('job_bids')
 
 /** Replaces the bidder's earlier bid, which keeps its id. */
 export async function putBid(
-  db: Kysely<Database>,
+  db: Db,
   bid: {
     readonly id: string
     readonly jobId: string
@@ -48,11 +46,7 @@ export async function putBid(
     .executeTakeFirstOrThrow()
 }
 
-export async function findBidBy(
-  db: Kysely<Database>,
-  jobId: string,
-  bidder: string,
-): Promise<BidRecord | null> {
+export async function findBidBy(db: Db, jobId: string, bidder: string): Promise<BidRecord | null> {
   const row = await db
     .selectFrom('job_bids')
     .select(columns)
@@ -64,7 +58,7 @@ export async function findBidBy(
 
 /** Rejects all other bids; false if the job has no such open bid. */
 export async function awardBid(
-  db: Kysely<Database>,
+  db: Db,
   jobId: string,
   bidId: string,
   now: string,
@@ -81,12 +75,12 @@ export async function awardBid(
   return true
 }
 
-export async function lapseBids(db: Kysely<Database>, jobId: string, now: string): Promise<void> {
+export async function lapseBids(db: Db, jobId: string, now: string): Promise<void> {
   await closeBids(db, jobId, 'lapsed', now)
 }
 
 async function closeBids(
-  db: Kysely<Database>,
+  db: Db,
   jobId: string,
   status: 'rejected' | 'lapsed',
   now: string,
@@ -107,7 +101,7 @@ export interface BidPage {
 }
 
 export async function listBids(
-  db: Kysely<Database>,
+  db: Db,
   { jobId, limit, after }: BidPage,
 ): Promise<readonly BidRecord[]> {
   let query = db.selectFrom('job_bids').select(columns).where('job_id', '=', jobId)
@@ -129,6 +123,6 @@ export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
   }
 }
 
-export async function countBids(db: Kysely<Database>, jobId: string): Promise<number> {
+export async function countBids(db: Db, jobId: string): Promise<number> {
   return await countRows(db.selectFrom('job_bids').where('job_id', '=', jobId))
 }

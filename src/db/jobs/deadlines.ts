@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
-
 import { answerDays } from '../../core/job.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
 import { sql } from '../kysely.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { jobRows, toJob } from './record.ts'
 import type { JobRecord } from './record.ts'
 import { transitionJob } from './transitions.ts'
@@ -12,7 +10,7 @@ const expiredPerWrite = 200
 
 /** Returns the number of expired jobs. Safe to run concurrently. */
 export async function expireJobs(
-  database: { readonly write: <T>(work: (tx: Kysely<Database>) => Promise<T>) => Promise<T> },
+  database: { readonly write: <T>(work: (tx: Db) => Promise<T>) => Promise<T> },
   nowMs: number,
 ): Promise<number> {
   let expired = 0
@@ -23,7 +21,7 @@ export async function expireJobs(
   }
 }
 
-async function expireSome(tx: Kysely<Database>, nowMs: number): Promise<number> {
+async function expireSome(tx: Db, nowMs: number): Promise<number> {
   const now = isoTime(nowMs)
   const due = await tx
     .selectFrom('jobs')
@@ -49,7 +47,7 @@ async function expireSome(tx: Kysely<Database>, nowMs: number): Promise<number> 
 
 /** Oldest delivery first. */
 export async function unansweredJobs(
-  db: Kysely<Database>,
+  db: Db,
   nowMs: number,
   limit: number,
 ): Promise<readonly JobRecord[]> {

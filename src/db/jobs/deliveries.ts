@@ -1,10 +1,8 @@
-import type { Kysely } from 'kysely'
-
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from '../json.ts'
 import { columnsExcept, toRow } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 
 export interface DeliveryRecord extends Omit<RecordOf<'job_deliveries'>, 'seq' | 'statement'> {
   /** The body as sent, covered by its own signature. */
@@ -13,20 +11,14 @@ export interface DeliveryRecord extends Omit<RecordOf<'job_deliveries'>, 'seq' |
 
 const columns = columnsExcept('job_deliveries', 'seq')
 
-export async function insertDelivery(
-  db: Kysely<Database>,
-  delivery: DeliveryRecord,
-): Promise<void> {
+export async function insertDelivery(db: Db, delivery: DeliveryRecord): Promise<void> {
   await db
     .insertInto('job_deliveries')
     .values(toRow<'job_deliveries'>({ ...delivery, statement: toJsonText(delivery.statement) }))
     .execute()
 }
 
-export async function findDelivery(
-  db: Kysely<Database>,
-  jobId: string,
-): Promise<DeliveryRecord | null> {
+export async function findDelivery(db: Db, jobId: string): Promise<DeliveryRecord | null> {
   const row = await db
     .selectFrom('job_deliveries')
     .select(columns)

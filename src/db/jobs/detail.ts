@@ -1,10 +1,8 @@
-import type { Kysely } from 'kysely'
-
 import type { JobDetail } from '../../contract/schemas/job.ts'
 import { statusAt } from '../../core/job.ts'
 import type { JobRole } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { findDelivery } from './deliveries.ts'
 import type { JobRecord } from './record.ts'
 import { transitionsOfJob } from './transitions.ts'
@@ -23,7 +21,7 @@ const movers = {
 
 /** Includes an expiry that is not written yet. */
 export async function jobDetailView(
-  db: Kysely<Database>,
+  db: Db,
   record: JobRecord,
   at: { readonly siteUrl: string; readonly nowMs: number },
 ): Promise<JobDetail> {

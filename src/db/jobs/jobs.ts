@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-
 import { endsByTime, jobStatuses } from '../../core/job.ts'
 import type { JobStatus } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
@@ -8,7 +6,7 @@ import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { countRows } from '../queries.ts'
 import { toRow } from '../rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { jobRows, toJob } from './record.ts'
 import type { JobRecord } from './record.ts'
 import { appendTransition } from './transitions.ts'
@@ -24,7 +22,7 @@ export interface NewJob {
   readonly now: string
 }
 
-export async function insertJob(db: Kysely<Database>, job: NewJob): Promise<void> {
+export async function insertJob(db: Db, job: NewJob): Promise<void> {
   const { poster, skills, deadlineMs, now, ...facts } = job
   const { seq } = await db
     .insertInto('jobs')
@@ -57,7 +55,7 @@ export async function insertJob(db: Kysely<Database>, job: NewJob): Promise<void
   })
 }
 
-export async function findJob(db: Kysely<Database>, id: string): Promise<JobRecord | null> {
+export async function findJob(db: Db, id: string): Promise<JobRecord | null> {
   const row = await jobRows(db).where('jobs.id', '=', id).executeTakeFirst()
   return row === undefined ? null : toJob(row)
 }
@@ -70,7 +68,7 @@ export interface JobFilter {
 
 /** Newest first, before the sequence number `before`. */
 export async function listJobs(
-  db: Kysely<Database>,
+  db: Db,
   page: {
     readonly limit: number
     readonly before: number | null
@@ -84,11 +82,7 @@ export async function listJobs(
   return (await query.orderBy('jobs.seq', 'desc').limit(limit).execute()).map(toJob)
 }
 
-export async function countJobs(
-  db: Kysely<Database>,
-  nowMs: number,
-  filter?: JobFilter,
-): Promise<number> {
+export async function countJobs(db: Db, nowMs: number, filter?: JobFilter): Promise<number> {
   return await countRows(db.selectFrom('jobs').where(matches(nowMs, filter)))
 }
 

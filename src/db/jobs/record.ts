@@ -1,8 +1,6 @@
-import type { Kysely } from 'kysely'
-
 import { stringsFromJsonText } from '../json.ts'
 import type { RecordOf } from '../rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 
 export interface JobRecord extends Omit<RecordOf<'jobs'>, 'skills' | 'deadline' | 'awardedBid'> {
   readonly skills: readonly string[]
@@ -17,7 +15,7 @@ export interface JobRecord extends Omit<RecordOf<'jobs'>, 'skills' | 'deadline' 
   } | null
 }
 
-export function jobRows(db: Kysely<Database>) {
+export function jobRows(db: Db) {
   return db
     .selectFrom('jobs')
     .leftJoin('job_bids as awarded', 'awarded.id', 'jobs.awarded_bid')

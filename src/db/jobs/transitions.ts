@@ -1,7 +1,5 @@
-import type { Kysely } from 'kysely'
-
 import type { JobEvent, JobRole, JobStatus } from '../../core/job.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { lapseBids } from './bids.ts'
 import type { JobRecord } from './record.ts'
 
@@ -17,7 +15,7 @@ export interface JobTransition {
 
 /** Compare-and-set on the status of `job`; ends lapse its open bids. False if the status has changed. */
 export async function transitionJob(
-  db: Kysely<Database>,
+  db: Db,
   job: Pick<JobRecord, 'id' | 'status'>,
   transition: JobTransition,
   changes: {
@@ -49,7 +47,7 @@ export async function transitionJob(
 
 /** Does not change the job itself. */
 export async function appendTransition(
-  db: Kysely<Database>,
+  db: Db,
   jobId: string,
   transition: JobTransition,
 ): Promise<void> {
@@ -68,10 +66,7 @@ export async function appendTransition(
 }
 
 /** Without bids, oldest first. */
-export async function transitionsOfJob(
-  db: Kysely<Database>,
-  jobId: string,
-): Promise<readonly JobTransition[]> {
+export async function transitionsOfJob(db: Db, jobId: string): Promise<readonly JobTransition[]> {
   return await db
     .selectFrom('job_transitions')
     .select(['event', 'role', 'actor', 'status_after as status', 'note', 'created_at as now'])

@@ -1,12 +1,10 @@
-import type { Kysely } from 'kysely'
-
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { partnerColumns, toPartner } from './record.ts'
 import type { Attestation, PartnerRecord } from './record.ts'
 
 /** Compare-and-set on `before`; null if another write came first. */
 export async function moveAttestation(
-  db: Kysely<Database>,
+  db: Db,
   handle: string,
   before: Attestation,
   after: Attestation & { readonly now: string },
@@ -30,11 +28,7 @@ export async function moveAttestation(
 }
 
 /** For the operator: keeps the URL, the next signature binds a wallet again. False for an unknown partner. */
-export async function releaseAttestation(
-  db: Kysely<Database>,
-  handle: string,
-  now: string,
-): Promise<boolean> {
+export async function releaseAttestation(db: Db, handle: string, now: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('partners')
     .set({ attestation_wallet: null, updated_at: now })

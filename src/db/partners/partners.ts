@@ -1,15 +1,13 @@
-import type { Kysely } from 'kysely'
-
 import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
 import { countRows } from '../queries.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { partnerColumns, toPartner } from './record.ts'
 import type { PartnerProfile, PartnerRecord } from './record.ts'
 
 export async function findPartner(
-  db: Kysely<Database>,
+  db: Db,
   by: { readonly handle: string } | { readonly wallet: string },
 ): Promise<PartnerRecord | null> {
   const query = db.selectFrom('partners').select(partnerColumns)
@@ -19,17 +17,14 @@ export async function findPartner(
   return row === undefined ? null : toPartner(row)
 }
 
-export async function listPartners(db: Kysely<Database>): Promise<readonly PartnerRecord[]> {
+export async function listPartners(db: Db): Promise<readonly PartnerRecord[]> {
   return (await db.selectFrom('partners').select(partnerColumns).orderBy('seq').execute()).map(
     toPartner,
   )
 }
 
 /** Newest first. */
-export async function newestPartners(
-  db: Kysely<Database>,
-  limit: number,
-): Promise<readonly PartnerRecord[]> {
+export async function newestPartners(db: Db, limit: number): Promise<readonly PartnerRecord[]> {
   const rows = await db
     .selectFrom('partners')
     .select(partnerColumns)
@@ -53,10 +48,7 @@ export interface NewPartner extends PartnerProfile {
 }
 
 /** Handle and wallet must be free: check `findPartner` in the same transaction. */
-export async function insertPartner(
-  db: Kysely<Database>,
-  partner: NewPartner,
-): Promise<PartnerRecord> {
+export async function insertPartner(db: Db, partner: NewPartner): Promise<PartnerRecord> {
   const { wallet, now } = partner
   const row = await db
     .insertInto('partners')
@@ -84,7 +76,7 @@ export async function insertPartner(
 }
 
 export async function updateProfile(
-  db: Kysely<Database>,
+  db: Db,
   handle: string,
   profile: PartnerProfile & { readonly now: string },
 ): Promise<PartnerRecord> {
@@ -97,7 +89,7 @@ export async function updateProfile(
   return toPartner(row)
 }
 
-export async function countPartners(db: Kysely<Database>): Promise<number> {
+export async function countPartners(db: Db): Promise<number> {
   return await countRows(db.selectFrom('partners').where('status', 'in', ['active', 'past_due']))
 }
 

@@ -1,10 +1,8 @@
-import type { Kysely } from 'kysely'
-
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from '../json.ts'
 import { columnsOf, toRow } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 
 type Row = RecordOf<'subscription_changes'>
 
@@ -20,7 +18,7 @@ export interface NewSubscriptionChange extends Omit<Row, 'seq' | 'answer'> {
 const columns = columnsOf('subscription_changes')
 
 export async function appendSubscriptionChange(
-  db: Kysely<Database>,
+  db: Db,
   change: NewSubscriptionChange,
 ): Promise<void> {
   await db
@@ -30,7 +28,7 @@ export async function appendSubscriptionChange(
 }
 
 export async function changeByPayment(
-  db: Kysely<Database>,
+  db: Db,
   paymentId: string,
 ): Promise<SubscriptionChange | null> {
   const row = await db

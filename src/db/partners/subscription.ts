@@ -1,14 +1,12 @@
-import type { Kysely } from 'kysely'
-
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../../core/partner.ts'
 import type { PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import { sql } from '../kysely.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { partnerColumns, periodsText, toPartner } from './record.ts'
 
 export async function setSubscription(
-  db: Kysely<Database>,
+  db: Db,
   handle: string,
   subscription: PartnerSubscription,
   now: string,
@@ -30,7 +28,7 @@ export async function setSubscription(
 }
 
 /** Writes due status changes; returns their number. Reads do not depend on it: they use `subscriptionAt`. */
-export async function expireSubscriptions(db: Kysely<Database>, nowMs: number): Promise<number> {
+export async function expireSubscriptions(db: Db, nowMs: number): Promise<number> {
   const rows = await db
     .selectFrom('partners')
     .select(partnerColumns)

@@ -1,7 +1,5 @@
-import type { Kysely } from 'kysely'
-
 import { sql } from '../kysely.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { paymentColumns, toPayment } from './record.ts'
 import type { PaymentRecord } from './record.ts'
 
@@ -12,7 +10,7 @@ interface SeqPage {
 
 /** Oldest first. The first condition selects the index. */
 export async function submittedPayments(
-  db: Kysely<Database>,
+  db: Db,
   { afterSeq, limit }: SeqPage,
 ): Promise<readonly PaymentRecord[]> {
   const rows = await db
@@ -29,7 +27,7 @@ export async function submittedPayments(
 
 /** Settled payments up to a block, while a reorganisation could undo them. */
 export async function paymentsToFinalize(
-  db: Kysely<Database>,
+  db: Db,
   upToBlock: number,
   { afterSeq, limit }: SeqPage,
 ): Promise<readonly PaymentRecord[]> {
@@ -54,10 +52,7 @@ export interface PaymentCounts {
 }
 
 /** @param overdueBefore Unix seconds. */
-export async function countPayments(
-  db: Kysely<Database>,
-  overdueBefore: number,
-): Promise<PaymentCounts> {
+export async function countPayments(db: Db, overdueBefore: number): Promise<PaymentCounts> {
   const { rows } = await sql<PaymentCounts>`
     select
       (select count(*) from payments where state in ('reserved', 'submitted') and state = 'submitted')
@@ -70,10 +65,7 @@ export async function countPayments(
   return rows[0] ?? { submitted: 0, overdue: 0, notFinal: 0, undone: 0 }
 }
 
-export async function listPayments(
-  db: Kysely<Database>,
-  page: SeqPage,
-): Promise<readonly PaymentRecord[]> {
+export async function listPayments(db: Db, page: SeqPage): Promise<readonly PaymentRecord[]> {
   const rows = await db
     .selectFrom('payments')
     .select(paymentColumns)

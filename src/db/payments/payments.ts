@@ -1,15 +1,14 @@
 /** States: `reserved`, `submitted` (may settle), `settled`, `failed` (never will). All changes are compare-and-set. */
-import type { Kysely } from 'kysely'
 
 import { isoTime, secondMs } from '../../core/time.ts'
 import { toJsonTextOrNull } from '../json.ts'
 import { toRow } from '../rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { paymentColumns, toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
 /** False if the authorization already has a payment that did not fail. */
-export async function reservePayment(db: Kysely<Database>, payment: NewPayment): Promise<boolean> {
+export async function reservePayment(db: Db, payment: NewPayment): Promise<boolean> {
   const row = toRow<'payments'>({
     ...payment,
     detail: toJsonTextOrNull(payment.detail),
@@ -32,10 +31,7 @@ export async function reservePayment(db: Kysely<Database>, payment: NewPayment):
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-export async function findPayment(
-  db: Kysely<Database>,
-  key: PaymentKey,
-): Promise<PaymentRecord | null> {
+export async function findPayment(db: Db, key: PaymentKey): Promise<PaymentRecord | null> {
   const row = await db
     .selectFrom('payments')
     .select(paymentColumns)
@@ -47,13 +43,13 @@ export async function findPayment(
   return row === undefined ? null : toPayment(row)
 }
 
-export async function releasePayment(db: Kysely<Database>, id: string): Promise<void> {
+export async function releasePayment(db: Db, id: string): Promise<void> {
   await db.deleteFrom('payments').where('id', '=', id).where('state', '=', 'reserved').execute()
 }
 
 /** Commit before sending: the payer may be charged from here on. `txHash` is null for a facilitator's transaction. */
 export async function submitPayment(
-  db: Kysely<Database>,
+  db: Db,
   id: string,
   submitted: { readonly txHash: string | null; readonly now: string },
 ): Promise<boolean> {
@@ -66,11 +62,7 @@ export async function submitPayment(
   return result.numUpdatedRows === 1n
 }
 
-export async function setPaymentHash(
-  db: Kysely<Database>,
-  id: string,
-  txHash: string,
-): Promise<void> {
+export async function setPaymentHash(db: Db, id: string, txHash: string): Promise<void> {
   await db
     .updateTable('payments')
     .set({ tx_hash: txHash })
@@ -81,7 +73,7 @@ export async function setPaymentHash(
 
 /** True for the first caller. */
 export async function settlePayment(
-  db: Kysely<Database>,
+  db: Db,
   id: string,
   { txHash, blockNumber, blockHash }: SettledIn,
   now: string,
@@ -104,11 +96,7 @@ export async function settlePayment(
 }
 
 /** True once per payment. */
-export async function claimDelivery(
-  db: Kysely<Database>,
-  id: string,
-  now: string,
-): Promise<boolean> {
+export async function claimDelivery(db: Db, id: string, now: string): Promise<boolean> {
   const result = await db
     .updateTable('payments')
     .set({ delivered_at: now })
@@ -120,11 +108,7 @@ export async function claimDelivery(
   return result.numUpdatedRows === 1n
 }
 
-export async function failPayment(
-  db: Kysely<Database>,
-  id: string,
-  reason: string,
-): Promise<boolean> {
+export async function failPayment(db: Db, id: string, reason: string): Promise<boolean> {
   const result = await db
     .updateTable('payments')
     .set({ state: 'failed', reason })
@@ -135,10 +119,7 @@ export async function failPayment(
 }
 
 /** Deletes reservations made, and with authorizations expired, before a time. */
-export async function dropStaleReservations(
-  db: Kysely<Database>,
-  beforeUnixSeconds: number,
-): Promise<number> {
+export async function dropStaleReservations(db: Db, beforeUnixSeconds: number): Promise<number> {
   const result = await db
     .deleteFrom('payments')
     .where('state', '=', 'reserved')
@@ -151,7 +132,7 @@ export async function dropStaleReservations(
 
 /** Stores the result from the finalized chain. */
 export async function closePayment(
-  db: Kysely<Database>,
+  db: Db,
   id: string,
   verdict:
     | { readonly finality: 'final'; readonly in: SettledIn; readonly now: string }

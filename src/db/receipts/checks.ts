@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
-
 import { sql } from '../kysely.ts'
 import { columnsExcept, toRow } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import type { OnchainState, Verification } from './record.ts'
 
 export interface StoredBlock {
@@ -30,7 +28,7 @@ interface DueRow {
 
 /** Longest waiting first, so that no receipt starves. `now` is RFC 3339. */
 export async function dueTransactions(
-  db: Kysely<Database>,
+  db: Db,
   chain: string,
   now: string,
   limit: number,
@@ -64,7 +62,7 @@ export async function dueTransactions(
   return [...found.values()]
 }
 
-export async function waitingByChain(db: Kysely<Database>): Promise<ReadonlyMap<string, number>> {
+export async function waitingByChain(db: Db): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ chain: string; waiting: number }>`
     select chain, count(*) as waiting from receipts
     where onchain = 'pending' and chain is not null group by chain order by chain
@@ -98,7 +96,7 @@ const checkColumns = columnsExcept('receipt_checks', 'receipt_id', 'chain', 'tx_
 
 /** Without finally refused ones, in order of acceptance. Refusals are final once their block is. */
 export async function receiptsOfTransaction(
-  db: Kysely<Database>,
+  db: Db,
   chain: string,
   txHash: string,
 ): Promise<readonly CheckedReceipt[]> {
@@ -182,7 +180,7 @@ export async function receiptsOfTransaction(
 
 /** A log that backs another receipt is a unique violation. */
 export async function saveCheck(
-  db: Kysely<Database>,
+  db: Db,
   receipt: Pick<CheckedReceipt, 'id' | 'chain' | 'txHash'>,
   check: ReceiptCheck,
 ): Promise<void> {
@@ -196,7 +194,7 @@ export async function saveCheck(
 }
 
 /** Releases the transfer for another receipt. */
-export async function dropCheck(db: Kysely<Database>, receiptId: string): Promise<void> {
+export async function dropCheck(db: Db, receiptId: string): Promise<void> {
   await db.deleteFrom('receipt_checks').where('receipt_id', '=', receiptId).execute()
 }
 
@@ -208,7 +206,7 @@ export interface ReceiptOutcome {
 }
 
 export async function setOutcome(
-  db: Kysely<Database>,
+  db: Db,
   receiptId: string,
   outcome: ReceiptOutcome,
 ): Promise<void> {
@@ -230,7 +228,7 @@ type UnsupportedChainReceipt = Pick<
 >
 
 export async function receiptsOnUnsupportedChains(
-  db: Kysely<Database>,
+  db: Db,
   checkable: readonly string[],
   limit: number,
 ): Promise<readonly UnsupportedChainReceipt[]> {

@@ -1,15 +1,13 @@
-import type { Kysely } from 'kysely'
-
 import { receiptDetail } from '../../contract/schemas/receipt.ts'
 import type { ReceiptDetail } from '../../contract/schemas/receipt.ts'
 import { toUsdc } from '../../core/money.ts'
 import { earnedBy } from '../reputation.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { contentOfReceipt, findReceipt } from './receipts.ts'
 import { receiptView } from './view.ts'
 
 export async function receiptDetailOf(
-  db: Kysely<Database>,
+  db: Db,
   id: string,
   siteUrl: string,
 ): Promise<ReceiptDetail | null> {

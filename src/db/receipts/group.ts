@@ -1,5 +1,4 @@
 /** One statement per table, whatever the size of the group. */
-import type { Kysely } from 'kysely'
 
 import { noStanding } from '../../core/reputation.ts'
 import type { Standing } from '../../core/reputation.ts'
@@ -8,7 +7,7 @@ import { toAnswerRecord } from '../guard.ts'
 import type { NewAnswer } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
 import type { LedgerWallet, NewEntry } from '../reputation-rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import type { newReceiptRecord } from './record.ts'
 
 export interface ReceiptLookup {
@@ -54,7 +53,7 @@ const lookUp = `
 
 /** One result per lookup, in order. */
 export async function lookUpGroup(
-  db: Kysely<Database>,
+  db: Db,
   lookups: readonly ReceiptLookup[],
 ): Promise<readonly LookupResult[]> {
   const { rows } = await db.executeQuery<
@@ -96,7 +95,7 @@ const replaceStanding = `(wallet) do update set
   lifetime_micro_usdc = excluded.lifetime_micro_usdc,
   first_receipt_at = excluded.first_receipt_at, last_receipt_at = excluded.last_receipt_at`
 
-export async function insertGroup(db: Kysely<Database>, rows: GroupRows): Promise<void> {
+export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
   await insertWholeRows(db, 'receipts', rows.receipts)
   await insertRows(
     db,

@@ -1,16 +1,14 @@
-import type { Kysely } from 'kysely'
-
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { countRows } from '../queries.ts'
 import { columnsExcept, toRow } from '../rows.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { newReceiptRecord, receiptColumns } from './record.ts'
 import type { NewReceipt, ReceiptRecord } from './record.ts'
 
 /** False for content already stored. */
-export async function insertReceipt(db: Kysely<Database>, receipt: NewReceipt): Promise<boolean> {
+export async function insertReceipt(db: Db, receipt: NewReceipt): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('receipts')
     .values(toRow<'receipts'>(newReceiptRecord(receipt)))
@@ -19,7 +17,7 @@ export async function insertReceipt(db: Kysely<Database>, receipt: NewReceipt): 
   return numInsertedOrUpdatedRows === 1n
 }
 
-export async function findReceipt(db: Kysely<Database>, id: string): Promise<ReceiptRecord | null> {
+export async function findReceipt(db: Db, id: string): Promise<ReceiptRecord | null> {
   const row = await db
     .selectFrom('receipts')
     .select(receiptColumns)
@@ -42,7 +40,7 @@ const checkColumns = columnsExcept(
 )
 
 async function withChecks(
-  db: Kysely<Database>,
+  db: Db,
   records: readonly ReceiptRecord[],
 ): Promise<readonly ReceiptRecord[]> {
   const onchain = records.filter((record) => record.onchain !== 'none').map(({ id }) => id)
@@ -60,7 +58,7 @@ async function withChecks(
 }
 
 /** With its own signature as submitted, so that id and signature can be verified. */
-export async function contentOfReceipt(db: Kysely<Database>, id: string): Promise<JsonObject> {
+export async function contentOfReceipt(db: Db, id: string): Promise<JsonObject> {
   const { content } = await db
     .selectFrom('receipts')
     .select('content')
@@ -80,7 +78,7 @@ export interface ReceiptFilter {
 
 /** Newest first, before the sequence number `before`. */
 export async function listReceipts(
-  db: Kysely<Database>,
+  db: Db,
   page: { readonly limit: number; readonly before: number | null; readonly filter?: ReceiptFilter },
 ): Promise<readonly ReceiptRecord[]> {
   let query = filtered(db, page.filter).select(receiptColumns)
@@ -89,11 +87,11 @@ export async function listReceipts(
   return await withChecks(db, rows)
 }
 
-export async function countReceipts(db: Kysely<Database>, filter?: ReceiptFilter): Promise<number> {
+export async function countReceipts(db: Db, filter?: ReceiptFilter): Promise<number> {
   return await countRows(filtered(db, filter))
 }
 
-function filtered(db: Kysely<Database>, filter: ReceiptFilter = {}) {
+function filtered(db: Db, filter: ReceiptFilter = {}) {
   const { rail, wallet, chain, status, since } = filter
   let query = db.selectFrom('receipts')
   if (rail !== undefined) query = query.where('rail', '=', rail)

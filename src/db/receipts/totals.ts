@@ -1,7 +1,5 @@
-import type { Kysely } from 'kysely'
-
 import { sql } from '../kysely.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 
 export interface ReceiptTotals {
   readonly total: number
@@ -10,10 +8,7 @@ export interface ReceiptTotals {
 }
 
 /** Updates earlier totals, reading only new and unverified receipts; receipts are never removed. */
-export async function receiptTotals(
-  db: Kysely<Database>,
-  before: ReceiptTotals | null,
-): Promise<ReceiptTotals> {
+export async function receiptTotals(db: Db, before: ReceiptTotals | null): Promise<ReceiptTotals> {
   const countedSeq = before?.newestSeq ?? 0
   // One statement for one snapshot; two ranges, so that indexes answer them.
   const { rows } = await sql<{ added: number; newest: number; others: number }>`

@@ -1,14 +1,12 @@
-import type { Kysely } from 'kysely'
-
 import { apiPrefix } from '../../contract/route.ts'
 import type { Receipt } from '../../contract/schemas/receipt.ts'
 import { explorerUrl } from '../../core/chains.ts'
 import { toUsdc } from '../../core/money.ts'
-import type { Database } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { listReceipts } from './receipts.ts'
 import type { FoundOnchain, ReceiptRecord } from './record.ts'
 
-export function receiptsSince(db: Kysely<Database>, siteUrl: string) {
+export function receiptsSince(db: Db, siteUrl: string) {
   return async (since: string, limit: number): Promise<readonly Receipt[]> => {
     const records = await listReceipts(db, { limit, before: null, filter: { since } })
     return records.map((record) => receiptView(record, siteUrl))
