@@ -8,11 +8,11 @@ import { newId } from '../core/new-id.ts'
 import { withSiteUrl } from '../core/site-url.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../core/time.ts'
 import {
-  applicationTimes,
   findApplicationByKey,
   findApplicationByMessage,
   finishApplication,
   insertApplication,
+  nthLastApplication,
 } from '../db/applications.ts'
 import type { ApplicationEnd, ApplicationRecord } from '../db/applications.ts'
 import type { Db } from '../db/schema.ts'
@@ -25,7 +25,7 @@ import type { OutcomeOf } from './idempotency.ts'
 import { requirePartner, tierOf } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
-import { enforceQuotaOfTimes, windowStart } from './quota.ts'
+import { enforceQuota } from './quota.ts'
 import type { Quota } from './quota.ts'
 import { requireWallet } from './signed-body.ts'
 import { enforcePartnerWriteQuota } from './write-quotas.ts'
@@ -171,8 +171,7 @@ async function record(
   { worker, mode }: { readonly worker: string; readonly mode: 'forwarded' | 'manual' },
 ): Promise<Omit<RecordedAttempt, 'isNew'>> {
   const { nowMs, requestSha256, idempotencyKey } = request
-  const times = await applicationTimes(tx, proof.wallet.id, windowStart(perPartner, nowMs))
-  enforceQuotaOfTimes(perPartner, times, nowMs)
+  await enforceQuota(perPartner, nowMs, (window) => nthLastApplication(tx, proof.wallet.id, window))
   const attempt = {
     id: newId(deps.random, 'app'),
     rail: body.rail,

@@ -3,13 +3,13 @@ import type { AnswerOf } from '../contract/route-types.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
 import { newId } from '../core/new-id.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
-import { feedbackTimes, findDuplicate, insertFeedback } from '../db/feedback.ts'
+import { findDuplicate, insertFeedback, nthLastFeedback } from '../db/feedback.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf, WriteRequest } from './idempotency.ts'
-import { enforceQuotaOfTimes, windowStart } from './quota.ts'
+import { enforceQuota } from './quota.ts'
 import type { Quota } from './quota.ts'
 
 const duplicateMs = 15 * minuteMs
@@ -53,20 +53,12 @@ export async function submitFeedback(
     if (duplicate !== null) {
       return { status: 200, body: { feedback_id: duplicate, deduplicated: true } }
     }
-    const ofFingerprint = await feedbackTimes(
-      tx,
-      'fingerprint',
-      client.known,
-      windowStart(perFingerprint, nowMs),
+    await enforceQuota(perFingerprint, nowMs, (window) =>
+      nthLastFeedback(tx, 'fingerprint', client.known, window),
     )
-    enforceQuotaOfTimes(perFingerprint, ofFingerprint, nowMs)
-    const ofNetwork = await feedbackTimes(
-      tx,
-      'network',
-      network.known,
-      windowStart(perNetwork, nowMs),
+    await enforceQuota(perNetwork, nowMs, (window) =>
+      nthLastFeedback(tx, 'network', network.known, window),
     )
-    enforceQuotaOfTimes(perNetwork, ofNetwork, nowMs)
     const id = newId(deps.random, 'fbk')
     await insertFeedback(tx, {
       id,

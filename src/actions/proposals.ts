@@ -3,13 +3,13 @@ import { skillSlug } from '../contract/schemas/skill.ts'
 import type { ProposalBody } from '../contract/schemas/skill.ts'
 import { newId } from '../core/new-id.ts'
 import { hourMs, isoTime } from '../core/time.ts'
-import { insertProposal, isAcceptedSlug, proposalTimes } from '../db/proposals.ts'
+import { insertProposal, isAcceptedSlug, nthLastProposal } from '../db/proposals.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf, WriteRequest } from './idempotency.ts'
-import { enforceQuotaOfTimes, windowStart } from './quota.ts'
+import { enforceQuota } from './quota.ts'
 import type { Quota } from './quota.ts'
 import { invalidField } from './signed-body.ts'
 
@@ -43,8 +43,7 @@ export async function proposeSkill(
     if (skills.has(slug) || (await isAcceptedSlug(tx, slug))) {
       throw new ApiError('conflict', `The taxonomy already has the skill ${slug}`)
     }
-    const times = await proposalTimes(tx, network.known, windowStart(perNetwork, nowMs))
-    enforceQuotaOfTimes(perNetwork, times, nowMs)
+    await enforceQuota(perNetwork, nowMs, (window) => nthLastProposal(tx, network.known, window))
     const id = newId(deps.random, 'skp')
     await insertProposal(tx, {
       id,

@@ -1,6 +1,7 @@
 /** Quotas over stored rows survive restarts and are checked in the write's transaction. */
 import { ApiError } from '../contract/errors.ts'
 import { isoTime, secondMs } from '../core/time.ts'
+import type { QuotaWindow } from '../db/queries.ts'
 
 export interface Quota {
   /** Name in the `RateLimit` headers. */
@@ -11,18 +12,14 @@ export interface Quota {
   readonly details: string
 }
 
-/** Exclusive. */
-export function windowStart({ windowMs }: Quota, nowMs: number): string {
-  return isoTime(nowMs - windowMs)
-}
-
-/** `times`: since `windowStart`, oldest first. @throws ApiError `rate_limited` with the wait */
-export function enforceQuotaOfTimes(limit: Quota, times: readonly string[], nowMs: number): void {
-  enforceQuota(limit, times[times.length - limit.quota] ?? null, nowMs)
-}
-
-/** `nthLast`: time of the quota-th newest entry of the window. @throws ApiError `rate_limited` with the wait */
-export function enforceQuota(limit: Quota, nthLast: string | null, nowMs: number): void {
+/** `findNthLast` returns the time of the n-th newest entry of the window. @throws ApiError `rate_limited` with the wait */
+export async function enforceQuota(
+  limit: Quota,
+  nowMs: number,
+  findNthLast: (window: QuotaWindow) => Promise<string | null>,
+): Promise<void> {
+  const after = isoTime(nowMs - limit.windowMs)
+  const nthLast = await findNthLast({ nth: limit.quota, after })
   if (nthLast === null) return
   const waitMs = Math.max(secondMs, Date.parse(nthLast) + limit.windowMs - nowMs)
   const seconds = Math.ceil(waitMs / secondMs)

@@ -14,7 +14,7 @@ import type { NetworkWrite } from '../db/write-quotas.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { enforceQuota, windowStart } from './quota.ts'
+import { enforceQuota } from './quota.ts'
 import type { Quota } from './quota.ts'
 
 export async function enforceOpenJobLimit(tx: Db, poster: string, nowMs: number): Promise<void> {
@@ -44,7 +44,7 @@ export async function enforcePartnerWriteQuota(
     what: 'writes by this partner',
     advice: 'higher tiers allow more',
   })
-  enforceQuota(quota, await nthLastWrite(tx, partner.handle, windowOf(quota, nowMs)), nowMs)
+  await enforceQuota(quota, nowMs, (window) => nthLastWrite(tx, partner.handle, window))
 }
 
 /** @throws ApiError `rate_limited` */
@@ -57,7 +57,7 @@ export async function enforceUnverifiedReceiptQuota(
     what: 'receipts signed only by this worker',
     advice: 'submit receipts issued by a platform or confirmed on-chain, or wait',
   })
-  enforceQuota(quota, await nthLastUnverified(tx, worker, windowOf(quota, nowMs)), nowMs)
+  await enforceQuota(quota, nowMs, (window) => nthLastUnverified(tx, worker, window))
 }
 
 /** `times`: number of networks behind the counted one. */
@@ -91,8 +91,9 @@ export async function chargeNetworkQuota(
   for (const { parts, times } of counted) {
     const quota = ofNetwork[kind](times)
     const { today, known } = fingerprintHashes(deps, `network ${kind}`, parts, nowMs)
-    const nthLast = await nthLastOfNetwork(tx, { kind, networks: known }, windowOf(quota, nowMs))
-    enforceQuota(quota, nthLast, nowMs)
+    await enforceQuota(quota, nowMs, (window) =>
+      nthLastOfNetwork(tx, { kind, networks: known }, window),
+    )
     await insertNetworkWrite(tx, { kind, network: today, now: isoTime(nowMs) })
   }
 }
@@ -108,8 +109,4 @@ function perDay(
     windowMs: dayMs,
     details: `More than ${quota} ${what} in 24 hours; ${advice}`,
   }
-}
-
-function windowOf(quota: Quota, nowMs: number): { readonly nth: number; readonly after: string } {
-  return { nth: quota.quota, after: windowStart(quota, nowMs) }
 }

@@ -1,5 +1,7 @@
 /** Only a hash of an application's text is stored. */
 
+import { nthLastTime } from './queries.ts'
+import type { QuotaWindow } from './queries.ts'
 import { columnsExcept, toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -91,18 +93,11 @@ export async function findApplicationByKey(
   return row ?? null
 }
 
-/** Oldest first. */
-export async function applicationTimes(
+export async function nthLastApplication(
   db: Db,
   partner: string,
-  after: string,
-): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('applications')
-    .select('submitted_at')
-    .where('partner', '=', partner)
-    .where('submitted_at', '>', after)
-    .orderBy('submitted_at')
-    .execute()
-  return rows.map((row) => row.submitted_at)
+  window: QuotaWindow,
+): Promise<string | null> {
+  const applications = db.selectFrom('applications').where('partner', '=', partner)
+  return await nthLastTime(applications, 'submitted_at', window)
 }

@@ -1,5 +1,7 @@
 /** Senders are stored as keyed hashes whose key changes daily. */
 
+import { nthLastTime } from './queries.ts'
+import type { QuotaWindow } from './queries.ts'
 import { columnsExcept, toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -31,21 +33,13 @@ export async function findDuplicate(
   return row?.id ?? null
 }
 
-/** Oldest first. */
-export async function feedbackTimes(
+export async function nthLastFeedback(
   db: Db,
   by: 'fingerprint' | 'network',
   hashes: readonly string[],
-  after: string,
-): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('feedback')
-    .select('created_at')
-    .where(by, 'in', hashes)
-    .where('created_at', '>', after)
-    .orderBy('created_at')
-    .execute()
-  return rows.map((row) => row.created_at)
+  window: QuotaWindow,
+): Promise<string | null> {
+  return await nthLastTime(db.selectFrom('feedback').where(by, 'in', hashes), 'created_at', window)
 }
 
 export async function listFeedback(db: Db, limit: number): Promise<readonly FeedbackRecord[]> {

@@ -1,4 +1,6 @@
 import { stringsFromJsonText, toJsonText } from './json.ts'
+import { nthLastTime } from './queries.ts'
+import type { QuotaWindow } from './queries.ts'
 import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -29,20 +31,13 @@ export async function insertProposal(db: Db, proposal: NewProposal): Promise<voi
     .execute()
 }
 
-/** Oldest first. */
-export async function proposalTimes(
+export async function nthLastProposal(
   db: Db,
   networks: readonly string[],
-  after: string,
-): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('skill_proposals')
-    .select('created_at')
-    .where('network', 'in', networks)
-    .where('created_at', '>', after)
-    .orderBy('created_at')
-    .execute()
-  return rows.map((row) => row.created_at)
+  window: QuotaWindow,
+): Promise<string | null> {
+  const proposals = db.selectFrom('skill_proposals').where('network', 'in', networks)
+  return await nthLastTime(proposals, 'created_at', window)
 }
 
 export async function listProposals(

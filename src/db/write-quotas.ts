@@ -1,5 +1,6 @@
 import { sql } from './kysely.ts'
-import { countRows } from './queries.ts'
+import { countRows, nthLastTime } from './queries.ts'
+import type { QuotaWindow } from './queries.ts'
 import type { Db } from './schema.ts'
 
 /** Jobs past their deadline count as closed, written or not. */
@@ -22,12 +23,13 @@ export async function countOpenBids(db: Db, bidder: string): Promise<number> {
   )
 }
 
-/** Null for fewer than n writes after `after`. */
+/** Null for fewer writes in the window. */
 export async function nthLastWrite(
   db: Db,
   handle: string,
-  { nth, after }: { readonly nth: number; readonly after: string },
+  { nth, after }: QuotaWindow,
 ): Promise<string | null> {
+  // By sequence number, which has an index; `nthLastTime` would sort all writes of the partner.
   const row = await db
     .selectFrom('oath_history')
     .select('created_at')
@@ -43,19 +45,13 @@ export async function nthLastWrite(
 export async function nthLastUnverified(
   db: Db,
   worker: string,
-  { nth, after }: { readonly nth: number; readonly after: string },
+  window: QuotaWindow,
 ): Promise<string | null> {
-  const row = await db
+  const unverified = db
     .selectFrom('receipts')
-    .select('accepted_at')
     .where(sql<boolean>`kind = 'signed' and verification <> 'verified'`)
     .where('to_wallet', '=', worker)
-    .where('accepted_at', '>', after)
-    .orderBy('accepted_at', 'desc')
-    .limit(1)
-    .offset(nth - 1)
-    .executeTakeFirst()
-  return row?.accepted_at ?? null
+  return await nthLastTime(unverified, 'accepted_at', window)
 }
 
 export type NetworkWrite = 'registration' | 'receipt'
@@ -64,19 +60,13 @@ export type NetworkWrite = 'registration' | 'receipt'
 export async function nthLastOfNetwork(
   db: Db,
   from: { readonly kind: NetworkWrite; readonly networks: readonly string[] },
-  { nth, after }: { readonly nth: number; readonly after: string },
+  window: QuotaWindow,
 ): Promise<string | null> {
-  const row = await db
+  const writes = db
     .selectFrom('network_writes')
-    .select('created_at')
     .where('network', 'in', from.networks)
     .where('kind', '=', from.kind)
-    .where('created_at', '>', after)
-    .orderBy('created_at', 'desc')
-    .limit(1)
-    .offset(nth - 1)
-    .executeTakeFirst()
-  return row?.created_at ?? null
+  return await nthLastTime(writes, 'created_at', window)
 }
 
 export async function insertNetworkWrite(
