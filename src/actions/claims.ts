@@ -1,47 +1,37 @@
 import { messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { ClaimBody, WalletClaimBody } from '../contract/schemas/claim.ts'
-import type { JsonObject } from '../core/canonical-json.ts'
 import { isoTime } from '../core/time.ts'
 import { findClaimOfWallet, putClaim } from '../db/claims.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
-import type { WalletAdmission } from '../limits/admission.ts'
 import { claimView } from './claim-view.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { claimWithCode, sendClaimCode } from './email-claims.ts'
 import { commitOnce } from './idempotency.ts'
-import type { OutcomeOf, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import { verifySignedBody } from './signed-body.ts'
+import type { IncomingWrite } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
-
-interface Sent<Body> {
-  readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
-  readonly body: Body
-  readonly json: JsonObject
-  readonly request: WriteRequest
-  readonly admission: WalletAdmission
-}
 
 export async function claimSpot(
   deps: ActionDeps,
-  sent: Sent<ClaimBody>,
+  write: IncomingWrite<ClaimBody>,
 ): Promise<OutcomeOf<'claimSpot'>> {
-  const { body, request } = sent
-  if ('signature' in body) return await claimByWallet(deps, { ...sent, body })
+  const { body, request } = write
+  if ('signature' in body) return await claimByWallet(deps, { ...write, body })
   return 'code' in body
     ? await claimWithCode(deps, body, request)
-    : await sendClaimCode(deps, { ...sent, body })
+    : await sendClaimCode(deps, { ...write, body })
 }
 
 async function claimByWallet(
   deps: ActionDeps,
-  sent: Sent<WalletClaimBody>,
+  write: IncomingWrite<WalletClaimBody>,
 ): Promise<OutcomeOf<'claimSpot'>> {
-  const { body, json, request, fingerprint } = sent
-  const proof = await verifySignedBody(deps, sent, { json, ...body, message: messages.claim })
+  const { body, json, request, fingerprint } = write
+  const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.claim })
   const signature = body.oath_signature
   const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature })
   const now = isoTime(request.nowMs)

@@ -24,11 +24,11 @@ import { putName } from '../db/names.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { claimView } from './claim-view.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce, priorAnswer } from './idempotency.ts'
 import type { OutcomeOf, WriteRequest } from './idempotency.ts'
 import { requireWallet } from './signed-body.ts'
+import type { IncomingWrite } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
 const MAX_TRIES = 5
@@ -37,13 +37,9 @@ const MAX_SENDS = { toEmail: 3, fromRemote: 10 } as const
 /** Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. */
 export async function sendClaimCode(
   deps: ActionDeps,
-  sent: {
-    readonly body: EmailClaimBody
-    readonly request: WriteRequest
-    readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
-  },
+  write: IncomingWrite<EmailClaimBody>,
 ): Promise<OutcomeOf<'claimSpot'>> {
-  const { body, request, fingerprint } = sent
+  const { body, request, fingerprint } = write
   const prior = await priorAnswer<AnswerOf<'claimSpot'>>(deps, request, [])
   if (prior !== null) return prior
   const { nowMs } = request
@@ -89,22 +85,22 @@ export async function claimWithCode(
   const codeHash = codeHashOf(deps, emailHash, body.code)
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [], async (tx) => {
-    const sent = await findEmailCode(tx, emailHash)
-    // One error for all cases, so that it does not reveal who was sent a code.
-    if (sent === null || sent.expiresAt <= now || sent.tries >= MAX_TRIES) {
+    const emailCode = await findEmailCode(tx, emailHash)
+    // One error for all cases, so that it does not reveal which addresses have a code.
+    if (emailCode === null || emailCode.expiresAt <= now || emailCode.tries >= MAX_TRIES) {
       return { refused: new ApiError('code_invalid') }
     }
-    if (sent.codeHash !== codeHash) {
+    if (emailCode.codeHash !== codeHash) {
       await countWrongTry(tx, emailHash)
       return { refused: new ApiError('code_invalid') }
     }
-    const wallet = sent.wallet === null ? null : requireWallet(sent.wallet, 'wallet')
+    const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
     if ((await findClaimOfEmail(tx, emailHash)) !== null) {
       throw new ApiError('spot_claimed', 'This address has already claimed a spot')
     }
     await requireFreeWallet(tx, wallet)
     await deleteEmailCode(tx, emailHash)
-    const { displayName } = sent
+    const { displayName } = emailCode
     await putClaim(tx, { wallet, displayName, emailHash, now })
     if (wallet !== null)
       await putName(tx, { wallet: wallet.id, kind: 'claim', name: displayName, now })

@@ -5,12 +5,12 @@ import { newId } from '../core/new-id.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
 import { findDuplicate, insertFeedback, nthLastFeedback } from '../db/feedback.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { OutcomeOf, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { enforceQuota } from './quota.ts'
 import type { Quota } from './quota.ts'
+import type { IncomingWrite } from './signed-body.ts'
 
 const duplicateMs = 15 * minuteMs
 
@@ -31,13 +31,9 @@ const perNetwork: Quota = {
 /** Returns 201, or 200 for the same text from the same sender within 15 minutes. */
 export async function submitFeedback(
   deps: ActionDeps,
-  sent: {
-    readonly body: FeedbackBody
-    readonly request: WriteRequest
-    readonly fingerprint: ClientFingerprint
-  },
+  write: IncomingWrite<FeedbackBody>,
 ): Promise<OutcomeOf<'submitFeedback'>> {
-  const { body, request, fingerprint } = sent
+  const { body, request, fingerprint } = write
   const { nowMs } = request
   const client = fingerprintHashes(
     deps,

@@ -5,13 +5,13 @@ import { newId } from '../core/new-id.ts'
 import { hourMs, isoTime } from '../core/time.ts'
 import { insertProposal, isAcceptedSlug, nthLastProposal } from '../db/proposals.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { OutcomeOf, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { enforceQuota } from './quota.ts'
 import type { Quota } from './quota.ts'
 import { invalidField } from './signed-body.ts'
+import type { IncomingWrite } from './signed-body.ts'
 
 const perNetwork: Quota = {
   name: 'proposals',
@@ -23,13 +23,9 @@ const perNetwork: Quota = {
 /** @throws ApiError 409 for an existing skill, 422 for an unknown rail */
 export async function proposeSkill(
   deps: ActionDeps,
-  sent: {
-    readonly body: ProposalBody
-    readonly request: WriteRequest
-    readonly fingerprint: ClientFingerprint
-  },
+  write: IncomingWrite<ProposalBody>,
 ): Promise<OutcomeOf<'proposeSkill'>> {
-  const { body, request, fingerprint } = sent
+  const { body, request, fingerprint } = write
   const { nowMs } = request
   const slug = slugOf(body.name)
   const { rails, skills } = deps.reference()

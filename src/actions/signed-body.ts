@@ -8,12 +8,12 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { expired } from './idempotency.ts'
 import type { SignedProof, WriteRequest } from './idempotency.ts'
 
 export interface BodyStatement {
-  /** As parsed, before schema defaults: the hash covers what was sent. */
   readonly json: JsonObject
   readonly wallet: string
   readonly timestamp: string
@@ -25,9 +25,14 @@ export interface BodyStatement {
   ) => string
 }
 
-export interface SignedBodyRequest {
-  readonly request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>
+/** A write with its validated body, as the HTTP layer hands it over. */
+export interface IncomingWrite<Body> {
+  readonly body: Body
+  /** As parsed, before schema defaults: the signed hash covers this form. */
+  readonly json: JsonObject
+  readonly request: WriteRequest
   readonly admission: WalletAdmission
+  readonly fingerprint: ClientFingerprint
 }
 
 type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>
@@ -35,22 +40,22 @@ type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWork
 /** @throws ApiError 400 for wallet or time, 401 for the signature or an old time, 503 for an unreachable chain */
 export async function verifySignedBody(
   deps: VerifyDeps,
-  sent: SignedBodyRequest,
+  write: Pick<IncomingWrite<unknown>, 'request' | 'admission'>,
   statement: BodyStatement,
 ): Promise<SignedProof> {
   const { json, timestamp, signature } = statement
   const timestampMs = parseBodyTimestamp(timestamp)
   if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
-  const timely = requireTimely(timestampMs, sent.request)
+  const timely = requireTimely(timestampMs, write.request)
   const wallet = requireWallet(statement.wallet, 'wallet')
   const message = statement.message(deps.serviceName, {
     wallet: statement.wallet,
     timestamp,
     bodySha256: bodySha256(json),
   })
-  await sent.admission.precheck(wallet)
+  await write.admission.precheck(wallet)
   await requireSignature(deps, { message, signature, wallet })
-  await sent.admission.charge(wallet)
+  await write.admission.charge(wallet)
   return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 

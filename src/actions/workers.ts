@@ -2,7 +2,6 @@ import { messages } from '../auth/messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RegisterBody } from '../contract/schemas/worker.ts'
-import type { JsonObject } from '../core/canonical-json.ts'
 import { mayUse } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
 import { putName } from '../db/names.ts'
@@ -10,31 +9,24 @@ import { appendOath } from '../db/oaths.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker, putWorker } from '../db/workers.ts'
-import type { WalletAdmission } from '../limits/admission.ts'
-import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { OutcomeOf, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
+import type { IncomingWrite } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
 
 /** Returns 201, or 200 for a new profile of a registered wallet. */
 export async function registerWorker(
   deps: ActionDeps,
-  sent: {
-    readonly body: RegisterBody
-    readonly json: JsonObject
-    readonly request: WriteRequest
-    readonly admission: WalletAdmission
-    readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
-  },
+  write: IncomingWrite<RegisterBody>,
 ): Promise<OutcomeOf<'registerWorker'>> {
-  const { body, json, request, fingerprint } = sent
+  const { body, json, request, fingerprint } = write
   const { oath_signature: oathSignature, receipt_key: receiptKey = null } = body
   if (receiptKey !== null) requireKey(receiptKey)
-  const proof = await verifySignedBody(deps, sent, { json, ...body, message: messages.register })
+  const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.register })
   const oath =
     oathSignature === undefined
       ? null
