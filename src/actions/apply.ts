@@ -73,7 +73,7 @@ export async function apply(
   )
 }
 
-interface Tried {
+interface AttemptResult {
   readonly attempt: RecordedAttempt
   readonly end: End
 }
@@ -83,8 +83,8 @@ async function attemptOnce(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
   { block, worker }: { readonly block: ApplyBlock; readonly worker: string },
-): Promise<Tried> {
-  const work = async (): Promise<Tried> => {
+): Promise<AttemptResult> {
+  const work = async (): Promise<AttemptResult> => {
     const attempt = await begin(deps, write, worker)
     if (!attempt.isNew) return { attempt, end: interrupted }
     return {
@@ -92,13 +92,15 @@ async function attemptOnce(
       end: await forward(deps, block, { id: attempt.id, body: write.body, worker }),
     }
   }
-  return await deps.outboundLimits.rail(work).catch(async (error: unknown): Promise<Tried> => {
-    if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
-    // In the write queue, so that it runs after the record of any earlier copy.
-    const attempt = await deps.database.write((tx) => findAttempt(deps, tx, write))
-    if (attempt === null) throw error
-    return { attempt, end: interrupted }
-  })
+  return await deps.outboundLimits
+    .rail(work)
+    .catch(async (error: unknown): Promise<AttemptResult> => {
+      if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
+      // In the write queue, so that it runs after the record of any earlier copy.
+      const attempt = await deps.database.write((tx) => findAttempt(deps, tx, write))
+      if (attempt === null) throw error
+      return { attempt, end: interrupted }
+    })
 }
 
 interface End extends Pick<ApplicationEnd, 'outcome' | 'fault'> {
@@ -199,10 +201,15 @@ function requireSameRequest(earlier: ApplicationRecord, { proof, request }: Part
 async function forward(
   deps: ActionDeps,
   block: ApplyBlock,
-  sent: { readonly id: string; readonly body: ApplyBody; readonly worker: string },
+  application: { readonly id: string; readonly body: ApplyBody; readonly worker: string },
 ): Promise<ForwardResult> {
-  const { message, fields = {} } = sent.body
-  const values = { applicationId: sent.id, workerWallet: sent.worker, message, fields }
+  const { message, fields = {} } = application.body
+  const values = {
+    applicationId: application.id,
+    workerWallet: application.worker,
+    message,
+    fields,
+  }
   return await forwardApplication(deps.outbound, block, values, outboundUserAgent(deps.siteUrl))
 }
 

@@ -2,10 +2,9 @@ import { messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { ClaimBody, WalletClaimBody } from '../contract/schemas/claim.ts'
 import { isoTime } from '../core/time.ts'
-import { findClaimOfWallet, putClaim } from '../db/claims.ts'
-import { putName } from '../db/names.ts'
+import { findClaimOfWallet } from '../db/claims.ts'
 import { appendOath } from '../db/oaths.ts'
-import { claimView } from './claim-view.ts'
+import { recordClaim } from './claim-record.ts'
 import type { ActionDeps } from './deps.ts'
 import { claimWithCode, sendClaimCode } from './email-claims.ts'
 import { commitOnce } from './idempotency.ts'
@@ -41,20 +40,13 @@ async function claimByWallet(
       throw new ApiError('spot_claimed', 'This wallet has already claimed its spot')
     }
     await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
-    await putClaim(tx, {
+    await appendOath(tx, oathRow(oath, { action: 'claimSpot', handle: null, now }))
+    return await recordClaim(tx, deps.siteUrl, {
       wallet: proof.wallet,
       displayName: body.display_name,
       emailHash: null,
       now,
       ...(before === null ? {} : { replaced: before.id }),
     })
-    await putName(tx, { wallet: proof.wallet.id, kind: 'claim', name: body.display_name, now })
-    await appendOath(tx, oathRow(oath, { action: 'claimSpot', handle: null, now }))
-    const answer = await claimView(tx, deps.siteUrl, {
-      wallet: proof.wallet,
-      displayName: body.display_name,
-      now,
-    })
-    return { status: 201, body: answer }
   })
 }

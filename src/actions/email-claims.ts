@@ -1,9 +1,8 @@
 /** Only a keyed hash of the address is stored. */
-import type { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
-import type { EmailClaimBody, EmailCodeBody, codeSent } from '../contract/schemas/claim.ts'
+import type { EmailClaimBody, EmailCodeBody } from '../contract/schemas/claim.ts'
 import type { Random } from '../core/deps.ts'
 import { redact } from '../core/redact.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
@@ -16,14 +15,12 @@ import {
   findClaimOfEmail,
   findClaimOfWallet,
   findEmailCode,
-  putClaim,
   putEmailCode,
   recordSend,
 } from '../db/claims.ts'
-import { putName } from '../db/names.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
-import { claimView } from './claim-view.ts'
+import { recordClaim } from './claim-record.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce, priorAnswer } from './idempotency.ts'
 import type { OutcomeOf, WriteRequest } from './idempotency.ts'
@@ -67,12 +64,10 @@ export async function sendClaimCode(
         expiresAt,
       })
     }
-    const answer: z.infer<typeof codeSent> = {
-      status: 'code_sent',
-      expires_at: expiresAt,
-      docs: `${deps.siteUrl}/docs`,
+    return {
+      status: 202,
+      body: { status: 'code_sent', expires_at: expiresAt, docs: `${deps.siteUrl}/docs` },
     }
-    return { status: 202, body: answer }
   })
 }
 
@@ -101,10 +96,7 @@ export async function claimWithCode(
     await requireFreeWallet(tx, wallet)
     await deleteEmailCode(tx, emailHash)
     const { displayName } = emailCode
-    await putClaim(tx, { wallet, displayName, emailHash, now })
-    if (wallet !== null)
-      await putName(tx, { wallet: wallet.id, kind: 'claim', name: displayName, now })
-    return { status: 201, body: await claimView(tx, deps.siteUrl, { wallet, displayName, now }) }
+    return await recordClaim(tx, deps.siteUrl, { wallet, displayName, emailHash, now })
   })
 }
 

@@ -107,8 +107,8 @@ export async function requireFresh(
   request: WriteRequest,
   proofs: readonly SignedProof[],
 ): Promise<void> {
-  const late = proofs.find((proof) => !proof.timely)
-  if (late !== undefined) throw expired(late.timestampMs, request.nowMs)
+  const untimely = proofs.find((proof) => !proof.timely)
+  if (untimely !== undefined) throw expired(untimely.timestampMs, request.nowMs)
   const untilMs = await lostUntilMs(deps, request, proofs)
   if (untilMs !== null) throw restored(untilMs, request.nowMs)
 }

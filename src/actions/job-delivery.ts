@@ -101,10 +101,10 @@ export async function acceptJob(
 async function accepted(
   deps: Pick<ActionDeps, 'exchangeKeys' | 'siteUrl'>,
   tx: DbTransaction,
-  sent: { readonly jobId: string; readonly actor: string; readonly nowMs: number },
+  acceptance: { readonly jobId: string; readonly actor: string; readonly nowMs: number },
 ): Promise<JobAccepted> {
   const { siteUrl } = deps
-  const { jobId, actor, nowMs } = sent
+  const { jobId, actor, nowMs } = acceptance
   const standing = await loadJobContext(tx, jobId, actor)
   requireTransition(standing, 'accept', nowMs)
   const { active: key } = deps.exchangeKeys()

@@ -95,13 +95,13 @@ async function requireFree(tx: Db, handle: string, wallet: Wallet): Promise<void
 /** Only body signatures can change `require_body_signature`: a path signature must not remove the protection. */
 export async function updatePartner(
   deps: ActionDeps,
-  sent: PartnerWrite & { readonly body: PartnerChanges },
+  write: PartnerWrite & { readonly body: PartnerChanges },
 ): Promise<OutcomeOf<'updateMyPartner'>> {
-  const { body, proof, request } = sent
+  const { body, proof, request } = write
   if (body.require_body_signature !== undefined && proof.binding !== 'body') {
     throw new ApiError('body_signature_required')
   }
-  return await commitPartnerWrite(deps, { ...sent, action: 'updateMyPartner' }, async (tx) => {
+  return await commitPartnerWrite(deps, { ...write, action: 'updateMyPartner' }, async (tx) => {
     const { nowMs } = request
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
     if (body.display_name !== undefined) {

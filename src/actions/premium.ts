@@ -26,15 +26,15 @@ export function receiverOf({ receiver }: Payments): PaymentTerms['payTo'] {
 /** Contains payment terms unless payments are off. */
 export function unpaid(
   { mode }: Payments,
-  asked: PaymentOffer,
+  offer: PaymentOffer,
   why: { readonly code: 'payment_required' | 'tier_required'; readonly details?: string },
 ): ApiError {
   const { code, details } = why
-  if (mode !== 'off') return paymentRequired(code, asked, details)
+  if (mode !== 'off') return paymentRequired(code, offer, details)
   const off = 'Payments are off; partners can read what their tier includes'
   return paymentOff(
     code === 'payment_required' ? 'payment_off' : code,
-    asked.terms,
+    offer.terms,
     details === undefined ? off : `${details}. ${off}`,
   )
 }

@@ -21,13 +21,13 @@ const ALGORITHM = /^ed25519:/
 /** @throws ApiError 400 for the hash, 401 for the signature, 403 for a foreign submitter, 422 by the ledger's rules */
 export async function draftReceipt(
   deps: DraftDeps,
-  sent: {
+  submission: {
     readonly body: ReceiptBody
     readonly json: JsonObject
     readonly nowMs: number
   },
 ): Promise<NewReceipt> {
-  const { body, json, nowMs } = sent
+  const { body, json, nowMs } = submission
   const rail = deps.reference().rails.get(body.rail)
   if (rail === undefined) throw new ApiError('refused', `Unknown rail: ${body.rail}`)
   const chain = body.chain ?? (rail.chain === 'off-chain' ? null : rail.chain)
@@ -42,7 +42,11 @@ export async function draftReceipt(
   const submitter = requireWallet(body.wallet, 'wallet')
   const content = receiptOf(json)
   const text = signingText(content)
-  const issuer = await requireIssuer(deps, { ...sent, text, isByWorker: submitter.id === to.id })
+  const issuer = await requireIssuer(deps, {
+    ...submission,
+    text,
+    isByWorker: submitter.id === to.id,
+  })
   return {
     id: receiptIdOf(text),
     rail: body.rail,
@@ -88,7 +92,7 @@ type Issuer = Pick<NewReceipt, 'kind' | 'platform' | 'publicKey'>
 
 async function requireIssuer(
   deps: DraftDeps,
-  sent: {
+  submission: {
     readonly body: ReceiptBody
     readonly json: JsonObject
     readonly nowMs: number
@@ -96,10 +100,10 @@ async function requireIssuer(
     readonly text: string
   },
 ): Promise<Issuer> {
-  const { body, nowMs, isByWorker } = sent
+  const { body, nowMs, isByWorker } = submission
   if ('platform' in body) {
     const platform = requirePlatform(deps, body, nowMs)
-    await requireReceiptSignature(deps, sent, {
+    await requireReceiptSignature(deps, submission, {
       signature: body.platform_signature,
       publicKey: platform.public_key,
       who: 'platform',
@@ -110,7 +114,7 @@ async function requireIssuer(
     throw new ApiError('forbidden', 'Only its worker may submit a receipt without a platform')
   }
   const publicKey = body.public_key.replace(ALGORITHM, '')
-  await requireReceiptSignature(deps, sent, {
+  await requireReceiptSignature(deps, submission, {
     signature: body.worker_signature,
     publicKey,
     who: 'worker',

@@ -29,9 +29,9 @@ export async function settlementStatus(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,
 ): Promise<SettlementStatus> {
-  const meant = expectedTransfer(payment)
+  const transfer = expectedTransfer(payment)
   if (payment.txHash !== null) {
-    const fate = await chain.transactionOutcome(payment.txHash, meant)
+    const fate = await chain.transactionOutcome(payment.txHash, transfer)
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
   }
   return await findSettlement({ chain }, payment)
@@ -42,15 +42,15 @@ export async function findSettlement(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,
 ): Promise<SettlementStatus> {
-  const meant = expectedTransfer(payment)
-  if (!(await chain.isSpent(meant))) {
+  const transfer = expectedTransfer(payment)
+  if (!(await chain.isSpent(transfer))) {
     const { timestamp } = await chain.head('latest')
     if (timestamp < payment.validBefore + SURELY_EXPIRED_SECONDS) return { kind: 'open' }
     // Checks again: a suspended machine has missed blocks.
-    if (!(await chain.isSpent(meant))) return { kind: 'dead' }
+    if (!(await chain.isSpent(transfer))) return { kind: 'dead' }
   }
   const since = (parseTime(payment.reservedAt) ?? 0) / secondMs - SEEN_BEFORE_SECONDS
-  const found = await chain.findTransfer(meant, since)
+  const found = await chain.findTransfer(transfer, since)
   if (found === null) return { kind: 'open' }
   return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
 }
@@ -58,12 +58,12 @@ export async function findSettlement(
 /** The result of an expired authorization; `open`: used, but no transfer found. @throws SettlementUnavailableError */
 export async function findTimelySettlement(
   { chain }: Pick<PaymentsOn, 'chain'>,
-  meant: ExpectedTransfer,
+  transfer: ExpectedTransfer,
   validBefore: number,
 ): Promise<SettlementStatus> {
-  if (!(await chain.isSpent(meant))) return { kind: 'dead' }
+  if (!(await chain.isSpent(transfer))) return { kind: 'dead' }
   const since = validBefore - MOST_LIFE_SECONDS - SEEN_BEFORE_SECONDS
-  const found = await chain.findTransfer(meant, since, validBefore)
+  const found = await chain.findTransfer(transfer, since, validBefore)
   if (found === null) return { kind: 'open' }
   return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
 }

@@ -24,7 +24,7 @@ interface Running {
   readonly worker: Worker
   /** True once its code is loaded: a later exit is caused by its input. */
   isReady: boolean
-  readonly sent: Map<number, readonly Waiting[]>
+  readonly pending: Map<number, readonly Waiting[]>
 }
 
 const batchLimit = 16
@@ -39,7 +39,7 @@ export function createCheckThreads(
 ): CheckThreads {
   const limit = Math.min(Math.max(cores - 1, 1), mostThreads)
   const running = new Set<Running>()
-  let gathered: Waiting[] = []
+  let queued: Waiting[] = []
   let isSendingLater = false
   let isClosed = false
   let batches = 0
@@ -47,7 +47,7 @@ export function createCheckThreads(
 
   const start = (): Running => {
     const worker = new Worker(entry)
-    const started: Running = { worker, isReady: false, sent: new Map() }
+    const started: Running = { worker, isReady: false, pending: new Map() }
     worker.unref()
     worker.on('message', (message: BatchVerdicts | Ready) => {
       if (message === 'ready') {
@@ -56,8 +56,8 @@ export function createCheckThreads(
         return
       }
       const { id, verdicts } = message
-      const batch = started.sent.get(id) ?? []
-      started.sent.delete(id)
+      const batch = started.pending.get(id) ?? []
+      started.pending.delete(id)
       for (const [at, { resolve, reject }] of batch.entries()) {
         const verdict = verdicts[at]
         if (verdict === undefined) reject(interrupted())
@@ -69,15 +69,15 @@ export function createCheckThreads(
     })
     worker.on('exit', () => {
       running.delete(started)
-      const left = [...started.sent.values()]
+      const unanswered = [...started.pending.values()]
       if (started.isReady || isClosed) {
         // Another thread loaded, so this failure is no reason to do without threads.
         tryAgainAt = 0
-        refuse(left.flat())
+        refuse(unanswered.flat())
         return
       }
       tryAgainAt = batches + batchesBetweenTries
-      for (const batch of left) place(batch)
+      for (const batch of unanswered) place(batch)
     })
     return started
   }
@@ -87,7 +87,7 @@ export function createCheckThreads(
     const all = [...running]
     const ready = all.filter(({ isReady }) => isReady)
     const able = ready.length > 0 ? ready : all
-    return able.toSorted((one, other) => one.sent.size - other.sent.size)[0] ?? null
+    return able.toSorted((one, other) => one.pending.size - other.pending.size)[0] ?? null
   }
 
   const startAnother = (): void => {
@@ -101,22 +101,22 @@ export function createCheckThreads(
 
   const place = (batch: readonly Waiting[]): void => {
     batches += 1
-    const areAllBusy = [...running].every(({ sent }) => sent.size > 0)
+    const areAllBusy = [...running].every(({ pending }) => pending.size > 0)
     if (areAllBusy && running.size < limit && batches >= tryAgainAt) startAnother()
     const taker = leastBusy()
     if (taker === null) {
       checkAllHere(batch)
       return
     }
-    taker.sent.set(batches, batch)
-    const sent: CheckBatch = { id: batches, checks: batch.map(({ check }) => check) }
+    taker.pending.set(batches, batch)
+    const pending: CheckBatch = { id: batches, checks: batch.map(({ check }) => check) }
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    taker.worker.postMessage(sent)
+    taker.worker.postMessage(pending)
   }
 
   const send = (): void => {
-    const batch = gathered
-    gathered = []
+    const batch = queued
+    queued = []
     if (isClosed) refuse(batch)
     else if (batch.length > 0) place(batch)
   }
@@ -133,8 +133,8 @@ export function createCheckThreads(
   return {
     check: (check) =>
       new Promise((resolve, reject) => {
-        gathered.push({ check, resolve, reject })
-        if (gathered.length < batchLimit) sendLater()
+        queued.push({ check, resolve, reject })
+        if (queued.length < batchLimit) sendLater()
         else send()
       }),
     problem: () =>

@@ -30,12 +30,12 @@ export function decodeEd25519Signature(text: string): Uint8Array | null {
 /** The point is not checked. */
 export function publicKeyObject(publicKey: Uint8Array): KeyObject {
   const x = Buffer.from(publicKey).toString('base64url')
-  const kept = keyObjects.get(x)
-  if (kept !== undefined) return kept
-  const made = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  const cached = keyObjects.get(x)
+  if (cached !== undefined) return cached
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
   if (keyObjects.size >= MAX_KEY_OBJECTS) keyObjects.clear()
-  keyObjects.set(x, made)
-  return made
+  keyObjects.set(x, key)
+  return key
 }
 
 const keyObjects = new Map<string, KeyObject>()

@@ -44,7 +44,7 @@ export type TransactionOutcome =
 
 /** Methods throw SettlementUnavailableError without a valid response. */
 export interface UsdcChain {
-  readonly ask: (method: string, params: readonly unknown[]) => Promise<unknown>
+  readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
   /** Reads the chain id until a node has confirmed it once. @throws WrongChainError */
   readonly requireChain: () => Promise<void>
   readonly head: (tag: 'latest' | 'finalized') => Promise<BlockHead>
@@ -92,7 +92,7 @@ export function createUsdcChain(
   request: ChainRequest,
   { clock }: { readonly clock: Pick<Clock, 'sleep'> },
 ): UsdcChain {
-  const ask = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+  const rpc = async (method: string, params: readonly unknown[]): Promise<unknown> => {
     try {
       return await withTimeout({ timeoutMs: REQUEST_TIMEOUT_MS, clock }, (signal) =>
         request(method, params, signal),
@@ -103,14 +103,14 @@ export function createUsdcChain(
     }
   }
   /** Like `ask`, but an error of the node counts as unavailable. */
-  const get = async <Schema extends z.ZodType>(
+  const read = async <Schema extends z.ZodType>(
     schema: Schema,
     method: string,
     params: readonly unknown[],
   ): Promise<z.infer<Schema>> => {
     const parsed = parseEarly(
       schema,
-      await ask(method, params).catch((error: unknown) => {
+      await rpc(method, params).catch((error: unknown) => {
         if (error instanceof SettlementUnavailableError) throw error
         throw new SettlementUnavailableError('The chain returned an error', { cause: error })
       }),
@@ -119,7 +119,7 @@ export function createUsdcChain(
       throw new SettlementUnavailableError('The chain returned an invalid response')
     return parsed.data
   }
-  const logs = (filter: object) => get(z.array(logEntry), 'eth_getLogs', [filter])
+  const logs = (filter: object) => read(z.array(logEntry), 'eth_getLogs', [filter])
 
   async function transferIn(
     authorization: ExpectedTransfer,
@@ -139,23 +139,23 @@ export function createUsdcChain(
 
   let isRightChain = false
   return {
-    ask,
+    rpc,
     async requireChain() {
       if (isRightChain) return
-      const chainId = await get(quantity, 'eth_chainId', [])
+      const chainId = await read(quantity, 'eth_chainId', [])
       if (chainId !== paymentAsset.chainId) throw new WrongChainError(chainId)
       isRightChain = true
     },
-    head: async (tag) => await get(block, 'eth_getBlockByNumber', [tag, false]),
+    head: async (tag) => await read(block, 'eth_getBlockByNumber', [tag, false]),
     async isSpent(authorization, tag = 'latest') {
       const call = { to: paymentAsset.address, data: stateCall(authorization) }
-      return (await get(wordAnswer, 'eth_call', [call, tag])) !== 0n
+      return (await read(wordAnswer, 'eth_call', [call, tag])) !== 0n
     },
     async acceptsSignature(authorization) {
       const data = contractSignatureCall(transferDigest(authorization), authorization.signature)
       const call = { to: authorization.from, data, gas: SIGNATURE_GAS }
       try {
-        const answer = await ask('eth_call', [call, 'latest'])
+        const answer = await rpc('eth_call', [call, 'latest'])
         return answer === `0x${EIP1271_SELECTOR.padEnd(64, '0')}`
       } catch (error) {
         if (nodeErrorOf(error) === null) throw error
@@ -163,9 +163,9 @@ export function createUsdcChain(
       }
     },
     isKnown: async (txHash) =>
-      (await get(z.object({}).nullable(), 'eth_getTransactionByHash', [txHash])) !== null,
+      (await read(z.object({}).nullable(), 'eth_getTransactionByHash', [txHash])) !== null,
     async transactionOutcome(txHash, authorization) {
-      const found = await get(receipt.nullable(), 'eth_getTransactionReceipt', [txHash])
+      const found = await read(receipt.nullable(), 'eth_getTransactionReceipt', [txHash])
       if (found === null || found.transactionHash !== txHash) return { kind: 'unknown' }
       if (found.status !== '0x1') return { kind: 'reverted' }
       if (!includesTransfer(found.logs, authorization)) return { kind: 'other' }
@@ -173,7 +173,7 @@ export function createUsdcChain(
       return { kind: 'transferred', txHash, blockNumber, blockHash }
     },
     async findTransfer(authorization, sinceUnixSeconds, untilUnixSeconds = Infinity) {
-      const head = await get(block, 'eth_getBlockByNumber', ['latest', false])
+      const head = await read(block, 'eth_getBlockByNumber', ['latest', false])
       const blocksSince = (unixSeconds: number): number =>
         Math.ceil(Math.max(0, head.timestamp - unixSeconds) / SECONDS_PER_BLOCK)
       const first = Math.max(0, head.number - blocksSince(sinceUnixSeconds) - SPARE_BLOCKS)

@@ -36,7 +36,7 @@ const supportedAnswer = z.object({
 const transactionHash = /^0x[0-9a-f]{64}$/
 
 export function createFacilitator(deps: FacilitatorDeps): Settler {
-  const ask = async <Schema extends z.ZodType>(
+  const fetchJson = async <Schema extends z.ZodType>(
     path: '/verify' | '/settle' | '/supported',
     schema: Schema,
     body: object | null,
@@ -53,8 +53,8 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
           }
     try {
       const bytes = await withTimeout({ timeoutMs, clock: deps.clock }, async (signal) => {
-        const sent = { ...form, redirect: 'error', signal } as const
-        return await readLimited(await deps.fetch(`${deps.url}${path}`, sent), MAX_ANSWER_BYTES)
+        const options = { ...form, redirect: 'error', signal } as const
+        return await readLimited(await deps.fetch(`${deps.url}${path}`, options), MAX_ANSWER_BYTES)
       })
       return schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
     } catch (error) {
@@ -65,7 +65,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
     mode: 'facilitator',
     async check(authorization, terms) {
       const payment = requestOf(authorization, terms)
-      const { isValid, invalidReason } = await ask(
+      const { isValid, invalidReason } = await fetchJson(
         '/verify',
         verifyAnswer,
         payment,
@@ -78,7 +78,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       // From here on the transaction may have been sent, whatever the response.
       await record(null)
       const payment = requestOf(authorization, terms)
-      const answer = await ask('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS).catch(
+      const answer = await fetchJson('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS).catch(
         (error: unknown) => {
           if (error instanceof SettlementUnavailableError) return null
           throw error
@@ -89,12 +89,15 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
     },
     resetNonce: () => undefined,
     async inspect() {
-      const supported = await ask('/supported', supportedAnswer, null, VERIFY_TIMEOUT_MS).catch(
-        (error: unknown) => {
-          if (error instanceof SettlementUnavailableError) return error
-          throw error
-        },
-      )
+      const supported = await fetchJson(
+        '/supported',
+        supportedAnswer,
+        null,
+        VERIFY_TIMEOUT_MS,
+      ).catch((error: unknown) => {
+        if (error instanceof SettlementUnavailableError) return error
+        throw error
+      })
       if (supported instanceof SettlementUnavailableError) {
         return [`settlement: ${supported.message.replace(/^The /, 'the ')}`]
       }

@@ -44,7 +44,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   async function feesNow(): Promise<Fees> {
     const nowMs = clock.monotonic()
     if (fees !== null && nowMs - fees.atMs < FEES_LIFE_MS) return fees.value
-    const history = feeHistory.safeParse(await chain.ask('eth_feeHistory', ['0x1', 'latest', [50]]))
+    const history = feeHistory.safeParse(await chain.rpc('eth_feeHistory', ['0x1', 'latest', [50]]))
     if (!history.success) throw new SettlementUnavailableError('The chain returned no gas price')
     const baseFee = history.data.baseFeePerGas.at(-1) ?? 0n
     const usualTip = history.data.reward?.[0]?.[0] ?? 0n
@@ -64,7 +64,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   async function sign(authorization: Authorization, gas: bigint): Promise<{ raw: Hex; hash: Hex }> {
     const price = await feesNow()
     nextNonce ??= nonceAnswer.parse(
-      await chain.ask('eth_getTransactionCount', [account.address, 'pending']),
+      await chain.rpc('eth_getTransactionCount', [account.address, 'pending']),
     )
     const { data } = settlementCall(authorization)
     const raw = await account.signTransaction({
@@ -85,7 +85,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     const used = nextNonce
     nextNonce = null
     try {
-      await chain.ask('eth_sendRawTransaction', [raw])
+      await chain.rpc('eth_sendRawTransaction', [raw])
     } catch (error) {
       const refusal = nodeErrorOf(error)
       // Without a response the transaction may have been sent.
@@ -129,7 +129,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     },
     async inspect() {
       const answer = await chain
-        .ask('eth_getBalance', [account.address, 'latest'])
+        .rpc('eth_getBalance', [account.address, 'latest'])
         .then((balance) => bigQuantity.safeParse(balance).data)
         .catch(() => undefined)
       if (answer === undefined) return ['settlement: the chain is unavailable']
@@ -155,7 +155,7 @@ async function estimate(
 ): Promise<SettlementCheck> {
   const call = { from, ...settlementCall(authorization), gas: hex(MAX_GAS) }
   try {
-    const gas = bigQuantity.safeParse(await chain.ask('eth_estimateGas', [call, 'latest'])).data
+    const gas = bigQuantity.safeParse(await chain.rpc('eth_estimateGas', [call, 'latest'])).data
     if (gas === undefined)
       throw new SettlementUnavailableError('The chain returned an invalid response')
     return gas > MAX_GAS ? { ok: false, refusal: tooMuchGas } : { ok: true, gas }

@@ -19,13 +19,15 @@ export async function charge<T>(
   reserved: PaymentRecord,
   { value, gas }: { readonly value: T; readonly gas: bigint },
 ): Promise<PurchaseResult<T>> {
-  const { deps, payments, asked, authorization, key } = sale
-  const { terms } = asked
-  if (asked.isGone()) throw settlementPending(stillPending(key.payer, null))
+  const { deps, payments, request, authorization, key } = sale
+  const { terms } = request
+  if (request.isGone()) throw settlementPending(stillPending(key.payer, null))
   const record = async (txHash: string | null): Promise<void> => {
     const now = isoTime(deps.clock.now())
-    const noted = await deps.database.write((tx) => submitPayment(tx, reserved.id, { txHash, now }))
-    if (!noted) throw settlementPending(stillPending(key.payer, null))
+    const isRecorded = await deps.database.write((tx) =>
+      submitPayment(tx, reserved.id, { txHash, now }),
+    )
+    if (!isRecorded) throw settlementPending(stillPending(key.payer, null))
   }
   // Stays submitted even if a node rejects it: another may have accepted it.
   const { txHash } = await payments.settler.submit(authorization, { gas, terms }, record)
@@ -38,7 +40,7 @@ export async function charge<T>(
 
 /** @throws ApiError 503 for a transfer not seen in time, 402 for one that cannot happen any more */
 async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<SettledIn> {
-  const { deps, payments, asked, key } = sale
+  const { deps, payments, request, key } = sale
   const { txHash } = submitted
   const pausesMs = [0, ...payments.pausesMs]
   const patienceMs = pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0)
@@ -55,9 +57,9 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
     await abandonPayment(deps, submitted, standing.kind)
     if (standing.kind === 'spent') {
       const details = 'The authorization was cancelled, or used for another transfer'
-      throw refusal(asked, 'authorization_already_used', details, key.payer, txHash)
+      throw refusal(request, 'authorization_already_used', details, key.payer, txHash)
     }
-    throw refusal(asked, 'payment_refused', 'The transfer failed', key.payer, txHash)
+    throw refusal(request, 'payment_refused', 'The transfer failed', key.payer, txHash)
   }
   payments.settler.resetNonce()
   throw settlementPending(stillPending(key.payer, txHash))
@@ -87,12 +89,12 @@ async function deliver<T>(
   { id }: PaymentRecord,
   bought: { readonly value: T; readonly in: SettledIn },
 ): Promise<PurchaseResult<T>> {
-  const { deps, asked, key } = sale
+  const { deps, request, key } = sale
   const { delivered, payment } = await settle(
     deps,
     { ...key, id },
     bought.in,
-    () => !asked.isGone(),
+    () => !request.isGone(),
   )
   if (delivered) return purchaseResult(payment, bought.value)
   if (payment.deliveredAt !== null) throw alreadyUsed(sale)

@@ -28,20 +28,20 @@ import type { PurchaseResult, PurchaseRequest, Sale } from './sale.ts'
 /** @throws ApiError 400 malformed; 402 with new terms if nobody was charged; 503 to repeat the payment; as `produce` */
 export async function purchase<T>(
   deps: ActionDeps,
-  asked: PurchaseRequest<T>,
+  request: PurchaseRequest<T>,
 ): Promise<PurchaseResult<T>> {
   const { payments } = deps
   if (payments.mode === 'off') {
-    throw paymentOff('payment_off', asked.terms, 'Nothing was sent to the chain for this request')
+    throw paymentOff('payment_off', request.terms, 'Nothing was sent to the chain for this request')
   }
-  const payment = decode(asked.header)
+  const payment = decode(request.header)
   const { from: payer, nonce } = payment.authorization
-  const problem = termsProblem(payment, asked.terms)
-  if (problem !== null) throw refusal(asked, problem.code, problem.details, payer)
+  const problem = termsProblem(payment, request.terms)
+  if (problem !== null) throw refusal(request, problem.code, problem.details, payer)
   const sale: Sale<T> = {
     deps,
     payments,
-    asked,
+    request,
     authorization: payment.authorization,
     key: { chainId: paymentAsset.chainId, asset: paymentAsset.address.toLowerCase(), payer, nonce },
     signatureSha256: sha256Hex(payment.authorization.signature),
@@ -66,14 +66,14 @@ export async function purchase<T>(
 
 /** A contract wallet is checked once per payment. */
 async function authenticate<T>(sale: Sale<T>): Promise<void> {
-  const { deps, payments, asked, authorization, key, signatureSha256 } = sale
+  const { deps, payments, request, authorization, key, signatureSha256 } = sale
   if (await isSignedByKey(authorization)) return
   const known = await findPayment(deps.database.reader, key)
   if (known?.signatureSha256 === signatureSha256) return
   await payments.chain.requireChain()
   if (await payments.chain.acceptsSignature(authorization)) return
   throw refusal(
-    asked,
+    request,
     'payment_signature_invalid',
     'The signature is neither by the key of `from` nor accepted by a contract there',
     key.payer,
@@ -81,17 +81,17 @@ async function authenticate<T>(sale: Sale<T>): Promise<void> {
 }
 
 async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
-  const { deps, payments, asked, authorization, key } = sale
+  const { deps, payments, request, authorization, key } = sale
   const known = await findPayment(deps.database.reader, key)
   if (known?.state === 'submitted' || known?.state === 'settled') return await resume(sale, known)
-  const late = timeProblem(authorization, asked.nowMs)
-  if (late !== null) return await handleExpiredAuthorization(sale, known, late)
+  const problem = timeProblem(authorization, request.nowMs)
+  if (problem !== null) return await handleExpiredAuthorization(sale, known, problem)
   await payments.chain.requireChain()
   const reserved = await reserve(sale, known)
   try {
-    const checked = await payments.settler.check(authorization, asked.terms)
+    const checked = await payments.settler.check(authorization, request.terms)
     if (!checked.ok) return await handleUsedAuthorization(sale, reserved, checked.refusal)
-    const value = await asked.produce()
+    const value = await request.produce()
     return await charge(sale, reserved, { value, gas: checked.gas })
   } catch (error) {
     await deps.database.write((tx) => releasePayment(tx, reserved.id))
@@ -105,11 +105,11 @@ const SURELY_SEEN_SECONDS = 600
 async function handleExpiredAuthorization<T>(
   sale: Sale<T>,
   known: PaymentRecord | null,
-  late: PaymentProblem,
+  problem: PaymentProblem,
 ): Promise<PurchaseResult<T>> {
-  const { payments, asked, authorization, key } = sale
-  const isOurs = known?.state !== 'failed' || matchesPurchase(known, asked)
-  if (isOurs && hasExpired(authorization, asked.nowMs)) {
+  const { payments, request, authorization, key } = sale
+  const isOurs = known?.state !== 'failed' || matchesPurchase(known, request)
+  if (isOurs && hasExpired(authorization, request.nowMs)) {
     await payments.chain.requireChain()
     const validBefore = Number(authorization.validBefore)
     const standing = await findTimelySettlement(payments, authorization, validBefore)
@@ -119,17 +119,17 @@ async function handleExpiredAuthorization<T>(
     }
     if (standing.kind === 'open') {
       // A lagging node may show it soon; a new signature might pay twice.
-      const isSoon = asked.nowMs / secondMs < validBefore + SURELY_SEEN_SECONDS
+      const isSoon = request.nowMs / secondMs < validBefore + SURELY_SEEN_SECONDS
       throw isSoon ? settlementPending(stillPending(key.payer, null)) : alreadyUsed(sale)
     }
   }
-  throw refusal(asked, late.code, late.details, key.payer)
+  throw refusal(request, problem.code, problem.details, key.payer)
 }
 
 /** @param left an unused reservation of a process that ended */
 async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<PaymentRecord> {
-  const { deps, payments, asked, authorization, key, signatureSha256 } = sale
-  const { terms, purpose, detail = null, nowMs } = asked
+  const { deps, payments, request, authorization, key, signatureSha256 } = sale
+  const { terms, purpose, detail = null, nowMs } = request
   const id = newId(deps.random, 'pay')
   const reserved = await deps.database.write(async (tx) => {
     if (left?.state === 'reserved') await releasePayment(tx, left.id)
@@ -159,14 +159,14 @@ async function handleUsedAuthorization<T>(
   reserved: PaymentRecord,
   { reason, message }: SettlementRefusal,
 ): Promise<PurchaseResult<T>> {
-  const { asked, payments, key } = sale
+  const { request, payments, key } = sale
   if (reason === 'used') {
     const standing = await findSettlement(payments, reserved)
     if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
     // Used, but no transfer found: a new signature might pay twice.
     if (standing.kind === 'open') throw settlementPending(stillPending(key.payer, null))
   }
-  throw refusal(asked, refusalCodes[reason], message, key.payer)
+  throw refusal(request, refusalCodes[reason], message, key.payer)
 }
 
 const refusalCodes = {

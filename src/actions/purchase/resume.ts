@@ -9,8 +9,8 @@ import type { PurchaseResult, Sale } from './sale.ts'
 
 /** Serves a known payment that has settled and was not delivered. */
 export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
-  const { deps, payments, asked, key } = sale
-  if (!matchesPurchase(known, asked)) throw alreadyUsed(sale)
+  const { deps, payments, request, key } = sale
+  if (!matchesPurchase(known, request)) throw alreadyUsed(sale)
   if (known.state === 'settled') return await serveSettled(sale, known)
   await payments.chain.requireChain()
   const standing = await settlementStatus(payments, known)
@@ -18,18 +18,18 @@ export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Pu
   if (standing.kind === 'found') return await serveFound(sale, known, standing.in)
   await abandonPayment(deps, known, standing.kind)
   if (standing.kind === 'spent') throw alreadyUsed(sale)
-  throw refusal(asked, 'payment_expired', 'It expired before it was mined', key.payer)
+  throw refusal(request, 'payment_expired', 'It expired before it was mined', key.payer)
 }
 
 /** Resubmits a transaction unknown to all nodes: the token accepts an authorization once. */
 async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
-  const { payments, asked, authorization, key } = sale
-  const stays = settlementPending(stillPending(key.payer, known.txHash))
-  if (timeProblem(authorization, asked.nowMs) !== null) throw stays
-  if (known.txHash !== null && (await payments.chain.isKnown(known.txHash))) throw stays
-  const checked = await payments.settler.check(authorization, asked.terms)
-  if (!checked.ok) throw stays
-  return await charge(sale, known, { value: await asked.produce(), gas: checked.gas })
+  const { payments, request, authorization, key } = sale
+  const pending = settlementPending(stillPending(key.payer, known.txHash))
+  if (timeProblem(authorization, request.nowMs) !== null) throw pending
+  if (known.txHash !== null && (await payments.chain.isKnown(known.txHash))) throw pending
+  const checked = await payments.settler.check(authorization, request.terms)
+  if (!checked.ok) throw pending
+  return await charge(sale, known, { value: await request.produce(), gas: checked.gas })
 }
 
 /** Stores the transfer first, so that the answer can be requested again if making it fails. */
@@ -44,12 +44,12 @@ export async function serveFound<T>(
 
 /** Of two concurrent requests, the second finds the answer delivered. */
 async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<PurchaseResult<T>> {
-  const { deps, asked } = sale
+  const { deps, request } = sale
   if (settled.deliveredAt !== null || settled.finality === 'undone') throw alreadyUsed(sale)
-  const value = await asked.produce()
+  const value = await request.produce()
   const now = isoTime(deps.clock.now())
   const delivered = await deps.database.write(
-    async (tx) => !asked.isGone() && (await claimDelivery(tx, settled.id, now)),
+    async (tx) => !request.isGone() && (await claimDelivery(tx, settled.id, now)),
   )
   if (!delivered) throw alreadyUsed(sale)
   return purchaseResult(settled, value)

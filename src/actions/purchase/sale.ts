@@ -27,7 +27,7 @@ export interface PurchaseResult<T> {
 export interface Sale<T> {
   readonly deps: ActionDeps
   readonly payments: PaymentsOn
-  readonly asked: PurchaseRequest<T>
+  readonly request: PurchaseRequest<T>
   readonly authorization: Authorization
   readonly key: PaymentKey
   readonly signatureSha256: string
@@ -45,20 +45,20 @@ export function purchaseResult<T>(payment: PaymentRecord, value: T): PurchaseRes
   return { value, payment, headers: outcomeHeaders({ payer, txHash, errorReason: null }) }
 }
 
-export function alreadyUsed<T>({ asked, key }: Sale<T>): ApiError {
-  return refusal(asked, 'authorization_already_used', undefined, key.payer)
+export function alreadyUsed<T>({ request, key }: Sale<T>): ApiError {
+  return refusal(request, 'authorization_already_used', undefined, key.payer)
 }
 
 /** 402 with fresh terms and the reason, in the format of each protocol version. */
 export function refusal(
-  asked: PaymentOffer,
+  request: PaymentOffer,
   code: ErrorCode,
   details: string | undefined,
   payer: string,
   txHash: string | null = null,
 ): ApiError {
   const headers = outcomeHeaders({ payer, txHash, errorReason: code })
-  return paymentRequired(code, asked, details, headers)
+  return paymentRequired(code, request, details, headers)
 }
 
 export function stillPending(payer: string, txHash: string | null): Record<string, string> {

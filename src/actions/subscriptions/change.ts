@@ -36,16 +36,16 @@ const QUOTE_MS = 10 * minuteMs
 /** @throws ApiError 402 with the terms, 403 without a partner, 422 for too many periods, and as `purchase` */
 export async function changeSubscription(
   deps: ActionDeps,
-  sent: SubscriptionRequest,
+  write: SubscriptionRequest,
 ): Promise<Paid> {
-  const { request, proof, tier } = sent
+  const { request, proof, tier } = write
   const { nowMs } = request
   const prior = await priorAnswer<AnswerOf<'changeSubscription'>>(deps, request, [proof])
   if (prior !== null) return prior
   if (!proof.timely) throw expired(proof.timestampMs, nowMs)
   const partner = await requireOwnPartner(deps.database.reader, proof, nowMs)
-  if (tier === 'free') return await changeToFree(deps, sent)
-  const authorization = sent.payment === null ? null : authorizationOf(sent.payment)
+  if (tier === 'free') return await changeToFree(deps, write)
+  const authorization = write.payment === null ? null : authorizationOf(write.payment)
   const known = authorization === null ? null : await paymentOf(deps, authorization)
   const ownDetail = known === null ? null : detailFor(known, partner.handle, tier)
   const isUsed = known?.state === 'settled' || known?.state === 'submitted'
@@ -59,31 +59,31 @@ export async function changeSubscription(
     if (isPaidAhead(subscription, tier, nowMs)) {
       throw new ApiError('refused', `At most ${MOST_PERIODS} periods can be paid at once`)
     }
-    if (quote.dueMicroUsdc === 0) return await upgradeWithCredit(deps, sent, offer)
+    if (quote.dueMicroUsdc === 0) return await upgradeWithCredit(deps, write, offer)
   }
   const fitting =
     authorization === null ? null : quoteFor(subscription, offer, authorization, nowMs)
   const { quotedAtMs, dueMicroUsdc } = fitting ?? { ...quote, quotedAtMs: nowMs }
   const amountMicroUsdc = underWay?.amountMicroUsdc ?? dueMicroUsdc
-  const asked = offerOf(deps, partner, tier, amountMicroUsdc)
-  if (sent.payment === null) throw unpaidTier(deps, asked, quote)
-  if (isUsed && ownDetail === null) throw usedForOtherPurchase(asked)
+  const paymentOffer = offerOf(deps, partner, tier, amountMicroUsdc)
+  if (write.payment === null) throw unpaidTier(deps, paymentOffer, quote)
+  if (isUsed && ownDetail === null) throw usedForOtherPurchase(paymentOffer)
   const { payment, headers } = await purchase(deps, {
-    ...asked,
-    header: sent.payment,
+    ...paymentOffer,
+    header: write.payment,
     purpose: 'subscription',
-    detail: detailOf(sent, partner.handle, { ...offer, quotedAtMs }),
+    detail: detailOf(write, partner.handle, { ...offer, quotedAtMs }),
     nowMs,
     produce: () => Promise.resolve(null),
-    isGone: sent.isGone,
+    isGone: write.isGone,
   })
   // Another subscription may have used it in the meantime.
-  if (detailFor(payment, partner.handle, tier) === null) throw usedForOtherPurchase(asked)
+  if (detailFor(payment, partner.handle, tier) === null) throw usedForOtherPurchase(paymentOffer)
   return { ...(await answerOf(deps, payment)), headers }
 }
 
-function usedForOtherPurchase(asked: PaymentOffer): ApiError {
-  return paymentRequired('authorization_already_used', asked, 'It paid for something else')
+function usedForOtherPurchase(paymentOffer: PaymentOffer): ApiError {
+  return paymentRequired('authorization_already_used', paymentOffer, 'It paid for something else')
 }
 
 function quoteFor(
@@ -112,11 +112,11 @@ function offerOf(
 
 function unpaidTier(
   { payments }: Pick<ActionDeps, 'payments'>,
-  asked: PaymentOffer,
+  paymentOffer: PaymentOffer,
   quote: Quote,
 ): ApiError {
   if (payments.mode === 'off') {
-    return paymentOff('payment_off', asked.terms, 'Payments are off; tiers cannot be bought')
+    return paymentOff('payment_off', paymentOffer.terms, 'Payments are off; tiers cannot be bought')
   }
   const { tier, creditMicroUsdc, fromMs, untilMs } = quote
   const credit =
@@ -124,7 +124,7 @@ function unpaidTier(
       ? ''
       : `; ${toUsdc(creditMicroUsdc)} USDC of unused time is deducted from the price`
   const details = `The tier ${tier} from ${isoTime(fromMs)} until ${isoTime(untilMs)}${credit}`
-  return paymentRequired('payment_required', asked, details)
+  return paymentRequired('payment_required', paymentOffer, details)
 }
 
 function detailOf(

@@ -138,8 +138,8 @@ export async function subscriptionUndone(
   ]
   if (partner === null || change === null) return
   const { tier, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc } = change
-  const gone = { tier, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc }
-  const subscription = afterUndone(partner.subscription, gone, nowMs)
+  const undone = { tier, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc }
+  const subscription = afterUndone(partner.subscription, undone, nowMs)
   const now = isoTime(nowMs)
   await setSubscription(tx, handle, subscription, now)
   const { seq: _, ...bought } = change

@@ -21,9 +21,9 @@ import { subscriptionView } from './view.ts'
 /** @throws ApiError 403 for wallets without a partner */
 export async function cancelOwnSubscription(
   deps: ActionDeps,
-  sent: PartnerWrite,
+  write: PartnerWrite,
 ): Promise<OutcomeOf<'cancelSubscription'>> {
-  return await changeWithoutPayment(deps, sent, {
+  return await changeWithoutPayment(deps, write, {
     action: 'cancelSubscription',
     kind: 'cancelled',
     change: ({ subscription }, nowMs) => cancelSubscription(subscription, nowMs),
@@ -33,9 +33,9 @@ export async function cancelOwnSubscription(
 /** Paid time is kept to its end. */
 export async function changeToFree(
   deps: ActionDeps,
-  sent: PartnerWrite,
+  write: PartnerWrite,
 ): Promise<OutcomeOf<'changeSubscription'>> {
-  return await changeWithoutPayment(deps, sent, {
+  return await changeWithoutPayment(deps, write, {
     action: SUBSCRIPTION_ACTION,
     kind: 'free',
     change: ({ subscription }, nowMs) => switchToFree(subscription, nowMs),
@@ -44,7 +44,7 @@ export async function changeToFree(
 
 async function changeWithoutPayment(
   deps: ActionDeps,
-  sent: PartnerWrite,
+  write: PartnerWrite,
   {
     action,
     kind,
@@ -55,9 +55,9 @@ async function changeWithoutPayment(
     readonly change: (partner: CurrentPartner, nowMs: number) => PartnerSubscription
   },
 ): Promise<OutcomeOf<'changeSubscription'>> {
-  const { request } = sent
+  const { request } = write
   const { nowMs } = request
-  return await commitOwnWrite(deps, { ...sent, action }, async (tx, partner) => {
+  return await commitOwnWrite(deps, { ...write, action }, async (tx, partner) => {
     const subscription = change(partner, nowMs)
     const tier = kind === 'free' ? 'free' : subscription.tier
     return await recordChange(
@@ -75,14 +75,14 @@ async function changeWithoutPayment(
 /** An upgrade fully covered by the unused time of a lower tier. */
 export async function upgradeWithCredit(
   deps: ActionDeps,
-  sent: PartnerWrite,
+  write: PartnerWrite,
   offer: Offer,
 ): Promise<OutcomeOf<'changeSubscription'>> {
-  const { request } = sent
+  const { request } = write
   const { nowMs } = request
   return await commitOwnWrite(
     deps,
-    { ...sent, action: SUBSCRIPTION_ACTION },
+    { ...write, action: SUBSCRIPTION_ACTION },
     async (tx, partner) => {
       // Checked again inside the transaction: the credit may be used by now.
       const { dueMicroUsdc } = quoteOf(partner.subscription, offer, nowMs)

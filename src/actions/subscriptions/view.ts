@@ -6,7 +6,7 @@ import { isoTime } from '../../core/time.ts'
 import type { CurrentPartner } from '../partner-access.ts'
 import type { Reference } from '../reference.ts'
 
-type Told = Pick<OwnSubscription, 'renews_at' | 'periods' | 'next'>
+type SubscriptionTimes = Pick<OwnSubscription, 'renews_at' | 'periods' | 'next'>
 type Prices = Pick<Reference, 'tiers'>
 
 export function subscriptionView(
@@ -23,7 +23,7 @@ export function subscriptionTimes(
   reference: Prices,
   subscription: PartnerSubscription,
   nowMs: number,
-): Told {
+): SubscriptionTimes {
   const { renewsAtMs } = subscription
   return {
     renews_at: renewsAtMs === null ? null : isoTime(renewsAtMs),
@@ -36,7 +36,11 @@ export function subscriptionTimes(
   }
 }
 
-function nextOf(reference: Prices, subscription: PartnerSubscription, nowMs: number): Told['next'] {
+function nextOf(
+  reference: Prices,
+  subscription: PartnerSubscription,
+  nowMs: number,
+): SubscriptionTimes['next'] {
   const { tier, status, renewsAtMs, createdAtMs, onExpiry } = subscription
   const due = (of: TierName) => ({ tier: of, price_usdc: priceUsdcOf(reference, of) })
   if (status === 'pending') {

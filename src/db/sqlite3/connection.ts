@@ -202,11 +202,11 @@ export class Sqlite3Connection implements DatabaseConnection {
   }
 
   async #prepare(sql: string): Promise<sqlite3.Statement> {
-    const kept = this.#statements.get(sql)
-    if (kept !== undefined) {
+    const cached = this.#statements.get(sql)
+    if (cached !== undefined) {
       this.#statements.delete(sql)
-      this.#statements.set(sql, kept)
-      return kept
+      this.#statements.set(sql, cached)
+      return cached
     }
     const statement = await new Promise<sqlite3.Statement>((resolve, reject) => {
       const prepared = this.#database.prepare(sql, (error) =>
