@@ -1,7 +1,6 @@
 /** Only the bound wallet, or without one a wallet of the partner's oath history, can change the endpoint. */
 
 import { messages, sha256Hex } from '../auth/messages.ts'
-import { parseBodyTimestamp } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { AttestationBody } from '../contract/schemas/partner.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
@@ -18,13 +17,7 @@ import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf, CommittedRefusal, SignedProof, WriteRequest } from './idempotency.ts'
 import { partnerAt, tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
-import {
-  invalidField,
-  requireSignature,
-  requireTimely,
-  requireWallet,
-  signedProof,
-} from './signed-body.ts'
+import { invalidField, verifySignedMessage } from './signed-body.ts'
 import { enforcePartnerWriteQuota } from './write-quotas.ts'
 
 export interface AttestationWrite {
@@ -43,7 +36,9 @@ export async function setAttestationEndpoint(
   const { handle, body, request } = write
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
-  const proof = await signedStatement(deps, write)
+  const { url, timestamp } = body
+  const message = () => messages.attestationEndpoint(deps.serviceName, { timestamp, handle, url })
+  const proof = await verifySignedMessage(deps, write, { ...body, message })
   const before = await findPartner(deps.database.reader, { handle })
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { nowMs } = request
@@ -58,22 +53,6 @@ export async function setAttestationEndpoint(
     await enforcePartnerWriteQuota(tx, { handle, multiplier }, nowMs)
     return await bind(tx, write, proof, { before: attestation, current })
   })
-}
-
-async function signedStatement(
-  deps: ActionDeps,
-  { handle, body, request, admission }: AttestationWrite,
-): Promise<SignedProof> {
-  const { url, timestamp, signature } = body
-  const timestampMs = parseBodyTimestamp(timestamp)
-  if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
-  const timely = requireTimely(timestampMs, request)
-  const wallet = requireWallet(body.wallet, 'wallet')
-  const message = messages.attestationEndpoint(deps.serviceName, { timestamp, handle, url })
-  await admission.precheck(wallet)
-  await requireSignature(deps, { message, signature, wallet })
-  await admission.charge(wallet)
-  return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 
 function requireStanding({ subscription }: CurrentPartner): void {

@@ -1,4 +1,4 @@
-import { SIGNED_WINDOW_MS, parseBodyTimestamp } from '../auth/timestamps.ts'
+import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { PartnerChanges, SignupBody } from '../contract/schemas/partner.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -21,7 +21,7 @@ import type { BearerProof } from './partner-access.ts'
 import { signupView } from './partner-view.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
-import { invalidField, requireTimely } from './signed-body.ts'
+import { requireTimestamp } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
 
 export interface Signup {
@@ -71,9 +71,7 @@ async function swornProof(
   { body, json, request, proof }: Signup,
 ): Promise<{ readonly oath: SwornOath; readonly proof: SignedProof }> {
   const { timestamp, oath_signature: signature } = body
-  const timestampMs = parseBodyTimestamp(timestamp)
-  if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
-  const timely = requireTimely(timestampMs, request)
+  const { timestampMs, timely } = requireTimestamp(timestamp, request)
   const sworn = { kind: 'partner', json, wallet: proof.sentWallet, timestamp, signature } as const
   const oath = await requireOath(deps, sworn)
   const { messageSha256, signatureSha256 } = oath

@@ -2,6 +2,7 @@ import { ed25519Check } from '../auth/check.ts'
 import { decodeEd25519Signature } from '../auth/ed25519.ts'
 import { receiptIdOf, sha256Hex, signingText } from '../auth/messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
+import { receiptOfSubmission } from '../auth/verify-receipt.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Platform } from '../contract/schemas/platform.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
@@ -40,7 +41,7 @@ export async function draftReceipt(
   const from =
     body.from_wallet === undefined ? null : requireWallet(body.from_wallet, 'from_wallet')
   const submitter = requireWallet(body.wallet, 'wallet')
-  const content = receiptOf(json)
+  const content = receiptOfSubmission(json)
   const text = signingText(content)
   const issuer = await requireIssuer(deps, {
     ...submission,
@@ -66,11 +67,6 @@ export async function draftReceipt(
     ...issuer,
     ...verificationOf(issuer.kind, txHash),
   }
-}
-
-function receiptOf(json: JsonObject): JsonObject {
-  const { wallet: _wallet, timestamp: _timestamp, signature: _signature, ...receipt } = json
-  return receipt
 }
 
 function requireTxHash(chain: string | null, txHash: string | null): void {

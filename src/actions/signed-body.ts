@@ -43,20 +43,37 @@ export async function verifySignedBody(
   write: Pick<IncomingWrite<unknown>, 'request' | 'admission'>,
   statement: BodyStatement,
 ): Promise<SignedProof> {
-  const { json, timestamp, signature } = statement
-  const timestampMs = parseBodyTimestamp(timestamp)
-  if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
-  const timely = requireTimely(timestampMs, write.request)
+  const { wallet, timestamp, signature } = statement
+  const from = { wallet, timestamp, bodySha256: bodySha256(statement.json) }
+  const message = () => statement.message(deps.serviceName, from)
+  return await verifySignedMessage(deps, write, { wallet, timestamp, signature, message })
+}
+
+/** As `verifySignedBody`, for a message that does not contain the hash of the body. */
+export async function verifySignedMessage(
+  deps: VerifyDeps,
+  write: Pick<IncomingWrite<unknown>, 'request' | 'admission'>,
+  statement: Pick<BodyStatement, 'wallet' | 'timestamp' | 'signature'> & {
+    readonly message: () => string
+  },
+): Promise<SignedProof> {
+  const { signature } = statement
+  const time = requireTimestamp(statement.timestamp, write.request)
   const wallet = requireWallet(statement.wallet, 'wallet')
-  const message = statement.message(deps.serviceName, {
-    wallet: statement.wallet,
-    timestamp,
-    bodySha256: bodySha256(json),
-  })
+  const message = statement.message()
   await write.admission.precheck(wallet)
   await requireSignature(deps, { message, signature, wallet })
   await write.admission.charge(wallet)
-  return signedProof({ message, signature, wallet, timestampMs, timely })
+  return signedProof({ message, signature, wallet, ...time })
+}
+
+export function requireTimestamp(
+  text: string,
+  request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>,
+): Pick<SignedProof, 'timestampMs' | 'timely'> {
+  const timestampMs = parseBodyTimestamp(text)
+  if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
+  return { timestampMs, timely: requireTimely(timestampMs, request) }
 }
 
 /** Outside the window only a request with an idempotency key continues. @throws ApiError `signature_expired` */

@@ -1,15 +1,16 @@
 /** Signing keys of the job exchange. */
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { z } from 'zod'
 
 import type { JobIssuer } from '../contract/schemas/job.ts'
-import { isErrno } from '../core/errno.ts'
+import type { Random } from '../core/deps.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { jobExchange } from '../core/job.ts'
 import { isoTime } from '../core/time.ts'
 import { loadKeyFile } from './key-file.ts'
+import { readIfPresent } from './secret-file.ts'
 import { publicKeyToBase64, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
@@ -34,12 +35,11 @@ export interface ExchangeKeys {
   readonly retired: readonly z.infer<typeof retiredKey>[]
 }
 
-interface Random {
-  readonly bytes: (length: number) => Uint8Array
-}
-
 /** Creates the first key where there is none. @throws Error for invalid files */
-export async function loadExchangeKeys(dir: string, random: Random): Promise<ExchangeKeys> {
+export async function loadExchangeKeys(
+  dir: string,
+  random: Pick<Random, 'bytes'>,
+): Promise<ExchangeKeys> {
   const retired = await readRetired(join(dir, retiredFile))
   const active = await loadKeyFile(join(dir, jobExchangeKeyFile), random)
   const current = publicKeyToBase64(active.publicKey)
@@ -50,7 +50,7 @@ export async function loadExchangeKeys(dir: string, random: Random): Promise<Exc
 /** The old key is listed first, so that an interruption loses no key. */
 export async function rotateExchangeKey(
   dir: string,
-  { random, nowMs }: { readonly random: Random; readonly nowMs: number },
+  { random, nowMs }: { readonly random: Pick<Random, 'bytes'>; readonly nowMs: number },
 ): Promise<ExchangeKeys> {
   const { active, retired } = await loadExchangeKeys(dir, random)
   const old = { public_key: publicKeyToBase64(active.publicKey), retired_at: isoTime(nowMs) }
@@ -70,19 +70,14 @@ export function issuerOf({ active, retired }: ExchangeKeys): JobIssuer {
 }
 
 async function readRetired(path: string): Promise<ExchangeKeys['retired']> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return []
-    throw error
-  }
-  const parsed = retiredKeys.safeParse(JSON.parse(text))
+  const text = await readIfPresent(path)
+  if (text === null) return []
+  const parsed = retiredKeys.safeParse(JSON.parse(text.toString()))
   if (parsed.success) return parsed.data.retired
   throw new Error(`${path} cannot be used: ${z.prettifyError(parsed.error)}`)
 }
 
-async function replace(path: string, text: string, random: Random): Promise<void> {
+async function replace(path: string, text: string, random: Pick<Random, 'bytes'>): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${bytesToHex(random.bytes(6))}`
   try {

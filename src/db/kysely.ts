@@ -8,15 +8,12 @@ const kysely = createRequire(import.meta.url)('kysely') as typeof Package
 
 export const {
   CompiledQuery,
-  IdentifierNode,
   Kysely,
-  RawNode,
   SingleConnectionProvider,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
   Transaction,
-  createQueryId,
   sql,
 } = kysely
 export type Kysely<Database> = Package.Kysely<Database>

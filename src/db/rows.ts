@@ -18,6 +18,11 @@ type Aliased<Column extends string> =
 
 type ColumnOf<Name extends keyof Database> = keyof Database[Name] & string
 
+/** The member of a record that a select list names: `txHash` of `tx_hash as txHash`. */
+export type MemberOf<Selected extends string> = Selected extends `${string} as ${infer Member}`
+  ? Member
+  : Selected
+
 /** A stored row; JSON columns are still text. */
 export type RecordOf<Name extends keyof Database> = CamelKeys<Selectable<Database[Name]>>
 

@@ -1,3 +1,5 @@
+import type { Expression, SqlBool } from 'kysely'
+
 import { sql } from '../kysely.ts'
 import type { Db } from '../schema.ts'
 import { paymentColumns, toPayment } from './record.ts'
@@ -8,16 +10,16 @@ interface SeqPage {
   readonly limit: number
 }
 
-/** Oldest first. The first condition selects the index. */
-export async function submittedPayments(
+/** Oldest first. */
+export async function listPayments(
   db: Db,
   { afterSeq, limit }: SeqPage,
+  filter: Expression<SqlBool> = sql<SqlBool>`true`,
 ): Promise<readonly PaymentRecord[]> {
   const rows = await db
     .selectFrom('payments')
     .select(paymentColumns)
-    .where('state', 'in', ['reserved', 'submitted'])
-    .where('state', '=', 'submitted')
+    .where(filter)
     .where('seq', '>', afterSeq)
     .orderBy('seq')
     .limit(limit)
@@ -25,22 +27,21 @@ export async function submittedPayments(
   return rows.map(toPayment)
 }
 
+export async function submittedPayments(db: Db, page: SeqPage): Promise<readonly PaymentRecord[]> {
+  return await listPayments(db, page, isSubmitted)
+}
+
+/** The first condition selects the index. */
+const isSubmitted = sql<SqlBool>`state in ('reserved', 'submitted') and state = 'submitted'`
+
 /** Settled payments up to a block, while a reorganisation could undo them. */
 export async function paymentsToFinalize(
   db: Db,
   upToBlock: number,
-  { afterSeq, limit }: SeqPage,
+  page: SeqPage,
 ): Promise<readonly PaymentRecord[]> {
-  const rows = await db
-    .selectFrom('payments')
-    .select(paymentColumns)
-    .where('finality', '=', 'latest')
-    .where('block_number', '<=', upToBlock)
-    .where('seq', '>', afterSeq)
-    .orderBy('seq')
-    .limit(limit)
-    .execute()
-  return rows.map(toPayment)
+  const isOpen = sql<SqlBool>`finality = 'latest' and block_number <= ${upToBlock}`
+  return await listPayments(db, page, isOpen)
 }
 
 export interface PaymentCounts {
@@ -55,23 +56,11 @@ export interface PaymentCounts {
 export async function countPayments(db: Db, overdueBefore: number): Promise<PaymentCounts> {
   const { rows } = await sql<PaymentCounts>`
     select
-      (select count(*) from payments where state in ('reserved', 'submitted') and state = 'submitted')
-        as submitted,
-      (select count(*) from payments where state in ('reserved', 'submitted') and state = 'submitted'
-        and valid_before < ${overdueBefore}) as overdue,
+      (select count(*) from payments where ${isSubmitted}) as submitted,
+      (select count(*) from payments where ${isSubmitted} and valid_before < ${overdueBefore})
+        as overdue,
       (select count(*) from payments where finality = 'latest') as "notFinal",
       (select count(*) from payments where finality = 'undone') as undone
   `.execute(db)
   return rows[0] ?? { submitted: 0, overdue: 0, notFinal: 0, undone: 0 }
-}
-
-export async function listPayments(db: Db, page: SeqPage): Promise<readonly PaymentRecord[]> {
-  const rows = await db
-    .selectFrom('payments')
-    .select(paymentColumns)
-    .where('seq', '>', page.afterSeq)
-    .orderBy('seq')
-    .limit(page.limit)
-    .execute()
-  return rows.map(toPayment)
 }

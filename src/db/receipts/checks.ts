@@ -1,6 +1,6 @@
 import { sql } from '../kysely.ts'
-import { columnsExcept, toRow } from '../rows.ts'
-import type { RecordOf } from '../rows.ts'
+import { columnsExcept, columnsOf, toRow } from '../rows.ts'
+import type { MemberOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import type { OnchainState, Verification } from './record.ts'
 
@@ -72,27 +72,30 @@ export async function waitingByChain(db: Db): Promise<ReadonlyMap<string, number
 
 export type ReceiptCheck = Omit<RecordOf<'receipt_checks'>, 'receiptId' | 'chain' | 'txHash'>
 
+const checkedColumns = columnsOf(
+  'receipts',
+  'id',
+  'rail',
+  'kind',
+  'from_wallet',
+  'to_wallet',
+  'to_display',
+  'amount_micro_usdc',
+  'asset_symbol',
+  'occurred_at',
+  'verification',
+  'verification_reason',
+  'onchain',
+)
+
 export interface CheckedReceipt extends Pick<
   RecordOf<'receipts'>,
-  | 'id'
-  | 'rail'
-  | 'kind'
-  | 'fromWallet'
-  | 'toWallet'
-  | 'toDisplay'
-  | 'amountMicroUsdc'
-  | 'assetSymbol'
-  | 'occurredAt'
-  | 'verification'
-  | 'verificationReason'
-  | 'onchain'
+  MemberOf<(typeof checkedColumns)[number]>
 > {
   readonly chain: string
   readonly txHash: string
   readonly check: ReceiptCheck | null
 }
-
-const checkColumns = columnsExcept('receipt_checks', 'receipt_id', 'chain', 'tx_hash')
 
 /** Without finally refused ones, in order of acceptance. Refusals are final once their block is. */
 export async function receiptsOfTransaction(
@@ -100,82 +103,27 @@ export async function receiptsOfTransaction(
   chain: string,
   txHash: string,
 ): Promise<readonly CheckedReceipt[]> {
-  const rows = await db
+  const receipts = await db
     .selectFrom('receipts')
-    .leftJoin('receipt_checks', 'receipt_checks.receipt_id', 'receipts.id')
-    .select([
-      'receipts.id',
-      'receipts.rail',
-      'receipts.kind',
-      'receipts.from_wallet as fromWallet',
-      'receipts.to_wallet as toWallet',
-      'receipts.to_display as toDisplay',
-      'receipts.amount_micro_usdc as amountMicroUsdc',
-      'receipts.asset_symbol as assetSymbol',
-      'receipts.occurred_at as occurredAt',
-      'receipts.verification',
-      'receipts.verification_reason as verificationReason',
-      'receipts.onchain',
-      ...checkColumns,
-    ])
-    .where('receipts.chain', '=', chain)
-    .where('receipts.tx_hash', '=', txHash)
-    .where((where) =>
-      where.or([
-        where('receipts.onchain', 'in', ['pending', 'verified']),
-        where.and([
-          where('receipts.onchain', '=', 'failed'),
-          where('receipt_checks.next_at', 'is not', null),
-        ]),
-      ]),
-    )
-    .orderBy('receipts.seq')
+    .select(checkedColumns)
+    .where('chain', '=', chain)
+    .where('tx_hash', '=', txHash)
+    .where('onchain', 'in', ['pending', 'verified', 'failed'])
+    .orderBy('seq')
     .execute()
-  return rows.map(
-    ({
-      verdict,
-      reason,
-      blockNumber,
-      blockHash,
-      blockAt,
-      logIndex,
-      payer,
-      attempts,
-      consecutiveNotFound,
-      firstMissingAt,
-      verdictAt,
-      checkedAt,
-      nextAt,
-      ...receipt
-    }) => ({
-      ...receipt,
-      chain,
-      txHash,
-      // The columns of the joined check are null together.
-      check:
-        verdict === null ||
-        attempts === null ||
-        consecutiveNotFound === null ||
-        verdictAt === null ||
-        checkedAt === null
-          ? null
-          : {
-              verdict,
-              reason,
-              blockNumber,
-              blockHash,
-              blockAt,
-              logIndex,
-              payer,
-              attempts,
-              consecutiveNotFound,
-              firstMissingAt,
-              verdictAt,
-              checkedAt,
-              nextAt,
-            },
-    }),
-  )
+  const checks = await db
+    .selectFrom('receipt_checks')
+    .select(columnsExcept('receipt_checks', 'chain', 'tx_hash'))
+    .where(
+      'receipt_id',
+      'in',
+      receipts.map(({ id }) => id),
+    )
+    .execute()
+  const checkOf = new Map(checks.map(({ receiptId, ...check }) => [receiptId, check]))
+  return receipts
+    .map((receipt) => ({ ...receipt, chain, txHash, check: checkOf.get(receipt.id) ?? null }))
+    .filter(({ onchain, check }) => onchain !== 'failed' || (check?.nextAt ?? null) !== null)
 }
 
 /** A log that backs another receipt is a unique violation. */

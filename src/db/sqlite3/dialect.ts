@@ -1,13 +1,6 @@
-import type { Dialect, Driver, Kysely, QueryCompiler } from 'kysely'
+import type { Dialect, Driver, Kysely } from 'kysely'
 
-import {
-  IdentifierNode,
-  RawNode,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  createQueryId,
-} from '../kysely.ts'
+import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from '../kysely.ts'
 import type { Sqlite3Connection } from './connection.ts'
 
 /** SQLite has transactional DDL, which Kysely's adapter denies. */
@@ -28,14 +21,6 @@ export function createDialect(connection: Sqlite3Connection): Dialect {
 }
 
 function createDriver(connection: Sqlite3Connection): Driver {
-  const savepointCommand = async (
-    command: string,
-    name: string,
-    compile: QueryCompiler['compileQuery'],
-  ): Promise<void> => {
-    const node = RawNode.create([`${command} `, ''], [IdentifierNode.create(name)])
-    await connection.exec(compile(node, createQueryId()).sql)
-  }
   return {
     init: async () => {},
     acquireConnection: async () => {
@@ -46,9 +31,6 @@ function createDriver(connection: Sqlite3Connection): Driver {
     beginTransaction: () => connection.begin(),
     commitTransaction: () => connection.commit(),
     rollbackTransaction: () => connection.rollback(),
-    savepoint: (_, name, compile) => savepointCommand('savepoint', name, compile),
-    rollbackToSavepoint: (_, name, compile) => savepointCommand('rollback to', name, compile),
-    releaseSavepoint: (_, name, compile) => savepointCommand('release', name, compile),
     destroy: async () => {
       await connection.mutex.acquire()
       await connection.close()

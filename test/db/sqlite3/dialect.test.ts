@@ -212,18 +212,6 @@ test('stores the inserts of 200 concurrent writers in the order of their calls',
   expect(rows.map((row) => row.name)).toEqual(names)
 })
 
-test('a savepoint rolls back part of a controlled transaction', async () => {
-  const db = await database()
-  const transaction = await db.startTransaction().execute()
-  await transaction.insertInto('things').values({ name: 'kept' }).execute()
-  const after = await transaction.savepoint('quote"d').execute()
-  await after.insertInto('things').values({ name: 'undone' }).execute()
-  await after.rollbackToSavepoint('quote"d').execute()
-  await after.releaseSavepoint('quote"d').execute()
-  await transaction.commit().execute()
-  expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'kept' }])
-})
-
 test('a failed transaction also rolls back created tables', async () => {
   const db = await database()
   expect(db.getExecutor().adapter.supportsTransactionalDdl).toBe(true)
