@@ -1,13 +1,5 @@
 /** Tables as values: the statements of the schema, the row types and the column lists come from one definition. */
-import type { Generated, GeneratedAlways } from 'kysely'
-
-/** `Value` is the type of the column for Kysely. */
-export interface Column<Value = unknown> {
-  /** Type and constraints; `$` represents the name of the column. */
-  readonly sql: string
-  /** Exists for the compiler only. */
-  readonly value?: Value
-}
+import type { Column } from './column.ts'
 
 export interface TableDefinition {
   readonly columns: Readonly<Record<string, Column>>
@@ -29,56 +21,6 @@ export type RowOf<Definition extends TableDefinition> = {
   >
     ? Value
     : never
-}
-
-export const text: Column<string> = { sql: 'text not null' }
-export const optionalText: Column<string | null> = { sql: 'text' }
-export const integer: Column<number> = { sql: 'integer not null' }
-export const optionalInteger: Column<number | null> = { sql: 'integer' }
-export const real: Column<number> = { sql: 'real not null' }
-export const bytes: Column<Buffer> = { sql: 'blob not null' }
-export const bit: Column<0 | 1> = { sql: 'integer not null check ($ in (0, 1))' }
-export const textKey: Column<string> = { sql: 'text primary key' }
-/** Assigned by SQLite. */
-export const rowNumber: Column<Generated<number>> = { sql: 'integer primary key' }
-/** Assigned by SQLite in the order of the inserts, and never reused. */
-export const sequence: Column<GeneratedAlways<number>> = {
-  sql: 'integer primary key autoincrement',
-}
-
-export function oneOf<const Value extends string>(...values: readonly Value[]): Column<Value> {
-  return check({ sql: 'text not null' }, isIn(values))
-}
-
-export function optionalOneOf<const Value extends string>(
-  ...values: readonly Value[]
-): Column<Value | null> {
-  return check({ sql: 'text' }, isIn(values))
-}
-
-function isIn(values: readonly string[]): string {
-  return `$ in (${values.map((value) => `'${value}'`).join(', ')})`
-}
-
-export function check<Value>({ sql }: Column<Value>, condition: string): Column<Value> {
-  return { sql: `${sql} check (${condition})` }
-}
-
-export function unique<Value>({ sql }: Column<Value>): Column<Value> {
-  return { sql: `${sql} unique` }
-}
-
-/** @param target table, column and action: `receipts (id) on delete cascade` */
-export function references<Value>({ sql }: Column<Value>, target: string): Column<Value> {
-  return { sql: `${sql} references ${target}` }
-}
-
-/** @param value as an SQL literal */
-export function withDefault<Value>(
-  { sql }: Column<Value>,
-  value: string,
-): Column<Generated<Value>> {
-  return { sql: `${sql} default ${value}` }
 }
 
 /** Creates the table, its indexes and its triggers. Tables are STRICT. */

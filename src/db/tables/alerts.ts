@@ -1,30 +1,21 @@
-import {
-  integer,
-  oneOf,
-  optionalInteger,
-  optionalOneOf,
-  optionalText,
-  references,
-  text,
-  textKey,
-} from '../table.ts'
+import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
 export const alertTables = {
   alert_subscriptions: {
     columns: {
-      id: textKey,
-      wallet: text,
-      url: text,
+      id: column.textKey,
+      wallet: column.text,
+      url: column.text,
       /** JSON array of slugs; null for all. */
-      rails: optionalText,
-      severity: optionalOneOf('info', 'warning', 'critical'),
-      status: oneOf('active', 'disabled'),
-      status_reason: optionalText,
+      rails: column.optionalText,
+      severity: column.optionalOneOf('info', 'warning', 'critical'),
+      status: column.oneOf('active', 'disabled'),
+      status_reason: column.optionalText,
       /** Events up to this sequence number are not delivered. */
-      after_seq: integer,
-      created_at: text,
-      disabled_at: optionalText,
+      after_seq: column.integer,
+      created_at: column.text,
+      disabled_at: column.optionalText,
     },
     withoutRowid: true,
     indexes: {
@@ -34,22 +25,22 @@ export const alertTables = {
 
   alert_deliveries: {
     columns: {
-      id: textKey,
-      subscription_id: references(text, 'alert_subscriptions (id) on delete cascade'),
-      event_seq: optionalInteger,
-      type: text,
+      id: column.textKey,
+      subscription_id: column.references(column.text, 'alert_subscriptions (id) on delete cascade'),
+      event_seq: column.optionalInteger,
+      type: column.text,
       /** The signed body, byte for byte. */
-      payload: text,
-      status: oneOf('pending', 'delivered', 'dead'),
-      attempts: integer,
-      next_attempt_at: optionalText,
-      leased_until: optionalText,
+      payload: column.text,
+      status: column.oneOf('pending', 'delivered', 'dead'),
+      attempts: column.integer,
+      next_attempt_at: column.optionalText,
+      leased_until: column.optionalText,
       /** Fencing token: grows with every lease and voids the results of earlier holders. */
-      lease_version: integer,
-      last_status: optionalInteger,
-      last_error: optionalText,
-      created_at: text,
-      finished_at: optionalText,
+      lease_version: column.integer,
+      last_status: column.optionalInteger,
+      last_error: column.optionalText,
+      created_at: column.text,
+      finished_at: column.optionalText,
     },
     indexes: {
       alert_deliveries_due: "(next_attempt_at) where status = 'pending'",

@@ -1,19 +1,19 @@
-import { oneOf, optionalInteger, optionalText, text, textKey } from '../table.ts'
+import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
 export const feedbackTables = {
   feedback: {
     columns: {
-      id: textKey,
+      id: column.textKey,
       /** Keyed hash of network and user agent; the key changes daily. */
-      fingerprint: text,
-      network: text,
-      text_hash: text,
-      message: text,
-      page: optionalText,
-      contact: optionalText,
-      rating: optionalInteger,
-      created_at: text,
+      fingerprint: column.text,
+      network: column.text,
+      text_hash: column.text,
+      message: column.text,
+      page: column.optionalText,
+      contact: column.optionalText,
+      rating: column.optionalInteger,
+      created_at: column.text,
     },
     indexes: {
       feedback_by_fingerprint: '(fingerprint, created_at)',
@@ -24,18 +24,18 @@ export const feedbackTables = {
 
   skill_proposals: {
     columns: {
-      id: textKey,
-      slug: text,
-      name: text,
-      category: text,
-      surface: text,
-      description: text,
-      proposer: optionalText,
-      network: text,
-      status: oneOf('pending', 'accepted', 'rejected'),
-      reason: optionalText,
-      created_at: text,
-      decided_at: optionalText,
+      id: column.textKey,
+      slug: column.text,
+      name: column.text,
+      category: column.text,
+      surface: column.text,
+      description: column.text,
+      proposer: column.optionalText,
+      network: column.text,
+      status: column.oneOf('pending', 'accepted', 'rejected'),
+      reason: column.optionalText,
+      created_at: column.text,
+      decided_at: column.optionalText,
     },
     indexes: {
       skill_proposals_by_status: '(status, created_at)',
@@ -48,21 +48,21 @@ export const feedbackTables = {
 
   applications: {
     columns: {
-      id: textKey,
-      partner: text,
-      rail: text,
-      worker_wallet: text,
+      id: column.textKey,
+      partner: column.text,
+      rail: column.text,
+      worker_wallet: column.text,
       /** Hash of the message and fields; the text is not stored. */
-      content_sha256: text,
-      mode: oneOf('forwarded', 'manual'),
-      outcome: oneOf('running', 'accepted', 'refused', 'failed', 'unknown', 'manual'),
-      upstream_status: optionalInteger,
-      fault: optionalText,
-      request_sha256: text,
-      message_sha256: text,
-      idempotency_key: optionalText,
-      submitted_at: text,
-      finished_at: optionalText,
+      content_sha256: column.text,
+      mode: column.oneOf('forwarded', 'manual'),
+      outcome: column.oneOf('running', 'accepted', 'refused', 'failed', 'unknown', 'manual'),
+      upstream_status: column.optionalInteger,
+      fault: column.optionalText,
+      request_sha256: column.text,
+      message_sha256: column.text,
+      idempotency_key: column.optionalText,
+      submitted_at: column.text,
+      finished_at: column.optionalText,
     },
     indexes: {
       applications_by_partner: '(partner, submitted_at)',

@@ -1,16 +1,7 @@
-import {
-  integer,
-  oneOf,
-  optionalText,
-  references,
-  rowNumber,
-  sequence,
-  text,
-  unique,
-} from '../table.ts'
+import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
-const jobStatus = oneOf(
+const jobStatus = column.oneOf(
   'open',
   'awarded',
   'delivered',
@@ -23,23 +14,23 @@ const jobStatus = oneOf(
 export const jobTables = {
   jobs: {
     columns: {
-      seq: rowNumber,
-      id: unique(text),
+      seq: column.rowNumber,
+      id: column.unique(column.text),
       /** Wallet `id`. */
-      poster: text,
-      poster_display: text,
-      title: text,
-      description: text,
-      skills: text,
-      budget_micro_usdc: integer,
-      deadline: text,
+      poster: column.text,
+      poster_display: column.text,
+      title: column.text,
+      description: column.text,
+      skills: column.text,
+      budget_micro_usdc: column.integer,
+      deadline: column.text,
       /** As last written; `statusAt` gives the status at a time. */
       status: jobStatus,
-      bids_count: integer,
-      awarded_bid: references(optionalText, 'job_bids (id)'),
-      receipt_id: references(optionalText, 'receipts (id)'),
-      created_at: text,
-      updated_at: text,
+      bids_count: column.integer,
+      awarded_bid: column.references(column.optionalText, 'job_bids (id)'),
+      receipt_id: column.references(column.optionalText, 'receipts (id)'),
+      created_at: column.text,
+      updated_at: column.text,
     },
     indexes: {
       jobs_by_status: '(status, seq)',
@@ -51,8 +42,8 @@ export const jobTables = {
 
   job_skills: {
     columns: {
-      skill: text,
-      job_seq: references(integer, 'jobs (seq)'),
+      skill: column.text,
+      job_seq: column.references(column.integer, 'jobs (seq)'),
     },
     constraints: ['primary key (skill, job_seq)'],
     withoutRowid: true,
@@ -60,17 +51,17 @@ export const jobTables = {
 
   job_bids: {
     columns: {
-      seq: rowNumber,
-      id: unique(text),
-      job_id: references(text, 'jobs (id)'),
-      bidder: text,
-      bidder_display: text,
-      price_micro_usdc: integer,
-      eta_hours: integer,
-      proposal: text,
-      status: oneOf('open', 'awarded', 'rejected', 'lapsed'),
-      created_at: text,
-      updated_at: text,
+      seq: column.rowNumber,
+      id: column.unique(column.text),
+      job_id: column.references(column.text, 'jobs (id)'),
+      bidder: column.text,
+      bidder_display: column.text,
+      price_micro_usdc: column.integer,
+      eta_hours: column.integer,
+      proposal: column.text,
+      status: column.oneOf('open', 'awarded', 'rejected', 'lapsed'),
+      created_at: column.text,
+      updated_at: column.text,
     },
     constraints: ['unique (job_id, bidder)'],
     indexes: {
@@ -84,30 +75,39 @@ export const jobTables = {
 
   job_deliveries: {
     columns: {
-      seq: rowNumber,
-      id: unique(text),
-      job_id: references(unique(text), 'jobs (id)'),
-      deliverer: text,
-      uri: text,
-      content_sha256: text,
-      note: optionalText,
+      seq: column.rowNumber,
+      id: column.unique(column.text),
+      job_id: column.references(column.unique(column.text), 'jobs (id)'),
+      deliverer: column.text,
+      uri: column.text,
+      content_sha256: column.text,
+      note: column.optionalText,
       /** Canonical JSON as sent, covered by its own signature. */
-      statement: text,
-      created_at: text,
+      statement: column.text,
+      created_at: column.text,
     },
   },
 
   job_transitions: {
     columns: {
-      seq: sequence,
-      job_id: references(text, 'jobs (id)'),
-      event: oneOf('post', 'bid', 'award', 'deliver', 'accept', 'dispute', 'cancel', 'expire'),
-      role: oneOf('poster', 'awardee', 'bidder', 'stranger', 'clock'),
+      seq: column.sequence,
+      job_id: column.references(column.text, 'jobs (id)'),
+      event: column.oneOf(
+        'post',
+        'bid',
+        'award',
+        'deliver',
+        'accept',
+        'dispute',
+        'cancel',
+        'expire',
+      ),
+      role: column.oneOf('poster', 'awardee', 'bidder', 'stranger', 'clock'),
       /** Wallet `id`; null for the clock. */
-      actor: optionalText,
+      actor: column.optionalText,
       status_after: jobStatus,
-      note: optionalText,
-      created_at: text,
+      note: column.optionalText,
+      created_at: column.text,
     },
     indexes: {
       job_transitions_by_job: '(job_id, seq)',

@@ -1,22 +1,13 @@
-import {
-  bit,
-  integer,
-  oneOf,
-  optionalInteger,
-  optionalText,
-  rowNumber,
-  text,
-  textKey,
-} from '../table.ts'
+import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
 export const pactTables = {
   escrow_events: {
     columns: {
-      block: integer,
-      log_index: integer,
-      pact_id: integer,
-      kind: oneOf(
+      block: column.integer,
+      log_index: column.integer,
+      pact_id: column.integer,
+      kind: column.oneOf(
         'created',
         'submitted',
         'approved',
@@ -26,11 +17,11 @@ export const pactTables = {
         'ruled',
         'finalized',
       ),
-      tx_hash: text,
-      at: text,
-      work_hash: optionalText,
+      tx_hash: column.text,
+      at: column.text,
+      work_hash: column.optionalText,
       /** For `ruled`: 1 for the recipient. */
-      favor_recipient: optionalInteger,
+      favor_recipient: column.optionalInteger,
     },
     constraints: ['primary key (block, log_index)'],
     withoutRowid: true,
@@ -41,20 +32,20 @@ export const pactTables = {
 
   escrow_pacts: {
     columns: {
-      pact_id: rowNumber,
-      state: text,
+      pact_id: column.rowNumber,
+      state: column.text,
     },
   },
 
   // One row. Final blocks are never read again; every reading starts above them.
   escrow_readings: {
     columns: {
-      escrow: textKey,
-      to_block: integer,
-      final_block: integer,
-      final_hash: text,
-      caught_up: bit,
-      revision: integer,
+      escrow: column.textKey,
+      to_block: column.integer,
+      final_block: column.integer,
+      final_hash: column.text,
+      caught_up: column.bit,
+      revision: column.integer,
     },
   },
 } as const satisfies Record<string, TableDefinition>

@@ -1,52 +1,40 @@
-import {
-  bit,
-  check,
-  integer,
-  oneOf,
-  optionalText,
-  references,
-  rowNumber,
-  sequence,
-  text,
-  unique,
-  withDefault,
-} from '../table.ts'
+import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
-const tier = oneOf('free', 'starter', 'pro', 'team', 'enterprise')
+const tier = column.oneOf('free', 'starter', 'pro', 'team', 'enterprise')
 
 export const partnerTables = {
   partners: {
     columns: {
-      seq: rowNumber,
-      handle: unique(text),
+      seq: column.rowNumber,
+      handle: column.unique(column.text),
       /** Wallet `id`. */
-      wallet: unique(text),
-      display: text,
-      display_name: text,
-      email: optionalText,
-      skills: text,
-      website: optionalText,
-      bio_short: optionalText,
-      require_body_signature: bit,
+      wallet: column.unique(column.text),
+      display: column.text,
+      display_name: column.text,
+      email: column.optionalText,
+      skills: column.text,
+      website: column.optionalText,
+      bio_short: column.optionalText,
+      require_body_signature: column.bit,
       tier,
       /** As last written; `subscriptionAt` gives the status at a time. */
-      status: oneOf('pending', 'active', 'past_due', 'cancelled'),
+      status: column.oneOf('pending', 'active', 'past_due', 'cancelled'),
       /** Null for the free tier, and until the first payment. */
-      renews_at: optionalText,
+      renews_at: column.optionalText,
       /** JSON array of the paid periods, in order. */
-      periods: withDefault(text, "'[]'"),
-      on_expiry: withDefault(oneOf('renewal', 'free', 'end'), "'renewal'"),
-      oath_signed_at: text,
+      periods: column.withDefault(column.text, "'[]'"),
+      on_expiry: column.withDefault(column.oneOf('renewal', 'free', 'end'), "'renewal'"),
+      oath_signed_at: column.text,
       /** Wallet `id`; null after an operator released it. */
-      attestation_wallet: optionalText,
-      attestation_url: optionalText,
-      attestation_signature_sha256: optionalText,
-      attestation_signed_at: optionalText,
+      attestation_wallet: column.optionalText,
+      attestation_url: column.optionalText,
+      attestation_signature_sha256: column.optionalText,
+      attestation_signed_at: column.optionalText,
       /** Row of the last change in the oath history; compared by the next change. */
-      attestation_oath_seq: references(integer, 'oath_history (seq)'),
-      created_at: text,
-      updated_at: text,
+      attestation_oath_seq: column.references(column.integer, 'oath_history (seq)'),
+      created_at: column.text,
+      updated_at: column.text,
     },
     constraints: [
       "check (tier <> 'free' or renews_at is null)",
@@ -59,18 +47,18 @@ export const partnerTables = {
 
   subscription_changes: {
     columns: {
-      seq: sequence,
-      handle: references(text, 'partners (handle)'),
-      kind: oneOf('paid', 'credited', 'free', 'cancelled', 'granted', 'undone'),
-      payment_id: references(optionalText, 'payments (id)'),
+      seq: column.sequence,
+      handle: column.references(column.text, 'partners (handle)'),
+      kind: column.oneOf('paid', 'credited', 'free', 'cancelled', 'granted', 'undone'),
+      payment_id: column.references(column.optionalText, 'payments (id)'),
       tier,
-      price_micro_usdc: check(integer, '$ >= 0'),
-      paid_micro_usdc: check(integer, '$ >= 0'),
-      credit_micro_usdc: check(integer, '$ >= 0'),
-      from_at: optionalText,
-      until_at: optionalText,
-      answer: text,
-      created_at: text,
+      price_micro_usdc: column.check(column.integer, '$ >= 0'),
+      paid_micro_usdc: column.check(column.integer, '$ >= 0'),
+      credit_micro_usdc: column.check(column.integer, '$ >= 0'),
+      from_at: column.optionalText,
+      until_at: column.optionalText,
+      answer: column.text,
+      created_at: column.text,
     },
     constraints: ["check ((kind in ('paid', 'undone')) = (payment_id is not null))"],
     indexes: {

@@ -1,33 +1,21 @@
-import {
-  integer,
-  oneOf,
-  optionalInteger,
-  optionalOneOf,
-  optionalText,
-  references,
-  rowNumber,
-  sequence,
-  text,
-  textKey,
-  unique,
-} from '../table.ts'
+import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
-const severity = oneOf('info', 'warning', 'critical')
+const severity = column.oneOf('info', 'warning', 'critical')
 
 export const pollTables = {
   polls: {
     columns: {
-      id: rowNumber,
-      rail: text,
-      started_at: text,
-      duration_ms: integer,
-      outcome: oneOf('ok', 'failed'),
-      error: optionalText,
-      figures: optionalText,
-      evidence: text,
-      rule: text,
-      status_after: text,
+      id: column.rowNumber,
+      rail: column.text,
+      started_at: column.text,
+      duration_ms: column.integer,
+      outcome: column.oneOf('ok', 'failed'),
+      error: column.optionalText,
+      figures: column.optionalText,
+      evidence: column.text,
+      rule: column.text,
+      status_after: column.text,
     },
     indexes: {
       polls_by_rail: '(rail, started_at)',
@@ -36,27 +24,27 @@ export const pollTables = {
 
   rail_state: {
     columns: {
-      rail: textKey,
-      status: text,
-      status_since: text,
-      figures: optionalText,
-      figures_as_of: optionalText,
-      last_poll_id: references(optionalInteger, 'polls (id)'),
-      last_poll_at: optionalText,
-      last_good_poll_at: optionalText,
-      last_error: optionalText,
-      last_duration_ms: optionalInteger,
-      consecutive_failures: integer,
-      source: oneOf('audit', 'poll'),
+      rail: column.textKey,
+      status: column.text,
+      status_since: column.text,
+      figures: column.optionalText,
+      figures_as_of: column.optionalText,
+      last_poll_id: column.references(column.optionalInteger, 'polls (id)'),
+      last_poll_at: column.optionalText,
+      last_good_poll_at: column.optionalText,
+      last_error: column.optionalText,
+      last_duration_ms: column.optionalInteger,
+      consecutive_failures: column.integer,
+      source: column.oneOf('audit', 'poll'),
     },
     withoutRowid: true,
   },
 
   aggregate_cursors: {
     columns: {
-      rail: text,
-      stream: text,
-      cursor: text,
+      rail: column.text,
+      stream: column.text,
+      cursor: column.text,
     },
     constraints: ['primary key (rail, stream)'],
     withoutRowid: true,
@@ -65,26 +53,26 @@ export const pollTables = {
   // With rowids: a WITHOUT ROWID table would store the large bodies in the index.
   hourly_aggregates: {
     columns: {
-      rail: text,
-      stream: text,
-      hour: integer,
-      body: text,
+      rail: column.text,
+      stream: column.text,
+      hour: column.integer,
+      body: column.text,
     },
     constraints: ['primary key (rail, stream, hour)'],
   },
 
   flags: {
     columns: {
-      id: textKey,
-      rail: optionalText,
-      kind: text,
+      id: column.textKey,
+      rail: column.optionalText,
+      kind: column.text,
       severity,
-      title: text,
-      evidence: text,
-      subject: text,
-      opened_at: text,
-      closed_at: optionalText,
-      close_reason: optionalText,
+      title: column.text,
+      evidence: column.text,
+      subject: column.text,
+      opened_at: column.text,
+      closed_at: column.optionalText,
+      close_reason: column.optionalText,
     },
     withoutRowid: true,
     indexes: {
@@ -98,14 +86,14 @@ export const pollTables = {
 
   events: {
     columns: {
-      seq: sequence,
-      id: unique(text),
-      kind: text,
-      rail: optionalText,
+      seq: column.sequence,
+      id: column.unique(column.text),
+      kind: column.text,
+      rail: column.optionalText,
       severity,
-      title: text,
-      data: text,
-      created_at: text,
+      title: column.text,
+      data: column.text,
+      created_at: column.text,
     },
     uniqueIndexes: {
       // Event times are unique, so a time is a position in the feed.
@@ -115,12 +103,12 @@ export const pollTables = {
 
   job_runs: {
     columns: {
-      id: rowNumber,
-      job: text,
-      started_at: text,
-      finished_at: optionalText,
-      outcome: optionalOneOf('ok', 'failed', 'skipped'),
-      detail: optionalText,
+      id: column.rowNumber,
+      job: column.text,
+      started_at: column.text,
+      finished_at: column.optionalText,
+      outcome: column.optionalOneOf('ok', 'failed', 'skipped'),
+      detail: column.optionalText,
     },
     indexes: {
       job_runs_by_job: '(job, started_at)',
@@ -129,9 +117,9 @@ export const pollTables = {
 
   article_views: {
     columns: {
-      slug: text,
-      hour: integer,
-      views: integer,
+      slug: column.text,
+      hour: column.integer,
+      views: column.integer,
     },
     constraints: ['primary key (slug, hour)'],
     withoutRowid: true,
@@ -142,8 +130,8 @@ export const pollTables = {
 
   meta: {
     columns: {
-      key: textKey,
-      value: text,
+      key: column.textKey,
+      value: column.text,
     },
     withoutRowid: true,
   },

@@ -1,31 +1,20 @@
-import {
-  integer,
-  oneOf,
-  optionalInteger,
-  optionalText,
-  references,
-  rowNumber,
-  sequence,
-  text,
-  textKey,
-  unique,
-} from '../table.ts'
+import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
 export const workerTables = {
   workers: {
     columns: {
-      seq: rowNumber,
+      seq: column.rowNumber,
       /** Wallet `id`. */
-      wallet: unique(text),
-      display: text,
-      display_name: optionalText,
-      skills: text,
-      url: optionalText,
-      bio: optionalText,
-      receipt_key: optionalText,
-      registered_at: text,
-      updated_at: text,
+      wallet: column.unique(column.text),
+      display: column.text,
+      display_name: column.optionalText,
+      skills: column.text,
+      url: column.optionalText,
+      bio: column.optionalText,
+      receipt_key: column.optionalText,
+      registered_at: column.text,
+      updated_at: column.text,
     },
     indexes: {
       workers_by_update: '(updated_at)',
@@ -34,8 +23,8 @@ export const workerTables = {
 
   worker_skills: {
     columns: {
-      skill: text,
-      wallet: references(text, 'workers (wallet)'),
+      skill: column.text,
+      wallet: column.references(column.text, 'workers (wallet)'),
     },
     constraints: ['primary key (skill, wallet)'],
     withoutRowid: true,
@@ -46,33 +35,33 @@ export const workerTables = {
 
   claims: {
     columns: {
-      id: rowNumber,
-      wallet: unique(optionalText),
-      display_name: text,
-      method: oneOf('wallet', 'email'),
-      email_hash: unique(optionalText),
-      claimed_at: text,
+      id: column.rowNumber,
+      wallet: column.unique(column.optionalText),
+      display_name: column.text,
+      method: column.oneOf('wallet', 'email'),
+      email_hash: column.unique(column.optionalText),
+      claimed_at: column.text,
     },
   },
 
   email_codes: {
     columns: {
-      email_hash: textKey,
-      code_hash: text,
-      display_name: text,
-      wallet: optionalText,
-      tries: integer,
-      expires_at: text,
+      email_hash: column.textKey,
+      code_hash: column.text,
+      display_name: column.text,
+      wallet: column.optionalText,
+      tries: column.integer,
+      expires_at: column.text,
     },
     withoutRowid: true,
   },
 
   email_sends: {
     columns: {
-      id: rowNumber,
-      email_hash: text,
-      remote_hash: text,
-      sent_at: text,
+      id: column.rowNumber,
+      email_hash: column.text,
+      remote_hash: column.text,
+      sent_at: column.text,
     },
     indexes: {
       email_sends_by_email: '(email_hash, sent_at)',
@@ -82,18 +71,18 @@ export const workerTables = {
 
   oath_history: {
     columns: {
-      seq: sequence,
+      seq: column.sequence,
       /** `write`: a partner's write without an oath. */
-      kind: oneOf('worker', 'claim', 'partner', 'write'),
-      oath_version: optionalInteger,
-      wallet: text,
-      handle: optionalText,
-      action: text,
-      message_sha256: text,
-      signature_sha256: text,
-      body_sha256: text,
-      binding: oneOf('path', 'body', 'statement'),
-      created_at: text,
+      kind: column.oneOf('worker', 'claim', 'partner', 'write'),
+      oath_version: column.optionalInteger,
+      wallet: column.text,
+      handle: column.optionalText,
+      action: column.text,
+      message_sha256: column.text,
+      signature_sha256: column.text,
+      body_sha256: column.text,
+      binding: column.oneOf('path', 'body', 'statement'),
+      created_at: column.text,
     },
     indexes: {
       oath_history_by_wallet: '(wallet, seq)',

@@ -1,15 +1,15 @@
-import { bytes, integer, oneOf, rowNumber, text, textKey } from '../table.ts'
+import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
 export const writeTables = {
   used_messages: {
     columns: {
-      wallet: text,
-      message_sha256: text,
-      request_sha256: text,
-      status: integer,
-      answer: text,
-      expires_at: text,
+      wallet: column.text,
+      message_sha256: column.text,
+      request_sha256: column.text,
+      status: column.integer,
+      answer: column.text,
+      expires_at: column.text,
     },
     constraints: ['primary key (wallet, message_sha256)'],
     indexes: {
@@ -19,12 +19,12 @@ export const writeTables = {
 
   idempotency_keys: {
     columns: {
-      caller: text,
-      key: text,
-      request_sha256: text,
-      status: integer,
-      answer: text,
-      expires_at: text,
+      caller: column.text,
+      key: column.text,
+      request_sha256: column.text,
+      status: column.integer,
+      answer: column.text,
+      expires_at: column.text,
     },
     constraints: ['primary key (caller, key)'],
     indexes: {
@@ -34,10 +34,10 @@ export const writeTables = {
 
   network_writes: {
     columns: {
-      id: rowNumber,
-      kind: oneOf('registration', 'receipt'),
-      network: text,
-      created_at: text,
+      id: column.rowNumber,
+      kind: column.oneOf('registration', 'receipt'),
+      network: column.text,
+      created_at: column.text,
     },
     indexes: {
       network_writes_by_network: '(network, kind, created_at)',
@@ -48,10 +48,10 @@ export const writeTables = {
   /** Skeletons of display names, see `core/look-alike.ts`. */
   names: {
     columns: {
-      wallet: text,
-      kind: oneOf('worker', 'claim', 'partner'),
-      skeleton: text,
-      since: text,
+      wallet: column.text,
+      kind: column.oneOf('worker', 'claim', 'partner'),
+      skeleton: column.text,
+      since: column.text,
     },
     constraints: ['primary key (wallet, kind)'],
     withoutRowid: true,
@@ -62,8 +62,8 @@ export const writeTables = {
 
   persisted_counters: {
     columns: {
-      name: textKey,
-      body: bytes,
+      name: column.textKey,
+      body: column.bytes,
     },
     withoutRowid: true,
   },
