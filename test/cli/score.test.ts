@@ -1,18 +1,16 @@
 /** A score with more entries than one answer shows, recomputed from all of them. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 
-import { loadReference } from '../../src/actions/reference.ts'
 import { createClient } from '../../src/client/client.ts'
 import { parseSecretKey, secretKeyText, signerOf } from '../../src/client/signers.ts'
-import type { WalletSigner } from '../../src/client/signers.ts'
 import { fetchWholeReputation } from '../../src/client/verify-receipt.ts'
+import { hourMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { runCommand } from '../support/command-line.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
-import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, testService } from '../support/wallets.ts'
 
 const worker = evmWallet('worker')
@@ -20,9 +18,11 @@ const platformKey = ed25519Key('platform')
 const receipts = 230
 const secret = secretKeyText('near', Buffer.alloc(32, 9))
 
-let published: PublicDir
-let service: Service
-let signer: WalletSigner
+const signer = await signerOf(parseSecretKey(secret))
+const service = useService({
+  per: 'file',
+  options: async () => ({ actions: await platformActions(platformKey) }),
+})
 
 async function earn(from: number, to: number): Promise<void> {
   const numbers = Array.from({ length: to - from }, (_, at) => from + at)
@@ -33,34 +33,20 @@ async function earn(from: number, to: number): Promise<void> {
         from_wallet: evmWallet(`payer ${number % 7}`).address,
       })
       const body = await submission(worker, issued(facts, platformKey), service.clock.now())
-      const answer = await fetch(`${service.url}/api/v1/receipts`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-      if (answer.status !== 201) throw new Error(await answer.text())
+      expect(await service.postJson('/api/v1/receipts', body)).toMatchObject({ status: 201 })
     }),
   )
 }
 
 beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  service = await startService(published.dir, { actions: { reference: () => reference } })
-  signer = await signerOf(parseSecretKey(secret))
   const { id } = parseWallet(signer.wallet)
   const wallet = { ...evmWallet('unused'), id, address: signer.wallet }
   await makePartner(service, wallet, { handle: 'reader' })
   for (let from = 0; from < receipts; from += 46) {
     await earn(from, from + 46)
-    service.clock.advance(9 * 3_600_000)
+    service.clock.advance(9 * hourMs)
   }
 }, 60_000)
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
-})
 
 function readReputation(query: { limit?: string; cursor?: string | undefined } = {}) {
   const client = createClient({
@@ -90,10 +76,7 @@ test('a reputation shows its last 50 entries, and the cursor leads to the others
   expect(numbers).toEqual(numbers.toSorted((a, b) => b - a))
   expect(new Set(numbers).size).toBe(receipts)
   expect(whole.entries.slice(0, 50)).toEqual(first.entries)
-  const last = await readReputation({
-    limit: '200',
-    cursor: first.next_cursor,
-  })
+  const last = await readReputation({ limit: '200', cursor: first.next_cursor })
   expect([last.entries.length, last.next_cursor]).toEqual([receipts - 50, undefined])
 })
 

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { createClient } from '../../src/client/client.ts'
 import {
@@ -14,14 +13,10 @@ import {
 } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { evmSigner } from '../../src/client/signers.ts'
+import { serveDuringTest } from '../support/local-server.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 6)
 const key = createHash('sha256').update('a wallet of tests').digest()
-const stops: (() => Promise<void>)[] = []
-
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop()
-})
 
 interface Answer {
   readonly status: number
@@ -31,29 +26,18 @@ interface Answer {
   readonly stalls?: boolean
 }
 
-/** A server that answers as told, and what reached it. */
+/** A server with a fixed answer for each request, and the requests that it received. */
 async function serverOf(answer: (nth: number) => Answer) {
   const seen: { request: IncomingMessage; body: string }[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')))
-    request.on('end', () => {
-      seen.push({ request, body })
-      const { status, headers, body: sent, stalls } = answer(seen.length)
-      response.writeHead(status, headers)
-      if (stalls === true) response.write('{')
-      else response.end(typeof sent === 'string' ? sent : JSON.stringify(sent))
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  stops.push(async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  })
-  return { url: `http://127.0.0.1:${port}`, seen }
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    seen.push({ request, body: await text(request) })
+    const { status, headers, body, stalls } = answer(seen.length)
+    response.writeHead(status, headers)
+    if (stalls === true) response.write('{')
+    else response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  }
+  const url = await serveDuringTest((request, response) => void serve(request, response))
+  return { url, seen }
 }
 
 async function clientOf(url: string, timeoutMs = 30_000) {
@@ -99,30 +83,17 @@ describe('the client', () => {
     )
   })
 
-  test('gives up after three repeats, for waits over a minute and without Retry-After', async () => {
-    const late = await serverOf(() => ({
-      status: 429,
-      headers: { 'Retry-After': '61' },
-      body: tooMany,
-    }))
-    const again = await serverOf(() => ({
-      status: 503,
-      headers: { 'Retry-After': '1' },
-      body: tooMany,
-    }))
-    const silent = await serverOf(() => ({ status: 503, body: tooMany }))
-    const broken = await serverOf(() => ({
-      status: 500,
-      headers: { 'Retry-After': '1' },
-      body: tooMany,
-    }))
-    for (const { url } of [late, again, silent, broken]) {
-      const { client } = await clientOf(url)
-      await expect(client.call('submitFeedback', { body: { message: 'hello' } })).rejects.toThrow(
-        LedgerError,
-      )
-    }
-    expect([late, again, silent, broken].map(({ seen }) => seen.length)).toEqual([1, 4, 1, 1])
+  test.each([
+    ['429 with a wait over a minute', 429, { 'Retry-After': '61' }, 1],
+    ['503 with a wait, after three repeats', 503, { 'Retry-After': '1' }, 4],
+    ['503 without Retry-After', 503, {}, 1],
+    ['500', 500, { 'Retry-After': '1' }, 1],
+  ])('fails for %s', async (_, status, headers, requests) => {
+    const { url, seen } = await serverOf(() => ({ status, headers, body: tooMany }))
+    const { client } = await clientOf(url)
+    const call = client.call('submitFeedback', { body: { message: 'hello' } })
+    await expect(call).rejects.toThrow(LedgerError)
+    expect(seen).toHaveLength(requests)
   })
 })
 
@@ -226,13 +197,12 @@ describe('a signed request', () => {
 describe('a call', () => {
   test('is refused before anything is sent where an input is invalid', async () => {
     const { client } = await clientOf('https://ledger.test')
-    await expect(client.call('getRail', { params: { name: '../health' } })).rejects.toThrow(
-      CallError,
-    )
-    await expect(client.call('submitFeedback', { body: { message: '' } })).rejects.toThrow(
-      CallError,
-    )
-    await expect(client.call('listWorkers', { query: { limit: '201' } })).rejects.toThrow(CallError)
+    for (const call of [
+      () => client.call('getRail', { params: { name: '../health' } }),
+      () => client.call('submitFeedback', { body: { message: '' } }),
+      () => client.call('listWorkers', { query: { limit: '201' } }),
+    ])
+      await expect(call()).rejects.toThrow(CallError)
   })
 
   test.each([

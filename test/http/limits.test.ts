@@ -9,7 +9,7 @@ import type { Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { useServices } from '../support/use-services.ts'
+import { useServices } from '../support/use-service.ts'
 
 allowSlowTests('sends thousands of signed requests')
 

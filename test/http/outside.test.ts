@@ -13,7 +13,7 @@ import { makePartner, partnerClient } from '../support/partners.ts'
 import { registrationBody, requestJson } from '../support/requests.ts'
 import type { JsonAnswer } from '../support/requests.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
-import { useServices } from '../support/use-services.ts'
+import { useServices } from '../support/use-service.ts'
 import { evmWallet, nearWallet } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 

@@ -10,7 +10,7 @@ import { open, parseAnswer, send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson, signedRequest } from '../support/requests.ts'
-import { useServices } from '../support/use-services.ts'
+import { useServices } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
 
 const AT_ONCE = 256

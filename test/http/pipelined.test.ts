@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { gate } from '../db/temp-database.ts'
 import { open } from '../support/raw-http.ts'
-import { useServices } from '../support/use-services.ts'
+import { useServices } from '../support/use-service.ts'
 
 const services = useServices()
 

@@ -18,7 +18,7 @@ import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Service } from '../support/http-service.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson } from '../support/requests.ts'
-import { useServices } from '../support/use-services.ts'
+import { useServices } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
 
 const platformKey = ed25519Key('platform')

@@ -6,7 +6,7 @@ import { ApiError } from '../../src/contract/errors.ts'
 import { BusyError } from '../../src/db/errors.ts'
 import { gate } from '../db/temp-database.ts'
 import { open, parseAnswer, received, send } from '../support/raw-http.ts'
-import { useServices } from '../support/use-services.ts'
+import { useServices } from '../support/use-service.ts'
 
 const { start } = useServices()
 const unpublished = useServices([])

@@ -16,7 +16,7 @@ import type { Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
 import { registrationBody, signedRequest, signOath, statusCounts } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { useServices } from '../support/use-services.ts'
+import { useServices } from '../support/use-service.ts'
 import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 

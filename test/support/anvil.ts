@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
+import { numberToHex } from 'viem'
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 
@@ -16,13 +17,24 @@ const rpcAnswer = z.object({
   result: z.unknown().optional(),
   error: z.object({ message: z.string() }).optional(),
 })
-const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
-/** The first unlocked account; it pays for everything. */
-const sender: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+export const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
+/** The first unlocked account; it pays for all transactions. */
+export const sender: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
-export interface Anvil {
+export interface AnvilNode {
   readonly url: string
   readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
+  readonly setCode: (code: Hex, ...addresses: readonly string[]) => Promise<void>
+  /** Mines blocks a second apart, the first at the time, if there is one. */
+  readonly mine: (blocks?: number, firstAtMs?: number) => Promise<void>
+  /** Number of the newest block. */
+  readonly head: () => Promise<number>
+  /** Returns a function that restores the present state once. */
+  readonly snapshot: () => Promise<() => Promise<void>>
+  readonly stop: () => Promise<void>
+}
+
+export interface Anvil extends AnvilNode {
   readonly place: (...addresses: readonly Address[]) => Promise<void>
   /** Sets the contract's return value for a call, from the next block on. */
   readonly answer: (address: Address, call: Hex, answer: Hex) => Promise<void>
@@ -33,13 +45,11 @@ export interface Anvil {
   ) => Promise<number>
   /** Mines empty blocks, a second apart, the last at the given time. */
   readonly settle: (blocks: number, lastAtMs: number) => Promise<void>
-  readonly stop: () => Promise<void>
 }
 
-export interface AnvilNode {
-  readonly url: string
-  readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
-  readonly stop: () => Promise<void>
+/** Arguments for a first block at the time, and for epochs in which a block is safe after four blocks and final after eight. */
+export function shortEpochs(genesisMs: number): readonly string[] {
+  return ['--slots-in-an-epoch', '4', '--timestamp', String(genesisMs / 1000)]
 }
 
 /** Starts a node that mines on request only, with more command line arguments. */
@@ -70,6 +80,21 @@ export async function startAnvilNode(
   return {
     url,
     rpc,
+    setCode: async (code, ...addresses) => {
+      for (const address of addresses) await rpc('anvil_setCode', [address, code])
+    },
+    mine: async (blocks = 1, firstAtMs) => {
+      if (firstAtMs !== undefined)
+        await rpc('evm_setNextBlockTimestamp', [Math.floor(firstAtMs / 1000)])
+      await rpc('anvil_mine', [numberToHex(blocks), '0x1'])
+    },
+    head: async () => Number(await rpc('eth_blockNumber', [])),
+    snapshot: async () => {
+      const id = await rpc('evm_snapshot', [])
+      return async () => {
+        await rpc('evm_revert', [id])
+      }
+    },
     stop: async () => {
       const ended = once(node, 'exit')
       node.kill()
@@ -79,23 +104,12 @@ export async function startAnvilNode(
 }
 
 export async function startAnvil(chainId: number, genesisMs: number): Promise<Anvil> {
-  const { url, rpc, stop } = await startAnvilNode(chainId, [
-    '--timestamp',
-    String(genesisMs / 1000),
-  ])
-
-  async function mine(blocks: number, firstAtMs: number): Promise<void> {
-    await rpc('evm_setNextBlockTimestamp', [firstAtMs / 1000])
-    await rpc('anvil_mine', [`0x${blocks.toString(16)}`, '0x1'])
-  }
-
-  await rpc('anvil_setCode', [batchAddress, batchCode])
+  const node = await startAnvilNode(chainId, ['--timestamp', String(genesisMs / 1000)])
+  const { rpc, setCode, mine, head } = node
+  await setCode(batchCode, batchAddress)
   return {
-    url,
-    rpc,
-    place: async (...addresses) => {
-      for (const address of addresses) await rpc('anvil_setCode', [address, scriptedCode])
-    },
+    ...node,
+    place: async (...addresses) => await setCode(scriptedCode, ...addresses),
     answer: async (address, call, answer) => {
       for (const { slot, word } of answerSlots(call, answer)) {
         await rpc('anvil_setStorageAt', [address, slot, word])
@@ -109,12 +123,9 @@ export async function startAnvil(chainId: number, genesisMs: number): Promise<An
         ])
       }
       await mine(1, atMs)
-      return Number(await rpc('eth_blockNumber', []))
+      return await head()
     },
-    settle: async (blocks, lastAtMs) => {
-      await mine(blocks, lastAtMs - (blocks - 1) * 1000)
-    },
-    stop,
+    settle: async (blocks, lastAtMs) => await mine(blocks, lastAtMs - (blocks - 1) * 1000),
   }
 }
 

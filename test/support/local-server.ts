@@ -5,12 +5,12 @@ import type { RequestListener } from 'node:http'
 
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
-interface LocalServer {
+export interface LocalServer {
   readonly url: string
   readonly stop: () => Promise<void>
 }
 
-async function start(listener: RequestListener): Promise<LocalServer> {
+export async function startLocalServer(listener: RequestListener): Promise<LocalServer> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -27,7 +27,7 @@ async function start(listener: RequestListener): Promise<LocalServer> {
 
 /** Starts a server for the running test and returns its URL. */
 export async function serveDuringTest(listener: RequestListener): Promise<string> {
-  const { url, stop } = await start(listener)
+  const { url, stop } = await startLocalServer(listener)
   onTestFinished(stop)
   return url
 }
@@ -36,7 +36,7 @@ export async function serveDuringTest(listener: RequestListener): Promise<string
 export function useLocalServer(listener: RequestListener): { readonly url: string } {
   let server: LocalServer
   beforeAll(async () => {
-    server = await start(listener)
+    server = await startLocalServer(listener)
   })
   afterAll(() => server.stop())
   return {
@@ -48,7 +48,7 @@ export function useLocalServer(listener: RequestListener): { readonly url: strin
 
 /** The URL of a port at which nothing listens. */
 export async function unusedUrl(): Promise<string> {
-  const { url, stop } = await start(() => undefined)
+  const { url, stop } = await startLocalServer(() => undefined)
   await stop()
   return url
 }

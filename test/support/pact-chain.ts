@@ -11,7 +11,7 @@ import { z } from 'zod'
 
 import { chains } from '../../builder/chain/chains.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
-import { startAnvilNode } from './anvil.ts'
+import { shortEpochs, startAnvilNode } from './anvil.ts'
 import type { AnvilNode } from './anvil.ts'
 import { word } from './scripted-contract.ts'
 
@@ -47,40 +47,25 @@ export interface PactChain extends AnvilNode {
   readonly create: (deadlineMs: number, atMs: number) => Promise<Hex>
   /** Transfers USDC in a block at the given time. */
   readonly pay: (from: Address, to: Address, microUsdc: number, atMs: number) => Promise<Hex>
-  /** Mines empty blocks, a second apart. */
-  readonly mine: (blocks: number) => Promise<void>
   readonly headTimeMs: () => Promise<number>
-  /** Returns a function that restores the present state once. */
-  readonly snapshot: () => Promise<() => Promise<void>>
 }
 
 export async function startPactChain(genesisMs: number): Promise<PactChain> {
-  const node = await startAnvilNode(pactEscrow.chainId, [
-    '--slots-in-an-epoch',
-    '4',
-    '--timestamp',
-    String(genesisMs / 1000),
-    '--auto-impersonate',
-  ])
-  const { rpc } = node
+  const args = [...shortEpochs(genesisMs), '--auto-impersonate']
+  const node = await startAnvilNode(pactEscrow.chainId, args)
+  const { rpc, setCode, mine } = node
   const parties = [creator, worker, arbitrator]
-  await rpc('anvil_setCode', [pactEscrow.address, PactEscrow.deployedBytecode])
-  for (const token of [pactEscrow.token, usdc]) {
-    await rpc('anvil_setCode', [token, TestToken.deployedBytecode])
-  }
+  await setCode(PactEscrow.deployedBytecode, pactEscrow.address)
+  await setCode(TestToken.deployedBytecode, pactEscrow.token, usdc)
   await rpc('anvil_setStorageAt', [pactEscrow.address, tokenSlot, word(BigInt(pactEscrow.token))])
   await rpc('anvil_setStorageAt', [pactEscrow.address, nextIdSlot, word(firstPactId)])
   for (const party of parties) await rpc('anvil_setBalance', [party, numberToHex(10n ** 20n)])
 
-  const mine = async (blocks: number) => {
-    await rpc('anvil_mine', [numberToHex(blocks), '0x1'])
-  }
-  const send = async (from: Address, to: string, data: Hex, atMs: number | null): Promise<Hex> => {
+  const send = async (from: Address, to: string, data: Hex, atMs?: number): Promise<Hex> => {
     const hash = hex.parse(
       await rpc('eth_sendTransaction', [{ from, to, data, gas: numberToHex(1_000_000) }]),
     )
-    if (atMs !== null) await rpc('evm_setNextBlockTimestamp', [Math.floor(atMs / 1000)])
-    await mine(1)
+    await mine(1, atMs)
     const receipt = z
       .object({ status: z.string() })
       .parse(await rpc('eth_getTransactionReceipt', [hash]))
@@ -90,8 +75,8 @@ export async function startPactChain(genesisMs: number): Promise<PactChain> {
   const call = (abi: Abi, functionName: string, args: readonly unknown[]) =>
     encodeFunctionData({ abi, functionName, args })
   const mint = (to: Address, value: bigint) => call(TestToken.abi, 'mint', [to, value])
-  await send(creator, pactEscrow.token, mint(creator, 10n ** 24n), null)
-  await send(creator, usdc, mint(creator, 10n ** 12n), null)
+  await send(creator, pactEscrow.token, mint(creator, 10n ** 24n))
+  await send(creator, usdc, mint(creator, 10n ** 12n))
 
   const act: PactChain['act'] = async (from, name, args, atMs) =>
     await send(from, pactEscrow.address, call(PactEscrow.abi, name, args), atMs)
@@ -107,18 +92,11 @@ export async function startPactChain(genesisMs: number): Promise<PactChain> {
       ),
     pay: async (from, to, microUsdc, atMs) =>
       await send(from, usdc, call(TestToken.abi, 'transfer', [to, BigInt(microUsdc)]), atMs),
-    mine,
     headTimeMs: async () => {
       const block = z
         .object({ timestamp: z.string() })
         .parse(await rpc('eth_getBlockByNumber', ['latest', false]))
       return Number(block.timestamp) * 1000
-    },
-    snapshot: async () => {
-      const id = await rpc('evm_snapshot', [])
-      return async () => {
-        await rpc('evm_revert', [id])
-      }
     },
   }
 }

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { z } from 'zod'
 
 import { listPayments } from '../../src/db/payments/lists.ts'
+import { filledByHook } from './filled-by-hook.ts'
 import { startPaidService } from './paid-service.ts'
 import type { PaidOptions, PaidService } from './paid-service.ts'
 import { startRpcProxy } from './rpc-proxy.ts'
@@ -81,52 +82,37 @@ export function usePaymentTests(
 ) {
   allowSlowTests('starts anvil')
   let chain: UsdcChain
-  let proxy: RpcProxy
-  let paid: PaidService
   let restore: () => Promise<void>
-  const tests: PaymentTests = {
-    get chain() {
-      return chain
-    },
-    get proxy() {
-      return proxy
-    },
-    get paid() {
-      return paid
-    },
-    set paid(service) {
-      paid = service
-    },
-    rules: {},
-  }
+  const tests = filledByHook<PaymentTests>({ rules: {} })
 
   beforeAll(async () => {
     chain = await startUsdcChain()
     await chain.mint(payer.address, funds)
-    proxy = await startRpcProxy(chain.url, {
+    const proxy = await startRpcProxy(chain.url, {
       before: async (request) => tests.rules.before?.(request),
       instead: (request) => tests.rules.instead?.(request),
       change: (request, answer) =>
         tests.rules.change === undefined ? answer : tests.rules.change(request, answer),
     })
+    Object.assign(tests, { chain, proxy })
   })
   beforeEach(async () => {
     tests.rules = {}
     restore = await chain.snapshot()
-    paid = await start(tests)
+    tests.paid = await start(tests)
   })
   afterEach(async () => {
     tests.rules = {}
-    await paid.stop()
+    await tests.paid.stop()
     await restore()
   })
   afterAll(async () => {
-    await proxy.stop()
+    await tests.proxy.stop()
     await chain.stop()
   })
 
   const get = (path: string, headers: Readonly<Record<string, string>>) =>
-    getAnswer(`${paid.url}${path}`, headers)
+    getAnswer(`${tests.paid.url}${path}`, headers)
   const buy = (signed: SignedAuthorization, path = feed) =>
     get(path, { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) })
   const charged = async () => funds - (await chain.balanceOf(payer.address))
@@ -142,8 +128,8 @@ export function usePaymentTests(
     charged,
     /** An authorization of the price, but for `changes`. */
     sign: (changes: Partial<SignedAuthorization['authorization']> = {}) =>
-      signAuthorization(payer, { to: paid.receiver, value: price, ...changes }),
-    rows: () => listPayments(paid.actions.database.reader, { afterSeq: 0, limit: 100 }),
+      signAuthorization(payer, { to: tests.paid.receiver, value: price, ...changes }),
+    rows: () => listPayments(tests.paid.actions.database.reader, { afterSeq: 0, limit: 100 }),
     /** The payment buys nothing more and was charged once. */
     expectUsed,
     /** The payment buys its answer once more, and then nothing. */

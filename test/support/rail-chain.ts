@@ -1,6 +1,6 @@
 /** An EVM chain on which the logs of a rail were emitted, and polls of the rail that read it. */
 import type { Address } from 'viem'
-import { afterAll, beforeAll } from 'vitest'
+import { beforeAll } from 'vitest'
 
 import { chains } from '../../builder/chain/chains.ts'
 import type { EvmChainName } from '../../builder/chain/chains.ts'
@@ -9,6 +9,7 @@ import { dayMs } from '../../src/core/time.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { startAnvil } from './anvil.ts'
 import type { Anvil } from './anvil.ts'
+import { filledByHook } from './filled-by-hook.ts'
 import { railContext } from './rail-context.ts'
 import type { RailContextOptions } from './rail-context.ts'
 import { allowSlowTests } from './slow-tests.ts'
@@ -52,11 +53,11 @@ export async function startRailChain(
       )
     },
     undone: async (test) => {
-      const snapshot = await anvil.rpc('evm_snapshot', [])
+      const restore = await anvil.snapshot()
       try {
         await test()
       } finally {
-        await anvil.rpc('evm_revert', [snapshot])
+        await restore()
       }
     },
     stop: anvil.stop,
@@ -66,19 +67,10 @@ export async function startRailChain(
 /** A chain for all tests of the file. */
 export function useRailChain(...args: Parameters<typeof startRailChain>): Omit<RailChain, 'stop'> {
   allowSlowTests('starts anvil')
-  let chain: RailChain | undefined
+  const chain = filledByHook<RailChain>()
   beforeAll(async () => {
-    chain = await startRailChain(...args)
+    Object.assign(chain, await startRailChain(...args))
+    return chain.stop
   })
-  afterAll(async () => await chain?.stop())
-  const started = (): RailChain => {
-    if (chain === undefined) throw new Error('the chain is not started')
-    return chain
-  }
-  return {
-    anvil: () => started().anvil(),
-    settle: async (lastAtMs) => await started().settle(lastAtMs),
-    poll: async (adapter, options) => await started().poll(adapter, options),
-    undone: async (test) => await started().undone(test),
-  }
+  return chain
 }

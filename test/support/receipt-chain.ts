@@ -8,7 +8,7 @@ import { z } from 'zod'
 
 import { chains } from '../../builder/chain/chains.ts'
 import type { EvmChainName } from '../../builder/chain/chains.ts'
-import { startAnvilNode } from './anvil.ts'
+import { batchAddress, sender, shortEpochs, startAnvilNode } from './anvil.ts'
 import type { AnvilNode } from './anvil.ts'
 import { batchCode, batchOf, logOf, scriptedCode } from './scripted-contract.ts'
 import type { ScriptedLog } from './scripted-contract.ts'
@@ -17,10 +17,8 @@ const tokenEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event Approval(address indexed owner, address indexed spender, uint256 value)',
 ])
-const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
 /** Reverts whatever is asked of it. */
 export const refusing: Address = '0x00000000000000000000000000000000000bad00'
-const sender: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const hastySender: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 /** Stated, so that one transaction has one hash, whatever blocks came before it. */
 const fees = { maxFeePerGas: '0x2540be400', maxPriorityFeePerGas: '0x3b9aca00' } as const
@@ -47,9 +45,6 @@ export interface ReceiptChain extends AnvilNode {
   readonly pay: (atMs: number, ...payments: readonly Payment[]) => Promise<Hex>
   /** Mines one block at the time. */
   readonly blockAt: (atMs: number) => Promise<void>
-  /** Mines empty blocks, a second apart. */
-  readonly mine: (blocks: number) => Promise<void>
-  readonly head: () => Promise<number>
 }
 
 export const fakeToken: Address = '0x00000000000000000000000000000000000fa4e0'
@@ -59,17 +54,11 @@ export async function startReceiptChain(
   genesisMs: number,
 ): Promise<ReceiptChain> {
   const { chainId, usdc } = chains[chain]
-  const node = await startAnvilNode(chainId, [
-    '--slots-in-an-epoch',
-    '4',
-    '--timestamp',
-    String(genesisMs / 1000),
-  ])
-  const { rpc } = node
-  await rpc('anvil_setCode', [batchAddress, batchCode])
-  await rpc('anvil_setCode', [usdc.address, scriptedCode])
-  await rpc('anvil_setCode', [fakeToken, scriptedCode])
-  await rpc('anvil_setCode', [refusing, '0x60006000fd'])
+  const node = await startAnvilNode(chainId, shortEpochs(genesisMs))
+  const { rpc, setCode, mine } = node
+  await setCode(batchCode, batchAddress)
+  await setCode(scriptedCode, usdc.address, fakeToken)
+  await setCode('0x60006000fd', refusing)
 
   const submit = async (logs: readonly ScriptedLog[], by: object = {}): Promise<Hex> => {
     const data = batchOf(logs)
@@ -82,10 +71,7 @@ export async function startReceiptChain(
     return logOf(token ?? usdc.address, tokenEvents, event, args)
   }
   const send = async (...payments: readonly Payment[]) => await submit(payments.map(logOfPayment))
-  const blockAt = async (atMs: number) => {
-    await rpc('evm_setNextBlockTimestamp', [Math.floor(atMs / 1000)])
-    await rpc('anvil_mine', ['0x1'])
-  }
+  const blockAt = async (atMs: number) => await mine(1, atMs)
   return {
     ...node,
     usdc: usdc.address,
@@ -107,9 +93,5 @@ export async function startReceiptChain(
       return sent
     },
     blockAt,
-    mine: async (blocks) => {
-      await rpc('anvil_mine', [`0x${blocks.toString(16)}`, '0x1'])
-    },
-    head: async () => Number(await rpc('eth_blockNumber', [])),
   }
 }

@@ -1,6 +1,4 @@
 /** The facilitator of the x402 project itself, on a chain of this machine; and the same behind its HTTP interface. */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { x402Facilitator } from '@x402/core/facilitator'
@@ -14,6 +12,8 @@ import { base } from 'viem/chains'
 import { jsonRpc } from 'viem/nonce'
 import { z } from 'zod'
 
+import { startLocalServer } from './local-server.ts'
+import type { LocalServer } from './local-server.ts'
 import { receiptOf } from './usdc-chain.ts'
 import { chainKey } from './x402-payment.ts'
 
@@ -54,13 +54,11 @@ export const facilitatorCall = z.object({
 
 export type FacilitatorPath = '/verify' | '/settle' | '/supported'
 
-export interface HttpFacilitator {
-  readonly url: string
+export interface HttpFacilitator extends LocalServer {
   /** Paths that were called so far. */
   readonly calls: readonly string[]
   /** What the server does with calls from now on, given what the facilitator answers. */
   readonly behave: (behaviour: FacilitatorBehaviour) => void
-  readonly stop: () => Promise<void>
 }
 
 /** An answer in place of the true one, or `lost`: the call had its effect, and nobody hears of it. */
@@ -96,25 +94,17 @@ export async function serveFacilitator(facilitator: x402Facilitator): Promise<Ht
     response.end(JSON.stringify(changed === undefined ? truth : changed.body))
   }
 
-  const server = createServer((incoming, response) => {
+  const server = await startLocalServer((incoming, response) => {
     answer(incoming, response).catch((error: unknown) => {
       response.writeHead(500, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ error: String(error) }))
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  })
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    ...server,
     calls,
     behave: (next) => {
       behaviour = next
-    },
-    stop: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
     },
   }
 }

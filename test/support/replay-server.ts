@@ -2,9 +2,7 @@
  * A local HTTP server that gives recorded answers, or breaks in a named way. Fixtures lie in
  * `test/fixtures/rails/<rail>/*.json` and say whether they were recorded or built to the documented shape.
  */
-import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -12,6 +10,8 @@ import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 
 import { z } from 'zod'
+
+import { startLocalServer } from './local-server.ts'
 
 /**
  * The first row changes the body (as the fixture's `edits` say; `nul` touches every string), the second the way in
@@ -85,10 +85,6 @@ export async function startAnswering(
   const requests: ReplayRequest[] = []
   const unmatched: string[] = []
   const mode: { now: ReplayMode } = { now: 'normal' }
-  const server = createServer((message, response) => {
-    void serve(message, response)
-  })
-
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(message)
     requests.push(request)
@@ -105,22 +101,17 @@ export async function startAnswering(
     await respond(response, mode.now, JSON.stringify(found.body))
   }
 
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  const { url, stop } = await startLocalServer((message, response) => {
+    void serve(message, response)
+  })
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     requests,
     unmatched,
     setMode: (next) => {
       mode.now = next
     },
-    close: async () => {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
+    close: stop,
   }
 }
 

@@ -1,10 +1,11 @@
 /** A local server in front of a node, or in place of one: it counts what is asked and may answer in its stead. */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
+
+import { startLocalServer } from './local-server.ts'
+import type { LocalServer } from './local-server.ts'
 
 const rpcRequest = z.object({
   id: z.number(),
@@ -26,15 +27,13 @@ export interface CannedAnswer {
   readonly lost?: boolean
 }
 
-export interface RpcProxy {
-  readonly url: string
+export interface RpcProxy extends LocalServer {
   /** Every question, those of batches one by one. */
   readonly requests: readonly RpcRequest[]
   /** How many HTTP requests there were. */
   readonly posts: () => number
   /** Block ranges of the `eth_getLogs` so far. */
   readonly ranges: () => readonly { readonly from: number; readonly to: number }[]
-  readonly stop: () => Promise<void>
 }
 
 export interface ProxyRules {
@@ -114,24 +113,16 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
     response.end(whole?.body ?? (Array.isArray(sent) ? `[${text}]` : text))
   }
 
-  const server = createServer((incoming, response) => {
+  const server = await startLocalServer((incoming, response) => {
     answer(incoming, response).catch((error: unknown) =>
       response.destroy(error instanceof Error ? error : undefined),
     )
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  })
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    ...server,
     requests,
     posts: () => posts,
     ranges: () => requests.flatMap((request) => rangeOf(request) ?? []),
-    stop: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
   }
 }
 

@@ -20,6 +20,7 @@ import { base } from 'viem/chains'
 import { z } from 'zod'
 
 import { startAnvilNode } from './anvil.ts'
+import type { AnvilNode } from './anvil.ts'
 
 export const usdcAddress: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const multicall3Address: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -64,10 +65,8 @@ export interface ChainTransaction {
   readonly succeeded: boolean
 }
 
-export interface UsdcChain {
-  readonly url: string
+export interface UsdcChain extends AnvilNode {
   readonly client: PublicClient
-  readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
   /** Gives new USDC, in its smallest unit (10⁻⁶ USDC). */
   readonly mint: (to: Address, amountMicroUsdc: bigint) => Promise<void>
   /** Sets what the address has of the chain's own coin. */
@@ -85,17 +84,13 @@ export interface UsdcChain {
   readonly automine: (on: boolean) => Promise<void>
   /** Whether a transaction is mined when it comes. */
   readonly isAutomining: () => boolean
-  readonly mine: (blocks?: number) => Promise<void>
   /** Replaces so many of the last blocks by empty ones, and forgets their transactions. */
   readonly reorg: (depth: number) => Promise<void>
-  /** Takes a picture of the chain; what it answers goes back to it, once, with nothing waiting and automine on. */
-  readonly snapshot: () => Promise<() => Promise<void>>
-  readonly stop: () => Promise<void>
 }
 
 export async function startUsdcChain(): Promise<UsdcChain> {
   const node = await startAnvilNode(base.id, ['--block-base-fee-per-gas', BASE_FEE_WEI])
-  const { url, rpc } = node
+  const { url, rpc, setCode, mine } = node
   const client = createPublicClient({
     transport: http(url, { retryCount: 0 }),
     pollingInterval: 20,
@@ -110,11 +105,11 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     return sent
   }
 
-  await rpc('anvil_setCode', [usdcAddress, await placeToken(rpc)])
-  await rpc('anvil_setCode', [multicall3Address, multicall3Code()])
+  await setCode(await placeToken(setCode), usdcAddress)
+  await setCode(multicall3Code(), multicall3Address)
   // One block for all of them: they take effect in the order in which they were sent.
   for (const data of initialisation) await send(data, admin)
-  await rpc('anvil_mine', ['0x1'])
+  await mine()
   const automine = async (on: boolean): Promise<void> => {
     await rpc('evm_setAutomine', [on])
     isAutomining = on
@@ -122,9 +117,8 @@ export async function startUsdcChain(): Promise<UsdcChain> {
   await automine(true)
 
   return {
-    url,
+    ...node,
     client,
-    rpc,
     mint: async (to, amountMicroUsdc) => {
       const args = [to, amountMicroUsdc] as const
       await send(encodeFunctionData({ abi: usdcAbi, functionName: 'mint', args }), admin)
@@ -152,22 +146,19 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     sentBy: async (address) => await transactionsOf(client, address),
     automine,
     isAutomining: () => isAutomining,
-    mine: async (blocks = 1) => {
-      await rpc('anvil_mine', [`0x${blocks.toString(16)}`, '0x1'])
-    },
     reorg: async (depth) => {
       await rpc('anvil_reorg', [depth, []])
     },
+    /** Restoring also drops waiting transactions and turns automine on. */
     snapshot: async () => {
-      const id = await rpc('evm_snapshot', [])
+      const restore = await node.snapshot()
       return async () => {
-        // Those not mined yet first: what is being mined while the node goes back would stand in the older chain.
+        // First, since a transaction that is mined during the restoration would be in the restored chain.
         await rpc('anvil_dropAllTransactions', [])
-        await rpc('evm_revert', [id])
+        await restore()
         await automine(true)
       }
     },
-    stop: node.stop,
   }
 }
 
@@ -192,12 +183,12 @@ function artifactOf(file: string): z.infer<typeof artifact> {
 }
 
 /** Code of the token with the address of its library, which is put in place, written into it. */
-async function placeToken(rpc: UsdcChain['rpc']): Promise<Hex> {
+async function placeToken(setCode: AnvilNode['setCode']): Promise<Hex> {
   const library = '0x00000000000000000000000000000000000051c4'
   const checker = artifactOf('util/SignatureChecker.sol/SignatureChecker.json')
   // A library begins with its own address, which its constructor would have written there.
   const code = checker.deployedBytecode.replace(/^0x730{40}/, `0x73${library.slice(2)}`)
-  await rpc('anvil_setCode', [library, code])
+  await setCode(hash.parse(code), library)
   const token = artifactOf('v2/FiatTokenV2_2.sol/FiatTokenV2_2.json')
   let linked: string = token.deployedBytecode
   for (const libraries of Object.values(token.deployedLinkReferences)) {

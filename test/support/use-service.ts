@@ -1,6 +1,7 @@
-import { beforeAll, beforeEach } from 'vitest'
+import { afterEach, beforeAll, beforeEach } from 'vitest'
 
 import type { PublicDocument } from '../../builder/publish/document.ts'
+import { filledByHook } from './filled-by-hook.ts'
 import { publicDir, sampleDocuments, startService } from './http-service.ts'
 import type { PublicDir, Service } from './http-service.ts'
 import { requestJson } from './requests.ts'
@@ -35,57 +36,68 @@ type ServiceOptions = Parameters<typeof startService>[1]
 /** Publishes documents once and runs a service on them for each test of the file or `describe`, or for all of them. */
 export function useService(given: UseServiceOptions = {}): UsedService {
   const { documents = sampleDocuments, publishedAtMs, per = 'test', options = () => ({}) } = given
-  let published: PublicDir
-  let service: Service
-  beforeAll(async () => {
-    published = await publicDir()
-    if (documents.length > 0) await published.publish(documents, publishedAtMs)
-    return () => published.remove()
-  })
-  const beforeService = per === 'test' ? beforeEach : beforeAll
-  beforeService(async () => {
-    service = await startService(published.dir, await Promise.resolve(options()))
-    return () => service.stop()
-  })
+  const published = usePublished(documents, publishedAtMs)
+  let running: Service
+  const start = async (changes: ServiceOptions): Promise<void> => {
+    running = await startService(published.dir, changes)
+    Object.assign(service, running)
+  }
   const call = async (path: string, request: JsonRequest) => {
     const { status, body } = await requestJson(service, path, request)
     return { status, body }
   }
-  return {
-    get published() {
-      return published
-    },
-    get server() {
-      return service.server
-    },
-    get address() {
-      return service.address
-    },
-    get url() {
-      return service.url
-    },
-    get app() {
-      return service.app
-    },
-    get store() {
-      return service.store
-    },
-    get clock() {
-      return service.clock
-    },
-    get views() {
-      return service.views
-    },
-    get actions() {
-      return service.actions
-    },
+  const service = filledByHook<UsedService>({
+    published,
     restart: async (changed) => {
-      await service.stop()
-      service = await startService(published.dir, changed)
+      await running.stop()
+      await start(changed)
     },
-    lines: () => service.lines(),
-    stop: () => service.stop(),
     getJson: (path, headers = {}) => call(path, { headers }),
     postJson: (path, body, headers = {}) => call(path, { body, headers }),
+  })
+  const beforeService = per === 'test' ? beforeEach : beforeAll
+  beforeService(async () => {
+    await start(await Promise.resolve(options()))
+    return () => running.stop()
+  })
+  return service
+}
+
+/** Publishes documents once for the file. */
+function usePublished(documents: readonly PublicDocument[], publishedAtMs?: number): PublicDir {
+  const published = filledByHook<PublicDir>()
+  beforeAll(async () => {
+    Object.assign(published, await publicDir())
+    if (documents.length > 0) await published.publish(documents, publishedAtMs)
+    return () => published.remove()
+  })
+  return published
+}
+
+export interface UsedServices {
+  readonly published: PublicDir
+  /** Starts a service on the published documents; it ends with the test. */
+  readonly start: (options?: ServiceOptions) => Promise<Service>
+}
+
+/** Publishes documents once for the file, for tests that start services with options of their own. */
+export function useServices(documents: readonly PublicDocument[] = sampleDocuments): UsedServices {
+  const published = usePublished(documents)
+  const running = new Set<Service>()
+  afterEach(async () => {
+    for (const service of running) await service.stop()
+  })
+  return {
+    published,
+    start: async (options) => {
+      const started = await startService(published.dir, options)
+      const stop = async () => {
+        running.delete(service)
+        await started.stop()
+      }
+      const service = { ...started, stop }
+      running.add(service)
+      return service
+    },
   }
 }

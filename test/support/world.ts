@@ -92,6 +92,19 @@ const payer = '0x8617E340B3D01FA5F11F306F4090FD50E238070D'
 const receiptId = `rcp_${'ab'.repeat(32)}`
 const txHash = `0x${'cd'.repeat(32)}`
 
+const leaderboard: World['community']['leaderboard'] = [
+  {
+    rank: 1,
+    wallet,
+    display_name: null,
+    claimed: false,
+    rep_score: 12.5,
+    receipts_count: 1,
+    total_usdc_lifetime: 12.5,
+    last_receipt_at: '2026-11-20T11:00:00.000Z',
+  },
+]
+
 const openFlags: readonly Flag[] = [
   {
     id: 'flg_01',
@@ -297,31 +310,9 @@ export function smallWorld(changes: Partial<World> = {}): World {
       receiptsTotal: 1,
       receiptsVerified: 1,
       receiptsNext: 'cmVjZWlwdHMuNQ',
-      leaderboard: [
-        {
-          rank: 1,
-          wallet,
-          display_name: null,
-          claimed: false,
-          rep_score: 12.5,
-          receipts_count: 1,
-          total_usdc_lifetime: 12.5,
-          last_receipt_at: '2026-11-20T11:00:00.000Z',
-        },
-      ],
+      leaderboard,
       leaderboardAsOf: '2026-11-21T00:00:00.000Z',
-      leaderboardArchived: [
-        {
-          rank: 1,
-          wallet,
-          display_name: null,
-          claimed: false,
-          rep_score: 12.5,
-          receipts_count: 1,
-          total_usdc_lifetime: 12.5,
-          last_receipt_at: '2026-11-20T11:00:00.000Z',
-        },
-      ],
+      leaderboardArchived: leaderboard,
       partners: [
         {
           handle: 'acme-agents',
