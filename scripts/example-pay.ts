@@ -13,8 +13,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
 
 import { arbitrage } from '../src/contract/schemas/arbitrage.ts'
+import { startNodeServer } from '../test/support/server-process.ts'
 import { startUsdcChain } from '../test/support/usdc-chain.ts'
-import { startNodeServer } from './bench/processes.ts'
 
 const ROWS_SHOWN = 5
 

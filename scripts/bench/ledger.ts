@@ -1,13 +1,12 @@
 /** A database with very many receipts, written by SQLite itself: rows as the service writes them, signatures made up. */
-import { constants, copyFileSync, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 import sqlite3 from 'sqlite3'
 
 import { openDatabase } from '../../src/db/open.ts'
-import type { SuiteContext } from './suite.ts'
 
-export const workersCount = 100_000
+const workersCount = 100_000
 
 /** Ids grow with the number of the receipt, so that rows are appended to each index, which is fast. */
 const numbers = (count: number): string =>
@@ -35,19 +34,12 @@ const statements = (count: number): readonly string[] => [
      max(created_at) from reputation_ledger group by wallet`,
 ]
 
-export function manyReceipts({ quick }: SuiteContext): number {
-  return quick ? 100_000 : 1_000_000
-}
+/** The number of receipts of a large ledger. */
+export const manyReceipts = (quick: boolean): number => (quick ? 100_000 : 1_000_000)
 
-/** Copies the ledger, which is made once in a run, to `path`: closed and in the present schema. */
-export async function copyLedger({ sharedDir }: SuiteContext, receipts: number, path: string) {
-  const dir = await sharedDir(`${receipts}-receipts`, (made) => makeLedger(made, receipts))
+/** Writes a ledger with that many receipts of up to 100,000 workers to `path`. */
+export async function makeLedger(path: string, receipts: number): Promise<void> {
   mkdirSync(dirname(path), { recursive: true })
-  copyFileSync(join(dir, 'ledger.db'), path, constants.COPYFILE_FICLONE)
-}
-
-async function makeLedger(dir: string, receipts: number): Promise<void> {
-  const path = join(dir, 'ledger.db')
   await (await openDatabase({ url: path })).close()
   const database = new sqlite3.Database(path)
   for (const statement of [

@@ -14,7 +14,7 @@ const receiptsPerTransaction = 500
 const startMs = Date.UTC(2026, 10, 20)
 export const paidReceiptsNowMs = startMs + 12 * hourMs
 
-interface Payment {
+interface ChainPayment {
   readonly hash: Hex
   readonly from: Address
   readonly to: Address
@@ -24,9 +24,9 @@ interface Payment {
 export async function startChainWithPayments(
   count: number,
   perBlock: number,
-): Promise<{ readonly chain: ReceiptChain; readonly payments: readonly Payment[] }> {
+): Promise<{ readonly chain: ReceiptChain; readonly payments: readonly ChainPayment[] }> {
   const chain = await startReceiptChain('arbitrum', startMs)
-  const payments: Payment[] = []
+  const payments: ChainPayment[] = []
   for (let at = 0; at < count; at += 1) {
     const from = address('a', at % payersCount)
     const to = address('b', at % workersCount)
@@ -42,21 +42,24 @@ function address(kind: string, number: number): Address {
 }
 
 /** Makes a database in which each payment has a receipt that is not yet checked. */
-export async function writePaidReceipts(path: string, payments: readonly Payment[]): Promise<void> {
+export async function writePaidReceipts(
+  path: string,
+  payments: readonly ChainPayment[],
+): Promise<void> {
   const database = await openDatabase({ url: path })
   // Workers submit in another order than blocks come in: steps of a prime that does not divide their number.
   const mixed = payments.flatMap((_, at) => payments[(at * 7919) % payments.length] ?? [])
   for (let at = 0; at < mixed.length; at += receiptsPerTransaction) {
     await database.write(async (tx) => {
-      for (const [nth, payment] of mixed.slice(at, at + receiptsPerTransaction).entries()) {
-        await insertReceipt(tx, receiptOf(payment, at + nth))
+      for (const payment of mixed.slice(at, at + receiptsPerTransaction)) {
+        await insertReceipt(tx, receiptOf(payment))
       }
     })
   }
   await database.close()
 }
 
-function receiptOf({ hash, from, to }: Payment, number: number) {
+function receiptOf({ hash, from, to }: ChainPayment) {
   const occurredAt = isoTime(startMs + hourMs)
   return {
     id: `rcp_${hash.slice(2)}`,
@@ -75,7 +78,7 @@ function receiptOf({ hash, from, to }: Payment, number: number) {
     platform: null,
     publicKey: null,
     submitter: to,
-    content: { number },
+    content: { hash },
     verification: 'pending',
     verificationReason: null,
     onchain: 'pending',

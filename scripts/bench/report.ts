@@ -1,104 +1,53 @@
-import type { TimeSpent } from './processes.ts'
-import { isMet } from './suite.ts'
-import type { Row, SuiteReport, Target } from './suite.ts'
+import type { BenchRow, Target } from './rows.ts'
+import type { SuiteReport } from './suite.ts'
 
-export interface TimedReport extends SuiteReport {
-  readonly spent: TimeSpent
+export interface BenchReport extends SuiteReport {
+  readonly seconds: number
 }
 
-const columns = ['what', 'ours', 'peer', 'unit', 'ratio', 'spread', 'target', 'result'] as const
-
-export function reportText(name: string, { rows, skipped, facts, spent }: TimedReport): string {
-  const [wall, cpu] = secondsOf(spent)
-  return [
-    `## ${name}`,
-    '',
-    ...Object.entries(facts).map(([fact, value]) => `${fact}: ${value}`),
-    `took: ${wall} s, ${cpu} s of CPU time`,
-    '',
-    ...aligned([columns, ...rows.map(cellsOf)]),
-    ...furtherTables(rows),
-    '',
-    ...skipped.map(({ what, why }) => `skipped: ${what}: ${why}`),
-    '',
-  ].join('\n')
+export function printReport(name: string, { rows, facts = {}, skipped = [] }: BenchReport): void {
+  console.log(`\n## ${name}\n`)
+  for (const [fact, value] of Object.entries(facts)) console.log(`${fact}: ${value}`)
+  console.table(rows.map(cellsOf))
+  for (const text of skipped) console.log(`skipped: ${text}`)
 }
 
-export function overviewText(
-  reports: Readonly<Record<string, TimedReport>>,
-  whole: TimeSpent,
-): string {
+/** Prints all rows with a target, what was skipped, and the time of each suite. */
+export function printOverview(reports: Readonly<Record<string, BenchReport>>): void {
   const suites = Object.entries(reports)
-  const withTarget = suites.flatMap(([name, { rows }]) =>
-    rows.filter(({ target }) => target !== null).map((row) => [name, ...cellsOf(row)]),
+  const rows = suites.flatMap(([suite, report]) =>
+    report.rows.filter(({ target }) => target !== null).map((row) => ({ suite, ...cellsOf(row) })),
   )
-  const skipped = suites.flatMap(([name, report]) =>
-    report.skipped.map(({ what, why }) => `skipped: ${name}: ${what}: ${why}`),
-  )
-  const times = suites.map(([name, { spent }]) => [name, ...secondsOf(spent)])
-  return [
-    '## all targets',
-    '',
-    ...aligned([['suite', ...columns], ...withTarget]),
-    '',
-    ...skipped,
-    '',
-    ...aligned([['suite', 's', 'CPU s'], ...times, ['all', ...secondsOf(whole)]]),
-    '',
-  ].join('\n')
+  console.log('\n## all targets\n')
+  console.table(rows)
+  for (const [suite, { skipped = [] }] of suites) {
+    for (const text of skipped) console.log(`skipped: ${suite}: ${text}`)
+  }
+  console.table(suites.map(([suite, { seconds }]) => ({ suite, seconds: Math.round(seconds) })))
 }
 
-function secondsOf({ wallMs, cpuMs }: TimeSpent): readonly [wall: string, cpu: string] {
-  return [(wallMs / 1000).toFixed(1), (cpuMs / 1000).toFixed(1)]
-}
-
-function cellsOf(row: Row): readonly string[] {
-  const { what, ours, peer, unit, ratio, target } = row
-  return [
+function cellsOf(row: BenchRow) {
+  const { what, unit, medians, ratio, rounds, target, met } = row
+  return {
     what,
-    figureText(ours.median),
-    `${peer.name} ${figureText(peer.median)}`,
+    ours: figureText(medians.ours),
+    peer: `${peerText(row)} ${figureText(medians.peer)}`,
     unit,
-    ratioText(ratio.median),
-    `${ratioText(ratio.min)} to ${ratioText(ratio.max)} (${ratio.rounds})`,
-    target === null ? '-' : targetText(target, unit),
-    target === null ? '-' : isMet(row) === true ? 'met' : 'MISSED',
-  ]
+    ratio: ratioText(ratio.median),
+    spread: `${ratioText(ratio.min)} to ${ratioText(ratio.max)} (${rounds})`,
+    target: target === null ? '' : targetText(target, unit),
+    result: met === null ? '' : met ? 'met' : 'MISSED',
+  }
 }
 
-function targetText(target: Target, unit: string): string {
-  const bound = 'atLeast' in target ? `at least ${target.atLeast}` : `at most ${target.atMost}`
-  return target.of === 'ratio' ? bound : `${bound} ${unit}`
+/** The contestant, or the figure where a contestant is compared with itself. */
+function peerText({ ours, peer }: BenchRow): string {
+  const [contestant = '', figure = ''] = peer.split('.')
+  return ours.startsWith(`${contestant}.`) ? figure : contestant
 }
 
-function furtherTables(rows: readonly Row[]): string[] {
-  const names = new Set(rows.flatMap(({ also }) => Object.keys(also)))
-  return [...names].flatMap((name) => {
-    const lines = rows.flatMap(({ what, peer, also: { [name]: measured } }) =>
-      measured === undefined
-        ? []
-        : [
-            [
-              what,
-              figureText(measured.ours),
-              `${peer.name} ${figureText(measured.peer)}`,
-              ratioText(measured.ratio),
-            ],
-          ],
-    )
-    return ['', ...aligned([[name, 'ours', 'peer', 'ratio'], ...lines])]
-  })
-}
-
-function aligned(lines: readonly (readonly string[])[]): string[] {
-  const widthOf = (at: number) => Math.max(...lines.map((line) => line[at]?.length ?? 0))
-  const widths = (lines[0] ?? []).map((_, at) => widthOf(at))
-  return lines.map((line) =>
-    line
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+function targetText({ of, bound, value }: Target, unit: string): string {
+  return of === 'ratio' ? `${bound} ${value}` : `${bound} ${value} ${unit}`
 }
 
 function figureText(value: number): string {

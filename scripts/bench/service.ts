@@ -5,19 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
-import { newestOath } from '../../src/client/sign.ts'
 import { evmSigner } from '../../src/client/signers.ts'
 import { packageRoot, systemClock, systemRandom } from '../../src/runtime/runtime.ts'
-import { startNodeServer } from './processes.ts'
-import type { ServerProcess } from './processes.ts'
-import { platformKey, platformSlug, serviceName } from './signed-receipts.ts'
+import { startNodeServer } from '../../test/support/server-process.ts'
+import type { ServerProcess } from '../../test/support/server-process.ts'
+import { testService as serviceName } from '../../test/support/wallets.ts'
+import { signUpPartner } from '../demo/calls.ts'
+import { platformKey, platformSlug } from './signed-receipts.ts'
 
 export const receiptsPath = '/api/v1/receipts'
 const buildTimeoutMs = 120_000
-
-export interface Service extends ServerProcess {
-  readonly databasePath: string
-}
 
 interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
@@ -31,28 +28,31 @@ export async function startService(
   dir: string,
   { env = {}, builder = false, readyPath = '/healthz', probeEveryMs = 20 }: ServiceOptions = {},
   root: string = packageRoot,
-): Promise<Service> {
-  const server = await startNodeServer(join(root, 'dist/src/main.js'), {
+): Promise<ServerProcess> {
+  return await startNodeServer(join(root, 'dist/src/main.js'), {
     env: {
       DATA_DIR: join(dir, 'run'),
       PUBLIC_DIR: join(dir, 'public'),
       LIMITS: 'off',
       LOG_LEVEL: 'warn',
       POLL: 'off',
-      ...(builder ? {} : { BUILDER: 'off' }),
+      BUILDER: builder ? 'embedded' : 'off',
       ...env,
     },
     readyPath,
     probeEveryMs,
   })
-  return { ...server, databasePath: join(dir, 'run/ledger.db') }
+}
+
+export function databasePathIn(dir: string): string {
+  return join(dir, 'run/ledger.db')
 }
 
 /** Installs the program with the platform that issues the receipts of the load, and starts its service. */
 export async function startPlatformService(
   dir: string,
   options: ServiceOptions = {},
-): Promise<Service> {
+): Promise<ServerProcess> {
   const root = join(dir, 'program')
   mkdirSync(root, { recursive: true })
   for (const part of ['dist/src', 'dist/builder', 'data']) {
@@ -85,17 +85,11 @@ export async function firstBuild({ origin }: ServerProcess): Promise<void> {
   throw new Error(`no build in ${buildTimeoutMs} ms`)
 }
 
-export async function signUpPartner({ origin }: ServerProcess): Promise<LedgerClient> {
-  const client = createClient({
-    baseUrl: origin,
-    serviceName,
-    clock: systemClock,
-    random: systemRandom,
-    fetch,
-    signer: await evmSigner(randomBytes(32)),
-  })
-  const { oaths } = await client.call('listOaths')
-  const body = { handle: 'bench', display_name: 'Bench', tier: 'free' } as const
-  await client.call('signupPartner', { body, oath: newestOath(oaths, 'partner') })
+/** A client that has signed up as a partner. */
+export async function partnerOf({ origin }: ServerProcess): Promise<LedgerClient> {
+  const deps = { clock: systemClock, random: systemRandom, fetch }
+  const signer = await evmSigner(randomBytes(32))
+  const client = createClient({ baseUrl: origin, serviceName, ...deps, signer })
+  await signUpPartner(client, 'bench', 'Bench')
   return client
 }

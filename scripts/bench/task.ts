@@ -1,25 +1,9 @@
-/** The side of a task: a script of `tasks/` that is measured in a fresh process. */
+/** The side of a task: a script of `tasks/` whose `run` is measured in a fresh process. */
 import { once } from 'node:events'
 
-import type { Sample } from './rows.ts'
-
-const args = process.argv.slice(2)
-
-export function textArgument(at: number): string {
-  const value = args[at]
-  if (value === undefined) throw new Error(`argument ${at} is missing`)
-  return value
-}
-
-export function numberArgument(at: number): number {
-  return Number(textArgument(at))
-}
-
-export function report(sample: Sample): void {
-  process.send?.(sample)
-}
-
-export async function waitForGo(): Promise<void> {
+/** Reports that a phase is over and waits until the suite lets the task go on. */
+export async function pause(): Promise<void> {
+  process.send?.({})
   await once(process, 'message')
 }
 

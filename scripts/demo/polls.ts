@@ -52,7 +52,7 @@ export async function writeYearOfPolls({
     railBaseUrls: new Map(),
   }
   const sources = createSources(source)
-  const deps: PollDeps = { database, clock, random, fetch, log: silent, sources, pollEveryMs }
+  const deps: PollDeps = { database, clock, random, fetch, log: silentLog, sources, pollEveryMs }
   const { signal } = new AbortController()
   for (const day of pollDays) {
     timeMs = nowMs - day * dayMs
@@ -61,8 +61,8 @@ export async function writeYearOfPolls({
 }
 
 const noRpc = { base: null, ethereum: null, arbitrum: null, gnosis: null, solana: null }
-const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-function ignore(): void {}
+const ignore = () => undefined
+export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 /** The adapter of a rail with its own rule and invented figures; one poll in 150 fails. */
 function invent(adapter: AnyRailAdapter, authored: readonly AuthoredRail[]): AnyRailAdapter {
@@ -74,13 +74,14 @@ function invent(adapter: AnyRailAdapter, authored: readonly AuthoredRail[]): Any
     measure: async ({ window: { endMs } }) => {
       const day = Math.floor(endMs / dayMs)
       if (noise(`${rail} ${day} fails`) < 1 / 150) throw new Error('HTTP 503')
-      return await Promise.resolve({ measurement: figuresOf(rail, sizeUsdc, endMs), counters: {} })
+      const measurement = inventMeasurement(rail, sizeUsdc, endMs)
+      return await Promise.resolve({ measurement, counters: {} })
     },
   }
 }
 
-/** Grows over the year with a weekly and a yearly wave; some rails pause for a season. */
-function figuresOf(rail: string, sizeUsdc: number, endMs: number): Measurement {
+/** Volume has a weekly and a yearly wave; some rails pause for a season. */
+export function inventMeasurement(rail: string, sizeUsdc: number, endMs: number): Measurement {
   const day = Math.floor(endMs / dayMs)
   const phase = noise(rail) * 2 * Math.PI
   const season = Math.sin((2 * Math.PI * day) / 365 + phase)

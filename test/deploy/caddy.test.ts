@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
 import { manifestSchema } from '../../src/core/documents.ts'
+import { startCaddy } from '../support/edge.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
+import type { ServerProcess } from '../support/server-process.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { startCaddy } from './edge.ts'
-import type { Edge } from './edge.ts'
 import { echo, echoed, neverRead, premium, startOrigin } from './origin.ts'
 import type { Origin } from './origin.ts'
 
@@ -21,7 +21,7 @@ const live = '/api/v1/stats/live'
 
 describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', () => {
   let origin: Origin
-  let edge: Edge
+  let edge: ServerProcess
 
   beforeAll(async () => {
     origin = await startOrigin()

@@ -3,9 +3,9 @@ import { request } from 'node:http'
 
 import { expect, test } from 'vitest'
 
+import { startNginx } from '../support/edge.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import { isRunnable } from '../support/runnable.ts'
-import { startNginx } from './edge.ts'
 
 test.skipIf(!isRunnable('nginx'))(
   'clients behind nginx are told apart by their addresses and cannot borrow those of others',

@@ -5,15 +5,15 @@ import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
 import type { Manifest } from '../../src/core/documents.ts'
 import { fullWorld } from '../site/worlds.ts'
+import { startCaddy, startNginx } from '../support/edge.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
+import type { ServerProcess } from '../support/server-process.ts'
 import { siteOf } from '../support/site.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { startCaddy, startNginx } from './edge.ts'
-import type { Edge } from './edge.ts'
 
 allowSlowTests('starts servers of the deploy notes')
 
@@ -29,7 +29,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
     let published: PublicDir
     let manifest: Manifest
     let service: Service
-    let edge: Edge
+    let edge: ServerProcess
     let isStopped = false
 
     beforeAll(async () => {

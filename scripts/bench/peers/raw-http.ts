@@ -1,40 +1,41 @@
 /**
- * The least that Node can do: a map from the request target to bytes and headers that were ready before the request came.
- * `<file>`: the answers as JSON.
+ * `<origin> <path>…`: repeats the answers of the service from a map, the least that Node can do. At `/304` before a path it
+ * repeats the answer to a client that has the document.
  */
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
-import { z } from 'zod'
+const [origin = '', ...paths] = process.argv.slice(2)
+const addedByNode = new Set(['date', 'connection', 'keep-alive'])
 
-const answers = z.array(
-  z.object({
-    target: z.string(),
-    status: z.number(),
-    /** Names and values in turn, as `writeHead` takes them. */
-    headers: z.array(z.string()),
-    /** Base64; empty for an answer without a body. */
-    body: z.string(),
-  }),
-)
-const [file = ''] = process.argv.slice(2)
-const byTarget = new Map(
-  answers
-    .parse(JSON.parse(readFileSync(file, 'utf8')))
-    .map(({ target, status, headers, body }) => [
-      target,
-      { status, headers, body: body === '' ? null : Buffer.from(body, 'base64') },
-    ]),
-)
+async function answerTo(path: string, etag: string | null) {
+  const condition = etag === null ? {} : { 'if-none-match': etag }
+  const headers = { 'accept-encoding': 'identity', ...condition }
+  const response = await fetch(`${origin}${path}`, { headers })
+  const fields = [...response.headers].filter(([name]) => !addedByNode.has(name))
+  const body = Buffer.from(await response.arrayBuffer())
+  return {
+    status: response.status,
+    etag: response.headers.get('etag'),
+    fields: fields.flat(),
+    body,
+  }
+}
+
+const answers = new Map<string, Awaited<ReturnType<typeof answerTo>>>()
+for (const path of paths) {
+  const whole = await answerTo(path, null)
+  answers.set(path, whole)
+  answers.set(`/304${path}`, await answerTo(path, whole.etag))
+}
 
 createServer((req, res) => {
-  const answer = byTarget.get(req.url ?? '')
+  const answer = answers.get(req.url ?? '')
   if (answer === undefined) {
     res.writeHead(404)
     res.end()
     return
   }
-  res.writeHead(answer.status, answer.headers)
-  if (answer.body === null) res.end()
+  res.writeHead(answer.status, answer.fields)
+  if (answer.body.length === 0) res.end()
   else res.end(answer.body)
 }).listen(Number(process.env['PORT']), '127.0.0.1')

@@ -1,76 +1,56 @@
 /** Builds of a year of polls, against reading the same rows and writing the same bytes. */
-import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { manyReceipts } from '../ledger.ts'
-import { runTask } from '../processes.ts'
-import { medianOf, row, rowsOf } from '../rows.ts'
-import type { Sample } from '../rows.ts'
+import { makePolledLedger } from '../polled-ledger.ts'
+import { atMost, ratioAtMost, row, rowsOf } from '../rows.ts'
+import type { Target } from '../rows.ts'
+import { medianOf, ofContestant } from '../samples.ts'
+import type { Sample } from '../samples.ts'
+import { runTask } from '../start-task.ts'
 import type { Suite } from '../suite.ts'
-import { databaseIn, makeYearOfPolls, pollsCount, railsCount } from '../year-of-polls.ts'
 
 export const builder: Suite = {
-  about: `builds of ${railsCount} rails with a year of polls, in full, unchanged and after one receipt`,
-  run: async (context) => {
-    const { dir, quick, log } = context
-    const rounds = quick ? 2 : 7
-    const receipts = manyReceipts(context)
-    log(`  ${receipts} receipts and ${pollsCount} polls are written`)
-    await makeYearOfPolls(context, receipts)
-    const builds: Sample[] = []
-    const copies: Sample[] = []
-    for (let round = 0; round < rounds; round += 1) {
-      log(`  round ${round + 1} of ${rounds}`)
-      const stateDir = join(dir, `build-${round}`)
-      builds.push(await runTask('build', dir, stateDir))
-      const published = realpathSync(join(stateDir, 'public/current'))
-      copies.push(await runTask('copy', published, join(dir, `copy-${round}`), databaseIn(dir)))
+  about: 'builds of 60 rails with a year of polls, in full, unchanged and after one receipt',
+  run: async ({ dir, quick, log }) => {
+    const receipts = manyReceipts(quick)
+    await makePolledLedger(dir, receipts)
+    const samples: Sample[] = []
+    for (let round = 1; round <= (quick ? 2 : 7); round += 1) {
+      log(`  round ${round}`)
+      const home = join(dir, `round-${round}`)
+      const build = await runTask('build', dir, home)
+      const copy = await runTask('copy', join(home, 'public'), join(home, 'copy'), dir)
+      samples.push({ ...ofContestant('build', build), ...ofContestant('copy', copy) })
     }
-    const copy = (figure: string) => ({ name: 'copy', samples: copies, figure })
-    const full = (figure: string) => ({ name: 'full build', samples: builds, figure })
     const size = `${receipts.toLocaleString('en-US')} receipts`
+    const cpu = (what: string, ours: string, peer: string, target: Target | null = null) =>
+      row(`${what}, ${size}, time of all threads`, 'cpu ms', ours, peer, target)
+    const share = ratioAtMost(0.01)
     return {
-      rows: rowsOf(builds, copy('ms'), [
-        row(`full build, ${size}`, 'ms', 'fullMs', { target: { of: 'ratio', atMost: 3 } }),
-        row(`full build, ${size}, time of all threads`, 'cpu ms', 'fullCpuMs', {
-          peer: copy('cpuMs'),
-        }),
-        row(`full build, ${size}, peak memory`, 'MB', 'fullPeakMb', {
-          peer: copy('peakMb'),
-          target: { of: 'ours', atMost: 400 },
-        }),
-        row(`unchanged build, ${size}, time of all threads`, 'cpu ms', 'unchangedCpuMs', {
-          peer: full('fullCpuMs'),
-        }),
-        row(`after one receipt, ${size}, time of all threads`, 'cpu ms', 'oneReceiptCpuMs', {
-          peer: full('fullCpuMs'),
-          target: { of: 'ratio', atMost: 0.01 },
-        }),
+      rows: rowsOf(samples, [
+        row(`full build, ${size}`, 'ms', 'build.fullMs', 'copy.ms', ratioAtMost(3)),
         row(
-          `after one receipt, builder warm, ${size}, time of all threads`,
-          'cpu ms',
-          'warmCpuMs',
-          { peer: full('fullCpuMs'), target: { of: 'ratio', atMost: 0.01 } },
+          `full build, ${size}, peak memory`,
+          'MB',
+          'build.fullPeakMb',
+          'copy.peakMb',
+          atMost(400),
         ),
-        row(`after one receipt, ${size}, beside links alone`, 'cpu ms', 'oneReceiptCpuMs', {
-          peer: { ...copy('linksCpuMs'), name: 'links' },
-        }),
-        row(`after one receipt, ${size}`, 'ms', 'oneReceiptMs', { peer: full('fullMs') }),
-        row(`after one receipt, builder warm, ${size}`, 'ms', 'warmMs', { peer: full('fullMs') }),
-        row(`after one receipt, ${size}, documents written`, 'documents', 'oneReceiptDocuments', {
-          peer: full('documents'),
-        }),
+        cpu('full build', 'build.fullCpuMs', 'copy.cpuMs'),
+        cpu('unchanged build', 'build.unchangedCpuMs', 'build.fullCpuMs'),
+        cpu('after one receipt', 'build.oneReceiptCpuMs', 'build.fullCpuMs', share),
+        cpu('after one receipt, builder warm', 'build.warmCpuMs', 'build.fullCpuMs', share),
+        row(`after one receipt, builder warm, ${size}`, 'ms', 'build.warmMs', 'build.fullMs'),
       ]),
-      skipped: [],
       facts: {
-        polls: pollsCount,
-        rows_read: medianOf(copies, 'rows'),
-        documents: medianOf(builds, 'documents'),
-        files_written: medianOf(copies, 'files'),
-        mb_written: Math.round(medianOf(copies, 'writtenMb')),
         receipts,
-        changed_by_an_unchanged_build: builds[0]?.['changedByNothing'] ?? '',
-        changed_by_one_receipt: builds[0]?.['changedByOneReceipt'] ?? '',
+        rows_read: medianOf(samples, 'copy.rows'),
+        documents: medianOf(samples, 'build.documents'),
+        files_written: medianOf(samples, 'copy.files'),
+        mb_written: Math.round(medianOf(samples, 'copy.writtenMb')),
+        changed_by_an_unchanged_build: samples[0]?.['build.changedByNothing'] ?? '',
+        changed_by_one_receipt: samples[0]?.['build.changedByOneReceipt'] ?? '',
       },
     }
   },

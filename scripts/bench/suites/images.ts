@@ -2,12 +2,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { runTask } from '../processes.ts'
-import { createRequester, startRawServer } from '../raw-server.ts'
-import type { RawRequestLine, TimedAnswer } from '../raw-server.ts'
-import { median, row, rowsOf } from '../rows.ts'
-import type { Sample } from '../rows.ts'
-import { firstBuild, signUpPartner, startPlatformService } from '../service.ts'
+import { createReader } from '../reader.ts'
+import type { ReadRequest, TimedBody } from '../reader.ts'
+import { ratioAtMost, row, rowsOf } from '../rows.ts'
+import { median } from '../samples.ts'
+import type { Sample } from '../samples.ts'
+import { firstBuild, partnerOf, startPlatformService } from '../service.ts'
+import { runTask } from '../start-task.ts'
 import type { Suite } from '../suite.ts'
 
 const warmPictures = 4
@@ -17,15 +18,17 @@ export const images: Suite = {
   about: 'GET /og as PNG',
   run: async ({ dir, quick, log }) => {
     const service = await startPlatformService(dir, { builder: true })
-    const { request, close } = createRequester()
-    const requestAll = async (requests: readonly RawRequestLine[]): Promise<TimedAnswer[]> => {
-      const answers: TimedAnswer[] = []
-      for (const one of requests) answers.push(await request(one))
+    const { read, close } = createReader()
+    const readAll = async (requests: readonly ReadRequest[]): Promise<TimedBody[]> => {
+      const answers: TimedBody[] = []
+      for (const each of requests) answers.push(await read(each))
       return answers
     }
+    const medianMs = async (requests: readonly ReadRequest[]) =>
+      median((await readAll(requests)).map(({ ms }) => ms))
     try {
       await firstBuild(service)
-      const client = await signUpPartner(service)
+      const client = await partnerOf(service)
       const sign = async (pages: readonly string[], format: 'svg' | 'png') =>
         await Promise.all(
           pages.map(
@@ -34,53 +37,31 @@ export const images: Suite = {
         )
       const { rails } = await client.call('listRails')
       const pages = rails.map(({ rail }) => `/rails/${rail}`)
-      await requestAll(await sign(pages.slice(0, warmPictures), 'png'))
+      await readAll(await sign(pages.slice(0, warmPictures), 'png'))
       const measured = pages.slice(warmPictures)
       const perRound = Math.floor(measured.length / (quick ? 3 : 7))
       const samples: Sample[] = []
       for (let at = 0; at + perRound <= measured.length; at += perRound) {
         log(`  pictures ${at + 1} to ${at + perRound}`)
         const round = measured.slice(at, at + perRound)
-        const svgs = await requestAll(await sign(round, 'svg'))
-        const requests = await sign(round, 'png')
-        const first = await requestAll(requests)
-        const targets = requests.map(({ url }) => url.slice(service.origin.length))
-        const answers = new Map(first.map((answer, nth) => [targets[nth] ?? '', answer]))
-        const raw = await startRawServer(join(dir, 'raw.json'), answers)
-        const rawRequests = targets.map((target) => ({ url: `${raw.origin}${target}` }))
-        await requestAll(rawRequests)
-        const again: TimedAnswer[] = []
-        const byNode: TimedAnswer[] = []
-        for (let time = 0; time < repeats; time += 1) {
-          again.push(...(await requestAll(requests)))
-          byNode.push(...(await requestAll(rawRequests)))
-        }
-        await raw.stop()
-        const newlySigned = await requestAll(await sign(round, 'png'))
+        const svgs = await readAll(await sign(round, 'svg'))
         const file = join(dir, 'svgs.json')
         writeFileSync(file, JSON.stringify(svgs.map(({ body }) => body.toString())))
+        const requests = await sign(round, 'png')
         samples.push({
-          firstMs: medianMs(first),
-          againMs: medianMs(again),
-          byNodeMs: medianMs(byNode),
-          newlySignedMs: medianMs(newlySigned),
-          sharpMs: Number((await runTask('draw-with-sharp', file))['ms']),
+          'service.firstMs': await medianMs(requests),
+          'service.againMs': await medianMs(Array.from({ length: repeats }, () => requests).flat()),
+          'service.newlySignedMs': await medianMs(await sign(round, 'png')),
+          'sharp alone.ms': Number((await runTask('draw-with-sharp', file))['ms']),
         })
       }
+      const [first, again] = ['service.firstMs', 'service.againMs'] as const
       return {
-        rows: rowsOf(samples, { name: 'first time', samples, figure: 'firstMs' }, [
-          row('a picture that was not drawn before', 'ms', 'firstMs', {
-            peer: { name: 'sharp alone', samples, figure: 'sharpMs' },
-            target: { of: 'ratio', atMost: 1.15 },
-          }),
-          row('the same request again', 'ms', 'againMs', { target: { of: 'ratio', atMost: 0.02 } }),
-          row('the same request again', 'ms', 'againMs', {
-            peer: { name: 'node:http', samples, figure: 'byNodeMs' },
-          }),
-          row('node:http, the same bytes', 'ms', 'byNodeMs'),
-          row('the same picture, signed anew', 'ms', 'newlySignedMs'),
+        rows: rowsOf(samples, [
+          row('a new picture', 'ms', first, 'sharp alone.ms', ratioAtMost(1.15)),
+          row('the same request again', 'ms', again, first, ratioAtMost(0.02)),
+          row('the same picture, signed anew', 'ms', 'service.newlySignedMs', first),
         ]),
-        skipped: [],
         facts: { pictures_per_round: perRound },
       }
     } finally {
@@ -88,8 +69,4 @@ export const images: Suite = {
       await service.stop()
     }
   },
-}
-
-function medianMs(answers: readonly TimedAnswer[]): number {
-  return median(answers.map(({ ms }) => ms))
 }

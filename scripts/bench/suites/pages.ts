@@ -1,43 +1,36 @@
 /** A site of a thousand pages: all of it, and after one change. */
-import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { runTask } from '../processes.ts'
-import { medianOf, row, rowsOf } from '../rows.ts'
-import type { Sample } from '../rows.ts'
+import { makePolledLedger } from '../polled-ledger.ts'
+import { atMost, row, rowsOf } from '../rows.ts'
+import { medianOf, ofContestant } from '../samples.ts'
+import type { Sample } from '../samples.ts'
+import { runTask } from '../start-task.ts'
 import type { Suite } from '../suite.ts'
 
 export const pages: Suite = {
   about: 'the site of 334 rails, workers and receipts each: all of it, and after one change',
   run: async ({ dir, quick, log }) => {
-    const builds: Sample[] = []
-    const copies: Sample[] = []
-    for (let round = 0; round < (quick ? 2 : 7); round += 1) {
-      log(`  round ${round + 1}`)
-      const home = join(dir, `pages-${round}`)
-      mkdirSync(home)
-      builds.push(await runTask('build-site', home))
-      const published = realpathSync(join(home, 'public/current'))
-      copies.push(await runTask('copy', published, join(home, 'copy')))
+    await makePolledLedger(dir, 334)
+    const samples: Sample[] = []
+    for (let round = 1; round <= (quick ? 2 : 7); round += 1) {
+      log(`  round ${round}`)
+      const home = join(dir, `round-${round}`)
+      const site = await runTask('build-site', dir, home)
+      const copy = await runTask('copy', join(home, 'public'), join(home, 'copy'), null)
+      samples.push({ ...ofContestant('site', site), ...ofContestant('copy', copy) })
     }
-    const copy = (figure: string) => ({ name: 'copy', samples: copies, figure })
-    const whole = (figure: string) => ({ name: 'all of it', samples: builds, figure })
     return {
-      rows: rowsOf(builds, copy('ms'), [
-        row('a thousand pages', 'ms', 'fullMs', { target: { of: 'ours', atMost: 5000 } }),
-        row('a thousand pages, time of all threads', 'cpu ms', 'fullCpuMs', {
-          peer: copy('cpuMs'),
-        }),
-        row('after one change, time of all threads', 'cpu ms', 'oneCpuMs', {
-          peer: whole('fullCpuMs'),
-        }),
-        row('after one change', 'ms', 'oneMs', { peer: whole('fullMs') }),
+      rows: rowsOf(samples, [
+        row('a thousand pages', 'ms', 'site.fullMs', 'copy.ms', atMost(5000)),
+        row('a thousand pages, time of all threads', 'cpu ms', 'site.fullCpuMs', 'copy.cpuMs'),
+        row('after one change, time of all threads', 'cpu ms', 'site.oneCpuMs', 'site.fullCpuMs'),
+        row('after one change', 'ms', 'site.oneMs', 'site.fullMs'),
       ]),
-      skipped: [],
       facts: {
-        pages: medianOf(builds, 'pages'),
-        files: medianOf(copies, 'files'),
-        changed_by_one_receipt: builds[0]?.['changed'] ?? '',
+        pages: medianOf(samples, 'site.pages'),
+        files: medianOf(samples, 'copy.files'),
+        changed_by_one_receipt: samples[0]?.['site.changed'] ?? '',
       },
     }
   },

@@ -1,13 +1,14 @@
 /** Paid reads, beside the same reads unpaid and beside the official middleware on the same chain. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import { getAddress } from 'viem'
 import { z } from 'zod'
 
 import { startRpcProxy } from '../../../test/support/rpc-proxy.ts'
 import type { RpcProxy } from '../../../test/support/rpc-proxy.ts'
+import { startNodeServer } from '../../../test/support/server-process.ts'
+import type { ServerProcess } from '../../../test/support/server-process.ts'
 import { startUsdcChain } from '../../../test/support/usdc-chain.ts'
 import {
   chainAccount,
@@ -16,32 +17,28 @@ import {
   paymentV2,
   signAuthorization,
 } from '../../../test/support/x402-payment.ts'
-import { cpuNs, startNodeServer } from '../processes.ts'
-import type { ServerProcess } from '../processes.ts'
-import { interleave, median, row, rowsOf } from '../rows.ts'
-import type { Sample } from '../rows.ts'
-import { signUpPartner, startService } from '../service.ts'
+import { cpuUsOf } from '../cpu.ts'
+import { row, rowsOf } from '../rows.ts'
+import { interleave, median } from '../samples.ts'
+import type { Sample } from '../samples.ts'
+import { partnerOf, startService } from '../service.ts'
 import type { Suite } from '../suite.ts'
 
 const price = '0.001'
-const farNodeMs = 20
-const atOnce = 20
 const receiver = chainAccount('receiver').address
 const peerScript = new URL('../peers/x402-hono.js', import.meta.url)
 
-type RequestOf = () => Promise<{
+interface ReadRequest extends RequestInit {
   readonly url: string
-  readonly headers?: Readonly<Record<string, string>>
-}>
+}
 
 /** A seller with its own node and payer. */
 interface Seller {
-  readonly name: string
   readonly server: ServerProcess
   readonly node: RpcProxy
   readonly soldUrl: string
   /** The request that gets the same answer without a payment. */
-  readonly unpaid: RequestOf
+  readonly unpaid: () => Promise<ReadRequest>
   readonly payer: string
 }
 
@@ -51,72 +48,45 @@ export const payments: Suite = {
     const [rounds, requests] = quick ? [2, 15] : [9, 40]
     const chain = await startUsdcChain()
     const stops = [chain.stop]
-    let nodeDelayMs = 0
     const startNode = async (): Promise<RpcProxy> => {
-      const before = async () => void (nodeDelayMs > 0 && (await sleep(nodeDelayMs)))
-      const proxy = await startRpcProxy(chain.url, { before })
+      const proxy = await startRpcProxy(chain.url)
       stops.unshift(proxy.stop)
       return proxy
+    }
+    const measure = (seller: Seller) => async (): Promise<Sample> => {
+      log(`  ${seller.soldUrl}`)
+      await medianMs(await paidRequests(seller, 3))
+      const { pid } = seller.server
+      const signed = await paidRequests(seller, requests)
+      const [calls, cpu] = [seller.node.requests.length, cpuUsOf(pid)]
+      const paidMs = await medianMs(signed)
+      const rpcCalls = (seller.node.requests.length - calls) / requests
+      const cpuUs = (cpuUsOf(pid) - cpu) / requests
+      const unpaid: ReadRequest[] = []
+      for (let at = 0; at < requests; at += 1) unpaid.push(await seller.unpaid())
+      return { paidMs, unpaidMs: await medianMs(unpaid), rpcCalls, cpuUs }
     }
     try {
       for (const name of ['settler', 'peer settler']) await chain.fund(chainAccount(name).address)
       for (const name of ['payer', 'peer payer']) {
         await chain.mint(chainAccount(name).address, 1_000_000_000n)
       }
-      log('  the ledger starts')
       const ours = await startOurs(dir, await startNode())
       stops.unshift(ours.server.stop)
-      const sold = await bodyOf(ours)
-      const peer = await startPeer(dir, await startNode(), sold)
+      const peer = await startPeer(dir, await startNode(), await ours.unpaid())
       stops.unshift(peer.server.stop)
-
-      const measure = (seller: Seller) => async (): Promise<Sample> => {
-        log(`  ${seller.name}`)
-        nodeDelayMs = farNodeMs
-        const farPaidMs = await medianMs(await paidRequests(seller, Math.ceil(requests / 3)))
-        nodeDelayMs = 0
-        await medianMs(await paidRequests(seller, 3))
-        // Only the selling process: the service has its builder beside it.
-        const [pid = 0] = seller.server.pids()
-        const signed = await paidRequests(seller, requests)
-        const [calls, cpu] = [seller.node.requests.length, cpuNs([pid])]
-        const paidMs = await medianMs(signed)
-        const rpcCalls = (seller.node.requests.length - calls) / requests
-        const cpuUs = (cpuNs([pid]) - cpu) / requests / 1000
-        const unpaidMs = await medianMs(Array.from({ length: requests }, () => seller.unpaid))
-        const together = await paidRequests(seller, atOnce)
-        const startedMs = performance.now()
-        await Promise.all(together.map(timeOf))
-        const atOnceMs = performance.now() - startedMs
-        const addedMs = paidMs - unpaidMs
-        return { farPaidMs, paidMs, unpaidMs, addedMs, atOnceMs, rpcCalls, cpuUs }
-      }
-      const samples = await interleave(rounds, { ours: measure(ours), peer: measure(peer) })
-      const reverted = await Promise.all(
-        ['settler', 'peer settler'].map(async (name) => {
-          const sent = await chain.sentBy(chainAccount(name).address)
-          return sent.filter(({ succeeded }) => !succeeded).length
-        }),
-      )
-      const unpaid = { name: 'unpaid', samples: samples('ours'), figure: 'unpaidMs' }
+      const compared = (what: string, unit: string, figure: string) =>
+        row(what, unit, `service.${figure}`, `@x402/hono.${figure}`)
+      const contestants = { service: measure(ours), '@x402/hono': measure(peer) }
       return {
-        rows: rowsOf(samples('ours'), { name: peer.name, samples: samples('peer') }, [
-          row('paid read', 'ms', 'paidMs', { peer: unpaid }),
-          row('paid read', 'ms', 'paidMs', { also: { 'cpu us/req': 'cpuUs' } }),
-          row('added by the payment', 'ms', 'addedMs'),
-          row(`paid read, node ${farNodeMs} ms away`, 'ms', 'farPaidMs'),
-          row(`${atOnce} paid reads at once`, 'ms', 'atOnceMs'),
-          row('RPC calls per payment', 'calls', 'rpcCalls'),
+        rows: rowsOf(await interleave(rounds, contestants), [
+          row('paid read', 'ms', 'service.paidMs', 'service.unpaidMs'),
+          compared('paid read', 'ms', 'paidMs'),
+          compared('paid read, CPU time', 'us', 'cpuUs'),
+          compared('RPC calls per payment', 'calls', 'rpcCalls'),
         ]),
-        skipped: [
-          { what: 'the wait for a block', why: 'the chain mines one with each transaction' },
-        ],
-        facts: {
-          requests_per_round: requests,
-          answer_bytes: sold.bytes.length,
-          far_node_ms: farNodeMs,
-          reverted_transactions: reverted.join(' and '),
-        },
+        skipped: ['the wait for a block: the chain mines one with each transaction'],
+        facts: { requests_per_round: requests },
       }
     } finally {
       for (const stop of stops) await stop()
@@ -137,42 +107,23 @@ async function startOurs(dir: string, node: RpcProxy): Promise<Seller> {
     },
     readyPath: '/api/v1/rails',
   })
-  const client = await signUpPartner(server)
+  const client = await partnerOf(server)
   const unpaid = async () => (await client.prepare('getCard')).request
-  const { url } = await unpaid()
-  return { name: 'ours', server, node, soldUrl: url, unpaid, payer: 'payer' }
+  return { server, node, soldUrl: (await unpaid()).url, unpaid, payer: 'payer' }
 }
 
-interface Sold {
-  readonly bytes: Buffer
-  readonly contentType: string
-}
-
-async function bodyOf({ unpaid }: Seller): Promise<Sold> {
-  const { url, ...init } = await unpaid()
-  const response = await fetch(url, init)
-  if (response.status !== 200) throw new Error(`${url} answers ${response.status}`)
-  return {
-    bytes: Buffer.from(await response.arrayBuffer()),
-    contentType: response.headers.get('content-type') ?? '',
-  }
-}
-
-async function startPeer(dir: string, node: RpcProxy, sold: Sold): Promise<Seller> {
+/** Starts the official middleware, which sells the answer to a request. */
+async function startPeer(dir: string, node: RpcProxy, request: ReadRequest): Promise<Seller> {
+  const { body, response } = await read(request)
   const file = join(dir, 'sold')
-  writeFileSync(file, sold.bytes)
+  writeFileSync(file, body)
+  const contentType = response.headers.get('content-type') ?? ''
   const server = await startNodeServer(peerScript, {
-    args: [node.url, receiver, price, file, sold.contentType, 'peer settler'],
+    args: [node.url, receiver, price, file, contentType, 'peer settler'],
     readyPath: '/free',
   })
-  return {
-    name: '@x402/hono',
-    server,
-    node,
-    soldUrl: `${server.origin}/sold`,
-    unpaid: () => Promise.resolve({ url: `${server.origin}/free` }),
-    payer: 'peer payer',
-  }
+  const unpaid = () => Promise.resolve({ url: `${server.origin}/free` })
+  return { server, node, soldUrl: `${server.origin}/sold`, unpaid, payer: 'peer payer' }
 }
 
 const challenge = z.object({
@@ -180,7 +131,7 @@ const challenge = z.object({
 })
 
 /** Requests with payments that are signed before the clock starts. */
-async function paidRequests({ soldUrl, payer }: Seller, count: number): Promise<RequestOf[]> {
+async function paidRequests({ soldUrl, payer }: Seller, count: number): Promise<ReadRequest[]> {
   const response = await fetch(soldUrl)
   await response.arrayBuffer()
   const text = Buffer.from(response.headers.get('payment-required') ?? '', 'base64').toString()
@@ -190,25 +141,27 @@ async function paidRequests({ soldUrl, payer }: Seller, count: number): Promise<
     Array.from({ length: count }, async () => {
       const signed = await signAuthorization(chainAccount(payer), terms)
       const headers = { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed, accepted)) }
-      return () => Promise.resolve({ url: soldUrl, headers })
+      return { url: soldUrl, headers }
     }),
   )
 }
 
 /** The median time of requests that are sent one after the other. */
-async function medianMs(requests: readonly RequestOf[]): Promise<number> {
+async function medianMs(requests: readonly ReadRequest[]): Promise<number> {
   const times: number[] = []
-  for (const request of requests) times.push(await timeOf(request))
+  for (const request of requests) {
+    const startedMs = performance.now()
+    await read(request)
+    times.push(performance.now() - startedMs)
+  }
   return median(times)
 }
 
-async function timeOf(request: RequestOf): Promise<number> {
-  const { url, ...init } = await request()
-  const startedMs = performance.now()
+/** @throws Error for a status other than 200 */
+async function read({ url, ...init }: ReadRequest) {
   const response = await fetch(url, init)
-  const body = await response.arrayBuffer()
-  if (response.status !== 200) {
-    throw new Error(`${url} answers ${response.status}: ${Buffer.from(body).toString()}`)
-  }
-  return performance.now() - startedMs
+  const body = Buffer.from(await response.arrayBuffer())
+  if (response.status !== 200)
+    throw new Error(`${url} answers ${response.status}: ${body.toString()}`)
+  return { response, body }
 }

@@ -1,14 +1,15 @@
 /** From the start of the process to its first answer, and its memory at rest, with a ledger of a million receipts. */
 import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { copyLedger, manyReceipts, workersCount } from '../ledger.ts'
-import { cpuNs, startNodeServer } from '../processes.ts'
-import type { ServerProcess } from '../processes.ts'
-import { interleave, row, rowsOf, valuesOf } from '../rows.ts'
-import type { Sample } from '../rows.ts'
-import { startService } from '../service.ts'
+import { startNodeServer } from '../../../test/support/server-process.ts'
+import type { ServerProcess } from '../../../test/support/server-process.ts'
+import { cpuUsOf } from '../cpu.ts'
+import { makeLedger, manyReceipts } from '../ledger.ts'
+import { atMost, row, rowsOf } from '../rows.ts'
+import { interleave } from '../samples.ts'
+import type { Sample } from '../samples.ts'
+import { databasePathIn, startService } from '../service.ts'
 import type { Suite } from '../suite.ts'
 
 const probe = { readyPath: '/healthz', probeEveryMs: 2 } as const
@@ -16,54 +17,45 @@ const peerScript = new URL('../peers/hono-app.js', import.meta.url)
 
 export const start: Suite = {
   about: 'start to first answer and memory at rest, with very many receipts',
-  run: async (context) => {
-    const { dir, quick, log } = context
-    const receipts = manyReceipts(context)
-    log(`  the ledger of ${receipts} receipts is copied`)
-    const databasePath = join(dir, 'run/ledger.db')
-    await copyLedger(context, receipts, databasePath)
+  run: async ({ dir, quick }) => {
+    const receipts = manyReceipts(quick)
+    await makeLedger(databasePathIn(dir), receipts)
     const measure = (startServer: () => Promise<ServerProcess>) => async (): Promise<Sample> => {
-      const server = await startServer()
+      const { pid, readyAfterMs, stop } = await startServer()
       try {
-        const [pid = 0] = server.pids()
-        const cpuMs = cpuNs([pid]) / 1e6
+        const cpuMs = cpuUsOf(pid) / 1000
         await sleep(quick ? 1500 : 3000)
-        return { firstAnswerMs: server.readyAfterMs, cpuMs, restMb: residentMb(pid) }
+        return { firstAnswerMs: readyAfterMs, cpuMs, restMb: residentMb(pid) }
       } finally {
-        await server.stop()
+        await stop()
       }
     }
     const service = measure(() => startService(dir, { ...probe, env: { LIMITS: 'on' } }))
     // Reads the files into the cache of the system.
     await service()
-    const samples = await interleave(quick ? 2 : 7, {
-      service,
-      hono: measure(() => startNodeServer(peerScript, probe)),
-    })
-    const peerMs = valuesOf(samples('hono'), 'firstAnswerMs')
-    const ours = samples('service').map((sample, round) => ({
+    const peer = measure(() => startNodeServer(peerScript, probe))
+    const measured = await interleave(quick ? 2 : 7, { service, 'empty Hono app': peer })
+    const samples = measured.map((sample) => ({
       ...sample,
-      excessMs: Number(sample['firstAnswerMs']) - (peerMs[round] ?? NaN),
+      'service.excessMs':
+        Number(sample['service.firstAnswerMs']) - Number(sample['empty Hono app.firstAnswerMs']),
     }))
     const size = `${receipts.toLocaleString('en-US')} receipts`
-    const peer = { name: 'empty Hono app', samples: samples('hono') }
+    const [ours, other] = ['service', 'empty Hono app']
+    const more = `start, ${size}, more than the peer`
     return {
-      rows: rowsOf(ours, peer, [
-        row(`start to first answer, ${size}`, 'ms', 'firstAnswerMs', {
-          also: { 'cpu ms': 'cpuMs' },
-        }),
-        row(`start, ${size}, more than the peer`, 'ms', 'excessMs', {
-          peer: { ...peer, figure: 'firstAnswerMs' },
-          target: { of: 'ours', atMost: 500 },
-        }),
-        row(`memory at rest, ${size}`, 'MB', 'restMb', { target: { of: 'ours', atMost: 150 } }),
+      rows: rowsOf(samples, [
+        row(
+          `start to first answer, ${size}`,
+          'ms',
+          `${ours}.firstAnswerMs`,
+          `${other}.firstAnswerMs`,
+        ),
+        row(`start, ${size}, CPU`, 'ms', `${ours}.cpuMs`, `${other}.cpuMs`),
+        row(more, 'ms', `${ours}.excessMs`, `${other}.firstAnswerMs`, atMost(500)),
+        row(`memory at rest, ${size}`, 'MB', `${ours}.restMb`, `${other}.restMb`, atMost(150)),
       ]),
-      skipped: [],
-      facts: {
-        receipts,
-        workers: Math.min(receipts, workersCount),
-        database_mb: Math.round(statSync(databasePath).size / 2 ** 20),
-      },
+      facts: { database_mb: Math.round(statSync(databasePathIn(dir)).size / 2 ** 20) },
     }
   },
 }

@@ -1,27 +1,26 @@
-import { runTask } from '../processes.ts'
-import { interleave, rowsOf } from '../rows.ts'
-import type { Row, Suite, Target } from '../suite.ts'
+import { ratioAtLeast, row, rowsOf } from '../rows.ts'
+import { interleave } from '../samples.ts'
+import { runTask } from '../start-task.ts'
+import type { Suite } from '../suite.ts'
 
-const target: Target = { of: 'ratio', atLeast: 8 }
-const contests = [
-  { ours: 'eip191', what: 'EIP-191', peer: 'viem', aim: { target } },
-  { ours: 'ed25519', what: 'ed25519', peer: 'noble', aim: {} },
-] as const
+const contestants = ['eip191', 'viem', 'ed25519', 'noble'] as const
 
 export const verify: Suite = {
   about: 'checks of EIP-191 against viem and of ed25519 against noble',
-  run: async ({ quick, log }) => {
+  run: async ({ quick }) => {
     const [rounds, warm, count] = quick ? [3, 150, 300] : [7, 500, 3000]
-    const rows: Row[] = []
-    for (const { ours, what, peer, aim } of contests) {
-      log(`  ${what}`)
-      const measure = (who: string) => () => runTask('check-signatures', who, warm, count)
-      const samples = await interleave(rounds, { ours: measure(ours), peer: measure(peer) })
-      const row = { what: `${what}, one process`, unit: '1/s', figure: 'perSecond' }
-      const also = { 'cpu us/check': 'cpuUs' }
-      const side = { name: peer, samples: samples('peer') }
-      rows.push(...rowsOf(samples('ours'), side, [{ ...row, ...aim, also }]))
+    const measures = contestants.map(
+      (name) => [name, () => runTask('check-signatures', name, warm, count)] as const,
+    )
+    const samples = await interleave(rounds, Object.fromEntries(measures))
+    return {
+      rows: rowsOf(samples, [
+        row('EIP-191', '1/s', 'eip191.perSecond', 'viem.perSecond', ratioAtLeast(8)),
+        row('EIP-191, CPU', 'us', 'eip191.cpuUs', 'viem.cpuUs'),
+        row('ed25519', '1/s', 'ed25519.perSecond', 'noble.perSecond'),
+        row('ed25519, CPU', 'us', 'ed25519.cpuUs', 'noble.cpuUs'),
+      ]),
+      facts: { checks_per_round: count },
     }
-    return { rows, skipped: [], facts: { checks_per_round: count } }
   },
 }

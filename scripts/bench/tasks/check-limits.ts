@@ -1,29 +1,29 @@
-/**
- * `<service | map> <addresses> <checks>`: one request from each address, then checks of the addresses in mixed order.
- * Reports the memory held at the end and the CPU time of a check.
- */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 import { createLimiter } from '../../../src/limits/limiter.ts'
 import { createNetworkHash } from '../../../src/limits/network-key.ts'
-import { numberArgument, report, textArgument, timed } from '../task.ts'
+import { timed } from '../task.ts'
 
-const [addresses, checks] = [numberArgument(1), numberArgument(2)]
-setFlagsFromString('--expose-gc')
-const collect: unknown = runInNewContext('gc')
-
-const before = heldBytes()
-const isAllowed = textArgument(0) === 'service' ? service() : bucketMap()
-const firstNs = await nsPerCall(addresses, (at) => isAllowed(addressOf(at)))
-const laterNs = await nsPerCall(checks, (at) => isAllowed(addressOf(mixed(at))))
-const textNs = await nsPerCall(checks, (at) => addressOf(mixed(at)))
-const heldMb = (heldBytes() - before) / 2 ** 20
-isAllowed(addressOf(0))
-report({ heldMb, firstNs: firstNs - textNs, laterNs: laterNs - textNs })
+/**
+ * Sends one request from each address, then more in mixed order. Returns the memory held at the end and the CPU time of a
+ * check.
+ */
+export async function run(contestant: 'service' | 'map', addresses: number, checks: number) {
+  /** 7,919 is prime and no divisor of the number of addresses: every address comes up, far from the one before. */
+  const mixed = (at: number) => addressOf((at * 7919) % addresses)
+  const before = heldBytes()
+  const isAllowed = contestant === 'service' ? serviceLimiter() : bucketMap()
+  const firstNs = await nsPerCall(addresses, (at) => isAllowed(addressOf(at)))
+  const laterNs = await nsPerCall(checks, (at) => isAllowed(mixed(at)))
+  const textNs = await nsPerCall(checks, mixed)
+  const heldMb = (heldBytes() - before) / 2 ** 20
+  isAllowed(addressOf(0))
+  return { heldMb, firstNs: firstNs - textNs, laterNs: laterNs - textNs }
+}
 
 /** Counts a public read: by its address for the minute and for the day. */
-function service(): (address: string) => boolean {
+function serviceLimiter(): (address: string) => boolean {
   const limiter = createLimiter({ now: () => Date.now(), monotonic: () => performance.now() })
   const networkOf = createNetworkHash([0x1234_5678, 0x0abc_def0])
   return (address) => {
@@ -53,16 +53,13 @@ function bucketMap(): (address: string) => boolean {
   }
 }
 
-/** 7,919 is prime and no divisor of the number of addresses: every address comes up, far from the one before. */
-function mixed(at: number): number {
-  return (at * 7919) % addresses
-}
-
 function addressOf(at: number): string {
   return `10.${at >>> 16}.${(at >>> 8) & 255}.${at & 255}`
 }
 
 function heldBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
   if (typeof collect !== 'function') throw new Error('garbage cannot be collected on demand')
   Reflect.apply(collect, undefined, [])
   const { heapUsed, external } = process.memoryUsage()

@@ -1,34 +1,26 @@
-/** `<database> <rpc url>`: asks for the transaction and the block of each receipt alone, four at a time, and writes nothing. */
+import { createPublicClient, http } from 'viem'
+import type { Hex } from 'viem'
+
 import { openDatabase } from '../../../src/db/open.ts'
-import { peakMb, report, textArgument, timed } from '../task.ts'
+import { peakMb, timed } from '../task.ts'
 
-const database = await openDatabase({ url: textArgument(0), readOnly: true })
-const rows = await database.reader
-  .selectFrom('receipts')
-  .select('tx_hash')
-  .where('onchain', '=', 'pending')
-  .execute()
-await database.close()
-
-let calls = 0
-let verified = 0
-const queue = rows.values()
-const { ms } = await timed(() => Promise.all([checkAll(), checkAll(), checkAll(), checkAll()]))
-report({ ms, peakMb: peakMb(), verified, calls, requests: calls })
-
-async function checkAll(): Promise<void> {
-  for (const { tx_hash: hash } of queue) {
-    const receipt = await call('eth_getTransactionReceipt', [hash])
-    if (typeof receipt !== 'object' || receipt === null || !('blockNumber' in receipt)) continue
-    if ((await call('eth_getBlockByNumber', [receipt.blockNumber, false])) !== null) verified += 1
+/** Requests the receipt and the block header of each transaction by viem, four at a time, and writes nothing. */
+export async function run(databasePath: string, rpcUrl: string) {
+  const database = await openDatabase({ url: databasePath, readOnly: true })
+  const pending = database.reader.selectFrom('receipts').where('onchain', '=', 'pending')
+  const rows = await pending.select('tx_hash').execute()
+  await database.close()
+  const client = createPublicClient({ transport: http(rpcUrl) })
+  const queue = rows.values()
+  let verified = 0
+  const checkAll = async (): Promise<void> => {
+    for (const { tx_hash: hash } of queue) {
+      const transaction: Hex = `0x${hash?.slice(2)}`
+      const { blockNumber } = await client.getTransactionReceipt({ hash: transaction })
+      await client.getBlock({ blockNumber })
+      verified += 1
+    }
   }
-}
-
-async function call(method: string, params: readonly unknown[]): Promise<unknown> {
-  calls += 1
-  const body = JSON.stringify({ jsonrpc: '2.0', id: calls, method, params })
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(textArgument(1), { method: 'POST', headers, body })
-  const json: unknown = await response.json()
-  return typeof json === 'object' && json !== null && 'result' in json ? json.result : null
+  const { ms } = await timed(() => Promise.all([checkAll(), checkAll(), checkAll(), checkAll()]))
+  return { ms, peakMb: peakMb(), verified, calls: 2 * verified, requests: 2 * verified }
 }

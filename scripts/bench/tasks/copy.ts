@@ -1,49 +1,38 @@
-/**
- * `<published dir> <target dir> [<database>]`: the peer of a build. Reads the same rows and writes the same bytes, with the
- * same flush and no logic. The bytes are in memory before the clock starts. Afterwards links all files and unlinks them.
- */
-import { linkSync, mkdirSync, readFileSync, readdirSync, unlinkSync } from 'node:fs'
+import { readFileSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { createStagingDirectory } from '../../../builder/publish/staging-directory.ts'
-import { openDatabase } from '../../../src/db/open.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
-import { peakMb, report, textArgument, timed } from '../task.ts'
+import { openPolledLedger } from '../polled-ledger.ts'
+import { peakMb, timed } from '../task.ts'
 
 const pageRows = 5000
-const [publishedDir, targetDir, databasePath] = [textArgument(0), textArgument(1), process.argv[4]]
-const files = readdirSync(publishedDir, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile())
-  .map((entry) => join(entry.parentPath, entry.name).slice(publishedDir.length + 1))
-const bytes = files.map((file) => readFileSync(join(publishedDir, file)))
-const database = databasePath === undefined ? null : await openDatabase({ url: databasePath })
 
-const copied = await timed(async () => {
-  const rows = database === null ? 0 : await readRows(database)
-  const staging = createStagingDirectory(targetDir, {
-    nowMs: Date.now(),
-    recycle: () => Promise.resolve(null),
+/**
+ * The peer of a build: reads the rows of the ledger, if there is one, and writes the bytes of the published set with the same
+ * flush. The bytes are in memory before the clock starts.
+ */
+export async function run(publicDir: string, targetDir: string, ledgerDir: string | null) {
+  const published = realpathSync(join(publicDir, 'current'))
+  const files = readdirSync(published, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(published.length + 1))
+  const bytes = files.map((file) => readFileSync(join(published, file)))
+  const database = ledgerDir === null ? null : (await openPolledLedger(ledgerDir)).database
+  const { result, ms, cpuMs } = await timed(async () => {
+    const rows = database === null ? 0 : await readRows(database)
+    const recycle = () => Promise.resolve(null)
+    const staging = createStagingDirectory(targetDir, { nowMs: Date.now(), recycle })
+    for (const [at, file] of files.entries()) {
+      await staging.write(file, bytes[at] ?? Buffer.alloc(0))
+    }
+    await staging.flush()
+    return rows
   })
-  for (const [at, file] of files.entries()) await staging.write(file, bytes[at] ?? Buffer.alloc(0))
-  await staging.flush()
-  return rows
-})
-const linked = await timed(() => {
-  const links = `${targetDir}-links`
-  mkdirSync(links)
-  for (const [at, file] of files.entries()) linkSync(join(targetDir, file), join(links, String(at)))
-  for (const at of files.keys()) unlinkSync(join(links, String(at)))
-})
-await database?.close()
-report({
-  ms: copied.ms,
-  cpuMs: copied.cpuMs,
-  linksCpuMs: linked.cpuMs,
-  peakMb: peakMb(),
-  rows: copied.result,
-  files: files.length,
-  writtenMb: bytes.reduce((sum, { length }) => sum + length, 0) / 2 ** 20,
-})
+  await database?.close()
+  const writtenMb = bytes.reduce((sum, { length }) => sum + length, 0) / 2 ** 20
+  return { ms, cpuMs, peakMb: peakMb(), rows: result, files: files.length, writtenMb }
+}
 
 async function readRows({ reader }: OpenDatabase): Promise<number> {
   let count = 0

@@ -1,0 +1,55 @@
+import { entriesOf } from '../../src/core/entries.ts'
+
+/** The figures of one round by name. Texts are facts, not figures. */
+export type Sample = Readonly<Record<string, number | string>>
+
+/**
+ * Measures all contestants in every round, in reversed order every other round, so that other load on the machine and the
+ * heat of the contestant before do not always hit the same one. Figures are named `<contestant>.<figure>`.
+ */
+export async function interleave(
+  rounds: number,
+  contestants: Readonly<Record<string, () => Promise<Sample>>>,
+): Promise<Sample[]> {
+  const samples: Sample[] = []
+  const order = entriesOf(contestants)
+  for (let round = 0; round < rounds; round += 1) {
+    let sample: Sample = {}
+    for (const [name, measure] of order)
+      sample = { ...sample, ...ofContestant(name, await measure()) }
+    samples.push(sample)
+    order.reverse()
+  }
+  return samples
+}
+
+export function ofContestant(name: string, figures: Sample): Sample {
+  return Object.fromEntries(
+    entriesOf(figures).map(([figure, value]) => [`${name}.${figure}`, value]),
+  )
+}
+
+/** @throws Error where a round has no such figure */
+export function valuesOf(samples: readonly Sample[], figure: string): number[] {
+  return samples.map((sample) => {
+    const value = sample[figure]
+    if (typeof value !== 'number') throw new Error(`no figure ${figure} was measured`)
+    return value
+  })
+}
+
+export function medianOf(samples: readonly Sample[], figure: string): number {
+  return median(valuesOf(samples, figure))
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  const middle = sorted.length / 2
+  return ((sorted[Math.ceil(middle) - 1] ?? NaN) + (sorted[Math.floor(middle)] ?? NaN)) / 2
+}
+
+/** By nearest rank; 0 for an empty list. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? 0
+}

@@ -1,0 +1,18 @@
+/** Scripts that are measured in a fresh process. Each loads only what it runs. */
+export const tasks = {
+  build: () => import('./build.ts'),
+  'build-site': () => import('./build-site.ts'),
+  'check-limits': () => import('./check-limits.ts'),
+  'check-one-by-one': () => import('./check-one-by-one.ts'),
+  'check-receipts': () => import('./check-receipts.ts'),
+  'check-signatures': () => import('./check-signatures.ts'),
+  copy: () => import('./copy.ts'),
+  'draw-with-sharp': () => import('./draw-with-sharp.ts'),
+  'insert-rows': () => import('./insert-rows.ts'),
+  'post-receipts': () => import('./post-receipts.ts'),
+} as const
+
+export type TaskName = keyof typeof tasks
+export type TaskArguments<Name extends TaskName> = Parameters<
+  Awaited<ReturnType<(typeof tasks)[Name]>>['run']
+>

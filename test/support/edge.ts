@@ -1,0 +1,90 @@
+/** nginx and Caddy with the shipped configurations; only ports and paths differ. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+
+import { packageRoot } from '../../src/runtime/runtime.ts'
+import { freePort, startServer } from './server-process.ts'
+import type { ServerProcess } from './server-process.ts'
+
+export interface EdgeOptions {
+  readonly servicePort: number
+  readonly publicDir: string
+  /** A path that the service answers with 200. */
+  readonly readyPath?: string
+  /** Further texts of the configuration and what replaces them. */
+  readonly changes?: readonly Replacement[]
+}
+
+type Replacement = readonly [from: string, to: string]
+
+export async function startNginx(options: EdgeOptions): Promise<ServerProcess> {
+  const { servicePort, publicDir, readyPath = '/healthz', changes = [] } = options
+  return await startNginxWith(readyPath, (dir, port) =>
+    substitute('nginx.conf', [
+      ['user www-data;', nginxUser],
+      ['pid /run/nginx.pid;', `pid ${dir}/nginx.pid;`],
+      ['/var/lib/nginx/', `${dir}/state/`],
+      ['listen 80 default_server;', `listen 127.0.0.1:${port} default_server;`],
+      ['server 127.0.0.1:8787;', `server 127.0.0.1:${servicePort};`],
+      ['/var/lib/agent-income-ledger/public/', `${publicDir}/`],
+      ...changes,
+    ]),
+  )
+}
+
+/** The directive for workers that may read the files of this user. */
+export const nginxUser = userInfo().uid === 0 ? 'user root;' : ''
+
+/** Starts nginx with a configuration for a directory, which has a folder `state`, and for a port. */
+export async function startNginxWith(
+  readyPath: string,
+  confOf: (dir: string, port: number) => string,
+): Promise<ServerProcess> {
+  return await run('nginx', readyPath, (dir, port) => {
+    mkdirSync(join(dir, 'state'))
+    const file = join(dir, 'nginx.conf')
+    writeFileSync(file, confOf(dir, port))
+    return ['-c', file, '-p', dir, '-g', 'daemon off;']
+  })
+}
+
+export async function startCaddy({ servicePort, publicDir }: EdgeOptions): Promise<ServerProcess> {
+  return await run('caddy', '/healthz', (dir, port) => {
+    const conf = substitute('Caddyfile', [
+      ['http://:80 {', `http://:${port} {`],
+      ['reverse_proxy 127.0.0.1:8787 {', `reverse_proxy 127.0.0.1:${servicePort} {`],
+      ['/var/lib/agent-income-ledger/public/', `${publicDir}/`],
+    ])
+    const file = join(dir, 'Caddyfile')
+    writeFileSync(file, conf)
+    return ['run', '--config', file, '--adapter', 'caddyfile']
+  })
+}
+
+/** @throws Error if the file does not contain a text, whose setting would then stay as shipped */
+function substitute(name: string, replacements: readonly Replacement[]): string {
+  const shipped = readFileSync(join(packageRoot, 'scripts/deploy', name), 'utf8')
+  return replacements.reduce((text, [from, to]) => {
+    if (!text.includes(from)) throw new Error(`${name} does not contain ${from}`)
+    return text.replaceAll(from, to)
+  }, shipped)
+}
+
+async function run(
+  program: string,
+  readyPath: string,
+  configure: (dir: string, port: number) => readonly string[],
+): Promise<ServerProcess> {
+  const dir = mkdtempSync(join(tmpdir(), `ledger-${program}-`))
+  const port = await freePort()
+  const env = { HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }
+  const server = await startServer(program, port, { args: configure(dir, port), env, readyPath })
+  return {
+    ...server,
+    stop: async () => {
+      await server.stop()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/** Servers as child processes, which are ready when a path is answered with 200. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+import type { Address } from './raw-http.ts'
+
+const startTimeoutMs = 120_000
+const host = '127.0.0.1'
+
+export interface ServerProcess {
+  readonly origin: string
+  readonly address: Address
+  readonly pid: number
+  readonly readyAfterMs: number
+  readonly stop: () => Promise<void>
+}
+
+interface ServerOptions {
+  readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly readyPath: string
+  readonly probeEveryMs?: number
+}
+
+/** Starts a Node server, which gets its address by `HOST`, `PORT` and `SITE_URL`. */
+export async function startNodeServer(
+  script: string | URL,
+  { args = [], env = {}, ...options }: Partial<ServerOptions> & Pick<ServerOptions, 'readyPath'>,
+): Promise<ServerProcess> {
+  const port = await freePort()
+  return await startServer(process.execPath, port, {
+    ...options,
+    args: [typeof script === 'string' ? script : fileURLToPath(script), ...args],
+    env: { HOST: host, PORT: String(port), SITE_URL: `http://${host}:${port}`, ...env },
+  })
+}
+
+export async function startServer(
+  command: string,
+  port: number,
+  { args, env = {}, readyPath, probeEveryMs = 20 }: ServerOptions,
+): Promise<ServerProcess> {
+  const startedMs = performance.now()
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  let errors = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors = `${errors}${chunk.toString('utf8')}`.slice(-4000)
+  })
+  await once(child, 'spawn')
+  const stop = async () => {
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    await ended
+  }
+  while (!(await isReady(port, readyPath))) {
+    if (child.exitCode !== null) throw new Error(`${command} ended: ${errors}`)
+    if (performance.now() - startedMs > startTimeoutMs) {
+      await stop()
+      throw new Error(`${command} ${args.join(' ')} does not answer: ${errors}`)
+    }
+    await sleep(probeEveryMs)
+  }
+  const readyAfterMs = performance.now() - startedMs
+  const origin = `http://${host}:${port}`
+  return { origin, address: { host, port }, pid: child.pid ?? 0, readyAfterMs, stop }
+}
+
+function isReady(port: number, path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    get({ host, port, path, agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200)
+    }).on('error', () => resolve(false))
+  })
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, host)
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no TCP address')
+  return address.port
+}
