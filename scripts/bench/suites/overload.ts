@@ -105,6 +105,7 @@ async function buildOnce(dir: string): Promise<void> {
 async function readEvery10Ms(url: string, signal: AbortSignal): Promise<Sample> {
   const { read, close } = createReader()
   const latenciesMs: number[] = []
+  await read({ url })
   while (!signal.aborted) {
     latenciesMs.push((await read({ url })).ms)
     await sleep(10)
