@@ -1,5 +1,7 @@
 /** Charts as SVG without scripts and style sheets. Every scale starts at zero. */
-import { clip, frame, label, paint, px } from './svg.ts'
+import { shortNumber } from '../../src/core/number-text.ts'
+import { px } from '../../src/core/xml-text.ts'
+import { clip, frame, label, paint } from './svg.ts'
 import type { Setting } from './svg.ts'
 
 interface ChartPoint {
@@ -32,7 +34,7 @@ export function lineChart(options: ChartOptions & { readonly companion?: Compani
   const { points, setting, companion, width = 720, height = 300 } = options
   const others = (companion?.values ?? []).map((value) => ({ label: '', value }))
   const scale = zeroScale(knownValues([...points, ...others]))
-  const tickTexts = scale.ticks.map(tickText)
+  const tickTexts = scale.ticks.map(shortNumber)
   const names = points.map((point) => clip(point.label, 16))
   const nameWidth = textWidth(longest(names))
   const box = {
@@ -91,35 +93,6 @@ function legend(names: Companion['names'], width: number, setting: Setting): str
     return `<path d="M${px(end - 24)} 22H${px(end)}" fill="none" stroke-width="2"${dash} ${paint('line', setting)}/>${text}`
   })
   return entries.join('')
-}
-
-export function barChart(
-  options: ChartOptions & { readonly valueText: (value: number) => string },
-): string {
-  const { points, setting, width = 720, valueText } = options
-  const rowHeight = 26
-  const top = 48
-  const height = options.height ?? top + Math.max(points.length, 1) * rowHeight + 12
-  const step = (height - top - 12) / Math.max(points.length, 1)
-  const values = points.map(({ value }) => (isKnown(value) ? valueText(value) : 'unknown'))
-  const names = points.map((point) => clip(point.label, 28))
-  const left = 20 + textWidth(longest(names))
-  const available = Math.max(width - left - textWidth(longest(values)) - 32, 1)
-  const scale = zeroScale(knownValues(points), 'tight')
-  const bars = points.map(({ value }, index) => {
-    const middle = top + step * (index + 0.5)
-    const length = isKnown(value) ? Math.max(scale.part(value) * available, value === 0 ? 0 : 1) : 0
-    const bar =
-      length === 0
-        ? ''
-        : `<rect x="${px(left)}" y="${px(middle - step * 0.32)}" width="${px(length)}" height="${px(step * 0.64)}" rx="2" ${paint('mark', setting)}/>`
-    return (
-      label(setting, { x: left - 8, y: middle + 4 }, names[index] ?? '', 'end', 'text') +
-      bar +
-      label(setting, { x: left + length + 8, y: middle + 4 }, values[index] ?? '')
-    )
-  })
-  return frame({ ...options, width, height }, heading(options, width) + bars.join(''))
 }
 
 /** A small line without axes, scaled to its own maximum. */
@@ -211,18 +184,6 @@ function niceStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough))
   const factor = [1, 2, 5, 10].find((candidate) => candidate * power >= rough * (1 - 1e-9)) ?? 10
   return factor * power
-}
-
-const tickUnits: readonly (readonly [number, string])[] = [
-  [1e9, 'G'],
-  [1e6, 'M'],
-  [1e3, 'k'],
-]
-
-/** At most three significant digits: 0.25, 1.5k, 2M. */
-function tickText(value: number): string {
-  const [size, suffix] = tickUnits.find(([limit]) => Math.abs(value) >= limit) ?? [1, '']
-  return `${Number((value / size).toPrecision(3))}${suffix}`
 }
 
 function spread(index: number, count: number, from: number, to: number): number {

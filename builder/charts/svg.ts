@@ -1,13 +1,9 @@
-import { xmlText } from '../../src/core/xml-text.ts'
+import { px, xmlText } from '../../src/core/xml-text.ts'
 
 /** At most `max` code points. */
 export function clip(text: string, max: number): string {
   const characters = Array.from(text)
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`
-}
-
-export function px(value: number): string {
-  return String(Math.round(value * 100) / 100)
 }
 
 interface Ink {

@@ -1,13 +1,5 @@
-import { microPerUsdc } from '../../src/core/money.ts'
-import { grouped } from '../../src/core/number-text.ts'
-
-/** Escapes all markup; line ends become spaces. */
-export function markdownText(text: string): string {
-  return text
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-    .replace(/[\\`*_[\]<>|~&!]/g, (character) => `\\${character}`)
-}
+import { toUsdc } from '../../src/core/money.ts'
+import { amount, count } from '../../src/pages/figures.ts'
 
 /** A GFM table of Markdown cells; `right` lists the right-aligned columns. */
 export function markdownTable(
@@ -19,16 +11,12 @@ export function markdownTable(
   return [header, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
-/** `1,204.50`; six decimals below a cent. */
 export function usdcText(amountMicroUsdc: number | null): string {
-  if (amountMicroUsdc === null) return 'unknown'
-  const belowCent = amountMicroUsdc > 0 && amountMicroUsdc < microPerUsdc / 100
-  const decimals = belowCent ? 6 : 2
-  return grouped((amountMicroUsdc / microPerUsdc).toFixed(decimals))
+  return amount(amountMicroUsdc === null ? null : toUsdc(amountMicroUsdc)).md
 }
 
-export function countText(count: number | null): string {
-  return count === null ? 'unknown' : grouped(String(count))
+export function countText(value: number | null): string {
+  return count(value).md
 }
 
 export function change(start: string, end: string): string {

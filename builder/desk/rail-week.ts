@@ -1,4 +1,5 @@
 import type { Figure } from '../../src/core/figures.ts'
+import { groupBy } from '../../src/core/group-by.ts'
 import type { RailStatus } from '../../src/core/rail-status.ts'
 import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord } from '../world/world.ts'
@@ -14,6 +15,7 @@ export interface Reading {
 
 export interface RailWeek {
   readonly authored: RailRecord['authored']
+  readonly weekStartMs: number
   readonly polls: number
   readonly failed: number
   readonly lastError: string | null
@@ -24,39 +26,27 @@ export interface RailWeek {
   readonly days: readonly (Reading | null)[]
 }
 
-export function railWeeksOf(
-  { authored }: RailRecord,
-  polls: readonly PollRecord[],
-): ReadonlyMap<number, RailWeek> {
-  const weeks = new Map<number, RailWeek>()
+/** Weeks with polls, oldest first. `polls` are newest first. */
+export function railWeeksOf({ authored }: RailRecord, polls: readonly PollRecord[]): RailWeek[] {
+  const weeks: RailWeek[] = []
+  const byWeek = groupBy(polls.toReversed(), ({ polledAtMs }) => weekStartOf(polledAtMs))
   let last: Reading | null = null
-  for (const [weekStartMs, weekPolls] of byWeek(polls)) {
+  for (const [weekStartMs, weekPolls] of byWeek) {
     const start: Reading | null =
       last !== null && last.readAtMs >= weekStartMs - weekMs ? last : null
     const days = readingsByDay(start, weekStartMs, weekPolls)
     const failures = weekPolls.filter(({ outcome }) => outcome === 'failed')
-    const end = days.at(-1) ?? null
-    weeks.set(weekStartMs, {
+    last = days.at(-1) ?? null
+    weeks.push({
       authored,
+      weekStartMs,
       polls: weekPolls.length,
       failed: failures.length,
       lastError: failures.at(-1)?.error ?? null,
       start,
-      end,
+      end: last,
       days,
     })
-    last = end
-  }
-  return weeks
-}
-
-function byWeek(polls: readonly PollRecord[]): Map<number, PollRecord[]> {
-  const weeks = new Map<number, PollRecord[]>()
-  for (const poll of polls.toReversed()) {
-    const weekStartMs = weekStartOf(poll.polledAtMs)
-    const week = weeks.get(weekStartMs)
-    if (week === undefined) weeks.set(weekStartMs, [poll])
-    else week.push(poll)
   }
   return weeks
 }

@@ -2,8 +2,8 @@ import { z } from 'zod'
 
 import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { isoDate } from '../../src/core/time.ts'
+import { markdownText } from '../../src/pages/html-and-markdown.ts'
 import type { LedgerEvent } from '../world/world.ts'
-import { markdownText } from './markdown.ts'
 
 /** Markdown lines, oldest first. */
 export interface WeekEvents {

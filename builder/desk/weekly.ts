@@ -1,3 +1,4 @@
+import { groupBy } from '../../src/core/group-by.ts'
 import { isoDate } from '../../src/core/time.ts'
 import { weeklySlugPrefix } from '../world/articles.ts'
 import type { ArticleSource } from '../world/articles.ts'
@@ -20,13 +21,17 @@ const weeksKept = 52
 
 /** Depends only on its week and the week before, so it is the same in every build. */
 export function weeklyArticles(input: WeeklyInput): ArticleSource[] {
-  const eventsByWeek = groupEvents(input.events)
-  const fromMs = input.nowMs - weeksKept * weekMs
-  return [...groupRails(input)]
-    .filter(([startMs]) => startMs >= fromMs && startMs + weekMs <= input.nowMs)
+  const { nowMs, rails, history, events, siteUrl } = input
+  const eventsByWeek = groupBy(events, ({ createdAtMs }) => weekStartOf(createdAtMs))
+  const railWeeks = rails.flatMap((record) =>
+    railWeeksOf(record, history.get(record.authored.rail) ?? []),
+  )
+  const fromMs = nowMs - weeksKept * weekMs
+  return [...groupBy(railWeeks, ({ weekStartMs }) => weekStartMs)]
+    .filter(([startMs]) => startMs >= fromMs && startMs + weekMs <= nowMs)
     .toSorted(([a], [b]) => a - b)
-    .map(([weekStartMs, rails]) =>
-      articleOf(weekStartMs, rails, eventsByWeek.get(weekStartMs) ?? [], input.siteUrl),
+    .map(([startMs, ofWeek]) =>
+      articleOf(startMs, ofWeek, eventsByWeek.get(startMs) ?? [], siteUrl),
     )
 }
 
@@ -56,28 +61,4 @@ function articleOf(
     body,
     charts: chart === null ? [] : [{ name: slug, svg: chart }],
   }
-}
-
-function groupRails({ rails, history }: WeeklyInput): Map<number, RailWeek[]> {
-  const weeks = new Map<number, RailWeek[]>()
-  for (const record of rails) {
-    const polls = history.get(record.authored.rail) ?? []
-    for (const [weekStartMs, railWeek] of railWeeksOf(record, polls)) {
-      const week = weeks.get(weekStartMs)
-      if (week === undefined) weeks.set(weekStartMs, [railWeek])
-      else week.push(railWeek)
-    }
-  }
-  return weeks
-}
-
-function groupEvents(events: readonly LedgerEvent[]): Map<number, LedgerEvent[]> {
-  const weeks = new Map<number, LedgerEvent[]>()
-  for (const event of events) {
-    const weekStartMs = weekStartOf(event.createdAtMs)
-    const week = weeks.get(weekStartMs)
-    if (week === undefined) weeks.set(weekStartMs, [event])
-    else week.push(event)
-  }
-  return weeks
 }

@@ -78,19 +78,6 @@ export function evidenceOf(answer: HttpAnswer, items: number): EvidencePointer {
   return { kind: 'http', url: answer.url, sha256: answer.sha256, items }
 }
 
-export function groupBy<Key, Thing>(
-  things: Iterable<Thing>,
-  keyOf: (thing: Thing) => Key,
-): Map<Key, Thing[]> {
-  const groups = new Map<Key, Thing[]>()
-  for (const thing of things) {
-    const group = groups.get(keyOf(thing))
-    if (group === undefined) groups.set(keyOf(thing), [thing])
-    else group.push(thing)
-  }
-  return groups
-}
-
 export function countExcept(kept: string, reasons: Iterable<string>): Record<string, number> {
   return Object.fromEntries([...tally(reasons)].filter(([reason]) => reason !== kept))
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 
+import { groupBy } from '../../src/core/group-by.ts'
 import { defineRail } from './adapter.ts'
-import { amountField, countText, groupBy, parseAnswer, timeField } from './answers.ts'
+import { amountField, countText, parseAnswer, timeField } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
 import { isWithin } from './window.ts'

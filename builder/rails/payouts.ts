@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 import type { EvidencePointer, Measurement } from '../../src/core/figures.ts'
+import { groupBy } from '../../src/core/group-by.ts'
 import { hourMs, hourOf } from '../../src/core/time.ts'
-import { groupBy } from './answers.ts'
 import type { Window } from './window.ts'
 
 const count = z.int().min(0)

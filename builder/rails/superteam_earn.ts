@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { groupBy } from '../../src/core/group-by.ts'
 import { maxAmountUsdc, microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, Figure, AdapterContext } from './adapter.ts'
@@ -7,7 +8,6 @@ import {
   amountField,
   countExcept,
   evidenceOf,
-  groupBy,
   largestShare,
   microFromUsd,
   parseAnswer,

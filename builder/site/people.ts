@@ -1,5 +1,5 @@
 /** `/leaderboard`, `/workers`, and pages of workers. */
-import type { Receipt } from '../../src/contract/schemas/receipt.ts'
+import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { reputationFormula } from '../../src/core/reputation.ts'
 import { introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
@@ -98,12 +98,7 @@ export function workersPage({ community }: Pick<World, 'community'>): SitePage {
 export function* workerPages({ community }: Pick<World, 'community'>): Generator<SitePage> {
   const workers = new Map(community.workers.map((worker) => [worker.wallet, worker]))
   const standings = new Map(community.leaderboard.map((entry) => [entry.wallet, entry]))
-  const receipts = new Map<string, Receipt[]>()
-  for (const receipt of community.receipts) {
-    const others = receipts.get(receipt.to_wallet)
-    if (others === undefined) receipts.set(receipt.to_wallet, [receipt])
-    else others.push(receipt)
-  }
+  const receipts = groupBy(community.receipts, (receipt) => receipt.to_wallet)
   for (const wallet of workerWallets(community)) {
     yield workerPage(wallet, {
       worker: workers.get(wallet),

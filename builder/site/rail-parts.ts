@@ -2,6 +2,7 @@
 import type { FigureName, Rail } from '../../src/contract/schemas/rail.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
+import { shortNumber } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import { ageText, amountText, mark } from '../../src/pages/figures.ts'
 import { concat, untrustedText, link } from '../../src/pages/html-and-markdown.ts'
@@ -115,16 +116,6 @@ export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAn
   }
 }
 
-const sizes = [
-  [1e9, 'G'],
-  [1e6, 'M'],
-  [1e3, 'k'],
-] as const
-
-/** `1.2k`, `3.45M`: three significant digits, for chart labels. */
-export function shortAmount(amountUsdc: number): string {
-  const [size, suffix] = sizes.find(([limit]) => amountUsdc >= limit) ?? [1, '']
-  return amountUsdc < 1
-    ? amountText(amountUsdc)
-    : `${Number((amountUsdc / size).toPrecision(3))}${suffix}`
+function shortAmount(amountUsdc: number): string {
+  return amountUsdc < 1 ? amountText(amountUsdc) : shortNumber(amountUsdc)
 }

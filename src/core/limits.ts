@@ -20,26 +20,24 @@ export type LimitPolicy = RatePolicy | DayPolicy
 /** Keys are the values of the metric label `policy`. /48 and /64 are IPv6 networks. */
 export const limitPolicies = {
   /** Public reads per IPv4 address or IPv6 /64; `range` per IPv6 /48, which contains 65,536 /64 networks. */
-  ip: { kind: 'rate', headerName: 'ip', quota: 60, windowMs: minuteMs, burst: 120 },
-  range: { kind: 'rate', headerName: 'range', quota: 600, windowMs: minuteMs, burst: 1200 },
+  ip: perMinute('ip', 60, 120),
+  range: perMinute('range', 600, 1200),
   day: { kind: 'day', headerName: 'day', quota: 1000 },
   /** Signed calls per wallet, times the multiplier of its tier. */
-  wallet: { kind: 'rate', headerName: 'wallet', quota: 300, windowMs: minuteMs, burst: 300 },
+  wallet: perMinute('wallet', 300, 300),
   /** Signed calls of non-partners per IPv4 address or IPv6 /48, since keys are free. */
-  non_partners: { kind: 'rate', headerName: 'signers', quota: 600, windowMs: minuteMs, burst: 600 },
+  non_partners: perMinute('signers', 600, 600),
   /** Counted on arrival, refunded once the signature is proven; per IPv4 address or IPv6 /48. */
-  failed_signatures: {
-    kind: 'rate',
-    headerName: 'unproven',
-    quota: 60,
-    windowMs: minuteMs,
-    burst: 600,
-  },
+  failed_signatures: perMinute('unproven', 60, 600),
   /** Includes calls of wallets over their limit; the quota is ten times as high to spare their neighbours. */
-  over_limit: { kind: 'rate', headerName: 'overrun', quota: 600, windowMs: minuteMs, burst: 600 },
+  over_limit: perMinute('overrun', 600, 600),
 } as const satisfies Record<string, LimitPolicy>
 
 export type PolicyName = keyof typeof limitPolicies
+
+function perMinute(headerName: string, quota: number, burst: number): RatePolicy {
+  return { kind: 'rate', headerName, quota, windowMs: minuteMs, burst }
+}
 
 /** Maximum stored rows per caller, counted in the transaction of the write. */
 export const writeQuotas = {

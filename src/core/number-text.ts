@@ -18,3 +18,21 @@ export function numbered(count: number, noun: string): string {
 function withNoun(digits: string, count: number, noun: string): string {
   return `${digits} ${noun}${count === 1 ? '' : 's'}`
 }
+
+const suffixes = [
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const
+
+/** The largest unit that fits at least once: `[1000, 'k']` for 1500; `[1, '']` below a thousand. */
+export function unitOf(value: number): readonly [size: number, suffix: string] {
+  return suffixes.find(([size]) => Math.abs(value) >= size) ?? [1, '']
+}
+
+/** `0.25`, `1.5k`, `3.45M`: at most three significant digits. */
+export function shortNumber(value: number): string {
+  const [size, suffix] = unitOf(value)
+  return `${Number((value / size).toPrecision(3))}${suffix}`
+}

@@ -47,7 +47,7 @@ export function join(parts: readonly Inline[], separator: string): HtmlAndMarkdo
 export function markdownText(text: string): string {
   return text
     .replace(/[\s\p{Cc}]+/gu, ' ')
-    .replace(/[\\`*_[\]<>|~&]/g, (character) => `\\${character}`)
+    .replace(/[\\`*_[\]<>|~&!]/g, (character) => `\\${character}`)
 }
 
 /** Isolated, so that its direction marks end with it. */

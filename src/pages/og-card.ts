@@ -1,4 +1,4 @@
-import { xmlText } from '../core/xml-text.ts'
+import { px, xmlText } from '../core/xml-text.ts'
 /** The preview image of a page (1200 by 630) as SVG of `rect`, `path` and `text` elements. */
 import { graphemes, textWidth, wrap } from './text-lines.ts'
 
@@ -223,8 +223,4 @@ function line(y: number, stroke: string): string {
 
 function clip(content: string, width: number): string {
   return wrap(content, width, 1)[0] ?? ''
-}
-
-function px(value: number): string {
-  return String(Math.round(value * 100) / 100)
 }

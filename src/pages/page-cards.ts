@@ -6,7 +6,7 @@ import type { PactList } from '../contract/schemas/pact.ts'
 import type { FigureName, Rail, RailPoll } from '../contract/schemas/rail.ts'
 import type { Stats } from '../contract/schemas/stats.ts'
 import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
-import { counted, grouped } from '../core/number-text.ts'
+import { counted, grouped, shortNumber, unitOf } from '../core/number-text.ts'
 import { dayMs, parseTime } from '../core/time.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
 
@@ -245,17 +245,9 @@ function dated(what: string, time: string | null | undefined): string {
   return time === null || time === undefined ? '' : `${what} ${time.slice(0, 10)}`
 }
 
-const sizes = [
-  [1e12, 'T'],
-  [1e9, 'G'],
-  [1e6, 'M'],
-  [1e3, 'k'],
-] as const
-
 /** `< 0.01`, `12.50`, `3,450`, `1.23M`. */
 function money(amountUsdc: number): string {
-  const size = sizes.find(([limit]) => limit >= 1e6 && amountUsdc >= limit)
-  if (size !== undefined) return `${Number((amountUsdc / size[0]).toPrecision(3))}${size[1]}`
+  if (amountUsdc >= 1e6) return shortNumber(amountUsdc)
   if (amountUsdc >= 1000) return whole(Math.round(amountUsdc))
   if (amountUsdc === 0) return '0'
   return amountUsdc < 0.01 ? '< 0.01' : amountUsdc.toFixed(2)
@@ -267,10 +259,10 @@ function whole(value: number): string {
 
 /** `9,999`, `12.3k`, `1.23M`: truncated to three digits, so that a card rarely changes. */
 function countOf(value: number): string {
-  const size = value < 10_000 ? undefined : sizes.find(([limit]) => value >= limit)
-  if (size === undefined) return whole(value)
+  if (value < 10_000) return whole(value)
+  const [size, suffix] = unitOf(value)
   const lastDigit = 10 ** (String(value).length - 3)
-  return `${(value - (value % lastDigit)) / size[0]}${size[1]}`
+  return `${(value - (value % lastDigit)) / size}${suffix}`
 }
 
 function shortWallet(wallet: string): string {

@@ -1,3 +1,5 @@
+import { entriesOf } from '../entries.ts'
+import { groupBy } from '../group-by.ts'
 import { manifestAgainstEscrow, receiptAgainstEscrow, replays } from './disagreements.ts'
 import type { Disagreement } from './disagreements.ts'
 import { phaseOf } from './phase.ts'
@@ -57,10 +59,7 @@ export function decidePacts(sources: PactSources): PactDecisions {
   const repeated = replays(onChain)
   const manifestsOf = new Map(sources.manifests.map((one) => [one.pactId, one]))
   const publishedOf = new Map(sources.published.map((one) => [one.pactId, one]))
-  const receiptsOf = new Map<number, PactReceipt[]>()
-  for (const receipt of sources.receipts) {
-    receiptsOf.set(receipt.pactId, [...(receiptsOf.get(receipt.pactId) ?? []), receipt])
-  }
+  const receiptsOf = groupBy(sources.receipts, ({ pactId }) => pactId)
   const ids = new Set(
     [manifestsOf, publishedOf, receiptsOf, onChain].flatMap((known) => [...known.keys()]),
   )
@@ -80,6 +79,8 @@ export function decidePacts(sources: PactSources): PactDecisions {
       ...(repeat === undefined ? [] : [repeat]),
     ]
     const witnesses = witnessesOf(receipt, seen, manifests)
+    const verdict =
+      published === null ? byTheEscrow(seen) : judgePublished(published, seen, reading)
     if (receipt !== null) {
       settled.push({ pactId, receipt, manifests, witnesses })
     } else if (manifests !== null) {
@@ -89,26 +90,16 @@ export function decidePacts(sources: PactSources): PactDecisions {
       const phase = phaseOf({ ...facts, disagreements })
       inFlight.push({ pactId, manifests, phase, witnesses })
     } else if (published !== null || seen !== null) {
-      const verdict =
-        published === null ? byTheEscrow(seen) : judgePublished(published, seen, reading)
       recorded.push({ pactId, published, verdict })
     }
-    const contradicted = published === null ? [] : againstPublished(published, seen, sources)
+    const contradicted = verdict.contradictions.map((text): Disagreement => ({
+      between: 'publication and escrow',
+      text,
+    }))
     const all = [...found, ...contradicted]
     if (all.length > 0) disagreements.set(pactId, all)
   }
   return { settled, inFlight, recorded, disagreements }
-}
-
-function againstPublished(
-  published: PublishedPact,
-  onChain: PactOnChain | null,
-  { reading }: PactSources,
-): Disagreement[] {
-  return judgePublished(published, onChain, reading).contradictions.map((text) => ({
-    between: 'publication and escrow',
-    text,
-  }))
 }
 
 function settlingReceipt(
@@ -118,7 +109,7 @@ function settlingReceipt(
 ): { readonly receipt: PactReceipt | null; readonly problems: readonly Disagreement[] } {
   const problems: Disagreement[] = []
   let receipt: PactReceipt | null = null
-  const inOrder = [...receipts].sort(
+  const inOrder = receipts.toSorted(
     (a, b) => a.block - b.block || (a.receiptId < b.receiptId ? -1 : 1),
   )
   for (const one of inOrder) {
@@ -134,9 +125,6 @@ function witnessesOf(
   onChain: PactOnChain | null,
   manifests: PactManifests | null,
 ): readonly PactWitness[] {
-  const witnesses: PactWitness[] = []
-  if (receipt !== null) witnesses.push('receipt')
-  if (onChain?.state !== null && onChain !== null) witnesses.push('escrow')
-  if (manifests !== null) witnesses.push('manifest')
-  return witnesses
+  const all = { receipt, escrow: onChain?.state ?? null, manifest: manifests }
+  return entriesOf(all).flatMap(([name, witness]) => (witness === null ? [] : [name]))
 }

@@ -32,13 +32,15 @@ export function phaseOf(input: PhaseInput): Phase {
   const phase = escrowPhase(input)
   if (input.disagreements.length === 0) return phase
   const reasons = input.disagreements.map(({ between, text }) => `${between}: ${text}`).join('; ')
-  const waiting =
-    phase.blocker === null ? `By the escrow it is ${phase.status}.` : `Also: ${phase.blocker}`
+  const otherwise =
+    phase.blocker === null
+      ? `According to the escrow, the pact is ${phase.status}.`
+      : `In addition: ${phase.blocker}`
   return {
     status: 'blocked',
-    blocker: cut(`The sources disagree (${reasons}). ${waiting}`),
+    blocker: cut(`The sources disagree (${reasons}). ${otherwise}`),
     nextAction: cut(
-      `The parties bring manifest, escrow and receipts to agree; the honesty flag then closes. ${phase.nextAction}`,
+      `The parties must make manifest, escrow and receipts agree; the honesty flag then closes. ${phase.nextAction}`,
     ),
     sinceMs: phase.sinceMs,
   }
@@ -61,12 +63,8 @@ function escrowPhase(input: PhaseInput): Phase {
   if (onChain === null || state === null) return unseenPhase(input, sinceMs)
   const last = onChain.events.at(-1)
   if (paidRecipient(onChain)) {
-    return {
-      status: 'verifying',
-      blocker: null,
-      nextAction: `The escrow has paid out its PACT. A receipt of this ledger is of USDC: the worker sends in one with job_id pact-${manifests.pactId} and the transaction in which the creator or the escrow paid the recipient USDC; the hourly check then settles the pact.`,
-      sinceMs,
-    }
+    const nextAction = `The escrow has paid out its PACT, but a receipt of this ledger is for a payment in USDC. The worker submits a receipt with job_id pact-${manifests.pactId} and the transaction in which the creator or the escrow paid USDC to the recipient; the next hourly check then settles the pact.`
+    return { status: 'verifying', blocker: null, nextAction, sinceMs }
   }
   switch (state.status) {
     case 'Active':
@@ -82,7 +80,7 @@ function escrowPhase(input: PhaseInput): Phase {
     case 'Refunded':
       return blocked(
         'The escrow refunded the creator; the worker was not paid.',
-        'None: this pact cannot settle any more. A new agreement needs a new pact.',
+        'None: this pact can no longer be settled. A new agreement needs a new pact.',
         sinceMs,
       )
     case 'Completed':
@@ -91,7 +89,7 @@ function escrowPhase(input: PhaseInput): Phase {
         last?.favorRecipient === false
           ? 'The arbitrator ruled for the creator; the worker was not paid.'
           : 'The arbitration ended without a ruling; the logs of the escrow do not show whom it paid.',
-        'None by the escrow. If the worker was paid, a receipt with the transaction can show it.',
+        'None in the escrow. If the worker was paid, a receipt with the transaction can prove it.',
         sinceMs,
       )
   }
@@ -107,7 +105,7 @@ function unseenPhase({ nowMs, manifests, reading }: PhaseInput, sinceMs: number)
       ? 'The ledger has not read the escrow yet.'
       : reading.caughtUp
         ? null
-        : `The ledger has read the escrow to block ${reading.toBlock} only and is still reading.`
+        : `The ledger has read the escrow only up to block ${reading.toBlock} and is still reading.`
   const day = manifests.checked.spec?.deadline ?? null
   const deadlineMs = day === null ? null : Date.parse(day) + dayMs
   if (deadlineMs !== null && nowMs >= deadlineMs) {
@@ -117,12 +115,8 @@ function unseenPhase({ nowMs, manifests, reading }: PhaseInput, sinceMs: number)
       Math.max(sinceMs, deadlineMs),
     )
   }
-  return {
-    status: 'drafted',
-    blocker: seen,
-    nextAction: 'The creator puts the funds into the escrow with create().',
-    sinceMs,
-  }
+  const nextAction = 'The creator deposits the funds in the escrow with create().'
+  return { status: 'drafted', blocker: seen, nextAction, sinceMs }
 }
 
 function activePhase(
@@ -133,30 +127,23 @@ function activePhase(
   if (at.nowMs > deadlineMs) {
     return blocked(
       `deadline_passed: the deadline ${deadline} has passed and no work was submitted.`,
-      'The creator may take the funds back with reclaim().',
+      'The creator may withdraw the funds with reclaim().',
       Math.max(at.sinceMs, deadlineMs),
     )
   }
   const nextAction = `The worker does the work and submits its hash with submitWork() before ${deadline}.`
-  return at.isFinal
-    ? { status: 'in_progress', blocker: null, nextAction, sinceMs: at.sinceMs }
-    : {
-        status: 'funded',
-        blocker: null,
-        nextAction: `The block that funds it becomes final. ${nextAction}`,
-        sinceMs: at.sinceMs,
-      }
+  const { sinceMs } = at
+  if (at.isFinal) return { status: 'in_progress', blocker: null, nextAction, sinceMs }
+  const untilFinal = `The block with the deposit must become final. ${nextAction}`
+  return { status: 'funded', blocker: null, nextAction: untilFinal, sinceMs }
 }
 
 function submittedPhase(onChain: PactOnChain, state: EscrowPact, sinceMs: number): Phase {
   const fromMs = state.workSubmittedAtMs
   const windowEnds = fromMs === null ? null : isoTime(fromMs + state.disputeWindowMs)
-  return {
-    status: 'submitted',
-    blocker: null,
-    nextAction: `Work with the hash ${submittedHash(onChain.events) ?? state.workHash ?? 'unknown'} was submitted. The creator approves or disputes it${windowEnds === null ? '' : `; after ${windowEnds} anyone may call release()`}.`,
-    sinceMs,
-  }
+  const release = windowEnds === null ? '' : `; after ${windowEnds} anyone may call release()`
+  const nextAction = `Work with the hash ${submittedHash(onChain.events) ?? state.workHash ?? 'unknown'} was submitted. The creator approves or disputes it${release}.`
+  return { status: 'submitted', blocker: null, nextAction, sinceMs }
 }
 
 function isFinal(

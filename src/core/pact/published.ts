@@ -27,7 +27,7 @@ export function judgePublished(
   }
   const confirmed: string[] = []
   const contradictions: string[] = []
-  for (const { name, claim, found } of claimsOf(published, onChain)) {
+  for (const [name, claim, found] of claimsOf(published, onChain)) {
     if (claim === null) continue
     if (claim === found) confirmed.push(name)
     else contradictions.push(`${name}: published ${claim}, by the escrow ${found ?? 'none'}`)
@@ -36,42 +36,26 @@ export function judgePublished(
   return { verification, confirmed, contradictions }
 }
 
-interface Claim {
-  readonly name: string
-  readonly claim: string | null
-  readonly found: string | null
-}
+type Claim = readonly [name: string, claim: string | null, found: string | null | undefined]
 
 function claimsOf(published: PublishedPact, { events, state }: PactOnChain): readonly Claim[] {
   const event = (...kinds: readonly string[]) => events.findLast(({ kind }) => kinds.includes(kind))
   const submitted = event('submitted')
   const paid = event('approved', 'released')
-  const isPaid = published.publishedAs === 'settled' ? 'Completed' : null
+  const { publishedAs, amountPact, submitWorkBlock } = published
   return [
-    { name: 'status', claim: isPaid, found: state?.status ?? null },
-    {
-      name: 'amount_pact',
-      claim: published.amountPact === null ? null : String(published.amountPact),
-      found: state === null ? null : pactAmount(state.amount),
-    },
-    { name: 'worker', claim: published.worker, found: state?.recipient ?? null },
-    { name: 'work_hash', claim: published.workHash, found: state?.workHash ?? null },
-    { name: 'submit_work_tx', claim: published.submitWorkTx, found: submitted?.txHash ?? null },
-    {
-      name: 'submit_work_block',
-      claim: published.submitWorkBlock === null ? null : String(published.submitWorkBlock),
-      found: submitted === undefined ? null : String(submitted.block),
-    },
-    { name: 'approve_tx', claim: published.approveTx, found: paid?.txHash ?? null },
-    {
-      name: 'completed_on',
-      claim: published.completedOn,
-      found: paid === undefined ? null : isoDate(paid.atMs),
-    },
-    {
-      name: 'deadline',
-      claim: published.deadline,
-      found: state === null ? null : isoDate(state.deadlineMs),
-    },
+    ['status', publishedAs === 'settled' ? 'Completed' : null, state?.status],
+    ['amount_pact', textOf(amountPact), state && pactAmount(state.amount)],
+    ['worker', published.worker, state?.recipient],
+    ['work_hash', published.workHash, state?.workHash],
+    ['submit_work_tx', published.submitWorkTx, submitted?.txHash],
+    ['submit_work_block', textOf(submitWorkBlock), textOf(submitted?.block ?? null)],
+    ['approve_tx', published.approveTx, paid?.txHash],
+    ['completed_on', published.completedOn, paid && isoDate(paid.atMs)],
+    ['deadline', published.deadline, state && isoDate(state.deadlineMs)],
   ]
+}
+
+function textOf(value: number | null): string | null {
+  return value === null ? null : String(value)
 }

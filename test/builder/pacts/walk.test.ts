@@ -139,7 +139,7 @@ describe('a pact is blocked with the reason', () => {
       groups,
       phase: 'blocked',
       blocker: `deadline_passed: the deadline ${isoTime(deadlineMs)} has passed and no work was submitted.`,
-      next: 'The creator may take the funds back with reclaim().',
+      next: 'The creator may withdraw the funds with reclaim().',
       pact: { updated_at: isoTime(deadlineMs) },
     })
   })
@@ -150,7 +150,7 @@ describe('a pact is blocked with the reason', () => {
     const { next, ...found } = await readPacts()
     const blocker = 'The escrow refunded the creator; the worker was not paid.'
     expect(found).toMatchObject({ groups, phase: 'blocked', blocker })
-    expect(next).toContain('cannot settle any more')
+    expect(next).toContain('can no longer be settled')
   })
 
   test('when it is disputed, until the arbitrator rules for the worker', async () => {

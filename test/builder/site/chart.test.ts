@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 
-import { barChart, lineChart, sparkline } from '../../../builder/charts/chart.ts'
+import { lineChart, sparkline } from '../../../builder/charts/chart.ts'
 import type { Setting } from '../../../builder/charts/svg.ts'
 import { svgElements } from '../../support/svg.ts'
 
@@ -24,23 +24,12 @@ const charts: readonly (readonly [string, Draw])[] = [
       lineChart({ setting, title: text, description: text, points: two(text, 1, 2) }),
   ],
   [
-    'barChart',
-    (text, setting) =>
-      barChart({
-        setting,
-        title: text,
-        description: text,
-        points: two(text, 1, null),
-        valueText: () => text,
-      }),
-  ],
-  [
     'sparkline',
     (text, setting) => sparkline({ setting, title: text, description: text, values: [1, 2] }),
   ],
 ]
 
-describe.each(charts)('%s', (name, draw) => {
+describe.each(charts)('%s', (_name, draw) => {
   test('escapes names', () => {
     for (const setting of ['page', 'standalone'] as const) {
       expect(kinds(draw(hostile, setting))).toEqual(kinds(draw('plain', setting)))
@@ -56,8 +45,7 @@ describe.each(charts)('%s', (name, draw) => {
   })
 
   test('takes its colours from the page, or contains both colour schemes if standalone', () => {
-    const colour = name === 'barChart' ? '--chart-mark' : '--chart-line'
-    expect(draw('A', 'page')).toContain(`="var(${colour},#0b62c4)"`)
+    expect(draw('A', 'page')).toContain('="var(--chart-line,#0b62c4)"')
     expect(draw('A', 'page')).not.toContain('<style>')
     expect(draw('A', 'standalone')).toContain('<style>@media (prefers-color-scheme:dark){')
     expect(draw('A', 'standalone')).not.toContain('var(')
@@ -109,15 +97,4 @@ describe('a line chart', () => {
     expect(labels.length).toBeLessThan(15)
     expect(svg.length).toBeLessThan(16_000)
   })
-})
-
-test('a bar chart labels unknown values and draws no bar for unknown or zero', () => {
-  const svg = barChart({
-    ...base,
-    points: points(null, 0, 0.0001, 1000),
-    valueText: (value) => `${value} USDC`,
-  })
-  expect(svg.match(/<rect [^>]*rx=/g)).toHaveLength(2)
-  expect(svg).toContain('>unknown</text>')
-  expect(svg).toContain('>0 USDC</text>')
 })
