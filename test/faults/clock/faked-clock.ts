@@ -1,4 +1,4 @@
-/** libfaketime around a program: its clock on the wall jumps while it runs, its steady clock goes on. */
+/** Runs a program under libfaketime: its wall clock jumps while its monotonic clock continues. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -19,16 +19,13 @@ const beforeTheMinuteMs = 6000
 
 export interface FakedClock {
   readonly env: Readonly<Record<string, string>>
-  /**
-   * From now on the clock of every process goes by so much ahead of where it began, put on to shortly before a full
-   * minute. Answers the time that it shows.
-   */
+  /** Sets the clock of every process to this distance from its start, shortly before a full minute. Returns the new time. */
   readonly jumpTo: (aheadMs: number) => number
   /** The faked time, Unix milliseconds. */
   readonly now: () => number
 }
 
-/** @param startMs what the clock shows first. */
+/** @param startMs the first time of the clock */
 export function fakedClock(folder: string, startMs: number): FakedClock {
   if (library === undefined) throw new Error('libfaketime is not installed')
   const file = join(folder, 'clock')

@@ -1,8 +1,7 @@
 /**
- * The clock on the wall jumps under the compiled service and its builder, which polls sources as they were recorded:
- * signatures and quotas are judged by the time that it shows, what was used stays used, events and published times never
- * go back, jobs of the exchange end when their time is over, and cron goes on with the next full minute, neither in a
- * flood nor never again.
+ * The wall clock jumps under the compiled service and its builder, which polls recorded sources: signatures and quotas
+ * follow the new time, used signatures stay used, times of events and documents never go back, jobs of the exchange end at
+ * their deadlines, and cron continues with the next full minute without running missed minutes.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,8 +32,8 @@ allowSlowTests('starts the compiled program')
 
 const worker = nearWallet('worker')
 const poster = nearWallet('poster')
-const skipped = noFakedClock === null ? '' : ` (left out: ${noFakedClock})`
-/** The full minute after next, at the latest, and a round of polls. */
+const skipped = noFakedClock === null ? '' : ` (skipped: ${noFakedClock})`
+/** Up to two full minutes, and a round of polls. */
 const patience = { timeout: 110_000 }
 
 const program = useProgram(installBoardProgram)
@@ -80,7 +79,7 @@ async function receipt(summary: string, nowMs: number): Promise<object> {
 }
 const sendReceipt = async (body: object) => await post('/api/v1/receipts', body)
 
-/** As the partner, signed by the clock of now. */
+/** Posts as the partner, signed at the current time. */
 async function asPartner(path: string, body: object) {
   const request = { method: 'POST', path, raw: JSON.stringify(body) }
   const headers = await partnerHeaders(poster, request, { nowMs: clock.now(), binding: 'body' })
@@ -91,12 +90,12 @@ async function signUp() {
   const timestamp = isoTime(clock.now())
   const text = (await loadReference('data')).oaths.get('partner')?.text ?? ''
   const oath = fillOath(text, { wallet: poster.address, timestamp })
-  const stated = { handle: 'poster', display_name: 'Poster', tier: 'free', timestamp }
+  const fields = { handle: 'poster', display_name: 'Poster', tier: 'free', timestamp }
   const oath_signature = await poster.sign(oath)
-  return await asPartner('/api/v1/partners/signup', { ...stated, oath_signature })
+  return await asPartner('/api/v1/partners/signup', { ...fields, oath_signature })
 }
 
-/** A job that stays open for so long. */
+/** Posts a job that is open for this time. */
 async function postJob(openMs: number): Promise<string> {
   const what = { title: 'A job', description: 'Work.', skills: ['agent-news-reporting'] }
   const deadline = isoTime(clock.now() + openMs)
@@ -118,13 +117,13 @@ const health = z.object({
 })
 const healthOf = async () => health.parse(await (await fetch(`${url}/api/v1/health`)).json())
 
-/** A write is in the published documents: the builder has run again. */
+/** Waits until the builder has published a new set. */
 async function expectPublished(before: string): Promise<void> {
   await expect.poll(async () => (await healthOf()).snapshot_sha256, patience).not.toBe(before)
   await expect.poll(() => problemsOfSet(ledger)).toEqual([])
 }
 
-/** Statuses that were found to be others, after each jump. */
+/** All status changes of rails, after each jump. */
 const transitionsAfter = new Map<string, readonly EventRecord[]>()
 
 interface Rows {
@@ -134,7 +133,7 @@ interface Rows {
   readonly transitions: readonly EventRecord[]
   readonly events: readonly EventRecord[]
   readonly used: number
-  /** Write counts of networks, which are kept for two days. */
+  /** Write counts of networks, which are deleted after two days. */
   readonly networkWrites: number
 }
 
@@ -204,7 +203,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
 
     const shown = clock.jumpTo(aheadMs)
     const isForward = shown > signedBefore
-    // Signed by the clock of before, which is hours off now.
+    // Signed before the jump, hours away from the new time.
     expect(await sendReceipt(unused)).toMatchObject({ status: 401, code: 'signature_expired' })
     expect((await sendReceipt(used)).status).toBe(401)
     for (const [offMs, status] of [
@@ -216,7 +215,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
       const body = await receipt(`${offMs} off ${name}`, clock.now() + offMs)
       expect([offMs, (await sendReceipt(body)).status]).toEqual([offMs, status])
     }
-    // An hour has passed for who was at the limit, or none has.
+    // After a jump forward, the hour of the rate limit has passed.
     expect(await feedback()).toMatchObject({ status: isForward ? 201 : 429 })
     const aMoment = await postJob(2 * secondMs)
 
@@ -231,9 +230,9 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     await expect.poll(polled, patience).toEqual([])
 
     const after = await rows()
-    // However many minutes the clock has passed over.
+    // However many minutes the jump has skipped.
     for (const [rail, polls] of after.polls) {
-      // One more where its turn came meanwhile.
+      // A second poll may have become due meanwhile.
       const more = polls - (before.polls.get(rail) ?? 0)
       expect([rail, Math.min(more, 2)]).toEqual([rail, more])
     }
@@ -262,20 +261,20 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     const before = await rows()
     clock.jumpTo(3 * 24 * hourMs)
     expect(await register()).toMatchObject({ status: 401 })
-    // What is kept for two days is dropped by the same job that would drop what was used.
+    // The job that deletes write counts after two days also deletes used messages.
     await expect
       .poll(async () => (await rows()).networkWrites, patience)
       .toBeLessThan(before.networkWrites)
     expect((await rows()).used).toBeGreaterThanOrEqual(before.used)
     clock.jumpTo(0)
-    // The first answer again, and not a second registration.
+    // It receives the first answer, and not a second registration.
     expect((await register()).status).toBe(200)
   })
 
   test('never makes event times go backwards', async () => {
     const times = (await rows()).events.map(({ createdAt }) => createdAt)
     expect(times).toEqual([...new Set(times)].toSorted())
-    // Some came up when the clock was back from the year that they follow.
+    // Some happened after the jump back, and still follow events of the later year.
     expect(times.at(-1)?.slice(0, 4)).toBe('2027')
   })
 })

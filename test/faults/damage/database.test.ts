@@ -1,6 +1,6 @@
 /**
- * A database with flipped bytes: whoever starts on it says what is wrong and what to do, nothing false is published,
- * and what was published before is there to read.
+ * A database with flipped bytes: service, builder and command line report the damage and the remedy, nothing false is
+ * published, and the earlier published documents stay readable.
  */
 import { closeSync, cpSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ type Damage = (bytes: Buffer, pageOf: (name: string) => number) => void
 
 const leaderboard = 'api/v1/leaderboard.json'
 const pageBytes = 4096
-/** Bytes of a page turned over, from its head on. */
+/** Inverts bits of `count` bytes from `at` on. */
 const flip = (bytes: Buffer, at: number, count: number): void => {
   for (let offset = at; offset < at + count; offset += 1) {
     bytes[offset] = (bytes[offset] ?? 0) ^ 0xa5
@@ -79,7 +79,7 @@ function damage(does: Damage): void {
     if (page === undefined) throw new Error(`no ${name}`)
     return page
   })
-  // In place: a file that is empty for a moment is another damage to a service that reads it just then.
+  // In place: a truncated file would be another kind of damage for a service that reads at this moment.
   const file = openSync(path, 'r+')
   writeSync(file, bytes, 0, bytes.length, 0)
   closeSync(file)
@@ -102,7 +102,7 @@ describe('a damaged database', () => {
     expect(looked.output()).toMatch(/BAD +integrity of the database|database is broken/)
 
     const builder = ledger.builder(['--once'])
-    // An index that no document asks hinders nobody who builds; what is published is true all the same.
+    // No document reads this index, so the builder publishes correct documents.
     if (name !== 'the page of an index') {
       expect(await builder.ended).toBe(1)
       expect(ledger.manifest().set_sha256).toBe(before)
@@ -127,7 +127,7 @@ describe('a damaged database', () => {
     const service = ledger.service({ BUILDER: 'off' })
     const url = await addressOf(service)
     const clients = createClients(1)
-    const told = await clients.post(url, 20)
+    const answers = await clients.post(url, 20)
     service.kill('SIGKILL')
     await service.ended
     const path = join(ledger.dataDir, 'ledger.db-wal')
@@ -138,13 +138,13 @@ describe('a damaged database', () => {
     const next = ledger.service({ BUILDER: 'off' })
     const nextUrl = await addressOf(next)
     const left = await wholeReceipts(ledger)
-    expect(left.size).toBeLessThan(60 + told.length)
+    expect(left.size).toBeLessThan(60 + answers.length)
     expect(left.size).toBeGreaterThan(60)
-    for (const { raw, receiptId } of told) {
+    for (const { raw, receiptId } of answers) {
       const status = left.has(receiptId ?? '') ? 200 : 201
       expect(await clients.send(nextUrl, raw)).toMatchObject({ status, receiptId })
     }
-    expect((await wholeReceipts(ledger)).size).toBe(60 + told.length)
+    expect((await wholeReceipts(ledger)).size).toBe(60 + answers.length)
     await stop(next)
   })
 })

@@ -1,7 +1,6 @@
 /**
- * Published files that were cut off or changed, and a damaged archive: the service goes on with the last set that was
- * whole, also after a start, and says what is wrong, the tools name it, and the builder mends what it can make anew and
- * nothing else.
+ * Truncated or changed published files, and a damaged archive: the service serves the last whole set, also after a start,
+ * the service and the tools report the damage, and the builder repairs only files that it can derive again.
  */
 import { hash } from 'node:crypto'
 import {
@@ -74,7 +73,7 @@ const healthOf = async (url: string) =>
 const served = z.object({
   documents: z.array(z.object({ path: z.string(), sha256: z.string() })),
 })
-/** Documents are served with the bytes and tag of the served manifest. */
+/** Documents must have the bytes and the tag of the served manifest. */
 async function expectServedWhole(url: string): Promise<void> {
   const { documents } = served.parse(await (await fetch(`${url}/snapshot.json`)).json())
   for (const path of ['/api/v1/rails', '/api/v1/stats/live', '/llms.txt', '/']) {
@@ -93,77 +92,46 @@ const verify = () =>
   )
 const inSet = (file: string): string => join(ledger.publicDir, 'current', file)
 
-/** Another byte somewhere in the middle. */
+/** Changes a bit in the middle of a file. */
 function change(path: string): void {
   const bytes = readFileSync(path)
   const at = Math.floor(bytes.length / 2)
   bytes[at] = (bytes[at] ?? 0) ^ 1
   writeFileSync(path, bytes)
 }
+const remove = (path: string): void => rmSync(path, { recursive: true })
 const cut = (path: string): void => truncateSync(path, Math.floor(readFileSync(path).length / 2))
 
-const damages: readonly {
-  readonly name: string
-  readonly file: string
-  readonly does: (path: string) => void
-  /** The problem that `/health` reports. */
-  readonly problem: RegExp
-}[] = [
-  {
-    name: 'a document cut off',
-    file: 'api/v1/rails.json',
-    does: cut,
-    problem: /^\/api\/v1\/rails does not match its hash$/,
-  },
-  {
-    name: 'a document changed by a bit',
-    file: 'api/v1/rails.json',
-    does: change,
-    problem: /^\/api\/v1\/rails does not match its hash$/,
-  },
-  {
-    name: 'a document gone',
-    file: 'api/v1/rails.json',
-    does: (path) => rmSync(path),
-    problem: /^\/api\/v1\/rails cannot be read$/,
-  },
-  {
-    name: 'a compressed form changed',
-    file: 'api/v1/rails.json.br',
-    does: change,
-    problem: /^\/api\/v1\/rails does not match its hash$/,
-  },
-  {
-    name: 'the manifest cut off',
-    file: 'snapshot.json',
-    does: cut,
-    problem: /^the manifest is not JSON$/,
-  },
-  {
-    name: 'the manifest changed by a bit',
-    file: 'snapshot.json',
-    does: change,
-    problem: /manifest|hash/,
-  },
-  {
-    name: 'the signature cut off',
-    file: 'snapshot.json.sig',
-    does: cut,
-    problem: /^the signature of the set is malformed$/,
-  },
-]
+const rails = 'api/v1/rails.json'
+const wrongHash = /^\/api\/v1\/rails does not match its hash$/
 
-describe('a damaged published set', () => {
-  test.for(damages)('$name', async ({ file, does, problem }) => {
+/** Name, file, damage, and the problem that `/health` reports. */
+const damages = [
+  ['with a truncated document', rails, cut, wrongHash],
+  ['with a changed bit in a document', rails, change, wrongHash],
+  ['without a document', rails, remove, /^\/api\/v1\/rails cannot be read$/],
+  ['with a changed compressed document', `${rails}.br`, change, wrongHash],
+  ['with a truncated manifest', 'snapshot.json', cut, /^the manifest is not JSON$/],
+  ['with a changed bit in the manifest', 'snapshot.json', change, /manifest|hash/],
+  [
+    'with a truncated signature',
+    'snapshot.json.sig',
+    cut,
+    /^the signature of the set is malformed$/,
+  ],
+] as const
+
+describe('a published set', () => {
+  test.for(damages)('%s', async ([_name, file, does, problem]) => {
     does(inSet(file))
     const next = ledger.service({ BUILDER: 'off' })
     const nextUrl = await addressOf(next)
     const { status, problems, snapshot_sha256: served } = await healthOf(nextUrl)
     expect({ status, served }).toEqual({ status: 'degraded', served: olderSha256 })
-    const [said = '', ...more] = problems
+    const [problemText = '', ...more] = problems
     expect(more).toEqual([])
-    expect(said.split('; ')[0]).toMatch(problem)
-    expect(said).toMatch(/; until there is a good one, the set of \d{4}-\S+Z is served$/)
+    expect(problemText.split('; ')[0]).toMatch(problem)
+    expect(problemText).toMatch(/; until there is a good one, the set of \d{4}-\S+Z is served$/)
     expect(next.output()).toContain('an older published set is served')
     await expectServedWhole(nextUrl)
     await stop(next)
@@ -177,7 +145,7 @@ describe('a damaged published set', () => {
     expect(builder.output()).toMatch(/cannot be read back, so it is not overwritten: .+ Restore it/)
   })
 
-  test('is not served if there is no older one, and nothing else is lost', async () => {
+  test('that is damaged is not served if there is no older one, and other reads continue', async () => {
     const generations = join(ledger.publicDir, 'generations')
     const current = basename(realpathSync(join(ledger.publicDir, 'current')))
     for (const name of readdirSync(generations)) {
@@ -196,19 +164,19 @@ describe('a damaged published set', () => {
     await stop(service)
   })
 
-  test('is still served from memory by a service that loaded it before', async () => {
+  test('that is damaged is still served from memory by a service that loaded it before', async () => {
     const service = ledger.service({ BUILDER: 'off' })
     const url = await addressOf(service)
     const read = async () => await (await fetch(`${url}/api/v1/rails`)).text()
     const whole = await read()
-    for (const { file, does } of damages.filter(({ file }) => file !== 'snapshot.json')) {
+    for (const [, file, does] of damages.filter(([, name]) => name !== 'snapshot.json')) {
       if (existsSync(inSet(file))) does(inSet(file))
     }
     expect(await read()).toBe(whole)
     await stop(service)
   })
 
-  test('is published again once the operator has removed the link named by the builder', async () => {
+  test('that is damaged is published again once the operator has removed the link named by the builder', async () => {
     cut(inSet('api/v1/rails.json'))
     rmSync(join(ledger.publicDir, 'current'))
     expect(await ledger.builder(['--once']).ended).toBe(0)
@@ -218,42 +186,30 @@ describe('a damaged published set', () => {
   })
 })
 
-const archives: readonly {
-  readonly name: string
-  readonly does: (repository: string) => void
-  readonly anew: boolean
-}[] = [
-  {
-    name: 'without its objects',
-    does: (repository) => rmSync(join(repository, 'objects'), { recursive: true }),
-    anew: true,
-  },
-  {
-    name: 'locked by a git that is long gone',
-    does: (repository) => {
-      for (const lock of ['index.lock', 'HEAD.lock', 'refs/heads/main.lock']) {
-        mkdirSync(join(repository, 'refs/heads'), { recursive: true })
-        writeFileSync(join(repository, lock), '')
-        utimesSync(join(repository, lock), 0, 0)
-      }
-    },
-    anew: false,
-  },
-]
+function lockFiles(repository: string): void {
+  mkdirSync(join(repository, 'refs/heads'), { recursive: true })
+  for (const lock of ['index.lock', 'HEAD.lock', 'refs/heads/main.lock']) {
+    writeFileSync(join(repository, lock), '')
+    utimesSync(join(repository, lock), 0, 0)
+  }
+}
 
-describe('a damaged archive', () => {
-  test.for(archives)(
-    '$name: the facts are published, and archived again',
-    async ({ does, anew }) => {
-      does(join(ledger.dataDir, 'snapshots.git'))
-      const builder = ledger.builder(['--once'])
-      expect(await builder.ended, builder.output()).toBe(0)
-      expect(
-        builder.output().includes('the snapshot repository was damaged and replaced by a new one'),
-      ).toBe(anew)
-      expect(problemsOfSet(ledger)).toEqual([])
-      ledger.git('fsck', '--full', '--strict', '--no-dangling')
-      expect(ledger.git('ls-tree', '-r', '--name-only', 'main')).toContain('api/v1/rails/x402.json')
-    },
-  )
-})
+/** Name, damage, and whether the builder replaces the repository. */
+const archives = [
+  ['without its objects', (path: string) => remove(join(path, 'objects')), true],
+  ['with stale lock files of git', lockFiles, false],
+] as const
+
+test.for(archives)(
+  'a damaged archive %s does not stop publishing and is archived to again',
+  async ([_name, does, isReplaced]) => {
+    does(join(ledger.dataDir, 'snapshots.git'))
+    const builder = ledger.builder(['--once'])
+    expect(await builder.ended, builder.output()).toBe(0)
+    const notice = 'the snapshot repository was damaged and replaced by a new one'
+    expect(builder.output().includes(notice)).toBe(isReplaced)
+    expect(problemsOfSet(ledger)).toEqual([])
+    ledger.git('fsck', '--full', '--strict', '--no-dangling')
+    expect(ledger.git('ls-tree', '-r', '--name-only', 'main')).toContain('api/v1/rails/x402.json')
+  },
+)

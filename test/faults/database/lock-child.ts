@@ -1,4 +1,4 @@
-/** Takes the write lock of the database named, says so, and keeps it until its input ends. */
+/** Acquires the write lock of a database, prints `locked`, and releases the lock when its input ends. */
 import { once } from 'node:events'
 
 import { openSqlite3 } from '../../../src/db/sqlite3/connection.ts'

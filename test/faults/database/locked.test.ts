@@ -1,6 +1,6 @@
 /**
- * Another process that keeps the write lock of the database: shorter than a writer's patience (5 s) nobody notices,
- * longer and writes are refused in words, are good when sent again, and none is lost or there twice.
+ * Another process has the write lock of the database. For less than a writer's timeout (5 s), writes are only delayed; for
+ * longer, they are refused with a reason and succeed when they are sent again. No write is lost or stored twice.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,7 +35,7 @@ afterAll(async () => {
   ledger.remove()
 })
 
-/** Resolves when the lock is held; what it answers gives it back. */
+/** Acquires the lock. Returns a function that releases it. */
 async function lock(): Promise<() => Promise<void>> {
   const script = program.scriptOf('test/faults/database/lock-child.ts')
   const holder = spawn(process.execPath, [script, join(ledger.dataDir, 'ledger.db')], {
@@ -64,16 +64,16 @@ describe('a database that another process has locked', () => {
     await expectReads()
     await delay(3000)
     await free()
-    const told = await posting
-    expect(told.map(({ status }) => status)).toEqual(told.map(() => 201))
-    expect(await clients.expectStored(ledger)).toBe(told.length)
+    const answers = await posting
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
+    expect(await clients.expectStored(ledger)).toBe(answers.length)
   })
 
   test('for ten seconds refuses writes until the lock is released, and answers reads at once', async () => {
     const free = await lock()
     const heldUntil = delay(10_000)
-    const told = await clients.post(url, 1)
-    expect(told.map(({ status }) => status)).toEqual(told.map(() => 503))
+    const answers = await clients.post(url, 1)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503))
     await expectReads()
     const health = await fetch(`${url}/api/v1/health`)
     expect([health.status, await health.json()]).toMatchObject([503, { database: 'failed' }])
@@ -82,7 +82,7 @@ describe('a database that another process has locked', () => {
     await free()
     await clients.retry(url)
     expect((await clients.post(url, 3)).every(({ status }) => status === 201)).toBe(true)
-    expect(await clients.expectStored(ledger)).toBe(18 + told.length + 18)
+    expect(await clients.expectStored(ledger)).toBe(18 + answers.length + 18)
     await expect.poll(async () => (await fetch(`${url}/api/v1/health`)).status).toBe(200)
   })
 })

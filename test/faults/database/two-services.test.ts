@@ -1,6 +1,6 @@
 /**
- * Two services on one database, as after a deployment that did not stop the old one: both take writes at once, none is
- * lost or there twice, what one has seen the other knows, and each counts its own limits.
+ * Two services on one database, as after a deployment that did not stop the old one: both accept writes at once, no write is
+ * lost or stored twice, each knows the messages that the other accepted, and each counts its own rate limits.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -24,7 +24,7 @@ let urls: readonly string[]
 beforeAll(async () => {
   ledger = newLedger(program, { POLL: 'off' })
   expect(await ledger.builder(['--once']).ended).toBe(0)
-  // Started together: one of them finds the other at work on the schema.
+  // Both start at once: one of them waits while the other creates the schema.
   services = [1, 2].map(() => ledger.service({ BUILDER: 'off', LIMITS: 'on' }))
   urls = await Promise.all(services.map(addressOf))
 })
@@ -46,9 +46,9 @@ describe('two services on one database', () => {
   test('store concurrent writes exactly once', async () => {
     const before = (await wholeReceipts(ledger)).size
     const sides = urls.map((url) => ({ url, clients: createClients(4) }))
-    const told = await Promise.all(sides.map(({ url, clients }) => clients.post(url, 15)))
-    expect(told.flat().map(({ status }) => status)).toEqual(told.flat().map(() => 201))
-    expect((await wholeReceipts(ledger)).size).toBe(before + told.flat().length)
+    const answers = await Promise.all(sides.map(({ url, clients }) => clients.post(url, 15)))
+    expect(answers.flat().map(({ status }) => status)).toEqual(answers.flat().map(() => 201))
+    expect((await wholeReceipts(ledger)).size).toBe(before + answers.flat().length)
   })
 
   test('accept the same receipt once, whichever it reaches first', async () => {
@@ -77,13 +77,13 @@ describe('two services on one database', () => {
   test('count rate limits separately', async () => {
     const [first = '', second = ''] = urls
     let status = 200
-    let asked = 0
+    let requests = 0
     while (status === 200) {
       status = (await fetch(`${first}/api/v1/rails`)).status
-      asked += 1
+      requests += 1
     }
     expect(status).toBe(429)
-    expect(asked).toBeGreaterThan(60)
+    expect(requests).toBeGreaterThan(60)
     expect((await fetch(`${second}/api/v1/rails`)).status).toBe(200)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * A disk that fails under a builder that publishes: the set of before is served whole, the run is known as failed and
- * `/health` says so, and the build after the fault publishes what was held up.
+ * A disk fails under a builder that publishes: the previous set is served whole, `/health` reports the failed run, and the
+ * next build after the fault publishes the delayed documents.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,34 +19,22 @@ import { inject, noInjection } from './inject.ts'
 allowSlowTests('starts the compiled program')
 
 const pidHook = 'test/support/pid-hook.ts'
-/** Below PUBLIC_DIR. */
+/** The staging directory below PUBLIC_DIR. */
 const next = 'generations/.building'
 
-const publishing: readonly {
-  readonly name: string
-  readonly calls: string
-  readonly error: 'EIO' | 'ENOSPC' | 'EROFS'
-  readonly path: string
-}[] = [
-  { name: 'no room for a folder', calls: 'mkdir', error: 'ENOSPC', path: next },
-  {
-    name: 'no room for a document',
-    calls: 'write',
-    error: 'ENOSPC',
-    path: `${next}/api/v1/leaderboard.json`,
-  },
-  {
-    name: 'a document that cannot be flushed',
-    calls: 'fsync',
-    error: 'EIO',
-    path: `${next}/api/v1/leaderboard.json`,
-  },
-  { name: 'a folder that cannot be flushed', calls: 'fsync', error: 'EIO', path: next },
-  { name: 'a generation that gets no name', calls: 'rename', error: 'EIO', path: next },
-  { name: 'generations that cannot be flushed', calls: 'fsync', error: 'EIO', path: 'generations' },
-  { name: 'a switch that fails', calls: 'rename', error: 'EROFS', path: '.current.next' },
-  { name: 'a switch that cannot be flushed', calls: 'fsync', error: 'EIO', path: '' },
-]
+const leaderboard = `${next}/api/v1/leaderboard.json`
+
+/** Name, system call, error, path below PUBLIC_DIR. */
+const publishing = [
+  ['cannot create a folder', 'mkdir', 'ENOSPC', next],
+  ['has no space for a document', 'write', 'ENOSPC', leaderboard],
+  ['cannot flush a document', 'fsync', 'EIO', leaderboard],
+  ['cannot flush a folder', 'fsync', 'EIO', next],
+  ['cannot rename the generation', 'rename', 'EIO', next],
+  ['cannot flush the folder of generations', 'fsync', 'EIO', 'generations'],
+  ['cannot switch to the new set', 'rename', 'EROFS', '.current.next'],
+  ['cannot flush the switch', 'fsync', 'EIO', ''],
+] as const
 
 const health = z.object({
   status: z.string(),
@@ -78,14 +66,14 @@ afterAll(async () => {
   ledger.remove()
 })
 
-/** The last builder that the service has started. */
+/** The process id of the last builder that the service started. */
 function builderPid(): number {
   const started = [...service.output().matchAll(/builder\/main\.js runs as process (\d+)/g)]
   return Number(started.at(-1)?.[1])
 }
 
-/** No build is to come that an earlier receipt has asked for: it could publish after the fault. */
-async function everythingIsPublished(): Promise<void> {
+/** Waits for builds that earlier receipts requested: they could publish after the fault. */
+async function waitUntilPublished(): Promise<void> {
   const total = `"total":${await clients.expectStored(ledger)}`
   const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
   await expect.poll(list).toContain(total)
@@ -94,9 +82,9 @@ async function everythingIsPublished(): Promise<void> {
 
 const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
 
-describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skipped}`, () => {
-  test.for(publishing)('$name', async ({ calls, error, path }, { onTestFinished }) => {
-    await everythingIsPublished()
+describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, () => {
+  test.for(publishing)('that %s', async ([_name, calls, error, path], { onTestFinished }) => {
+    await waitUntilPublished()
     const before = ledger.manifest().set_sha256
     const fault = await inject(builderPid(), {
       calls,
@@ -113,7 +101,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
         jobs: { build: { outcome: 'failed', detail: containing(error) } },
       })
     expect(problemsOfSet(ledger)).toEqual([])
-    // Behind the switch it is the new set that is there, and may be served: a reader cannot tell that it is not flushed.
+    // After the switch the new set may be served: a reader cannot see that the switch is not flushed.
     if (path !== '') {
       expect(ledger.manifest().set_sha256).toBe(before)
       expect((await healthOf(url)).snapshot_sha256).toBe(before)
@@ -122,13 +110,13 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
     expect(await fault.heal()).toBeGreaterThan(0)
 
     await clients.post(url, 1)
-    await everythingIsPublished()
+    await waitUntilPublished()
     expect(ledger.manifest().set_sha256).not.toBe(before)
     await expect
       .poll(async () => (await healthOf(url)).snapshot_sha256)
       .toBe(ledger.manifest().set_sha256)
     expect(problemsOfSet(ledger)).toEqual([])
-    // A build that finds nothing to do holds a lock for a moment.
+    // A build without changes has a lock file for a moment.
     const left = () => readdirSync(ledger.publicDir).toSorted()
     await expect.poll(left).toEqual(['current', 'generations'])
   })
@@ -136,7 +124,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
   test('without room for its own rows publishes and reports that the run was not recorded', async ({
     onTestFinished,
   }) => {
-    await everythingIsPublished()
+    await waitUntilPublished()
     const builder = builderPid()
     const before = ledger.manifest().set_sha256
     const paths = [join(ledger.dataDir, 'ledger.db-wal')]
@@ -168,7 +156,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
     await expect.poll(async () => await healthOf(url)).toMatchObject(well)
     await clients.post(url, 1)
     await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(before)
-    await everythingIsPublished()
+    await waitUntilPublished()
     expect(problemsOfSet(ledger)).toEqual([])
   })
 })

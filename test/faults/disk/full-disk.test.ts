@@ -1,6 +1,6 @@
 /**
- * A file system that runs full. Of the database: writes are refused in words, reads go on, nothing acknowledged is
- * lost, and writes work as soon as there is room. Of the published files: the old set is served whole until there is.
+ * A full file system. Under the database, writes are refused with a reason, reads continue, no acknowledged write is lost,
+ * and writes succeed again once there is space. Under the published files, the old set is served whole until then.
  */
 import { join } from 'node:path'
 
@@ -47,14 +47,14 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     expect((await clients.post(url, 4)).every(({ status }) => status === 201)).toBe(true)
 
     disk.fill(64 * 1024)
-    const told = await clients.post(url, 12)
-    expect(told.some(({ status }) => status === 503)).toBe(true)
+    const answers = await clients.post(url, 12)
+    expect(answers.some(({ status }) => status === 503)).toBe(true)
     for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402&limit=5']) {
       expect((await fetch(`${url}${path}`)).status).toBe(200)
     }
     await stop(service)
 
-    // A service that starts on a full disk has all that there was, and serves it.
+    // A service that starts on a full disk serves everything that was stored.
     const next = ledger.service({ BUILDER: 'off' })
     const nextUrl = await addressOf(next)
     expect((await fetch(`${nextUrl}/api/v1/rails`)).status).toBe(200)
@@ -62,14 +62,14 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     disk.free()
     await clients.retry(nextUrl)
     expect((await clients.post(nextUrl, 4)).every(({ status }) => status === 201)).toBe(true)
-    expect(await clients.expectStored(ledger)).toBe(8 * 4 + told.length + 8 * 4)
+    expect(await clients.expectStored(ledger)).toBe(8 * 4 + answers.length + 8 * 4)
     await expect.poll(async () => await healthOf(nextUrl)).toMatchObject(well)
     await stop(next)
     ledger.remove()
     disk.remove()
   })
 
-  test('under the published files leaves the old set whole until there is room', async () => {
+  test('under the published files serves the old set whole until there is space', async () => {
     const disk = mountSmallDisk('48m')
     const ledger = newLedger(program, { POLL: 'off' }, { publicDir: join(disk.dir, 'public') })
     const service = ledger.service()

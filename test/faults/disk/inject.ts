@@ -1,4 +1,4 @@
-/** System calls of a running process made to fail, or to take their time, with strace: the disk as the kernel shows it. */
+/** Makes system calls of a running process fail, or slows them down, with strace. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -12,12 +12,12 @@ export interface Fault {
   readonly calls: string
   /** The effect, such as `error=EIO` or `delay_enter=200000` (microseconds). */
   readonly does: string
-  /** Only calls on these files, by their whole path; all unless given. */
+  /** Absolute paths of the files whose calls are affected; by default all calls. */
   readonly paths?: readonly string[]
 }
 
 export interface Injection {
-  /** Lets go of the process: from then on its calls succeed again. Answers how many calls were tampered with. */
+  /** Ends the fault: later calls succeed again. Returns the number of affected calls. */
   readonly heal: () => Promise<number>
 }
 
@@ -40,7 +40,7 @@ async function reasonAgainst(): Promise<string | null> {
   }
 }
 
-/** Resolves when every thread of the process is under the fault. */
+/** Resolves when strace has attached to the process. */
 export async function inject(pid: number, { calls, does, paths = [] }: Fault): Promise<Injection> {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-strace-'))
   const record = join(folder, 'record')
@@ -56,13 +56,13 @@ export async function inject(pid: number, { calls, does, paths = [] }: Fault): P
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const ended = once(strace, 'close')
-  let said = ''
+  let output = ''
   await new Promise<void>((resolve, reject) => {
     strace.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString('utf8')
-      if (/Process \d+ attached/.test(said)) resolve()
+      output += chunk.toString('utf8')
+      if (/Process \d+ attached/.test(output)) resolve()
     })
-    ended.then(() => reject(new Error(`strace ended: ${said}`)), reject)
+    ended.then(() => reject(new Error(`strace ended: ${output}`)), reject)
   })
   let injected: number | null = null
   return {

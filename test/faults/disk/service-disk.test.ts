@@ -1,6 +1,6 @@
 /**
- * A disk that fails under the compiled service while eight clients post receipts, one fault after the other on one
- * ledger: what is acknowledged stays, once; what is not is refused in words and can be sent again; reads never stop.
+ * A disk fails under the compiled service while eight clients post receipts, one fault after the other on one ledger:
+ * acknowledged receipts are stored once, others are refused with a reason and can be sent again, and reads never stop.
  */
 import { join } from 'node:path'
 
@@ -16,73 +16,20 @@ import { inject, noInjection } from './inject.ts'
 
 allowSlowTests('starts the compiled program')
 
-interface DiskFault {
-  readonly name: string
-  readonly calls: string
-  readonly does: string
-  readonly files: readonly ('ledger.db' | 'ledger.db-wal')[]
-  readonly service: 'ends' | 'goes on'
-  readonly refuses: boolean
-}
+const wal = ['ledger.db-wal'] as const
+const everyFile = ['ledger.db', 'ledger.db-wal'] as const
+const flush = 'fsync,fdatasync'
 
-const faults: readonly DiskFault[] = [
-  {
-    name: 'a flush that fails for ever',
-    calls: 'fsync,fdatasync',
-    does: 'error=EIO',
-    files: ['ledger.db-wal'],
-    service: 'ends',
-    refuses: true,
-  },
-  {
-    name: 'one flush that fails',
-    calls: 'fsync,fdatasync',
-    does: 'error=EIO:when=3',
-    files: ['ledger.db-wal'],
-    service: 'ends',
-    refuses: true,
-  },
-  {
-    name: 'a write that fails',
-    calls: 'pwrite64',
-    does: 'error=EIO:when=20',
-    files: ['ledger.db-wal'],
-    service: 'ends',
-    refuses: true,
-  },
-  {
-    name: 'reads that fail',
-    calls: 'pread64',
-    does: 'error=EIO',
-    files: ['ledger.db', 'ledger.db-wal'],
-    service: 'ends',
-    refuses: true,
-  },
-  {
-    name: 'no room, now and then',
-    calls: 'pwrite64',
-    does: 'error=ENOSPC:when=9..40+3',
-    files: ['ledger.db-wal'],
-    service: 'goes on',
-    refuses: true,
-  },
-  {
-    name: 'no room at all',
-    calls: 'pwrite64',
-    does: 'error=ENOSPC',
-    files: ['ledger.db-wal'],
-    service: 'goes on',
-    refuses: true,
-  },
-  {
-    name: 'a disk that takes its time',
-    calls: 'fsync,fdatasync',
-    does: 'delay_exit=150000',
-    files: ['ledger.db-wal'],
-    service: 'goes on',
-    refuses: false,
-  },
-]
+/** Name, system calls, effect, files, whether the service ends, whether it refuses writes. */
+const faults = [
+  ['every flush fails', flush, 'error=EIO', wal, true, true],
+  ['one flush fails', flush, 'error=EIO:when=3', wal, true, true],
+  ['a write fails', 'pwrite64', 'error=EIO:when=20', wal, true, true],
+  ['every read fails', 'pread64', 'error=EIO', everyFile, true, true],
+  ['some writes find no space', 'pwrite64', 'error=ENOSPC:when=9..40+3', wal, false, true],
+  ['every write finds no space', 'pwrite64', 'error=ENOSPC', wal, false, true],
+  ['flushes are slow', flush, 'delay_exit=150000', wal, false, false],
+] as const
 
 const program = useProgram(installBoardProgram)
 let ledger: Ledger
@@ -108,22 +55,22 @@ async function expectReads(url: string): Promise<void> {
 
 const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
 
-describe.skipIf(noInjection !== null)(`a disk that fails under the service${skipped}`, () => {
+describe.skipIf(noInjection !== null)(`a disk under the service of which${skipped}`, () => {
   const clients = createClients()
 
-  test.for(faults)('$name', async ({ calls, does, files, service: outcome, refuses }) => {
+  test.for(faults)('%s', async ([_name, calls, does, files, ends, refuses]) => {
     const { service, url } = await start()
     const calm = await clients.post(url, 4)
     expect(calm.every(({ status }) => status === 201)).toBe(true)
 
     const paths = files.map((file) => join(ledger.dataDir, file))
     const fault = await inject(service.pid, { calls, does, paths })
-    // A read that no memory can answer.
+    // This read needs the database.
     const list = await fetch(`${url}/api/v1/receipts?rail=x402`)
     expect(list.status).toBe(calls === 'pread64' ? 503 : 200)
-    const told = await clients.post(url, 12)
-    expect(told.some(({ receiptId }) => receiptId === null)).toBe(refuses)
-    if (outcome === 'ends') {
+    const answers = await clients.post(url, 12)
+    expect(answers.some(({ receiptId }) => receiptId === null)).toBe(refuses)
+    if (ends) {
       expect(await service.ended).toBe(1)
       expect(service.output()).toMatch(/"level":"error","message":"the database has failed/)
       expect(await fault.heal()).toBeGreaterThan(0)
@@ -137,8 +84,8 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the service${skip
     const next = await start()
     await expectReads(next.url)
     await clients.retry(next.url)
-    const kept = await clients.expectStored(ledger)
-    expect(kept).toBeGreaterThan(calm.length)
+    const stored = await clients.expectStored(ledger)
+    expect(stored).toBeGreaterThan(calm.length)
     await stop(next.service)
   })
 })

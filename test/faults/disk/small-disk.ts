@@ -1,4 +1,4 @@
-/** A file system of a few megabytes for a test, in memory, that really runs full. */
+/** A file system of a few megabytes in memory, which a test can fill. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,9 +9,9 @@ import { leavesNothingOut } from '../../support/runnable.ts'
 
 export interface SmallDisk {
   readonly dir: string
-  /** Takes all the room that is left but so many bytes. */
+  /** Fills the file system except for this number of bytes. */
   readonly fill: (leftBytes: number) => void
-  /** Gives it back. */
+  /** Frees the filled space. */
   readonly free: () => void
   readonly remove: () => void
 }

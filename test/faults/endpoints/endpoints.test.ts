@@ -53,7 +53,7 @@ describe.each(kinds)('$name that', ({ name, tls, mostBytes, ask }) => {
     const liar = await startLiar(misbehaviour, insideUrl, tls)
     const mostKib = process.resourceUsage().maxRSS
     const reason = await ask(liar)
-    // A gigabyte that was unfolded would show here, wherever it was kept.
+    // A decompressed gigabyte would show here.
     expect(process.resourceUsage().maxRSS - mostKib).toBeLessThan(300_000)
     const isFine = name === 'the receiver of a webhook' && fine.has(misbehaviour.name)
     if (isFine) expect(reason).toBeNull()

@@ -12,12 +12,12 @@ import { createUsdcChain } from '../../../src/payments/chain.ts'
 import { createFacilitator } from '../../../src/payments/facilitator.ts'
 import type { Liar } from './liar.ts'
 
-/** Real time; the limits themselves are tested elsewhere. */
+/** In real time; other tests cover the limits themselves. */
 const patienceMs = 1500
-/** Between a try and the next one. */
+/** Pause between two attempts. */
 const pauseMs = 400
-/** Waits of any length are over soon. */
-const hurried: Clock = {
+/** Shortens all pauses. */
+const shortClock: Clock = {
   now: () => Date.UTC(2026, 10, 21),
   monotonic: () => performance.now(),
   sleep: async (delayMs, signal) => {
@@ -27,7 +27,7 @@ const hurried: Clock = {
 }
 const signal = new AbortController().signal
 const random = { bytes: (length: number) => Buffer.alloc(length), unit: () => 0.5 }
-const base = { fetch, clock: hurried }
+const base = { fetch, clock: shortClock }
 const httpOptions = {
   ...base,
   random,
@@ -41,14 +41,14 @@ const plain = ({ port }: Liar): string => `http://127.0.0.1:${port}`
 export interface Kind {
   readonly name: string
   readonly tls: boolean
-  /** The most it may take of an answer, with what lies in buffers on the way. */
+  /** The most bytes that it may read of an answer, including buffers of the network. */
   readonly mostBytes: number
   /** Returns the reason of the failure, or null. */
   readonly ask: (liar: Liar) => Promise<string | null>
 }
 
 const MiB = 2 ** 20
-const onTheWay = 16 * MiB
+const bufferBytes = 16 * MiB
 
 async function reason(asking: Promise<unknown>): Promise<string | null> {
   try {
@@ -63,17 +63,17 @@ export const kinds: readonly Kind[] = [
   {
     name: 'the source of a rail',
     tls: false,
-    mostBytes: 16 * MiB + onTheWay,
+    mostBytes: 16 * MiB + bufferBytes,
     ask: async (liar) => {
       const asking = createHttp(httpOptions).json(`${plain(liar)}/v1/agents?key=hidden-key`)
-      // What the adapter then makes of an answer of another type has tests for each rail.
+      // Each rail has tests of answers of another type.
       return await reason(asking.then(({ body }) => refuseOtherType(body)))
     },
   },
   {
     name: 'a node of Solana',
     tls: false,
-    mostBytes: 16 * MiB + onTheWay,
+    mostBytes: 16 * MiB + bufferBytes,
     ask: async (liar) => {
       const rpc = createRpcClient('solana', `${plain(liar)}/?key=hidden-key`, httpOptions)
       return await reason(createSolanaReader(rpc).transaction('5'.repeat(88)))
@@ -82,7 +82,7 @@ export const kinds: readonly Kind[] = [
   {
     name: 'a node of Base, for rails',
     tls: false,
-    mostBytes: 16 * MiB + onTheWay,
+    mostBytes: 16 * MiB + bufferBytes,
     ask: async (liar) => {
       const reader = createChainReader('base', `${plain(liar)}/?key=hidden-key`, httpOptions)
       return await reason(reader.settledHead())
@@ -91,7 +91,7 @@ export const kinds: readonly Kind[] = [
   {
     name: 'a node of Base, for receipts',
     tls: false,
-    mostBytes: 16 * MiB + onTheWay,
+    mostBytes: 16 * MiB + bufferBytes,
     ask: async (liar) => {
       const options = { ...httpOptions, maxCalls: 10 }
       const rpc = createRpcClient('base', `${plain(liar)}/?key=hidden-key`, options)
@@ -103,7 +103,7 @@ export const kinds: readonly Kind[] = [
   {
     name: 'a node of Base, for payments',
     tls: false,
-    mostBytes: MiB + onTheWay,
+    mostBytes: MiB + bufferBytes,
     ask: async (liar) => {
       const { request } = createWalletChain(`${plain(liar)}/?key=hidden-key`, base)
       return await reason(createUsdcChain(request, base).requireChain())
@@ -112,7 +112,7 @@ export const kinds: readonly Kind[] = [
   {
     name: 'a facilitator',
     tls: false,
-    mostBytes: MiB + onTheWay,
+    mostBytes: MiB + bufferBytes,
     ask: async (liar) => {
       const problems = await createFacilitator({ ...base, url: plain(liar) }).inspect()
       return problems.length === 0 ? null : problems.join('; ')
@@ -121,17 +121,17 @@ export const kinds: readonly Kind[] = [
   {
     name: 'the receiver of a webhook',
     tls: true,
-    mostBytes: MiB + onTheWay,
+    mostBytes: MiB + bufferBytes,
     ask: async ({ port, ca }) => {
       const testNetwork = { allowAddresses: ['127.0.0.1'], port, ca }
       const send = createPinnedFetch({ resolve: async () => ['127.0.0.1'], testNetwork })
       const url = 'https://hooks.example.com/hook'
       const limits = { timeoutMs: patienceMs, maxAnswerBytes: 64 * 1024, signal }
       const request = { url, method: 'POST', headers: {}, body: '{}' } as const
-      // Any 2xx is a receipt, whatever it says: the body of the answer is nobody's concern.
-      const isTaken = (status: number): boolean => status >= 200 && status <= 299
+      // Any 2xx confirms the delivery; the body of the answer is not read.
+      const isAccepted = (status: number): boolean => status >= 200 && status <= 299
       const answered = send(request, limits).then(({ status }) =>
-        isTaken(status) ? null : Promise.reject(new Error(`status ${status}`)),
+        isAccepted(status) ? null : Promise.reject(new Error(`status ${status}`)),
       )
       return await reason(answered)
     },

@@ -12,7 +12,7 @@ export interface Liar {
   readonly port: number
   /** Certificate of the test's own authority; empty without TLS. */
   readonly ca: string
-  /** Bytes that were taken from it so far. */
+  /** Bytes that clients have read so far. */
   readonly sent: () => number
   /** Connections so far. */
   readonly connections: () => number
@@ -47,7 +47,7 @@ async function write(socket: Socket, chunk: string | Buffer): Promise<void> {
   either.abort()
 }
 
-/** Sends a little for ever: a limit on silence alone would never end it. */
+/** Sends a few bytes for ever, so that a limit on silence alone would never end it. */
 const drips =
   (beginning: string, piece: string) =>
   async (socket: Socket): Promise<void> => {
@@ -59,7 +59,7 @@ const drips =
   }
 const dripMs = 100
 
-/** A gigabyte of blanks in a megabyte: members of gzip one after the other unfold one after the other. */
+/** A gigabyte of blanks in a megabyte: gzip members are decompressed one after the other. */
 const part = gzipSync(Buffer.alloc(64 * 2 ** 20, ' '), { level: constants.Z_BEST_COMPRESSION })
 const bomb = Buffer.concat(Array.from({ length: 16 }, () => part))
 
@@ -82,7 +82,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     name: 'cuts a chunk off',
     answer: says(`${head('Transfer-Encoding: chunked')}100\r\n{"result":`),
   },
-  { name: 'answers what is no HTTP', answer: says('220 mail.example ESMTP\r\n') },
+  { name: 'answers in another protocol', answer: says('220 mail.example ESMTP\r\n') },
   { name: 'answers with a page', answer: says(whole('<!doctype html><p>Busy</p>', 'text/html')) },
   { name: 'answers with nothing', answer: says(whole('')) },
   { name: 'answers another type', answer: says(whole('[[[1]]]')) },
@@ -95,7 +95,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     answer: says(whole('{}', 'application/json', '500 Internal Server Error')),
   },
   {
-    name: 'leads inside',
+    name: 'redirects to an internal address',
     answer: async (socket, inside) => {
       await says(
         `HTTP/1.1 307 Temporary Redirect\r\nLocation: ${inside}/latest/meta-data\r\nContent-Length: 0\r\n\r\n`,
@@ -143,7 +143,7 @@ export async function startLiar(
   }
   const server = tls ? createTlsServer({ key, cert }, serve) : createServer(serve)
   server.on('tlsClientError', () => undefined)
-  // Before TLS is agreed upon: a busy machine may not come that far in time.
+  // Counts connections before their TLS handshake, which a busy machine may not finish in time.
   server.on('connection', () => {
     connections += 1
   })

@@ -13,8 +13,8 @@ allowSlowTests('waits for time limits of clients')
 
 type Answer = string | null | ((socket: Socket) => void)
 /**
- * Answers each command of a client, greeting first, with what the table says; null says nothing more. Lines of an e-mail
- * come as `line`, its end as `.`.
+ * The answer to each command of a client, and to `greeting`; null sends no answer. `line` is a line of an e-mail, `.` is its
+ * end.
  */
 type Script = (command: string) => Answer
 
@@ -35,14 +35,14 @@ const then =
   (socket: Socket): void => {
     socket.write(text, () => next(socket))
   }
-/** Says it again and again, so that it is never silent. */
+/** Sends the text again and again, so that the server is never silent. */
 const drip =
   (text: string) =>
   (socket: Socket): void => {
     const timer = setInterval(() => socket.write(text), 100)
     socket.once('close', () => clearInterval(timer))
   }
-/** A gigabyte, or what of it is taken. */
+/** Sends up to a gigabyte. */
 const flood =
   (text: string) =>
   (socket: Socket): void => {
@@ -60,9 +60,9 @@ const servers: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'stalls after the e-mail', script: but('.', null) },
   { name: 'is no mail server', script: but('greeting', 'HTTP/1.1 200 OK') },
   { name: 'is too busy', script: but('greeting', '421 too busy') },
-  { name: 'takes no recipient', script: but('RCPT', '550 no such user') },
+  { name: 'refuses the recipient', script: but('RCPT', '550 no such user') },
   { name: 'refuses the e-mail at its end', script: but('.', '554 no') },
-  { name: 'answers what is no answer', script: but('MAIL', '<html>') },
+  { name: 'answers without a code', script: but('MAIL', '<html>') },
   { name: 'hangs up instead of a greeting', script: but('greeting', hangUp) },
   { name: 'hangs up after its greeting', script: but('greeting', then('220 a\r\n', hangUp)) },
   { name: 'hangs up within its answer', script: but('EHLO', then('250-a\r\n250', hangUp)) },
@@ -77,7 +77,7 @@ const servers: readonly { readonly name: string; readonly script: Script }[] = [
 const drips: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'its greeting', script: but('greeting', drip('220-x\r\n')) },
   { name: 'a greeting without an end', script: but('greeting', drip('2')) },
-  { name: 'what it can do', script: but('EHLO', drip('250-x\r\n')) },
+  { name: 'its extensions', script: but('EHLO', drip('250-x\r\n')) },
   { name: 'its answer to the sender', script: but('MAIL', drip('2')) },
   { name: 'its answer to the e-mail', script: but('.', drip('250-x\r\n')) },
 ]
@@ -100,7 +100,7 @@ async function listen(serve: (socket: Socket) => void) {
   return { url: `smtp://127.0.0.1:${address.port}`, sockets, stop }
 }
 
-/** Resolves once the client has closed them all. */
+/** Resolves when the client has closed all connections. */
 async function allClosed(sockets: ReadonlySet<Socket>): Promise<void> {
   const open = [...sockets].filter(({ closed }) => !closed)
   await Promise.all(open.map((socket) => new Promise((resolve) => socket.once('close', resolve))))
@@ -109,7 +109,7 @@ async function allClosed(sockets: ReadonlySet<Socket>): Promise<void> {
 function follow(script: Script): (socket: Socket) => void {
   return (socket) => {
     let inEmail = false
-    let held = ''
+    let buffer = ''
     const say = (command: string): void => {
       const answer = script(command)
       if (typeof answer === 'string') socket.write(`${answer}\r\n`)
@@ -117,10 +117,10 @@ function follow(script: Script): (socket: Socket) => void {
     }
     say('greeting')
     socket.on('data', (chunk: Buffer) => {
-      held += chunk.toString('latin1')
-      for (let end = held.indexOf('\r\n'); end >= 0; end = held.indexOf('\r\n')) {
-        const line = held.slice(0, end)
-        held = held.slice(end + 2)
+      buffer += chunk.toString('latin1')
+      for (let end = buffer.indexOf('\r\n'); end >= 0; end = buffer.indexOf('\r\n')) {
+        const line = buffer.slice(0, end)
+        buffer = buffer.slice(end + 2)
         const command = inEmail && line !== '.' ? 'line' : (line.split(' ')[0] ?? '')
         if (command === 'line') {
           say(command)
@@ -178,10 +178,10 @@ test('e-mails to a server that answers byte by byte time out and free their slot
     return await answer.json()
   }
   const failed = { code: 'unavailable', details: 'The e-mail could not be sent' }
-  const roomful = Array.from({ length: 32 })
+  const batch = Array.from({ length: 32 })
   for (const _ of [1, 2]) {
-    const told = await Promise.all(roomful.map(askForCode))
-    for (const body of told) expect(body).toMatchObject(failed)
+    const answers = await Promise.all(batch.map(askForCode))
+    for (const body of answers) expect(body).toMatchObject(failed)
   }
   await allClosed(server.sockets)
   await service.stop()

@@ -1,7 +1,7 @@
 /**
- * Thousands of requests made from `/openapi.json`: good, nearly good and hostile ones, signed and unsigned, against the
- * whole service over real sockets and a real database. `FUZZ_SEED` and `FUZZ_RUNS` (requests for each operation, times
- * its weight) change what is sent; a seed that failed sends the same again.
+ * Thousands of requests generated from `/openapi.json`: valid, nearly valid and hostile ones, signed and unsigned, against
+ * the whole service over sockets and with a database. `FUZZ_SEED` and `FUZZ_RUNS` (requests for each operation, times
+ * its weight) change the requests; the same seed generates the same requests.
  */
 import { createHash } from 'node:crypto'
 
@@ -60,7 +60,7 @@ function operationsOf(json: unknown): readonly Operation[] {
       path,
       parameters,
       body: rest.requestBody?.content['application/json'].schema ?? null,
-      asksForPartner: rest.security?.some((scheme) => 'partnerBearer' in scheme) ?? false,
+      requiresPartner: rest.security?.some((scheme) => 'partnerBearer' in scheme) ?? false,
     })),
   )
 }
@@ -69,11 +69,8 @@ const operations = operationsOf(own)
 const { schemas } = document.parse(own).components
 const api = openApiValidator(own)
 
-/**
- * Operations and what they say where a row is meant to stay: a try that was counted, the look whether the database
- * takes writes. Tested beside what writes it.
- */
-const meantToWrite = new Set(['claimSpot code_invalid', 'claimSpot unavailable', 'getHealth '])
+/** Operations and their error codes, if any, that store a row on purpose: a counted try, and the write check of health. */
+const intendedWrites = new Set(['claimSpot code_invalid', 'claimSpot unavailable', 'getHealth '])
 
 let target: Target
 const tally = new Map<string, number>()
@@ -90,13 +87,13 @@ afterAll(async () => {
   console.info(`seed ${seed}, ${sum} requests (${listed.join(', ')})`)
 })
 
-/** Reads of documents find little to break; writes most. */
-function weightOf({ method, parameters, asksForPartner }: Operation): number {
+/** Writes are attacked more often than reads of documents. */
+function weightOf({ method, parameters, requiresPartner }: Operation): number {
   if (method !== 'GET') return 5
-  return asksForPartner || parameters.length > 1 ? 3 : 1
+  return requiresPartner || parameters.length > 1 ? 3 : 1
 }
 
-/** Each operation is asked differently. */
+/** A different seed for each operation. */
 function hashOf(id: string): number {
   return createHash('sha256').update(id).digest().readInt32BE(0)
 }
@@ -108,30 +105,30 @@ interface State {
 
 async function attempt(plan: Plan, its: Operation, state: State): Promise<void> {
   const rendered = await render(target, its, plan)
-  const first = await sent(plan, rendered, state)
-  if (!plan.again || first === null) return
-  const second = await sent(plan, rendered, state)
+  const first = await exchange(plan, rendered, state)
+  if (!plan.isRepeated || first === null) return
+  const second = await exchange(plan, rendered, state)
   if (plan.method === 'GET' || plan.method === 'HEAD' || first.status >= 300) return
-  const isOnce = its.asksForPartner || its.body !== null
+  const isOnce = its.requiresPartner || its.body !== null
   const hasProof = rendered.credentials.length > 0 || rendered.bytes.includes('"signature":')
   if (!isOnce || !hasProof || second === null) return
   if (second.status >= 300 || canonical(second.body) !== canonical(first.body)) {
     throw new Error(
-      `sent again it is ${second.status}: ${second.body.toString()}\n${shown(rendered)}`,
+      `the repeat is answered ${second.status}: ${second.body.toString()}\n${shown(rendered)}`,
     )
   }
 }
 
-async function sent(plan: Plan, rendered: Rendered, state: State) {
+async function exchange(plan: Plan, rendered: Rendered, state: State) {
   const { bytes, path } = rendered
-  const came = await sendBytes(target.service.address, bytes)
-  const answer = came === 'quiet' ? null : answerOf(came)
+  const received = await sendBytes(target.service.address, bytes)
+  const answer = received === 'quiet' ? null : answerOf(received)
   if (answer === null) throw new Error(`no answer\n${shown(rendered)}`)
   const kind = String(answer.status)
   tally.set(kind, (tally.get(kind) ?? 0) + 1)
   const problems = [
     ...problemsOf({ method: plan.method, path, bytes }, answer, { api, secrets: target.secrets }),
-    ...(await trespasses(plan, answer, state)),
+    ...(await changedTables(plan, answer, state)),
   ]
   if (problems.length > 0) {
     throw new Error(
@@ -144,8 +141,8 @@ async function sent(plan: Plan, rendered: Rendered, state: State) {
 const canonical = (body: Buffer): string => canonicalize(JSON.parse(body.toString()))
 const shown = ({ bytes }: Rendered) => bytes.toString('utf8').slice(0, 3000)
 
-/** Tables that a refused request, or a read, has changed. */
-async function trespasses(
+/** The tables that a refused request, or a read, has changed. */
+async function changedTables(
   plan: Plan,
   answer: { readonly status: number; readonly body: Buffer },
   state: State,
@@ -162,7 +159,7 @@ async function trespasses(
   const [path = ''] = plan.path.split('?')
   const template = api.templateOf(path)
   const operationId = operations.find((its) => its.method === method && its.path === template)?.id
-  if (meantToWrite.has(`${operationId} ${code}`)) return []
+  if (intendedWrites.has(`${operationId} ${code}`)) return []
   return [...state.tables]
     .filter(([table, digest]) => before.get(table) !== digest)
     .map(([table]) => `a refused request changed ${table}`)
@@ -193,7 +190,7 @@ describe(`seed ${seed}`, () => {
 })
 
 describe('after the fuzzing', () => {
-  test('no log holds a signature, a payment or a secret', () => {
+  test('no log contains a signature, a payment or a secret', () => {
     const log = target.service
       .lines()
       .map((line) => JSON.stringify(line))

@@ -1,4 +1,4 @@
-/** Connections that are opened and left: they keep nobody else out, and are closed before long. */
+/** Idle connections: they keep no other client out, and are closed soon. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -17,7 +17,7 @@ import { allowSlowTests } from '../../support/slow-tests.ts'
 allowSlowTests('opens thousands of connections')
 
 const WANTED = 5000
-/** Both ends of a connection are of this process, which needs some for itself. */
+/** Descriptors that this process needs besides both ends of each connection. */
 const SPARE = 500
 
 let published: PublicDir
@@ -34,12 +34,12 @@ function descriptorsAllowed(): { readonly soft: number; readonly hard: number } 
   return { soft: Number(soft), hard: Number(hard) }
 }
 
-/** The wanted number of connections, or as many as this machine lets a process have. */
+/** The wanted number of connections, or as many as this machine allows a process. */
 function mostConnections(): number {
   const needed = 2 * WANTED + SPARE
   const { soft, hard } = descriptorsAllowed()
   if (soft < needed) {
-    // Up to the hard limit anybody may; who is root may beyond it.
+    // Only root may raise the hard limit.
     const limit = `--nofile=${needed}:${Math.max(needed, hard)}`
     spawnSync('prlimit', [`--pid=${process.pid}`, limit])
   }
@@ -51,7 +51,7 @@ interface Idle {
   readonly closed: Promise<string>
 }
 
-/** A connection that says nothing; `closed` is what was said to it. */
+/** Opens an idle connection; `closed` resolves to all bytes received. */
 function leaveOpen({ host, port }: Address): Promise<Idle> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host)
@@ -79,8 +79,8 @@ test('thousands of idle connections keep no client out and are closed with 408',
   for (const path of ['/api/v1/rails', '/api/v1/receipts?limit=1', '/api/v1/health', '/']) {
     expect([path, (await send(service.address, `GET ${path}`)).status]).toEqual([path, 200])
   }
-  const said = await Promise.all(idle.map(({ closed }) => closed))
-  expect(said.filter((text) => !text.startsWith('HTTP/1.1 408 '))).toEqual([])
+  const answers = await Promise.all(idle.map(({ closed }) => closed))
+  expect(answers.filter((text) => !text.startsWith('HTTP/1.1 408 '))).toEqual([])
   expect((await send(service.address, 'GET /api/v1/rails')).status).toBe(200)
   await service.stop()
   const lack = count < WANTED ? `, and not ${WANTED}: no more files may be open here` : ''
@@ -106,7 +106,7 @@ test('connections above the limit are closed at once, those below it are served'
   expect(await fourth.closed).toBe('')
   third.socket.write('GET /api/v1/rails HTTP/1.1\r\nHost: ledger.test\r\nConnection: close\r\n\r\n')
   expect(await third.closed).toMatch(/^HTTP\/1\.1 200 /)
-  // The service has to hear that the third has gone before there is room for another.
+  // A connection is free once the service has noticed the end of the third.
   const status = async (): Promise<number> => {
     const idle = await leaveOpen(address)
     idle.socket.write(

@@ -4,14 +4,14 @@ import type { OpenApiValidator } from '../../support/openapi-validator.ts'
 import type { RawAnswer } from '../../support/raw-http.ts'
 import { readable } from './wire.ts'
 
-export interface Asked {
+export interface SentRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
   readonly bytes: Buffer
 }
 
-/** Traces of the inside: frames, statements, messages of engines, places on the disk. */
+/** Traces of internals: stack frames, SQL, error messages of libraries, paths of files. */
 const traces = [
   /\bat (?:async )?[\w.<>]+ \([^)]*:\d+:\d+\)/,
   /\b[\w./-]+\.[cm]?[jt]s:\d+/,
@@ -25,35 +25,35 @@ const traces = [
 ] as const
 
 export function problemsOf(
-  asked: Asked,
+  request: SentRequest,
   answer: RawAnswer,
   deps: { readonly api: OpenApiValidator; readonly secrets: readonly string[] },
 ): readonly string[] {
   const problems: string[] = []
   const { status, headers } = answer
   const text = readable(answer)
-  if (isTooLarge(asked) && status === 431) return errorProblems(answer, asked, text)
-  if (isPageFor(asked, answer)) return headerProblems(answer)
+  if (isTooLarge(request) && status === 431) return errorProblems(answer, request, text)
+  if (isPageFor(request, answer)) return headerProblems(answer)
   if (status >= 500) problems.push(`a fault of the service: ${status}`)
   problems.push(...headerProblems(answer))
-  if (status >= 400) problems.push(...errorProblems(answer, asked, text))
-  const heard = `${[...headers].map((header) => header.join(': ')).join('\n')}\n${text}`
+  if (status >= 400) problems.push(...errorProblems(answer, request, text))
+  const answerText = `${[...headers].map((header) => header.join(': ')).join('\n')}\n${text}`
   for (const secret of deps.secrets) {
-    if (heard.includes(secret)) problems.push(`tells ${secret}`)
+    if (answerText.includes(secret)) problems.push(`reveals ${secret}`)
   }
-  problems.push(...descriptionProblems(asked, answer, text, deps.api))
+  problems.push(...descriptionProblems(request, answer, text, deps.api))
   return problems
 }
 
-/** More than any operation takes: refused before it is known which is meant. */
-function isTooLarge({ bytes }: Asked): boolean {
+/** Headers above the limit are refused before the route is found. */
+function isTooLarge({ bytes }: SentRequest): boolean {
   return bytes.indexOf('\r\n\r\n') > MAX_HEADER_BYTES
 }
 
 const MAX_HEADER_BYTES = 8000
 
-/** A browser that asks for a page which does not exist is told so on a page. */
-function isPageFor({ path, bytes }: Asked, { status, headers }: RawAnswer): boolean {
+/** Browsers receive a page for a page that does not exist. */
+function isPageFor({ path, bytes }: SentRequest, { status, headers }: RawAnswer): boolean {
   const isHtml = headers.get('content-type') === 'text/html; charset=utf-8'
   return status === 404 && isHtml && !path.startsWith('/api/') && bytes.includes('text/html')
 }
@@ -61,13 +61,15 @@ function isPageFor({ path, bytes }: Asked, { status, headers }: RawAnswer): bool
 function headerProblems({ status, headers }: RawAnswer): readonly string[] {
   const problems: string[] = []
   const isNosniff = headers.get('x-content-type-options') === 'nosniff'
-  if (status !== 304 && !isNosniff) problems.push('may be sniffed')
-  if (status !== 304 && !headers.has('content-security-policy')) problems.push('has no policy')
+  if (status !== 304 && !isNosniff) problems.push('lacks nosniff')
+  if (status !== 304 && !headers.has('content-security-policy'))
+    problems.push('lacks a content security policy')
   for (const name of ['access-control-allow-credentials', 'set-cookie', 'server', 'x-powered-by']) {
     if (headers.has(name)) problems.push(`has ${name}`)
   }
-  if (headers.has('x-injected')) problems.push('took a header from the request')
-  if (headers.get('access-control-allow-origin') !== '*') problems.push('is not for every origin')
+  if (headers.has('x-injected')) problems.push('contains a header of the request')
+  if (headers.get('access-control-allow-origin') !== '*')
+    problems.push('does not allow every origin')
   return problems
 }
 
@@ -75,26 +77,26 @@ const members = ['error', 'code', 'details', 'docs', 'issues', 'accepts', 'x402V
 
 function errorProblems(
   { status, headers, body }: RawAnswer,
-  { method, bytes }: Asked,
+  { method, bytes }: SentRequest,
   text: string,
 ): readonly string[] {
   const problems: string[] = []
   if (headers.get('cache-control') !== 'no-store') problems.push('an error may be stored')
   if (headers.get('content-length') !== String(body.length) && method !== 'HEAD') {
-    problems.push('an error of another length')
+    problems.push('an error with a wrong length')
   }
   if (status === 401 && !headers.has('www-authenticate')) problems.push('401 without a scheme')
   if ((status === 429 || status === 503) && !headers.has('retry-after')) {
-    problems.push(`${status} without a time to come back`)
+    problems.push(`${status} without Retry-After`)
   }
   if (method === 'HEAD') return problems
   const error = parsed(text)
   const code = Object.entries(errorCodes).find(([name]) => name === error['code'])
-  if (code === undefined || code[1].status !== status) problems.push('a code that is none here')
+  if (code === undefined || code[1].status !== status) problems.push('an unknown code')
   else if (error['error'] !== code[1].message)
     problems.push('another message than that of its code')
   if (error['docs'] !== `https://ledger.test/docs/errors#${String(error['code'])}`) {
-    problems.push('no way to the docs')
+    problems.push('a wrong link to the docs')
   }
   for (const name of Object.keys(error)) {
     if (!members.includes(name)) problems.push(`an unknown member ${name}`)
@@ -102,20 +104,20 @@ function errorProblems(
   const sent = bytes.toString('utf8')
   for (const trace of traces) {
     const found = trace.exec(text)?.[0]
-    if (found !== undefined && !sent.includes(found)) problems.push(`shows the inside: ${found}`)
+    if (found !== undefined && !sent.includes(found)) problems.push(`shows internals: ${found}`)
   }
   return problems
 }
 
 function descriptionProblems(
-  { method, path }: Asked,
+  { method, path }: SentRequest,
   { status, headers }: RawAnswer,
   text: string,
   api: OpenApiValidator,
 ): readonly string[] {
   const template = api.templateOf(path)
   if (template === null) {
-    return [400, 404, 405].includes(status) ? [] : [`${status} where nothing is described`]
+    return [400, 404, 405].includes(status) ? [] : [`${status} for a path that is not described`]
   }
   if (status === 304 && (method === 'GET' || method === 'HEAD')) return []
   const type = headers.get('content-type') ?? ''

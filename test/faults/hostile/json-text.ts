@@ -1,4 +1,4 @@
-/** JSON as an attacker writes it: names that stand twice, numbers and escapes that no serialiser makes. */
+/** JSON as an attacker writes it: repeated names, and numbers and escapes that no serialiser produces. */
 
 export type JsonText =
   | string
@@ -7,7 +7,7 @@ export type JsonText =
   | null
   | readonly JsonText[]
   | { readonly members: readonly Member[] }
-  /** Goes into the text as it is. */
+  /** Inserted into the text unchanged. */
   | { readonly literal: string }
 export type Member = readonly [name: string, value: JsonText]
 
@@ -27,7 +27,7 @@ export function object(members: Readonly<Record<string, JsonText>>): JsonText {
   return { members: Object.entries(members) }
 }
 
-/** JSON that was parsed, in the form that can be changed. */
+/** Converts parsed JSON into a form that can be changed. */
 export function textOf(value: unknown): JsonText {
   if (Array.isArray(value)) return value.map((item) => textOf(item))
   if (typeof value === 'object' && value !== null) {

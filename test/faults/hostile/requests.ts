@@ -1,4 +1,4 @@
-/** Requests against one operation of `/openapi.json`: planned from what it says of itself, then signed and spelled out. */
+/** Requests against one operation of `/openapi.json`: planned from its description, then signed and encoded. */
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
@@ -28,12 +28,12 @@ export interface Parameter {
 export interface Operation {
   readonly id: string
   readonly method: string
-  /** The template. */
+  /** The path template. */
   readonly path: string
   readonly parameters: readonly Parameter[]
   /** Null where it takes no body. */
   readonly body: unknown
-  readonly asksForPartner: boolean
+  readonly requiresPartner: boolean
 }
 
 type Header = readonly [name: string, value: string]
@@ -42,12 +42,12 @@ interface Payment {
   readonly version: 1 | 2
   readonly name: 'X-PAYMENT' | 'PAYMENT-SIGNATURE'
   readonly changes: readonly Change[]
-  readonly spelling: 'good' | 'twice' | 'url-safe' | 'cut' | 'plain' | 'bytes' | 'huge' | 'empty'
+  readonly spelling: keyof typeof paymentForms
 }
 
-type Credentials = (typeof credentialForms)[number]
+type Credentials = keyof typeof credentialForms
 
-/** All of a request but what only the moment gives: signatures and times. */
+/** A request without its signatures and times, which are added when it is sent. */
 export interface Plan {
   readonly method: string
   readonly path: string
@@ -55,51 +55,91 @@ export interface Plan {
   readonly credentials: Credentials
   readonly form: 'bearer' | 'headers'
   readonly binding: 'path' | 'body'
-  /** Counts the wallets around. */
+  /** Index of the signing wallet; wraps around. */
   readonly signer: number
   readonly payment: Payment | null
   readonly body: JsonText | null
-  readonly bytes: (typeof byteForms)[number]
-  /** Sent again, byte for byte. */
-  readonly again: boolean
+  readonly bytes: keyof typeof byteForms
+  /** True: the same bytes are sent twice. */
+  readonly isRepeated: boolean
 }
 
-const credentialForms = [
-  'good',
-  'none',
-  'lower',
-  'cut',
-  'other wallet',
-  'other path',
-  'other method',
-  'other service',
-  'old',
-  'ahead',
-  'no time',
-  'words',
-  'both forms',
-  'twice',
-  'half',
-  'basic',
-  'huge',
-  'flipped',
-] as const
-const byteForms = [
-  'as is',
-  'cut',
-  'byte order mark',
-  'text after',
-  'not UTF-8',
-  'NUL',
-  'UTF-16',
-  'empty',
-  'gzip',
-  'brotli',
-  'huge',
-  'list',
-  'twice',
-  'comment',
-] as const
+const HUGE_BYTES = 70_000
+
+/** Spellings of a body. */
+const byteForms = {
+  'as is': (body) => body,
+  cut: (body) => body.subarray(0, -1),
+  'byte order mark': (body) => Buffer.concat([Buffer.from('\uFEFF'), body]),
+  'text after': (body) => Buffer.concat([body, Buffer.from(' {}')]),
+  'not UTF-8': (body) =>
+    Buffer.concat([body.subarray(0, -2), Buffer.from([0xc3, 0x28]), body.subarray(-2)]),
+  NUL: (body) => Buffer.concat([body, Buffer.from([0])]),
+  'UTF-16': (body) => Buffer.from(body.toString('utf8'), 'utf16le'),
+  empty: () => Buffer.alloc(0),
+  gzip: (body) => gzipSync(body),
+  brotli: (body) => brotliCompressSync(body),
+  huge: (body) => Buffer.concat([body, Buffer.alloc(HUGE_BYTES, ' ')]),
+  list: (body) => Buffer.concat([Buffer.from('['), body, Buffer.from(']')]),
+  twice: (body) => Buffer.concat([body, body]),
+  comment: (body) => Buffer.concat([Buffer.from('/* */'), body]),
+} as const satisfies Readonly<Record<string, (body: Buffer) => Buffer>>
+
+const replaceValues = (headers: readonly Header[], replace: (value: string) => string) =>
+  headers.map(([name, value]): Header => [name, replace(value)])
+
+/** Spellings of the headers of the partner bearer; some forms sign other facts and keep the headers. */
+const credentialForms = {
+  good: (headers) => headers,
+  old: (headers) => headers,
+  ahead: (headers) => headers,
+  'other path': (headers) => headers,
+  'other method': (headers) => headers,
+  'other service': (headers) => headers,
+  none: () => [],
+  words: () => [['Authorization', 'Bearer please']],
+  basic: () => [['Authorization', 'Basic YWRtaW46YWRtaW4=']],
+  huge: (_, { address }) => [['Authorization', `Bearer ${address}:0x${'ab'.repeat(3500)}`]],
+  lower: (headers) =>
+    headers.map(([name, value]) => [name.toLowerCase(), value.replace('Bearer', 'bearer')]),
+  cut: (headers) => replaceValues(headers, (value) => value.slice(0, -1)),
+  flipped: (headers) =>
+    headers.map(([name, value]) =>
+      name === 'X-Partner-Timestamp'
+        ? [name, value]
+        : [name, value.replace(/.$/, (last) => (last === '0' ? '1' : '0'))],
+    ),
+  'other wallet': (headers, { address }) =>
+    replaceValues(headers, (value) => value.replace(address, `0x${'52'.repeat(20)}`)),
+  'no time': (headers) => headers.filter(([name]) => name !== 'X-Partner-Timestamp'),
+  half: (headers) => headers.slice(1),
+  twice: (headers) => [...headers, ...headers],
+  'both forms': (headers, { address }) => [
+    ...headers,
+    ['X-Partner-Wallet', address],
+    ['Authorization', 'Bearer a:b'],
+  ],
+} as const satisfies Readonly<
+  Record<string, (headers: readonly Header[], signer: TestWallet) => readonly Header[]>
+>
+
+/** Spellings of a payment header. */
+const paymentForms = {
+  good: (text) => [base64(text)],
+  twice: (text) => [base64(text), base64(text)],
+  'url-safe': (text) => [text.toString('base64url').slice(0, 7000)],
+  cut: (text) => [base64(text).slice(0, -3)],
+  plain: (text) => [flat(text.toString('utf8')).slice(0, 3000)],
+  bytes: () => [Buffer.from(naughty[nonces % naughty.length] ?? '').toString('base64')],
+  huge: () => ['A'.repeat(7200)],
+  empty: () => [''],
+} as const satisfies Readonly<Record<string, (text: Buffer) => readonly string[]>>
+
+const base64 = (text: Buffer): string => text.toString('base64').slice(0, 7000)
+
+const namesOf = <Name extends string>(forms: Readonly<Record<Name, unknown>>): readonly Name[] =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type of the record says so.
+  Object.keys(forms) as Name[]
 
 const rarely = <T>(usual: T, others: readonly T[], weight = 8): fc.Arbitrary<T> =>
   fc.oneof(
@@ -139,7 +179,7 @@ const strayHeader = fc.constantFrom<Header>(
   ['Prefer', 'respond-async'],
 )
 
-/** Headers that are no business of the operation, and some that are, in spellings that are not taken. */
+/** Headers that the operation ignores, and known headers in invalid spellings. */
 const strayHeaders: fc.Arbitrary<readonly Header[]> = fc.array(
   fc.oneof(
     { weight: 5, arbitrary: strayHeader },
@@ -167,14 +207,10 @@ const payments: fc.Arbitrary<Payment> = fc.record({
   version: fc.constantFrom(1, 2),
   name: fc.constantFrom('X-PAYMENT', 'PAYMENT-SIGNATURE'),
   changes,
-  spelling: rarely<Payment['spelling']>(
-    'good',
-    ['twice', 'url-safe', 'cut', 'plain', 'bytes', 'huge', 'empty'],
-    3,
-  ),
+  spelling: rarely<Payment['spelling']>('good', namesOf(paymentForms), 3),
 })
 
-/** Plans for an operation; `known` holds what exists. */
+/** Plans for an operation. `known` contains ids and names that exist. */
 export function plansFor(
   operation: Operation,
   schemas: Readonly<Record<string, unknown>>,
@@ -192,8 +228,8 @@ export function plansFor(
       .map(([stray, type]): readonly Header[] =>
         operation.body === null ? stray : [...stray, ['Content-Type', type]],
       ),
-    credentials: operation.asksForPartner
-      ? rarely<Credentials>('good', credentialForms, 4)
+    credentials: operation.requiresPartner
+      ? rarely<Credentials>('good', namesOf(credentialForms), 4)
       : rarely<Credentials>('none', ['good', 'words'], 20),
     form: fc.constantFrom('bearer', 'headers'),
     binding: fc.constantFrom('path', 'body'),
@@ -205,12 +241,12 @@ export function plansFor(
         : fc
             .tuple(values.of(operation.body), changes)
             .map(([body, hostile]) => changed(body, hostile)),
-    bytes: rarely<Plan['bytes']>('as is', byteForms, 10),
-    again: rarely(false, [true], 8),
+    bytes: rarely<Plan['bytes']>('as is', namesOf(byteForms), 10),
+    isRepeated: rarely(false, [true], 8),
   })
 }
 
-/** The wallet that may make the request, by its index; by default the poster of the job. */
+/** Index of the wallet that may make the request; by default the poster of the job. */
 const rightfulSigner: Readonly<Record<string, number>> = {
   bidOnJob: 2,
   deliverJob: 1,
@@ -241,7 +277,7 @@ function pathsFor(
     const queue = [...found]
     return template.replaceAll(/\{\w+\}/g, () => queue.shift() ?? '')
   })
-  const asked = fc.tuple(
+  const queried = fc.tuple(
     ...queries.map((query) =>
       fc.option(text(query), { nil: undefined }).map((value) => ({ name: query.name, value })),
     ),
@@ -251,7 +287,7 @@ function pathsFor(
     ['__proto__=1', 'limit=1&limit=2', '%zz', '=&=&', 'constructor[x]=1', 'x'],
     19,
   )
-  return fc.tuple(filled, asked, stray).map(([path, pairs, more]) => {
+  return fc.tuple(filled, queried, stray).map(([path, pairs, more]) => {
     const query = [
       ...pairs.flatMap(({ name, value }) => (value === undefined ? [] : [`${name}=${value}`])),
       ...(more === '' ? [] : [more]),
@@ -262,7 +298,7 @@ function pathsFor(
 
 const wordOf = (value: JsonText): string => (typeof value === 'string' ? value : jsonText(value))
 
-/** As they are in a target: what breaks the form of a path is refused before it is looked up. */
+/** Path segments that are sent unencoded; malformed ones are refused before the route is looked up. */
 const rawSegments = [
   '%2e%2e',
   '..',
@@ -291,7 +327,7 @@ function encoded(text: string): string {
   return encodeURIComponent(text.replaceAll(/[\uD800-\uDFFF]/gu, '?'))
 }
 
-/** A request as it goes over the wire, and what of it a log may never hold. */
+/** The bytes of a request, and its credentials, which no log may contain. */
 export interface Rendered {
   readonly bytes: Buffer
   readonly path: string
@@ -302,16 +338,15 @@ let nonces = 0
 
 export async function render(target: Target, operation: Operation, plan: Plan): Promise<Rendered> {
   const { service } = target
-  // Each at a time of its own: no two are the same message.
+  // A new time for each request makes every message unique.
   service.clock.advance(1)
   const all = [...target.wallets.values()]
   const signer = all[plan.signer % all.length]
-  if (signer === undefined) throw new Error('nobody signs')
+  if (signer === undefined) throw new Error('there is no wallet')
   const [path = ''] = plan.path.split('?')
-  const body = plan.body === null ? null : await spelledOut(target, operation, plan, signer, path)
+  const body = plan.body === null ? null : await encodedBody(target, operation, plan, signer, path)
   const credentials = await credentialsOf(plan, signer, {
     path,
-    raw: body?.toString('latin1') ?? '',
     bytes: body ?? Buffer.alloc(0),
     nowMs: service.clock.now(),
   })
@@ -333,7 +368,7 @@ export async function render(target: Target, operation: Operation, plan: Plan): 
   }
 }
 
-async function spelledOut(
+async function encodedBody(
   target: Target,
   operation: Operation,
   plan: Plan,
@@ -346,12 +381,12 @@ async function spelledOut(
     .replaceAll('"@old"', `"${isoTime(nowMs - 6 * minuteMs)}"`)
     .replaceAll('"@ahead"', `"${isoTime(nowMs + 6 * minuteMs)}"`)
   const signed = await withSignatures(target, operation, text, signer, path)
-  return bytesOf(Buffer.from(signed, 'utf8'), plan.bytes)
+  return byteForms[plan.bytes](Buffer.from(signed, 'utf8'))
 }
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Signs what the text says, hostile or not, wherever a signature is to stand. */
+/** Replaces each signature mark by a signature over the text, hostile or not. */
 async function withSignatures(
   target: Target,
   operation: Operation,
@@ -367,7 +402,8 @@ async function withSignatures(
     [...target.wallets.values()].find(({ id }) => id === wallet.toLowerCase() || id === wallet) ??
     signer
   const timestamp = stringIn(body, 'timestamp') ?? ''
-  const oathText = target.service.actions.reference().oaths.get(oathKindOf(operation))?.text ?? ''
+  const oathText =
+    target.service.actions.reference().oaths.get(oathKinds[operation.id] ?? 'worker')?.text ?? ''
   const { wallet: _wallet, timestamp: _timestamp, signature: _signature, ...receipt } = body
   const signatures: Readonly<Record<string, () => Promise<string> | string>> = {
     '@platform_signature': () => receiptSignature(platformKey, receipt),
@@ -387,7 +423,7 @@ async function withSignatures(
   return signed
 }
 
-/** A text without a canonical form gets a made-up signature. */
+/** Returns an invalid signature for a text without a canonical form. */
 async function signatureOr(make: () => Promise<string> | string): Promise<string> {
   try {
     return await make()
@@ -412,148 +448,53 @@ function parsed(text: string): Json | null {
   }
 }
 
-function oathKindOf({ id }: Operation): OathKind {
-  if (id === 'signupPartner') return 'partner'
-  return id === 'claimSpot' ? 'claim' : 'worker'
+const oathKinds: Readonly<Record<string, OathKind>> = {
+  signupPartner: 'partner',
+  claimSpot: 'claim',
 }
 
+/** The message that an operation signs. */
 function statementOf(
   { id }: Operation,
   body: Json,
-  from: { readonly wallet: string; readonly timestamp: string },
+  signer: { readonly wallet: string; readonly timestamp: string },
   path: string,
 ): string {
-  const all = { ...from, bodySha256: bodySha256(body) }
-  const segments = path.split('/')
-  switch (id) {
-    case 'registerWorker':
-      return messages.register(testService, all)
-    case 'claimSpot':
-      return messages.claim(testService, all)
-    case 'submitReceipt':
-      return messages.receipt(testService, all)
-    case 'deliverJob':
-      return messages.deliver(testService, { ...all, jobId: segments.at(-2) ?? '' })
-    case 'updateAttestationEndpoint': {
-      const place = { handle: segments.at(-2) ?? '', url: stringIn(body, 'url') ?? '' }
-      return messages.attestationEndpoint(testService, { ...from, ...place })
-    }
-    default:
-      return `${testService}-unknown-v1`
+  const facts = { ...signer, bodySha256: bodySha256(body) }
+  const owner = path.split('/').at(-2) ?? ''
+  const url = stringIn(body, 'url') ?? ''
+  const statements: Readonly<Record<string, () => string>> = {
+    registerWorker: () => messages.register(testService, facts),
+    claimSpot: () => messages.claim(testService, facts),
+    submitReceipt: () => messages.receipt(testService, facts),
+    deliverJob: () => messages.deliver(testService, { ...facts, jobId: owner }),
+    updateAttestationEndpoint: () =>
+      messages.attestationEndpoint(testService, { ...signer, handle: owner, url }),
   }
-}
-
-const HUGE_BYTES = 70_000
-
-function bytesOf(body: Buffer, form: Plan['bytes']): Buffer {
-  switch (form) {
-    case 'cut':
-      return body.subarray(0, -1)
-    case 'byte order mark':
-      return Buffer.concat([Buffer.from('\uFEFF'), body])
-    case 'text after':
-      return Buffer.concat([body, Buffer.from(' {}')])
-    case 'not UTF-8':
-      return Buffer.concat([body.subarray(0, -2), Buffer.from([0xc3, 0x28]), body.subarray(-2)])
-    case 'NUL':
-      return Buffer.concat([body, Buffer.from([0])])
-    case 'UTF-16':
-      return Buffer.from(body.toString('utf8'), 'utf16le')
-    case 'empty':
-      return Buffer.alloc(0)
-    case 'gzip':
-      return gzipSync(body)
-    case 'brotli':
-      return brotliCompressSync(body)
-    case 'huge':
-      return Buffer.concat([body, Buffer.alloc(HUGE_BYTES, ' ')])
-    case 'list':
-      return Buffer.concat([Buffer.from('['), body, Buffer.from(']')])
-    case 'twice':
-      return Buffer.concat([body, body])
-    case 'comment':
-      return Buffer.concat([Buffer.from('/* */'), body])
-    case 'as is':
-      break
-  }
-  return body
-}
-
-interface Covered {
-  readonly path: string
-  readonly raw: string
-  readonly bytes: Buffer
-  readonly nowMs: number
+  return statements[id]?.() ?? `${testService}-unknown-v1`
 }
 
 async function credentialsOf(
-  plan: Plan,
+  { credentials: form, form: spelling, binding, method }: Plan,
   signer: TestWallet,
-  { path, bytes, nowMs }: Covered,
+  { path, bytes, nowMs }: { readonly path: string; readonly bytes: Buffer; readonly nowMs: number },
 ): Promise<readonly Header[]> {
-  const { credentials: form } = plan
-  if (form === 'none') return []
-  if (form === 'words') return [['Authorization', 'Bearer please']]
-  if (form === 'basic') return [['Authorization', 'Basic YWRtaW46YWRtaW4=']]
-  if (form === 'huge') {
-    return [['Authorization', `Bearer ${signer.address}:0x${'ab'.repeat(3500)}`]]
-  }
-  const sent = await headersOf(plan, signer, { path, bytes, nowMs })
-  const flip = (text: string) => text.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
-  switch (form) {
-    case 'lower':
-      return sent.map(([name, value]) => [name.toLowerCase(), value.replace('Bearer', 'bearer')])
-    case 'cut':
-      return sent.map(([name, value]) => [name, value.slice(0, -1)])
-    case 'flipped':
-      return sent.map(([name, value]) => [
-        name,
-        name === 'X-Partner-Timestamp' ? value : flip(value),
-      ])
-    case 'no time':
-      return sent.filter(([name]) => name !== 'X-Partner-Timestamp')
-    case 'half':
-      return sent.slice(1)
-    case 'twice':
-      return [...sent, ...sent]
-    case 'both forms':
-      return [...sent, ['X-Partner-Wallet', signer.address], ['Authorization', 'Bearer a:b']]
-    case 'good':
-    case 'old':
-    case 'ahead':
-    case 'other wallet':
-    case 'other path':
-    case 'other method':
-    case 'other service':
-      break
-  }
-  return sent
-}
-
-async function headersOf(
-  plan: Plan,
-  signer: TestWallet,
-  { path, bytes, nowMs }: Omit<Covered, 'raw'>,
-): Promise<Header[]> {
-  const { credentials: form, binding } = plan
   const offsetMs = form === 'old' ? -6 * minuteMs : form === 'ahead' ? 6 * minuteMs : 0
-  const sent = await partnerHeaders(
+  const headers = await partnerHeaders(
     signer,
     {
-      method: form === 'other method' ? 'PUT' : plan.method,
+      method: form === 'other method' ? 'PUT' : method,
       path: form === 'other path' ? '/api/v1/partners/me/x' : path,
       raw: bytes.toString('utf8'),
     },
     {
       nowMs: nowMs + offsetMs,
-      form: plan.form,
+      form: spelling,
       binding,
       ...(form === 'other service' ? { service: 'another-ledger' } : {}),
     },
   )
-  if (form !== 'other wallet') return Object.entries(sent)
-  const other = `0x${'52'.repeat(20)}`
-  return Object.entries(sent).map(([name, value]) => [name, value.replace(signer.address, other)])
+  return credentialForms[form](Object.entries(headers), signer)
 }
 
 /** The price of a read, or of a month of the tier `pro`. */
@@ -582,27 +523,5 @@ async function paymentOf(
   })
   const good = textOf(version === 1 ? paymentV1(signed) : paymentV2(signed))
   const text = Buffer.from(jsonText(changed(good, payment.changes)), 'utf8')
-  const header = text.toString('base64').slice(0, 7000)
-  switch (spelling) {
-    case 'twice':
-      return [
-        [name, header],
-        [name, header],
-      ]
-    case 'url-safe':
-      return [[name, text.toString('base64url').slice(0, 7000)]]
-    case 'cut':
-      return [[name, header.slice(0, -3)]]
-    case 'plain':
-      return [[name, flat(text.toString('utf8')).slice(0, 3000)]]
-    case 'bytes':
-      return [[name, Buffer.from(naughty[nonces % naughty.length] ?? '').toString('base64')]]
-    case 'huge':
-      return [[name, 'A'.repeat(7200)]]
-    case 'empty':
-      return [[name, '']]
-    case 'good':
-      break
-  }
-  return [[name, header]]
+  return paymentForms[spelling](text).map((value) => [name, value])
 }

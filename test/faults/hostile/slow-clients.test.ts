@@ -1,6 +1,6 @@
 /**
- * Clients that are slow on purpose: request lines, headers, bodies and reads that take for ever. Their connections end,
- * others are answered meanwhile, and what they hold is little.
+ * Clients that are slow on purpose: endless request lines, headers, bodies and reads. Their connections end, other clients
+ * are served meanwhile, and the slow clients occupy little memory.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,9 +27,9 @@ import { answersOf } from './wire.ts'
 allowSlowTests('starts slowhttptest')
 
 const CLIENTS = 60
-/** Between two bytes of a client. */
+/** Pause between two bytes of a client. */
 const DRIP_MS = 250
-/** Text that a reader of a few bytes a second would take days for. */
+/** A reader of a few bytes per second would need days for this text. */
 const LARGE_BYTES = 7 * 2 ** 20
 
 let published: PublicDir
@@ -47,7 +47,7 @@ afterAll(async () => {
   await published.remove()
 })
 
-/** Sends the beginning, then one piece after another for as long as anybody listens; all that came back. */
+/** Sends the beginning, then pieces until the server closes. Returns all received bytes. */
 async function drip(beginning: string, piece: string): Promise<Buffer> {
   const socket = await open(service.address)
   socket.on('error', () => undefined)
@@ -76,7 +76,7 @@ test('requests sent one byte at a time end with 408 while other clients are serv
     ['a body', `${line}Content-Length: 60000\r\n\r\n{"message":"`, 'a'],
     ['chunks', `${line}Transfer-Encoding: chunked\r\n\r\n`, '1\r\na\r\n'],
     [
-      'a body that nobody reads',
+      'a body that no handler reads',
       'GET /api/v1/nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n',
       'a',
     ],
@@ -99,8 +99,8 @@ test('requests sent one byte at a time end with 408 while other clients are serv
     'a second request': ['200,408'],
     'a body': ['408'],
     chunks: ['408'],
-    // Answered before it was whole: it has had its answer.
-    'a body that nobody reads': ['404'],
+    // The answer does not depend on the body.
+    'a body that no handler reads': ['404'],
   })
   await othersAreAnswered()
 })
@@ -132,12 +132,12 @@ test('answers that are not read are buffered once and then dropped', async () =>
   const sockets = await Promise.all(clients)
   await expect.poll(() => ended.length).toBe(CLIENTS)
   await othersAreAnswered()
-  // One copy for each would be 420 MB. What the kernel has taken is nobody's memory here.
+  // One copy per client would be 420 MB. Memory of the kernel does not count.
   expect(process.memoryUsage().rss - before).toBeLessThan((CLIENTS / 2) * LARGE_BYTES)
-  // No client has done anything yet: it is the service that ends the connections, and the answers are not whole.
+  // The service ends the connections, since no client has read yet; so the answers are incomplete.
   await Promise.all(ended)
-  const taken = await Promise.all(sockets.map((socket) => received(socket.resume())))
-  for (const bytes of taken) {
+  const answers = await Promise.all(sockets.map((socket) => received(socket.resume())))
+  for (const bytes of answers) {
     expect(bytes.toString('latin1', 0, 12)).toBe('HTTP/1.1 200')
     expect(bytes.length).toBeLessThan(LARGE_BYTES)
   }
@@ -157,13 +157,13 @@ describe.skipIf(!isRunnable('slowhttptest'))('slowhttptest', () => {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    let said = ''
+    let output = ''
     child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString('utf8')
+      output += chunk.toString('utf8')
     })
     await once(child, 'close')
     rmSync(folder, { recursive: true, force: true })
-    const plain = stripVTControlCharacters(said)
+    const plain = stripVTControlCharacters(output)
     const verdicts = [...plain.matchAll(/service available:\s+(\w+)/g)].map(
       ([, verdict]) => verdict,
     )

@@ -1,6 +1,6 @@
 /**
- * Bytes that no HTTP client would send: framing that two programs in a row could read in two ways, targets in every
- * form, versions and methods of other protocols. What is sent after a refusal is never read as a request of its own.
+ * Bytes that no HTTP client sends: ambiguous framing (request smuggling), targets in every form, versions and methods of
+ * other protocols. Bytes after a refused request are never read as a request.
  */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -33,13 +33,13 @@ async function rowsOfFeedback(): Promise<number> {
 }
 
 async function ask(text: string) {
-  const came = await sendBytes(service.address, Buffer.from(text, 'latin1'))
-  if (came === 'quiet') throw new Error('no answer and no end')
-  return answersOf(came)
+  const received = await sendBytes(service.address, Buffer.from(text, 'latin1'))
+  if (received === 'quiet') throw new Error('no answer and no end')
+  return answersOf(received)
 }
 
 const body = '{"message":"smuggled"}'
-/** A whole write: were it read as a request of its own, it would leave a row. */
+/** A complete write: if it were read as a request, it would store a row. */
 const smuggled = `POST /api/v1/feedback HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
 const post = 'POST /api/v1/feedback HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
 const get = 'GET /api/v1/rails HTTP/1.1\r\nHost: a\r\n'
@@ -69,7 +69,7 @@ const ambiguous = {
   'a coding with a vertical tab': `${post}Transfer-Encoding: \vchunked\r\n\r\n0\r\n\r\n`,
   'a coding behind a bare line feed': `${post}X-A: b\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   'a coding behind a bare return': `${post}X-A: b\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-  'a coding that is folded': `${post}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`,
+  'a folded coding': `${post}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`,
   'chunks in HTTP/1.0': `${post.replace('1.1', '1.0')}${chunked}\r\n0\r\n\r\n`,
   'a chunk of a negative size': `${post}${chunked}\r\n-1\r\n{}\r\n0\r\n\r\n`,
   'a chunk with a size in 0x': `${post}${chunked}\r\n0x2\r\n{}\r\n0\r\n\r\n`,
@@ -78,12 +78,12 @@ const ambiguous = {
   'a chunk with a space after its size': `${post}${chunked}\r\n2 \r\n{}\r\n0\r\n\r\n`,
   'a chunk that ends with a line feed': `${post}${chunked}\r\n2\n{}\n0\n\n`,
   'a chunk extension with a line feed': `${post}${chunked}\r\n2;\n{}\r\n0\r\n\r\n`,
-  'a chunk that is longer than it says': `${post}${chunked}\r\n1\r\n{}\r\n0\r\n\r\n`,
+  'a chunk longer than its size': `${post}${chunked}\r\n1\r\n{}\r\n0\r\n\r\n`,
   'a chunk without a size': `${post}${chunked}\r\n\r\n{}\r\n0\r\n\r\n`,
   'a header without a name': `${post}: chunked\r\n\r\n`,
   'a header without a colon': `${post}Transfer-Encoding\r\n\r\n`,
   'a folded header': `${post}X-A: b\r\n c\r\n\r\n`,
-  'a first header that is folded': 'POST /api/v1/feedback HTTP/1.1\r\n Host: a\r\n\r\n',
+  'a folded first header': 'POST /api/v1/feedback HTTP/1.1\r\n Host: a\r\n\r\n',
   'a NUL in a name': `${post}X-\0A: b\r\n\r\n`,
   'a line feed before the headers end': `${post}Content-Length: 0\r\n\n`,
 }
@@ -115,7 +115,7 @@ describe('a refused body is not read as a request', () => {
       'Content-Digest: sha-256=:AAAA:\r\nContent-Type: application/json\r\n',
       smuggled,
     ],
-    ['that is no JSON', 400, 'Content-Type: application/json\r\n', smuggled],
+    ['that is not JSON', 400, 'Content-Type: application/json\r\n', smuggled],
     ['that is too large', 413, 'Content-Type: application/json\r\n', smuggled.repeat(600)],
   ])('%s', async (_name, status, headers, inside) => {
     const before = await rowsOfFeedback()
@@ -124,12 +124,14 @@ describe('a refused body is not read as a request', () => {
       `${line}${headers}Content-Length: ${inside.length}\r\n${last}${inside}`,
     )
     expect(answers.map((answer) => answer.status)).toEqual([status])
-    const kept = await ask(
+    const persistent = await ask(
       `${line}${headers}Content-Length: ${inside.length}\r\n\r\n${inside}${get}${last}`,
     )
-    expect(kept[0]?.status).toBe(status)
-    // Read to its end, or the connection ends with it: in neither case is it read as requests.
-    expect(kept.slice(1).map((answer) => answer.status)).toEqual(kept.length === 1 ? [] : [200])
+    expect(persistent[0]?.status).toBe(status)
+    // The body is skipped, or the connection ends: in neither case is the body read as requests.
+    expect(persistent.slice(1).map((answer) => answer.status)).toEqual(
+      persistent.length === 1 ? [] : [200],
+    )
     expect(await rowsOfFeedback()).toBe(before)
   })
 
@@ -169,8 +171,8 @@ const refusedLines = {
   '400 malformed_request': {
     'HTTP/0.9': 'GET /api/v1/rails\r\n\r\n',
     'HTTP/0.9 with headers': 'GET /api/v1/rails\r\nHost: a\r\n\r\n',
-    'the same for an answer made anew': 'GET /api/v1/health\r\nHost: a\r\n\r\n',
-    'a version to come': 'GET /api/v1/rails HTTP/1.9\r\nHost: a\r\n\r\n',
+    'HTTP/0.9 for an answer without a document': 'GET /api/v1/health\r\nHost: a\r\n\r\n',
+    'a later minor version': 'GET /api/v1/rails HTTP/1.9\r\nHost: a\r\n\r\n',
     'a version of two digits': 'GET /api/v1/rails HTTP/1.10\r\nHost: a\r\n\r\n',
     'HTTP/3': 'GET /api/v1/rails HTTP/3.0\r\nHost: a\r\n\r\n',
     'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
@@ -179,7 +181,7 @@ const refusedLines = {
     'a version in lower case': 'GET /api/v1/rails http/1.1\r\nHost: a\r\n\r\n',
     'a space in the target': withHost('GET /api/v1/ra ils'),
     'a NUL in the target': withHost('GET /api/v1/rails\0'),
-    'bytes that are no UTF-8': withHost('GET /api/v1/rails/\xff\xfe'),
+    'bytes that are not UTF-8': withHost('GET /api/v1/rails/\xff\xfe'),
     'such bytes in the query': withHost('GET /api/v1/jobs?skill=\xc3\x28'),
     'the absolute form': withHost('GET http://ledger.test/api/v1/rails'),
     'the absolute form of a write': smuggled.replace('/api', 'http://a/api'),
@@ -204,12 +206,12 @@ const refusedLines = {
     'a handshake of TLS': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'.padEnd(517, '\x00'),
     'a handshake of SSH': 'SSH-2.0-OpenSSH_9.6\r\n',
     SMTP: 'EHLO evil.example\r\nMAIL FROM:<a@b>\r\n',
-    'nothing but NULs': '\0'.repeat(1000),
+    'only NULs': '\0'.repeat(1000),
   },
   '400 malformed_path': {
     'a target of two slashes': withHost('GET //evil.example/x'),
-    'dots in code': withHost('GET /%2e%2e/%2e%2e/etc/passwd'),
-    'a NUL in code': withHost('GET /api/v1/rails%00.csv'),
+    'encoded dots': withHost('GET /%2e%2e/%2e%2e/etc/passwd'),
+    'an encoded NUL': withHost('GET /api/v1/rails%00.csv'),
   },
   '404 not_found': {
     'dots and a semicolon': withHost('GET /..;/..;/etc/passwd'),

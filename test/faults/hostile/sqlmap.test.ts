@@ -1,4 +1,4 @@
-/** Debian's `sqlmap`, where it is installed: what finds holes in other people's statements finds none here. */
+/** Attacks the service with Debian's `sqlmap`, if it is installed. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { evmWallet, partnerHeaders } from '../../support/wallets.ts'
 
 allowSlowTests('starts sqlmap')
 
-/** The clock stands still, so a read that was signed once stays good for as long as is asked. */
+/** The test clock does not move, so one signed read stays valid for the whole attack. */
 const partner = evmWallet('partner')
 const feed = '/api/v1/alerts/feed'
 let published: PublicDir
@@ -47,8 +47,8 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
     const signed = path.startsWith(feed)
       ? await partnerHeaders(partner, { method: 'GET', path: feed }, { nowMs: service.clock.now() })
       : {}
-    const given = Object.entries({ 'Content-Type': 'application/json', ...signed })
-    const headers = ['--headers', given.map(([name, value]) => `${name}: ${value}`).join('\n')]
+    const fields = Object.entries({ 'Content-Type': 'application/json', ...signed })
+    const headers = ['--headers', fields.map(([name, value]) => `${name}: ${value}`).join('\n')]
     const child = spawn(
       'sqlmap',
       [
@@ -72,19 +72,19 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     )
-    let said = ''
+    let output = ''
     child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString('utf8')
+      output += chunk.toString('utf8')
     })
     await once(child, 'close')
     rmSync(folder, { recursive: true, force: true })
-    expect(said).toMatch(/do(?:es)? not (?:appear|seem) to be injectable/)
+    expect(output).toMatch(/do(?:es)? not (?:appear|seem) to be injectable/)
     expect(service.lines().length - before).toBeGreaterThan(100)
-    // A signed read was behind the door: answered, and never refused for its signature.
+    // No signed read was refused for its signature.
     const reads = service.lines().filter((line) => line['path'] === feed)
     const statuses = new Set(reads.map(({ status }) => status))
     if (path.startsWith(feed)) expect(statuses).toEqual(new Set([200, 400]))
-    expect(said).not.toMatch(/is vulnerable|identified the following injection/)
+    expect(output).not.toMatch(/is vulnerable|identified the following injection/)
     expect(service.lines().filter(({ level }) => level === 'error')).toEqual([])
   })
 })

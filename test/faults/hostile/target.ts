@@ -1,4 +1,4 @@
-/** The service under attack: everything published, everybody signed up, payments on, and something of each kind to harm. */
+/** The service under attack: with published documents, partners, payments and rows of every kind. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -42,18 +42,18 @@ export interface Target {
   readonly service: Service
   readonly receiver: `0x${string}`
   readonly secrets: readonly string[]
-  /** By the address as it is printed. */
+  /** By address. */
   readonly wallets: ReadonlyMap<string, TestWallet>
-  /** Puts new jobs of every state into the ledger, and answers what is there to be named. */
+  /** Adds jobs of every status. Returns existing ids and names. */
   readonly prepare: (operation: { readonly path: string }) => Promise<Dictionary>
   /** One hash for each table. */
   readonly tables: () => Promise<ReadonlyMap<string, string>>
-  /** Changes with every commit that wrote something. */
+  /** Changes with every commit. */
   readonly version: () => Promise<number>
   readonly stop: () => Promise<void>
 }
 
-/** A payer who has nothing: good payments of theirs are refused after everything else was checked. */
+/** A payer without funds: valid payments are refused only after all other checks. */
 export const payer = chainAccount('hostile payer')
 export const platformKey = ed25519Key('platform')
 export const workerKey = ed25519Key('own')
@@ -108,7 +108,7 @@ export async function startTarget(): Promise<Target> {
   const rich = evmWallet('rich')
   await makePartner(service, rich, { handle: 'rich', tier: 'enterprise' })
   await populate(service)
-  let hasStories = false
+  let hasJobs = false
   const subscribed = await subscriptionsOf(service)
   const everybody = [...Object.values(parties), ...Object.values(outsiders), rich]
   return {
@@ -117,7 +117,7 @@ export async function startTarget(): Promise<Target> {
     secrets: [folder, published.dir, process.cwd(), chainKey('settler').slice(2), chain.url],
     wallets: new Map(everybody.map((wallet) => [wallet.address, wallet])),
     prepare: async ({ path }) => {
-      // Bounds of the day are tested elsewhere; here they would only keep attacks from what they aim at.
+      // Other tests cover daily quotas, which would stop the attacks here.
       clock.advance(30 * minuteMs)
       await service.actions.database.write(async (tx) => {
         for (const { handle, subscription } of subscribed) {
@@ -125,9 +125,9 @@ export async function startTarget(): Promise<Target> {
         }
         await tx.updateTable('partners').set({ require_body_signature: 0 }).execute()
       })
-      // Those of other operations would fill what a partner may have open.
-      if (path.includes('/jobs') || !hasStories) await stories(exchange)
-      hasStories = true
+      // More jobs would exceed the number of open jobs per partner.
+      if (path.includes('/jobs') || !hasJobs) await addJobs(exchange)
+      hasJobs = true
       return await dictionaryOf(service, everybody)
     },
     tables: () => tablesOf(exchange),
@@ -145,7 +145,7 @@ export async function startTarget(): Promise<Target> {
   }
 }
 
-/** A worker with a receipt, a claim to be made, a subscription. */
+/** Adds a worker with a receipt, and a webhook. */
 async function populate(service: Service): Promise<void> {
   const { clock, url, actions } = service
   const send = async (path: string, body: object) => {
@@ -170,7 +170,7 @@ async function populate(service: Service): Promise<void> {
   if (subscribed.status !== 201) throw new Error(JSON.stringify(subscribed.body))
 }
 
-/** As they stand: attackers who are partners may cancel them. */
+/** Current subscriptions, which attacks by partners may cancel. */
 async function subscriptionsOf({ actions }: Service) {
   const handles = [...Object.keys(parties), 'rich']
   const partners = await Promise.all(
@@ -179,8 +179,8 @@ async function subscriptionsOf({ actions }: Service) {
   return partners.flatMap((partner) => (partner === null ? [] : [partner]))
 }
 
-/** One job of each state that verbs begin from. */
-async function stories(exchange: Exchange): Promise<void> {
+/** Adds one job of each status that operations start from. */
+async function addJobs(exchange: Exchange): Promise<void> {
   await exchange.post()
   const { id } = await exchange.post()
   await exchange.bid(id, 'worker', { price_usdc: agreedUsdc })

@@ -1,4 +1,4 @@
-/** Values for the schemas of an OpenAPI 3.0 document: mostly as described, at their bounds, and one beyond them. */
+/** Values for the schemas of an OpenAPI 3.0 document: mostly valid, at their bounds, and one beyond them. */
 import fc from 'fast-check'
 import { z } from 'zod'
 
@@ -27,7 +27,7 @@ export const described = z.looseObject({
 })
 type Described = z.infer<typeof described>
 
-/** Good values by the name of their field: ids that exist, wallets that somebody here holds. */
+/** Valid values by the name of their field: existing ids, and wallets whose keys the test has. */
 export type Dictionary = Readonly<Record<string, readonly string[]>>
 
 export interface Values {
@@ -96,7 +96,7 @@ export function valuesOf(schemas: Readonly<Record<string, unknown>>, known: Dict
   return { of }
 }
 
-/** Ids of one kind are no ids of another. */
+/** Words that match the pattern, and marks for signatures and times. */
 function wordsFor({ pattern }: Described, words: readonly string[]): readonly string[] {
   return pattern === undefined
     ? words
@@ -165,7 +165,7 @@ const urls = [
   `https://ledger.example/${'a'.repeat(2020)}`,
 ] as const
 
-/** Names that mean something to JavaScript. */
+/** Names with a meaning in JavaScript. */
 const strangeNames = [
   '__proto__',
   'constructor',
@@ -262,7 +262,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   }),
 )
 
-/** Mostly none or one: what is wrong in one place is taken furthest. */
+/** Mostly no change or one: a request with a single flaw passes the most checks. */
 export const changes: fc.Arbitrary<readonly Change[]> = fc.oneof(
   { weight: 5, arbitrary: fc.constant([]) },
   { weight: 5, arbitrary: fc.array(change, { minLength: 1, maxLength: 1 }) },

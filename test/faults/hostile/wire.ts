@@ -1,16 +1,16 @@
-/** One request over a socket of its own, bytes as they are; the answer, or what came instead of one. */
+/** Sends raw bytes over a new connection, and parses the answers. */
 import { connect } from 'node:net'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 import { parseAnswer } from '../../support/raw-http.ts'
 import type { Address, RawAnswer } from '../../support/raw-http.ts'
 
-/** Longer than the service gives any request. */
+/** Longer than any time limit of the service. */
 const SILENCE_MS = 30_000
 
 /**
- * Sends bytes and reads until the server closes. A connection that is reset after its answer has arrived has been
- * answered: the server closes on a body that it does not read. `quiet` where nothing came for half a minute.
+ * Sends bytes and returns all bytes received until the server closes, or `quiet` after 30 s of silence. The server may reset
+ * the connection after an answer, because it does not read the body of a refused request.
  */
 export function sendBytes(address: Address, bytes: Buffer): Promise<Buffer | 'quiet'> {
   return new Promise((resolve) => {
@@ -28,10 +28,7 @@ export function sendBytes(address: Address, bytes: Buffer): Promise<Buffer | 'qu
   })
 }
 
-/**
- * The one answer in the bytes, after those that only ask for more, its body as it was before it was cut into chunks;
- * null where there is none.
- */
+/** The first final answer in the bytes, with its chunks joined; null if there is none. */
 export function answerOf(bytes: Buffer): RawAnswer | null {
   if (bytes.indexOf('\r\n\r\n') === -1) return null
   const answer = parseAnswer(bytes)
@@ -40,7 +37,7 @@ export function answerOf(bytes: Buffer): RawAnswer | null {
   return { ...answer, body: unchunked(answer.body) }
 }
 
-/** The text of an answer, whatever coding it came in; that to HEAD has none. */
+/** The decoded text of an answer; empty for HEAD. */
 export function readable({ headers, body }: RawAnswer): string {
   if (body.length === 0) return ''
   const coding = headers.get('content-encoding')
@@ -60,7 +57,7 @@ function unchunked(bytes: Buffer): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Every answer in the bytes, each as long as it says; one to HEAD may not be among them. */
+/** All answers in the bytes, by their Content-Length; none of them may be an answer to HEAD. */
 export function answersOf(bytes: Buffer): readonly RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = bytes; rest.indexOf('\r\n\r\n') !== -1;) {

@@ -1,6 +1,6 @@
 /**
- * Power cuts at every flush of a builder that publishes, replayed: strace records what the compiled builder did to
- * PUBLIC_DIR, and on each tree that a cut could leave a reader finds the old set whole, or the new one.
+ * Replays power cuts at every flush of a builder that publishes: strace records the file operations of the compiled builder,
+ * and on each tree that a cut could leave, a reader finds either the old set or the new one, complete.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ const program = useProgram(installBoardProgram)
 const encodings = ['br', 'gzip'] as const
 const unpacked = { br: brotliDecompressSync, gzip: gunzipSync } as const
 
-/** Bytes are shared by the disks on which nothing became of them: each is hashed and checked once. */
+/** Caches checks by buffer: disks share the buffers of unchanged files. */
 function onceFor<Answer>(look: (bytes: Buffer, of: string) => Answer) {
   const known = new WeakMap<Buffer, Map<string, Answer>>()
   return (bytes: Buffer, of: string): Answer => {
@@ -43,7 +43,7 @@ function onceFor<Answer>(look: (bytes: Buffer, of: string) => Answer) {
   }
 }
 
-/** Looks at a disk as a reader does who trusts nothing but the keys. */
+/** Reads a disk like a client that trusts only the signing keys. */
 function createReader(keys: SigningKeys) {
   const sha256 = onceFor((bytes) => createHash('sha256').update(bytes).digest('hex'))
   const isSigned = onceFor(async (bytes, signed) => {
@@ -51,11 +51,11 @@ function createReader(keys: SigningKeys) {
     return allGood([await verifyDocument(bytes, { signature, kid }, keys)])
   })
 
-  /** The hash of the set, once its signature and every file of it was checked. @throws Error */
+  /** Checks the signature and every file. Returns the hash of the set. @throws Error */
   return async ({ read }: Disk): Promise<string> => {
     const bytesOf = (file: string): Buffer => {
       const bytes = read(`current/${file}`)
-      if (bytes === null) throw new Error(`${file} is not there`)
+      if (bytes === null) throw new Error(`${file} is missing`)
       return bytes
     }
     const line = bytesOf(MANIFEST_SIGNATURE_FILE).toString()
@@ -64,16 +64,17 @@ function createReader(keys: SigningKeys) {
     for (const encoding of encodings) {
       const form = bytesOf(encodedFile(MANIFEST_FILE, encoding))
       if (!unpacked[encoding](form).equals(bytesOf(MANIFEST_FILE))) {
-        throw new Error(`the manifest in ${encoding} is another one`)
+        throw new Error(`the manifest in ${encoding} differs`)
       }
     }
     const compare = (file: string, hash: string): void => {
-      if (sha256(bytesOf(file), '') !== hash) throw new Error(`${file} is not what was published`)
+      if (sha256(bytesOf(file), '') !== hash)
+        throw new Error(`${file} differs from the published file`)
     }
     for (const { file, sha256: hash, encodings: forms, signature, kid } of manifest.documents) {
       compare(file, hash)
       if (!(await isSigned(bytesOf(file), `${signature} ${kid}`))) {
-        throw new Error(`${file} is not what was signed`)
+        throw new Error(`the signature of ${file} is wrong`)
       }
       for (const encoding of encodings) {
         const form = forms[encoding]

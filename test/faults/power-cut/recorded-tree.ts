@@ -1,11 +1,11 @@
 /**
- * What a program did to the folders and files below one place, as strace saw it, and the trees that a power cut can
- * leave: names are there once their folder was flushed, bytes once their file was; of the rest nothing, all or any part.
+ * Replays the file operations that strace recorded below one directory, and derives the trees that a power cut can leave:
+ * a flushed directory has its names and a flushed file its bytes; of other changes none, all or any part may remain.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
-/** The calls by which names come, go and are made durable. */
+/** The system calls that change or flush names and files. */
 export const tracedCalls =
   'openat,write,pwrite64,fsync,fdatasync,syncfs,mkdir,mkdirat,link,linkat,symlink,symlinkat,' +
   'rename,renameat,renameat2,unlink,unlinkat,rmdir'
@@ -13,7 +13,7 @@ export const tracedCalls =
 interface File {
   readonly kind: 'file'
   bytes: Buffer | null
-  /** Written to since it was flushed. */
+  /** True if it was written since its last flush. */
   dirty: boolean
 }
 interface Link {
@@ -22,9 +22,9 @@ interface Link {
 }
 interface Folder {
   readonly kind: 'folder'
-  /** As the program sees it. */
+  /** The state that the program sees. */
   readonly now: Map<string, Entry>
-  /** As it is after a cut, whatever the luck. */
+  /** The flushed state, which survives every cut. */
   readonly kept: Map<string, Entry>
 }
 type Entry = File | Link | Folder
@@ -38,13 +38,13 @@ type Change = readonly {
 
 export interface Disk {
   readonly name: string
-  /** The bytes at a path below the place, symbolic links followed; null where there is no such file. */
+  /** Contents of the file at a path below the directory, through symbolic links; null if there is none. */
   readonly read: (path: string) => Buffer | null
 }
 
 const fates = ['nothing', 'everything', 'the first of it', 'some of it'] as const
 
-/** Two trees as they stand before the program runs: one to learn what it made, one to cut. */
+/** Two copies of the tree before the program runs: one to find the created files, one to cut. */
 export interface Before {
   readonly place: string
   readonly roots: readonly [Folder, Folder]
@@ -54,7 +54,7 @@ export function before(place: string): Before {
   return { place, roots: [load(place), load(place)] }
 }
 
-/** Every disk that a cut can leave, before each flush and at the end. To be asked when the program has ended. */
+/** Every disk that a cut can leave, before each flush and at the end. Call it when the program has ended. */
 export function* disksAfterCuts(
   { place, roots: [whole, root] }: Before,
   trace: readonly string[],
@@ -69,7 +69,7 @@ export function* disksAfterCuts(
   yield* cut()
 }
 
-/** @param bytes of the files that are made, in that order. */
+/** @param bytes contents of the created files, in the order of their creation */
 function replay(
   place: string,
   root: Folder,
@@ -101,7 +101,7 @@ function replay(
   const change = (...parts: readonly (readonly [string, Entry | null])[]): void => {
     const all = parts.map(([path, entry]) => {
       const at = find(path)
-      if (at === null) throw new Error(`outside, or in no folder: ${path}`)
+      if (at === null) throw new Error(`no such directory: ${path}`)
       if (entry === null) at.folder.now.delete(at.name)
       else at.folder.now.set(at.name, entry)
       return { ...at, entry }
@@ -158,7 +158,7 @@ function replay(
   function* play(line: string): Generator<Disk> {
     const [, thread = '', text = ''] = /^(\d+) +(.*)$/.exec(line) ?? []
     const resumed = /^<\.\.\. (\w+) resumed>/.exec(text)
-    // What names do may be so as soon as it was begun; a flush counts from its end on.
+    // A change of names may take effect at its start; a flush counts from its end.
     const isOpen = text.endsWith('<unfinished ...>')
     if (isOpen) underWay.set(thread, text)
     const begun = resumed === null ? text : (underWay.get(thread) ?? '')

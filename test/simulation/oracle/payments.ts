@@ -200,7 +200,7 @@ export function createPaymentsOracle(
           requestedMs: began.length === 0 ? null : Math.min(...began),
           watchedMs: watched?.headMs ?? null,
         })
-        const isAnswer = after?.delivered_at !== (before?.delivered_at ?? null)
+        const isAnswer = (after?.delivered_at ?? null) !== null && before?.delivered_at === null
         log(`    payment ${key.slice(43, 53)} is ${after?.state ?? 'none'}`)
         if (problem !== null) fail(`the payment ${key}: ${problem}`)
         if (isAnswer) deliveries.push({ key, flights: new Set(requesting), isReceived: false })
@@ -285,7 +285,8 @@ function givenUp(payment: Payment, evidence: Evidence): string | null {
 
 function finalized(before: Payment, after: Payment, evidence: Evidence): string | null {
   const { end, headMs, watchedMs } = evidence
-  if (before.delivered_at !== null && after.delivered_at === null) return 'a delivery is undone'
+  const isDelivered = before.delivered_at !== null
+  if (isDelivered && after.delivered_at !== before.delivered_at) return 'its delivery changes'
   if (before.finality === after.finality) return null
   if (before.finality !== 'latest' || watchedMs === null) {
     return `${before.finality ?? ''} becomes ${after.finality ?? ''}`
