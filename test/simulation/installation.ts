@@ -40,7 +40,6 @@ export async function prepareInstallation() {
   }
   return {
     dir,
-    /** An empty database in the current schema. */
     emptyDatabase,
     dataDir,
     reference: withPlatform(await loadReference('data'), platformKey),

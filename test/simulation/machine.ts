@@ -254,14 +254,12 @@ export function createMachine(given: {
     },
     settle,
     answer,
-    /** Schedules an event outside of the processes. */
     outside: (what: string, happen: () => void): void => {
       const release = async (): Promise<void> => happen()
       pending.push({ process: null, what, release, drop: () => undefined })
     },
     /** Count of injected faults and of refused locks so far. */
     troubles: () => troubles,
-    /** Counts a fault from outside. */
     trouble: (): void => {
       troubles += 1
     },

@@ -46,7 +46,6 @@ export function createPaymentWorld(
     chain,
     people,
     payerWallets,
-    /** Count of faulty answers of node and facilitator. */
     answerFaults: answerFaults.count,
     paymentsOf: (process: Process): Payments => {
       if (mode === 'off') return { mode, receiver, problems: () => [] }

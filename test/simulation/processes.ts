@@ -33,11 +33,9 @@ export interface Host extends Run {
   readonly receivers: Receivers
   readonly emails: Emails
   readonly path: string
-  /** Counts starts of processes. */
   readonly generation: number
   /** True: transactions wait for the file lock without a limit; false: not at all. */
   readonly isPatient: boolean
-  /** Called with unexpected log entries. */
   readonly fault: (text: string) => void
 }
 
@@ -211,7 +209,6 @@ export async function startBuilder(host: Host) {
   })
 }
 
-/** A source that answers or fails as the seed decides. */
 function adapter(rail: string, machine: Machine, process: Process, chance: Chance): AnyRailAdapter {
   return {
     rail,

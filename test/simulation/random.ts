@@ -1,13 +1,10 @@
 import { randomFrom } from '../support/random.ts'
 
-/** Random draws from a seed. */
 export interface Chance {
   /** A whole number from 0 up to `end`, exclusive. */
   readonly below: (end: number) => number
-  /** True with a probability from 0 to 1. */
   readonly happens: (probability: number) => boolean
   readonly pick: <const List extends readonly unknown[]>(list: List) => List[number]
-  /** One of the names, by its weight. */
   readonly weighted: <Name extends string>(weights: Readonly<Record<Name, number>>) => Name
   readonly bytes: (length: number) => Uint8Array
 }

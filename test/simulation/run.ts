@@ -38,10 +38,8 @@ export interface Run {
 }
 
 export interface RunResult {
-  /** The first problem found, if any. */
   readonly problem: string | null
   readonly lines: readonly string[]
-  /** SHA-256 of all lines. */
   readonly hash: string
   readonly tally: Readonly<Record<Counted, number>>
 }

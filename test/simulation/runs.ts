@@ -32,7 +32,6 @@ export async function warmUp(installation: Installation): Promise<void> {
   for (let seed = 1; seed <= 5; seed += 1) await simulate(seed, planOf(seed), installation)
 }
 
-/** All steps, or those named by `SIMULATION_KEEP`. */
 export function stepsOf(seed: number, keep: string | undefined): readonly Step[] {
   const steps = planOf(seed)
   if (keep === undefined) return steps

@@ -18,7 +18,6 @@ export interface Operation {
   readonly parameters: readonly unknown[]
   /** Runs it on the real file; the result is kept until `finish`. */
   readonly execute: () => Promise<Failed>
-  /** Notifies the program. */
   readonly finish: (error: Failed) => void
 }
 
@@ -172,5 +171,4 @@ export default {
   OPEN_CREATE: real.OPEN_CREATE,
   OPEN_READONLY: real.OPEN_READONLY,
 }
-/** For connections from outside of the simulated processes. */
 export { real as realSqlite3 }

@@ -25,7 +25,6 @@ export function createTasks(
     }
   }
 
-  /** Jobs that were due at its start must have ended if it succeeds. */
   async function expire({ process, worker }: BuilderProcess, nowMs: number): Promise<boolean> {
     const due = overdueJobs(oracle.db(), nowMs)
     const isDone = await worker.expire()

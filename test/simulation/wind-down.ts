@@ -25,7 +25,6 @@ export interface WindDownParts {
   readonly hasPassed: () => boolean
   readonly moveClock: (byMs: number) => void
   readonly watch: () => void
-  /** Starts the job that delivers webhooks. */
   readonly deliver: () => void
   /** Runs all waiting operations. */
   readonly drain: () => Promise<void>

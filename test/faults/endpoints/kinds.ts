@@ -59,70 +59,56 @@ async function reason(asking: Promise<unknown>): Promise<string | null> {
   }
 }
 
+/** A client of a rail or a chain, which may read up to 16 MiB of an answer. */
+const reader = (name: string, ask: Kind['ask']): Kind => ({
+  name,
+  tls: false,
+  mostBytes: 16 * MiB + bufferBytes,
+  ask,
+})
+
+/** A client of payments or webhooks, which may read up to 1 MiB of an answer. */
+const client = (name: string, ask: Kind['ask'], tls = false): Kind => ({
+  name,
+  tls,
+  mostBytes: MiB + bufferBytes,
+  ask,
+})
+
+const nodeUrl = (liar: Liar): string => `${plain(liar)}/?key=hidden-key`
+
 export const kinds: readonly Kind[] = [
-  {
-    name: 'the source of a rail',
-    tls: false,
-    mostBytes: 16 * MiB + bufferBytes,
-    ask: async (liar) => {
-      const asking = createHttp(httpOptions).json(`${plain(liar)}/v1/agents?key=hidden-key`)
-      // Each rail has tests of answers of another type.
-      return await reason(asking.then(({ body }) => refuseOtherType(body)))
-    },
-  },
-  {
-    name: 'a node of Solana',
-    tls: false,
-    mostBytes: 16 * MiB + bufferBytes,
-    ask: async (liar) => {
-      const rpc = createRpcClient('solana', `${plain(liar)}/?key=hidden-key`, httpOptions)
-      return await reason(createSolanaReader(rpc).transaction('5'.repeat(88)))
-    },
-  },
-  {
-    name: 'a node of Base, for rails',
-    tls: false,
-    mostBytes: 16 * MiB + bufferBytes,
-    ask: async (liar) => {
-      const reader = createChainReader('base', `${plain(liar)}/?key=hidden-key`, httpOptions)
-      return await reason(reader.settledHead())
-    },
-  },
-  {
-    name: 'a node of Base, for receipts',
-    tls: false,
-    mostBytes: 16 * MiB + bufferBytes,
-    ask: async (liar) => {
-      const options = { ...httpOptions, maxCalls: 10 }
-      const rpc = createRpcClient('base', `${plain(liar)}/?key=hidden-key`, options)
-      const [answer] = await rpc.batch([{ method: 'eth_blockNumber', params: [] }])
-      if (answer === undefined) return 'no answer'
-      return 'error' in answer ? answer.error.message : null
-    },
-  },
-  {
-    name: 'a node of Base, for payments',
-    tls: false,
-    mostBytes: MiB + bufferBytes,
-    ask: async (liar) => {
-      const { request } = createWalletChain(`${plain(liar)}/?key=hidden-key`, base)
-      return await reason(createUsdcChain(request, base).requireChain())
-    },
-  },
-  {
-    name: 'a facilitator',
-    tls: false,
-    mostBytes: MiB + bufferBytes,
-    ask: async (liar) => {
-      const problems = await createFacilitator({ ...base, url: plain(liar) }).inspect()
-      return problems.length === 0 ? null : problems.join('; ')
-    },
-  },
-  {
-    name: 'the receiver of a webhook',
-    tls: true,
-    mostBytes: MiB + bufferBytes,
-    ask: async ({ port, ca }) => {
+  reader('the source of a rail', async (liar) => {
+    const answer = createHttp(httpOptions).json(`${plain(liar)}/v1/agents?key=hidden-key`)
+    // Each rail has tests of answers of another type.
+    return await reason(answer.then(({ body }) => refuseOtherType(body)))
+  }),
+  reader('a node of Solana', async (liar) => {
+    const rpc = createRpcClient('solana', nodeUrl(liar), httpOptions)
+    return await reason(createSolanaReader(rpc).transaction('5'.repeat(88)))
+  }),
+  reader(
+    'a node of Base, for rails',
+    async (liar) =>
+      await reason(createChainReader('base', nodeUrl(liar), httpOptions).settledHead()),
+  ),
+  reader('a node of Base, for receipts', async (liar) => {
+    const rpc = createRpcClient('base', nodeUrl(liar), { ...httpOptions, maxCalls: 10 })
+    const [answer] = await rpc.batch([{ method: 'eth_blockNumber', params: [] }])
+    if (answer === undefined) return 'no answer'
+    return 'error' in answer ? answer.error.message : null
+  }),
+  client('a node of Base, for payments', async (liar) => {
+    const { request } = createWalletChain(nodeUrl(liar), base)
+    return await reason(createUsdcChain(request, base).requireChain())
+  }),
+  client('a facilitator', async (liar) => {
+    const problems = await createFacilitator({ ...base, url: plain(liar) }).inspect()
+    return problems.length === 0 ? null : problems.join('; ')
+  }),
+  client(
+    'the receiver of a webhook',
+    async ({ port, ca }) => {
       const testNetwork = { allowAddresses: ['127.0.0.1'], port, ca }
       const send = createPinnedFetch({ resolve: async () => ['127.0.0.1'], testNetwork })
       const url = 'https://hooks.example.com/hook'
@@ -135,7 +121,8 @@ export const kinds: readonly Kind[] = [
       )
       return await reason(answered)
     },
-  },
+    true,
+  ),
 ]
 
 function refuseOtherType(body: unknown): void {

@@ -11,9 +11,7 @@ const moods = {
     'cuts off': 0,
     /** The connection ends after the request was processed. */
     'cuts off late': 0,
-    /** Answers in another form. */
     babbles: 0,
-    /** Answers with an error of its own. */
     refuses: 0,
     /** Answers from a state that is some seconds old. */
     lags: 0,
@@ -55,7 +53,6 @@ export function createAnswerFaults(chance: Chance) {
       if (next !== 'answers') count += 1
       return next
     },
-    /** Count of faulty answers. */
     count: () => count,
     /** Records the signal of a request that is never answered. A caller whose timer has the same signal times out. */
     stall: (signal: AbortSignal): void => {

@@ -212,7 +212,6 @@ function logsOf(chain: UsdcChain, filter: unknown, lagMs: number): readonly Log[
     )
 }
 
-/** Allowed topics by position. */
 function topicsIn(filter: unknown): readonly (readonly string[] | null)[] {
   const list = memberOf(filter, 'topics')
   if (!Array.isArray(list)) return []

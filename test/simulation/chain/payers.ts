@@ -9,7 +9,6 @@ import { transferDigest } from '../../../src/payments/transfer.ts'
 import type { Authorization } from './usdc.ts'
 
 export interface Payer {
-  /** Lower case. */
   readonly address: string
   readonly key: Uint8Array
   readonly funds: bigint
@@ -34,7 +33,6 @@ export async function preparePayers() {
   return {
     payers,
     settler: accountOf('settler'),
-    /** EIP-55. */
     receiver: String(accountOf('receiver').address),
     sign: (fields: Omit<Authorization, 'signature'>, key: Uint8Array): string => {
       const { from, to, value, validAfter, validBefore, nonce } = fields

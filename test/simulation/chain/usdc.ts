@@ -42,9 +42,7 @@ export interface End {
 
 export type Refusal = 'used' | 'expired' | 'early' | 'signature' | 'funds'
 
-/** The longest lag of a node. */
 export const mostLagMs = 30_000
-/** A block at this depth is final. */
 export const finalDepthMs = 60_000
 const blockMs = 2000
 
@@ -174,7 +172,6 @@ export function createUsdcChain(given: {
       endsIn([...blocks, ...uncles].filter(({ hash }) => hash === blockHash)).find(
         (end) => end.txHash === txHash,
       ) ?? null,
-    /** True if a transaction for it reverted. */
     hasFailed: (key: string) =>
       [...blocks, ...uncles].some(({ mined }) =>
         mined.some(({ succeeded, call }) => !succeeded && keyOf(call) === key),

@@ -20,7 +20,6 @@ const board = z.object({
 })
 type Board = z.infer<typeof board>
 
-/** The rows of each list, newest first. */
 function rowsOf(db: Snapshot, nowMs: number): Record<keyof typeof lists, readonly unknown[]> {
   return {
     '/receipts': newest(db.receipts.map((row) => [row.id, row.accepted_at])),
@@ -101,7 +100,6 @@ function byName(rows: readonly (readonly unknown[])[]): readonly unknown[] {
   return rows.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 }
 
-/** Partners whose stored status is active. */
 function activePartners({ partners }: Snapshot) {
   return partners.filter(({ status }) => status === 'active')
 }

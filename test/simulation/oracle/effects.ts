@@ -22,9 +22,7 @@ interface Effect {
   readonly row?: readonly [TableName, string, (at: Circumstance, answer: Fields) => unknown]
   /** By default 201 if the row is new, and else 200. */
   readonly status?: number
-  /** Further columns of the row. */
   readonly columns?: (at: Circumstance) => Fields
-  /** Returns a problem of the answer, or null. */
   readonly check?: (at: Circumstance, answer: Fields, after: Snapshot) => string | null
 }
 
@@ -63,7 +61,6 @@ export const effects: Readonly<Record<Kind, Effect>> = {
     writes: {
       workers: '+ display_name skills url bio receipt_key updated_at',
       worker_skills: '+ -',
-      ...history,
       ...name,
     },
     row: ['workers', 'wallet', ({ request }) => request.wallet],
@@ -225,7 +222,6 @@ export const effects: Readonly<Record<Kind, Effect>> = {
   },
 }
 
-/** Changes that the jobs of the builder may make. */
 export const jobWrites: Readonly<Record<string, Writes>> = {
   build: {},
   expire: {
@@ -249,7 +245,6 @@ export const jobWrites: Readonly<Record<string, Writes>> = {
   tell: { alert_subscriptions: 'status status_reason disabled_at' },
 }
 
-/** Returns the problem of a change that is not allowed, or null. */
 export function findForbidden({ table, before, after }: Change, writes: Writes): string | null {
   const allowed = new Map(Object.entries(writes)).get(table)?.split(' ') ?? []
   if (before === null) return allowed.includes('+') ? null : `a new row of ${table}`
@@ -289,15 +284,10 @@ export function findEffectProblem(
       one.wallet === request.wallet &&
       one.created_at === iso(nowMs),
   )
-  if (!isAudited || ('oath_history' in writes && audited.length === 0 && hasOath(request.kind))) {
+  if (!isAudited || ('oath_history' in writes && audited.length === 0)) {
     return 'the history of oaths is wrong'
   }
   return check?.(at, body, after) ?? null
-}
-
-/** A registration is in the history only if its oath is new. */
-function hasOath(kind: Kind): boolean {
-  return kind !== 'register'
 }
 
 const aliases: Readonly<Record<string, string>> = {

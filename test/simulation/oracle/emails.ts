@@ -13,7 +13,6 @@ type WriteFlight = Flight & { readonly request: SimulatedRequest }
 /** The facts with which a change of the rows must agree. */
 interface Observation {
   readonly before: Snapshot
-  /** Open writes. */
   readonly flights: readonly WriteFlight[]
   /** Writes that took effect in the same change. */
   readonly taken: readonly WriteFlight[]
@@ -134,7 +133,6 @@ export function createEmails({ machine, chanceFor, installation, fail }: Run) {
       const isInvalid = window.some((db) => codeOf(db, request, nowMs) === undefined)
       if (!tried.has(flight) && !isInvalid) fail(`${name}: a wrong code is not counted`)
     },
-    /** Delivers every e-mail from now on. */
     calm: (): void => {
       isCalm = true
     },

@@ -11,7 +11,6 @@ export function iso(timeMs: number): string {
   return new Date(timeMs).toISOString()
 }
 
-/** Reputation entries of receipts that count. */
 export function countedEntries(
   db: Snapshot,
   wallet: string,

@@ -10,7 +10,6 @@ export interface Flight {
   readonly wanted: ((db: Snapshot, nowMs: number) => Fields | null) | null
   readonly paid: PaidRead | null
   readonly nowMs: number
-  /** Index of the state in which it began. */
   readonly fromVersion: number
   /** Count of troubles when the machine was last undisturbed. */
   readonly troubles: number

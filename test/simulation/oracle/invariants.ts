@@ -73,7 +73,6 @@ const sql = `select ${Object.entries(invariants)
   .map(([name, from]) => `(select count(*) from ${from}) as "${name}"`)
   .join(',\n')}`
 
-/** The violated invariants. */
 export async function violatedInvariants(query: Query): Promise<readonly string[]> {
   const [counts = {}] = await query(sql)
   return Object.entries(counts)

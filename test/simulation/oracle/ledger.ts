@@ -29,7 +29,6 @@ interface FirstAnswer extends Outcome {
   isReceived: boolean
 }
 
-/** The job of the builder that has committed. */
 export interface RunningJob {
   readonly kind: string
   readonly nowMs: number
@@ -67,7 +66,6 @@ export async function createLedgerOracle(
 ) {
   const reader = await createSnapshotReader(query)
   let db = await reader.read(query)
-  /** All states, oldest first. */
   const versions: Snapshot[] = [db]
   const firstAnswers: FirstAnswer[] = []
   const effective = new Set<Flight>()
@@ -112,7 +110,6 @@ export async function createLedgerOracle(
     versions.push(after)
   }
 
-  /** True if the row is the stored answer of an effect. */
   function isAnswer({ table, before, after }: Change, taken: readonly WriteFlight[]): boolean {
     if (table !== 'used_messages' && table !== 'idempotency_keys') return false
     if (after === null) return false
@@ -155,7 +152,6 @@ export async function createLedgerOracle(
     }
   }
 
-  /** The requests that took effect in a change, each checked and recorded. */
   function effectsIn(
     before: Snapshot,
     after: Snapshot,
@@ -345,7 +341,6 @@ export async function createLedgerOracle(
       for (const flight of flights) giveUp(flight)
       flights.clear()
     },
-    /** Unanswered requests, to be repeated. */
     takeUnsettled: () => unsettled.splice(0),
     takeUnserved: () => unserved.splice(0),
     /** Explains the changes of a commit; `between` has the states after each write of the transaction but the last. */

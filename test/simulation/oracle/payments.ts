@@ -31,10 +31,8 @@ interface Delivery {
 
 /** The facts that justify a change of a payment row. */
 interface Evidence {
-  /** The end of the authorization on the chain, if any. */
   readonly end: End | null
   readonly headMs: number
-  /** One of our transactions for it reverted. */
   readonly hasFailed: boolean
   /** Times of the chain's head when the first open request with this payment, and the payment watch, began; or null. */
   readonly requestedMs: number | null
@@ -52,12 +50,10 @@ export function createPaymentsOracle(
   const { receiver } = world.people
   let watched: { readonly process: Process; readonly headMs: number } | null = null
   const deliveries: Delivery[] = []
-  /** Valid paid reads by payment and path. */
   const known = new Map<string, PaidRead>()
 
   const keyFor = ({ payment }: PaidRead): string | null =>
     payment?.isGenuine === true ? keyOf(payment.authorization) : null
-  /** Transfers to the receiver on the chain. */
   const received = () =>
     chain
       .ends()
@@ -83,7 +79,6 @@ export function createPaymentsOracle(
     return payment.isGenuine ? null : 'payment_signature_invalid'
   }
 
-  /** Returns the problem of a change of a payment row, or null. */
   function findInvalid(before: Payment | null, after: Payment | null, of: Evidence): string | null {
     const { requestedMs, watchedMs } = of
     if (after === null) {

@@ -31,7 +31,6 @@ type Refusals = Readonly<Record<string, Condition>>
 
 const windowMs = 5 * minuteMs
 export const codeTries = 5
-/** Limits per hour. */
 const limits = { agent: 5, address: 30, proposals: 10, mailsToOne: 3, mailsFromOne: 10 } as const
 const subscriptionLimit = 10
 

@@ -20,7 +20,6 @@ export interface Change {
   readonly after: Fields | null
 }
 
-/** Runs a query and returns its rows. */
 export type Query = (sql: string) => Promise<readonly Fields[]>
 
 export interface Probe {
@@ -72,7 +71,6 @@ export async function createSnapshotReader(query: Query): Promise<SnapshotReader
     return `(select json_group_array(json_object(${pairs})) from "${table}") as "${table}"`
   })
   const sql = `select ${tables.join(',\n')}`
-  /** The newest rows of each table, by their JSON. */
   const parsed = new Map<string, { readonly json: unknown; readonly rows: readonly Fields[] }>()
 
   return {

@@ -38,7 +38,6 @@ export function createWebhooksOracle(
 
   const outcomesOf = (id: string): readonly DeliveryOutcome[] => outcomes.get(id) ?? []
 
-  /** Returns the problem of a change of a delivery, or null. */
   function findInvalid(before: Delivery, after: Delivery, db: Snapshot): string | null {
     const { id, subscription_id: subscription } = after
     if (before.status !== 'pending') return `it was ${before.status}`

@@ -33,7 +33,6 @@ export async function post(at: Circumstances): Promise<SimulatedRequest> {
   })
 }
 
-/** Mostly a valid transition, at times any. */
 export async function transition(at: Circumstances): Promise<SimulatedRequest | null> {
   const job = drawJob(at)
   if (job === null) return null

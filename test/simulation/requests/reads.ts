@@ -63,14 +63,12 @@ function membersOf(db: Snapshot, id: string, nowMs: number): Fields | null {
   return { handle: id, display_name, tier, attestation_endpoint_url: url }
 }
 
-/** The circumstances of a sold read. */
 interface Shopping {
   readonly number: number
   readonly nowMs: number
   readonly chance: Chance
   readonly payerWallets: PayerWallets
   readonly people: People
-  /** Earlier paid reads. */
   readonly before: readonly PaidRead[]
   readonly db: Snapshot
 }

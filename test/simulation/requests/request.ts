@@ -28,7 +28,6 @@ export interface SimulatedRequest extends Call {
   readonly wallet: string
   readonly proofs: readonly Proof[]
   readonly key: string | null
-  /** Owner of the idempotency key. */
   readonly caller: string
   readonly requestSha256: string
   readonly agent: string
