@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import type { IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
 import { documentsOf } from '../builder/documents/index.ts'
@@ -12,10 +12,10 @@ import { maxAgeOf, routes } from '../src/contract/routes.ts'
 import { receiptsSince } from '../src/db/receipts/view.ts'
 import { createStatsSince } from '../src/http/live.ts'
 import { createHealth } from '../src/runtime/health.ts'
-import { publicDir, startService } from './support/http-service.ts'
-import type { PublicDir, Service } from './support/http-service.ts'
 import { openApiValidator } from './support/openapi-validator.ts'
 import type { OpenApiValidator } from './support/openapi-validator.ts'
+import { useService } from './support/use-service.ts'
+import type { UsedService } from './support/use-service.ts'
 import { smallWorld } from './support/world.ts'
 
 const all: readonly Route[] = routes
@@ -33,19 +33,11 @@ const described = z.object({
 })
 const errorBody = z.object({ error: z.string(), code: z.string(), docs: z.url() })
 
-let published: PublicDir
-let service: Service
-let api: z.infer<typeof described>
-let validator: OpenApiValidator
-let documents: readonly string[]
-
-beforeAll(async () => {
-  published = await publicDir()
-  const facts = [...documentsOf(smallWorld())]
-  const diff = diffDocument(nextFacts(null, factsOf(facts)), maxAgeOf('getLatestDiff'))
-  const { manifest } = await published.publish([...facts, diff])
-  documents = [...manifest.documents.map(({ path }) => path), '/snapshot.json']
-  service = await startService(published.dir, {
+const facts = [...documentsOf(smallWorld())]
+const service: UsedService = useService({
+  documents: [...facts, diffDocument(nextFacts(null, factsOf(facts)), maxAgeOf('getLatestDiff'))],
+  per: 'file',
+  options: () => ({
     health: async () =>
       await createHealth({
         database: service.actions.database,
@@ -61,15 +53,18 @@ beforeAll(async () => {
         service.store,
         receiptsSince(service.actions.database.reader, 'https://ledger.test'),
       )(sinceMs),
-  })
+  }),
+})
+let api: z.infer<typeof described>
+let validator: OpenApiValidator
+let documents: readonly string[]
+
+beforeAll(async () => {
+  const { manifest } = service.store.state()
+  documents = [...(manifest?.documents ?? []).map(({ path }) => path), '/snapshot.json']
   const openapi: unknown = JSON.parse((await ask('GET', '/openapi.json')).body)
   api = described.parse(openapi)
   validator = openApiValidator(openapi)
-})
-
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
 })
 
 interface Answer {

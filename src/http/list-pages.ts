@@ -21,7 +21,7 @@ import { jobPath, partnerPath, receiptPath, workerPath } from '../pages/paths.ts
 import { receiptTable } from '../pages/receipt.ts'
 import { workerTable } from '../pages/worker.ts'
 import { readPage } from './pages.ts'
-import type { ListPage } from './pages.ts'
+import type { RowPage } from './pages.ts'
 
 const pageLimit = '100'
 
@@ -109,7 +109,7 @@ function walletId(text: string): string | null {
   }
 }
 
-function captionOf({ rows, total }: ListPage<unknown>): string {
+function captionOf({ rows, total }: RowPage<unknown>): string {
   return `Newest first, ${rows.length} of ${total}.`
 }
 
@@ -123,7 +123,7 @@ const titles: Readonly<Record<SearchedList, string>> = {
 function listPage(
   kind: Exclude<SearchedList, 'partners'>,
   q: string,
-  { total, next }: ListPage<unknown>,
+  { total, next }: RowPage<unknown>,
   table: HtmlAndMarkdown,
 ): SitePage {
   const query: ListQuery = q === '' ? {} : { q }

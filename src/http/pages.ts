@@ -18,7 +18,7 @@ interface PageQuery {
   readonly cursor?: string | undefined
 }
 
-export interface ListPage<Row> {
+export interface RowPage<Row> {
   readonly rows: readonly Row[]
   readonly total: number
   readonly next: { readonly next_cursor?: string }
@@ -30,7 +30,7 @@ export async function readPage<Row extends { readonly seq: number }>(
   query: PageQuery,
   read: (page: PageRequest) => Promise<readonly Row[]>,
   count: () => Promise<number>,
-): Promise<ListPage<Row>> {
+): Promise<RowPage<Row>> {
   const { cursor } = query
   const before = cursor === undefined ? null : decodeCursor(list, cursor)
   if (cursor !== undefined && before === null) throw new ApiError('bad_cursor')

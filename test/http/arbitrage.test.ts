@@ -4,7 +4,6 @@ import { documentsOf } from '../../builder/documents/index.ts'
 import { arbitrage } from '../../src/contract/schemas/arbitrage.ts'
 import { confidenceRule } from '../../src/core/arbitrage.ts'
 import { figures } from '../support/figures.ts'
-import { publicDir, startService } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet } from '../support/wallets.ts'
@@ -77,14 +76,5 @@ describe('the arbitrage ranking', () => {
     }
     expect((await ask()).status).toBe(403)
     expect((await fetch(`${service.url}${path}`)).status).toBe(402)
-  })
-
-  test('returns 503 before the first publication', async () => {
-    const empty = await publicDir()
-    const early = await startService(empty.dir)
-    await makePartner(early, alice, { handle: 'alice', tier: 'pro' })
-    expect((await partnerClient(early, alice)('GET', path)).status).toBe(503)
-    await early.stop()
-    await empty.remove()
   })
 })

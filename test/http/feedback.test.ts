@@ -152,15 +152,6 @@ describe('feedback', () => {
     expect(statusCounts(answers)).toEqual({ 200: 49, 201: 1 })
     expect(await kept()).toHaveLength(1)
   })
-
-  test('returns the first answer for a repeated idempotency key', async () => {
-    const first = await say('with a key', { key: 'k1' })
-    const again = await say('with a key', { key: 'k1' })
-    expect([first.status, again.status]).toEqual([201, 201])
-    expect(again.body).toEqual(first.body)
-    expect((await say('other text', { key: 'k1' })).body['code']).toBe('idempotency_key_reused')
-    expect(await kept()).toHaveLength(1)
-  })
 })
 
 describe('taxonomy proposals', () => {

@@ -1,46 +1,43 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { prefersHtml } from '../../src/http/negotiate.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { sampleDocuments } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import { storeReceipt } from '../support/receipts.ts'
+import { useService, useServices } from '../support/use-service.ts'
 import { evmWallet } from '../support/wallets.ts'
 
 const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const worker = evmWallet('worker')
 const receiptId = `rcp_${'1f'.repeat(32)}`
-let published: PublicDir
-let empty: PublicDir
-let service: Service
-let bare: Service
-
 function page(path: string, words: string): PublicDocument {
   const contentType = 'text/html; charset=utf-8'
   const body = { text: `<!doctype html><p>${words}</p>` }
   return { path, contentType, maxAgeSeconds: 60, body, archive: null }
 }
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish([
+const service = useService({
+  documents: [
     ...sampleDocuments,
     page('/404', 'Nothing is at this address.'),
     page('/503', 'Not right now.'),
-  ])
-  service = await startService(published.dir, {
+  ],
+  per: 'file',
+  options: () => ({
     limits: 'on',
     extend: ({ hono }) => {
       hono.get('/broken', () => {
         throw new Error('a fault')
       })
     },
-  })
-  empty = await publicDir()
-  bare = await startService(empty.dir)
+  }),
+})
+const unpublished = useServices([])
+
+beforeAll(async () => {
   const now = isoTime(service.clock.now())
   await service.actions.database.write((tx) =>
     storeReceipt(tx, {
@@ -68,11 +65,6 @@ beforeAll(async () => {
     }),
   )
 })
-afterAll(async () => {
-  await Promise.all([service.stop(), bare.stop()])
-  await Promise.all([published.remove(), empty.remove()])
-})
-
 const get = (path: string, ...headers: string[]) => send(service.address, `GET ${path}`, headers)
 
 describe('an error response to a page request', () => {
@@ -111,6 +103,7 @@ describe('an error response to a page request', () => {
   })
 
   test('is a plain page with Retry-After if nothing has been published yet', async () => {
+    const bare = await unpublished.start()
     for (const path of ['/', '/none', '/docs/signing', '/llms.txt']) {
       const { status, headers, body } = await send(bare.address, `GET ${path}`, [browser])
       const shown = [path, status, headers.get('content-type'), headers.get('retry-after')]
@@ -197,21 +190,13 @@ describe('a page that is not published', () => {
 })
 
 test('pages rendered on request are rate limited like the API', async () => {
-  const address = 'X-Forwarded-For: 203.0.113.77'
-  const limited = await startService(published.dir, {
-    limits: 'on',
-    trustedProxies: ['127.0.0.1'],
-  })
-  try {
-    let status = 0
-    for (let at = 0; at < 200 && status !== 429; at += 1) {
-      ;({ status } = await send(limited.address, 'GET /partners/nobody', [address]))
-    }
-    expect(status).toBe(429)
-    expect((await send(limited.address, 'GET /none', [address])).status).toBe(404)
-  } finally {
-    await limited.stop()
+  const limited = await unpublished.start({ limits: 'on' })
+  let status = 0
+  for (let at = 0; at < 200 && status !== 429; at += 1) {
+    ;({ status } = await send(limited.address, 'GET /partners/nobody'))
   }
+  expect(status).toBe(429)
+  expect((await send(limited.address, 'GET /none')).status).toBe(503)
 })
 
 test.each([

@@ -1,11 +1,9 @@
 /** SQL of others: statements hold no text of a request, so what looks like SQL is text. */
 import { readFile, readdir } from 'node:fs/promises'
 
-import { sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
 
-import { openExchange, parties } from '../support/exchange.ts'
+import { openExchange } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -48,21 +46,6 @@ test('queries and paths with SQL find nothing, break nothing and change nothing'
     }
   }
   expect(await exchange.rows()).toEqual(before)
-})
-
-test('texts with SQL are stored and returned unchanged', async () => {
-  for (const payload of payloads) {
-    const { id, title } = await exchange.post({ title: payload })
-    expect(title).toBe(payload)
-    const bid = await exchange.bid(id, 'worker', { proposal: payload })
-    expect(bid.proposal).toBe(payload)
-    const { body } = await exchange.look(`/api/v1/jobs/${id}`)
-    expect(z.object({ title: z.string() }).parse(body).title).toBe(payload)
-  }
-  const { reader } = service.actions.database
-  const { rows } = await sql<{ total: number }>`select count(*) as total from jobs`.execute(reader)
-  expect(rows[0]?.total).toBeGreaterThan(payloads.length)
-  expect(parties.poster.id).toMatch(/^0x/)
 })
 
 test('only migrations and settings build SQL statements from text', async () => {
