@@ -8,7 +8,7 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import type { NewReceipt } from '../../src/db/receipts/record.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { tempDatabase } from '../db/temp-database.ts'
-import { storeReceipt } from '../support/receipts.ts'
+import { receiptRow, storeReceipt } from '../support/receipts.ts'
 import { evmWallet, nearWallet } from '../support/wallets.ts'
 
 const startMs = Date.UTC(2026, 10, 21, 6)
@@ -20,38 +20,20 @@ beforeEach(async () => {
 })
 
 function receipt(name: string, worker: string, changes: Partial<NewReceipt> = {}): NewReceipt {
-  return {
+  return receiptRow(startMs, {
     id: `rcp_${Buffer.from(name).toString('hex').padStart(64, '0')}`,
-    kind: 'platform',
-    rail: 'x402',
-    chain: null,
-    txHash: null,
     from: parseWallet(evmWallet(`payer of ${name}`).address),
     to: parseWallet(evmWallet(worker).address),
-    amountMicroUsdc: 10_000_000,
-    assetSymbol: 'USDC',
-    occurredAt: isoTime(startMs),
-    summary: null,
-    jobId: null,
-    evidenceUrl: null,
-    platform: 'example_board',
-    publicKey: null,
-    submitter: 'x',
-    content: {},
-    verification: 'verified',
-    verificationReason: null,
-    onchain: 'none',
-    acceptedAt: isoTime(startMs),
     ...changes,
-  }
+  })
 }
 
 const accept = (draft: NewReceipt) => database.write((tx) => storeReceipt(tx, draft))
 const gather = (nowMs = startMs) => gatherCommunity(database, { siteUrl, nowMs })
 
-async function register(name: string, displayName: string | null = null): Promise<void> {
+async function register(name: string): Promise<void> {
   const wallet = parseWallet(nearWallet(name).address)
-  const facts = { skills: ['a'], url: null, bio: null, receiptKey: null, displayName }
+  const facts = { skills: ['a'], url: null, bio: null, receiptKey: null, displayName: null }
   await database.write((tx) => putWorker(tx, { wallet, now: isoTime(startMs), ...facts }))
 }
 
@@ -70,8 +52,8 @@ test('lists contain the first page, totals count everything', async () => {
 })
 
 test('the leaderboard names claimed and registered workers and omits workers without receipts', async () => {
-  const [alice, bob] = ['alice', 'bob'].map((name) => parseWallet(evmWallet(name).address))
-  if (alice === undefined || bob === undefined) throw new Error('two wallets')
+  const alice = parseWallet(evmWallet('alice').address)
+  const bob = parseWallet(evmWallet('bob').address)
   await accept(receipt('one', 'alice'))
   await accept(receipt('two', 'bob', { amountMicroUsdc: 20_000_000 }))
   await accept(receipt('own', 'carol', { from: parseWallet(evmWallet('carol').address) }))

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 
 import { jobDocuments } from '../../builder/documents/jobs.ts'
 import { gatherExchange } from '../../builder/world/exchange.ts'
@@ -7,24 +7,13 @@ import { jobList } from '../../src/contract/schemas/job.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import { openExchange } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { useService } from '../support/use-service.ts'
 import { smallWorld } from '../support/world.ts'
 
-let published: PublicDir
-let service: Service
+const service = useService()
 let exchange: Exchange
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  service = await startService(published.dir)
   exchange = await openExchange(service)
-  return () => service.stop()
 })
 
 async function gather() {
@@ -40,8 +29,8 @@ test('the document of jobs is the first page of the list, and its cursor continu
   const [document] = jobDocuments.build(smallWorld({ exchange: await gather() }))
   if (document === undefined || !('json' in document.body)) throw new Error('no document')
   expect(document).toMatchObject({ path: '/api/v1/jobs', maxAgeSeconds: 60 })
-  const asked = jobList.parse((await exchange.look('/api/v1/jobs?limit=50')).body)
-  const { computed_at: _asked, ...first } = asked
+  const list = jobList.parse((await exchange.look('/api/v1/jobs?limit=50')).body)
+  const { computed_at: _computedAt, ...first } = list
   expect(document.body.json).toEqual(first)
   const second = await exchange.look(`/api/v1/jobs?cursor=${first.next_cursor}`)
   expect(jobList.parse(second.body)).toMatchObject({ count: 2, total: 52 })

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { runJob } from '../../builder/jobs/run-job.ts'
 import { lastRuns } from '../../src/db/runs.ts'
@@ -6,23 +6,22 @@ import { tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
 
 const silent = () => undefined
-const logged: string[] = []
-const log = {
-  debug: silent,
-  info: silent,
-  warn: silent,
-  error: (_message: string, fields?: object) => void logged.push(JSON.stringify(fields)),
+
+async function runBuild(work: Parameters<typeof runJob>[3]) {
+  const database = await tempDatabase()
+  const logged: string[] = []
+  const error = (_message: string, fields?: object) => void logged.push(JSON.stringify(fields))
+  const log = { debug: silent, info: silent, warn: silent, error }
+  const succeeded = await runJob('build', { database, clock: handClock(), log }, {}, work)
+  return { succeeded, logged, recorded: (await lastRuns(database.reader)).get('build') }
 }
 
-beforeEach(() => void logged.splice(0))
-
 test('a failed job is recorded without directory names, which are logged', async () => {
-  const deps = { database: await tempDatabase(), clock: handClock(), log }
-  const went = await runJob('build', deps, {}, async () => {
+  const { succeeded, logged, recorded } = await runBuild(async () => {
     throw new Error('The published set /srv/ledger/public/current cannot be read back')
   })
-  expect(went).toBe(false)
-  expect((await lastRuns(deps.database.reader)).get('build')).toMatchObject({
+  expect(succeeded).toBe(false)
+  expect(recorded).toMatchObject({
     outcome: 'failed',
     detail: 'The published set current cannot be read back',
   })
@@ -30,10 +29,7 @@ test('a failed job is recorded without directory names, which are logged', async
 })
 
 test('a successful job that mentions a failure is recorded without directory names', async () => {
-  const deps = { database: await tempDatabase(), clock: handClock(), log }
   const detail = "archive failed: fatal: not a git repository: '/srv/ledger/run/snapshots.git'"
-  await runJob('build', deps, {}, async () => ({ detail, quiet: false }))
-  expect((await lastRuns(deps.database.reader)).get('build')?.detail).toBe(
-    "archive failed: fatal: not a git repository: 'snapshots.git'",
-  )
+  const { recorded } = await runBuild(async () => ({ detail, quiet: false }))
+  expect(recorded?.detail).toBe("archive failed: fatal: not a git repository: 'snapshots.git'")
 })
