@@ -63,7 +63,9 @@ describe('the oldest generation becomes the next one and', () => {
         else world.set(path, below(3))
       }
       const steps = await publish(documentsOf(world))
-      if (steps.some((step) => step.startsWith('take generation'))) recycled += 1
+      const isRecycled = steps.some((step) => step.startsWith('take generation'))
+      if (isRecycled) recycled += 1
+      if (build > 0 && build % 8 === 0) expect(isRecycled).toBe(false)
       const { bodies } = place.read()
       expect([...bodies.keys()].sort()).toEqual([...world.keys(), '/constant'].sort())
       expect(emptyDirectories(current)).toEqual([])
