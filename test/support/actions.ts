@@ -15,14 +15,13 @@ import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { neverLogKey } from './no-secrets.ts'
 
 export interface TestActions extends InstalledDeps {
-  /** Builds requested so far. */
   readonly nudges: () => number
-  /** E-mails sent so far, unless the test has its own mail. */
+  /** Empty if the test replaces `mail`. */
   readonly emails: readonly EmailMessage[]
   readonly close: () => Promise<void>
 }
 
-/** Dependencies of actions: a real database in its own file and the authored files. */
+/** Dependencies of actions, with a real database and the authored files. */
 export async function testActions(given: {
   readonly clock: Clock
   readonly log: Log

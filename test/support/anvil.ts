@@ -1,4 +1,4 @@
-/** A real Ethereum node for tests, with blocks at chosen times. */
+/** An Ethereum node for tests, with blocks at chosen times. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
@@ -18,16 +18,14 @@ const rpcAnswer = z.object({
   error: z.object({ message: z.string() }).optional(),
 })
 export const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
-/** The first unlocked account; it pays for all transactions. */
 export const sender: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 export interface AnvilNode {
   readonly url: string
   readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
   readonly setCode: (code: Hex, ...addresses: readonly string[]) => Promise<void>
-  /** Mines blocks a second apart, the first at the time, if there is one. */
+  /** Mines blocks one second apart. `firstAtMs` is the time of the first block. */
   readonly mine: (blocks?: number, firstAtMs?: number) => Promise<void>
-  /** Number of the newest block. */
   readonly head: () => Promise<number>
   /** Returns a function that restores the present state once. */
   readonly snapshot: () => Promise<() => Promise<void>>
@@ -43,16 +41,16 @@ export interface Anvil extends AnvilNode {
     atMs: number,
     ...transactions: readonly (readonly ScriptedLog[])[]
   ) => Promise<number>
-  /** Mines empty blocks, a second apart, the last at the given time. */
+  /** Mines empty blocks one second apart, the last at `lastAtMs`. */
   readonly settle: (blocks: number, lastAtMs: number) => Promise<void>
 }
 
-/** Arguments for a first block at the time, and for epochs in which a block is safe after four blocks and final after eight. */
+/** In these epochs a block is safe after four more blocks and final after eight. */
 export function shortEpochs(genesisMs: number): readonly string[] {
   return ['--slots-in-an-epoch', '4', '--timestamp', String(genesisMs / 1000)]
 }
 
-/** Starts a node that mines on request only, with more command line arguments. */
+/** Starts a node that mines only on request. */
 export async function startAnvilNode(
   chainId: number,
   args: readonly string[] = [],
@@ -129,7 +127,7 @@ export async function startAnvil(chainId: number, genesisMs: number): Promise<An
   }
 }
 
-/** The binary is in a package per platform, a dependency of `@foundry-rs/anvil`. */
+/** The binary is in a package for each platform, a dependency of `@foundry-rs/anvil`. */
 function binaryPath(): string {
   const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
   const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
@@ -137,14 +135,14 @@ function binaryPath(): string {
   return join(dirname(manifest), 'bin', 'anvil')
 }
 
-/** The node chooses its port, since a free one may be taken meanwhile. */
+/** The node chooses its port, since another program may take a free port meanwhile. */
 async function addressOf(output: Readable): Promise<string> {
   let address: string | undefined
   for await (const line of createInterface(output)) {
     address = /Listening on (\S+)/.exec(line)?.[1]
     if (address !== undefined) break
   }
-  // The node logs every request and blocks while nobody reads its output.
+  // The node logs every request, and a full pipe would block it.
   output.destroy()
   if (address === undefined) throw new Error('anvil did not start')
   return address

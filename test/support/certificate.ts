@@ -1,6 +1,6 @@
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
 
-/** A self-signed certificate for some host names, made for one test run (X.509 v3, RFC 5280). */
+/** A self-signed certificate for some host names (X.509 v3, RFC 5280). */
 export interface TestCertificate {
   readonly key: string
   readonly cert: string

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Collects all garbage now. */
+/** Returns a function that collects all garbage. */
 export function createCollector(): () => void {
   // The flag applies to contexts created later; some versions of Node refuse it in NODE_OPTIONS.
   setFlagsFromString('--expose-gc')

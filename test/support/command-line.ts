@@ -1,4 +1,3 @@
-/** Runs one command line in this process. */
 import { commands } from '../../scripts/cli/commands.ts'
 import { run } from '../../scripts/cli/run.ts'
 import type { CliDeps } from '../../scripts/cli/session.ts'
@@ -10,7 +9,7 @@ export interface CommandResult {
   readonly err: string
 }
 
-/** Without a network unless `deps` give one. */
+/** Runs one command line in this process, without a network unless `deps` contain a `fetch`. */
 export async function runCommand(
   args: readonly string[],
   environment: CliDeps['environment'] = {},

@@ -7,15 +7,11 @@ const repository = new URL('../..', import.meta.url).pathname
 
 export interface Compiled {
   readonly dir: string
-  /** Path of a compiled file. */
   readonly scriptOf: (file: string) => string
   readonly remove: () => void
 }
 
-/**
- * Compiles files of the repository and what they import into a directory of its own, so that a bare Node of any
- * version runs them. The folders that the program reads beside its code are linked into it.
- */
+/** Compiles files and what they import into a temporary directory, with links to the folders that the program reads. */
 export function compile(...files: readonly string[]): Compiled {
   const dir = mkdtempSync(join(tmpdir(), 'ledger-compiled-'))
   const config = {

@@ -1,4 +1,4 @@
-/** What a suite of whole processes needs is compiled once, before its first test: tests take copies (`installProgram`). */
+/** Compiles the program once before a suite. Tests copy the result (`installProgram`). */
 import type { TestProject } from 'vitest/node'
 
 import { compile } from './compile.ts'

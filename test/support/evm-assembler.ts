@@ -1,5 +1,3 @@
-/** An EVM assembler for small contracts: opcodes, pushes and two-byte labels. */
-
 const opcodes = {
   STOP: 0x00,
   ADD: 0x01,
@@ -30,8 +28,8 @@ const opcodes = {
 const push2 = 0x61
 
 /**
- * Bytecode of a program in words: a number is pushed, `:name` is a jump target, `@name` pushes the place of one,
- * `DUPn` and `LOGn` count from their first; everything else is an opcode.
+ * Assembles a program for the EVM. Words: a number is pushed, `:name` marks a jump target, `@name` pushes its position,
+ * and `DUPn` and `LOGn` are numbered opcodes; any other word is an opcode.
  */
 export function assemble(program: string): `0x${string}` {
   const words = program.split(/\s+/).filter(Boolean)

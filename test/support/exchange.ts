@@ -1,4 +1,4 @@
-/** The job exchange over HTTP, with signatures of its parties. */
+/** Drives the job exchange over HTTP. */
 import { sql } from 'kysely'
 
 import { bodySha256, messages } from '../../src/auth/messages.ts'
@@ -28,12 +28,11 @@ export interface Exchange {
   readonly bid: (jobId: string, who?: Party, changes?: object) => Promise<Bid>
   readonly awarded: () => Promise<Job>
   readonly delivered: () => Promise<Job>
-  /** Sends `verb` of a job as a party. */
+  /** Posts to `/jobs/<jobId>/<verb>` as a party. */
   readonly act: (who: Party, jobId: string, verb: string, body?: object) => Promise<JsonAnswer>
   readonly read: (who: Party, path: string) => Promise<JsonAnswer>
-  /** Reads without credentials. */
   readonly look: (path: string) => Promise<JsonAnswer>
-  /** A signed delivery. */
+  /** The signed body of a delivery. */
   readonly statement: (
     wallet: TestWallet,
     jobId: string,

@@ -1,7 +1,4 @@
-/**
- * Loaded with `--import` before a program and the processes that it starts: on SIGUSR2 collects garbage, and says how much
- * the process holds then.
- */
+/** Loaded with `--import`: on SIGUSR2 the process collects garbage and prints how many bytes it still uses. */
 import { createCollector } from './collect.ts'
 
 const collect = createCollector()

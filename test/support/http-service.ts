@@ -31,7 +31,7 @@ import { expectNoSecrets } from './no-secrets.ts'
 
 const logLine = z.record(z.string(), z.unknown())
 
-/** A clock that stands still until `advance`; `sleep` takes real time. */
+/** Time passes only by `advance`; `sleep` takes real time. */
 export interface HandClock extends Clock {
   readonly advance: (deltaMs: number) => void
 }
@@ -50,7 +50,7 @@ export function handClock(startMs = Date.UTC(2026, 10, 21, 6)): HandClock {
   }
 }
 
-/** A public directory with real keys, published as the builder does it. */
+/** A public directory with its own keys, published as the builder does it. */
 export interface PublicDir {
   readonly publicKeys: PublicKeys
   readonly dir: string
@@ -72,7 +72,7 @@ export async function publicDir(): Promise<PublicDir> {
     dir,
     publicKeys,
     publish: (given, nowMs = startMs) => {
-      // A world has its own keys; a set publishes those that sign it.
+      // The keys of a world are not the keys that sign this set.
       const documents = given.map((document) =>
         document.path === pathOf('getSigningKeys')
           ? { ...document, body: { json: asJson(publicKeys), stamp: null } }
@@ -91,20 +91,19 @@ export interface Service {
   readonly app: App
   readonly store: DocumentStore
   readonly clock: HandClock
-  /** Parsed log lines. */
   readonly lines: () => Record<string, unknown>[]
   readonly views: string[]
   readonly actions: TestActions
   readonly stop: () => Promise<void>
 }
 
-/** The whole service on a free port, serving `dir`. */
+/** Starts the whole service on a free port with the documents of `dir`. */
 export async function startService(
   dir: string,
   options: Partial<Omit<AppDeps, 'log' | 'actions' | 'clock' | 'endpoints'>> & {
     readonly actions?: Partial<InstalledDeps>
     readonly clock?: HandClock
-    /** A database file that outlives the service. */
+    /** Path of a database that remains after `stop`. */
     readonly databasePath?: string
     readonly level?: LogLevel
     readonly endpoints?: (actions: InstalledDeps) => AppDeps['endpoints']
@@ -175,7 +174,6 @@ export async function startService(
   }
 }
 
-/** The aggregate of an empty ledger. */
 export function emptyStats(sinceMs: number): AnswerOf<'getStatsLive'> {
   const since = new Date(sinceMs).toISOString()
   const lists = { rail_snapshots: [], receipts: [], honesty_flags: [], opportunities: [] }

@@ -16,11 +16,11 @@ export interface ReceivedRequest {
 
 export type Reply = (request: ReceivedRequest, res: ServerResponse) => void
 
-/** An HTTPS server on loopback in place of public hosts. */
+/** A local HTTPS server that represents public hosts. */
 export interface Receiver {
   readonly requests: ReceivedRequest[]
   readonly connections: () => number
-  /** The reply from now on; at first 200 without a body. */
+  /** Replaces the reply; the first one is 200 without a body. */
   readonly reply: (reply: Reply) => void
   readonly network: TestNetwork
   /** Connects to this server for every name. */

@@ -1,6 +1,6 @@
 /**
- * Loaded before the program with `--import`: counts what the process does to files and which programs it starts, and
- * kills it with SIGKILL before the operation numbered `KILL_AT`. Says at the end how many there were.
+ * Loaded with `--import`: counts file operations and started programs, kills the process with SIGKILL before operation
+ * `KILL_AT`, and prints the number of operations at the end.
  */
 import childProcess from 'node:child_process'
 import fs from 'node:fs'
@@ -14,7 +14,7 @@ function step(): void {
   if (count === killAt) process.kill(process.pid, 'SIGKILL')
 }
 
-/** Replaces a module's function by one that counts its calls. */
+/** Replaces functions of a module by functions that count their calls. */
 function hook<Name extends string>(
   module: Readonly<Record<Name, object>>,
   ...names: readonly Name[]

@@ -1,4 +1,3 @@
-/** An HTTP server on this machine that answers as a test wants. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
@@ -46,7 +45,7 @@ export function useLocalServer(listener: RequestListener): { readonly url: strin
   }
 }
 
-/** The URL of a port at which nothing listens. */
+/** Returns a URL that refuses connections. */
 export async function unusedUrl(): Promise<string> {
   const { url, stop } = await startLocalServer(() => undefined)
   await stop()

@@ -1,4 +1,4 @@
-/** Loaded with `--import`: blocks where a build would switch to its new set. */
+/** Loaded with `--import`: blocks a build before it switches to its new set. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 

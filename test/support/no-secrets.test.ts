@@ -1,4 +1,3 @@
-/** The search for secrets in logs finds real samples and nothing else. */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,7 +42,6 @@ const bearer = await partnerHeaders(
   { nowMs },
 )
 
-/** A log line with the text in a neutral member. */
 function lineWith(text: string): string {
   let written = ''
   const write = (lines: string) => (written += lines)

@@ -1,12 +1,11 @@
 /**
- * What no log of this program may hold, whatever a test makes it do. Signatures, credentials and payments are known by
- * their form. A private key or a password has none (32 bytes in hex may as well be a hash), so those that tests work
- * with are known by their value.
+ * Finds secrets in logs. Signatures, credentials and payments are found by their form. Private keys and passwords have
+ * no form of their own, so tests register those that they use.
  */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Of forms that are no hash's and no transaction's; a base58 text is of 64 bytes where it has 86 to 88 digits. */
+/** None of these forms fits a hash or a transaction. Base58 of 64 bytes has 86 to 88 digits. */
 const forms: Readonly<Record<string, RegExp>> = {
   'partner credentials': /Bearer [^\s:"]+:\w/,
   'a signature of an EVM wallet': /0x[0-9a-f]{128}[0-9a-f]{2}/i,
@@ -23,18 +22,18 @@ const forms: Readonly<Record<string, RegExp>> = {
 const keys = new Set<string>()
 const passwords = new Set<string>()
 
-/** From now on no log may hold these 32 bytes, in hex or base64. */
+/** Registers a key of 32 bytes, which is found in hex and in base64. */
 export function neverLogKey(key: Uint8Array): void {
   keys.add(Buffer.from(key).toString('hex'))
 }
 
-/** From now on no log may hold this text. @throws Error for one that other words may contain. */
+/** Registers a password. @throws Error if it is too short to be distinguished from other words */
 export function neverLogPassword(password: string): void {
   if (password.length < 8) throw new Error('too short to be searched for')
   passwords.add(password)
 }
 
-/** What a process is given, or has made in its folders, that it may tell nobody. */
+/** Registers the secrets in the settings of a process and in its data folder. */
 export function neverLogSecretsOf(env: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(env)) {
     const isAddress = name.endsWith('_URL') && URL.canParse(value)
@@ -46,13 +45,13 @@ export function neverLogSecretsOf(env: Readonly<Record<string, string>>): void {
     for (const bytes of filesIn(dir)) {
       if (bytes.length === 32) neverLogKey(bytes)
       const der = /-----\s([\w+/=\s]+)-----END/.exec(bytes.toString('latin1'))?.[1]
-      // An ed25519 key is the last of its PKCS #8 form (RFC 8410, 7).
+      // The key is the last 32 bytes of PKCS #8 (RFC 8410, section 7).
       if (der !== undefined) neverLogKey(Buffer.from(der, 'base64').subarray(-32))
     }
   }
 }
 
-/** None where there is no folder, or where the test has taken it away. */
+/** Empty if the folder does not exist. */
 function filesIn(dir: string): readonly Buffer[] {
   try {
     return readdirSync(dir).map((name) => readFileSync(join(dir, name)))
@@ -61,7 +60,7 @@ function filesIn(dir: string): readonly Buffer[] {
   }
 }
 
-/** @throws Error that says what was found, and never shows it whole. */
+/** @throws Error that names the kind of secret and shows only its first characters */
 export function expectNoSecrets(log: string): void {
   const found = secretIn(log) ?? encodedSecretIn(log)
   if (found === null) return
@@ -93,10 +92,10 @@ function secretIn(log: string): Found | null {
   return null
 }
 
-/** A payment may begin with any of its members; what is signed in it has a form again once base64 is undone. */
+/** Members of a payment have any order, so its base64 is decoded; the signatures in it have a known form. */
 function encodedSecretIn(log: string): Found | null {
   for (const { 0: text, index } of log.matchAll(/[A-Za-z0-9+/_-]{160,}/g)) {
-    // What stands before it may run into it.
+    // Other base64 characters may precede the payment.
     for (const shift of [0, 1, 2, 3]) {
       const found = secretIn(Buffer.from(text.slice(shift), 'base64').toString('latin1'))
       if (found !== null) return { what: `${found.what} in base64`, at: index }

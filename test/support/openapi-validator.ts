@@ -16,7 +16,6 @@ const answer = z.object({
 })
 
 export interface OpenApiValidator {
-  /** Path templates that a path matches. */
   readonly templateOf: (path: string) => string | null
   /** Differences between a response and its description. */
   readonly problems: (
@@ -24,7 +23,6 @@ export interface OpenApiValidator {
     status: number,
     contentType: string,
     body: unknown,
-    /** Lower case; `get` by default. */
     method?: string,
   ) => string[]
 }

@@ -1,7 +1,6 @@
 /**
- * Arbitrum One as the escrow of pacts knows it, on this machine: an anvil node with an escrow of our own at the real
- * address (`test/fixtures/contracts/PactEscrow.sol`), and tokens at those of PACT and USDC. With an epoch of four slots
- * a block is final eight blocks later.
+ * Arbitrum One for pacts: an anvil node with an escrow (`test/fixtures/contracts/PactEscrow.sol`) at the real address,
+ * and tokens at the addresses of PACT and USDC.
  */
 import { readFileSync } from 'node:fs'
 
@@ -27,7 +26,6 @@ const artefact = z
 const { PactEscrow, TestToken } = artefact.contracts
 const usdc = chains.arbitrum.usdc.address
 export const firstPactId = 20
-/** Storage slots of the escrow: token, next number. */
 const tokenSlot = word(0)
 const nextIdSlot = word(1)
 
@@ -36,16 +34,15 @@ export const worker: Address = '0x2000000000000000000000000000000000000002'
 export const arbitrator: Address = '0x3000000000000000000000000000000000000003'
 
 export interface PactChain extends AnvilNode {
-  /** Calls the escrow in a block at the given time; returns the transaction. */
+  /** Calls the escrow in a block at the time and returns the hash of the transaction. */
   readonly act: (
     from: Address,
     name: string,
     args: readonly unknown[],
     atMs: number,
   ) => Promise<Hex>
-  /** Creates a pact of 300 PACT; returns the transaction. */
+  /** Creates a pact of 300 PACT. */
   readonly create: (deadlineMs: number, atMs: number) => Promise<Hex>
-  /** Transfers USDC in a block at the given time. */
   readonly pay: (from: Address, to: Address, microUsdc: number, atMs: number) => Promise<Hex>
   readonly headTimeMs: () => Promise<number>
 }

@@ -1,4 +1,4 @@
-/** A ledger with authored pacts and a chain: the job that reads pacts, receipt checks and documents. */
+/** A database with pacts, and the jobs that check pacts and receipts. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -72,7 +72,6 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
   return {
     database,
     dir,
-    /** Sets the time. */
     at: (nowMs: number) => {
       clock.nowMs = nowMs
     },
@@ -113,7 +112,7 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
     openFlags: async () =>
       (await listOpenFlags(database.reader)).filter(({ kind }) => kind === 'pact_sources_disagree'),
     closedFlags: async () => await listClosedFlags(database.reader, 100),
-    /** A receipt that waits for its chain. */
+    /** Stores a receipt that waits for the check of its chain. */
     receipt: async (receipt: {
       readonly id: string
       readonly pactId: number

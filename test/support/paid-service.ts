@@ -1,4 +1,4 @@
-/** The service with payments on a local chain and nothing published. */
+/** A service that accepts payments on a local chain. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,31 +20,29 @@ import { chainAccount, chainKey } from './x402-payment.ts'
 
 export interface PaidService extends Service {
   readonly receiver: Address
-  /** The settling wallet in local mode. */
   readonly settler: Address
-  /** The offered terms of a read, in either version. */
+  /** The payment terms of a path in an x402 version. */
   readonly terms: (path: string, version: 1 | 2) => Promise<object>
 }
 
 export interface PaidOptions {
   readonly chain: UsdcChain
-  /** The service's node, by default the chain itself. */
+  /** The default is the chain itself. */
   readonly rpcUrl?: string
   readonly facilitatorUrl?: string
   readonly databasePath?: string
   readonly level?: LogLevel
-  /** Factor by which the service's timeouts are shortened. */
+  /** Factor by which the timeouts of the service are shorter. */
   readonly speed?: number
-  /** Pauses between checks for a transfer, if not the default. */
   readonly pausesMs?: readonly number[]
 }
 
-/** How long the service waits for a transaction: long where each is mined at once, short where none is. */
+/** Pauses between checks for a transfer: patient if each transaction is mined at once, impatient if none is. */
 const patientMs = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240]
 export const impatientMs = [20, 40, 80]
 const maxGasPriceWei = 100_000_000n
 
-/** The real clock, by which clients sign and the chain mines. */
+/** The real clock, since clients sign and the chain mines by it. */
 function wallClock(speed: number): HandClock {
   let aheadMs = 0
   return {

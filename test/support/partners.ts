@@ -61,7 +61,7 @@ export async function makePartner(
   })
 }
 
-/** Signed calls of a wallet, each with its own millisecond. */
+/** Returns a function for signed calls. Each write has its own millisecond. */
 export function partnerClient(service: Pick<Service, 'url' | 'clock'>, wallet: TestWallet) {
   return async (
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',

@@ -1,4 +1,3 @@
-/** Hooks and steps that tests of payments share: one chain per file, one service and one snapshot per test. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { z } from 'zod'
 
@@ -15,7 +14,6 @@ import { chainAccount, headerOf, paymentV2, signAuthorization } from './x402-pay
 import type { SignedAuthorization } from './x402-payment.ts'
 
 export const feed = '/api/v1/alerts/feed'
-/** Price of the feed in micro-USDC. */
 export const price = 2000n
 export const payer = chainAccount('payer')
 const funds = 1_000_000_000_000n
@@ -25,7 +23,7 @@ export interface PaymentTests {
   readonly proxy: RpcProxy
   /** The service of the running test; a test may replace it. */
   paid: PaidService
-  /** Interference between service and chain; reset for every test. */
+  /** Faults between service and chain; reset for every test. */
   rules: ProxyRules
 }
 
@@ -33,7 +31,6 @@ export type Answer = Awaited<ReturnType<typeof getAnswer>>
 
 const anyObject = z.record(z.string(), z.unknown())
 
-/** The JSON in a header of x402. */
 export const decodedHeader = (headers: Headers, name: string) =>
   anyObject.parse(JSON.parse(Buffer.from(headers.get(name) ?? '', 'base64').toString()))
 
@@ -44,7 +41,6 @@ async function getAnswer(url: string, headers: Readonly<Record<string, string>>)
   return { status: response.status, code, body, headers: response.headers }
 }
 
-/** Buys the feed from one of several services. */
 export const buyFrom = ({ url }: PaidService, signed: SignedAuthorization) =>
   getAnswer(`${url}${feed}`, { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) })
 
@@ -126,13 +122,12 @@ export function usePaymentTests(
     get,
     buy,
     charged,
-    /** An authorization of the price, but for `changes`. */
     sign: (changes: Partial<SignedAuthorization['authorization']> = {}) =>
       signAuthorization(payer, { to: tests.paid.receiver, value: price, ...changes }),
     rows: () => listPayments(tests.paid.actions.database.reader, { afterSeq: 0, limit: 100 }),
-    /** The payment buys nothing more and was charged once. */
+    /** Expects that the payment buys nothing more and was charged once. */
     expectUsed,
-    /** The payment buys its answer once more, and then nothing. */
+    /** Expects that the payment buys its answer once more, and then nothing. */
     expectDeliveredOnce: async (signed: SignedAuthorization): Promise<void> => {
       expect((await buy(signed)).status).toBe(200)
       await expectUsed(signed)
@@ -140,14 +135,14 @@ export function usePaymentTests(
   }
 }
 
-/** The payer has to repeat the request with the same payment. */
+/** Expects the answer that asks the payer to repeat the request with the same payment. */
 export function expectPending({ status, code, headers }: Answer): void {
   expect([status, code]).toEqual([503, 'settlement_pending'])
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
   expect(headers.get('payment-required')).toBeNull()
 }
 
-/** The payment was not taken, and the payer may send it again. */
+/** Expects the answer for a payment that was not taken and may be sent again. */
 export function expectUnavailable({ status, code, headers }: Answer): void {
   expect([status, code]).toEqual([503, 'payment_unavailable'])
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)

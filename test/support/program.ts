@@ -15,10 +15,7 @@ export interface Program extends Compiled {
   readonly builder: string
 }
 
-/**
- * The program as `npm start` would run it, in a directory of its own: a test may change what lies beside the code. The
- * directory is a copy of what the suite compiled once, together with the hooks that tests load into it.
- */
+/** Copies the compiled program, with the hooks of tests, into a directory that the test may change. */
 export function installProgram(): Program {
   const dir = mkdtempSync(join(tmpdir(), 'ledger-program-'))
   cpSync(inject('compiledProgram'), dir, { recursive: true, verbatimSymlinks: true })
@@ -32,11 +29,10 @@ export function installProgram(): Program {
 
 export interface Running {
   readonly pid: number
-  /** All output so far. */
   readonly output: () => string
-  /** Resolves once the output contains the text; rejects when the process exits first. */
+  /** Resolves when the output contains the text; rejects if the process exits first. */
   readonly says: (text: string) => Promise<void>
-  /** The first match in later output lines; rejects when the process exits first. */
+  /** Resolves with the first match in later lines; rejects if the process exits first. */
   readonly next: (pattern: RegExp) => Promise<RegExpExecArray>
   readonly kill: (signal: NodeJS.Signals) => void
   readonly ended: Promise<number | null>
@@ -51,7 +47,6 @@ export function run(
   return runCommand(process.execPath, [script, ...args], env)
 }
 
-/** The same for a program other than Node. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -82,7 +77,7 @@ export function runCommand(
       const seen = new Promise<void>((resolve) => {
         const look = () => {
           if (!output.includes(text)) return
-          // Without this, long output would be searched repeatedly.
+          // A listener that stays would search long output again and again.
           listeners.delete(look)
           resolve()
         }

@@ -1,4 +1,4 @@
-/** An EVM chain on which the logs of a rail were emitted, and polls of the rail that read it. */
+/** A chain with the logs of a rail, and polls of the rail. */
 import type { Address } from 'viem'
 import { beforeAll } from 'vitest'
 
@@ -19,14 +19,14 @@ export const endMs = Date.UTC(2026, 9, 31, 12)
 
 export interface RailChain {
   readonly anvil: () => Anvil
-  /** Mines until everything before the time is settled. */
+  /** Mines until every block before the time is settled. */
   readonly settle: (lastAtMs: number) => Promise<void>
-  /** Polls at `endMs` with a database of its own. */
+  /** Polls at `endMs`, by default with an empty database. */
   readonly poll: (
     adapter: AnyRailAdapter,
     options?: Partial<RailContextOptions>,
   ) => ReturnType<AnyRailAdapter['measure']>
-  /** Undoes what the test changed on the chain. */
+  /** Runs a test and restores the chain. */
   readonly undone: (test: () => Promise<void>) => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -64,7 +64,7 @@ export async function startRailChain(
   }
 }
 
-/** A chain for all tests of the file. */
+/** Starts one chain for all tests of the file. */
 export function useRailChain(...args: Parameters<typeof startRailChain>): Omit<RailChain, 'stop'> {
   allowSlowTests('starts anvil')
   const chain = filledByHook<RailChain>()

@@ -29,7 +29,6 @@ const clock: Clock = {
   sleep: async (delayMs, signal) => await setTimeout(delayMs, undefined, { signal }),
 }
 
-/** HTTP options without retries. */
 export function quickRequests(timeoutMs = 5000) {
   return { fetch, clock, random, timeoutMs, retries: 0 }
 }

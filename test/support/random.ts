@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 by a seed (Mulberry32). */
+/** Returns a generator of numbers from 0 to 1 (Mulberry32). */
 export function randomFrom(start: number): () => number {
   let state = start
   return () => {

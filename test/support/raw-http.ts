@@ -15,7 +15,7 @@ export interface Address {
   readonly port: number
 }
 
-/** Sends bytes and returns everything until the server closes. */
+/** Returns everything that the server sends until it closes. */
 export function exchange(address: Address, bytes: string | Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect(address.port, address.host)
@@ -40,7 +40,7 @@ export async function send(
   return parseAnswer(await exchange(address, Buffer.from(text, 'latin1')))
 }
 
-/** The first response; its body is everything after the headers. */
+/** Parses the first response; its body is everything after the headers. */
 export function parseAnswer(bytes: Buffer): RawAnswer {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) throw new Error(`no HTTP answer in ${bytes.length} bytes`)
@@ -56,7 +56,6 @@ export function parseAnswer(bytes: Buffer): RawAnswer {
   return { status: Number(statusLine.split(' ')[1]), headers, body: bytes.subarray(end + 4) }
 }
 
-/** A connection that stays open, for tests that send piece by piece. */
 export function open(address: Address): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(address.port, address.host, () => resolve(socket))
@@ -64,7 +63,7 @@ export function open(address: Address): Promise<Socket> {
   })
 }
 
-/** Resolves with all bytes once the other side has closed, or `until` is in them. */
+/** Resolves with all bytes when the other side closes or the bytes contain `until`. */
 export function received(socket: Socket, until?: string): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []

@@ -1,7 +1,4 @@
-/**
- * A real node of a chain that receipts are checked on, with a token at the address of its USDC that emits any `Transfer` a
- * test asks for. With an epoch of four slots a block is safe four blocks later and final eight blocks later.
- */
+/** A node of a chain whose receipts are checked. A token at the address of USDC emits any `Transfer`. */
 import { encodeAbiParameters, parseAbi } from 'viem'
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
@@ -17,10 +14,10 @@ const tokenEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event Approval(address indexed owner, address indexed spender, uint256 value)',
 ])
-/** Reverts whatever is asked of it. */
+/** A contract that reverts every call. */
 export const refusing: Address = '0x00000000000000000000000000000000000bad00'
 const hastySender: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-/** Stated, so that one transaction has one hash, whatever blocks came before it. */
+/** Fixed fees, so that the hash of a transaction does not depend on earlier blocks. */
 const fees = { maxFeePerGas: '0x2540be400', maxPriorityFeePerGas: '0x3b9aca00' } as const
 const hash = z.string().transform((text): Hex => `0x${text.slice(2)}`)
 
@@ -28,22 +25,19 @@ export interface Payment {
   readonly from: string
   readonly to: string
   readonly usdc: number
-  /** Another contract than the token. */
   readonly token?: Address
   readonly event?: 'Transfer' | 'Approval'
 }
 
 export interface ReceiptChain extends AnvilNode {
   readonly usdc: Address
-  /** Sends one transaction with these transfers; it waits for a block. */
+  /** Sends one transaction with these transfers, without a block. */
   readonly send: (...payments: readonly Payment[]) => Promise<Hex>
-  /** `send` by another, with a fee that puts it before what waits for the same block. */
+  /** Like `send` from another account, with a fee that puts the transaction first in its block. */
   readonly sendAhead: (...payments: readonly Payment[]) => Promise<Hex>
-  /** Sends a transaction that will be reverted. */
   readonly sendReverting: (...payments: readonly Payment[]) => Promise<Hex>
-  /** `send`, and a block for it at the time. */
+  /** Sends the transaction and mines a block for it at the time. */
   readonly pay: (atMs: number, ...payments: readonly Payment[]) => Promise<Hex>
-  /** Mines one block at the time. */
   readonly blockAt: (atMs: number) => Promise<void>
 }
 

@@ -11,7 +11,7 @@ import type { Database } from '../../src/db/schema.ts'
 import { receiptSignature, signedBody } from './wallets.ts'
 import type { TestKey, TestWallet } from './wallets.ts'
 
-/** Reference with a platform that issues receipts for some rails. */
+/** Adds a platform that issues receipts for some rails. */
 export function withPlatform(
   reference: Reference,
   key: TestKey,
@@ -33,13 +33,12 @@ export function withPlatform(
   return { ...reference, platforms: new Map([...reference.platforms, [platform, entry]]) }
 }
 
-/** Dependencies of a service that knows the platform. */
 export async function platformActions(key: TestKey) {
   const reference = withPlatform(await loadReference('data'), key)
   return { reference: () => reference }
 }
 
-/** The facts of a receipt, before anyone signs it. */
+/** The facts of a receipt before it is signed. */
 export function receiptFacts(worker: TestWallet, changes: object = {}): object {
   return {
     rail: 'x402',
@@ -51,19 +50,17 @@ export function receiptFacts(worker: TestWallet, changes: object = {}): object {
   }
 }
 
-/** A receipt that the platform has issued. */
 export function issued(facts: object, key: TestKey, platform = 'example_board') {
   const unsigned = { ...facts, platform, platform_signature: '' }
   return { ...unsigned, platform_signature: receiptSignature(key, unsigned) }
 }
 
-/** A receipt that the worker signs with a key of its own. */
 export function workerSigned(facts: object, key: TestKey) {
   const unsigned = { ...facts, public_key: `ed25519:${key.base64}`, worker_signature: '' }
   return { ...unsigned, worker_signature: receiptSignature(key, unsigned) }
 }
 
-/** A receipt as it is sent in. */
+/** The signed submission of a receipt. */
 export function submission(submitter: TestWallet, receipt: object, nowMs: number) {
   return signedBody(submitter, 'receipt', receipt, { nowMs })
 }
@@ -113,7 +110,7 @@ export function pendingReceiptRow(
   })
 }
 
-/** Stores a receipt with what it earns, past all checks. */
+/** Stores a receipt and its reputation without any check. */
 export async function storeReceipt(tx: Kysely<Database>, draft: NewReceipt): Promise<void> {
   await insertReceipt(tx, draft)
   const grant = grantOf(draft)

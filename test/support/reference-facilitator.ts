@@ -1,4 +1,4 @@
-/** The facilitator of the x402 project itself, on a chain of this machine; and the same behind its HTTP interface. */
+/** The reference facilitator of the x402 project on a local chain, directly and over HTTP. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { x402Facilitator } from '@x402/core/facilitator'
@@ -17,9 +17,9 @@ import type { LocalServer } from './local-server.ts'
 import { receiptOf } from './usdc-chain.ts'
 import { chainKey } from './x402-payment.ts'
 
-/** Verifies and settles with a wallet of its own, which needs the chain's coin. */
+/** The wallet needs the coin of the chain for gas. */
 export function referenceFacilitator(rpcUrl: string, wallet = 'facilitator'): x402Facilitator {
-  // One of its own: that of viem is shared by all and remembers what a snapshot has forgotten.
+  // Not the nonce manager of viem, which is shared and remembers nonces from before a restored snapshot.
   const nonceManager = createNonceManager({ source: jsonRpc() })
   const account = privateKeyToAccount(chainKey(wallet), { nonceManager })
   const client = createWalletClient({
@@ -30,7 +30,7 @@ export function referenceFacilitator(rpcUrl: string, wallet = 'facilitator'): x4
   const signer = toFacilitatorEvmSigner({
     address: account.address,
     readContract: async (args) => await client.readContract(args),
-    // The types of viem bind the message to the types of its parts; both are data here.
+    // The types of viem tie the message to its type definitions; here both are data.
     verifyTypedData: async (args: object) => await client.verifyTypedData(typedData.parse(args)),
     writeContract: async ({ gas, dataSuffix, ...args }) =>
       await client.writeContract({
@@ -55,13 +55,12 @@ export const facilitatorCall = z.object({
 export type FacilitatorPath = '/verify' | '/settle' | '/supported'
 
 export interface HttpFacilitator extends LocalServer {
-  /** Paths that were called so far. */
   readonly calls: readonly string[]
-  /** What the server does with calls from now on, given what the facilitator answers. */
+  /** Replaces the answers of later calls. */
   readonly behave: (behaviour: FacilitatorBehaviour) => void
 }
 
-/** An answer in place of the true one, or `lost`: the call had its effect, and nobody hears of it. */
+/** Returns another answer, undefined for the true answer, or `lost` for a call that takes effect and gets no answer. */
 export type FacilitatorBehaviour = (
   path: FacilitatorPath,
   truth: object,

@@ -1,7 +1,4 @@
-/**
- * A local HTTP server that gives recorded answers, or breaks in a named way. Fixtures lie in
- * `test/fixtures/rails/<rail>/*.json` and say whether they were recorded or built to the documented shape.
- */
+/** A local server for recorded answers (`test/fixtures/rails/<rail>/*.json`), which can fail in named ways. */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -14,8 +11,8 @@ import { z } from 'zod'
 import { startLocalServer } from './local-server.ts'
 
 /**
- * The first row changes the body (as the fixture's `edits` say; `nul` touches every string), the second the way in
- * which it is answered.
+ * The modes of the first row change the body (by the `edits` of a fixture; `nul` changes every string). The modes of the
+ * second row change how the server answers.
  */
 export const replayModes = [
   ...(['normal', 'empty', 'absurd', 'negative', 'nul'] as const),
@@ -29,7 +26,7 @@ const fixtureShape = z.strictObject({
   recorded: z.boolean(),
   origin: z.string().min(10),
   licence: z.string().min(3),
-  /** What was left out of a recorded answer. */
+  /** What the recorded answer lacks. */
   trimmed: z.string().optional(),
   request: z.strictObject({
     method: z.enum(['GET', 'POST']),
@@ -37,7 +34,7 @@ const fixtureShape = z.strictObject({
     body: z.unknown().optional(),
   }),
   answer: z.strictObject({ status: z.int(), body: z.unknown() }),
-  /** Values set at paths of the answer in the modes that change it; an empty path is the whole body. */
+  /** Values to set at paths of the answer; an empty path is the whole body. */
   edits: z.partialRecord(z.enum(['empty', 'absurd', 'negative']), z.array(edit)).optional(),
 })
 export type Fixture = z.output<typeof fixtureShape>
@@ -52,7 +49,7 @@ export interface ReplayRequest {
 export interface ReplayServer {
   readonly url: string
   readonly requests: readonly ReplayRequest[]
-  /** Requests that no fixture answers; they get a 404. */
+  /** Requests without a fixture, which get a 404. */
   readonly unmatched: readonly string[]
   readonly setMode: (mode: ReplayMode) => void
   readonly close: () => Promise<void>
@@ -66,7 +63,6 @@ export function fixturesOf(rail: string): Fixture[] {
     .map((name) => fixtureShape.parse(JSON.parse(readFileSync(new URL(name, folder), 'utf8'))))
 }
 
-/** Replays the fixtures of the rails named. */
 export function startReplayServer(...rails: readonly string[]): Promise<ReplayServer> {
   const fixtures = rails.flatMap(fixturesOf)
   return startAnswering((request, mode) => {
@@ -78,7 +74,7 @@ export function startReplayServer(...rails: readonly string[]): Promise<ReplaySe
   })
 }
 
-/** Serves what `answer` returns as JSON, broken as the mode says; undefined is a 404. */
+/** Serves the results of `answer` as JSON; undefined is a 404. */
 export async function startAnswering(
   answer: (request: ReplayRequest, mode: ReplayMode) => { readonly body: unknown } | undefined,
 ): Promise<ReplayServer> {
@@ -183,7 +179,7 @@ function bodyIn(mode: ReplayMode, { answer, edits }: Fixture): unknown {
   )
 }
 
-/** A NUL in the middle of every string, as sources have really sent it. */
+/** Puts a NUL in the middle of every string, as real sources have done. */
 function withNul(value: unknown): unknown {
   if (typeof value === 'string') {
     const half = Math.ceil(value.length / 2)

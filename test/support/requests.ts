@@ -1,4 +1,3 @@
-/** Requests to a running service. */
 import { z } from 'zod'
 
 import { fillOath } from '../../src/auth/messages.ts'
@@ -13,7 +12,7 @@ export interface JsonAnswer {
 }
 
 export interface JsonRequest {
-  /** POST if there is a body, else GET. */
+  /** Default: POST with a body, else GET. */
   readonly method?: string
   readonly body?: object | string | undefined
   readonly headers?: Readonly<Record<string, string>>
@@ -21,7 +20,7 @@ export interface JsonRequest {
 
 const anyObject = z.record(z.string(), z.unknown())
 
-/** Sends a request to a path of the service; the answer is a JSON object. */
+/** Sends a request whose answer is a JSON object. */
 export async function requestJson(
   { url }: Pick<Service, 'url'>,
   path: string,
@@ -56,7 +55,7 @@ export async function signedRequest(
     })
 }
 
-/** The signed body of a registration with one skill of the taxonomy. */
+/** The signed body of a registration with one skill. */
 export function registrationBody(
   service: Pick<Service, 'actions' | 'clock'>,
   wallet: TestWallet,
@@ -77,19 +76,16 @@ export function signOath(
   return wallet.sign(fillOath(text, { wallet: wallet.address, timestamp }))
 }
 
-/** Does the same many times at once. */
 export function atOnce<Result>(count: number, work: (at: number) => Promise<Result>) {
   return Promise.all(Array.from({ length: count }, (_, at) => work(at)))
 }
 
-/** How many answers have each status. */
 export function statusCounts(answers: readonly { readonly status: number }[]) {
   const counts: Record<string, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 
-/** Rows of a table of the ledger. */
 export async function countRows(
   { actions }: Pick<Service, 'actions'>,
   table:

@@ -1,4 +1,4 @@
-/** A local server in front of a node, or in place of one: it counts what is asked and may answer in its stead. */
+/** A proxy of a JSON-RPC node that records requests and can replace, change or lose answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { onTestFinished } from 'vitest'
@@ -21,31 +21,28 @@ export interface CannedAnswer {
   readonly contentType?: string
   readonly retryAfter?: string
   readonly body: string
-  /** Keeps the request open without an answer. */
+  /** Leaves the request without an answer. */
   readonly silent?: boolean
   /** Closes the connection without an answer. */
   readonly lost?: boolean
 }
 
 export interface RpcProxy extends LocalServer {
-  /** Every question, those of batches one by one. */
+  /** All requests; the requests of a batch are listed one by one. */
   readonly requests: readonly RpcRequest[]
-  /** How many HTTP requests there were. */
   readonly posts: () => number
-  /** Block ranges of the `eth_getLogs` so far. */
+  /** Block ranges of all `eth_getLogs` requests. */
   readonly ranges: () => readonly { readonly from: number; readonly to: number }[]
 }
 
 export interface ProxyRules {
-  /** Awaited before the node is asked. */
   readonly before?: (request: RpcRequest) => Promise<void>
-  /** An answer instead of the node's, or undefined to ask the node. */
+  /** Returns an answer that replaces the answer of the node, or undefined. */
   readonly instead?: (request: RpcRequest) => CannedAnswer | undefined
-  /** Changes the text of the node's answer, or loses it with null: the node has done what was asked, and the line goes dead. */
+  /** Changes the answer of the node. Null closes the connection after the node has done its work. */
   readonly change?: (request: RpcRequest, answer: string) => string | null
 }
 
-/** A JSON-RPC error answer. */
 export function rpcError(
   request: RpcRequest,
   code: number,
@@ -58,7 +55,6 @@ export function rpcError(
   }
 }
 
-/** A JSON-RPC result. */
 export function rpcResult(request: RpcRequest, result: unknown): CannedAnswer {
   return { body: JSON.stringify({ jsonrpc: '2.0', id: request.id, result }) }
 }
@@ -88,7 +84,7 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
     return { status: node.status, body: changed }
   }
 
-  /** A batch is answered by what its questions are answered, or by the first answer that is no 200. */
+  /** The first answer that is not a 200 replaces the answer of the whole batch. */
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     posts += 1
     const sent = z
@@ -126,7 +122,7 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
   }
 }
 
-/** A proxy that runs until the running test ends. */
+/** Starts a proxy for the running test. */
 export async function proxyDuringTest(nodeUrl: string, rules: ProxyRules = {}): Promise<RpcProxy> {
   const proxy = await startRpcProxy(nodeUrl, rules)
   onTestFinished(proxy.stop)

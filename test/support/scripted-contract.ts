@@ -1,7 +1,6 @@
 /**
- * Contracts for tests, put in place with `anvil_setCode` at the real addresses. A scripted contract emits any log that a
- * transaction spells out, and answers calls with words that the test wrote into its storage; a batch makes several
- * such calls in one transaction.
+ * Contracts for tests. A scripted contract emits any log that a transaction describes, and answers calls from its
+ * storage. A batch calls several contracts in one transaction.
  */
 import {
   concat,
@@ -26,7 +25,7 @@ export interface ScriptedLog {
 
 const topicsFrom = 5
 
-/** LOGn of calldata `00000000 | n | topics | data`. */
+/** Emits the log of calldata `00000000 | n | topics | data`. */
 function logBranch(count: number): string {
   const dataAt = topicsFrom + 32 * count
   const topics = Array.from(
@@ -37,7 +36,7 @@ function logBranch(count: number): string {
     ${topics.join(' ')} DUP${count + 1} 0 LOG${count} STOP`
 }
 
-/** Anything but a log is a call: the answer's word count is stored at the hash of the calldata, its words after it. */
+/** Any other calldata is a call: storage at its hash has the number of words of the answer, then the words. */
 export const scriptedCode = assemble(`
   0 CALLDATALOAD 224 SHR ISZERO @emit JUMPI
   CALLDATASIZE 0 0 CALLDATACOPY CALLDATASIZE 0 KECCAK256 DUP1 SLOAD 0
@@ -49,7 +48,7 @@ export const scriptedCode = assemble(`
   ${[1, 2, 3, 4].map(logBranch).join(' ')}
 `)
 
-/** Calldata is a row of `address | length (2 bytes) | payload`; one call that fails reverts all. */
+/** Calldata is a list of `address | length (2 bytes) | payload`. One failed call reverts all calls. */
 export const batchCode = assemble(`
   0
   :next CALLDATASIZE DUP2 LT ISZERO @end JUMPI
@@ -61,7 +60,7 @@ export const batchCode = assemble(`
   :fail 0 0 REVERT
 `)
 
-/** Calldata of the batch that emits the logs in order, each by its own contract. */
+/** Calldata for a batch that emits the logs in order, each from its contract. */
 export function batchOf(logs: readonly ScriptedLog[]): Hex {
   return concat(
     logs.map(({ address, topics, data }) => {
@@ -76,7 +75,7 @@ export function batchOf(logs: readonly ScriptedLog[]): Hex {
   )
 }
 
-/** Storage slots and words with which a scripted contract gives this answer to this call. */
+/** Storage of a scripted contract that gives this answer to this call. */
 export function answerSlots(call: Hex, answer: Hex): readonly { slot: Hex; word: Hex }[] {
   const hash = BigInt(keccak256(call))
   const words = size(answer) / 32
@@ -90,7 +89,7 @@ export function answerSlots(call: Hex, answer: Hex): readonly { slot: Hex; word:
   ]
 }
 
-/** The log that a contract would emit for `event Name(type [indexed] name, …)`; arrays may be indexed as well. */
+/** The log of `event Name(type [indexed] name, …)`; arrays may be indexed. */
 export function logOf(
   address: Address,
   events: Abi,
@@ -109,7 +108,7 @@ export function logOf(
   return { address, topics: [toEventSelector(event), ...topics], data }
 }
 
-/** Strings and arrays stand in a topic as their hash (Solidity ABI, encoding of indexed event parameters). */
+/** An indexed string or array is a hash in its topic (Solidity ABI). */
 function topicOf(input: AbiParameter, value: unknown): Hex {
   if (input.type === 'string') return keccak256(toHex(String(value)))
   if (input.type !== 'address[]') return encodeAbiParameters([input], [value])
@@ -117,12 +116,11 @@ function topicOf(input: AbiParameter, value: unknown): Hex {
   return keccak256(concat(parts.map((part) => encodeAbiParameters([{ type: 'address' }], [part]))))
 }
 
-/** A whole number as an indexed topic or a word. */
 export function word(value: bigint | number): Hex {
   return padHex(numberToHex(value), { size: 32 })
 }
 
-/** Addresses that nobody owns, told apart by a number. */
+/** A different address for each number. */
 export function wallet(number: number): Address {
   return `0x${number.toString(16).padStart(40, 'a')}`
 }

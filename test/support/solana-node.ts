@@ -1,4 +1,4 @@
-/** A Solana node for tests: the two JSON-RPC methods over a list of transactions, with the node's own paging. */
+/** A Solana node for tests: two JSON-RPC methods over a list of transactions. */
 import { z } from 'zod'
 
 import { startAnswering } from './replay-server.ts'
@@ -9,7 +9,7 @@ export interface FakeTransaction {
   readonly slot: number
   readonly atMs: number
   readonly feePayer: string
-  /** Other addresses under which the node lists it too. */
+  /** Other addresses whose lists contain the transaction. */
   readonly mentions?: readonly string[]
   readonly failed?: boolean
   readonly transfers: readonly FakeTransfer[]
@@ -20,9 +20,9 @@ export interface FakeTransfer {
   readonly to: string
   readonly units: string
   readonly mint?: string
-  /** Plain `transfer` instead of `transferChecked`: no mint in the instruction. */
+  /** `transfer` instead of `transferChecked`, which does not name the mint. */
   readonly plain?: boolean
-  /** Called by another program. */
+  /** An instruction of another program. */
   readonly inner?: boolean
 }
 
@@ -41,7 +41,7 @@ const callShape = z.looseObject({
 })
 
 export interface SolanaNode extends ReplayServer {
-  /** Newest first, as the node lists them. */
+  /** Newest first. */
   readonly setTransactions: (transactions: readonly FakeTransaction[]) => void
 }
 
@@ -121,7 +121,7 @@ function transactionBody(transaction: FakeTransaction | undefined, mode: ReplayM
     blockTime: Math.floor(atMs / 1000),
     meta: {
       err: failed === true ? { InstructionError: [0, 'Custom'] } : null,
-      // The receiving account may be opened in the transaction itself: it stands only among the later balances.
+      // The transaction may open the receiving account, which then has no earlier balance.
       preTokenBalances: balances.slice(0, 1),
       postTokenBalances: balances,
       innerInstructions: [{ index: 0, instructions: instructions.filter(({ inner }) => inner) }],

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 const markup =
   /<(?<close>\/?)(?<name>[a-z]+)(?<attributes>(?: [a-z-]+(?::[a-z]+)?="[^"<>]*")*)(?<empty>\/?)>/gi
 
-/** Each element of an SVG with the names of its attributes. Fails when the text is not well formed. */
+/** Returns each element of an SVG with the names of its attributes. Fails if the text is not well-formed. */
 export function svgElements(svg: string): string[] {
   const open: string[] = []
   const elements: string[] = []

@@ -1,7 +1,4 @@
-/**
- * Loaded before the program with `--import`: the clock stands at `TEST_CLOCK_MS`, and waits pass `TEST_CLOCK_SPEED`
- * times as fast, so that a time-out is a time-out without the waiting.
- */
+/** Loaded with `--import`: the time is always `TEST_CLOCK_MS`, and waits are shorter by `TEST_CLOCK_SPEED`. */
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 

@@ -1,6 +1,6 @@
 /**
- * Base as x402 clients know it, on this machine and offline: an anvil node of chain id 8453 with Circle's FiatTokenV2_2
- * at the address of USDC, and Multicall3 at its own. Blocks are mined with each transaction until a test stops that.
+ * A local Base: an anvil node of chain 8453 with FiatTokenV2_2 of Circle at the address of USDC, and Multicall3. By
+ * default each transaction has its own block.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -24,14 +24,13 @@ import type { AnvilNode } from './anvil.ts'
 
 export const usdcAddress: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const multicall3Address: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
-/** First of the accounts that anvil unlocks: owner, minter, pauser and blacklister of the token. */
+/** The first unlocked account is owner, minter, pauser and blacklister of the token. */
 const admin: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-/** Second of them: anyone else. */
 const stranger: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const RECEIPT_POLL_MS = 5
-/** What gas costs on Base on a quiet day. */
+/** The price of gas on Base on a quiet day. */
 const BASE_FEE_WEI = '5000000'
-/** Tips are as low as there; the node's own default is two hundred times the base fee. */
+/** The default tip of the node is two hundred times the base fee. */
 const gas = {
   gas: '0x1e8480',
   maxFeePerGas: '0x3b9aca00',
@@ -67,24 +66,21 @@ export interface ChainTransaction {
 
 export interface UsdcChain extends AnvilNode {
   readonly client: PublicClient
-  /** Gives new USDC, in its smallest unit (10⁻⁶ USDC). */
+  /** Creates USDC for an address. */
   readonly mint: (to: Address, amountMicroUsdc: bigint) => Promise<void>
-  /** Sets what the address has of the chain's own coin. */
+  /** Sets the balance of the native coin. */
   readonly fund: (address: Address, wei?: bigint) => Promise<void>
   readonly balanceOf: (address: Address) => Promise<bigint>
-  /** Calls the token, as its owner or as anyone; answers the hash of the transaction, which is mined unless that was stopped. */
+  /** Calls the token and returns the hash of the transaction, which is mined unless automine is off. */
   readonly call: (data: Hex, as?: 'owner' | 'anyone') => Promise<Hex>
-  /** Authorizations that were used up to now, in the order of the chain. */
   readonly usedAuthorizations: () => Promise<
     readonly { readonly authorizer: Address; readonly nonce: Hex; readonly transaction: Hex }[]
   >
-  /** Every mined transaction that the address sent. */
+  /** The mined transactions of an address. */
   readonly sentBy: (address: Address) => Promise<readonly ChainTransaction[]>
-  /** Whether a block is mined with every transaction. */
   readonly automine: (on: boolean) => Promise<void>
-  /** Whether a transaction is mined when it comes. */
   readonly isAutomining: () => boolean
-  /** Replaces so many of the last blocks by empty ones, and forgets their transactions. */
+  /** Replaces the last blocks by empty blocks and drops their transactions. */
   readonly reorg: (depth: number) => Promise<void>
 }
 
@@ -107,7 +103,7 @@ export async function startUsdcChain(): Promise<UsdcChain> {
 
   await setCode(await placeToken(setCode), usdcAddress)
   await setCode(multicall3Code(), multicall3Address)
-  // One block for all of them: they take effect in the order in which they were sent.
+  // One block executes them in the order of sending.
   for (const data of initialisation) await send(data, admin)
   await mine()
   const automine = async (on: boolean): Promise<void> => {
@@ -149,7 +145,6 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     reorg: async (depth) => {
       await rpc('anvil_reorg', [depth, []])
     },
-    /** Restoring also drops waiting transactions and turns automine on. */
     snapshot: async () => {
       const restore = await node.snapshot()
       return async () => {
@@ -182,11 +177,11 @@ function artifactOf(file: string): z.infer<typeof artifact> {
   return artifact.parse(JSON.parse(readFileSync(path, 'utf8')))
 }
 
-/** Code of the token with the address of its library, which is put in place, written into it. */
+/** Deploys the library of the token and returns the code of the token linked to it. */
 async function placeToken(setCode: AnvilNode['setCode']): Promise<Hex> {
   const library = '0x00000000000000000000000000000000000051c4'
   const checker = artifactOf('util/SignatureChecker.sol/SignatureChecker.json')
-  // A library begins with its own address, which its constructor would have written there.
+  // The code of a library begins with its own address, which a constructor would write.
   const code = checker.deployedBytecode.replace(/^0x730{40}/, `0x73${library.slice(2)}`)
   await setCode(hash.parse(code), library)
   const token = artifactOf('v2/FiatTokenV2_2.sol/FiatTokenV2_2.json')
@@ -200,7 +195,7 @@ async function placeToken(setCode: AnvilNode['setCode']): Promise<Hex> {
   return hash.parse(linked)
 }
 
-/** viem carries the code of Multicall3 in a file that it does not export. */
+/** The package viem contains the code of Multicall3 in a file that it does not export. */
 function multicall3Code(): Hex {
   const file = join(dirname(packages.resolve('viem')), 'constants/contracts.js')
   const creation = z.object({ multicall3Bytecode: hash }).parse(packages(file)).multicall3Bytecode
@@ -222,8 +217,8 @@ const initialisation: readonly Hex[] = [
 ]
 
 /**
- * The receipt of a transaction, once it is mined. viem's own wait looks again with each new block only: where the block
- * came before its first look, and none follows, it never ends.
+ * Waits for the receipt of a mined transaction. The wait function of viem checks only after a new block, so it never
+ * ends if no block follows.
  */
 export async function receiptOf(
   client: Pick<PublicClient, 'getTransactionReceipt'>,

@@ -11,29 +11,27 @@ type Headers = Readonly<Record<string, string>>
 
 type JsonResponse = Pick<JsonAnswer, 'status' | 'body'>
 
-/** The service of the running test. */
 export interface UsedService extends Service {
   readonly published: PublicDir
-  /** Stops the service and starts another on the same documents. */
+  /** Stops the service and starts another one on the same documents. */
   readonly restart: (options: ServiceOptions) => Promise<void>
-  /** GET of a path from the root of the site; the answer is a JSON object. */
+  /** Sends a GET to a path from the root of the site. */
   readonly getJson: (path: string, headers?: Headers) => Promise<JsonResponse>
-  /** POST of a JSON body; the answer is a JSON object. */
+  /** Sends a POST with a JSON body. */
   readonly postJson: (path: string, body: object, headers?: Headers) => Promise<JsonResponse>
 }
 
 interface UseServiceOptions {
   readonly documents?: readonly PublicDocument[]
-  /** Time of publication. */
   readonly publishedAtMs?: number
-  /** One service for each test, or one for all tests of the file. */
+  /** One service for each test, or for all tests of the file. */
   readonly per?: 'test' | 'file'
-  /** Made anew for each service. */
+  /** Called for each service. */
   readonly options?: () => ServiceOptions | Promise<ServiceOptions>
 }
 type ServiceOptions = Parameters<typeof startService>[1]
 
-/** Publishes documents once and runs a service on them for each test of the file or `describe`, or for all of them. */
+/** Publishes documents once and runs a service on them. */
 export function useService(given: UseServiceOptions = {}): UsedService {
   const { documents = sampleDocuments, publishedAtMs, per = 'test', options = () => ({}) } = given
   const published = usePublished(documents, publishedAtMs)
@@ -63,7 +61,6 @@ export function useService(given: UseServiceOptions = {}): UsedService {
   return service
 }
 
-/** Publishes documents once for the file. */
 function usePublished(documents: readonly PublicDocument[], publishedAtMs?: number): PublicDir {
   const published = filledByHook<PublicDir>()
   beforeAll(async () => {
@@ -76,11 +73,11 @@ function usePublished(documents: readonly PublicDocument[], publishedAtMs?: numb
 
 export interface UsedServices {
   readonly published: PublicDir
-  /** Starts a service on the published documents; it ends with the test. */
+  /** Starts a service that ends with the test. */
   readonly start: (options?: ServiceOptions) => Promise<Service>
 }
 
-/** Publishes documents once for the file, for tests that start services with options of their own. */
+/** Publishes documents once for tests that start services with their own options. */
 export function useServices(documents: readonly PublicDocument[] = sampleDocuments): UsedServices {
   const published = usePublished(documents)
   const running = new Set<Service>()

@@ -9,11 +9,11 @@ import { neverLogKey } from './no-secrets.ts'
 
 export const testService = 'agent-income-ledger'
 
-/** A wallet whose key is known to the test and to nobody else's ledger: it is derived from a name. */
+/** A wallet whose key is derived from a name. */
 export interface TestWallet {
-  /** As answers print it. */
+  /** The address as answers contain it. */
   readonly address: string
-  /** The key in the database. */
+  /** The identifier in the database. */
   readonly id: string
   readonly sign: (message: string) => Promise<string>
 }
@@ -34,10 +34,9 @@ export function evmWallet(name: string): TestWallet {
 }
 
 export interface TestKey {
-  /** 32 bytes. */
   readonly publicKey: Buffer
   readonly base64: string
-  /** Base64 of the ed25519 signature. */
+  /** Returns the ed25519 signature in base64. */
   readonly sign: (message: string) => string
 }
 
@@ -53,7 +52,7 @@ export function ed25519Key(name: string): TestKey {
   }
 }
 
-/** A NEAR implicit account: its name is its key. */
+/** A NEAR implicit account, whose name is its public key. */
 export function nearWallet(name: string): TestWallet {
   const key = ed25519Key(name)
   const address = key.publicKey.toString('hex')
@@ -68,14 +67,14 @@ export function solanaWallet(name: string): TestWallet {
 
 type BodyKind = 'register' | 'claim' | 'receipt'
 
-/** A body with its wallet, its time and the signature over both, as a client makes it. */
+/** A body with wallet, timestamp and signature, as a client sends it. */
 export async function signedBody<Body extends object>(
   wallet: TestWallet,
   kind: BodyKind,
   body: Body,
   options: {
     readonly nowMs: number
-    /** Overrides what the message says. */
+    /** Replaces the service name or the wallet in the signed message. */
     readonly service?: string
     readonly spelling?: string
   },
@@ -88,7 +87,7 @@ export async function signedBody<Body extends object>(
   return { ...unsigned, signature }
 }
 
-/** The headers of the partner bearer for one request. */
+/** The headers of a signed partner request. */
 export async function partnerHeaders(
   wallet: TestWallet,
   request: { readonly method: string; readonly path: string; readonly raw?: string },
@@ -116,7 +115,7 @@ export async function partnerHeaders(
   return { ...sent, 'X-Partner-Timestamp': timestamp }
 }
 
-/** A receipt's own signature, `ed25519:` and base64, over its canonical JSON with signatures zeroed. */
+/** The signature over the canonical JSON of a receipt with empty signatures. */
 export function receiptSignature(key: TestKey, receipt: object): string {
   return `ed25519:${key.sign(signingText(receipt))}`
 }

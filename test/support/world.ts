@@ -35,7 +35,7 @@ function authoredRail(rail: string, changes: Partial<Authored> = {}): Authored {
   }
 }
 
-/** A rail whose last poll was good, with changes to what people wrote and to its state. */
+/** A rail whose last poll was good. */
 export function railRecord(
   rail: string,
   changes: {
@@ -140,8 +140,8 @@ const pactManifests: World['pacts']['manifests'][number] = {
 }
 
 /**
- * A small world with one of everything: two polled rails (one paying, one with unknown figures and a name that a
- * spreadsheet would run), one that fails, one audited by hand, open flags, articles, a receipt, pacts.
+ * A small world: a paying rail, a rail with unknown figures and a name that is a spreadsheet formula, a failing rail, an
+ * audited rail, flags, articles, a receipt and pacts.
  */
 export function smallWorld(changes: Partial<World> = {}): World {
   const alpha = railRecord('alpha', {

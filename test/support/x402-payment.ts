@@ -1,4 +1,4 @@
-/** Payments as x402 clients make them (scheme `exact` of EVM chains, EIP-3009), with every part open to change. */
+/** Payments as x402 clients make them (scheme `exact` of EVM chains, EIP-3009). */
 import { createHash, randomBytes } from 'node:crypto'
 
 import { bytesToHex, encodeFunctionData } from 'viem'
@@ -20,7 +20,7 @@ export function chainKey(name: string): Hex {
   return bytesToHex(key)
 }
 
-/** What is signed, in the words of the token. Times are seconds since the epoch. */
+/** The signed fields of a transfer. Times are seconds since the epoch. */
 export interface Authorization {
   readonly from: Address
   readonly to: Address
@@ -47,7 +47,7 @@ const authorizationType = {
   ],
 } as const
 
-/** Signed by the payer for two minutes from now, unless changed. The nonce is new each time. */
+/** Signs an authorization with a random nonce, valid for two minutes unless changed. */
 export async function signAuthorization(
   payer: PrivateKeyAccount,
   terms: { readonly to: Address; readonly value: bigint } & Partial<Authorization>,
@@ -72,7 +72,7 @@ export async function signAuthorization(
   return { authorization, signature }
 }
 
-/** The authorization as payloads spell it: numbers are decimal strings. */
+/** The payload of a payment, with numbers as decimal strings. */
 export function payloadOf({ authorization, signature }: SignedAuthorization): object {
   const { value, validAfter, validBefore } = authorization
   const numbers = {
@@ -83,12 +83,12 @@ export function payloadOf({ authorization, signature }: SignedAuthorization): ob
   return { signature, authorization: { ...authorization, ...numbers } }
 }
 
-/** The payment of protocol version 1; goes into `X-PAYMENT`. */
+/** A payment of protocol version 1, for the header `X-PAYMENT`. */
 export function paymentV1(signed: SignedAuthorization): object {
   return { x402Version: 1, scheme: 'exact', network: 'base', payload: payloadOf(signed) }
 }
 
-/** Terms of version 2 for a payment of USDC to the receiver. */
+/** Terms of version 2 for a payment of USDC. */
 export function requirementsV2(payTo: Address, amountMicroUsdc: bigint): object {
   return {
     scheme: 'exact',
@@ -101,7 +101,7 @@ export function requirementsV2(payTo: Address, amountMicroUsdc: bigint): object 
   }
 }
 
-/** The payment of protocol version 2, with the accepted terms; goes into `PAYMENT-SIGNATURE`. */
+/** A payment of protocol version 2, for the header `PAYMENT-SIGNATURE`. */
 export function paymentV2(
   signed: SignedAuthorization,
   accepted: object = requirementsV2(signed.authorization.to, signed.authorization.value),
@@ -109,12 +109,11 @@ export function paymentV2(
   return { x402Version: 2, accepted, payload: payloadOf(signed) }
 }
 
-/** Base64 of the JSON, as headers carry it. */
 export function headerOf(payment: unknown): string {
   return Buffer.from(JSON.stringify(payment)).toString('base64')
 }
 
-/** Call data that settles the authorization, for anyone to send to the token. */
+/** Call data of the token that settles the authorization; anyone may send it. */
 export function settlementCall({ authorization, signature }: SignedAuthorization): Hex {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   return encodeFunctionData({
@@ -124,7 +123,7 @@ export function settlementCall({ authorization, signature }: SignedAuthorization
   })
 }
 
-/** Call data by which the payer takes an authorization back, for anyone to send to the token. */
+/** Call data of the token that cancels the authorization; anyone may send it. */
 export async function cancellationCall(payer: PrivateKeyAccount, nonce: Hex): Promise<Hex> {
   const signature = await payer.signTypedData({
     domain: { ...usdcDomain, verifyingContract: usdcAddress },
