@@ -1,4 +1,6 @@
-/** The operator's commands. They are implemented in `admin/`, loaded on use: other commands need no database. */
+/**
+ * The commands of operators. Their implementations in `admin/` are loaded on use, since other commands need no database.
+ */
 import { z } from 'zod'
 
 import { flagKind, severity } from '../../src/contract/schemas/flag.ts'

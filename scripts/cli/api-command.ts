@@ -22,18 +22,17 @@ type ComputeField = (session: Session, input: Input) => unknown
 
 interface Additions<Id extends RouteId> {
   readonly description?: string
-  /** Positional body fields. */
+  /** Body fields that the command computes. An undefined value omits the field. */
   readonly operands?: readonly string[]
   /** Body fields that the command computes; undefined omits the field. */
   readonly computed?: Readonly<Record<string, ComputeField>>
   /** Further options, for `computed` and `oath`. */
   readonly options?: Options
   readonly oath?: (input: Input) => OathText['kind'] | undefined
-  /** False if this input needs no key although the route may. */
+  /** Returns false if this input needs no key. */
   readonly needsKey?: (input: Input) => boolean
-  /** Columns of the printed table. */
   readonly columns?: readonly string[]
-  /** Rows of the table, unless they are the first list of objects. */
+  /** The default is the first list of objects. */
   readonly rows?: (answer: AnswerOf<Id>) => readonly object[]
   readonly footer?: (answer: AnswerOf<Id>) => string
 }
@@ -41,7 +40,7 @@ interface Additions<Id extends RouteId> {
 interface Field {
   readonly place: 'params' | 'query' | 'body'
   readonly name: string
-  /** Without `optional` and `nullable`. */
+  /** The schema without `optional` and `nullable`. */
   readonly schema: z.ZodType
   readonly isRequired: boolean
   readonly doc: string
@@ -138,7 +137,7 @@ function fieldsOf(route: Route, bodyOperands: readonly string[] = []): readonly 
   return [...parameters('params'), ...parameters('query'), ...body]
 }
 
-/** The fields of all members of a union, none required; without signature fields. */
+/** Returns the fields without signature fields. Fields of a union are optional. */
 function bodyShape(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> {
   if (schema instanceof z.ZodUnion) {
     const shapes = schema.options.map((option) =>
@@ -164,7 +163,7 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return inner instanceof z.ZodType ? unwrap(inner) : schema
 }
 
-/** `budget_usdc` is `--budget`, `skills` is `--skill`, `eta_hours` is `--eta-hours`. */
+/** Examples: `budget_usdc` becomes `budget`, `skills` becomes `skill`, `eta_hours` becomes `eta-hours`. */
 function optionName(name: string, schema: z.ZodType): string {
   const bare = name.replace(/_(?:usdc|id|short)$/, '').replaceAll('_', '-')
   return isRepeated(schema) ? bare.replace(/s$/, '') : bare
@@ -241,7 +240,7 @@ function nameAndText(text: string): [string, string] {
   return [text.slice(0, mark), text.slice(mark + 1)]
 }
 
-/** `skills: give at least one (--skill)` */
+/** Example: `skills: give at least one (--skill)`. */
 function explain(issues: readonly Issue[], fields: readonly Field[]): string {
   const lines = issues.map(({ path, message }) => {
     const field = fields.find(({ name }) => name === path.split('.', 1)[0])
@@ -274,7 +273,7 @@ function tableOf<Id extends RouteId>(
 const answerMembers = z.looseObject({ next_cursor: z.string().optional() })
 const rowList = z.array(z.looseObject({}))
 
-/** Skips empty lists, whose type is unknown. */
+/** The first list that is not empty. */
 function firstList(members: Readonly<Record<string, unknown>>): readonly object[] {
   const lists = Object.values(members).map((member) => rowList.safeParse(member).data)
   return lists.find((list) => list !== undefined && list.length > 0) ?? []

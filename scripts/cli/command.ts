@@ -1,4 +1,4 @@
-/** The definition of a command. Help, parsing and dispatch follow from it. */
+/** Help, parsing and dispatch follow from the definition of a command. */
 import type { z } from 'zod'
 
 import type { Input } from './input.ts'
@@ -11,7 +11,7 @@ export interface Operand {
 }
 
 export interface Option extends Omit<Operand, 'name'> {
-  /** Placeholder in the help; flags have none. */
+  /** Placeholder in the help. An option without it is a flag. */
   readonly value?: string
   readonly isRequired?: boolean
   readonly isRepeatable?: boolean
@@ -20,16 +20,15 @@ export interface Option extends Omit<Operand, 'name'> {
 export type Options = Readonly<Record<string, Option>>
 
 export interface Command {
-  /** Such as `receipt post`. */
+  /** Example: `receipt post`. */
   readonly words: string
   readonly summary: string
-  /** Further lines of the help. */
   readonly description?: string | undefined
   readonly operands?: readonly Operand[]
   /** Every command also has `--json` and `--help`. */
   readonly options?: Options
   readonly groups?: readonly OptionGroup[]
-  /** Returns the exit code, or nothing for 0. */
+  /** Returns the exit code; undefined means 0. */
   readonly run: (session: Session, input: Input) => Promise<number | void>
 }
 

@@ -1,4 +1,4 @@
-/** In the order of the help. */
+/** All commands, in the order of the help. */
 import { adminCommands } from './admin.ts'
 import { apiCommand } from './api-command.ts'
 import { flag, option } from './command.ts'
@@ -102,7 +102,7 @@ export const commands: readonly Command[] = [
   apiCommand('skill propose', 'proposeSkill', { operands: ['name'] }),
   apiCommand('rails', 'listRails', {
     columns: ['rail', 'status', 'chain', 'tpv_30d_usdc', 'unique_workers_30d', 'figures_source'],
-    // An unknown figure is 0 in the document.
+    // The document lists an unknown figure as 0.
     rows: ({ rails }) =>
       rails.map((rail) => ({
         ...rail,

@@ -26,7 +26,7 @@ export function fileExists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Strict JSON, as for signed texts. @throws UsageError */
+/** Reads strict JSON, as for signed texts. @throws UsageError */
 export function readJson(path: string): JsonValue {
   const bytes = readBytes(path)
   return orUsageError(StrictJsonError, () => parseStrictJson(bytes), `${path} is not JSON: `)

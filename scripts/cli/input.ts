@@ -1,13 +1,13 @@
 export interface Input {
   readonly operand: (name: string) => string
   readonly text: (name: string) => string | undefined
-  /** Empty for an optional option. */
+  /** The empty string if the option is missing. */
   readonly required: (name: string) => string
   readonly list: (name: string) => readonly string[]
   readonly flag: (name: string) => boolean
 }
 
-/** An invalid command line, or an unusable file or key. */
+/** The command line is invalid, or a file or key cannot be used. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

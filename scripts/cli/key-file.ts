@@ -1,4 +1,4 @@
-/** Keys come from files or the environment, since all users can read arguments. */
+/** Keys come from files or the environment, since all users of a machine can read arguments. */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 
 import { KeyFormatError, parseSecretKey } from '../../src/client/signers.ts'
@@ -10,8 +10,8 @@ const OTHERS = 0o077
 const MAX_BYTES = 16_384
 
 /**
- * The key from the option, else from `<NAME>_FILE`, else from `<NAME>`.
- * @throws UsageError, never with the content of the file
+ * Reads the key from the option, else from `<NAME>_FILE`, else from `<NAME>`. @throws UsageError without the content of
+ * the file
  */
 export function findKey(
   file: string | undefined,
@@ -29,7 +29,7 @@ function readPrivateFile(path: string): string {
   const descriptor = reading(path, () => openSync(path, 'r'))
   try {
     return reading(path, () => {
-      // The open file, so that it cannot be replaced after the check.
+      // The check reads the open file, which nobody can replace.
       const { mode, size } = fstatSync(descriptor)
       if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
         const found = (mode & 0o777).toString(8)

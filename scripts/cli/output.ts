@@ -67,7 +67,7 @@ export function printChecks(
   return good ? exitCodes.ok : exitCodes.refused
 }
 
-/** Contains the signatures, each valid once, but no key. */
+/** The command contains the signatures of the request but no key. */
 export function curlCommand({ method, url, headers, body }: PreparedRequest): string {
   const parts = [
     'curl --silent --show-error',
@@ -79,7 +79,7 @@ export function curlCommand({ method, url, headers, body }: PreparedRequest): st
   return `${parts.join(' \\\n  ')}\n`
 }
 
-/** A body never begins with `@`, which would name a file. */
+/** In curl a body that begins with `@` names a file; bodies here are JSON. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

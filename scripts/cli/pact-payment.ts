@@ -1,4 +1,4 @@
-/** Checks the transactions that a record of a pact names. Every function throws `ChainError`. */
+/** Checks the transactions in a record of a pact. Every function throws `ChainError`. */
 import type { z } from 'zod'
 
 import { chains } from '../../builder/chain/chains.ts'
@@ -19,7 +19,7 @@ export type SettledPact = PactLists['settled'][number]
 type RecordedPact = PactLists['recorded'][number]
 export type PactRecord = SettledPact | RecordedPact | PactLists['in_flight'][number]
 
-/** Checks that the transaction paid at least the amount from payer to worker, in a final block. */
+/** Checks that the transaction paid at least the amount from payer to worker, and that its block is final. */
 export async function checkPayment(
   reader: ChainReader,
   pact: SettledPact,
@@ -72,7 +72,7 @@ export async function checkPublishedRecord(
   return checks
 }
 
-/** The receipt of a successful transaction in a block of the current chain, or the reason why there is none. */
+/** Returns the receipt of a successful transaction in the current chain, or the reason why there is none. */
 async function findReceipt(reader: ChainReader, txHash: string): Promise<ChainReceipt | string> {
   const result = await reader.call('eth_getTransactionReceipt', [txHash])
   const receipt = receiptOf(reader.name, { result }, txHash.toLowerCase())

@@ -49,7 +49,7 @@ function parseStrictly(options: Options, args: readonly string[]) {
       tokens: true,
     })
   } catch (error) {
-    // Messages of Node contain the option but never its value.
+    // An error message of Node contains the option but never its value.
     if (error instanceof TypeError) throw new UsageError(error.message.split('. ', 1)[0] ?? '')
     throw error
   }

@@ -34,7 +34,7 @@ export interface PublishedSet {
   readonly signature: () => Promise<string>
   readonly keys: () => Promise<Uint8Array>
   readonly document: (entry: ManifestEntry) => Promise<Uint8Array | null>
-  /** Null if compressed variants are not available. */
+  /** Null if the source has no compressed files. */
   readonly compressedForm: ((file: string) => Uint8Array | null) | null
 }
 
@@ -67,19 +67,19 @@ export function openSite(session: Session): PublishedSet {
   }
 }
 
-/** Verifies the manifest with saved keys or the keys of the set. */
+/** Verifies the manifest with the keys in the file, or with the keys of the set. */
 export async function openManifest(set: PublishedSet, keysFile: string | undefined) {
   const keys = await readKeys(keysFile, set.keys)
   return { keys, ...(await verifyManifest(await set.manifest(), await set.signature(), keys)) }
 }
 
-/** The manifest without a check of its signature; null if it is malformed. */
+/** Reads the manifest without verification; null if it is malformed. */
 export async function readManifest(set: PublishedSet): Promise<Manifest | null> {
   const text = Buffer.from(await set.manifest()).toString('utf8')
   return manifestSchema.safeParse(JSON.parse(text)).data ?? null
 }
 
-/** Checks the manifest (two checks), then every document. */
+/** Returns two checks of the manifest, then one check of each document. */
 async function verifySet(
   set: PublishedSet,
   keysFile: string | undefined,
@@ -93,14 +93,14 @@ async function verifySet(
   return all
 }
 
-/** As `verifySet` for a directory, by the keys in it. */
+/** Verifies a directory with the keys in it. */
 export async function verifyDirectory(dir: string): Promise<readonly Check[]> {
   return await verifySet(openDirectory(dir), undefined)
 }
 
 const MAX_REPLACEMENTS = 5
 
-/** As `verifySet`, but repeated when the set is replaced meanwhile. */
+/** Verifies a set, and starts again if a new set replaces it meanwhile. */
 export async function verifyCurrentSet(
   open: () => PublishedSet,
   keysFile: string | undefined,
@@ -118,7 +118,7 @@ export async function verifyCurrentSet(
   }
 }
 
-/** Null if all compressed variants match. */
+/** Null if all compressed files match. */
 function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Check | null {
   if (compressedForm === null) return null
   for (const encoding of ['br', 'gzip'] as const) {
@@ -132,7 +132,7 @@ function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Ch
   return null
 }
 
-/** With saved keys or the keys of the site. */
+/** Verifies the signature of an answer with the keys in the file, or with the keys of the site. */
 export async function verifyAnswer(
   session: Session,
   { headers, bytes }: RawAnswer,

@@ -12,7 +12,6 @@ import { json, printChecks } from './output.ts'
 import { platformKeys } from './platforms.ts'
 import type { Session } from './session.ts'
 
-/** Optional facts of a receipt, by option. */
 const optionalFacts = {
   from: { field: 'from_wallet', ...option('wallet', 'the payer') },
   chain: { field: 'chain', ...option('name', 'chain of the payment') },
@@ -123,7 +122,7 @@ function saveReceipt(receipt: object, input: Input): void {
   if (path !== undefined) writeNewFile(path, json(receipt))
 }
 
-/** Platform of receipts for accepted jobs. */
+/** The job exchange issues receipts for accepted jobs under this slug. */
 const EXCHANGE = 'job-exchange'
 
 async function exchangeKeys(session: Session, input: Input): Promise<string | readonly string[]> {

@@ -16,20 +16,20 @@ export interface CliDeps {
   readonly clock: Clock
   readonly random: Random
   readonly fetch: Fetch
-  /** Results. */
+  /** Writes to standard output. */
   readonly write: (text: string) => void
-  /** Everything else. */
+  /** Writes to standard error. */
   readonly warn: (text: string) => void
 }
 
 export interface Session extends CliDeps {
   readonly ledger: string
   readonly reader: () => LedgerClient
-  /** @throws UsageError if `key` is needed and missing */
+  /** @throws UsageError if `need` is `key` and there is none */
   readonly client: (need: 'key' | 'key-if-given') => Promise<LedgerClient>
   /** @throws UsageError without a key */
   readonly signer: () => Promise<WalletSigner>
-  /** The ed25519 key. @throws UsageError without a key */
+  /** @throws UsageError without a key */
   readonly receiptKey: (file: string | undefined) => ReceiptKey
   /** Prints `text`, or JSON with `--json`. */
   readonly print: (value: object, text?: string) => void

@@ -147,12 +147,12 @@ interface PactToCheck {
 }
 
 interface ChainChecks {
-  /** Null where the escrow has no such pact, or the node serves another chain. */
+  /** Null if the escrow has no such pact, or if the node serves another chain. */
   readonly escrow: EscrowPact | null
   readonly checks: readonly Check[]
 }
 
-/** @throws LedgerUnreachableError, UnexpectedAnswerError where the node does not answer, or answers nonsense */
+/** @throws LedgerUnreachableError or UnexpectedAnswerError if the node does not answer correctly */
 async function checkChain(
   session: Session,
   rpcUrl: string,
@@ -191,7 +191,7 @@ async function checkOnChain(
   return { escrow, checks }
 }
 
-/** The escrow statuses that fit a phase; a blocked pact may have any. */
+/** The escrow statuses that match a phase. A blocked pact may have any status. */
 const statusesOf: Readonly<Record<string, readonly (EscrowStatus | null)[]>> = {
   drafted: [null],
   funded: ['Active'],

@@ -153,7 +153,7 @@ function findRoot(path: string): string {
   }
 }
 
-/** An attacker could serve an old set with valid signatures. */
+/** Without this check an attacker could serve an old set with valid signatures. */
 async function ageCheck(session: Session, set: PublishedSet, maxMinutes: number): Promise<Check> {
   const manifest = await readManifest(set)
   const computedMs = Date.parse(manifest?.computed_at ?? '')

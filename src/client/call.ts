@@ -40,11 +40,11 @@ type QueryOf<Id extends RouteId> =
     : { readonly query?: never }
 
 interface CallOptions {
-  /** An oath of `GET /oaths`, to be signed. */
+  /** An oath of `GET /oaths` that the call signs. */
   readonly oath?: OathText | undefined
-  /** Random unless given. */
+  /** The default is random. */
   readonly idempotencyKey?: string | undefined
-  /** Base64 of an x402 payment of either version, for the terms of a `PaymentRequiredError`. */
+  /** Base64 of an x402 payment of version 1 or 2. */
   readonly payment?: string | undefined
 }
 
@@ -54,7 +54,6 @@ export interface AnyCallParts extends CallOptions {
   readonly body?: object | undefined
 }
 
-/** An empty body may be omitted. */
 export type CallParts<Id extends RouteId> = AnyCallParts &
   ParamsOf<Id> &
   QueryOf<Id> &

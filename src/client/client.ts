@@ -16,7 +16,6 @@ export interface ClientOptions extends TransportDeps {
   readonly serviceName: string
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly random: Pick<Random, 'bytes'>
-  /** Required for signed calls. */
   readonly signer?: WalletSigner | undefined
 }
 

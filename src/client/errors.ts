@@ -3,29 +3,31 @@ import { z } from 'zod'
 import type { Issue } from '../contract/errors.ts'
 import { acceptedV1 } from '../contract/x402.ts'
 
+interface FailedAnswer {
+  readonly status: number
+  /** `unknown` if the answer is not from a ledger. */
+  readonly code: string
+  readonly message: string
+  readonly details?: string | undefined
+  readonly issues?: readonly Issue[] | undefined
+  readonly retryAfterSeconds: number | null
+}
+
 export class LedgerError extends Error {
   override readonly name: string = 'LedgerError'
   readonly status: number
-  /** Machine-readable; `unknown` if the answer is not from a ledger. */
   readonly code: string
   readonly details: string | undefined
   readonly issues: readonly Issue[]
   readonly retryAfterSeconds: number | null
 
-  constructor(answer: {
-    readonly status: number
-    readonly code: string
-    readonly message: string
-    readonly details?: string | undefined
-    readonly issues?: readonly Issue[] | undefined
-    readonly retryAfterSeconds?: number | null
-  }) {
-    super(answer.message)
-    this.status = answer.status
-    this.code = answer.code
-    this.details = answer.details
-    this.issues = answer.issues ?? []
-    this.retryAfterSeconds = answer.retryAfterSeconds ?? null
+  constructor({ status, code, message, details, issues = [], retryAfterSeconds }: FailedAnswer) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = details
+    this.issues = issues
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
@@ -35,32 +37,32 @@ export interface RequiredPayment {
   readonly receiver: string | null
   /** x402 version 1; empty if payment is not available. */
   readonly accepts: readonly z.infer<typeof acceptedV1>[]
-  /** Header `PAYMENT-REQUIRED` (x402 version 2). */
+  /** The header `PAYMENT-REQUIRED` (x402 version 2). */
   readonly paymentRequired: string | null
 }
 
-/** Payment is required; `code` is the reason. Nothing was charged. */
+/** The ledger requires a payment and charged nothing; `code` is the reason. */
 export class PaymentRequiredError extends LedgerError {
   override readonly name = 'PaymentRequiredError'
   readonly offer: RequiredPayment
 
-  constructor(answer: ConstructorParameters<typeof LedgerError>[0], offer: RequiredPayment) {
+  constructor(answer: FailedAnswer, offer: RequiredPayment) {
     super(answer)
     this.offer = offer
   }
 }
 
-/** No answer. A write may have taken effect; resending the same request is safe. */
+/** The ledger did not answer. A write may have taken effect; the same request may be sent again. */
 export class LedgerUnreachableError extends Error {
   override readonly name = 'LedgerUnreachableError'
 }
 
-/** The answer does not match the contract: another version, or not a ledger. */
+/** The answer violates the contract: it comes from another version or another program. */
 export class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError'
 }
 
-/** The call is invalid; nothing was sent. */
+/** The call is invalid and was not sent. */
 export class CallError extends Error {
   override readonly name = 'CallError'
   /** Empty if the call as a whole is invalid. */
@@ -84,7 +86,7 @@ const errorAnswer = z.object({
 
 export function parseError(status: number, headers: Headers, text: string): LedgerError {
   const retryAfterSeconds = secondsOf(headers.get('retry-after'))
-  const parsed = errorAnswer.safeParse(parseJsonOrNull(text))
+  const parsed = errorAnswer.safeParse(jsonOrNull(text))
   if (!parsed.success) {
     const message = `HTTP ${status}`
     return new LedgerError({ status, code: 'unknown', message, retryAfterSeconds })
@@ -102,7 +104,7 @@ export function parseError(status: number, headers: Headers, text: string): Ledg
   })
 }
 
-function parseJsonOrNull(text: string): unknown {
+export function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -110,7 +112,6 @@ function parseJsonOrNull(text: string): unknown {
   }
 }
 
-/** The ledger sends `Retry-After` in whole seconds only. */
 function secondsOf(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null
 }

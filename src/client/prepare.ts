@@ -6,7 +6,7 @@ import { CallError } from './errors.ts'
 import type { WalletSigner } from './signers.ts'
 
 export interface Caller {
-  /** Without a trailing slash. */
+  /** Scheme, host and port, without a trailing slash. */
   readonly siteUrl: string
   /** The value of `<service>` in every signed message. */
   readonly serviceName: string
@@ -16,11 +16,10 @@ export interface Caller {
 }
 
 export interface SignedText {
-  /** Field or header of the signature. */
+  /** Field or header that contains the signature. */
   readonly carrier: string
   /** The canonical message, or the text of an oath or a receipt. */
   readonly text: string
-  /** Lower-case hex of its UTF-8. */
   readonly sha256: string
 }
 
@@ -43,7 +42,7 @@ export function signedText(carrier: string, text: string): SignedText {
   return { carrier, text, sha256: sha256Hex(text) }
 }
 
-/** Removes a trailing `/api/v1`. @throws CallError for any other path: signed paths start at the root */
+/** Removes a trailing `/api/v1`. @throws CallError for any other path, since signed paths start at the root */
 export function siteUrlOf(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   const path = url?.pathname.replace(/\/+$/, '')

@@ -15,7 +15,7 @@ const signedReceipt = z.union([platformReceiptBody.omit(submissionFields), worke
 export type SignedReceipt = z.input<typeof signedReceipt>
 export type ReceiptFacts = Omit<z.input<typeof workerReceipt>, 'public_key' | 'worker_signature'>
 
-/** Signs as the platform, or as the worker without one. */
+/** Signs as the platform. Without a platform, the worker signs. */
 export function signReceipt(
   facts: ReceiptFacts,
   key: ReceiptKey,

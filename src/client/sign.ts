@@ -1,4 +1,4 @@
-/** Adds to the bodies of calls the signatures that their routes require. */
+/** Signs the bodies of calls as their routes require. */
 import { bodySha256, fillOath, messages, signingText } from '../auth/messages.ts'
 import type { SignedBody } from '../auth/messages.ts'
 import type { RouteId } from '../contract/routes.ts'

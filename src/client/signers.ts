@@ -11,6 +11,7 @@ import { decodeBase58, encodeBase58 } from '../core/base58.ts'
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import { checksumAddress } from '../core/wallet.ts'
 import type { WalletKind } from '../core/wallet.ts'
+import { jsonOrNull } from './errors.ts'
 
 export interface WalletSigner {
   readonly kind: WalletKind
@@ -20,18 +21,17 @@ export interface WalletSigner {
 
 /** The ed25519 key of a worker or a platform. */
 export interface ReceiptKey {
-  /** Base64 of the 32 bytes. */
   readonly publicKey: string
-  /** `ed25519:` and base64 of the signature over the UTF-8 of a text. */
+  /** Returns `ed25519:` and the signature in base64. */
   readonly sign: (text: string) => string
 }
 
-/** The message never contains the key. */
+/** The error message never contains the key. */
 export class KeyFormatError extends Error {
   override readonly name = 'KeyFormatError'
 }
 
-/** secp256k1; personal signatures by EIP-191. @throws KeyFormatError */
+/** Signs by EIP-191. @throws KeyFormatError */
 export async function evmSigner(privateKey: Uint8Array): Promise<WalletSigner> {
   const curve = await secp256k1()
   const publicKey =
@@ -72,7 +72,7 @@ export type SecretKey =
   | { readonly kind: 'evm'; readonly privateKey: Uint8Array }
   | { readonly kind: 'solana' | 'near' | 'ed25519'; readonly seed: Uint8Array }
 
-export const secretKeyForms = [
+const secretKeyForms = [
   '0x and 64 hex digits (EVM)',
   'base58 of 64 bytes, or the JSON array of solana-keygen (Solana)',
   'ed25519: and base58 of 64 or 32 bytes, or a NEAR credentials file (NEAR)',
@@ -143,12 +143,7 @@ function fromPem(pem: string): SecretKey | null {
 }
 
 function fromJson(text: string): SecretKey | null {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return null
-  }
+  const value = jsonOrNull(text)
   if (Array.isArray(value)) return ofKeypair('solana', bytesOf(value))
   if (typeof value !== 'object' || value === null) return null
   const members: Readonly<Record<string, unknown>> = { ...value }
@@ -162,7 +157,7 @@ function bytesOf(items: readonly unknown[]): Uint8Array | null {
   return items.every(isByte) ? Uint8Array.from(items) : null
 }
 
-/** 64 bytes: seed and public key; null if they do not match. */
+/** The pair is a seed and its public key; null if they do not match. */
 function ofKeypair(kind: 'solana' | 'near', pair: Uint8Array | null): SecretKey | null {
   if (pair?.length !== 64) return null
   const seed = pair.subarray(0, 32)

@@ -8,7 +8,7 @@ import type { PreparedRequest } from './prepare.ts'
 export interface TransportDeps {
   readonly fetch: Fetch
   readonly clock: Pick<Clock, 'sleep'>
-  /** For one attempt. */
+  /** Timeout of one attempt. */
   readonly timeoutMs?: number
 }
 
@@ -73,7 +73,6 @@ async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<
   }
 }
 
-/** `fetch` puts the code into the cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const { cause } = error

@@ -11,7 +11,7 @@ import type { Manifest, ManifestEntry } from '../core/documents.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 
 export interface DocumentSignature {
-  /** Base64 of 64 bytes, with or without `ed25519:` before it. */
+  /** Base64 of 64 bytes; the prefix `ed25519:` is optional. */
   readonly signature: string
   readonly kid: string
 }
@@ -46,7 +46,6 @@ function keyBytes(base64: string): Uint8Array | null {
   }
 }
 
-/** Null if not a `signing-keys.json`. */
 export function parseSigningKeys(bytes: Uint8Array): SigningKeys | null {
   const parsed = signingKeys.safeParse(strictJsonOrNull(bytes))
   return parsed.success ? parsed.data : null
@@ -89,7 +88,7 @@ export async function verifyEntry(
   return { ...(await verifyDocument(bytes, entry, keys)), what: path }
 }
 
-/** Null if not JSON under the strict rules for signed texts. */
+/** Null if the bytes are not strict JSON. */
 export function strictJsonOrNull(bytes: Uint8Array): unknown {
   try {
     return parseStrictJson(bytes)

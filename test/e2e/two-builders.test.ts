@@ -74,7 +74,7 @@ describe('two builders on one ledger', () => {
   it('do not wait for each other: the second one reports who holds the lock', async () => {
     const ledger = newLedger(program, { POLL: 'off' })
     const holder = ledger.builder(['--once'], withHooks(program, lockHook))
-    await holder.says('publishing is held up')
+    await holder.says('publishing is blocked')
     const other = ledger.builder(['--once'])
     expect(await other.ended).toBe(1)
     expect(other.output()).toContain('is held by another process')

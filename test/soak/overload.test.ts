@@ -45,7 +45,7 @@ async function readWhile(url: string, doing: () => Promise<Flood>) {
 
 /** Heap of the service after a garbage collection. */
 async function weigh(service: Running): Promise<number> {
-  const told = service.next(new RegExp(`held by ${service.pid} after a collection: (\\d+)\\n`))
+  const told = service.next(new RegExp(`heap of ${service.pid} after a collection: (\\d+)\\n`))
   service.kill('SIGUSR2')
   return Number((await told)[1])
 }

@@ -160,7 +160,7 @@ async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
 }
 
 async function heldBy(pid: number): Promise<number> {
-  const told = service.next(new RegExp(`held by ${pid} after a collection: (\\d+)\\n`))
+  const told = service.next(new RegExp(`heap of ${pid} after a collection: (\\d+)\\n`))
   process.kill(pid, 'SIGUSR2')
   return Number((await told)[1])
 }

@@ -6,5 +6,5 @@ const collect = createCollector()
 process.on('SIGUSR2', () => {
   collect()
   const { heapUsed, external } = process.memoryUsage()
-  process.stdout.write(`held by ${process.pid} after a collection: ${heapUsed + external}\n`)
+  process.stdout.write(`heap of ${process.pid} after a collection: ${heapUsed + external}\n`)
 })

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 const { symlink } = fs.promises
 
 fs.promises.symlink = async (target, path, type) => {
-  process.stdout.write('publishing is held up\n')
+  process.stdout.write('publishing is blocked\n')
   await new Promise(() => setInterval(() => undefined, 60_000))
   await symlink(target, path, type)
 }

@@ -81,7 +81,7 @@ describe('a log is found to hold', () => {
     ['a private key', seed.toString('base64')],
   ])('%s', (what, text) => {
     expect(() => expectNoSecrets(lineWith('nothing'))).not.toThrow()
-    expect(() => expectNoSecrets(lineWith(text))).toThrow(`a log line holds ${what}: `)
+    expect(() => expectNoSecrets(lineWith(text))).toThrow(`a log line contains ${what}: `)
   })
 
   test('the password and the keys that a process was given or has made', () => {
@@ -99,7 +99,7 @@ describe('a log is found to hold', () => {
     neverLogSecretsOf({ DATA_DIR: dir, SMTP_URL: url, PORT: '0' })
     for (const text of [password, hashKey.toString('base64'), der.subarray(-32).toString('hex')]) {
       expect(() => expectNoSecrets(lineWith(text))).toThrow(
-        /a log line holds a (?:password|private)/,
+        /a log line contains a (?:password|private)/,
       )
     }
   })

@@ -65,7 +65,7 @@ export function expectNoSecrets(log: string): void {
   const found = secretIn(log) ?? encodedSecretIn(log)
   if (found === null) return
   const { what, at } = found
-  throw new Error(`a log line holds ${what}: ${log.slice(Math.max(0, at - 120), at + 12)}…`)
+  throw new Error(`a log line contains ${what}: ${log.slice(Math.max(0, at - 120), at + 12)}…`)
 }
 
 interface Found {

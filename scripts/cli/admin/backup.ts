@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { syncDirectory } from '../../../builder/publish/files.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { migrations } from '../../../src/db/migrations.ts'
-import { writeNewFile } from '../files.ts'
+import { fileExists, writeNewFile } from '../files.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { json } from '../output.ts'
@@ -21,10 +21,9 @@ import { logAct, withDatabase } from './settings.ts'
 
 export const backupManifest = z.strictObject({
   created_at: z.string(),
-  /** Of the file beside this one. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   size: z.int().min(0),
-  /** Names of the schema's steps. */
+  /** Names of the migrations. */
   schema: z.array(z.string()),
   rows: z.record(z.string(), z.int().min(0)),
 })
@@ -35,12 +34,12 @@ export function manifestPath(file: string): string {
 }
 
 /**
- * Copies one moment of the database with `vacuum into`, while writes go on. Keys are not included: they need a safer
- * place than backups have.
+ * Copies the database at one moment with `vacuum into`, while writes continue. The copy contains no keys, since they
+ * need a safer place.
  */
 export async function backUp(session: Session, input: Input): Promise<void> {
   const file = resolve(input.operand('file'))
-  if ((await stat(file).catch(() => null)) !== null) throw new UsageError(`${file} already exists`)
+  if (fileExists(file)) throw new UsageError(`${file} already exists`)
   await withDatabase(session, async (database, config) => {
     try {
       await sql`vacuum into ${file}`.execute(database.db)

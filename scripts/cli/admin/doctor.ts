@@ -1,4 +1,4 @@
-/** `admin doctor`: checks everything that an installation needs and says what to do; changes nothing. */
+/** `admin doctor`: checks an installation and recommends fixes; changes nothing. */
 import { secondMs } from '../../../src/core/time.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
@@ -16,7 +16,7 @@ export const doctorChecks: readonly DoctorCheck[] = [
   ...publishedChecks,
 ]
 
-/** How often a bad result is checked while a running builder may be changing it. */
+/** A running builder may change what a check reads, so a bad result is checked again. */
 const MAX_ATTEMPTS = 3
 const RETRY_DELAY_MS = 2 * secondMs
 const DEFAULT_MIN_FREE_MIB = '512'
@@ -58,7 +58,7 @@ async function runCheck(
   context: DoctorContext,
 ): Promise<DoctorResult | null> {
   for (let attempt = 1; ; attempt += 1) {
-    // A check that fails to run is a result; the others run all the same.
+    // A check that fails to run is a bad result, and the other checks follow.
     const result = await check.run(context).catch((error: unknown) => ({
       good: false,
       detail: `cannot be checked: ${error instanceof Error ? error.message : String(error)}`,

@@ -16,7 +16,7 @@ export async function listFlags(session: Session): Promise<void> {
   await printRows(session, 'flags', columns, listOpenFlags)
 }
 
-/** Keeps these flags apart from those of polls, which close on their own. */
+/** Polls close only flags with other subjects. */
 const OPERATOR = 'operator'
 
 export async function openOperatorFlag(session: Session, input: Input): Promise<number> {

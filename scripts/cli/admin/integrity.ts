@@ -1,4 +1,4 @@
-/** Integrity checks of a database file: the ledger's own, or a backup. */
+/** Integrity checks of the database or of a backup. */
 import { Kysely, sql } from 'kysely'
 
 import { check } from '../../../src/core/check.ts'
@@ -43,7 +43,7 @@ export async function rowCounts(db: Kysely<Database>): Promise<Readonly<Record<s
   return counts
 }
 
-/** Opens a connection without settings: the file of a backup stays as it is, byte for byte. */
+/** Opens a connection that changes no setting, so that a backup keeps its bytes. */
 export async function withPlainFile<T>(
   path: string,
   mode: 'read-only' | 'read-write',
@@ -58,7 +58,7 @@ export async function withPlainFile<T>(
   }
 }
 
-/** Checks whether a backup is a ledger of a known schema, and everything in it. */
+/** Checks whether a backup is a ledger of a known schema, and checks its pages and references. */
 export async function examineBackup(path: string): Promise<readonly Check[]> {
   try {
     return await withPlainFile(path, 'read-only', async (db) => {
@@ -70,7 +70,7 @@ export async function examineBackup(path: string): Promise<readonly Check[]> {
   }
 }
 
-/** A file of an earlier version passes: the service brings it to the present schema when it starts. */
+/** A backup of an earlier version passes, since the service adds the missing migrations at its start. */
 async function checkSchema(db: Kysely<Database>): Promise<Check> {
   const found = await sql<{ application_id: number }>`pragma application_id`.execute(db)
   if (found.rows[0]?.application_id !== applicationId)

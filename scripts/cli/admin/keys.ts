@@ -24,7 +24,6 @@ export async function rotateSigningKey(session: Session): Promise<void> {
   )
 }
 
-/** Running services and builders load the new key on their own. */
 export async function rotateExchange(session: Session): Promise<void> {
   const { dir, nowMs } = keysOf(session)
   const { random } = session
@@ -40,7 +39,7 @@ function keysOf(session: Session) {
   return { dir: join(settingsOf(session).DATA_DIR, 'keys'), nowMs: session.clock.now() }
 }
 
-/** Turns errors of key files, which never contain the key, into usage errors. */
+/** Errors of key files become usage errors. They never contain the key. */
 async function orUsageError<T>(keys: Promise<T>): Promise<T> {
   try {
     return await keys

@@ -1,4 +1,4 @@
-/** USDC transfers to a receiver on Base, with the authorization that caused each. */
+/** Reads USDC transfers on Base, with the authorization of each. */
 import { getAddress, parseAbi } from 'viem'
 
 import { readChunk, readLogs, selectors } from '../../../builder/chain/logs.ts'
@@ -9,10 +9,9 @@ import { addressTopic } from '../../../src/core/abi.ts'
 export interface ReceivedTransfer {
   readonly txHash: string
   readonly block: number
-  /** Lower case. */
   readonly payer: string
   readonly amountMicroUsdc: bigint
-  /** Of the EIP-3009 authorization; null for a transfer of another kind. */
+  /** Nonce of the EIP-3009 authorization; null for a transfer without one. */
   readonly nonce: string | null
 }
 
@@ -25,7 +24,7 @@ const usedAbi = parseAbi([
 /** The largest range that public nodes accept. */
 const CHUNK_BLOCKS = 2000
 
-/** In the order of the chain. @throws ChainError */
+/** Returns transfers in the order of the chain. @throws ChainError */
 export async function transfersTo(
   reader: ChainReader,
   range: {
@@ -60,7 +59,7 @@ export async function transfersTo(
         chunk.fromBlock,
         chunk.toBlock,
       )
-      // The token logs the use of an authorization right before its transfer.
+      // The token logs `AuthorizationUsed` directly before the transfer.
       const nonces = new Map(
         used.logs.map(({ txHash, logIndex, event }) => [`${txHash}:${logIndex + 1}`, event.args]),
       )

@@ -31,7 +31,7 @@ const columns = [
   'handle',
 ] as const
 
-/** Every payment, oldest first; with `--csv` as RFC 4180, safe to open in a spreadsheet. */
+/** Prints all payments, oldest first; with `--csv` as RFC 4180, safe to open in a spreadsheet. */
 export async function exportPayments(session: Session, input: Input): Promise<void> {
   const payments = (await readPayments(session)).map(view)
   const cells = payments.map((row) => columns.map((column): Cell => row[column]))
@@ -66,10 +66,10 @@ function view(payment: PaymentRecord) {
   }
 }
 
-/** An authorization may be settled by others before it is reserved here, and clocks differ. */
+/** Others may settle an authorization before the ledger reserves it, and clocks differ. */
 const EARLIER_MS = 60 * minuteMs
 
-/** Exit code 1 if rows and chain differ. @throws LedgerUnreachableError if the chain does not answer */
+/** Returns exit code 1 if rows and chain differ. @throws LedgerUnreachableError if the chain does not answer */
 export async function reconcile(session: Session, input: Input): Promise<number> {
   const { RPC_URL_BASE: rpcUrl, PAYMENT_RECEIVER: receiver } = settingsOf(session)
   if (rpcUrl === null)
@@ -84,7 +84,7 @@ export async function reconcile(session: Session, input: Input): Promise<number>
     const reader = createChainReader('base', rpcUrl, session)
     const range = await blockRange(reader, payments, input)
     const transfers = await transfersTo(reader, { receivers, ...range })
-    // Rows are written before their money moves, so rows read now cover all these transfers.
+    // The ledger writes a row before its money moves, so the rows of now include all these transfers.
     const result = reconciliation(await readPayments(session), transfers, range)
     const { differences, ...totals } = result
     const isEqual = differences.length === 0
@@ -99,7 +99,9 @@ export async function reconcile(session: Session, input: Input): Promise<number>
 
 const differenceColumns = ['kind', 'payment', 'tx_hash', 'block', 'payer', 'amount_usdc', 'detail']
 
-/** By default from a block shortly before the first row to the last block; without rows only the last block. */
+/**
+ * The default range starts shortly before the first row and ends at the last block. Without rows it is the last block.
+ */
 async function blockRange(reader: ChainReader, payments: readonly PaymentRecord[], input: Input) {
   const toBlock = Number(input.text('to-block') ?? (await reader.head()))
   const from = input.text('from-block')

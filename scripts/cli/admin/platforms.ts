@@ -1,4 +1,6 @@
-/** `admin platforms`: a key is added only after its holder has signed a fresh text. */
+/** `admin platforms`: a platform is added only after the holder of its key has signed a fresh text. */
+import { z } from 'zod'
+
 import { replaceFile } from '../../../builder/publish/files.ts'
 import { loadReference } from '../../../src/actions/reference.ts'
 import { verifyEd25519 } from '../../../src/auth/ed25519.ts'
@@ -14,9 +16,9 @@ import type { PlatformsFile } from '../platforms.ts'
 import type { Session } from '../session.ts'
 import { logAct, settingsOf } from './settings.ts'
 
-/** The time that a platform has for signing the text. */
+/** How long a platform may take to sign the text. */
 const proofLifeMs = dayMs
-/** Slugs of the ledger itself. */
+/** Slugs that the ledger uses for its own receipts. */
 const reserved: ReadonlySet<string> = new Set(['job-exchange'])
 
 export function listPlatforms(session: Session, input: Input): Promise<void> {
@@ -26,7 +28,7 @@ export function listPlatforms(session: Session, input: Input): Promise<void> {
   return Promise.resolve()
 }
 
-/** Without a proof it prints the text that the platform has to sign; with one it adds the platform. */
+/** Without a proof it prints the text for the platform to sign; with a proof it adds the platform. */
 export async function addPlatform(session: Session, input: Input): Promise<number> {
   const nowMs = session.clock.now()
   const entry = await newEntry(input, nowMs)
@@ -64,7 +66,7 @@ export async function addPlatform(session: Session, input: Input): Promise<numbe
   return exitCodes.ok
 }
 
-/** The entry stays, so that old receipts can be verified. */
+/** The entry remains, so that old receipts can be verified. */
 export async function revokePlatform(session: Session, input: Input): Promise<number> {
   const slug = input.operand('platform')
   const reason = input.required('reason')
@@ -87,7 +89,7 @@ export async function revokePlatform(session: Session, input: Input): Promise<nu
   return exitCodes.ok
 }
 
-/** The text to sign: names the ledger, the platform, the key and a fresh time. */
+/** The text contains the ledger, the platform, the key and the time. */
 function challengeText(session: Session, entry: Platform, at: string): string {
   const { SERVICE_NAME } = settingsOf(session)
   return `${SERVICE_NAME}-platform-v1:${entry.platform}:${entry.public_key}:${at}`
@@ -101,10 +103,7 @@ async function newEntry(input: Input, nowMs: number): Promise<Platform> {
     rails: [...input.list('rail')],
     added_at: isoTime(nowMs),
   })
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new UsageError(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`)
-  }
+  if (!parsed.success) throw new UsageError(z.prettifyError(parsed.error))
   const entry = parsed.data
   orUsageError(SigningKeyError, () => publicKeyFromBase64(entry.public_key), '--public-key: ')
   const { rails } = await loadReference(dataDir(input.text('data')))

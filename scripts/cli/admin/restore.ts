@@ -1,16 +1,18 @@
-/** `admin restore`: replaces the database by a backup, while no service runs. */
-import { copyFile, link, readFile, rename, rm, stat } from 'node:fs/promises'
+/** `admin restore`: replaces the database with a backup, while no service runs. */
+import { copyFile, link, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import { syncDirectory } from '../../../builder/publish/files.ts'
+import { strictJsonOrNull } from '../../../src/client/verify.ts'
+import { check } from '../../../src/core/check.ts'
 import type { Check } from '../../../src/core/check.ts'
-import { isErrno } from '../../../src/core/errno.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { setRestoredAt } from '../../../src/db/restored.ts'
 import type { Database } from '../../../src/db/schema.ts'
+import { fileExists } from '../files.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { exitCodes, printChecks } from '../output.ts'
@@ -20,8 +22,8 @@ import { examineBackup, withPlainFile } from './integrity.ts'
 import { databasePath, logAct, settingsOf } from './settings.ts'
 
 /**
- * Checks the backup, copies it beside the database, marks it with the time, flushes it and renames it into place: a crash
- * leaves either the old database or the new one. The old file is kept under another name.
+ * Checks the backup, copies it beside the database, records the time of the restore, flushes the copy and renames it.
+ * After a crash the file is either the old database or the new one. The old file remains under another name.
  */
 export async function restore(session: Session, input: Input): Promise<number> {
   const config = settingsOf(session)
@@ -30,7 +32,7 @@ export async function restore(session: Session, input: Input): Promise<number> {
   if (findings.some(({ good }) => !good)) return printChecks(session, { backup }, findings)
 
   const path = resolve(databasePath(config))
-  const exists = await isThere(path)
+  const exists = fileExists(path)
   const nowMs = session.clock.now()
   const kept = exists ? `${path}.before-restore-${nowMs}` : null
   const replace = async (): Promise<void> => {
@@ -38,7 +40,7 @@ export async function restore(session: Session, input: Input): Promise<number> {
     await copyFile(backup, draft)
     await withPlainFile(draft, 'read-write', async (db) => {
       await setRestoredAt(db, isoTime(session.clock.now()))
-      // The mode that the service uses, so that others can read the file before it starts.
+      // The service uses WAL mode; the file must have it before the service starts, so that others can read it.
       await sql`pragma journal_mode = wal`.execute(db)
     })
     await flush(draft)
@@ -56,35 +58,23 @@ export async function restore(session: Session, input: Input): Promise<number> {
 }
 
 async function checkManifest(backup: string): Promise<Check> {
-  const what = 'manifest of the backup'
-  let text: string
-  try {
-    text = await readFile(manifestPath(backup), 'utf8')
-  } catch {
-    return { what, good: false, detail: `${manifestPath(backup)} cannot be read` }
-  }
-  const manifest = backupManifest.safeParse(parseJsonOrNull(text))
-  if (!manifest.success) return { what, good: false, detail: 'is not the manifest of a backup' }
-  if (!(await isThere(backup))) return { what, good: false, detail: 'the backup is missing' }
-  const good = (await sha256Of(backup)) === manifest.data.sha256
-  return {
-    what,
-    good,
-    detail: good ? `made ${manifest.data.created_at}` : 'the file has a different SHA-256',
-  }
+  const path = manifestPath(backup)
+  const bytes = await readFile(path).catch(() => null)
+  if (bytes === null) return manifestCheck(false, `${path} cannot be read`)
+  const manifest = backupManifest.safeParse(strictJsonOrNull(bytes))
+  if (!manifest.success) return manifestCheck(false, 'is not the manifest of a backup')
+  if (!fileExists(backup)) return manifestCheck(false, 'the backup is missing')
+  const isSame = (await sha256Of(backup)) === manifest.data.sha256
+  const created = `created ${manifest.data.created_at}`
+  return manifestCheck(isSame, isSame ? created : 'the file has a different SHA-256')
 }
 
-function parseJsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
+const manifestCheck = (good: boolean, detail: string) =>
+  check('manifest of the backup', good, detail)
 
 /**
  * Runs `work` while no other process can open the database. Leaving WAL mode succeeds only without other connections.
- * @throws UsageError where the file is in use, or is unreadable and `damaged` is false.
+ * @throws UsageError if the file is in use, or if it is unreadable and `damaged` is false
  */
 async function withExclusiveLock(
   path: string,
@@ -101,7 +91,8 @@ async function withExclusiveLock(
   } catch (error) {
     if (locked || error instanceof UsageError) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    if (/SQLITE_BUSY|database is locked|lock/i.test(reason)) throw inUse(path)
+    if (/SQLITE_BUSY|database is locked|lock/i.test(reason))
+      throw new UsageError(`${path} is in use: stop the service and the builder first`)
     if (!damaged) {
       throw new UsageError(`${path} cannot be read (${reason}): stop the service and add --damaged`)
     }
@@ -116,22 +107,10 @@ async function lockExclusively(db: Kysely<Database>): Promise<void> {
   await sql`begin exclusive`.execute(db)
 }
 
-function inUse(path: string): UsageError {
-  return new UsageError(`${path} is in use: stop the service and the builder first`)
-}
-
-/** Links the old file under another name, so that there is a database at every moment. */
+/** A link instead of a rename, so that a database exists at every moment. */
 async function setAside(path: string, kept: string): Promise<void> {
   await link(path, kept)
-  // The log of the old file must not be applied to the new one.
-  await rename(`${path}-wal`, `${kept}-wal`).catch(ignoreMissing)
+  // SQLite would apply the log of the old file to the new one.
+  if (fileExists(`${path}-wal`)) await rename(`${path}-wal`, `${kept}-wal`)
   await rm(`${path}-shm`, { force: true })
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!isErrno(error, 'ENOENT')) throw error
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null)) !== null
 }

@@ -4,7 +4,7 @@ import type { Session } from '../session.ts'
 import { withDatabase } from './settings.ts'
 
 export async function checkScores(session: Session): Promise<number> {
-  // In one transaction, since writes go on.
+  // One transaction, since writes continue.
   const found = await withDatabase(
     session,
     ({ db }) => db.transaction().execute((tx) => recomputeScores(tx)),

@@ -16,7 +16,7 @@ import { UsageError, orUsageError } from '../input.ts'
 import { exitCodes, table } from '../output.ts'
 import type { Session } from '../session.ts'
 
-/** The settings of the service: the environment, and `.env` for variables that are not set. */
+/** Reads the settings of the service: the environment, and `.env` for variables that are not set. */
 export function settingsOf({ environment }: Pick<Session, 'environment'>): Config {
   const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
   const variables = { ...file, ...environment }
@@ -24,7 +24,6 @@ export function settingsOf({ environment }: Pick<Session, 'environment'>): Confi
   return orUsageError(ConfigError, () => parseConfig({ variables, readFile }))
 }
 
-/** Path of the database file. */
 export function databasePath(config: Config): string {
   return (
     config.DATABASE_URL?.replace(/^sqlite:(?:\/\/(?=\/))?/, '') ??
@@ -32,7 +31,7 @@ export function databasePath(config: Config): string {
   )
 }
 
-/** Opens the existing database, beside a service that may be running. */
+/** Opens the existing database; a service may be running. */
 export async function withDatabase<T>(
   session: Pick<Session, 'environment'>,
   work: (database: OpenDatabase, config: Config) => Promise<T>,
@@ -102,7 +101,7 @@ export async function changeDatabase(
   })
 }
 
-/** Appends a line to `operator.log`: what an operator did, when and why. */
+/** Appends the act, its time and its reason to `operator.log`. */
 export async function logAct(
   session: Pick<Session, 'clock'>,
   config: Config,

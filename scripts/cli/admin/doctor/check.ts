@@ -5,9 +5,8 @@ import type { OpenDatabase } from '../../../../src/db/open.ts'
 export interface DoctorContext {
   readonly config: Config
   readonly nowMs: number
-  /** Path of the database file. */
   readonly databasePath: string
-  /** Null where it cannot be opened; checks that need it are skipped. */
+  /** Null if the database cannot be opened; checks that need it are skipped. */
   readonly database: OpenDatabase | null
   readonly openError: string | null
   readonly minFreeBytes: number
@@ -18,9 +17,9 @@ export type DoctorResult = Omit<Check, 'what'>
 export interface DoctorCheck {
   readonly what: string
   readonly remedy: string
-  /** A running builder changes it: a bad result is checked again before it is reported. */
+  /** A running builder may change what the check reads, so a bad result is checked again. */
   readonly mayChange?: true
-  /** Null where there is nothing to check, since another check reports why. */
+  /** Returns null if there is nothing to check, since another check reports the reason. */
   readonly run: (context: DoctorContext) => Promise<DoctorResult | null>
 }
 

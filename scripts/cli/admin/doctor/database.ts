@@ -10,9 +10,9 @@ import { checkPages, checkReferences } from '../integrity.ts'
 import { bad, good } from './check.ts'
 import type { DoctorCheck, DoctorResult, DoctorContext } from './check.ts'
 
-/** Four times the size at which SQLite truncates it; a larger one is not being written back. */
+/** Four times the size at which SQLite truncates the log. A larger log is not being written back. */
 const MAX_WAL_BYTES = 256 * 2 ** 20
-/** For clocks of two processes, and a machine whose clock is being adjusted. */
+/** Clocks of two processes may differ, and a clock may be under adjustment. */
 const CLOCK_TOLERANCE_MS = 2 * minuteMs
 
 export const databaseChecks: readonly DoctorCheck[] = [
@@ -25,7 +25,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
         database === null ? bad(openError ?? 'cannot be opened') : good(databasePath),
       ),
   },
-  // Before the slow checks, since the time was read at the start.
+  // This check is before the slow ones, since the doctor read the time at its start.
   {
     what: 'clock',
     remedy:

@@ -2,6 +2,7 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { loadKeys } from '../../../../builder/publish/keys.ts'
+import { fileExists } from '../../files.ts'
 import { bad, good } from './check.ts'
 import type { DoctorCheck } from './check.ts'
 
@@ -15,7 +16,7 @@ export const fileChecks: readonly DoctorCheck[] = [
     run: async ({ config, nowMs }) => {
       const dir = join(config.DATA_DIR, 'keys')
       const path = join(dir, 'signing-keys.json')
-      if (!(await isThere(path))) return bad(`${path} is missing`)
+      if (!fileExists(path)) return bad(`${path} is missing`)
       try {
         const { signer, publicKeys } = await loadKeys({ dir, nowMs })
         return good(`${signer.kid} signs, ${publicKeys.keys.length - 1} retired`)
@@ -70,8 +71,4 @@ export const fileChecks: readonly DoctorCheck[] = [
 
 async function filesIn(dir: string): Promise<readonly string[]> {
   return (await readdir(dir).catch(() => [])).map((name) => join(dir, name))
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null)) !== null
 }

@@ -113,7 +113,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
 interface ReadableSet {
   readonly manifest: Manifest
   readonly bytes: (entry: ManifestEntry) => Promise<Buffer>
-  /** The document at a path; null if the set has none. */
+  /** Null if the set has no document at this path. */
   readonly json: (path: string) => Promise<unknown>
 }
 
@@ -129,7 +129,7 @@ async function currentDir(publicDir: string): Promise<string | null> {
   return await realpath(join(publicDir, CURRENT_LINK)).catch(() => null)
 }
 
-/** The current set; null if there is no readable one. Later publications do not change it. */
+/** Null if there is no readable set. Later publications do not change the result. */
 async function readSet(publicDir: string): Promise<ReadableSet | null> {
   const dir = await currentDir(publicDir)
   if (dir === null) return null
@@ -160,10 +160,10 @@ const board = z.object({
 const receiptList = z.object({ total: z.number(), receipts: z.array(receipt) })
 const workerList = z.object({ total: z.number() })
 
-/** Longer than any time between a timestamp and the commit of its row. */
+/** No transaction takes longer from its timestamp to its commit. */
 const SLACK_MS = 5 * minuteMs
 
-/** Rows may be newer than the set but never older: everything published must have its row, with the same figures. */
+/** Rows may be newer than the set but never older: each published item must have a row with the same figures. */
 async function rowDifferences(
   { manifest, json }: ReadableSet,
   { reader }: OpenDatabase,
@@ -225,7 +225,7 @@ function gitOf({ DATA_DIR: dataDir }: DoctorContext['config']): Git {
   return { repoDir: join(dataDir, 'snapshots.git'), env: {}, remote: null }
 }
 
-/** Documents whose archived form omits what changes with every poll or every day. */
+/** Documents whose archived form omits values that change with every poll or every day. */
 const formOfItsOwn = /^\/api\/v1\/(?:rails(?:\/[^/]+)?|opportunities|leaderboard|desk\/feed\.json)$/
 
 async function compareTree(
@@ -242,7 +242,7 @@ async function compareTree(
     const entry = byFile.get(file)
     if (entry === undefined || formOfItsOwn.test(entry.path)) continue
     const text = (await bytes(entry)).toString('utf8')
-    // Manifests of pacts are archived as their signed bytes, all other JSON without its stamp.
+    // Pact manifests are archived as their signed bytes, all other JSON without `computed_at`.
     const forms = file.endsWith('.json') ? [text, withoutStamp(text)] : [text]
     if (!forms.some((archive) => blobOf(entry, text, archive) === blob)) others.push(file)
   }
@@ -251,7 +251,7 @@ async function compareTree(
     : bad(`${others.slice(0, 3).join(', ')} ${others.length === 1 ? 'differs' : 'differ'}`)
 }
 
-/** Id of the git object of a document whose archived form is `archive`. */
+/** Id of the git blob of a document with this archived form. */
 function blobOf(entry: ManifestEntry, text: string, archive: JsonValue): string | undefined {
   const { file, path, content_type: contentType, max_age: maxAgeSeconds } = entry
   const document = { path, contentType, maxAgeSeconds, body: { text }, archive }
