@@ -10,8 +10,6 @@ import type { ServerProcess } from './server-process.ts'
 export interface EdgeOptions {
   readonly servicePort: number
   readonly publicDir: string
-  /** A path that the service answers with 200. */
-  readonly readyPath?: string
   /** Further texts of the configuration and what replaces them. */
   readonly changes?: readonly Replacement[]
 }
@@ -19,8 +17,8 @@ export interface EdgeOptions {
 type Replacement = readonly [from: string, to: string]
 
 export async function startNginx(options: EdgeOptions): Promise<ServerProcess> {
-  const { servicePort, publicDir, readyPath = '/healthz', changes = [] } = options
-  return await startNginxWith(readyPath, (dir, port) =>
+  const { servicePort, publicDir, changes = [] } = options
+  return await startNginxWith((dir, port) =>
     substitute('nginx.conf', [
       ['user www-data;', nginxUser],
       ['pid /run/nginx.pid;', `pid ${dir}/nginx.pid;`],
@@ -38,10 +36,9 @@ export const nginxUser = userInfo().uid === 0 ? 'user root;' : ''
 
 /** Starts nginx with a configuration for a directory, which has a folder `state`, and for a port. */
 export async function startNginxWith(
-  readyPath: string,
   confOf: (dir: string, port: number) => string,
 ): Promise<ServerProcess> {
-  return await run('nginx', readyPath, (dir, port) => {
+  return await run('nginx', (dir, port) => {
     mkdirSync(join(dir, 'state'))
     const file = join(dir, 'nginx.conf')
     writeFileSync(file, confOf(dir, port))
@@ -50,7 +47,7 @@ export async function startNginxWith(
 }
 
 export async function startCaddy({ servicePort, publicDir }: EdgeOptions): Promise<ServerProcess> {
-  return await run('caddy', '/healthz', (dir, port) => {
+  return await run('caddy', (dir, port) => {
     const conf = substitute('Caddyfile', [
       ['http://:80 {', `http://:${port} {`],
       ['reverse_proxy 127.0.0.1:8787 {', `reverse_proxy 127.0.0.1:${servicePort} {`],
@@ -73,13 +70,15 @@ function substitute(name: string, replacements: readonly Replacement[]): string 
 
 async function run(
   program: string,
-  readyPath: string,
   configure: (dir: string, port: number) => readonly string[],
 ): Promise<ServerProcess> {
   const dir = mkdtempSync(join(tmpdir(), `ledger-${program}-`))
   const port = await freePort()
   const env = { HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }
-  const server = await startServer(program, port, { args: configure(dir, port), env, readyPath })
+  const args = configure(dir, port)
+  // An edge answers while its service is stopped, too.
+  const ready = { readyPath: '/healthz', anyStatus: true } as const
+  const server = await startServer(program, port, { args, env, ...ready })
   return {
     ...server,
     stop: async () => {

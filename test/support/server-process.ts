@@ -1,4 +1,4 @@
-/** Servers as child processes, which are ready when a path is answered with 200. */
+/** Servers as child processes. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
@@ -22,7 +22,9 @@ export interface ServerProcess {
 interface ServerOptions {
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** The server is ready when it answers this path with 200, or with any status if `anyStatus` is set. */
   readonly readyPath: string
+  readonly anyStatus?: boolean
   readonly probeEveryMs?: number
 }
 
@@ -42,7 +44,7 @@ export async function startNodeServer(
 export async function startServer(
   command: string,
   port: number,
-  { args, env = {}, readyPath, probeEveryMs = 20 }: ServerOptions,
+  { args, env = {}, readyPath, anyStatus = false, probeEveryMs = 20 }: ServerOptions,
 ): Promise<ServerProcess> {
   const startedMs = performance.now()
   const child = spawn(command, args, {
@@ -59,7 +61,9 @@ export async function startServer(
     child.kill('SIGTERM')
     await ended
   }
-  while (!(await isReady(port, readyPath))) {
+  for (;;) {
+    const status = await statusOf(port, readyPath)
+    if (status === 200 || (anyStatus && status !== null)) break
     if (child.exitCode !== null) throw new Error(`${command} ended: ${errors}`)
     if (performance.now() - startedMs > startTimeoutMs) {
       await stop()
@@ -72,12 +76,13 @@ export async function startServer(
   return { origin, address: { host, port }, pid: child.pid ?? 0, readyAfterMs, stop }
 }
 
-function isReady(port: number, path: string): Promise<boolean> {
+/** Null without an answer. */
+function statusOf(port: number, path: string): Promise<number | null> {
   return new Promise((resolve) => {
     get({ host, port, path, agent: false }, (response) => {
       response.resume()
-      resolve(response.statusCode === 200)
-    }).on('error', () => resolve(false))
+      resolve(response.statusCode ?? null)
+    }).on('error', () => resolve(null))
   })
 }
 

@@ -1,9 +1,8 @@
 import { startNginxWith, nginxUser } from '../../../test/support/edge.ts'
 
 /** One worker, like the service, and only what a file server needs at its fastest. */
-export async function startNginxFiles(root: string, readyPath: string) {
+export async function startNginxFiles(root: string) {
   return await startNginxWith(
-    readyPath,
     (dir, port) => `${nginxUser}
 worker_processes 1;
 pid ${dir}/nginx.pid;

@@ -103,8 +103,8 @@ export const origin: Suite = {
         ['keepalive_requests 10000;', 'keepalive_requests 1000000000;'],
       ] as const
       const servicePort = service.address.port
-      const shipped = await start(startNginx({ servicePort, publicDir, readyPath, changes }))
-      const files = await start(startNginxFiles(join(publicDir, 'current'), `${readyPath}.json`))
+      const shipped = await start(startNginx({ servicePort, publicDir, changes }))
+      const files = await start(startNginxFiles(join(publicDir, 'current')))
       for (const sizeKb of quick ? [30] : [2, 30]) {
         const what = `behind nginx, ${sizeKb} KB`
         const path = pathOf(sizeKb)
