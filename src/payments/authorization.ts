@@ -14,3 +14,21 @@ export interface Authorization {
 export class SettlementUnavailableError extends Error {
   override readonly name = 'SettlementUnavailableError'
 }
+
+/** A line for the operator. */
+export function outageProblem({ message }: SettlementUnavailableError): string {
+  return `settlement: ${message.replace(/^The /, 'the ')}`
+}
+
+/** The unavailability that rejects `work`; null where it resolves. @throws any other error of `work` */
+export async function unavailabilityOf(
+  work: Promise<unknown>,
+): Promise<SettlementUnavailableError | null> {
+  try {
+    await work
+    return null
+  } catch (error) {
+    if (error instanceof SettlementUnavailableError) return error
+    throw error
+  }
+}

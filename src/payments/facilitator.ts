@@ -6,7 +6,7 @@ import type { PaymentTerms } from '../contract/x402.ts'
 import type { Clock, Fetch } from '../core/deps.ts'
 import { readLimited } from '../outbound/read-limited.ts'
 import { outageText, withTimeout } from '../outbound/timeout.ts'
-import { SettlementUnavailableError } from './authorization.ts'
+import { SettlementUnavailableError, outageProblem, unavailabilityOf } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
 import type { SettlementRefusal, Settler } from './settler.ts'
 
@@ -78,30 +78,18 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       // From here on the transaction may have been sent, whatever the response.
       await record(null)
       const payment = requestOf(authorization, terms)
-      const answer = await fetchJson('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS).catch(
-        (error: unknown) => {
-          if (error instanceof SettlementUnavailableError) return null
-          throw error
-        },
-      )
-      const hash = answer?.transaction?.toLowerCase() ?? ''
+      const settling = fetchJson('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS)
+      if ((await unavailabilityOf(settling)) !== null) return { txHash: null }
+      const hash = (await settling).transaction?.toLowerCase() ?? ''
       return { txHash: transactionHash.test(hash) ? hash : null }
     },
     resetNonce: () => undefined,
     async inspect() {
-      const supported = await fetchJson(
-        '/supported',
-        supportedAnswer,
-        null,
-        VERIFY_TIMEOUT_MS,
-      ).catch((error: unknown) => {
-        if (error instanceof SettlementUnavailableError) return error
-        throw error
-      })
-      if (supported instanceof SettlementUnavailableError) {
-        return [`settlement: ${supported.message.replace(/^The /, 'the ')}`]
-      }
-      const settles = supported.kinds.some(
+      const answer = fetchJson('/supported', supportedAnswer, null, VERIFY_TIMEOUT_MS)
+      const outage = await unavailabilityOf(answer)
+      if (outage !== null) return [outageProblem(outage)]
+      const { kinds } = await answer
+      const settles = kinds.some(
         ({ x402Version, scheme, network }) =>
           x402Version === 2 && scheme === paymentScheme && network === paymentAsset.network.v2,
       )

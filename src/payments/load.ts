@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import type { PrivateKeyAccount } from 'viem'
 
 import type { Clock, Fetch } from '../core/deps.ts'
-import { SettlementUnavailableError } from './authorization.ts'
+import { outageProblem, unavailabilityOf } from './authorization.ts'
 import { WrongChainError, createUsdcChain } from './chain.ts'
 import type { ChainRequest } from './chain.ts'
 import { createFacilitator } from './facilitator.ts'
@@ -47,22 +47,13 @@ export async function loadPayments(
   const settler = await settlerOf(settings, { ...deps, chain })
   let problems: readonly string[] = []
   const inspect = async (): Promise<void> => {
-    const wrongChain = await chain.requireChain().then(
-      () => null,
-      (error: unknown) => {
-        if (error instanceof SettlementUnavailableError)
-          return `settlement: ${error.message.replace(/^The /, 'the ')}`
-        throw error
-      },
-    )
-    problems = wrongChain === null ? await settler.inspect() : [wrongChain]
+    const outage = await unavailabilityOf(chain.requireChain())
+    problems = outage === null ? await settler.inspect() : [outageProblem(outage)]
   }
-  await chain.requireChain().catch((error: unknown) => {
-    if (error instanceof WrongChainError) {
-      throw new PaymentSettingsError(`RPC_URL_BASE: ${error.message}`)
-    }
-    if (!(error instanceof SettlementUnavailableError)) throw error
-  })
+  const outage = await unavailabilityOf(chain.requireChain())
+  if (outage instanceof WrongChainError) {
+    throw new PaymentSettingsError(`RPC_URL_BASE: ${outage.message}`)
+  }
   return {
     mode,
     receiver: settings.receiver,

@@ -1,5 +1,5 @@
-import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 /** Settles with our own wallet, one transaction at a time, so that none waits for a nonce that was never sent. */
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { z } from 'zod'
 
@@ -171,40 +171,34 @@ const tooMuchGas: SettlementRefusal = {
   reason: 'refused',
   message: `Settlement needs more than ${MAX_GAS} gas`,
 }
+const rejected: SettlementRefusal = { reason: 'refused', message: 'The token rejects the transfer' }
 
 /** Error texts of the token (FiatTokenV2_2 and its bases). */
-const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal])[] = [
-  [
-    /authorization is used or canceled/i,
-    { reason: 'used', message: 'The authorization was used or cancelled' },
-  ],
+const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal['reason'], string])[] = [
+  [/authorization is used or canceled/i, 'used', 'The authorization was used or cancelled'],
   [
     /amount exceeds balance/i,
-    { reason: 'insufficient_funds', message: 'The payer has less USDC on Base than the price' },
+    'insufficient_funds',
+    'The payer has less USDC on Base than the price',
   ],
   [
     /authorization is expired|not yet valid/i,
-    { reason: 'expired', message: 'The authorization is not valid at the latest block' },
+    'expired',
+    'The authorization is not valid at the latest block',
   ],
-  [
-    /invalid signature/i,
-    { reason: 'signature', message: 'The token does not accept the signature' },
-  ],
-  [
-    /blacklisted/i,
-    { reason: 'refused', message: 'The issuer of USDC has blocked the payer or the receiver' },
-  ],
-  [/paused/i, { reason: 'refused', message: 'The issuer of USDC has paused all transfers' }],
-  [/out ?of ?gas|gas required exceeds/i, tooMuchGas],
-  [/revert/i, { reason: 'refused', message: 'The token rejects the transfer' }],
+  [/invalid signature/i, 'signature', 'The token does not accept the signature'],
+  [/blacklisted/i, 'refused', 'The issuer of USDC has blocked the payer or the receiver'],
+  [/paused/i, 'refused', 'The issuer of USDC has paused all transfers'],
+  [/out ?of ?gas|gas required exceeds/i, tooMuchGas.reason, tooMuchGas.message],
+  [/revert/i, rejected.reason, rejected.message],
 ]
 
 /** Null where the error is not about the call. */
 function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null {
   const words = `${message} ${revertReason(data)}`
-  const found = tokenRefusals.find(([pattern]) => pattern.test(words))
-  if (found !== undefined) return found[1]
-  return code === 3 ? { reason: 'refused', message: 'The token rejects the transfer' } : null
+  const [, reason, text] = tokenRefusals.find(([pattern]) => pattern.test(words)) ?? []
+  if (reason !== undefined && text !== undefined) return { reason, message: text }
+  return code === 3 ? rejected : null
 }
 
 /** Solidity's `Error(string)`, which some nodes put into `data` only. */
