@@ -8,8 +8,7 @@ import { newId } from '../core/new-id.ts'
 import { withSiteUrl } from '../core/site-url.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../core/time.ts'
 import {
-  findApplicationByKey,
-  findApplicationByMessage,
+  findApplication,
   finishApplication,
   insertApplication,
   nthLastApplication,
@@ -25,10 +24,9 @@ import type { OutcomeOf } from './idempotency.ts'
 import { requirePartner, tierOf } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
-import { enforceQuota } from './quota.ts'
-import type { Quota } from './quota.ts'
 import { requireWallet } from './signed-body.ts'
-import { enforcePartnerWriteQuota } from './write-quotas.ts'
+import { enforcePartnerWriteQuota, enforceQuota } from './write-quotas.ts'
+import type { Quota } from './write-quotas.ts'
 
 const perPartner: Quota = {
   name: 'applications',
@@ -133,11 +131,12 @@ async function findAttempt(
 ): Promise<RecordedAttempt | null> {
   const { proof, request } = write
   const { nowMs, idempotencyKey } = request
-  const earlier =
-    (await findApplicationByMessage(db, proof.wallet.id, proof.messageSha256)) ??
-    (idempotencyKey === null
-      ? null
-      : await findApplicationByKey(db, proof.wallet.id, idempotencyKey, isoTime(nowMs - dayMs)))
+  const earlier = await findApplication(db, {
+    partner: proof.wallet.id,
+    messageSha256: proof.messageSha256,
+    key: idempotencyKey,
+    after: isoTime(nowMs - dayMs),
+  })
   if (earlier === null) return null
   requireSameRequest(earlier, write)
   const ageMs = clock.now() - Date.parse(earlier.submittedAt)

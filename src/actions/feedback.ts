@@ -8,9 +8,9 @@ import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
-import { enforceQuota } from './quota.ts'
-import type { Quota } from './quota.ts'
 import type { IncomingWrite } from './signed-body.ts'
+import { enforceQuota } from './write-quotas.ts'
+import type { Quota } from './write-quotas.ts'
 
 const duplicateMs = 15 * minuteMs
 

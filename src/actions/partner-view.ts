@@ -6,13 +6,12 @@ import { dayMs, isoTime } from '../core/time.ts'
 import { parseWallet } from '../core/wallet.ts'
 import { countPartnerWrites } from '../db/oaths.ts'
 import type { OathRow } from '../db/oaths.ts'
-import { partnerView } from '../db/partners/view.ts'
+import { partnerView } from '../db/partners/record.ts'
 import type { Db } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
-import { termsOfTier } from './subscriptions/terms.ts'
-import { priceMicroUsdcOf, subscriptionTimes } from './subscriptions/view.ts'
+import { priceMicroUsdcOf, subscriptionTimes, termsOfTier } from './subscriptions/view.ts'
 
 const USAGE_DAYS = 30
 

@@ -5,20 +5,17 @@ import type { DbTransaction } from '../db/schema.ts'
 import type { InstalledDeps } from './deps.ts'
 import { subscriptionPaid, subscriptionUndone } from './subscriptions/effect.ts'
 
-export interface PaymentEffect {
+type Effect = (
+  deps: InstalledDeps,
+  tx: DbTransaction,
+  payment: PaymentRecord,
+  nowMs: number,
+) => Promise<void>
+
+interface PaymentEffect {
   /** Must not refuse: the money has moved. */
-  readonly settled: (
-    deps: InstalledDeps,
-    tx: DbTransaction,
-    payment: PaymentRecord,
-    nowMs: number,
-  ) => Promise<void>
-  readonly undone: (
-    deps: InstalledDeps,
-    tx: DbTransaction,
-    payment: PaymentRecord,
-    nowMs: number,
-  ) => Promise<void>
+  readonly settled: Effect
+  readonly undone: Effect
 }
 
 const nothing = () => Promise.resolve()

@@ -8,10 +8,10 @@ import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
-import { enforceQuota } from './quota.ts'
-import type { Quota } from './quota.ts'
 import { invalidField } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
+import { enforceQuota } from './write-quotas.ts'
+import type { Quota } from './write-quotas.ts'
 
 const perNetwork: Quota = {
   name: 'proposals',

@@ -50,9 +50,7 @@ export async function findSettlement(
     if (!(await chain.isSpent(transfer))) return { kind: 'dead' }
   }
   const since = (parseTime(payment.reservedAt) ?? 0) / secondMs - SEEN_BEFORE_SECONDS
-  const found = await chain.findTransfer(transfer, since)
-  if (found === null) return { kind: 'open' }
-  return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
+  return statusOf(await chain.findTransfer(transfer, since))
 }
 
 /** The result of an expired authorization; `open`: used, but no transfer found. @throws SettlementUnavailableError */
@@ -63,7 +61,10 @@ export async function findTimelySettlement(
 ): Promise<SettlementStatus> {
   if (!(await chain.isSpent(transfer))) return { kind: 'dead' }
   const since = validBefore - MOST_LIFE_SECONDS - SEEN_BEFORE_SECONDS
-  const found = await chain.findTransfer(transfer, since, validBefore)
+  return statusOf(await chain.findTransfer(transfer, since, validBefore))
+}
+
+function statusOf(found: SettledIn | 'elsewhere' | null): SettlementStatus {
   if (found === null) return { kind: 'open' }
   return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
 }

@@ -1,6 +1,7 @@
 import { ApiError } from '../contract/errors.ts'
 import { writeQuotas } from '../core/limits.ts'
-import { dayMs, isoTime } from '../core/time.ts'
+import { dayMs, isoTime, secondMs } from '../core/time.ts'
+import type { QuotaWindow } from '../db/queries.ts'
 import type { Db } from '../db/schema.ts'
 import {
   countOpenBids,
@@ -14,8 +15,6 @@ import type { NetworkWrite } from '../db/write-quotas.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { enforceQuota } from './quota.ts'
-import type { Quota } from './quota.ts'
 
 export async function enforceOpenJobLimit(tx: Db, poster: string, nowMs: number): Promise<void> {
   if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < writeQuotas.openJobs) return
@@ -109,4 +108,33 @@ function perDay(
     windowMs: dayMs,
     details: `More than ${quota} ${what} in 24 hours; ${advice}`,
   }
+}
+
+export interface Quota {
+  /** Name in the `RateLimit` headers. */
+  readonly name: string
+  readonly quota: number
+  readonly windowMs: number
+  /** Error text: `More than 5 feedback entries per hour`. */
+  readonly details: string
+}
+
+/** `findNthLast` returns the time of the n-th newest entry of the window. @throws ApiError `rate_limited` with the wait */
+export async function enforceQuota(
+  limit: Quota,
+  nowMs: number,
+  findNthLast: (window: QuotaWindow) => Promise<string | null>,
+): Promise<void> {
+  const after = isoTime(nowMs - limit.windowMs)
+  const nthLast = await findNthLast({ nth: limit.quota, after })
+  if (nthLast === null) return
+  const waitMs = Math.max(secondMs, Date.parse(nthLast) + limit.windowMs - nowMs)
+  const seconds = Math.ceil(waitMs / secondMs)
+  throw new ApiError('rate_limited', limit.details, {
+    headers: {
+      'Retry-After': String(seconds),
+      'RateLimit-Policy': `"${limit.name}";q=${limit.quota};w=${limit.windowMs / secondMs}`,
+      RateLimit: `"${limit.name}";r=0;t=${seconds}`,
+    },
+  })
 }

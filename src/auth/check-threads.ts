@@ -71,7 +71,6 @@ export function createCheckThreads(
       running.delete(started)
       const unanswered = [...started.pending.values()]
       if (started.isReady || isClosed) {
-        // Another thread loaded, so this failure is no reason to do without threads.
         tryAgainAt = 0
         refuse(unanswered.flat())
         return
@@ -82,7 +81,6 @@ export function createCheckThreads(
     return started
   }
 
-  /** Prefers threads that have loaded. */
   const leastBusy = (): Running | null => {
     const all = [...running]
     const ready = all.filter(({ isReady }) => isReady)

@@ -2,7 +2,6 @@ import { verifyEd25519 } from './ed25519.ts'
 import { verifyPersonalSign } from './eip191.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
-/** A check without chain, database and clock. */
 export type SignatureCheck =
   | {
       readonly scheme: 'eip191'

@@ -142,7 +142,6 @@ function isRevert(error: unknown): boolean {
   )
 }
 
-/** ABI encoding of one dynamic argument: offset, length and padded bytes. */
 function tail(headWords: number, signature: string): string {
   return word((headWords * 32).toString(16)) + bytesWords(signature)
 }

@@ -27,7 +27,6 @@ export function decodeEd25519Signature(text: string): Uint8Array | null {
   return decodeBase58(text, 64)
 }
 
-/** The point is not checked. */
 export function publicKeyObject(publicKey: Uint8Array): KeyObject {
   const x = Buffer.from(publicKey).toString('base64url')
   const cached = keyObjects.get(x)
@@ -41,7 +40,6 @@ export function publicKeyObject(publicKey: Uint8Array): KeyObject {
 const keyObjects = new Map<string, KeyObject>()
 const MAX_KEY_OBJECTS = 1024
 
-/** The last digit before the padding has 4 unused bits, which must be zero. */
 const BASE64_OF_64_BYTES = /^[A-Za-z0-9+/]{85}[AQgw]==$/
 
 /** L = 2^252 + 27742317777372353535851937790883648493, as big-endian hex. */

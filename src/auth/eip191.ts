@@ -30,7 +30,6 @@ export function personalSignHash(message: string): Uint8Array {
 }
 
 const STRICT_FORM = /^0x[0-9a-f]{130}$/
-// Lower-case hex of one width compares as text, without big integers.
 const ZERO = '0'.repeat(64)
 const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 const HALF_ORDER = '7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0'

@@ -1,4 +1,3 @@
-/** Signing keys of the job exchange. */
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -22,7 +21,6 @@ const retiredKey = z.strictObject({
   retired_at: z.iso.datetime(),
 })
 const retiredKeys = z.strictObject({
-  /** Newest first. */
   retired: z.array(retiredKey),
 })
 

@@ -29,7 +29,6 @@ export interface SignedRequest {
   /** Unix seconds or milliseconds, as in the header. */
   readonly timestamp: string
   readonly method: string
-  /** As requested, from `/api/v1` on, without the query. */
   readonly path: string
 }
 
@@ -56,7 +55,6 @@ export function signingText(body: object): string {
   return canonicalize(zeroSignatureFields(body))
 }
 
-/** `rcp_` and 64 hex digits. */
 export function receiptId(receipt: object): string {
   return receiptIdOf(signingText(receipt))
 }

@@ -9,13 +9,11 @@ import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
 export interface SignatureClaim {
-  /** Canonical, byte for byte. */
   readonly message: string
   readonly signature: string
   readonly wallet: Wallet
   /** Required to accept contract wallets. */
   readonly chain?: WalletChain
-  /** Runs on the calling thread where absent. */
   readonly check?: CheckSignature
 }
 

@@ -5,7 +5,6 @@ import type { Random } from '../core/deps.ts'
 import { isErrno } from '../core/errno.ts'
 import { bytesToHex } from '../core/hex.ts'
 
-/** The content of a file, or null where there is none. */
 export async function readIfPresent(path: string): Promise<Buffer | null> {
   try {
     return await readFile(path)

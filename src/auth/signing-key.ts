@@ -6,11 +6,9 @@ import { isUsablePoint } from '../core/ed25519-points.ts'
 export interface SigningKey {
   readonly privateKey: KeyObject
   readonly publicKey: Uint8Array
-  /** First 16 hex digits of the SHA-256 of the public key. */
   readonly kid: string
 }
 
-/** Messages contain no key. */
 export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError'
 }
@@ -62,11 +60,9 @@ export function publicKeyFromBase64(text: string): Uint8Array {
 
 /** DER of RFC 8410: version, algorithm and seed header. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
-/** The public key is the end of its DER (RFC 8410). */
-const PUBLIC_KEY_BYTES = 32
 
 function describe(privateKey: KeyObject): SigningKey {
   const der = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
-  const publicKey = Uint8Array.from(der.subarray(-PUBLIC_KEY_BYTES))
+  const publicKey = Uint8Array.from(der.subarray(-32))
   return { privateKey, publicKey, kid: kidOf(publicKey) }
 }

@@ -3,7 +3,6 @@ export type SignatureVerdict =
   | { readonly valid: true; readonly checkedAt?: CheckedBlock }
   | { readonly valid: false; readonly reason: string }
 
-/** The result of a contract wallet may differ at another block. */
 export interface CheckedBlock {
   readonly blockNumber: bigint
   readonly blockHash: string

@@ -1,14 +1,12 @@
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 import type { Check } from '../core/check.ts'
 import { WalletError, parseWallet, walletPublicKey } from '../core/wallet.ts'
-/** Checks of receipts and scores from their content alone. */
 import { verifyEd25519 } from './ed25519.ts'
 import { receiptId, signingText } from './messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from './signing-key.ts'
 
 const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
 
-/** The body without sender, time and signature. */
 export function receiptOfSubmission(submission: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(submission).filter(([name]) => !SUBMISSION_FIELDS.has(name)),
@@ -103,7 +101,6 @@ function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {
   }
 }
 
-/** Reports whether the key is the worker's ed25519 wallet itself. */
 function checkWalletKey(receipt: JsonObject): readonly Check[] {
   const worker = receipt['to_wallet']
   const own = typeof worker === 'string' ? ed25519KeyOf(worker) : null

@@ -61,36 +61,25 @@ export async function finishApplication(db: Db, id: string, end: ApplicationEnd)
   return updated.numUpdatedRows === 1n
 }
 
-export async function findApplicationByMessage(
+/** The newest application of the message, else the newest of the key after `after`. */
+export async function findApplication(
   db: Db,
-  partner: string,
-  messageSha256: string,
+  by: {
+    readonly partner: string
+    readonly messageSha256: string
+    readonly key: string | null
+    readonly after: string
+  },
 ): Promise<ApplicationRecord | null> {
-  const row = await db
+  const own = db
     .selectFrom('applications')
     .select(columns)
-    .where('partner', '=', partner)
-    .where('message_sha256', '=', messageSha256)
+    .where('partner', '=', by.partner)
     .orderBy('submitted_at', 'desc')
-    .executeTakeFirst()
-  return row ?? null
-}
-
-export async function findApplicationByKey(
-  db: Db,
-  partner: string,
-  key: string,
-  after: string,
-): Promise<ApplicationRecord | null> {
-  const row = await db
-    .selectFrom('applications')
-    .select(columns)
-    .where('partner', '=', partner)
-    .where('idempotency_key', '=', key)
-    .where('submitted_at', '>', after)
-    .orderBy('submitted_at', 'desc')
-    .executeTakeFirst()
-  return row ?? null
+  const ofMessage = await own.where('message_sha256', '=', by.messageSha256).executeTakeFirst()
+  if (ofMessage !== undefined || by.key === null) return ofMessage ?? null
+  const ofKey = own.where('idempotency_key', '=', by.key).where('submitted_at', '>', by.after)
+  return (await ofKey.executeTakeFirst()) ?? null
 }
 
 export async function nthLastApplication(

@@ -124,18 +124,28 @@ export async function raiseEvidence(
   const earned = sumOf(entries)
   const full = valueMicroUsdc(first.amountMicroUsdc, raise.tenths, first.payerRank)
   if (full <= earned.valueMicroUsdc) return null
-  return await appendEntry(db, wallet, {
+  return await appendCorrection(db, wallet, first, {
+    ...raise,
     kind: 'adjustment',
-    receiptId: raise.receiptId,
-    payer: first.payer,
-    payerRank: null,
-    amountMicroUsdc: first.amountMicroUsdc,
     weight: weightOf(raise.tenths, first.payerRank) - earned.weight,
     valueMicroUsdc: full - earned.valueMicroUsdc,
-    reason: raise.reason,
-    countsFrom: first.countsFrom,
-    createdAt: raise.now,
   })
+}
+
+/** Corrects the entry `first` by one that ages like it. */
+async function appendCorrection(
+  db: Db,
+  wallet: LedgerWallet,
+  first: StoredEntry,
+  correction: Pick<NewEntry, 'kind' | 'weight' | 'valueMicroUsdc' | 'reason'> & {
+    readonly now: string
+  },
+): Promise<Standing> {
+  const { kind, weight, valueMicroUsdc, reason, now } = correction
+  const { receiptId, payer, amountMicroUsdc, countsFrom } = first
+  const unchanged = { receiptId, payer, payerRank: null, amountMicroUsdc, countsFrom }
+  const entry = { ...unchanged, kind, weight, valueMicroUsdc, reason, createdAt: now }
+  return await appendEntry(db, wallet, entry)
 }
 
 /** Appends the full value once confirmed on-chain, or the difference. A reversed receipt keeps its earlier rank. */
@@ -163,17 +173,11 @@ export async function reverseReceipt(
   const [first] = entries
   if (first === undefined) return null
   const earned = sumOf(entries)
-  return await appendEntry(db, wallet, {
+  return await appendCorrection(db, wallet, first, {
+    ...reversal,
     kind: 'receipt_reversed',
-    receiptId: reversal.receiptId,
-    payer: first.payer,
-    payerRank: null,
-    amountMicroUsdc: first.amountMicroUsdc,
     weight: earned.weight,
     valueMicroUsdc: 0 - earned.valueMicroUsdc,
-    reason: reversal.reason,
-    countsFrom: first.countsFrom,
-    createdAt: reversal.now,
   })
 }
 

@@ -54,22 +54,13 @@ export async function putWorker(
     updated_at: now,
   }
   const before = await findWorker(db, wallet.id)
-  const row =
-    before === null
-      ? await db
-          .insertInto('workers')
-          .values({ wallet: wallet.id, display: wallet.display, registered_at: now, ...facts })
-          .returning(columns)
-          .executeTakeFirstOrThrow()
-      : await db
-          .updateTable('workers')
-          .set(facts)
-          .where('wallet', '=', wallet.id)
-          .returning(columns)
-          .executeTakeFirstOrThrow()
-  if (before !== null) {
-    await db.deleteFrom('worker_skills').where('wallet', '=', wallet.id).execute()
-  }
+  const row = await db
+    .insertInto('workers')
+    .values({ wallet: wallet.id, display: wallet.display, registered_at: now, ...facts })
+    .onConflict((conflict) => conflict.column('wallet').doUpdateSet(facts))
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+  await db.deleteFrom('worker_skills').where('wallet', '=', wallet.id).execute()
   const rows = input.skills.map((skill) => ({ skill, wallet: wallet.id }))
   await db.insertInto('worker_skills').values(rows).execute()
   return { worker: toWorker(row), isNew: before === null }

@@ -1,5 +1,5 @@
 import type { Log } from '../core/deps.ts'
-import { loadCounts, saveCounts } from '../db/counts.ts'
+import { loadCounts, saveCounts } from '../db/meta.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { DayCounts } from './limiter.ts'
 

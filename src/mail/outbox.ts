@@ -12,7 +12,6 @@ export function createOutbox(
 ): Mail {
   return async ({ to, subject, text }) => {
     const date = new Date(deps.clock.now())
-    // Loaded on first use: its 40 files take 50 ms.
     const { createTransport } = await import('nodemailer')
     const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
     const { message } = await transport.sendMail({

@@ -2,7 +2,6 @@ import { secondMs } from '../core/time.ts'
 import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
 import type { Mail } from './mail.ts'
 
-/** Limit of each step: connect, greeting, silence. */
 const STEP_TIMEOUT_MS = 8 * secondMs
 /** Limit of the whole delivery, below the timeout of a proxy in front of the service. */
 const DELIVERY_TIMEOUT_MS = 20 * secondMs

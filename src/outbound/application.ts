@@ -12,7 +12,6 @@ export interface ApplicationValues {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** `fault` is a text for the applicant. */
 export type ForwardResult =
   | { readonly outcome: 'accepted' | 'refused'; readonly status: number; readonly fault: null }
   | { readonly outcome: 'failed'; readonly status: null; readonly fault: string }

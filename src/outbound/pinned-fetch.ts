@@ -12,16 +12,13 @@ import { TimeoutError, withTimeout } from './timeout.ts'
 export interface OutboundRequest {
   readonly url: string
   readonly method: 'GET' | 'POST'
-  /** Host, Accept-Encoding, Content-Length and Connection are added. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 export interface OutboundLimits {
-  /** From DNS to the last byte of the response. */
   readonly timeoutMs: number
   readonly maxAnswerBytes: number
-  /** Ends the request with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
@@ -29,7 +26,6 @@ export interface OutboundAnswer {
   /** 3xx included: redirects are not followed. */
   readonly status: number
   readonly contentType: string | null
-  /** Null where the response has a content coding. */
   readonly body: Buffer | null
 }
 

@@ -23,10 +23,8 @@ const specialIpv4 = [
 
 /** Special blocks within 2000::/3, the only global unicast part of IPv6 (RFC 4291 section 2.4). */
 const specialIpv6 = [
-  // Teredo, ORCHID, benchmarking, AMT, DRIP and other IETF protocols.
   '2001::/23',
   '2001:db8::/32',
-  // 6to4, which carries an IPv4 address.
   '2002::/16',
   '2620:4f:8000::/48',
   '3fff::/20',

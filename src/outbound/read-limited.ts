@@ -20,7 +20,6 @@ export async function readLimited(response: Response, maxBytes: number): Promise
     total += read.value.byteLength
     chunks.push(read.value)
   }
-  // Not awaited: the caller aborts the whole request.
   reader.cancel().catch(() => undefined)
   throw new OversizeError(maxBytes)
 }

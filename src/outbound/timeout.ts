@@ -18,7 +18,6 @@ export class TimeoutError extends Error {
   }
 }
 
-/** The predicate of an error text about a failed remote party. */
 export function outageText(error: unknown): string {
   return error instanceof TimeoutError ? 'did not respond in time' : 'is unavailable'
 }

@@ -15,7 +15,6 @@ export class SettlementUnavailableError extends Error {
   override readonly name = 'SettlementUnavailableError'
 }
 
-/** A line for the operator. */
 export function outageProblem({ message }: SettlementUnavailableError): string {
   return `settlement: ${message.replace(/^The /, 'the ')}`
 }

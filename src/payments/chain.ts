@@ -48,7 +48,6 @@ export interface UsdcChain {
   /** Reads the chain id until a node has confirmed it once. @throws WrongChainError */
   readonly requireChain: () => Promise<void>
   readonly head: (tag: 'latest' | 'finalized') => Promise<BlockHead>
-  /** True once the authorization is used or cancelled. */
   readonly isSpent: (authorization: Key, tag?: 'latest' | 'finalized') => Promise<boolean>
   readonly acceptsSignature: (authorization: Authorization) => Promise<boolean>
   readonly isKnown: (txHash: string) => Promise<boolean>
@@ -73,7 +72,6 @@ export class WrongChainError extends SettlementUnavailableError {
   }
 }
 
-/** Reported by the node, as opposed to a missing response. */
 export interface NodeError {
   readonly code: number
   readonly message: string
@@ -84,7 +82,6 @@ const REQUEST_TIMEOUT_MS = 8000
 const SIGNATURE_GAS = '0x493e0'
 /** Blocks per `eth_getLogs`: the smallest limit of public nodes. */
 const LOG_RANGE = 2000
-/** Base makes a block every two seconds. */
 const SECONDS_PER_BLOCK = 2
 const SPARE_BLOCKS = 200
 
@@ -102,7 +99,7 @@ export function createUsdcChain(
       throw new SettlementUnavailableError(`The chain ${outageText(error)}`, { cause: error })
     }
   }
-  /** Like `ask`, but an error of the node counts as unavailable. */
+  /** As `rpc`, but an error of the node counts as unavailable. */
   const read = async <Schema extends z.ZodType>(
     schema: Schema,
     method: string,

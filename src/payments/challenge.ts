@@ -15,7 +15,6 @@ export interface PaymentOffer {
   readonly extensions?: Readonly<Record<string, object>> | undefined
 }
 
-/** Headers of the specification, body of version 1, header of version 2. */
 export function paymentRequired(
   code: ErrorCode,
   { terms, extensions }: PaymentOffer,
@@ -58,7 +57,6 @@ export interface PaymentOutcome {
   readonly errorReason: string | null
 }
 
-/** One header per version, each with its own network name. */
 export function outcomeHeaders({
   payer,
   txHash,

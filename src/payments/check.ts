@@ -1,4 +1,3 @@
-/** Checks of a payment without the chain. */
 import { recoverSigner } from '../auth/eip191.ts'
 import type { ErrorCode } from '../contract/errors.ts'
 import { paymentAsset, paymentScheme } from '../contract/x402.ts'
@@ -15,7 +14,6 @@ export interface PaymentProblem {
 
 /** Settlement takes this long, since the next block may be this far away. */
 const LEAST_LIFE_SECONDS = 10
-/** A longer validity is not meant for one request. */
 export const MOST_LIFE_SECONDS = 3600
 
 export function termsProblem(
@@ -50,18 +48,18 @@ export function timeProblem(
   nowMs: number,
 ): PaymentProblem | null {
   const now = BigInt(Math.floor(nowMs / secondMs))
-  if (validAfter >= now) {
-    return { code: 'payment_expired', details: `validAfter must be before now, ${now}` }
+  const least = now + BigInt(LEAST_LIFE_SECONDS)
+  const most = now + BigInt(MOST_LIFE_SECONDS)
+  if (validAfter >= now) return expired(`validAfter must be before now, ${now}`)
+  if (validBefore < least) {
+    return expired(`validBefore must be ${LEAST_LIFE_SECONDS} seconds after now, ${now}, or later`)
   }
-  if (validBefore < now + BigInt(LEAST_LIFE_SECONDS)) {
-    const least = `validBefore must be ${LEAST_LIFE_SECONDS} seconds after now, ${now}, or later`
-    return { code: 'payment_expired', details: least }
-  }
-  if (validBefore > now + BigInt(MOST_LIFE_SECONDS)) {
-    const most = `validBefore must be within ${MOST_LIFE_SECONDS} seconds of now, ${now}`
-    return { code: 'payment_expired', details: most }
-  }
-  return null
+  if (validBefore <= most) return null
+  return expired(`validBefore must be within ${MOST_LIFE_SECONDS} seconds of now, ${now}`)
+}
+
+function expired(details: string): PaymentProblem {
+  return { code: 'payment_expired', details }
 }
 
 export function hasExpired(
@@ -72,7 +70,6 @@ export function hasExpired(
   return validAfter < validBefore && validBefore < now + BigInt(LEAST_LIFE_SECONDS)
 }
 
-/** False also for contract wallets, which only the chain can check. */
 export async function isSignedByKey(authorization: Authorization): Promise<boolean> {
   const signer = await recoverSigner(transferDigest(authorization), authorization.signature)
   return signer === authorization.from

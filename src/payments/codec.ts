@@ -6,7 +6,6 @@ import type { Authorization } from './authorization.ts'
 
 /** Plain-key payments take about 2 KiB; the server answers 431 above 8 KiB of headers. */
 const MAX_HEADER_BYTES = 7168
-/** For contract wallets: more does not fit into the header. */
 const MAX_SIGNATURE_BYTES = 2048
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
@@ -25,7 +24,6 @@ export interface DecodedPayment {
   readonly authorization: Authorization
 }
 
-/** `issues` name the wrong members. */
 export class MalformedPaymentError extends Error {
   override readonly name = 'MalformedPaymentError'
   readonly issues: readonly { readonly path: string; readonly message: string }[]

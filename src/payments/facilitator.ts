@@ -11,7 +11,6 @@ import type { Authorization } from './authorization.ts'
 import type { SettlementRefusal, Settler } from './settler.ts'
 
 export interface FacilitatorDeps {
-  /** Without a trailing slash. */
   readonly url: string
   readonly fetch: Fetch
   readonly clock: Pick<Clock, 'sleep'>
@@ -123,7 +122,6 @@ function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms)
   }
 }
 
-/** Error codes of the specification (section 9) and of the reference implementation. */
 const reasons: readonly (readonly [RegExp, SettlementRefusal['reason']])[] = [
   [/nonce|already_used|canceled/i, 'used'],
   [/insufficient/i, 'insufficient_funds'],

@@ -23,7 +23,6 @@ export type PaymentSettings =
 export interface PaymentDeps {
   readonly clock: Clock
   readonly fetch: Fetch
-  /** JSON-RPC of Base. */
   readonly request: ChainRequest
   readonly pausesMs?: readonly number[]
 }

@@ -21,9 +21,7 @@ export interface LocalSettlerDeps {
   readonly maxGasPriceWei: bigint
 }
 
-/** A plain payer needs about 80,000; contract wallets also check signatures. */
 const MAX_GAS = 300_000n
-/** Added to the estimate, in percent. */
 const SPARE_GAS_PERCENT = 20n
 /** 0.001 gwei, which Base accepts in any block that is not full. */
 const LEAST_TIP_WEI = 1_000_000n
@@ -48,7 +46,6 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     if (!history.success) throw new SettlementUnavailableError('The chain returned no gas price')
     const baseFee = history.data.baseFeePerGas.at(-1) ?? 0n
     const usualTip = history.data.reward?.[0]?.[0] ?? 0n
-    // A lower tip still gets into most blocks of Base.
     const mostTip = maxGasPriceWei - baseFee
     if (mostTip < LEAST_TIP_WEI) {
       throw new SettlementUnavailableError('The current gas price exceeds the settlement limit')
@@ -88,7 +85,6 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       await chain.rpc('eth_sendRawTransaction', [raw])
     } catch (error) {
       const refusal = nodeErrorOf(error)
-      // Without a response the transaction may have been sent.
       if (refusal === null) return true
       if (/already known|already imported|known transaction/i.test(refusal.message)) return true
       if (isNonceTaken(refusal)) return await isKnown(hash)
@@ -193,7 +189,6 @@ const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal['reason'], st
   [/revert/i, rejected.reason, rejected.message],
 ]
 
-/** Null where the error is not about the call. */
 function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null {
   const words = `${message} ${revertReason(data)}`
   const [, reason, text] = tokenRefusals.find(([pattern]) => pattern.test(words)) ?? []

@@ -14,7 +14,6 @@ export type SettlementCheck =
   | { readonly ok: true; readonly gas: bigint }
   | { readonly ok: false; readonly refusal: SettlementRefusal }
 
-/** The transaction may have been sent, whatever the node reported. */
 export interface SubmittedTransaction {
   readonly txHash: string | null
 }
@@ -33,7 +32,6 @@ export interface Settler {
     checked: { readonly gas: bigint; readonly terms: PaymentTerms },
     record: (txHash: string | null) => Promise<void>,
   ) => Promise<SubmittedTransaction>
-  /** Discards the cached nonce, after a transaction that did not appear in time. */
   readonly resetNonce: () => void
   /** Returns problems for the operator; never throws. */
   readonly inspect: () => Promise<readonly string[]>

@@ -1,6 +1,5 @@
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 
-/** EIP-3009 `transferWithAuthorization` of USDC as bytes. */
 import { bytesWords, transferTopic, word } from '../core/abi.ts'
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import type { Authorization } from './authorization.ts'
@@ -9,18 +8,14 @@ import type { Authorization } from './authorization.ts'
 const TYPE_HASH = '7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267'
 /** EIP-712 domain separator of USDC on Base, as `DOMAIN_SEPARATOR()` returns it. */
 const DOMAIN_SEPARATOR = '02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f'
-/** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)`. */
+/** Of `transferWithAuthorization` with `bytes` as signature; of `authorizationState`; of `isValidSignature`. */
 const TRANSFER_SELECTOR = 'cf092995'
-/** `authorizationState(address,bytes32)`. */
 const STATE_SELECTOR = 'e94a0102'
-/** `isValidSignature(bytes32,bytes)`; also its result for a valid signature. */
 export const EIP1271_SELECTOR = '1626ba7e'
 
 /** A transfer logs `authorizationUsed` and directly after it `transfer`. */
 export const topics = {
-  /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)`. */
   authorizationUsed: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
-  /** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)`. */
   authorizationCanceled: '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81',
   transfer: transferTopic,
 } as const

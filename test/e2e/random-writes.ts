@@ -25,8 +25,12 @@ import { setMeta } from '../../src/db/meta.ts'
 import { putName } from '../../src/db/names.ts'
 import { appendOath } from '../../src/db/oaths.ts'
 import { saveReading } from '../../src/db/pacts.ts'
-import { moveAttestation } from '../../src/db/partners/attestation.ts'
-import { findPartner, insertPartner, updateProfile } from '../../src/db/partners/partners.ts'
+import {
+  findPartner,
+  insertPartner,
+  moveAttestation,
+  updateProfile,
+} from '../../src/db/partners/partners.ts'
 import type { PartnerRecord } from '../../src/db/partners/record.ts'
 import { setSubscription } from '../../src/db/partners/subscription.ts'
 import { insertPoll, saveRailState } from '../../src/db/polls.ts'

@@ -21,8 +21,7 @@ import { subscriptionDetail } from './effect.ts'
 import { upgradeWithCredit, changeToFree } from './free.ts'
 import { answerOf, authorizationOf, detailFor, paymentOf, repeatAnswer } from './paid.ts'
 import type { Paid } from './paid.ts'
-import { termsOfTier } from './terms.ts'
-import { priceMicroUsdcOf } from './view.ts'
+import { priceMicroUsdcOf, termsOfTier } from './view.ts'
 
 export interface SubscriptionRequest extends PartnerWrite {
   readonly tier: TierName

@@ -18,8 +18,8 @@ import { findPartner } from '../../db/partners/partners.ts'
 import {
   appendSubscriptionChange,
   changeByPayment,
-} from '../../db/partners/subscription-changes.ts'
-import { setSubscription } from '../../db/partners/subscription.ts'
+  setSubscription,
+} from '../../db/partners/subscription.ts'
 import type { PaymentRecord } from '../../db/payments/record.ts'
 import type { DbTransaction } from '../../db/schema.ts'
 import type { InstalledDeps } from '../deps.ts'

@@ -2,13 +2,11 @@ import { ApiError } from '../../contract/errors.ts'
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import { toUsdc } from '../../core/money.ts'
 import { cancelSubscription, switchToFree } from '../../core/partner.ts'
-import type { PartnerSubscription } from '../../core/partner.ts'
 import { afterPurchase, quoteOf } from '../../core/subscription-price.ts'
 import type { Offer } from '../../core/subscription-price.ts'
 import { isoTime } from '../../core/time.ts'
-import { appendSubscriptionChange } from '../../db/partners/subscription-changes.ts'
-import type { NewSubscriptionChange } from '../../db/partners/subscription-changes.ts'
-import { setSubscription } from '../../db/partners/subscription.ts'
+import { appendSubscriptionChange, setSubscription } from '../../db/partners/subscription.ts'
+import type { NewSubscriptionChange } from '../../db/partners/subscription.ts'
 import type { ActionDeps } from '../deps.ts'
 import type { OutcomeOf } from '../idempotency.ts'
 import { partnerAt } from '../partner-access.ts'
@@ -23,10 +21,12 @@ export async function cancelOwnSubscription(
   deps: ActionDeps,
   write: PartnerWrite,
 ): Promise<OutcomeOf<'cancelSubscription'>> {
-  return await changeWithoutPayment(deps, write, {
-    action: 'cancelSubscription',
-    kind: 'cancelled',
-    change: ({ subscription }, nowMs) => cancelSubscription(subscription, nowMs),
+  const { nowMs } = write.request
+  const action = 'cancelSubscription'
+  return await commitOwnWrite(deps, { ...write, action }, async (tx, partner) => {
+    const subscription = cancelSubscription(partner.subscription, nowMs)
+    const change = { ...noMoney, kind: 'cancelled', tier: subscription.tier } as const
+    return await recordChange(deps, tx, { ...partner, subscription }, { nowMs, change })
   })
 }
 
@@ -35,40 +35,12 @@ export async function changeToFree(
   deps: ActionDeps,
   write: PartnerWrite,
 ): Promise<OutcomeOf<'changeSubscription'>> {
-  return await changeWithoutPayment(deps, write, {
-    action: SUBSCRIPTION_ACTION,
-    kind: 'free',
-    change: ({ subscription }, nowMs) => switchToFree(subscription, nowMs),
-  })
-}
-
-async function changeWithoutPayment(
-  deps: ActionDeps,
-  write: PartnerWrite,
-  {
-    action,
-    kind,
-    change,
-  }: {
-    readonly action: string
-    readonly kind: 'free' | 'cancelled'
-    readonly change: (partner: CurrentPartner, nowMs: number) => PartnerSubscription
-  },
-): Promise<OutcomeOf<'changeSubscription'>> {
-  const { request } = write
-  const { nowMs } = request
+  const { nowMs } = write.request
+  const action = SUBSCRIPTION_ACTION
   return await commitOwnWrite(deps, { ...write, action }, async (tx, partner) => {
-    const subscription = change(partner, nowMs)
-    const tier = kind === 'free' ? 'free' : subscription.tier
-    return await recordChange(
-      deps,
-      tx,
-      { ...partner, subscription },
-      {
-        nowMs,
-        change: { ...noMoney, kind, tier },
-      },
-    )
+    const subscription = switchToFree(partner.subscription, nowMs)
+    const change = { ...noMoney, kind: 'free', tier: 'free' } as const
+    return await recordChange(deps, tx, { ...partner, subscription }, { nowMs, change })
   })
 }
 

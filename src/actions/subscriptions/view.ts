@@ -1,9 +1,13 @@
+import { pathOf } from '../../contract/routes.ts'
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
+import type { PaymentTerms } from '../../contract/x402.ts'
 import { microPerUsdc } from '../../core/money.ts'
 import { GRACE_MS, PATIENCE_MS, periodsFrom } from '../../core/partner.ts'
 import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
+import type { ActionDeps } from '../deps.ts'
 import type { CurrentPartner } from '../partner-access.ts'
+import { receiverOf } from '../premium.ts'
 import type { Reference } from '../reference.ts'
 
 type SubscriptionTimes = Pick<OwnSubscription, 'renews_at' | 'periods' | 'next'>
@@ -70,4 +74,19 @@ function priceUsdcOf({ tiers }: Prices, tier: TierName): number {
 
 export function priceMicroUsdcOf(reference: Prices, tier: TierName): number {
   return Math.round(priceUsdcOf(reference, tier) * microPerUsdc)
+}
+
+/** Payment terms for 30 days of a tier. */
+export function termsOfTier(
+  { siteUrl, payments }: Pick<ActionDeps, 'siteUrl' | 'payments'>,
+  { handle }: Pick<CurrentPartner, 'handle'>,
+  { tier, amountMicroUsdc }: { readonly tier: TierName; readonly amountMicroUsdc: number },
+): PaymentTerms {
+  return {
+    resource: `${siteUrl}${pathOf('changeSubscription')}`,
+    description: `Tier ${tier} for the partner ${handle}`,
+    mimeType: 'application/json',
+    amountMicroUsdc,
+    payTo: receiverOf(payments),
+  }
 }

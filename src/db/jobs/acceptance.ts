@@ -2,11 +2,12 @@ import type { SigningKey } from '../../auth/signing-key.ts'
 import { decide, noPaymentReason } from '../../core/job.ts'
 import { evidenceTenths } from '../../core/reputation.ts'
 import { isoTime } from '../../core/time.ts'
+import type { OpenDatabase } from '../open.ts'
 import { insertReceipt } from '../receipts/receipts.ts'
 import type { NewReceipt } from '../receipts/record.ts'
 import { grantReceipt } from '../reputation.ts'
 import type { Db } from '../schema.ts'
-import { unansweredJobs } from './deadlines.ts'
+import { unansweredJobs, writeInBatches } from './deadlines.ts'
 import { jobReceipt } from './receipt.ts'
 import type { JobRecord } from './record.ts'
 import { transitionJob } from './transitions.ts'
@@ -57,22 +58,16 @@ const acceptedPerWrite = 100
 
 /** Returns the number of accepted deliveries. Safe to run concurrently. */
 export async function acceptUnanswered(
-  database: { readonly write: <T>(work: (tx: Db) => Promise<T>) => Promise<T> },
+  database: Pick<OpenDatabase, 'write'>,
   by: Omit<Acceptance, 'by'>,
 ): Promise<number> {
-  let accepted = 0
-  for (;;) {
-    const found = await database.write(async (tx) => {
-      const due = await unansweredJobs(tx, by.nowMs, acceptedPerWrite)
-      for (const job of due) {
-        const decision = decide(job, 'accept', 'clock', by.nowMs)
-        if (!decision.ok)
-          throw new Error(`an unanswered job cannot be accepted: ${decision.reason}`)
-        await writeAcceptance(tx, job, { ...by, by: { role: 'clock' } })
-      }
-      return due.length
-    })
-    accepted += found
-    if (found < acceptedPerWrite) return accepted
-  }
+  return await writeInBatches(database, acceptedPerWrite, async (tx) => {
+    const due = await unansweredJobs(tx, by.nowMs, acceptedPerWrite)
+    for (const job of due) {
+      const decision = decide(job, 'accept', 'clock', by.nowMs)
+      if (!decision.ok) throw new Error(`an unanswered job cannot be accepted: ${decision.reason}`)
+      await writeAcceptance(tx, job, { ...by, by: { role: 'clock' } })
+    }
+    return due.length
+  })
 }

@@ -1,6 +1,7 @@
 import { answerDays } from '../../core/job.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
 import { sql } from '../kysely.ts'
+import type { OpenDatabase } from '../open.ts'
 import type { Db } from '../schema.ts'
 import { jobRows, toJob } from './record.ts'
 import type { JobRecord } from './record.ts'
@@ -10,14 +11,23 @@ const expiredPerWrite = 200
 
 /** Returns the number of expired jobs. Safe to run concurrently. */
 export async function expireJobs(
-  database: { readonly write: <T>(work: (tx: Db) => Promise<T>) => Promise<T> },
+  database: Pick<OpenDatabase, 'write'>,
   nowMs: number,
 ): Promise<number> {
-  let expired = 0
+  return await writeInBatches(database, expiredPerWrite, (tx) => expireSome(tx, nowMs))
+}
+
+/** Repeats `work`, which returns the number of handled rows, until a batch is not full; returns the total. */
+export async function writeInBatches(
+  database: Pick<OpenDatabase, 'write'>,
+  limit: number,
+  work: (tx: Db) => Promise<number>,
+): Promise<number> {
+  let total = 0
   for (;;) {
-    const found = await database.write((tx) => expireSome(tx, nowMs))
-    expired += found
-    if (found < expiredPerWrite) return expired
+    const handled = await database.write(work)
+    total += handled
+    if (handled < limit) return total
   }
 }
 

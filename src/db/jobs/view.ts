@@ -1,9 +1,17 @@
 import { apiPrefix } from '../../contract/route.ts'
-import type { Job } from '../../contract/schemas/job.ts'
+import type { Job, JobDetail } from '../../contract/schemas/job.ts'
+import type { JsonObject } from '../../core/canonical-json.ts'
 import { answerDueMs, statusAt } from '../../core/job.ts'
+import type { JobRole } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
+import { objectFromJsonText, toJsonText } from '../json.ts'
+import { columnsExcept, toRow } from '../rows.ts'
+import type { RecordOf } from '../rows.ts'
+import type { Db } from '../schema.ts'
 import type { JobRecord } from './record.ts'
+import { transitionsOfJob } from './transitions.ts'
+import type { JobTransition } from './transitions.ts'
 
 export function jobView(
   record: JobRecord,
@@ -38,4 +46,88 @@ export function jobView(
 
 export function jobUrl(siteUrl: string, id: string): string {
   return `${siteUrl}${apiPrefix}/jobs/${id}`
+}
+
+type Mover = JobDetail['history'][number]['by']
+
+const movers = {
+  poster: 'poster',
+  awardee: 'worker',
+  bidder: 'bidder',
+  stranger: 'bidder',
+  clock: 'time',
+} as const satisfies Record<JobRole, Mover>
+
+/** Includes an expiry that is not written yet. */
+export async function jobDetailView(
+  db: Db,
+  record: JobRecord,
+  at: { readonly siteUrl: string; readonly nowMs: number },
+): Promise<JobDetail> {
+  const [delivery, moves] = await Promise.all([
+    findDelivery(db, record.id),
+    transitionsOfJob(db, record.id),
+  ])
+  const dispute = moves.find(({ event }) => event === 'dispute')
+  return {
+    ...jobView(record, at),
+    ...(delivery === null
+      ? {}
+      : {
+          delivery: {
+            id: delivery.id,
+            content_sha256: delivery.contentSha256,
+            created_at: delivery.createdAt,
+          },
+        }),
+    ...(dispute === undefined
+      ? {}
+      : {
+          dispute: {
+            by: movers[dispute.role],
+            reason: dispute.note ?? '',
+            opened_at: dispute.now,
+          },
+        }),
+    history: [...moves, ...unwrittenExpiry(record, at.nowMs)].map((move) =>
+      historyEntry(move, record),
+    ),
+  }
+}
+
+function unwrittenExpiry(record: JobRecord, nowMs: number): readonly JobTransition[] {
+  const status = statusAt(record, nowMs)
+  if (status === record.status) return []
+  const now = isoTime(record.deadlineMs)
+  return [{ event: 'expire', role: 'clock', actor: null, status, note: null, now }]
+}
+
+function historyEntry(
+  { event, role, status, now }: JobTransition,
+  { deadlineMs }: JobRecord,
+): JobDetail['history'][number] {
+  return { event, by: movers[role], status, at: event === 'expire' ? isoTime(deadlineMs) : now }
+}
+
+export interface DeliveryRecord extends Omit<RecordOf<'job_deliveries'>, 'seq' | 'statement'> {
+  /** The body as sent, covered by its own signature. */
+  readonly statement: JsonObject
+}
+
+const columns = columnsExcept('job_deliveries', 'seq')
+
+export async function insertDelivery(db: Db, delivery: DeliveryRecord): Promise<void> {
+  await db
+    .insertInto('job_deliveries')
+    .values(toRow<'job_deliveries'>({ ...delivery, statement: toJsonText(delivery.statement) }))
+    .execute()
+}
+
+export async function findDelivery(db: Db, jobId: string): Promise<DeliveryRecord | null> {
+  const row = await db
+    .selectFrom('job_deliveries')
+    .select(columns)
+    .where('job_id', '=', jobId)
+    .executeTakeFirst()
+  return row === undefined ? null : { ...row, statement: objectFromJsonText(row.statement) }
 }

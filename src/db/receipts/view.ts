@@ -1,9 +1,11 @@
 import { apiPrefix } from '../../contract/route.ts'
-import type { Receipt } from '../../contract/schemas/receipt.ts'
+import { receiptDetail } from '../../contract/schemas/receipt.ts'
+import type { Receipt, ReceiptDetail } from '../../contract/schemas/receipt.ts'
 import { explorerUrl } from '../../core/chains.ts'
 import { toUsdc } from '../../core/money.ts'
+import { earnedBy } from '../reputation.ts'
 import type { Db } from '../schema.ts'
-import { listReceipts } from './receipts.ts'
+import { contentOfReceipt, findReceipt, listReceipts } from './receipts.ts'
 import type { FoundOnchain, ReceiptRecord } from './record.ts'
 
 export function receiptsSince(db: Db, siteUrl: string) {
@@ -65,4 +67,20 @@ function present<Name extends string>(
   const found: Partial<Record<Name, string>> = {}
   if (value !== null) found[name] = value
   return found
+}
+
+export async function receiptDetailOf(
+  db: Db,
+  id: string,
+  siteUrl: string,
+): Promise<ReceiptDetail | null> {
+  const record = await findReceipt(db, id)
+  if (record === null) return null
+  const content = receiptDetail.shape.content.parse(await contentOfReceipt(db, id))
+  return {
+    ...receiptView(record, siteUrl),
+    content,
+    rep_delta: toUsdc(await earnedBy(db, id)),
+    ...(record.check === undefined ? {} : { onchain_checked_at: record.check.checkedAt }),
+  }
 }
