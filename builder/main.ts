@@ -58,7 +58,7 @@ const database = await openDatabase({
   lockPatienceMs: minuteMs,
   checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
   onBroken: (error) => {
-    log.error('the database has failed: the builder ends', { error: String(error) })
+    log.error('the database has failed: stopping the builder', { error: String(error) })
     broken.abort(error)
   },
 }).catch(exitOnUnusableDatabase)

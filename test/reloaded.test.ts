@@ -91,7 +91,7 @@ test('a platform that is added while the service runs may issue receipts, one th
   }
 })
 
-test('a file that cannot be used changes nothing, is told in the health of the service, and mends', async () => {
+test('a file that cannot be used changes nothing and shows in the health until it is corrected', async () => {
   await writePlatforms([platform])
   const reference = await openReference()
   const before = reference.current()
@@ -116,7 +116,7 @@ test('a file that cannot be used changes nothing, is told in the health of the s
     expect(statusCode).toBe(200)
     expect(body).toMatchObject({
       status: 'degraded',
-      problems: [expect.stringContaining('cannot be used, the old stays')],
+      problems: [expect.stringContaining('cannot be used; the previous version remains in use')],
     })
     expect(JSON.stringify(body)).not.toContain(folder)
     expect(lines).toContain('not read anew')

@@ -97,13 +97,13 @@ async function requireSamePast(
   if (stored === null) return
   if (finalBlock < stored.finalBlock) {
     throw new ChainError(
-      `arbitrum RPC is behind: block ${stored.finalBlock} was final, and it names ${finalBlock}`,
+      `arbitrum RPC is behind: block ${stored.finalBlock} was final, but its final block is now ${finalBlock}`,
     )
   }
   const { hash } = await readHeader(reader, stored.finalBlock)
   if (hash === stored.finalHash) return
   throw new EscrowContradiction(
-    `arbitrum RPC: the final block ${stored.finalBlock} has another hash than it had`,
+    `arbitrum RPC: the final block ${stored.finalBlock} has changed its hash`,
   )
 }
 

@@ -217,7 +217,7 @@ function waitingReason(verdict: Verdict, wasReversed: boolean): string {
     'reason' in verdict
       ? verdict.reason
       : verdict.verdict === 'safe'
-        ? `In block ${verdict.block.number}, which is safe and not final yet`
+        ? `In block ${verdict.block.number}, which is safe but not yet final`
         : `In block ${verdict.block.number}, which may still be reorganised`
   return wasReversed ? `Its block was reorganised. ${reason}` : reason
 }

@@ -150,7 +150,7 @@ function unchangedFact(reading: Reading, due: DueTransaction): TransactionFacts 
 
 /** A missing block does not prove a reorganisation, since the node may be behind. */
 function missingBlockReason(rpc: EvmRpc, block: number): string {
-  return `${rpc.chain} RPC: it does not have block ${block}, in which the transaction was seen`
+  return `${rpc.chain} RPC: the node lacks block ${block}, in which the transaction was seen`
 }
 
 async function* fetchReceipts(
@@ -269,7 +269,7 @@ function minedFact(reading: Reading, mined: ChainReceipt): TransactionFacts {
   if (found instanceof ChainError) return { kind: 'error', reason: found.message }
   if (found === null) return { kind: 'error', reason: missingBlockReason(rpc, mined.blockNumber) }
   if (found.hash !== mined.blockHash) {
-    const reason = `${rpc.chain} RPC: a receipt of a block that is not the one of its number`
+    const reason = `${rpc.chain} RPC: a receipt from another block than the one with its number`
     return { kind: 'error', reason }
   }
   const block = blockOf(reading, found)

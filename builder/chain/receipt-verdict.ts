@@ -39,7 +39,7 @@ export function verdictOf(
   if (facts.kind === 'error') return null
   if (facts.kind === 'not found') return notFoundVerdict(receipt, nowMs)
   if (facts.kind === 'pending') {
-    return { verdict: 'pending', reason: 'The transaction is in no block yet' }
+    return { verdict: 'pending', reason: 'The transaction is not in a block yet' }
   }
   if (facts.kind === 'unchanged') return unchangedVerdict(receipt, facts.block)
   if (facts.kind === 'reverted') {
@@ -78,7 +78,7 @@ function minedVerdict(
   const mismatch = (reason: string): Verdict => ({ verdict: 'mismatch', reason, block })
   if (Math.abs(block.atMs - Date.parse(receipt.occurredAt)) > windowMs) {
     return mismatch(
-      `The block is of ${isoTime(block.atMs)}, more than ${windowMs / hourMs} hours from occurred_at`,
+      `The block has the time ${isoTime(block.atMs)}, more than ${windowMs / hourMs} hours from occurred_at`,
     )
   }
   const chosen = chooseTransfer(receipt, transfers, usedLogIndexes)
@@ -106,10 +106,10 @@ function chooseTransfer(
     ],
     [
       ({ from, to }) => from !== to || fromWallet !== null,
-      `The ${asset} goes from the worker to itself`,
+      `The worker sent the ${asset} to itself`,
     ],
     [({ value }) => value >= least, `The transaction moves less ${asset} than amount_usdc`],
-    [({ logIndex }) => !usedLogIndexes.has(logIndex), 'The transfer backs another receipt already'],
+    [({ logIndex }) => !usedLogIndexes.has(logIndex), 'The transfer already backs another receipt'],
   ]
   let candidates = transfers
   for (const [holds, problem] of conditions) {

@@ -197,7 +197,7 @@ async function sendOnce(deps: WebhookDeps, delivery: DeliveryLease): Promise<Ans
   }
 }
 
-const goneReason = 'The receiver answered 410: it wants no more'
+const goneReason = 'The receiver answered 410, which disables the subscription'
 
 /** Only 2xx is a success: redirects are not followed. */
 function decide(
@@ -225,7 +225,7 @@ function decide(
 export function deliveryResult({ delivered, failed, dead }: WebhookRound): JobResult {
   const parts = [
     delivered === 0 ? null : `${delivered} delivered`,
-    failed === 0 ? null : `${failed} failed, to be tried again`,
+    failed === 0 ? null : `${failed} failed and will be retried`,
     dead === 0 ? null : `${dead} given up`,
   ].filter((part) => part !== null)
   return { detail: parts.length === 0 ? null : parts.join(', '), quiet: parts.length === 0 }

@@ -26,7 +26,7 @@ export async function expire({ database, clock, buildOptions }: ExpireDeps): Pro
   const subscriptions = await database.write((tx) => expireSubscriptions(tx, nowMs))
   const hadFailed = (await lastRuns(database.reader)).get('expire')?.outcome === 'failed'
   return {
-    detail: `${jobs} jobs expired, ${accepted} deliveries accepted unanswered, ${subscriptions} subscriptions ran out`,
+    detail: `${jobs} jobs expired, ${accepted} unanswered deliveries accepted, ${subscriptions} subscriptions expired`,
     quiet: jobs + accepted + subscriptions === 0 && !hadFailed,
   }
 }

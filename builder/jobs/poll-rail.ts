@@ -95,7 +95,7 @@ async function measure(
     })
     const impossible = impossibleFigures(measurement.figures)
     if (impossible.length > 0) {
-      const error = redact(`figures that cannot be true: ${impossible.join('; ')}`)
+      const error = redact(`impossible figures: ${impossible.join('; ')}`)
       return { outcome: { kind: 'failed', error, impossible }, counters: {} }
     }
     return { outcome: { kind: 'good', measurement }, counters }
@@ -107,7 +107,7 @@ async function measure(
 
 function reasonOf(error: unknown): string {
   if (error instanceof TimeoutError)
-    return `not read within ${pollTimeoutMs / secondMs} s; the next poll goes on`
+    return `not finished within ${pollTimeoutMs / secondMs} s; the next poll continues`
   return redact(error instanceof Error ? error.message : String(error))
 }
 

@@ -121,7 +121,7 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
     return { ...outcome, generation: past.generation }
   }
   if (past !== null && !past.isOurs)
-    log.warn('the last set was signed by another key: signing everything again')
+    log.warn('the last set was signed with another key: signing all documents again')
   const generation = Math.max(0, ...(await generationNumbers(publicDir))) + 1
   const manifestBytes = Buffer.from(canonicalize(manifest), 'utf8')
   const staged = await stage(plan, manifestBytes, past, { ...options, staging })

@@ -68,7 +68,7 @@ export async function readPublishedGeneration(
     throw new DamagedGenerationError(
       `The published set ${link} cannot be read back, so it is not overwritten: ${reasonOf(error)}. ` +
         `Restore it from a backup, or point the link at an older directory in ${GENERATIONS_DIR}/, or remove the ` +
-        'link to have everything published anew.',
+        'link to publish all documents again.',
       { cause: error },
     )
   }
@@ -82,16 +82,16 @@ function readManifest(
   const bytes = readFileSync(join(directory, MANIFEST_FILE))
   const line = readFileSync(join(directory, MANIFEST_SIGNATURE_FILE), 'utf8')
   const signed = parseManifestSignature(line)
-  if (signed === null) throw new Error(`${MANIFEST_SIGNATURE_FILE} does not hold a signature`)
+  if (signed === null) throw new Error(`${MANIFEST_SIGNATURE_FILE} does not contain a signature`)
   const verdict = ring.verify(signed.kid, bytes, Buffer.from(signed.signature, 'base64'))
   if (verdict === 'bad') {
-    throw new Error(`${MANIFEST_FILE} does not fit its signature by ${signed.kid}`)
+    throw new Error(`${MANIFEST_FILE} does not match its signature by ${signed.kid}`)
   }
   const isOurs = verdict === 'good'
   if (parsed.last?.bytes.equals(bytes) === true) return { manifest: parsed.last.manifest, isOurs }
   const manifest = manifestSchema.parse(JSON.parse(bytes.toString('utf8')))
   if (sha256(Buffer.from(manifestSetText(manifest.documents))) !== manifest.set_sha256) {
-    throw new Error(`set_sha256 in ${MANIFEST_FILE} is not that of its documents`)
+    throw new Error(`set_sha256 in ${MANIFEST_FILE} does not match its documents`)
   }
   parsed.last = { bytes, manifest }
   return { manifest, isOurs }
@@ -124,7 +124,7 @@ function isKnown(directory: string, named: NamedFile, checked: CheckedFiles): bo
 function assertHash(directory: string, { file, sha256: expected, size }: NamedFile): void {
   const bytes = readFileSync(join(directory, file))
   if (bytes.length !== size || sha256(bytes) !== expected) {
-    throw new Error(`${file} is not what ${MANIFEST_FILE} says (SHA-256 ${expected})`)
+    throw new Error(`${file} differs from ${MANIFEST_FILE} (expected SHA-256 ${expected})`)
   }
 }
 

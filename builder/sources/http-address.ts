@@ -8,13 +8,13 @@ export function displayAddress(url: string): string {
 
 /** `host:port` alone, for addresses whose path or query may contain a key. */
 export function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : 'an address that is no URL'
+  return URL.canParse(url) ? new URL(url).host : 'an invalid URL'
 }
 
 /** Allows the same origin, and from https to https the same host with more or fewer labels in front. */
 export function redirectTarget(from: URL, location: string | null): URL {
   if (location === null || !URL.canParse(location, from.href)) {
-    throw new SourceError('redirects to no address')
+    throw new SourceError('redirects to an invalid URL')
   }
   const to = new URL(location, from.href)
   const refused = `redirects to ${to.protocol}//${to.host}, which is not followed`

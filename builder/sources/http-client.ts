@@ -152,7 +152,7 @@ function headersOf(options: HttpOptions, request: HttpRequest): Record<string, s
 function targetOf(url: string, baseUrl: string | undefined): URL {
   const target = new URL(url)
   if (target.username !== '' || target.password !== '') {
-    throw new SourceError('an address with a user part is not read')
+    throw new SourceError('URLs with a user name are not fetched')
   }
   return baseUrl === undefined
     ? target
@@ -234,11 +234,11 @@ function networkReason(error: unknown): string {
   if (code === 'ECONNREFUSED') return 'the connection was refused'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the host name cannot be resolved'
   if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE') {
-    return 'the connection broke off'
+    return 'the connection was closed early'
   }
   if (code !== null && /CERT|TLS|SSL/.test(code)) return `the connection is not secure (${code})`
   if (code !== null && /HPE_|UND_ERR_(?:RES|RESPONSE)|Z_/.test(code)) {
-    return `the answer breaks HTTP (${code})`
+    return `the response is not valid HTTP (${code})`
   }
   return code === null ? 'the connection failed' : `the connection failed (${code})`
 }

@@ -148,6 +148,6 @@ async function endBy(
 
 function requireUsdc(amount: number | string, path: string): number {
   const micro = parseUsdc(amount)
-  if (micro === null) throw invalidField(path, 'is no amount of USDC')
+  if (micro === null) throw invalidField(path, 'is not an amount of USDC')
   return micro
 }

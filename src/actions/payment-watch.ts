@@ -48,7 +48,7 @@ export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
       await work()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      log.warn('payments not looked after', { reason })
+      log.warn('the check of pending payments failed', { reason })
     }
   }
   const run = async (): Promise<void> => {
@@ -74,9 +74,7 @@ function problemsOf({ undone, overdue }: PaymentCounts): readonly string[] {
   return [
     ...(overdue === 0
       ? []
-      : [
-          `settlement: ${numbered(overdue, 'payment')} ran out, and whether money moved is not known`,
-        ]),
+      : [`settlement: ${numbered(overdue, 'payment')} expired without a known result`]),
     ...(undone === 0
       ? []
       : [`settlement: a reorganisation undid ${numbered(undone, 'settled payment')} for good`]),
@@ -138,7 +136,7 @@ async function isLost(
 async function undo(deps: InstalledDeps, payment: PaymentRecord): Promise<void> {
   const nowMs = deps.clock.now()
   await deps.database.write(async (tx) => {
-    const reason = 'a reorganisation took the transfer back'
+    const reason = 'a reorganisation removed the transfer'
     if (!(await closePayment(tx, payment.id, { finality: 'undone', reason }))) return
     await paymentEffects[payment.purpose].undone(deps, tx, payment, nowMs)
   })

@@ -65,5 +65,8 @@ function slugOf(name: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
   if (skillSlug.safeParse(slug).success) return slug
-  throw invalidField('name', 'must hold Latin letters or digits, for a slug of at most 64')
+  throw invalidField(
+    'name',
+    'must contain Latin letters or digits, from which a slug of at most 64 characters is made',
+  )
 }

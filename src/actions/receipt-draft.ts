@@ -36,7 +36,7 @@ export async function draftReceipt(
   requireTxHash(chain, txHash)
   const occurredAt = requirePast(body.occurred_at, nowMs)
   const amountMicroUsdc = parseUsdc(body.amount_usdc)
-  if (amountMicroUsdc === null) throw invalidField('amount_usdc', 'is no amount of USDC')
+  if (amountMicroUsdc === null) throw invalidField('amount_usdc', 'is not an amount of USDC')
   const to = requireWallet(body.to_wallet, 'to_wallet')
   const from =
     body.from_wallet === undefined ? null : requireWallet(body.from_wallet, 'from_wallet')
@@ -180,13 +180,13 @@ function verificationOf(
   return txHash === null
     ? {
         verification: 'unverified',
-        verificationReason: 'Signed by the worker alone: nothing shows the payment',
+        verificationReason: 'Signed by the worker alone, without evidence of the payment',
         onchain,
       }
     : {
         verification: 'pending',
         verificationReason:
-          'Its chain is asked every hour, where this installation has a node of it: see /status',
+          'Checked on its chain every hour if this installation has a node for the chain (see /status)',
         onchain,
       }
 }

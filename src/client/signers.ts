@@ -112,7 +112,7 @@ export async function signerOf(key: SecretKey): Promise<WalletSigner> {
 export function receiptKeyOf(key: SecretKey): ReceiptKey {
   if (key.kind === 'evm') {
     throw new KeyFormatError(
-      'receipts are signed with an ed25519 key, and this one is an EVM wallet: make one beside it with `keygen --kind ed25519`',
+      'receipts are signed with an ed25519 key, but this is the key of an EVM wallet: create a receipt key with `keygen --kind ed25519`',
     )
   }
   return receiptKey(signingKeyFromSeed(key.seed))

@@ -67,7 +67,7 @@ export const manifestSchema = z
     ({ documents }) => documents.every((entry, at) => at === 0 || before(documents[at - 1], entry)),
     {
       path: ['documents'],
-      message: 'are not sorted by path, or hold a path twice',
+      message: 'are not sorted by path, or contain a path twice',
     },
   )
 
@@ -102,13 +102,13 @@ function isFileOf(file: string, path: string, contentType: string): boolean {
 }
 
 function findFile(path: string, contentType: string): { file: string } | { problem: string } {
-  if (!DOCUMENT_PATH.test(path)) return { problem: 'is not a path that can be published' }
+  if (!DOCUMENT_PATH.test(path)) return { problem: 'cannot be published under this path' }
   const suffix = suffixOf(path, contentType)
   if (suffix === null) return { problem: `needs an extension, since it is ${contentType}` }
   const file = path === '/' ? 'index.html' : `${path.slice(1)}${suffix}`
   const reserved = file === MANIFEST_FILE || file === MANIFEST_SIGNATURE_FILE
   if (reserved || Object.values(ENCODINGS).some((ending) => file.endsWith(ending))) {
-    return { problem: 'is a name that the published set keeps for itself' }
+    return { problem: 'is reserved for files of the published set' }
   }
   return { file }
 }

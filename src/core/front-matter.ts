@@ -65,7 +65,7 @@ function parseScalar(source: string, line: number): string {
   const single = SINGLE_QUOTED.exec(source)?.[1]
   if (single !== undefined) return single.replaceAll("''", "'")
   if (source === '' || NOT_PLAIN.test(source)) {
-    throw malformed(line, `"${source}" must stand in quotes, closed ones if it has any`)
+    throw malformed(line, `"${source}" must be in quotes, with a closing quote`)
   }
   return source
 }

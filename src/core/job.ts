@@ -56,37 +56,37 @@ interface Rule {
 }
 
 const rules = {
-  post: { by: ['poster'], who: 'a partner posts a job', moves: { none: 'open' } },
+  post: { by: ['poster'], who: 'only partners can post jobs', moves: { none: 'open' } },
   bid: {
     by: ['awardee', 'bidder', 'stranger'],
-    who: 'nobody bids on a job of their own',
+    who: 'posters cannot bid on their own jobs',
     moves: { open: 'open' },
   },
-  award: { by: ['poster'], who: 'only the poster awards', moves: { open: 'awarded' } },
+  award: { by: ['poster'], who: 'only the poster can award the job', moves: { open: 'awarded' } },
   deliver: {
     by: ['awardee'],
-    who: 'only the awarded bidder delivers',
+    who: 'only the awarded bidder can deliver',
     moves: { awarded: 'delivered' },
   },
   // The poster may still accept a disputed job.
   accept: {
     by: ['poster', 'clock'],
-    who: 'only the poster accepts',
+    who: 'only the poster can accept',
     moves: { delivered: 'accepted', disputed: 'accepted' },
   },
   dispute: {
     by: ['poster', 'awardee'],
-    who: 'only the poster and the awarded bidder dispute',
+    who: 'only the poster and the awarded bidder can dispute',
     moves: { delivered: 'disputed' },
   },
   cancel: {
     by: ['poster'],
-    who: 'only the poster cancels',
+    who: 'only the poster can cancel',
     moves: { open: 'cancelled', awarded: 'cancelled' },
   },
   expire: {
     by: ['clock'],
-    who: 'only time lets a job expire',
+    who: 'a job expires only by its deadline',
     moves: { open: 'expired', awarded: 'expired' },
   },
 } as const satisfies Record<JobEvent, Rule>

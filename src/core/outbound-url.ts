@@ -41,11 +41,11 @@ function problemOf(text: string): string | null {
   if (/^https:\/\/[^/?]*@/i.test(text)) return 'must have no user name or password'
   const host = PLAIN.exec(text)?.[1]?.toLowerCase()
   if (host === undefined) {
-    return 'must name a host in letters, digits, hyphens and dots, on port 443, in visible ASCII'
+    return 'must have a host name of letters, digits, hyphens and dots, use port 443 and contain only visible ASCII'
   }
   if (!URL.canParse(text)) return 'is not an address'
   // The parser rewrites hosts that are numbers in disguise.
-  if (new URL(text).hostname !== host) return 'must name its host in normal form'
+  if (new URL(text).hostname !== host) return 'must have the host name in normal form'
   return hostProblem(host)
 }
 
@@ -53,10 +53,10 @@ function hostProblem(host: string): string | null {
   const labels = host.split('.')
   const [last = ''] = labels.slice(-1)
   if (host.length > MAX_HOST_LENGTH || !labels.every((label) => LABEL.test(label))) {
-    return 'must name a host of labels of 1 to 63 letters, digits and hyphens'
+    return 'must have a host name with labels of 1 to 63 letters, digits and hyphens'
   }
-  if (labels.length < 2) return 'must name a host with a dot'
-  if (/^(?:\d+|0x[0-9a-f]*)$/.test(last)) return 'must name a host, not an IP address'
-  if (localSuffixes.some((suffix) => suffix === last)) return 'must name a public host'
+  if (labels.length < 2) return 'must have a host name with a dot'
+  if (/^(?:\d+|0x[0-9a-f]*)$/.test(last)) return 'must have a host name, not an IP address'
+  if (localSuffixes.some((suffix) => suffix === last)) return 'must have a public host name'
   return null
 }

@@ -104,7 +104,8 @@ function parseObject(cursor: Cursor): JsonValue {
     if (cursor.text.charCodeAt(nameAt) !== QUOTE)
       throw unexpected(cursor, 'a name in double quotes')
     const name = parseString(cursor)
-    if (name === '__proto__') throw new StrictJsonError(nameAt, 'the name "__proto__" is not taken')
+    if (name === '__proto__')
+      throw new StrictJsonError(nameAt, 'the name "__proto__" is not allowed')
     if (Object.hasOwn(members, name)) {
       throw new StrictJsonError(
         nameAt,
@@ -161,7 +162,10 @@ function unescape(text: string, openedAt: number, closedAt: number): string {
   try {
     value = JSON.parse(text.slice(openedAt, closedAt + 1))
   } catch {
-    throw new StrictJsonError(openedAt, 'an escape that JSON lacks; send \\u and four hex digits')
+    throw new StrictJsonError(
+      openedAt,
+      'an escape that JSON does not have; send \\u and four hex digits',
+    )
   }
   if (typeof value !== 'string' || LONE_SURROGATE.test(value)) {
     throw new StrictJsonError(openedAt, 'a lone surrogate in a string; escape both halves')
@@ -209,5 +213,5 @@ function take(cursor: Cursor, unit: number): boolean {
 function unexpected(cursor: Cursor, wanted: string): StrictJsonError {
   const point = cursor.text.codePointAt(cursor.at)
   const found = point === undefined ? 'the end' : JSON.stringify(String.fromCodePoint(point))
-  return new StrictJsonError(cursor.at, `${found} where ${wanted} must stand`)
+  return new StrictJsonError(cursor.at, `expected ${wanted}, found ${found}`)
 }

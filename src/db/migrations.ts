@@ -45,7 +45,7 @@ export async function refuseOtherSchema<DB>(
   const [next] = await missing(db, known)
   if (next !== undefined) {
     throw new DatabaseRefusedError(
-      `The database lacks the migration ${next.name}: start the writing process first.`,
+      `The database is missing the migration ${next.name}: start the writing process first.`,
     )
   }
 }

@@ -74,7 +74,7 @@ function parseManifest(bytes: Buffer): Manifest {
     )
   }
   if (sha256(manifestSetText(parsed.data.documents)) !== parsed.data.set_sha256) {
-    throw new BrokenSetError('the hash of the set is not that of its documents')
+    throw new BrokenSetError('the hash of the set does not match its documents')
   }
   return parsed.data
 }

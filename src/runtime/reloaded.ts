@@ -45,7 +45,11 @@ export async function loadReloaded<Value>(
       log.info('read anew', { what: name })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      const message = redact(withoutDirectories(`${name} cannot be used, the old stays: ${reason}`))
+      const message = redact(
+        withoutDirectories(
+          `${name} cannot be used; the previous version remains in use: ${reason}`,
+        ),
+      )
       if (message !== problem) log.error('not read anew', { what: name, error: message })
       problem = message
     }

@@ -51,7 +51,7 @@ export function exitOnUnusableDatabase(error: unknown): never {
   return process.exit(error instanceof DatabaseRefusedError ? exitConfig : 1)
 }
 
-const brokenAdvice = `What was published stays as it is. While nothing runs on the database,
+const brokenAdvice = `Published documents are unaffected. Stop all processes of this ledger, then run
   agent-income-ledger admin doctor            says what is damaged,
   agent-income-ledger admin restore <backup>  puts a backup in its place.
 `

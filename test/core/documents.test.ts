@@ -24,17 +24,17 @@ test.each([
 
 test.each([
   ['/notes', 'text/plain', 'needs an extension'],
-  ['/snapshot', json, 'keeps for itself'],
-  ['/snapshot.json.sig', json, 'keeps for itself'],
-  ['/a.br', json, 'keeps for itself'],
-  ['/a/../b', json, 'not a path'],
-  ['/a/.git', json, 'not a path'],
-  ['/a/', json, 'not a path'],
-  ['//a', json, 'not a path'],
-  ['/a%2fb', json, 'not a path'],
-  ['/a b', json, 'not a path'],
-  ['a', json, 'not a path'],
-  ['', json, 'not a path'],
+  ['/snapshot', json, 'reserved'],
+  ['/snapshot.json.sig', json, 'reserved'],
+  ['/a.br', json, 'reserved'],
+  ['/a/../b', json, 'cannot be published'],
+  ['/a/.git', json, 'cannot be published'],
+  ['/a/', json, 'cannot be published'],
+  ['//a', json, 'cannot be published'],
+  ['/a%2fb', json, 'cannot be published'],
+  ['/a b', json, 'cannot be published'],
+  ['a', json, 'cannot be published'],
+  ['', json, 'cannot be published'],
 ])('%j (%s) is refused: it %s', (path, contentType, reason) => {
   expect(() => documentFile(path, contentType)).toThrow(reason)
 })

@@ -58,13 +58,13 @@ describe('parseFrontMatter', () => {
     ['a list with an empty item', withFields('a: [b,,c]'), 'line 2: the list cannot be read'],
     ['a list in a list', withFields('a: [b, [c]]'), 'line 2: the list cannot be read'],
     ['text after a quoted item', withFields('a: ["b" c]'), 'line 2: the list cannot be read'],
-    ['a quote that is not closed', withFields('a: "b'), 'line 2: ""b" must stand in quotes'],
+    ['a quote that is not closed', withFields('a: "b'), 'line 2: ""b" must be in quotes'],
     ['an unknown escape', withFields(String.raw`a: "b\n"`), 'line 2: '],
-    ['an unquoted colon', withFields('a: b: c'), 'line 2: "b: c" must stand in quotes'],
-    ['an unquoted comment', withFields('a: b # c'), 'line 2: "b # c" must stand in quotes'],
-    ['a block list', withFields('a: - b'), 'line 2: "- b" must stand in quotes'],
-    ['a block text', withFields('a: |'), 'line 2: "|" must stand in quotes'],
-    ['an unquoted colon in a list', withFields('a: [b: c]'), 'line 2: "b: c" must stand in quotes'],
+    ['an unquoted colon', withFields('a: b: c'), 'line 2: "b: c" must be in quotes'],
+    ['an unquoted comment', withFields('a: b # c'), 'line 2: "b # c" must be in quotes'],
+    ['a block list', withFields('a: - b'), 'line 2: "- b" must be in quotes'],
+    ['a block text', withFields('a: |'), 'line 2: "|" must be in quotes'],
+    ['an unquoted colon in a list', withFields('a: [b: c]'), 'line 2: "b: c" must be in quotes'],
   ])('refuses %s and names the line', (_name, text, message) => {
     expect(() => parseFrontMatter(text)).toThrow(message)
   })

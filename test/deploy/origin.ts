@@ -26,7 +26,7 @@ export const echoed = z.object({
 })
 /** 200 for callers with any credentials, 402 for the others. */
 export const premium = '/api/v1/arbitrage/premium'
-/** A 404 that says of itself that it may be stored. */
+/** A 404 with a `Cache-Control` that permits caching. */
 export const cacheableError = '/cacheable-error'
 
 export async function startOrigin(): Promise<Origin> {

@@ -23,22 +23,22 @@ const damages = {
       bytes.write('x', bytes.length >> 1)
       writeFileSync(path, bytes)
     },
-    says: /does not fit its signature/,
+    says: /does not match its signature/,
   },
   'a manifest cut off': {
     file: 'snapshot.json',
     damage: (path: string) => truncateSync(path, 1000),
-    says: /does not fit its signature/,
+    says: /does not match its signature/,
   },
   'a document cut off': {
     file: 'api/v1/rails.json',
     damage: (path: string) => truncateSync(path, 100),
-    says: /api\/v1\/rails\.json is not what snapshot\.json says/,
+    says: /api\/v1\/rails\.json differs from snapshot\.json/,
   },
   'a compressed form cut off': {
     file: 'api/v1/rails.json.br',
     damage: (path: string) => truncateSync(path, 100),
-    says: /api\/v1\/rails\.json\.br is not what snapshot\.json says/,
+    says: /api\/v1\/rails\.json\.br differs from snapshot\.json/,
   },
 } as const
 

@@ -123,7 +123,7 @@ describe('a payment left in flight by a stop', () => {
     await watch.run()
     expect(watch.problems()).toEqual([
       outOfReach,
-      'settlement: 1 payment ran out, and whether money moved is not known',
+      'settlement: 1 payment expired without a known result',
     ])
     t.rules = {}
     await watch.run()
@@ -220,7 +220,7 @@ describe('a settled payment', () => {
     const watch = watched()
     await watch.run()
     expect(await rows()).toMatchObject([
-      { state: 'settled', finality: 'undone', reason: 'a reorganisation took the transfer back' },
+      { state: 'settled', finality: 'undone', reason: 'a reorganisation removed the transfer' },
     ])
     expect(watch.problems()).toEqual([
       'settlement: a reorganisation undid 1 settled payment for good',

@@ -56,7 +56,7 @@ export async function subscriptionPaid(
   const detail = subscriptionDetail.parse(payment.detail)
   const { handle, tier, price_micro_usdc: priceMicroUsdc, quoted_at: quotedAtMs } = detail
   const partner = await findPartner(tx, { handle })
-  if (partner === null) throw new Error(`a payment is for ${handle}, which is no partner`)
+  if (partner === null) throw new Error(`a payment is for ${handle}, who is not a partner`)
   const paidMicroUsdc = payment.amountMicroUsdc
   const purchase = { tier, priceMicroUsdc, paidMicroUsdc, quotedAtMs }
   const { subscription, bought } = afterPurchase(partner.subscription, purchase, nowMs)

@@ -57,7 +57,7 @@ export async function answerOf(
   { id }: PaymentRecord,
 ): Promise<OutcomeOf<'changeSubscription'>> {
   const change = await changeByPayment(database.reader, id)
-  if (change === null) throw new Error(`the payment ${id} has settled and bought nothing`)
+  if (change === null) throw new Error(`the payment ${id} has settled, but its purchase is unknown`)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stored with the change, as it was answered
   return { status: 200, body: change.answer as object as AnswerOf<'changeSubscription'> }
 }

@@ -67,7 +67,8 @@ export function checkManifests(
   const spec = pactSpec.safeParse(read.spec.json)
   if (!spec.success) return refused([malformed('specification', firstIssue(spec.error))])
   const instance = read.instance.json
-  if (!isJsonObject(instance)) return refused([malformed('instance', 'it is no object')], spec.data)
+  if (!isJsonObject(instance))
+    return refused([malformed('instance', 'it is not an object')], spec.data)
   const canonicalText = canonicalManifest(instance, spec.data.fields)
   const workHash = workHashOf(canonicalText)
   return {
@@ -129,7 +130,7 @@ function formRefusals(instance: JsonObject, spec: PactSpec): ManifestRefusal[] {
   return parsed.error.issues.map((issue) => {
     const place = issue.path.map(String).join('.')
     return isMissing(instance, issue.path)
-      ? { code: 'missing_field', reason: `the instance lacks the required field ${place}` }
+      ? { code: 'missing_field', reason: `the instance is missing the required field ${place}` }
       : malformed('instance', `${place}: ${issue.message}`)
   })
 }
@@ -197,17 +198,17 @@ const MAX_QUOTE = 300
 function ownNote(instance: JsonObject, { fields }: PactSpec): string[] {
   const note = instance['_note']
   if (typeof note !== 'string' || '_note' in fields) return []
-  return [`the instance says of itself, in a field that is stripped: "${note.slice(0, MAX_QUOTE)}"`]
+  return [`the instance contains, in a field that is not hashed: "${note.slice(0, MAX_QUOTE)}"`]
 }
 
 function shown(value: JsonValue): string {
-  return typeof value === 'string' ? value.slice(0, 80) : 'that is no text'
+  return typeof value === 'string' ? value.slice(0, 80) : 'it is not a text'
 }
 
 function firstIssue(error: z.ZodError): string {
   const [issue] = error.issues
   return issue === undefined
-    ? 'it has another form'
+    ? 'it does not have the expected form'
     : `${issue.path.map(String).join('.')}: ${issue.message}`
 }
 
@@ -217,7 +218,7 @@ export const pactAttestation = z.object({
   contract_address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
   pact_id: z.int().min(1),
   work_hash: z.string().regex(/^0x[0-9a-f]{64}$/),
-  attested_at: z.string().refine((text) => parseTime(text) !== null, 'is no RFC 3339 time'),
+  attested_at: z.string().refine((text) => parseTime(text) !== null, 'is not an RFC 3339 time'),
   signature: z.string().regex(/^0x[0-9a-f]{130}$/),
 })
 export type PactAttestation = z.infer<typeof pactAttestation>
@@ -259,7 +260,7 @@ export async function checkAttestations(
 }
 
 function replay(id: string): ManifestRefusal {
-  return { code: 'replay', reason: `the attestation ${id} was submitted before; it counts once` }
+  return { code: 'replay', reason: `the attestation ${id} was submitted before and counts once` }
 }
 
 function lateness(

@@ -30,14 +30,14 @@ const statusesAfter: Readonly<Record<EscrowEvent['kind'], readonly EscrowStatus[
 /** The contract wrote both, so a node that reports a difference is not trusted. */
 export function logsAgainstState({ events, state }: PactOnChain): string | null {
   const last = events.at(-1)
-  if (last === undefined) return state === null ? null : `its logs lack it`
-  if (state === null) return `getPact does not know it`
+  if (last === undefined) return state === null ? null : `its logs do not contain it`
+  if (state === null) return `getPact returns no such pact`
   if (!statusesAfter[last.kind].includes(state.status)) {
-    return `its last log is ${last.kind} in block ${last.block}, and getPact says ${state.status}`
+    return `its last log is ${last.kind} in block ${last.block}, but getPact returns ${state.status}`
   }
   const logged = submittedHash(events)
   if (logged === state.workHash) return null
-  return `its logs have the work hash ${logged ?? 'none'}, and getPact ${state.workHash ?? 'none'}`
+  return `its logs have the work hash ${logged ?? 'none'}, but getPact returns ${state.workHash ?? 'none'}`
 }
 
 export function submittedHash(events: readonly EscrowEvent[]): string | null {
@@ -104,7 +104,7 @@ export function receiptAgainstEscrow(
   if (party !== null) return stranger(party)
   if (paidRecipient(onChain)) return { kind: 'settles' }
   if (receipt.block > reading.toBlock) return { kind: 'waits' }
-  return disagrees(`the escrow has not paid the recipient: it says ${state.status}`)
+  return disagrees(`the escrow has not paid the recipient: its status is ${state.status}`)
 }
 
 function partyProblem({ payer, worker }: PactReceipt, state: EscrowPact): string | null {

@@ -27,7 +27,7 @@ export async function writeAcceptance(
   { by, key, siteUrl, nowMs }: Acceptance,
 ): Promise<NewReceipt | null> {
   const { award } = job
-  if (award === null) throw new Error('something was delivered on a job that was never awarded')
+  if (award === null) throw new Error('a job that was never awarded has a delivery')
   const receipt = jobReceipt(job, award, { key, siteUrl, by: by.role, nowMs })
   const now = isoTime(nowMs)
   const actor = by.role === 'clock' ? null : by.actor

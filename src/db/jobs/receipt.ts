@@ -28,7 +28,7 @@ export function jobReceipt(
     issue.by === 'poster'
       ? `The poster of "${job.title}" accepted the work for the agreed price.`
       : `The poster of "${job.title}" neither accepted nor disputed the work within ${answerDays} days, so it counts as accepted for the agreed price.`
-  const summary = `${accepted} The exchange issued this for accepted work; payment is between the two, and it saw none.`
+  const summary = `${accepted} The exchange issued this receipt for accepted work. It handles no payments and has no evidence of one.`
   const unsigned = {
     rail: jobExchange.rail,
     from_wallet: job.posterDisplay,
@@ -66,7 +66,7 @@ export function jobReceipt(
     submitter: job.poster,
     content,
     verification: 'unverified',
-    verificationReason: 'Issued by the exchange for accepted work; it saw no payment',
+    verificationReason: 'Issued by the exchange for accepted work, without evidence of a payment',
     onchain: 'none',
     acceptedAt: now,
   }

@@ -22,7 +22,7 @@ export function meaningOf(error: Error, code: unknown): Error {
     case 'SQLITE_BUSY':
       return new BusyError('Another process holds the write lock of the database.', cause)
     case 'SQLITE_FULL':
-      return new DiskFullError('There is no room for the write.', cause)
+      return new DiskFullError('There is no disk space for the write.', cause)
     case 'SQLITE_NOMEM':
     case 'SQLITE_INTERRUPT':
     case 'SQLITE_PROTOCOL':

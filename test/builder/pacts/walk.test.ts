@@ -236,7 +236,7 @@ describe('a verified receipt does not settle a pact', () => {
     await pact.settle()
     const found = await readPacts()
     expect(found.groups).toEqual(groups)
-    expect(found.blocker).toContain('the escrow has not paid the recipient: it says Active')
+    expect(found.blocker).toContain('the escrow has not paid the recipient: its status is Active')
   })
 
   test('when the escrow does not contain the pact', async () => {
@@ -386,7 +386,7 @@ describe('pacts stay unchanged when the node', () => {
         ? answer.replace(/1"(,|\})/, '2"$1')
         : answer,
     )
-    await expectUnchanged('and getPact says Completed')
+    await expectUnchanged('but getPact returns Completed')
   })
 
   test('hides a pact that the next number reveals', async () => {

@@ -146,7 +146,7 @@ test('a refused or broken connection is retried and reported without its address
   })
   const { http, pauses } = client()
   expect(await failureOf(http.json(`${url}/x?key=secret`))).toBe(
-    `GET ${url.slice(7)}/x: the connection broke off`,
+    `GET ${url.slice(7)}/x: the connection was closed early`,
   )
   expect([broken, pauses.length]).toEqual([3, 2])
   const unused = await unusedUrl()
@@ -307,5 +307,5 @@ test('errors contain no key of an address and no path of a named request', async
   const path = await failureOf(client().http.json(`${url}/v2/AbCdEf0123456789AbCdEf0123456789`))
   expect(path).toBe(`GET ${url.slice(7)}/v2/[redacted]: HTTP 403`)
   const user = await failureOf(client().http.json('https://me:pa55@source.example/list'))
-  expect(user).toBe('GET source.example/list: an address with a user part is not read')
+  expect(user).toBe('GET source.example/list: URLs with a user name are not fetched')
 })

@@ -149,7 +149,7 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
     const fault = await inject(builder, { calls: 'fsync,fdatasync', does: 'error=EIO', paths })
     onTestFinished(async () => void (await fault.heal()))
     await clients.post(url, 1)
-    await service.says('the database has failed: the builder ends')
+    await service.says('the database has failed: stopping the builder')
     await expect.poll(builderPid).not.toBe(builder)
     expect(await fault.heal()).toBeGreaterThan(0)
     const before = ledger.manifest().set_sha256

@@ -19,7 +19,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
   {
     what: 'database',
     remedy:
-      'Stop service and builder. Where the file is missing or damaged: `admin restore <backup> --damaged`. Where it is of a later version: run that version. Where a step is missing: start the service, which adds it.',
+      'Stop service and builder. If the file is missing or damaged, run `admin restore <backup> --damaged`. If a later version wrote the file, run that version. If a migration is missing, start the service, which applies it.',
     run: async ({ database, databasePath, openError }) =>
       await Promise.resolve(
         database === null ? bad(openError ?? 'cannot be opened') : good(databasePath),
@@ -29,7 +29,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
   {
     what: 'clock',
     remedy:
-      'The clock of this machine was set back, or was wrong when rows were written: correct it (`timedatectl`, NTP). Signed writes are checked against it.',
+      'The clock of this machine was set back, or was wrong when rows were written. Correct it (`timedatectl`, NTP), since signed times are compared with it.',
     run: ifOpen(async ({ db }, { nowMs }) => {
       const { rows } = await sql<{ newest: string | null }>`
         select max(at) as newest from (
@@ -48,19 +48,19 @@ export const databaseChecks: readonly DoctorCheck[] = [
   {
     what: 'pages of the database',
     remedy:
-      'Stop service and builder, keep a copy of the file, and `admin restore` the newest backup; check the disk (dmesg, smartctl) before you use it again.',
+      'Stop service and builder, keep a copy of the file and run `admin restore` with the newest backup. Check the disk (dmesg, smartctl) before you use it again.',
     run: ifOpen(({ db }) => checkPages(db)),
   },
   {
     what: 'references between rows',
     remedy:
-      'The file was changed by hand: undo that (see DATA_DIR/operator.log and the shell’s history), or `admin restore` the newest backup.',
+      'The file was changed by hand. Undo the change (see DATA_DIR/operator.log and the shell history), or run `admin restore` with the newest backup.',
     run: ifOpen(({ db }) => checkReferences(db)),
   },
   {
     what: 'scores against entries',
     remedy:
-      '`admin scores check` names the wallets. Scores are computed from the entries: stop both processes and set the rows of `reputation` to the recomputed values, or `admin restore` the newest backup.',
+      '`admin scores check` names the wallets. Scores are computed from the entries. Stop both processes and set the rows of `reputation` to the recomputed values, or run `admin restore` with the newest backup.',
     mayChange: true,
     run: ifOpen(async ({ db }) => {
       const { wallets, differences } = await db
@@ -74,7 +74,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
   {
     what: 'write-ahead log',
     remedy:
-      'A reader keeps it from being written back: `fuser -v` on the file names the processes that have it open; end those that should not. With WAL_CHECKPOINT=external check that Litestream runs.',
+      'A reader prevents checkpoints. `fuser -v` on the file lists the processes that have it open; stop those that should not. With WAL_CHECKPOINT=external, check that Litestream is running.',
     run: async ({ databasePath }) => {
       const size = (await stat(`${databasePath}-wal`).catch(() => null))?.size ?? 0
       const detail = `${Math.ceil(size / 2 ** 20)} MiB`
@@ -84,7 +84,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
   {
     what: 'jobs of the builder',
     remedy:
-      'The detail says why. `poll`: egress and DNS; `build`: disk, keys, authored files; `receipts` and `pacts`: the nodes of RPC_URL_…. The next run repairs what this one left; restart the builder if there is none.',
+      'The detail is the reason. For `poll`, check outgoing connections and DNS; for `build`, the disk, keys and authored files; for `receipts` and `pacts`, the nodes in RPC_URL_…. The next run completes the work. If no run starts, restart the builder.',
     run: ifOpen(async ({ db }) => {
       const runs = [...(await lastRuns(db)).values()]
       const failed = runs.filter(({ outcome }) => outcome === 'failed')

@@ -12,7 +12,7 @@ export const fileChecks: readonly DoctorCheck[] = [
   {
     what: 'signing keys',
     remedy:
-      'Readable by others: do what the detail says, then `admin keys rotate`, since the key may be known. Missing or damaged: restore DATA_DIR/keys from its own backup; readers do not know a new key.',
+      'If other users can read the key, run the command in the detail and then `admin keys rotate`, since the key may be known. If the key is missing or damaged, restore DATA_DIR/keys from its backup, since readers do not know a new key.',
     run: async ({ config, nowMs }) => {
       const dir = join(config.DATA_DIR, 'keys')
       const path = join(dir, 'signing-keys.json')
@@ -28,7 +28,7 @@ export const fileChecks: readonly DoctorCheck[] = [
   {
     what: 'secrets',
     remedy:
-      '`chmod 600` files that others can read, and treat their secrets as known: `admin keys rotate-exchange` for the exchange; move the money of a settling wallet to a new one. Restore a missing hash.key from its backup.',
+      'Run `chmod 600` on files that other users can read, and replace their secrets: `admin keys rotate-exchange` for the job exchange; move the funds of a settling wallet to a new wallet. Restore a missing hash.key from its backup.',
     run: async ({ config }) => {
       const secrets = join(config.DATA_DIR, 'secrets')
       const exchange = join(config.DATA_DIR, 'keys')
@@ -53,7 +53,7 @@ export const fileChecks: readonly DoctorCheck[] = [
   {
     what: 'free disk space',
     remedy:
-      'Free some space: old backups, `*.before-restore-*`, `snapshots.git.broken-*`, system logs. Writes are refused when it runs out; no acknowledged write is lost.',
+      'Delete old backups, `*.before-restore-*`, `snapshots.git.broken-*` or system logs. Writes are refused while the disk is full; no acknowledged write is lost.',
     run: async ({ config, minFreeBytes }) => {
       const details: string[] = []
       let isEnough = true

@@ -28,7 +28,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'published set',
     remedy:
-      'The builder overwrites nothing that it cannot read, and reports that. The service keeps the set that it has in memory; after a restart it serves the newest complete older set (see its time in /api/v1/health). Restore the set from a backup, or remove the link PUBLIC_DIR/current and restart the builder, which publishes everything again.',
+      'The builder does not overwrite a set that it cannot read. The service continues to serve the set in its memory; after a restart it serves the newest complete older set (/api/v1/health shows its time). Restore the set from a backup, or remove the link PUBLIC_DIR/current and restart the builder, which publishes everything again.',
     mayChange: true,
     run: async ({ config }) => {
       const dir = await currentDir(config.PUBLIC_DIR)
@@ -43,7 +43,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'published keys',
     remedy:
-      'A build publishes the keys: wait a minute after a rotation, else restart the builder. A published key that is unknown here means that DATA_DIR/keys was lost or replaced: restore it from its backup.',
+      'A build publishes the keys. After a rotation, wait a minute; then restart the builder. A published key that is unknown here means that DATA_DIR/keys was lost or replaced: restore it from its backup.',
     mayChange: true,
     run: async ({ config }) => {
       const set = await readSet(config.PUBLIC_DIR)
@@ -60,7 +60,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'documents against rows',
     remedy:
-      'The published documents differ from the rows. After a restore the next build corrects them; else rows were changed by hand or lost: compare with a backup before the next build (`BUILDER=off`).',
+      'The published documents differ from the rows. After a restore the next build corrects them. Otherwise rows were changed by hand or lost: set `BUILDER=off` and compare the rows with a backup before the next build.',
     mayChange: true,
     run: async (context) => {
       const set = await readSet(context.config.PUBLIC_DIR)
@@ -74,7 +74,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'snapshot repository',
     remedy:
-      'Leave it: when the builder starts, it moves the repository aside as `snapshots.git.broken-…` and begins a new one, from the remote if there is one. Keep the broken one: `git fsck` and a clone may save its history.',
+      'Restart the builder. It renames the repository to `snapshots.git.broken-…` and creates a new one, cloned from the remote if there is one. Keep the broken repository, since `git fsck` and a clone may recover its history.',
     mayChange: true,
     run: async ({ config }) => {
       const git = gitOf(config)
@@ -82,7 +82,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
         const head = await headOf(git, 'main')
         if (head === null) return bad('main has no commit')
         await runGit(git, ['fsck', '--full', '--strict', '--no-dangling'])
-        return good(`every object is readable, ${head.slice(0, 12)} is the last commit`)
+        return good(`every object is readable; the last commit is ${head.slice(0, 12)}`)
       } catch (error) {
         if (error instanceof GitMissingError) return good('git is not installed')
         if (error instanceof GitError) return bad(error.message)
@@ -192,7 +192,7 @@ async function rowDifferences(
     ['workers', workers.total, await countWorkers(reader)],
   ] as const) {
     if (published > rows)
-      differences.push(`${published} ${what} are published and there are ${rows} rows`)
+      differences.push(`${published} ${what} are published, but there are ${rows} rows`)
   }
   for (const shown of leaderboard) {
     const row = await reader
@@ -206,7 +206,7 @@ async function rowDifferences(
       (asOf === null || scoreAt(row.decayed_sum_at_epoch, Date.parse(asOf)) === shown.rep_score)
     if (isSame) continue
     if (row === undefined) {
-      differences.push(`${shown.wallet} is on the leaderboard and has no score`)
+      differences.push(`${shown.wallet} is on the leaderboard but has no score`)
       continue
     }
     const newer = await reader
