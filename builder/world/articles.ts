@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { date } from '../../src/contract/schemas/common.ts'
 import { deskSlug } from '../../src/contract/schemas/desk.ts'
 import { parseFrontMatter } from '../../src/core/front-matter.ts'
+import { checkedPart } from './authored-file.ts'
 
 /** Published as `/desk/<name>.svg`. */
 interface ArticleChart {
@@ -56,7 +57,7 @@ export async function loadArticles(dir: string): Promise<readonly ArticleSource[
 
 function parseArticle(path: string, slug: string, text: string): ArticleSource {
   return {
-    slug: checked(path, 'file name', slugSchema, slug),
+    slug: checkedPart(path, slugSchema, slug, 'file name'),
     ...parseMarkdownFile(path, text, fieldsSchema),
     charts: [],
   }
@@ -70,8 +71,8 @@ export function parseMarkdownFile<T>(
 ): T & { readonly body: string } {
   const { fields, body } = split(path, text)
   return {
-    ...checked(path, 'front matter', schema, fields),
-    body: checked(path, 'body', bodySchema, body),
+    ...checkedPart(path, schema, fields, 'front matter'),
+    body: checkedPart(path, bodySchema, body, 'body'),
   }
 }
 
@@ -82,13 +83,4 @@ function split(path: string, text: string): ReturnType<typeof parseFrontMatter> 
     const message = error instanceof Error ? error.message : String(error)
     throw new Error(`${path}: ${message}`, { cause: error })
   }
-}
-
-function checked<T>(path: string, part: string, schema: z.ZodType<T>, value: unknown): T {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map(
-    (issue) => `${[part, ...issue.path.map(String)].join('.')}: ${issue.message}`,
-  )
-  throw new Error(`${path}: ${problems.join('; ')}`)
 }

@@ -10,7 +10,8 @@ import type { ReadManifest } from '../../src/core/pact/check.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.ts'
 import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
-import { readTextIfExists } from '../cache/stat-fingerprint.ts'
+import { readTextIfExists, statFingerprint } from '../cache/stat-fingerprint.ts'
+import { readJsonFile } from './authored-file.ts'
 
 /** Texts as served; null when a file is missing or not JSON. */
 export interface HeldManifests extends PactManifests {
@@ -81,11 +82,11 @@ export async function loadAuthoredPacts(dir: string): Promise<AuthoredPacts> {
 async function heldManifests(dir: string, pactId: number): Promise<HeldManifests> {
   const at = (file: string) => join(dir, String(pactId), file)
   const [about, specText, instanceText] = await Promise.all([
-    readTextIfExists(at('pact.json')),
+    readJsonFile(at('pact.json'), pactFile),
     readTextIfExists(at('spec.json')),
     readTextIfExists(at('instance.json')),
   ])
-  const { pact_id: id, title, updated_at: updatedAt } = parsed(at('pact.json'), about, pactFile)
+  const { pact_id: id, title, updated_at: updatedAt } = about
   if (id !== pactId) throw new Error(`${at('pact.json')}: pact_id is not the name of the directory`)
   const read = { spec: manifestOf(specText), instance: manifestOf(instanceText) }
   const identity = { pactId, chainId: pactEscrow.chainId, contractAddress: pactEscrow.address }
@@ -111,9 +112,8 @@ function manifestOf(text: string | null): ReadManifest {
 }
 
 async function publishedPacts(path: string): Promise<readonly PublishedPact[]> {
-  const text = await readTextIfExists(path)
-  if (text === null) return []
-  const { noted_on: notedOn, pacts } = parsed(path, text, publishedFile)
+  if (statFingerprint(path) === '') return []
+  const { noted_on: notedOn, pacts } = await readJsonFile(path, publishedFile)
   return pacts.map((pact) => ({
     pactId: pact.pact_id,
     publishedAs: pact.published_as,
@@ -132,11 +132,4 @@ async function publishedPacts(path: string): Promise<readonly PublishedPact[]> {
     approveTx: pact.approve_tx ?? null,
     note: pact.note ?? null,
   }))
-}
-
-function parsed<T>(path: string, text: string | null, schema: z.ZodType<T>): T {
-  if (text === null) throw new Error(`${path} is missing`)
-  const result = schema.safeParse(JSON.parse(text))
-  if (result.success) return result.data
-  throw new Error(`${path}: ${z.prettifyError(result.error)}`)
 }

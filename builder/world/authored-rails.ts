@@ -1,5 +1,5 @@
 /** Authored facts of a rail in `data/rails/<slug>.json`, with the figures of the last audit. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
@@ -8,6 +8,7 @@ import { applyBlock } from '../../src/contract/schemas/application.ts'
 import { count, date, railSlug, share, url, usdc } from '../../src/contract/schemas/common.ts'
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
+import { readJsonFile } from './authored-file.ts'
 
 const methodologyMinLength = 80
 
@@ -69,25 +70,7 @@ export async function loadAuthoredRails(dir: string): Promise<readonly AuthoredR
 
 async function readAuthoredRail(dir: string, name: string): Promise<AuthoredRail> {
   const path = join(dir, name)
-  const parsed = authoredRailSchema.safeParse(parseJson(path, await readFile(path, 'utf8')))
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `${fieldOf(issue)}: ${issue.message}`)
-    throw new Error(`${path}: ${problems.join('; ')}`)
-  }
-  if (name !== `${parsed.data.rail}.json`) {
-    throw new Error(`${path}: rail: is "${parsed.data.rail}", which is not the file's name`)
-  }
-  return parsed.data
-}
-
-function parseJson(path: string, source: string): unknown {
-  try {
-    return JSON.parse(source)
-  } catch (error) {
-    throw new Error(`${path}: not JSON`, { cause: error })
-  }
-}
-
-function fieldOf(issue: z.core.$ZodIssue): string {
-  return issue.path.length === 0 ? '(whole file)' : issue.path.map(String).join('.')
+  const authored = await readJsonFile(path, authoredRailSchema)
+  if (name === `${authored.rail}.json`) return authored
+  throw new Error(`${path}: rail: is "${authored.rail}", which is not the file's name`)
 }

@@ -8,6 +8,7 @@ import { skill } from '../../src/contract/schemas/skill.ts'
 import { treeFingerprint, statFingerprint, readTextIfExists } from '../cache/stat-fingerprint.ts'
 import { loadArticles } from './articles.ts'
 import type { ArticleSource } from './articles.ts'
+import { readJsonFile } from './authored-file.ts'
 import { loadAuthoredPacts } from './authored-pacts.ts'
 import type { AuthoredPacts } from './authored-pacts.ts'
 import { loadAuthoredRails } from './authored-rails.ts'
@@ -38,9 +39,9 @@ export async function loadAuthored(dataDir: string): Promise<Authored> {
   const [rails, taxonomy, { tiers }, { oaths }, articles, docs, pacts, agentSkills, changelog] =
     await Promise.all([
       loadAuthoredRails(join(dataDir, 'rails')),
-      readJson(join(dataDir, 'skills.json'), skillsFile),
-      readJson(join(dataDir, 'tiers.json'), tiersFile),
-      readJson(join(dataDir, 'oaths.json'), oathsFile),
+      readJsonFile(join(dataDir, 'skills.json'), skillsFile),
+      readJsonFile(join(dataDir, 'tiers.json'), tiersFile),
+      readJsonFile(join(dataDir, 'oaths.json'), oathsFile),
       loadArticles(join(dataDir, 'desk')),
       loadDocs(join(dataDir, 'docs')),
       loadAuthoredPacts(join(dataDir, 'pacts')),
@@ -61,12 +62,6 @@ export function createAuthored(dataDir: string): () => Promise<Authored> {
       last = { fingerprint, authored: await loadAuthored(dataDir) }
     return last.authored
   }
-}
-
-async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
-  const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
-  if (parsed.success) return parsed.data
-  throw new Error(`${path}: ${z.prettifyError(parsed.error)}`)
 }
 
 async function loadAgentSkills(dir: string): Promise<ReadonlyMap<string, string>> {

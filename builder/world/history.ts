@@ -4,6 +4,7 @@ import type { EvidencePointer } from '../../src/core/figures.ts'
 import { pollsAfter } from '../../src/db/polls.ts'
 import type { StoredPoll } from '../../src/db/polls.ts'
 import type { Database } from '../../src/db/schema.ts'
+import { groupBy } from '../rails/answers.ts'
 import { evidenceOf, pollRecordOf } from './stored-rails.ts'
 import type { PollRecord } from './world.ts'
 
@@ -27,17 +28,11 @@ export function createHistory(reader: Kysely<Database>): () => Promise<History> 
     const newestGood = new Map<string, StoredPoll>()
     for (;;) {
       const rows = await pollsAfter(reader, read.lastId, pageSize)
-      const added = new Map<string, PollRecord[]>()
-      for (const row of rows) {
-        const ofRail = added.get(row.rail)
-        if (ofRail === undefined) added.set(row.rail, [pollRecordOf(row)])
-        else ofRail.push(pollRecordOf(row))
-        if (row.outcome === 'ok') newestGood.set(row.rail, row)
-      }
-      const longer = [...added].map(
-        ([rail, oldestFirst]) =>
-          [rail, [...oldestFirst.reverse(), ...(polls.get(rail) ?? [])]] as const,
-      )
+      for (const row of rows) if (row.outcome === 'ok') newestGood.set(row.rail, row)
+      const longer = [...groupBy(rows, ({ rail }) => rail)].map(([rail, oldestFirst]) => {
+        const added = oldestFirst.toReversed().map(pollRecordOf)
+        return [rail, [...added, ...(read.polls.get(rail) ?? [])]] as const
+      })
       read = {
         polls: longer.length > 0 ? new Map([...read.polls, ...longer]) : read.polls,
         lastId: rows.at(-1)?.id ?? read.lastId,

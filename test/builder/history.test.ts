@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+
+import { createHistory } from '../../builder/world/history.ts'
+import { isoTime, minuteMs } from '../../src/core/time.ts'
+import { toPollRow } from '../../src/db/polls.ts'
+import { tempDatabase } from '../db/temp-database.ts'
+
+const startMs = Date.UTC(2026, 0, 1)
+/** More than one page of the read. */
+const count = 5200
+
+test('the history contains every poll of a rail, newest first, however many pages they fill', async () => {
+  const database = await tempDatabase()
+  const rows = Array.from({ length: count }, (_, at) =>
+    toPollRow({
+      rail: at % 2 === 0 ? 'olas' : 'x402',
+      startedAt: isoTime(startMs + at * minuteMs),
+      durationMs: 10,
+      outcome: 'failed',
+      error: 'HTTP 500',
+      figures: null,
+      evidence: { pointers: [] },
+      rule: 'test v1',
+      statusAfter: 'paying',
+    }),
+  )
+  await database.write(async (tx) => {
+    for (let at = 0; at < count; at += 1000) {
+      await tx
+        .insertInto('polls')
+        .values(rows.slice(at, at + 1000))
+        .execute()
+    }
+  })
+  const { polls } = await createHistory(database.reader)()
+  const times = polls.get('olas')?.map(({ polledAtMs }) => polledAtMs) ?? []
+  expect(times).toHaveLength(count / 2)
+  expect(times[0]).toBe(startMs + (count - 2) * minuteMs)
+  expect(times.at(-1)).toBe(startMs)
+})
