@@ -18,16 +18,17 @@ import type { TransactionFacts } from './receipt-facts.ts'
 import { verdictOf } from './receipt-verdict.ts'
 import type { Verdict } from './receipt-verdict.ts'
 
-export interface Tally {
-  checked: number
-  verified: number
-  provisional: number
-  /** In an unsafe block, in no block, or unknown. */
-  waiting: number
-  failed: number
-  reversed: number
-  errors: number
-}
+/** Receipts by what a run found. `waiting`: in an unsafe block, in no block, or unknown. */
+export const noTally = {
+  checked: 0,
+  verified: 0,
+  provisional: 0,
+  waiting: 0,
+  failed: 0,
+  reversed: 0,
+  errors: 0,
+} as const satisfies Record<string, number>
+export type Tally = Record<keyof typeof noTally, number>
 
 export interface ApplyDeps {
   readonly random: Random
@@ -72,12 +73,8 @@ export async function applyFacts(
     if (isMoved && isShown(receipt)) {
       const block = receipt.check?.blockNumber ?? null
       const reason = `The transaction is no longer in block ${block ?? 'unknown'}: the chain was reorganised`
-      await reverseVerdict(
-        tx,
-        receipt,
-        { reason, evidence: { was_block: block }, isShown: true },
-        deps,
-      )
+      const why = { reason, evidence: { was_block: block }, isShown: true }
+      await reverseVerdict(tx, receipt, why, deps)
     }
     if ('transfer' in verdict) usedLogIndexes.add(verdict.transfer.logIndex)
     await saveCheck(tx, receipt, checkOf(receipt, verdict, now, isMoved))
@@ -169,8 +166,10 @@ async function applyVerdict(
       reason: `verified on ${receipt.chain} in block ${number}`,
       now,
     })
-    if (receipt.check !== null)
-      await closeReversalFlag(tx, receipt, `verified in block ${number}`, deps)
+    if (receipt.check !== null) {
+      const flag = { kind: 'receipt_reversed', rail: receipt.rail, subject: receipt.id }
+      await closeFlagWithEvent(tx, deps.random, flag, now, `verified in block ${number}`)
+    }
     const outcome = { verification: 'verified', verificationReason: null } as const
     await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', now })
     return
@@ -252,14 +251,4 @@ async function reverseVerdict(
     },
     openedAt: now,
   })
-}
-
-async function closeReversalFlag(
-  tx: Kysely<Database>,
-  { id, rail }: CheckedReceipt,
-  reason: string,
-  { random, nowMs }: ApplyDeps,
-): Promise<void> {
-  const key = { kind: 'receipt_reversed', rail, subject: id }
-  await closeFlagWithEvent(tx, random, key, isoTime(nowMs), reason)
 }

@@ -1,4 +1,5 @@
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
+import { entriesOf } from '../../src/core/entries.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
 import { closeFlagWithEvent } from '../../src/db/flag-events.ts'
 import { listOpenFlags } from '../../src/db/flags.ts'
@@ -16,7 +17,7 @@ import type { EvmChainName } from '../chain/chains.ts'
 import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
 import { CallBudgetError, createRpcClient } from '../chain/json-rpc.ts'
 import type { RpcClient } from '../chain/json-rpc.ts'
-import { applyFacts } from '../chain/receipt-apply.ts'
+import { applyFacts, noTally } from '../chain/receipt-apply.ts'
 import type { Tally } from '../chain/receipt-apply.ts'
 import { openFacts } from '../chain/receipt-facts.ts'
 import type { FactsByHash, Heads } from '../chain/receipt-facts.ts'
@@ -63,27 +64,19 @@ export function createReceiptChecks(deps: ReceiptCheckDeps): ReceiptChecks {
       for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
       reports.push(...(await markUnsupportedChains(deps)))
       await closeOldReversalFlags(deps)
-      const run = {
-        started_at: startedAt,
-        finished_at: isoTime(clock.now()),
-        nodes,
-        chains: reports,
-      }
+      const finishedAt = isoTime(clock.now())
+      const run = { started_at: startedAt, finished_at: finishedAt, nodes, chains: reports }
       await database.write((tx) => setMeta(tx, receiptRunKey, JSON.stringify(run)))
       return run
     },
   }
 }
 
-function noTally(): Tally {
-  return { checked: 0, verified: 0, provisional: 0, waiting: 0, failed: 0, reversed: 0, errors: 0 }
-}
-
 async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<ChainReport[]> {
   const { database, clock, random, fetch, signal, maxCalls = defaultMaxCalls } = deps
   const due = await dueTransactions(database.reader, chain, isoTime(clock.now()), maxDue)
   if (due.length === 0) return []
-  const tally = noTally()
+  const tally = { ...noTally }
   const report = (state: ChainReport['state'], rpc: RpcClient | null, more: object = {}) => {
     const usage = rpc?.spent() ?? { calls: 0, requests: 0 }
     const calls = { rpc_calls: usage.calls, rpc_requests: usage.requests }
@@ -101,20 +94,17 @@ async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<
     const facts = await openFacts(rpc)
     read = { heads: facts.heads }
     for await (const found of facts.read(due)) await write(deps, chain, found, tally)
+    return report('checked', rpc, read)
   } catch (error) {
-    if (signal.aborted)
-      return report('stopped', rpc, { ...read, reason: 'the builder was stopped' })
+    const end = (state: 'stopped' | 'failed', reason: string) =>
+      report(state, rpc, { ...read, reason })
+    if (signal.aborted) return end('stopped', 'the builder was stopped')
     if (error instanceof CallBudgetError) {
-      return report('stopped', rpc, { ...read, reason: spentText(maxCalls) })
+      return end('stopped', `${maxCalls} RPC calls were used; the next run continues`)
     }
-    if (!(error instanceof ChainError)) throw error
-    return report('failed', rpc, { ...read, reason: error.message })
+    if (error instanceof ChainError) return end('failed', error.message)
+    throw error
   }
-  return report('checked', rpc, read)
-}
-
-function spentText(maxCalls: number): string {
-  return `${maxCalls} RPC calls were used; the next run continues`
 }
 
 async function write(
@@ -128,35 +118,22 @@ async function write(
     signal.throwIfAborted()
     const nowMs = clock.now()
     // Added to the tally only when committed.
-    const counted = noTally()
+    const counted = { ...noTally }
     await database.write(async (tx) => {
       for (const [txHash, facts] of entries.slice(at, at + perWrite)) {
         await applyFacts(tx, { chain, txHash }, facts, { random, nowMs, tally: counted })
       }
     })
-    for (const name of Object.keys(tally)) add(tally, counted, name)
+    for (const [name, count] of entriesOf(counted)) tally[name] += count
   }
 }
 
-function add(tally: Tally, counted: Tally, name: string): void {
-  if (isCounter(name, tally)) tally[name] += counted[name]
-}
-
-function isCounter(name: string, tally: Tally): name is keyof Tally {
-  return Object.hasOwn(tally, name)
-}
-
-async function markUnsupportedChains({
-  database,
-  clock,
-}: ReceiptCheckDeps): Promise<ChainReport[]> {
+async function markUnsupportedChains(deps: ReceiptCheckDeps): Promise<ChainReport[]> {
+  const { database, clock } = deps
+  const { reader } = database
   const now = isoTime(clock.now())
   for (;;) {
-    const unsupported = await receiptsOnUnsupportedChains(
-      database.reader,
-      evmChains,
-      uncheckedPerWrite,
-    )
+    const unsupported = await receiptsOnUnsupportedChains(reader, evmChains, uncheckedPerWrite)
     if (unsupported.length === 0) break
     await database.write(async (tx) => {
       for (const receipt of unsupported) {
@@ -172,20 +149,12 @@ async function markUnsupportedChains({
       }
     })
   }
-  const waiting = await waitingByChain(database.reader)
+  const waiting = await waitingByChain(reader)
   return [...waiting]
     .filter(([chain]) => !Object.hasOwn(chains, chain) || chain === 'solana')
     .map(([chain, due]) => {
-      const reason = noChecker(chain)
-      return {
-        chain,
-        state: 'no checker',
-        reason,
-        due,
-        ...noTally(),
-        rpc_calls: 0,
-        rpc_requests: 0,
-      }
+      const calls = { rpc_calls: 0, rpc_requests: 0 }
+      return { chain, state: 'no checker', reason: noChecker(chain), due, ...noTally, ...calls }
     })
 }
 

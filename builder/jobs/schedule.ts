@@ -12,58 +12,22 @@ interface ScheduledJob {
   /** Cron expression, or the pause between two runs by the monotonic clock, which clock changes do not delay. */
   readonly when: string | { readonly pauseMs: number }
   readonly run: (jobs: Jobs) => Promise<unknown>
-  readonly thenBuild: boolean
-  /** Jobs of one group run one after another at the start, the groups side by side. */
-  readonly startGroup: 'polls' | 'checks' | null
+  readonly thenBuild?: true
 }
 
 const everyMinute = '* * * * *'
 
 /** Hourly jobs avoid the full hour, when sources and nodes are busiest. */
 const scheduledJobs: readonly ScheduledJob[] = [
-  {
-    name: 'poll',
-    when: everyMinute,
-    run: (jobs) => jobs.poll('due'),
-    thenBuild: true,
-    startGroup: 'polls',
-  },
-  {
-    name: 'receipts',
-    when: '7 * * * *',
-    run: (jobs) => jobs.checkReceipts(),
-    thenBuild: true,
-    startGroup: 'checks',
-  },
-  {
-    name: 'pacts',
-    when: '41 * * * *',
-    run: (jobs) => jobs.checkPacts(),
-    thenBuild: true,
-    startGroup: 'checks',
-  },
-  {
-    name: 'expire',
-    when: everyMinute,
-    run: (jobs) => jobs.expire(),
-    thenBuild: true,
-    startGroup: null,
-  },
-  {
-    name: 'tidy',
-    when: everyMinute,
-    run: (jobs) => jobs.tidy(),
-    thenBuild: false,
-    startGroup: null,
-  },
-  {
-    name: 'webhooks',
-    when: { pauseMs: 5 * secondMs },
-    run: (jobs) => jobs.deliver(),
-    thenBuild: false,
-    startGroup: null,
-  },
+  { name: 'poll', when: everyMinute, run: (jobs) => jobs.poll('due'), thenBuild: true },
+  { name: 'receipts', when: '7 * * * *', run: (jobs) => jobs.checkReceipts(), thenBuild: true },
+  { name: 'pacts', when: '41 * * * *', run: (jobs) => jobs.checkPacts(), thenBuild: true },
+  { name: 'expire', when: everyMinute, run: (jobs) => jobs.expire(), thenBuild: true },
+  { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
+  { name: 'webhooks', when: { pauseMs: 5 * secondMs }, run: (jobs) => jobs.deliver() },
 ]
+/** Jobs that also run at the start: those of one group one after another, the groups side by side. */
+const startGroups: readonly (readonly string[])[] = [['poll'], ['receipts', 'pacts']]
 
 export async function runOnce(
   jobs: Jobs,
@@ -96,7 +60,7 @@ export async function runForever(
   async function run(job: ScheduledJob): Promise<void> {
     try {
       await job.run(jobs)
-      if (job.thenBuild && !signal.aborted) await jobs.build('if changed')
+      if (job.thenBuild === true && !signal.aborted) await jobs.build('if changed')
     } catch (error) {
       log.error(`job ${job.name} ended early`, { error: String(error) })
     }
@@ -115,9 +79,9 @@ export async function runForever(
     }
   }
 
-  async function runGroup(group: ScheduledJob['startGroup']): Promise<void> {
+  async function runGroup(names: readonly string[]): Promise<void> {
     for (const job of active) {
-      if (job.startGroup === group && !signal.aborted) await run(job)
+      if (names.includes(job.name) && !signal.aborted) await run(job)
     }
   }
 
@@ -130,8 +94,7 @@ export async function runForever(
   for (const job of active) {
     if (typeof job.when === 'object') void tracked(repeat(job, job.when.pauseMs))
   }
-  void tracked(runGroup('polls'))
-  void tracked(runGroup('checks'))
+  for (const names of startGroups) void tracked(runGroup(names))
   const restart = (jumpMs: number): void => {
     log.warn('the clock was set', { jump_s: Math.round(jumpMs / secondMs) })
     for (const task of tasks) void Promise.resolve(task.stop()).then(async () => await task.start())

@@ -109,9 +109,9 @@ function rawPublicKey(key: KeyObject): Buffer {
   return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
 }
 
-function publicKeyOf(raw: Buffer): KeyObject {
-  const jwk = { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') }
-  return createPublicKey({ key: jwk, format: 'jwk' })
+function publicKeyOf(base64: string): KeyObject {
+  const x = Buffer.from(base64, 'base64').toString('base64url')
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
 }
 
 async function readKeyFile(path: string): Promise<KeyFile> {
@@ -159,10 +159,7 @@ function serialise(file: KeyFile): Uint8Array {
 function openKeys({ active, retired }: KeyFile): Keys {
   const privateKey = createPrivateKey(active.private_key_pem)
   const known = new Map(
-    [active, ...retired].map((key) => [
-      key.kid,
-      publicKeyOf(Buffer.from(key.public_key, 'base64')),
-    ]),
+    [active, ...retired].map((key) => [key.kid, publicKeyOf(key.public_key)] as const),
   )
   const { kid, public_key, created_at } = active
   return {
@@ -178,14 +175,7 @@ function openKeys({ active, retired }: KeyFile): Keys {
     publicKeys: {
       keys: [
         { kid, alg: 'ed25519', public_key, status: 'active', created_at },
-        ...retired.map((key) => ({
-          kid: key.kid,
-          alg: 'ed25519' as const,
-          public_key: key.public_key,
-          status: 'retired' as const,
-          created_at: key.created_at,
-          retired_at: key.retired_at,
-        })),
+        ...retired.map((key) => ({ ...key, alg: 'ed25519', status: 'retired' }) as const),
       ],
     },
   }
