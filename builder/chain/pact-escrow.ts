@@ -65,7 +65,8 @@ export async function readEscrow(request: EscrowReadRequest): Promise<EscrowRead
   await requireSamePast(reader, stored, final.number)
   if ((await reader.call('eth_getCode', [pactEscrow.address, 'latest'])) === '0x')
     throw new ChainError('arbitrum RPC: there is no contract at the escrow address')
-  const aboveBlock = stored?.finalBlock ?? firstBlock(head.number) - 1
+  const firstBlock = head.number < pactEscrow.firstBlock ? 0 : pactEscrow.firstBlock
+  const aboveBlock = stored?.finalBlock ?? firstBlock - 1
   const { events, doneTo, failure } = await readEvents(request, aboveBlock + 1, head.number)
   const caughtUp = doneTo === head.number
   const finalBlock = Math.min(final.number, doneTo)
@@ -82,10 +83,6 @@ export async function readEscrow(request: EscrowReadRequest): Promise<EscrowRead
     failure,
     reading: { toBlock: doneTo, finalBlock, finalHash: anchor.hash, caughtUp },
   }
-}
-
-function firstBlock(head: number): number {
-  return head < pactEscrow.firstBlock ? 0 : pactEscrow.firstBlock
 }
 
 /** @throws ChainError where a block that was final is so no longer */
@@ -122,17 +119,11 @@ async function readHeader(
   return { number: found.number, hash: found.hash, atMs: found.timestamp * secondMs }
 }
 
-interface EscrowEvents {
-  readonly events: readonly EscrowEvent[]
-  readonly doneTo: number
-  readonly failure: ChainError | null
-}
-
 async function readEvents(
   { reader, signal, stored }: EscrowReadRequest,
   fromBlock: number,
   head: number,
-): Promise<EscrowEvents> {
+): Promise<Pick<EscrowReadResult, 'events' | 'failure'> & { readonly doneTo: number }> {
   const events: EscrowEvent[] = []
   let doneTo = fromBlock - 1
   try {
@@ -146,7 +137,10 @@ async function readEvents(
       signal,
       onChunk: async ({ logs, exactTimes, toBlock }) => {
         const found = logs.flatMap((log) => eventOf(log) ?? [])
-        events.push(...(exactTimes ? found : await withExactTimes(reader, found)))
+        const dated = await mapConcurrent(found, concurrentCalls, async (event) => {
+          return exactTimes ? event : { ...event, atMs: await reader.blockTime(event.block) }
+        })
+        events.push(...dated)
         doneTo = toBlock
       },
     })
@@ -156,16 +150,6 @@ async function readEvents(
     throw error
   }
   return { events, doneTo, failure: null }
-}
-
-async function withExactTimes(
-  reader: ChainReader,
-  events: readonly EscrowEvent[],
-): Promise<readonly EscrowEvent[]> {
-  return await mapConcurrent(events, concurrentCalls, async (event) => ({
-    ...event,
-    atMs: await reader.blockTime(event.block),
-  }))
 }
 
 const maxPactId = 999_999_999n

@@ -33,6 +33,8 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   readonly onPublished?: () => void
 }
 
+type RememberingOptions = BuildOptions & { readonly memory: BuildMemory }
+
 export interface BuildOutcome {
   readonly published: PublishOutcome
   readonly archived: ArchiveOutcome
@@ -42,13 +44,13 @@ const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
 
 /** Publishes before archiving, whose failure the next build repairs. @throws Error before it overwrites anything */
 export async function build(options: BuildOptions): Promise<BuildOutcome> {
-  return await buildWorld(await gather(options), options)
+  const { memory = emptyBuildMemory(options) } = options
+  const remembering = { ...options, memory }
+  return await buildWorld(await gather(remembering), remembering)
 }
 
 /** Returns null when only the runs of jobs differ from the last build. */
-export async function buildIfChanged(
-  options: BuildOptions & { readonly memory: BuildMemory },
-): Promise<BuildOutcome | null> {
+export async function buildIfChanged(options: RememberingOptions): Promise<BuildOutcome | null> {
   const world = await gather(options)
   const { built } = options.memory
   const isBuilt =
@@ -57,17 +59,13 @@ export async function buildIfChanged(
   return isBuilt ? null : await buildWorld(world, options)
 }
 
-async function gather(options: BuildOptions): Promise<World> {
-  const { memory } = options
-  const { publicKeys } = options.keys
-  const gathered = memory === undefined ? {} : { memory: memory.gather }
-  const { memory: _, ...others } = options
-  return await gatherWorld({ ...others, publicKeys, ...gathered })
+async function gather(options: RememberingOptions): Promise<World> {
+  const { keys, memory } = options
+  return await gatherWorld({ ...options, publicKeys: keys.publicKeys, memory: memory.gather })
 }
 
-async function buildWorld(gathered: World, options: BuildOptions): Promise<BuildOutcome> {
-  const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository } = options
-  const { memory = emptyBuildMemory(options) } = options
+async function buildWorld(gathered: World, options: RememberingOptions): Promise<BuildOutcome> {
+  const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository, memory } = options
   memory.built = null
   const world = memory.withArticles(gathered)
   const documents = memory.snapshotsOf(world)

@@ -1,4 +1,5 @@
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
+import { newId } from '../../src/core/new-id.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
 import { alertEventOf, alertPayload } from '../../src/db/alert-message.ts'
@@ -104,7 +105,7 @@ async function fillOutbox(deps: WebhookDeps): Promise<void> {
         const payload = alertPayload(alertEventOf(event))
         for (const { id } of wanted) {
           await enqueueDelivery(tx, {
-            id: messageId(random),
+            id: newId(random, 'msg'),
             subscriptionId: id,
             eventSeq: event.seq,
             type: event.kind,
@@ -124,10 +125,6 @@ function wants(subscription: SubscriptionRecord, event: EventRecord): boolean {
   if (event.seq <= afterSeq) return false
   if (severity !== null && event.severity !== severity) return false
   return rails === null || (event.rail !== null && rails.includes(event.rail))
-}
-
-function messageId(random: Pick<Random, 'bytes'>): string {
-  return `msg_${Buffer.from(random.bytes(12)).toString('hex')}`
 }
 
 async function leaseOne({ database, clock }: WebhookDeps): Promise<DeliveryLease | null> {
@@ -212,14 +209,13 @@ function decide(
     return { outcome: { ...end, status: 'delivered', error: null }, isGone: false }
   }
   const reason = error ?? `The receiver answered ${status}`
-  if (status === 410)
+  if (status === 410) {
     return { outcome: { ...end, status: 'dead', error: goneReason }, isGone: true }
+  }
   const waitMs = retryWaitMs(attempts, unit)
-  const outcome: AttemptOutcome =
-    waitMs === null
-      ? { ...end, status: 'dead', error: reason }
-      : { ...end, status: 'pending', nextAttemptAt: isoTime(nowMs + waitMs), error: reason }
-  return { outcome, isGone: false }
+  if (waitMs === null) return { outcome: { ...end, status: 'dead', error: reason }, isGone: false }
+  const nextAttemptAt = isoTime(nowMs + waitMs)
+  return { outcome: { ...end, status: 'pending', nextAttemptAt, error: reason }, isGone: false }
 }
 
 export function deliveryResult({ delivered, failed, dead }: WebhookRound): JobResult {

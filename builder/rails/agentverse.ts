@@ -2,7 +2,6 @@ import { z } from 'zod'
 
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
-import type { EvidencePointer } from './adapter.ts'
 import { countField, countText, evidenceOf, noVolume, parseAnswer } from './answers.ts'
 
 const host = 'https://agentverse.ai'
@@ -18,14 +17,8 @@ const answerShape = z.object({
   total: countField,
 })
 
-interface Evidence {
-  readonly active: number
-  readonly topInteractions: number | null
-  readonly pointer: EvidencePointer
-}
-
 /** Agentverse (Fetch.ai), a directory: payments in FET between agents cannot be tied to a listing. */
-export const agentverse = defineRail<Evidence>({
+export const agentverse = defineRail({
   rail: 'agentverse',
   rule: {
     name: 'active-agents',

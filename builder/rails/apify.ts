@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { defineRail } from './adapter.ts'
 import { countExcept, countField, countText, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
-import type { PagedList } from './paged-list.ts'
 
 const host = 'https://api.apify.com'
 const pageSize = 1000
@@ -28,7 +27,7 @@ type Actor = z.output<typeof actorShape>
 type Verdict = 'counted' | 'free' | 'unused' | 'absurd_price'
 
 /** Apify Store. Payouts are not public; usage times list price would be sales, not income. */
-export const apify = defineRail<PagedList<Actor>>({
+export const apify = defineRail({
   rail: 'apify',
   rule: {
     name: 'priced-and-used',

@@ -2,16 +2,20 @@
 import { z } from 'zod'
 
 import { parseEarly } from '../../src/core/parse-early.ts'
-import { SourceError } from '../sources/http.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
+import { countField, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
 
-const bazaarUrl = 'https://api.cdp.coinbase.com/platform/v2/x402/discovery/resources'
+export const bazaarHost = 'https://api.cdp.coinbase.com'
 const pageSize = 1000
+
+export function bazaarPage({ offset }: { readonly offset: number }): string {
+  return `${bazaarHost}/platform/v2/x402/discovery/resources?limit=${pageSize}&offset=${offset}`
+}
 
 const page = z.object({
   items: z.array(z.unknown()),
-  pagination: z.object({ total: z.int().min(0) }),
+  pagination: z.object({ total: countField }),
 })
 const resource = z.object({
   resource: z.string().refine((text) => URL.canParse(text)),
@@ -45,11 +49,9 @@ interface Row {
 /** @throws SourceError where the list is incomplete or has another shape */
 export async function readBazaar(ctx: AdapterContext): Promise<BazaarListing> {
   const list = await readPages<Row>(ctx, {
-    url: ({ offset }) => `${bazaarUrl}?limit=${pageSize}&offset=${offset}`,
-    parse: ({ body }, { offset }) => {
-      const parsed = parseEarly(page, body)
-      if (!parsed.success) throw new SourceError('the Bazaar answered another shape than its list')
-      const { items, pagination } = parsed.data
+    url: bazaarPage,
+    parse: (answer, { offset }) => {
+      const { items, pagination } = parseAnswer(page, answer)
       return { items: items.map((entry, at) => rowOf(entry, offset + at)), total: pagination.total }
     },
     keyOf: ({ key }) => key,

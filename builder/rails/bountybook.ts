@@ -11,7 +11,6 @@ import {
   usdText,
 } from './answers.ts'
 import { readPages } from './paged-list.ts'
-import type { PagedList } from './paged-list.ts'
 
 const host = 'https://api.bountybook.ai'
 const pageSize = 100
@@ -31,7 +30,7 @@ type Job = z.output<typeof jobShape>
 type Verdict = 'offer' | 'no_price' | 'negative_price' | 'absurd_price'
 
 /** BountyBook: open jobs with a reward. There is no escrow contract, so an offer is never volume. */
-export const bountybook = defineRail<PagedList<Job>>({
+export const bountybook = defineRail({
   rail: 'bountybook',
   rule: {
     name: 'offers-are-claims',

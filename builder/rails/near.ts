@@ -4,7 +4,6 @@ import { groupBy } from '../../src/core/group-by.ts'
 import { defineRail } from './adapter.ts'
 import { amountField, countText, parseAnswer, timeField } from './answers.ts'
 import { readPages } from './paged-list.ts'
-import type { PagedList } from './paged-list.ts'
 import { isWithin } from './window.ts'
 const host = 'https://market-legacy.near.ai'
 const pageSize = 100
@@ -24,7 +23,7 @@ const jobShape = z.object({
 type Job = z.output<typeof jobShape>
 
 /** NEAR AI Agent Market, by the job list of its older API. Budgets are offers; transfers are not shown. */
-export const near = defineRail<PagedList<Job>>({
+export const near = defineRail({
   rail: 'near',
   rule: {
     name: 'completed-jobs',

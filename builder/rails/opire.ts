@@ -2,7 +2,6 @@ import { z } from 'zod'
 
 import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
-import type { EvidencePointer } from './adapter.ts'
 import { countExcept, countText, evidenceOf, parseAnswer, usdText } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import { pollNear } from './past-polls.ts'
@@ -26,15 +25,8 @@ const kpisShape = z.record(z.string(), z.unknown())
 type Reward = z.output<typeof rewardShape>
 type Verdict = 'offer' | 'absurd_price' | 'negative_price' | 'unknown_unit'
 
-interface Evidence {
-  readonly rewards: readonly Reward[]
-  readonly kpis: Readonly<Record<string, number>>
-  readonly before: PastPoll | null
-  readonly pointers: readonly EvidencePointer[]
-}
-
 /** Opire: rewards promised on GitHub issues. A promise is not a payment, so there is no volume. */
-export const opire = defineRail<Evidence>({
+export const opire = defineRail({
   rail: 'opire',
   rule: {
     name: 'offers-are-claims',

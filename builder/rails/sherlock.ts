@@ -7,7 +7,6 @@ import { defineRail } from './adapter.ts'
 import type { Figure } from './adapter.ts'
 import { amountField, countExcept, countText, microFromUsd, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
-import type { PagedList } from './paged-list.ts'
 import { isWithin } from './window.ts'
 const host = 'https://mainnet-contest.sherlock.xyz'
 
@@ -33,7 +32,7 @@ const pageShape = z.object({
 type Contest = z.output<typeof contestShape>
 
 /** Sherlock audit contests by prize pool, dated by the end of the contest. */
-export const sherlock = defineRail<PagedList<Contest>>({
+export const sherlock = defineRail({
   rail: 'sherlock',
   rule: {
     name: 'pools-of-ended-contests',

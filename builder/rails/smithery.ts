@@ -2,10 +2,8 @@ import { z } from 'zod'
 
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
-import type { Figure } from './adapter.ts'
 import { countField, countText, largestShare, noVolume, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
-import type { PagedList } from './paged-list.ts'
 import { growthSince } from './past-polls.ts'
 
 const host = 'https://registry.smithery.ai'
@@ -24,13 +22,8 @@ const pageShape = z.object({
 
 type Server = z.output<typeof serverShape>
 
-interface Evidence extends PagedList<Server> {
-  readonly stated: number
-  readonly usesGrown: Figure
-}
-
 /** The Smithery directory of MCP servers. It pays nobody; uses count as activity. */
-export const smithery = defineRail<Evidence>({
+export const smithery = defineRail({
   rail: 'smithery',
   rule: {
     name: 'listed-servers',
@@ -40,7 +33,7 @@ export const smithery = defineRail<Evidence>({
   hosts: [host],
   read: async (ctx) => {
     let [totalPages, stated] = [0, 0]
-    const list = await readPages<Server>(ctx, {
+    const list = await readPages(ctx, {
       url: ({ index }) => `${host}/servers?page=${index + 1}&pageSize=${pageSize}`,
       parse: (answer, { index }) => {
         const { servers, pagination } = parseAnswer(pageShape, answer)

@@ -3,22 +3,16 @@ import { z } from 'zod'
 import { defineRail } from './adapter.ts'
 import { countText, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
-import type { PagedList } from './paged-list.ts'
 
 const host = 'https://api.sokosumi.com'
 const pageSize = 100
 
-const agentShape = z.object({
-  id: z.string().min(1),
-  status: z.string().nullish(),
+const pageShape = z.object({
+  data: z.array(z.object({ id: z.string().min(1), status: z.string().nullish() })),
 })
 
-const pageShape = z.object({ data: z.array(agentShape) })
-
-type Agent = z.output<typeof agentShape>
-
 /** Sokosumi: verified agents for hire. They are paid through the Masumi escrow, which the answer does not show. */
-export const sokosumi = defineRail<PagedList<Agent>>({
+export const sokosumi = defineRail({
   rail: 'sokosumi',
   rule: {
     name: 'verified-listings',

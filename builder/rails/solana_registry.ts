@@ -37,15 +37,8 @@ const feedbackShape = z.object({
 })
 type Feedback = z.output<typeof feedbackShape>
 
-interface Evidence {
-  readonly stats: z.output<typeof statsShape>[0]
-  readonly ranked: number
-  readonly feedbacks: readonly Feedback[]
-  readonly pointers: readonly EvidencePointer[]
-}
-
 /** Solana Agent Registry (8004-solana), by the public indexer of its makers. */
-export const solanaRegistry = defineRail<Evidence>({
+export const solanaRegistry = defineRail({
   rail: 'solana_registry',
   rule: {
     name: 'standing-feedback',
@@ -96,7 +89,7 @@ async function readFeedbacks(
   stated: number,
 ): Promise<{ feedbacks: readonly Feedback[]; pointers: readonly EvidencePointer[] }> {
   let [oldestMs, passedStart] = [Number.POSITIVE_INFINITY, false]
-  const list = await readPages<Feedback>(ctx, {
+  const list = await readPages(ctx, {
     url: ({ offset }) =>
       `${host}/rest/v1/feedbacks?order=created_at.desc&limit=${pageSize}&offset=${offset}`,
     parse: (answer) => {

@@ -21,14 +21,23 @@ const dollarTokens: ReadonlySet<string> = new Set(['USDC', 'USDG', 'USDT'])
 
 const ceilingUsdc = 1_000_000
 
-const listingShape = z.object({
-  id: z.string().min(1),
-  rewardAmount: amountField.nullish(),
-  token: z.string().nullish(),
-  winnersAnnouncedAt: timeField.nullish(),
-  agentAccess: z.string().min(1),
-  sponsor: z.object({ slug: z.string().min(1) }),
-})
+const listingShape = z
+  .object({
+    id: z.string().min(1),
+    rewardAmount: amountField.nullish(),
+    token: z.string().nullish(),
+    winnersAnnouncedAt: timeField.nullish(),
+    agentAccess: z.string().min(1),
+    sponsor: z.object({ slug: z.string().min(1) }),
+  })
+  .transform((listing) => ({
+    id: listing.id,
+    announcedAtMs: listing.winnersAnnouncedAt ?? null,
+    sponsor: listing.sponsor.slug,
+    token: listing.token ?? 'unnamed token',
+    amount: listing.rewardAmount ?? null,
+    openToAgents: listing.agentAccess !== 'HUMAN_ONLY',
+  }))
 
 const winnersShape = z.array(
   z.object({
@@ -37,24 +46,14 @@ const winnersShape = z.array(
   }),
 )
 
-interface Listing {
-  readonly id: string
+interface Listing extends z.output<typeof listingShape> {
   readonly announcedAtMs: number
-  readonly sponsor: string
-  readonly token: string
-  readonly amount: number | string | null
-  readonly openToAgents: boolean
   /** Null where they are not named; read for listings of the window alone. */
   readonly winners: readonly string[] | null
 }
 
-interface Evidence {
-  readonly listings: readonly Listing[]
-  readonly pointers: readonly EvidencePointer[]
-}
-
 /** Each of the two lists of Superteam Earn omits a part of the other, so both are read and joined by id. */
-export const superteamEarn = defineRail<Evidence>({
+export const superteamEarn = defineRail({
   rail: 'superteam_earn',
   rule: {
     name: 'open-to-agents',
@@ -127,21 +126,10 @@ async function readListings(
   )
   const listings = parseAnswer(z.array(listingShape), answer)
   pointers.push(evidenceOf(answer, listings.length))
-  return listings.flatMap((listing) =>
-    listing.winnersAnnouncedAt === null || listing.winnersAnnouncedAt === undefined
-      ? []
-      : [
-          {
-            id: listing.id,
-            announcedAtMs: listing.winnersAnnouncedAt,
-            sponsor: listing.sponsor.slug,
-            token: listing.token ?? 'unnamed token',
-            amount: listing.rewardAmount ?? null,
-            openToAgents: listing.agentAccess !== 'HUMAN_ONLY',
-            winners: null,
-          },
-        ],
-  )
+  return listings.flatMap((listing) => {
+    const { announcedAtMs } = listing
+    return announcedAtMs === null ? [] : [{ ...listing, announcedAtMs, winners: null }]
+  })
 }
 
 async function readWinners(
@@ -157,9 +145,9 @@ async function readWinners(
 }
 
 function judge(listing: Listing): { removedBy: string | null; micro: Figure } {
-  const micro =
-    dollarTokens.has(listing.token) && listing.amount !== null ? microFromUsd(listing.amount) : null
-  if (dollarTokens.has(listing.token) && listing.amount !== null) {
+  const amount = dollarTokens.has(listing.token) ? listing.amount : null
+  const micro = amount === null ? null : microFromUsd(amount)
+  if (amount !== null) {
     // Amounts beyond the ledger are left out of the raw figure too.
     if (micro === null || micro > maxAmountUsdc * microPerUsdc) {
       return { removedBy: 'above_ceiling', micro: 0 }

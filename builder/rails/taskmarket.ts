@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
-import type { EvidencePointer, Figure } from './adapter.ts'
+import type { Figure } from './adapter.ts'
 import {
   amountField,
   countField,
@@ -27,17 +27,8 @@ const tasksShape = z.object({
   nextCursor: z.string().nullish(),
 })
 
-interface Evidence {
-  readonly rewardsMicroUsdc: number
-  readonly tasks: number | null
-  readonly open: number
-  readonly grown30d: Figure
-  readonly grown7d: Figure
-  readonly pointers: readonly EvidencePointer[]
-}
-
 /** Taskmarket (Daydreams) shows only a lifetime total of rewards; volume is its growth between polls. */
-export const taskmarket = defineRail<Evidence>({
+export const taskmarket = defineRail({
   rail: 'taskmarket',
   rule: {
     name: 'growth-of-total-rewards',

@@ -1,12 +1,9 @@
 import { z } from 'zod'
 
 import { defineRail } from './adapter.ts'
-import type { Figure } from './adapter.ts'
 import { countField, countText, largestShare, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
-import type { PagedList } from './paged-list.ts'
 import { growthSince, pollNear } from './past-polls.ts'
-import type { PastPoll } from './past-polls.ts'
 
 const host = 'https://www.toku.agency'
 const pageSize = 100
@@ -27,13 +24,8 @@ const pageShape = z
 
 type Agent = z.output<typeof agentShape>
 
-interface Evidence extends PagedList<Agent> {
-  readonly grown: Figure
-  readonly before: PastPoll | null
-}
-
 /** toku.agency: agents with a counter of completed jobs, without amounts. */
-export const toku = defineRail<Evidence>({
+export const toku = defineRail({
   rail: 'toku',
   rule: {
     name: 'growth-of-completed-jobs',
@@ -42,7 +34,7 @@ export const toku = defineRail<Evidence>({
   },
   hosts: [host],
   read: async (ctx) => {
-    const list = await readPages<Agent>(ctx, {
+    const list = await readPages(ctx, {
       url: ({ offset }) => `${host}/api/agents?limit=${pageSize}&offset=${offset}`,
       parse: (answer) => {
         const { data, agents, total } = parseAnswer(pageShape, answer)

@@ -10,7 +10,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
-import { readBazaar } from './bazaar.ts'
+import { bazaarHost, readBazaar } from './bazaar.ts'
 import type { BazaarOffer } from './bazaar.ts'
 import { payoutAt } from './payouts.ts'
 import type { Payout } from './payouts.ts'
@@ -133,7 +133,7 @@ export const x402 = defineRail({
       'a wallet of several hosts belongs to the one that lists it most. A wallet counts from the poll that first found it listed, so the figure is a floor. ' +
       'Windows are whole hours.',
   },
-  hosts: ['https://api.cdp.coinbase.com'],
+  hosts: [bazaarHost],
   chains: ['base'],
   read: async (ctx) => {
     const bazaar = await readBazaar(ctx)

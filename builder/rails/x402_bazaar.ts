@@ -3,11 +3,8 @@ import { z } from 'zod'
 import { microFromBaseUnits, microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import { countExcept, countText, noVolume, parseAnswer, tally } from './answers.ts'
+import { bazaarHost, bazaarPage } from './bazaar.ts'
 import { readPages } from './paged-list.ts'
-import type { PagedList } from './paged-list.ts'
-
-const host = 'https://api.cdp.coinbase.com'
-const pageSize = 1000
 
 /** Higher prices are not real; ten billion dollars have been listed. */
 const ceilingUsdc = 10_000
@@ -55,18 +52,17 @@ type Accept = z.output<typeof acceptShape>
 type Resource = z.output<typeof resourceShape>
 
 /** The CDP Bazaar lists payable services. Their payments count under the x402 rails. */
-export const x402Bazaar = defineRail<PagedList<Resource>>({
+export const x402Bazaar = defineRail({
   rail: 'x402_bazaar',
   rule: {
     name: 'mainnet-listings',
     version: '1',
     text: `Counted are resources with at least one accepted payment on a main network; test networks, missing amounts and USDC prices above ${ceilingUsdc.toLocaleString('en-US')} USD are left out and counted. Activity is the number of resources, workers are distinct payTo addresses, and the top share is that of the address named by most resources.`,
   },
-  hosts: [host],
+  hosts: [bazaarHost],
   read: (ctx) =>
     readPages(ctx, {
-      url: ({ offset }) =>
-        `${host}/platform/v2/x402/discovery/resources?limit=${pageSize}&offset=${offset}`,
+      url: bazaarPage,
       parse: (answer) => {
         const { items, pagination } = parseAnswer(pageShape, answer)
         return { items, total: pagination.total }

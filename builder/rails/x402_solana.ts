@@ -6,7 +6,7 @@ import { secondMs } from '../../src/core/time.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import { reducePayouts } from './payouts.ts'
-import type { Payout, PayoutHour } from './payouts.ts'
+import type { Payout } from './payouts.ts'
 import { createSolanaReader } from './solana-rpc.ts'
 import type { SignatureInfo, SolanaReader } from './solana-rpc.ts'
 import { feePayerOf, transfersOf } from './solana-transfers.ts'
@@ -40,15 +40,8 @@ const cursorSchema = z.object({
 })
 type AddressState = z.infer<typeof addressState>
 
-interface Evidence {
-  readonly buckets: readonly PayoutHour[]
-  readonly lastPayoutAtMs: number | null
-  readonly unfinished: number
-  readonly pointers: readonly EvidencePointer[]
-}
-
 /** USDC moved in transactions whose fee a known facilitator paid, read backwards from the newest one. */
-export const x402Solana = defineRail<Evidence>({
+export const x402Solana = defineRail({
   rail: 'x402_solana',
   rule: {
     name: 'facilitator-paid-transfers',
@@ -89,23 +82,19 @@ export const x402Solana = defineRail<Evidence>({
       }
       waiting = unfinished
     }
+    const logs: EvidencePointer = {
+      kind: 'logs',
+      chain: 'solana',
+      contract: usdcMint,
+      fromBlock: lowestSlot,
+      toBlock: highestSlot,
+      logs: transactions,
+    }
     return {
       buckets: stream.hours(),
       lastPayoutAtMs: stream.lastPayoutAtMs(),
       unfinished: waiting.length,
-      pointers:
-        transactions === 0
-          ? []
-          : [
-              {
-                kind: 'logs',
-                chain: 'solana',
-                contract: usdcMint,
-                fromBlock: lowestSlot,
-                toBlock: highestSlot,
-                logs: transactions,
-              },
-            ],
+      pointers: transactions === 0 ? [] : [logs],
     }
   },
   reduce: ({ buckets, lastPayoutAtMs, unfinished, pointers }, window) => {
