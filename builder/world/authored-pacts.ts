@@ -114,22 +114,16 @@ function manifestOf(text: string | null): ReadManifest {
 async function publishedPacts(path: string): Promise<readonly PublishedPact[]> {
   if (statFingerprint(path) === '') return []
   const { noted_on: notedOn, pacts } = await readJsonFile(path, publishedFile)
-  return pacts.map((pact) => ({
-    pactId: pact.pact_id,
-    publishedAs: pact.published_as,
-    title: pact.title,
-    source: pact.source,
-    sourceUrl: pact.source_url ?? null,
-    notedOn,
-    contract: pact.contract ?? pactEscrow.address,
-    amountPact: pact.amount_pact ?? null,
-    completedOn: pact.completed_on ?? null,
-    deadline: pact.deadline ?? null,
-    worker: pact.worker?.toLowerCase() ?? null,
-    workHash: pact.work_hash ?? null,
-    submitWorkTx: pact.submit_work_tx ?? null,
-    submitWorkBlock: pact.submit_work_block ?? null,
-    approveTx: pact.approve_tx ?? null,
-    note: pact.note ?? null,
-  }))
+  return pacts.map(
+    ({ pact_id, published_as, title, source, source_url, contract, worker, ...claims }) => ({
+      pactId: pact_id,
+      publishedAs: published_as,
+      title,
+      source,
+      sourceUrl: source_url ?? null,
+      notedOn,
+      contract: contract ?? pactEscrow.address,
+      claims: worker === undefined ? claims : { ...claims, worker: worker.toLowerCase() },
+    }),
+  )
 }

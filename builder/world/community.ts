@@ -17,7 +17,7 @@ import { countWorkers, listWorkers } from '../../src/db/workers.ts'
 import type { Community } from './world.ts'
 
 /** Length of the published lists; the API pages through the rest. */
-const firstPage = 50
+export const firstPage = 50
 
 export interface CommunityMemory {
   receipts: ReceiptTotals | null
@@ -87,7 +87,8 @@ function ranked(standings: readonly RankedStanding[], atMs: number): Community['
   }))
 }
 
-function nextCursor(list: string, rows: readonly { readonly seq: number }[]): string | null {
+/** Null where the first page contains all rows. */
+export function nextCursor(list: string, rows: readonly { readonly seq: number }[]): string | null {
   const last = rows[firstPage - 1]
   return rows.length > firstPage && last !== undefined ? encodeCursor(list, last.seq) : null
 }

@@ -1,11 +1,8 @@
-import { encodeCursor } from '../../src/core/cursor.ts'
 import { countJobs, listJobs } from '../../src/db/jobs/jobs.ts'
 import { jobView } from '../../src/db/jobs/view.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { firstPage, nextCursor } from './community.ts'
 import type { World } from './world.ts'
-
-/** Length of the published list; the API pages through the rest. */
-const firstPage = 50
 
 export async function gatherExchange(
   { reader }: OpenDatabase,
@@ -21,12 +18,11 @@ export async function gatherExchange(
     countJobs(reader, nowMs),
     countJobs(reader, nowMs, { status: 'open' }),
   ])
-  const last = rows[firstPage - 1]
   return {
     jobs: rows.slice(0, firstPage).map((row) => jobView(row, at)),
     total,
     open,
-    next: rows.length > firstPage && last !== undefined ? encodeCursor('jobs', last.seq) : null,
+    next: nextCursor('jobs', rows),
     receiptsBy,
   }
 }

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
 
 import type { EvidencePointer } from '../../src/core/figures.ts'
+import { groupBy } from '../../src/core/group-by.ts'
 import { pollsAfter } from '../../src/db/polls.ts'
 import type { StoredPoll } from '../../src/db/polls.ts'
 import type { Database } from '../../src/db/schema.ts'
-import { groupBy } from '../rails/answers.ts'
 import { evidenceOf, pollRecordOf } from './stored-rails.ts'
 import type { PollRecord } from './world.ts'
 

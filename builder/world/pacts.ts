@@ -12,7 +12,7 @@ import type {
   SettledDecision,
 } from '../../src/core/pact/decide.ts'
 import { pactAmount, pactEscrow } from '../../src/core/pact/escrow.ts'
-import type { EscrowEvent, PactOnChain } from '../../src/core/pact/sources.ts'
+import type { EscrowEvent, PactOnChain, PublishedPact } from '../../src/core/pact/sources.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { checksumAddress } from '../../src/core/wallet.ts'
 import { escrowReading, pactsOnChain, verifiedPactReceipts } from '../../src/db/pacts.ts'
@@ -154,22 +154,15 @@ function recordedView(
   return record
 }
 
-function claimsView(published: NonNullable<RecordedDecision['published']>) {
-  const claims: NonNullable<Recorded['published']> = { as: published.publishedAs }
-  if (published.amountPact !== null) claims.amount_pact = published.amountPact
-  if (published.completedOn !== null) claims.completed_on = published.completedOn
-  if (published.deadline !== null) claims.deadline = published.deadline
-  if (published.worker !== null) claims.worker = checksumAddress(published.worker)
-  if (published.workHash !== null) claims.work_hash = published.workHash
-  if (published.submitWorkTx !== null) claims.submit_work_tx = published.submitWorkTx
-  if (published.submitWorkBlock !== null) claims.submit_work_block = published.submitWorkBlock
-  if (published.approveTx !== null) {
-    claims.approve_tx = published.approveTx
-    const explorer = explorerUrl(pactEscrow.chain, published.approveTx)
-    if (explorer !== null) claims.explorer_url = explorer
+function claimsView({ publishedAs, claims }: PublishedPact): NonNullable<Recorded['published']> {
+  const { worker, approve_tx: approveTx } = claims
+  const explorer = approveTx === undefined ? null : explorerUrl(pactEscrow.chain, approveTx)
+  return {
+    as: publishedAs,
+    ...claims,
+    ...(worker === undefined ? {} : { worker: checksumAddress(worker) }),
+    ...(explorer === null ? {} : { explorer_url: explorer }),
   }
-  if (published.note !== null) claims.note = published.note
-  return claims
 }
 
 function escrowView(onChain: PactOnChain | null): Recorded['escrow'] | null {

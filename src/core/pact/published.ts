@@ -39,23 +39,23 @@ export function judgePublished(
 type Claim = readonly [name: string, claim: string | null, found: string | null | undefined]
 
 function claimsOf(published: PublishedPact, { events, state }: PactOnChain): readonly Claim[] {
+  const { claims } = published
   const event = (...kinds: readonly string[]) => events.findLast(({ kind }) => kinds.includes(kind))
   const submitted = event('submitted')
   const paid = event('approved', 'released')
-  const { publishedAs, amountPact, submitWorkBlock } = published
   return [
-    ['status', publishedAs === 'settled' ? 'Completed' : null, state?.status],
-    ['amount_pact', textOf(amountPact), state && pactAmount(state.amount)],
-    ['worker', published.worker, state?.recipient],
-    ['work_hash', published.workHash, state?.workHash],
-    ['submit_work_tx', published.submitWorkTx, submitted?.txHash],
-    ['submit_work_block', textOf(submitWorkBlock), textOf(submitted?.block ?? null)],
-    ['approve_tx', published.approveTx, paid?.txHash],
-    ['completed_on', published.completedOn, paid && isoDate(paid.atMs)],
-    ['deadline', published.deadline, state && isoDate(state.deadlineMs)],
+    ['status', published.publishedAs === 'settled' ? 'Completed' : null, state?.status],
+    ['amount_pact', textOf(claims.amount_pact), state && pactAmount(state.amount)],
+    ['worker', claims.worker ?? null, state?.recipient],
+    ['work_hash', claims.work_hash ?? null, state?.workHash],
+    ['submit_work_tx', claims.submit_work_tx ?? null, submitted?.txHash],
+    ['submit_work_block', textOf(claims.submit_work_block), textOf(submitted?.block)],
+    ['approve_tx', claims.approve_tx ?? null, paid?.txHash],
+    ['completed_on', claims.completed_on ?? null, paid && isoDate(paid.atMs)],
+    ['deadline', claims.deadline ?? null, state && isoDate(state.deadlineMs)],
   ]
 }
 
-function textOf(value: number | null): string | null {
-  return value === null ? null : String(value)
+function textOf(value: number | undefined): string | null {
+  return value === undefined ? null : String(value)
 }

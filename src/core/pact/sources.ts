@@ -67,15 +67,20 @@ export interface PublishedPact {
   readonly sourceUrl: string | null
   readonly notedOn: string
   readonly contract: string
-  readonly amountPact: number | null
-  readonly completedOn: string | null
-  readonly deadline: string | null
-  readonly worker: string | null
-  readonly workHash: string | null
-  readonly submitWorkTx: string | null
-  readonly submitWorkBlock: number | null
-  readonly approveTx: string | null
-  readonly note: string | null
+  readonly claims: PublishedClaims
+}
+
+/** Facts that a publication states, named as on the wire. */
+interface PublishedClaims {
+  readonly amount_pact?: number | undefined
+  readonly completed_on?: string | undefined
+  readonly deadline?: string | undefined
+  readonly worker?: string | undefined
+  readonly work_hash?: string | undefined
+  readonly submit_work_tx?: string | undefined
+  readonly submit_work_block?: number | undefined
+  readonly approve_tx?: string | undefined
+  readonly note?: string | undefined
 }
 
 export interface PactSources {
