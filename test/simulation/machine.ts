@@ -228,7 +228,10 @@ export function createMachine(given: {
       for (const { drop } of own) drop()
       await settle()
       for (const connection of process.connections) {
-        if (holder === connection) holder = null
+        if (holder === connection) {
+          holder = null
+          given.discarded()
+        }
         await new Promise<void>((resolve, reject) => {
           connection.close((error) => (error === null ? resolve() : reject(error)))
         })

@@ -27,18 +27,30 @@ interface Effect {
 }
 
 const history = { oath_history: '+' } as const
-const name = { names: '+ - *', network_writes: '+' } as const
+const name = { names: '+ - skeleton since', network_writes: '+' } as const
 const byHandle = [
   'partners',
   'handle',
   (_: Circumstance, answer: Fields) => answer['handle'],
 ] as const
 const byJob = ['jobs', 'id', (_: Circumstance, answer: Fields) => answer['id']] as const
-const subscription = {
-  partners: 'tier status renews_at periods on_expiry updated_at',
-  subscription_changes: '+',
-  ...history,
-} as const
+/** A change of the own subscription, which is recorded once. */
+function subscriptionChange(kind: string, columns: Fields): Effect {
+  return {
+    writes: {
+      partners: 'tier status renews_at periods on_expiry updated_at',
+      subscription_changes: '+',
+      ...history,
+    },
+    row: byHandle,
+    columns: () => columns,
+    check: ({ db }, answer, after) => {
+      const [only, ...more] = after.subscription_changes.slice(db.subscription_changes.length)
+      const isRecorded = only?.kind === kind && only.handle === answer['handle']
+      return isRecorded && more.length === 0 ? null : 'its change is not recorded once'
+    },
+  }
+}
 
 /** A transition of a job, which is recorded once. */
 function transition(kind: Kind, effect: Omit<Effect, 'check'> & Pick<Effect, 'check'>): Effect {
@@ -134,12 +146,8 @@ export const effects: Readonly<Record<Kind, Effect>> = {
     },
     row: byHandle,
   },
-  free: {
-    writes: subscription,
-    row: byHandle,
-    columns: () => ({ tier: 'free', status: 'active' }),
-  },
-  leave: { writes: subscription, row: byHandle, columns: () => ({ status: 'cancelled' }) },
+  free: subscriptionChange('free', { tier: 'free', status: 'active' }),
+  leave: subscriptionChange('cancelled', { status: 'cancelled' }),
   subscribe: {
     writes: { alert_subscriptions: '+', ...history },
     row: ['alert_subscriptions', 'id', (_, answer) => answer['id']],
@@ -249,6 +257,7 @@ export function findForbidden({ table, before, after }: Change, writes: Writes):
   const allowed = new Map(Object.entries(writes)).get(table)?.split(' ') ?? []
   if (before === null) return allowed.includes('+') ? null : `a new row of ${table}`
   if (after === null) return allowed.includes('-') ? null : `a deleted row of ${table}`
+  if (table === 'names' && before['skeleton'] === after['skeleton']) return 'a name got a new time'
   if (allowed.includes('*')) return null
   const column = Object.keys(after).find(
     (one) => !allowed.includes(one) && before[one] !== after[one],
