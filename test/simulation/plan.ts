@@ -87,14 +87,21 @@ const emailClaims = {
 /** A restored backup, and repeats of later requests. */
 const restored = ['back up', 'receipt', 'signup', 'attest', 'put back', 'again', 'again'] as const
 
-/** Scripted sequences, spread over the plan: up to two jobs with their ends, webhooks, claims by e-mail, a restore. */
-function lives(chance: Chance, step: (kind: Step['kind'], isWilling: boolean) => Step): Step[][] {
+/** The second job may delete stored answers, because its process has run for long enough. */
+const tidied = ['tidy', 'leap', 'receipt', 'signup', 'tidy'] as const
+
+/** Scripted sequences, spread over the plan: up to two jobs with their ends, webhooks, claims by e-mail, a restore, deletions. */
+function scriptedSequences(
+  chance: Chance,
+  step: (kind: Step['kind'], isWilling: boolean) => Step,
+): Step[][] {
   const length = Number(chance.weighted({ 0: 4, 1: 5, 2: 1 }))
   const jobs = Array.from({ length }, () => [...beginning, ...ends[chance.pick(namesOf(ends))]])
   const webhooks = chance.happens(0.25) ? [news[chance.pick(namesOf(news))]] : []
   const claimed = chance.happens(0.12) ? [emailClaims[chance.pick(namesOf(emailClaims))]] : []
   const setBack = chance.happens(0.08) ? [restored] : []
-  return [...jobs, ...webhooks, ...claimed, ...setBack].map((life) =>
+  const cleaned = chance.happens(0.06) ? [tidied] : []
+  return [...jobs, ...webhooks, ...claimed, ...setBack, ...cleaned].map((life) =>
     life.map((kind) => step(kind, true)),
   )
 }
@@ -110,9 +117,9 @@ export function planOf(seed: number): readonly Step[] {
   // Most of what partners do needs partners.
   const signups = Array.from({ length: 2 + chance.below(3) }, (_, at) => step('signup', at < 2))
   const steps = Array.from({ length }, () => step(chance.weighted(weights)))
-  for (const life of lives(chance, step)) {
+  for (const sequence of scriptedSequences(chance, step)) {
     let at = chance.below(steps.length + 1)
-    for (const one of life) {
+    for (const one of sequence) {
       steps.splice(at, 0, one)
       at = Math.min(steps.length, at + 1 + chance.below(3))
     }
