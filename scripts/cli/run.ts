@@ -55,35 +55,25 @@ function runWithoutCommand(
   return exitCodes.usage
 }
 
-function reportError(error: unknown, command: Command, { warn }: CliDeps): number {
-  if (
-    error instanceof UsageError ||
-    error instanceof CallError ||
-    error instanceof KeyFormatError
-  ) {
-    warn(`${plain(error.message)}\n${command.words} --help shows its options.\n`)
-    return exitCodes.usage
-  }
-  if (error instanceof LedgerUnreachableError) {
-    warn(`${plain(error.message)}\n`)
-    return exitCodes.unreachable
-  }
-  if (error instanceof LedgerError) {
-    const lines = [
-      `${error.message} (${error.status} ${error.code})`,
-      ...(error.details === undefined ? [] : [error.details]),
-      ...error.issues.map(({ path, message }) => `  ${path}: ${message}`),
-      ...(error.retryAfterSeconds === null ? [] : [`Try again in ${error.retryAfterSeconds} s.`]),
-      ...(error instanceof PaymentRequiredError ? howToPay(error) : []),
-    ]
+function reportError(error: unknown, { words }: Command, { warn }: CliDeps): number {
+  const fail = (exitCode: number, ...lines: readonly string[]): number => {
     warn(`${plain(lines.join('\n'))}\n`)
-    return error.status >= 500 ? exitCodes.unreachable : exitCodes.refused
+    return exitCode
   }
-  if (error instanceof UnexpectedAnswerError) {
-    warn(`${plain(error.message)}\n`)
-    return exitCodes.refused
-  }
-  throw error
+  if (error instanceof UsageError || error instanceof CallError || error instanceof KeyFormatError)
+    return fail(exitCodes.usage, error.message, `${words} --help shows its options.`)
+  if (error instanceof LedgerUnreachableError) return fail(exitCodes.unreachable, error.message)
+  if (error instanceof UnexpectedAnswerError) return fail(exitCodes.refused, error.message)
+  if (!(error instanceof LedgerError)) throw error
+  const { message, status, code, details, issues, retryAfterSeconds } = error
+  return fail(
+    status >= 500 ? exitCodes.unreachable : exitCodes.refused,
+    `${message} (${status} ${code})`,
+    ...(details === undefined ? [] : [details]),
+    ...issues.map((issue) => `  ${issue.path}: ${issue.message}`),
+    ...(retryAfterSeconds === null ? [] : [`Try again in ${retryAfterSeconds} s.`]),
+    ...(error instanceof PaymentRequiredError ? howToPay(error) : []),
+  )
 }
 
 function howToPay({ offer }: PaymentRequiredError): readonly string[] {

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 
 import { createClient } from '../../src/client/client.ts'
 import { parseSecretKey, secretKeyText, signerOf } from '../../src/client/signers.ts'
-import { fetchWholeReputation } from '../../src/client/verify-receipt.ts'
+import { fetchWholeReputation } from '../../src/client/verify-score.ts'
 import { hourMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'

@@ -125,42 +125,29 @@ async function readRequest(message: IncomingMessage): Promise<ReplayRequest> {
 }
 
 async function respond(response: ServerResponse, mode: ReplayMode, json: string): Promise<void> {
-  const type = { 'content-type': 'application/json; charset=utf-8' }
-  switch (mode) {
-    case 'time-out':
-      return
-    case '500':
-      response.writeHead(500, type).end('{"error":"Internal Server Error"}')
-      return
-    case 'html':
-      response
-        .writeHead(200, { 'content-type': 'text/html' })
-        .end('<!doctype html><title>Just a moment</title>')
-      return
-    case 'truncated':
-      response.writeHead(200, type).end(json.slice(0, Math.ceil(json.length / 2)))
-      return
-    case 'huge':
-      response.writeHead(200, type)
-      Readable.from(endless()).on('error', ignore).pipe(response).on('error', ignore)
-      return
-    case 'slow':
-      response.writeHead(200, type)
-      for (let at = 0; at < 4; at += 1) {
-        const part = Math.ceil(json.length / 4)
-        response.write(json.slice(at * part, (at + 1) * part))
-        await setTimeout(2)
-      }
-      response.end()
-      return
-    case 'normal':
-    case 'empty':
-    case 'absurd':
-    case 'negative':
-    case 'nul':
-    case 'redirect':
-      response.writeHead(200, type).end(json)
+  if (mode === 'time-out') return
+  const status = mode === '500' ? 500 : 200
+  const type = mode === 'html' ? 'text/html' : 'application/json; charset=utf-8'
+  response.writeHead(status, { 'content-type': type })
+  if (mode === 'huge') {
+    Readable.from(endless()).on('error', ignore).pipe(response).on('error', ignore)
+    return
   }
+  if (mode === 'slow') {
+    const part = Math.ceil(json.length / 4)
+    for (let at = 0; at < 4; at += 1) {
+      response.write(json.slice(at * part, (at + 1) * part))
+      await setTimeout(2)
+    }
+    response.end()
+    return
+  }
+  response.end(bodies[mode] ?? (mode === 'truncated' ? json.slice(0, json.length / 2) : json))
+}
+
+const bodies: Partial<Record<ReplayMode, string>> = {
+  '500': '{"error":"Internal Server Error"}',
+  html: '<!doctype html><title>Just a moment</title>',
 }
 
 function* endless(): Generator<string> {
