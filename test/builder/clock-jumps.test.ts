@@ -5,10 +5,10 @@ import { hourMs } from '../../src/core/time.ts'
 
 test('watchForJumps reports each clock change once with its size, and no slow check', async () => {
   const stop = new AbortController()
-  const told: number[] = []
+  const reported: number[] = []
   let steadyMs = 0
   let aheadMs = 1_000_000
-  // What the clock on the wall is set by during each pause, and how long the pause took.
+  // For each pause: the change of the wall clock, and the duration of the pause.
   const pauses = [
     [0, 1000],
     [2 * hourMs, 1000],
@@ -29,7 +29,7 @@ test('watchForJumps reports each clock change once with its size, and no slow ch
       },
     },
     stop.signal,
-    (jumpMs) => told.push(jumpMs),
+    (jumpMs) => reported.push(jumpMs),
   )
-  expect(told).toEqual([2 * hourMs, -3 * hourMs])
+  expect(reported).toEqual([2 * hourMs, -3 * hourMs])
 })

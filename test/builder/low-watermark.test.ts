@@ -5,8 +5,8 @@ import { hourMs, minuteMs } from '../../src/core/time.ts'
 
 const startMs = Date.UTC(2026, 10, 21)
 
-/** Asked once a minute of a clock whose time on the wall is off by what the table says, minute by minute. */
-function askedEachMinute(offsetsMs: readonly number[]): readonly (number | null)[] {
+/** Reads the low-watermark once a minute; each offset is the error of the wall clock in that minute. */
+function readEachMinute(offsetsMs: readonly number[]): readonly (number | null)[] {
   const clock = { at: 0, offsetMs: 0 }
   const settled = createTimeLowWatermark({
     now: () => startMs + clock.at + clock.offsetMs,
@@ -23,7 +23,7 @@ function askedEachMinute(offsetsMs: readonly number[]): readonly (number | null)
 const trustMinutes = clockTrustMs / minuteMs
 
 test('the low-watermark is null for ten minutes, then the time ten minutes ago', () => {
-  const settled = askedEachMinute(Array.from({ length: 14 }, () => 0))
+  const settled = readEachMinute(Array.from({ length: 14 }, () => 0))
   expect(settled).toEqual([
     ...Array.from({ length: trustMinutes }, () => null),
     ...[0, 1, 2, 3].map((minute) => minute * minuteMs),
@@ -34,10 +34,10 @@ test('the low-watermark ignores a jump ahead that is corrected', () => {
   const leaping = Array.from({ length: 30 }, (_, minute) =>
     minute > 12 && minute < 20 ? 2 * hourMs : 0,
   )
-  for (const time of askedEachMinute(leaping)) expect(time ?? 0).toBeLessThan(30 * minuteMs)
+  for (const time of readEachMinute(leaping)) expect(time ?? 0).toBeLessThan(30 * minuteMs)
 })
 
 test('the low-watermark follows a lasting clock change after ten minutes', () => {
   const moved = Array.from({ length: 40 }, (_, minute) => (minute > 12 ? 2 * hourMs : 0))
-  expect(askedEachMinute(moved).at(-1)).toBe(2 * hourMs + 29 * minuteMs)
+  expect(readEachMinute(moved).at(-1)).toBe(2 * hourMs + 29 * minuteMs)
 })

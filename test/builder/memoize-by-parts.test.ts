@@ -15,10 +15,10 @@ describe('memoizeByParts', () => {
     expect(count({ ...world, rails: [] })).toEqual({ count: 0 })
   })
 
-  test('passes the declared parts alone, so that a result cannot hold on to others', () => {
-    const kept = memoizeByParts(['nowMs', 'site'], (parts) => () => parts)
-    expect(kept(world)()).toEqual({ nowMs: world.nowMs, site: world.site })
-    expect(kept(later)()).toEqual({ nowMs: later.nowMs, site: world.site })
+  test('passes the declared parts alone, so that a result cannot reference others', () => {
+    const partsOf = memoizeByParts(['nowMs', 'site'], (parts) => () => parts)
+    expect(partsOf(world)()).toEqual({ nowMs: world.nowMs, site: world.site })
+    expect(partsOf(later)()).toEqual({ nowMs: later.nowMs, site: world.site })
   })
 
   test('tries again after a failure', () => {

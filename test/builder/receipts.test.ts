@@ -35,7 +35,7 @@ allowSlowTests('starts anvil')
 
 const genesisMs = Date.UTC(2026, 10, 20)
 const startMs = Date.UTC(2026, 10, 21, 6)
-/** When the payments of these tests were made. */
+/** The time of the payments. */
 const paidMs = startMs - 2 * hourMs
 const platformKey = ed25519Key('platform')
 const workerKey = ed25519Key('worker')
@@ -101,7 +101,7 @@ async function detailOf(id: string) {
   return receiptDetail.strict().parse((await service.getJson(`/api/v1/receipts/${id}`)).body)
 }
 
-/** One run an hour after the last. */
+/** Runs the checks an hour after the last run. */
 async function run(changes: Partial<ReceiptCheckDeps> = {}) {
   service.clock.advance(hourMs)
   const { database, random } = service.actions
@@ -125,7 +125,7 @@ async function runOf(changes: Partial<ReceiptCheckDeps> = {}): Promise<ChainRepo
   return report
 }
 
-/** Runs against the node as the rules distort it. */
+/** Runs against a node whose answers the rules distort. */
 async function runBehind(rules: ProxyRules): Promise<ChainReport> {
   return await runOf({ rpcUrls: { arbitrum: (await proxyDuringTest(chain.url, rules)).url } })
 }
@@ -340,7 +340,7 @@ describe('a transaction that does not support its receipt', () => {
     })
   })
 
-  test('is not counted as missing when it was seen in between, nor after a day without runs', async () => {
+  test('waits on after days without runs, which do not count as not found', async () => {
     const hash = `0x${'cd'.repeat(32)}`
     const id = await sendSigned(hash)
     await runOf()

@@ -264,9 +264,9 @@ describe('two builders on one ledger', () => {
     // A delivery that another builder has leased waits for the next round.
     rounds.push(await builder().run())
     expect(rounds.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(60)
-    const sent = receiver.requests.map(({ headers }) => headers['webhook-id'])
-    expect(sent).toHaveLength(60)
-    expect(new Set(sent).size).toBe(60)
+    const ids = receiver.requests.map(({ headers }) => headers['webhook-id'])
+    expect(ids).toHaveLength(60)
+    expect(new Set(ids).size).toBe(60)
     await other.close()
   })
 

@@ -77,8 +77,8 @@ describe('a manifest', () => {
     ['leads out of its directory', { documents: [{ ...entry, file: '../../etc/passwd' }] }],
     ['has a path that leads out', { documents: [{ ...entry, path: '/../etc/passwd' }] }],
     ['counts wrongly', { count: 2 }],
-    ['holds a path twice', { count: 2, documents: [entry, entry] }],
-    ['has a field more', { more: 1 }],
+    ['contains a path twice', { count: 2, documents: [entry, entry] }],
+    ['has an unknown field', { more: 1 }],
     ['has no time', { computed_at: 'now' }],
   ])('that %s is refused', (_, change) => {
     expect(manifestSchema.safeParse({ ...manifest, ...change }).success).toBe(false)

@@ -26,7 +26,7 @@ describe('parseFrontMatter', () => {
     ['a: []', []],
     ['a: [ ]', []],
     [`a: ["b, c", 'd]', e f ]`, ['b, c', 'd]', 'e f']],
-  ])('reads %s as YAML would, with scalars kept as strings', (line, value) => {
+  ])('reads %s as YAML would, with scalars as strings', (line, value) => {
     expect(parseFrontMatter(withFields(line)).fields['a']).toEqual(value)
   })
 

@@ -134,7 +134,7 @@ describe('the transition matrix', () => {
     ['a millisecond before the time to answer is over', answerMs - 1, late],
     ['when the time to answer is over', answerMs, unansweredCells],
     ['long after the deadline', deadlineMs + maxDeadlineMs, unansweredCells],
-  ])('holds %s', (_, nowMs, table) => {
+  ])('decides as listed %s', (_, nowMs, table) => {
     const found = new Map(
       cases.map(({ status, event, role }) => {
         const decision = decide({ status, deadlineMs, deliveredMs }, event, role, nowMs)

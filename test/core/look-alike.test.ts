@@ -14,7 +14,7 @@ test.each([
   ['Vera', 'VERA '],
   ['Scope', 'Ѕсоре'],
   ['Nova', 'Νονα'],
-])('%s and %s are taken for one another', (one, other) => {
+])('%s and %s look alike', (one, other) => {
   expect(skeletonOf(other)).toBe(skeletonOf(one))
 })
 
@@ -24,7 +24,7 @@ test.each([
   ['Иван', 'Петр'],
   ['team 2', 'team 3'],
   ['日本', '中国'],
-])('%s and %s are not', (one, other) => {
+])('%s and %s do not look alike', (one, other) => {
   expect(skeletonOf(other)).not.toBe(skeletonOf(one))
 })
 

@@ -117,10 +117,13 @@ test('a switch to free takes effect when the paid time ends, or at once without 
 })
 
 test('a granted tier postpones paid time', () => {
-  const given = grantTier(paid(nowMs + 10 * dayMs), { tier: 'team', days: 5 }, nowMs)
-  expect(given).toMatchObject({ tier: 'team', status: 'active', renewsAtMs: nowMs + 15 * dayMs })
-  expect(subscriptionAt(given, nowMs + 5 * dayMs)).toMatchObject({ tier: 'pro', status: 'active' })
-  expect(subscriptionAt(given, nowMs + 15 * dayMs).status).toBe('past_due')
+  const granted = grantTier(paid(nowMs + 10 * dayMs), { tier: 'team', days: 5 }, nowMs)
+  expect(granted).toMatchObject({ tier: 'team', status: 'active', renewsAtMs: nowMs + 15 * dayMs })
+  expect(subscriptionAt(granted, nowMs + 5 * dayMs)).toMatchObject({
+    tier: 'pro',
+    status: 'active',
+  })
+  expect(subscriptionAt(granted, nowMs + 15 * dayMs).status).toBe('past_due')
 })
 
 test('only active partners write, and partners past due still read', () => {

@@ -43,7 +43,7 @@ describe('parseStrictJson on JSONTestSuite', () => {
   })
 
   test('parses only exact numbers of the files of either kind', () => {
-    const taken = either.filter((name) => {
+    const parsed = either.filter((name) => {
       try {
         parseFile(name)
         return true
@@ -52,7 +52,7 @@ describe('parseStrictJson on JSONTestSuite', () => {
         return false
       }
     })
-    expect(taken).toEqual(['i_number_double_huge_neg_exp.json', 'i_number_real_underflow.json'])
+    expect(parsed).toEqual(['i_number_double_huge_neg_exp.json', 'i_number_real_underflow.json'])
   })
 
   test.each([

@@ -115,8 +115,8 @@ describe('the price of a tier', () => {
   })
 
   test('credits nothing for time that the operator granted', () => {
-    const given = grantTier(fresh, { tier: 'starter', days: 30 }, startMs)
-    expect(quoteOf(given, offerOf('pro'), startMs).dueMicroUsdc).toBe(prices.pro)
+    const granted = grantTier(fresh, { tier: 'starter', days: 30 }, startMs)
+    expect(quoteOf(granted, offerOf('pro'), startMs).dueMicroUsdc).toBe(prices.pro)
   })
 
   test('undoes a cancellation once paid', () => {

@@ -128,7 +128,7 @@ describe('wallet identity', () => {
   })
 })
 
-test('base58 and hex round-trip bytes of the given length only', () => {
+test('base58 and hex round-trip bytes, and decode only the expected length', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
       expect(decodeBase58(encodeBase58(bytes), bytes.length)).toEqual(bytes)

@@ -79,7 +79,10 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
       url = rpcUrl
     },
     /** Writes the manifests of a pact into the authored folder. */
-    hold: (pactId: number, manifests: { readonly spec: object; readonly instance: object }) => {
+    addManifests: (
+      pactId: number,
+      manifests: { readonly spec: object; readonly instance: object },
+    ) => {
       const at = join(dir, String(pactId))
       mkdirSync(at, { recursive: true })
       const about = {

@@ -29,7 +29,7 @@ const paidTo = (to: number) =>
 const all: LogFilter = { addresses: [contract], topics: [selectors(events)] }
 
 let anvil: Anvil
-/** Block n is mined n minutes after the start and pays wallet n; every tenth also holds a note. */
+/** Block n is mined n minutes after the start and pays wallet n; every tenth block also contains a note. */
 beforeAll(async () => {
   anvil = await startAnvil(chains.base.chainId, startMs)
   await anvil.place(contract)
@@ -170,16 +170,16 @@ describe('readLogs', () => {
       addresses: [contract],
       topics: [null, [addressTopic(wallet(at))]],
     }))
-    let asked = 0
+    let requests = 0
     const refuse: ProxyRules = {
       instead: (request) => {
         if (rangeOf(request) === null) return undefined
-        asked += 1
+        requests += 1
         return rpcError(request, -32000, 'header not found')
       },
     }
     await expect(read(refuse, many)).rejects.toThrow('header not found')
-    expect(asked).toBeLessThan(10)
+    expect(requests).toBeLessThan(10)
   })
 
   test('stops between chunks when the poll is aborted', async () => {

@@ -88,7 +88,7 @@ describe('a chain reader', () => {
     await expect(head).rejects.toThrow('enough')
   })
 
-  test('waits no hour for a node that asks for a pause of one hour, in any notation', async () => {
+  test('does not wait when a node requests a pause of an hour, in any notation', async () => {
     for (const [pause, posts] of [
       ['3600', 1],
       ['36000e-9', 2],

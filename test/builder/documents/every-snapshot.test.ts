@@ -15,8 +15,8 @@ import { failedPoll, goodPoll, railRecord, smallWorld, worldNowMs } from '../../
 
 const computedAt = '2026-11-21T06:30:00.000Z'
 
-/** Documents that the publisher makes of the others. */
-const publishersOwn = ['getSnapshotManifest', 'getLatestDiff']
+/** Documents that the publisher derives from the others. */
+const derivedByPublisher = ['getSnapshotManifest', 'getLatestDiff']
 
 const documents = [...documentsOf(smallWorld())]
 
@@ -32,21 +32,19 @@ function routeOfPath(path: string, ids: readonly RouteId[]): RouteId | undefined
     .toSorted((a, b) => routeOf(a).path.split('{').length - routeOf(b).path.split('{').length)[0]
 }
 
-function text(document: PublicDocument): string {
-  return Buffer.from(renderBody(document, computedAt)).toString('utf8')
-}
+const text = (document: PublicDocument) =>
+  Buffer.from(renderBody(document, computedAt)).toString('utf8')
 
-function named(path: string): PublicDocument {
-  const document = documents.find((candidate) => candidate.path === path)
+function textAt(path: string, from: readonly PublicDocument[] = documents): string {
+  const document = from.find((candidate) => candidate.path === path)
   if (document === undefined) throw new Error(`no document ${path}`)
-  return document
+  return text(document)
 }
 
-function body(path: string): unknown {
-  return JSON.parse(text(named(path)))
-}
+const body = (path: string, from?: readonly PublicDocument[]): unknown =>
+  JSON.parse(textAt(path, from))
 
-/** Cells of RFC 4180 text; the documents here hold no line breaks inside cells. */
+/** Cells of RFC 4180 text whose cells contain no line breaks. */
 function csvRows(source: string): string[][] {
   return source
     .trimEnd()
@@ -78,19 +76,15 @@ describe('every family of documents', () => {
   test('together build every document route of the contract', () => {
     const wanted = routes.filter((route) => route.serving.kind === 'document').map(({ id }) => id)
     const built = snapshotFamilies.flatMap((family) => family.routes)
-    expect([...built, ...publishersOwn].toSorted()).toEqual([...wanted].toSorted())
+    expect([...built, ...derivedByPublisher].toSorted()).toEqual([...wanted].toSorted())
   })
 })
 
 describe.each(documents.map((document) => [document.path, document] as const))(
   '%s',
   (path, document) => {
-    const route = routeOf(
-      routeOfPath(
-        path,
-        snapshotFamilies.flatMap((family) => family.routes),
-      ) ?? 'getHealth',
-    )
+    const ids = snapshotFamilies.flatMap((family) => family.routes)
+    const route = routeOf(routeOfPath(path, ids) ?? 'getHealth')
     const answer = route.answers[200]
 
     test('has the content type and max-age of its route', () => {
@@ -130,15 +124,15 @@ describe('the documents as a whole', () => {
   test('leave volatile members out of the archive', () => {
     const volatile = ['polled_at', 'poll_duration_ms', 'computed_at', 'figures_as_of', 'views_24h']
     const facts = documents.filter(({ path }) => path !== '/openapi.json')
-    const kept = facts.flatMap(({ path, archive }) =>
+    const keys = facts.flatMap(({ path, archive }) =>
       typeof archive === 'string' ? [] : keysOf(archive).map((key) => `${path} ${key}`),
     )
-    expect(kept.length).toBeGreaterThan(100)
-    expect(kept.filter((entry) => volatile.some((key) => entry.endsWith(` ${key}`)))).toEqual([])
+    expect(keys.length).toBeGreaterThan(100)
+    expect(keys.filter((entry) => volatile.some((key) => entry.endsWith(` ${key}`)))).toEqual([])
   })
 
   test('fill in the placeholders of the agent skills', () => {
-    expect(text(named('/pacts/SKILL.md'))).toBe(
+    expect(textAt('/pacts/SKILL.md')).toBe(
       '---\nname: pacts\n---\nagent-income-ledger: https://ledger.test/api/v1/pacts, https://ledger.test\n',
     )
   })
@@ -163,7 +157,7 @@ describe('unknown figures', () => {
   })
 
   test('are empty cells in CSV, unlike a known zero', () => {
-    const [header = [], ...rows] = csvRows(text(named('/api/v1/rails.csv')))
+    const [header = [], ...rows] = csvRows(textAt('/api/v1/rails.csv'))
     const column = header.indexOf('tpv_30d_usdc')
     expect(rows.map((row) => [row[0], row[column]])).toEqual([
       ['alpha', '1000'],
@@ -191,21 +185,17 @@ describe('figures of a rail', () => {
   ]
   const history = new Map([['alpha', [goodPoll(worldNowMs, { topWorkerShare: share })]]])
   const built = [...documentsOf(smallWorld({ rails, history, openFlags: [] }))]
-  const bodyOf = (path: string): unknown => {
-    const document = built.find((candidate) => candidate.path === path)
-    return document === undefined ? null : JSON.parse(text(document))
-  }
 
   test('are the same number in the rail and in its history', () => {
-    expect(bodyOf('/api/v1/rails/alpha')).toMatchObject({ top_worker_share: 0.333333 })
-    expect(bodyOf('/api/v1/rails/alpha/history')).toMatchObject({
+    expect(body('/api/v1/rails/alpha', built)).toMatchObject({ top_worker_share: 0.333333 })
+    expect(body('/api/v1/rails/alpha/history', built)).toMatchObject({
       polls: [{ top_worker_share: 0.333333 }],
     })
   })
 
   test('from an audit are marked as such, and only polled rails become stale', () => {
     const audit = 'status and figures are of the audit of 2026-10-01.'
-    expect(bodyOf('/api/v1/opportunities')).toMatchObject({
+    expect(body('/api/v1/opportunities', built)).toMatchObject({
       opportunities: [
         { rail: 'alpha', caveats: [`Audited by hand and not polled; ${audit}`] },
         { rail: 'beta', caveats: [`No poll has succeeded yet; ${audit}`] },

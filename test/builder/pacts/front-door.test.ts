@@ -165,7 +165,7 @@ describe('the documents of pacts', () => {
     await submitted()
     const approval = await pact.approve()
     await pact.chain.create(deadlineMs, genesisMs + 4 * dayMs)
-    pact.ledger.hold(id + 9, manifestsOf(id + 9, deadlineMs))
+    pact.ledger.addManifests(id + 9, manifestsOf(id + 9, deadlineMs))
     rmSync(join(pact.ledger.dir, String(id)), { recursive: true })
     const claim = { published_as: 'settled', title: 'A claim', source: 'a post' }
     pact.ledger.publish([
@@ -391,7 +391,7 @@ describe('pact verify', () => {
   })
 
   async function withManifest(changes: object): Promise<void> {
-    pact.ledger.hold(id, { ...manifests, instance: { ...manifests.instance, ...changes } })
+    pact.ledger.addManifests(id, { ...manifests, instance: { ...manifests.instance, ...changes } })
     await submitted()
     await readAndPublish()
   }
@@ -451,7 +451,7 @@ describe('pact verify', () => {
     [
       'a pact whose deadline passed without work',
       async () => {
-        pact.ledger.hold(id, manifestsOf(id, soonMs))
+        pact.ledger.addManifests(id, manifestsOf(id, soonMs))
         await pact.chain.create(soonMs, genesisMs + dayMs)
         await readAndPublish()
       },

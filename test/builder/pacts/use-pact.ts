@@ -45,7 +45,7 @@ export function usePact() {
   beforeEach(async () => {
     restore = await chain.snapshot()
     ledger = await pactLedger(chain.url, genesisMs)
-    ledger.hold(id, manifests)
+    ledger.addManifests(id, manifests)
     return () => restore()
   })
   const toHead = async () => ledger.at((await chain.headTimeMs()) + minuteMs)

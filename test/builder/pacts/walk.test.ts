@@ -203,11 +203,11 @@ describe('a pact is blocked with the reason', () => {
   })
 
   test('while its manifest is rejected', async () => {
-    pact.ledger.hold(id, { ...manifests, instance: { ...manifests.instance, chain_id: 1 } })
+    pact.ledger.addManifests(id, { ...manifests, instance: { ...manifests.instance, chain_id: 1 } })
     await pact.create()
     expect((await readPacts()).blocker).toContain('wrong_chain: the instance names chain 1')
     expect(await pact.ledger.openFlags()).toHaveLength(1)
-    pact.ledger.hold(id, manifests)
+    pact.ledger.addManifests(id, manifests)
     expect(await readPacts()).toMatchObject(inPhase('funded'))
     expect(await pact.ledger.openFlags()).toEqual([])
     expect((await pact.ledger.closedFlags())[0]?.closeReason).toBe('no longer applies')

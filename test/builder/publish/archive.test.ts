@@ -100,7 +100,7 @@ function recordingGit() {
 }
 
 describe('the archive', () => {
-  test('holds every file with the message, the author and the time of the build', async () => {
+  test('contains every file with the message, the author and the time of the build', async () => {
     const first = await record()
     expect(first).toMatchObject({ state: 'ok', pushed: null, behind: null, error: null })
     const log = git(repoDir, 'log', '--format=%H|%an|%ae|%aI|%cI|%B', 'main').trim()
@@ -186,7 +186,7 @@ describe('the archive', () => {
     expect([...(memory.commit?.tree.keys() ?? [])].toSorted()).toEqual(paths)
   })
 
-  test('is not overwritten when another process committed or holds the branch lock', async () => {
+  test('is not overwritten when another process committed or locks the branch', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     await recordStatus('dormant', { memory })

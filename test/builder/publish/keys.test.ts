@@ -99,7 +99,7 @@ test.each([
     (text: string) => text.replace(/"public_key": "..../, '"public_key": "AAAA'),
   ],
   ['has another name', (text: string) => text.replace(/"kid": "..../, '"kid": "0000')],
-  ['holds no key', (text: string) => text.replace(/MC4C/, 'MC4D')],
+  ['contains no key', (text: string) => text.replace(/MC4C/, 'MC4D')],
 ])('a file that %s is refused, left as it is, and never quoted', async (_, damage) => {
   await load()
   const good = readFileSync(file, 'utf8')

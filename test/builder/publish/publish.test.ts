@@ -98,7 +98,7 @@ describe('the memory of a process about its published set', () => {
     ])
     expect([...memory.assets.keys()]).toEqual(['8.txt'])
     expect(memory.records.size).toBe(4)
-    const touched = [...memory.records.values()].flatMap((made) => [...made.touched])
+    const touched = [...memory.records.values()].flatMap((record) => [...record.touched])
     expect(touched.filter((file) => file.startsWith('receipts/')).length).toBeLessThanOrEqual(8)
   })
 })
@@ -107,35 +107,35 @@ describe('a deferred body', () => {
   const path = '/api/v1/rails/olas/history'
   const other = (n: number) => jsonDocument('/api/v1/rails', { n })
   let memory = emptyMemory()
-  let made = 0
+  let calls = 0
   beforeEach(() => {
     memory = emptyMemory()
-    made = 0
+    calls = 0
   })
   const history = (polls: number): PublicDocument => ({
     ...jsonDocument(path, {}),
     body: {
       revision: `${polls} polls`,
       make: () => {
-        made += 1
+        calls += 1
         return { json: { polls }, stamp: 'computed_at' }
       },
     },
     archive: null,
   })
-  /** Publishes so many minutes after the start; returns how often the body was made. */
+  /** Publishes at a time in minutes after the start; returns the number of calls of `make`. */
   async function publish(
     minutes: number,
     documents: readonly PublicDocument[],
     more: Partial<PublishOptions> = {},
   ): Promise<number> {
-    const before = made
+    const before = calls
     await place.publish(documents, { memory, nowMs: startMs + minutes * 60_000, ...more })
-    return made - before
+    return calls - before
   }
   const published = (): unknown => JSON.parse(place.read().bodies.get(path)?.toString() ?? 'null')
 
-  test('with a published revision is not made again', async () => {
+  test('with a published revision is not rendered again', async () => {
     expect(await publish(0, [history(1)])).toBe(1)
     const before = touches(place.publicDir)
     expect(await publish(1, [history(1)])).toBe(0)
@@ -148,27 +148,27 @@ describe('a deferred body', () => {
     expect(published()).toEqual({ computed_at: '2026-11-21T06:00:00.000Z', polls: 1 })
   })
 
-  test('with a new revision is made and published', async () => {
+  test('with a new revision is rendered and published', async () => {
     await publish(0, [history(1)])
     expect(await publish(1, [history(2)])).toBeGreaterThan(0)
     expect(published()).toEqual({ computed_at: '2026-11-21T06:01:00.000Z', polls: 2 })
   })
 
-  test('is made once by a new process', async () => {
+  test('is rendered once by a new process', async () => {
     await publish(0, [history(1)])
     memory = emptyMemory()
     expect(await publish(1, [history(1)])).toBe(1)
     expect(await publish(1, [history(1)])).toBe(0)
   })
 
-  test('is made again when another process published a different body', async () => {
+  test('is rendered again when another process published a different body', async () => {
     await publish(0, [history(1)])
     await publish(0.5, [history(2)], { memory: emptyMemory() })
     expect(await publish(1, [history(1)])).toBeGreaterThan(0)
     expect(published()).toMatchObject({ polls: 1 })
   })
 
-  test('is made again after a build died before its switch', async () => {
+  test('is rendered again after a build died before its switch', async () => {
     await publish(0, [history(1)])
     const beforeStep = (step: string) => {
       if (step === 'switch') throw new Error('died')
@@ -178,7 +178,7 @@ describe('a deferred body', () => {
     expect(published()).toEqual({ computed_at: '2026-11-21T06:02:00.000Z', polls: 2 })
   })
 
-  test('is made again to be signed by a new key', async () => {
+  test('is rendered again to be signed by a new key', async () => {
     await publish(0, [history(1)])
     const keys = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
     const { signer, ring } = keys
@@ -283,7 +283,7 @@ describe('a build', () => {
     expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
   })
 
-  test('publishes hand-made assets, also from the public directory itself', async () => {
+  test('publishes authored assets, also from the public directory itself', async () => {
     mkdirSync(join(place.publicDir, 'fonts'), { recursive: true })
     writeFileSync(join(place.publicDir, 'fonts/inter.woff2'), 'font')
     writeFileSync(join(place.publicDir, 'index.html'), '<!doctype html>')

@@ -18,7 +18,7 @@ import { logOf, wallet } from '../../support/scripted-contract.ts'
 const events = parseAbi(['event Paid(address indexed to, uint256 amount)'])
 const contract = wallet(1)
 const payments = 90
-/** Payment n, of n units, is made so long before the end. */
+/** Payment n is of n units; this is its age at the end. */
 const agoMs = (at: number): number => (payments + 1 - at) * 7 * hourMs + 11 * minuteMs
 const total = (payments * (payments + 1)) / 2
 
@@ -36,7 +36,7 @@ async function contextOf(options: Partial<RailContextOptions> = {}): Promise<Ada
   return railContext({ rail: 'r', endMs, rpcUrl, ...options, database })
 }
 
-/** The same payments in two streams, with one thing remembered per chunk. */
+/** The same payments in two streams, with one remembered value per chunk. */
 async function read(ctx: AdapterContext, chunkBlocks = 2) {
   const aggregated = await aggregateLogs(ctx, {
     chain: 'base',

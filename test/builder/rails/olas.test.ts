@@ -25,7 +25,7 @@ function charged(requester: Address | undefined): ScriptedLog {
     balance: 0n,
   })
 }
-function asked(requester: Address | undefined): ScriptedLog {
+function requested(requester: Address | undefined): ScriptedLog {
   const args = { priorityMech: mech, requester, numRequests: 1n, requestIds: [word(1)] }
   return logOf(marketplace, marketplaceEvents, 'MarketplaceRequest', args)
 }
@@ -56,7 +56,7 @@ const chain = useRailChain('gnosis', contracts, async (anvil) => {
     withdrawn(mech),
   ])
   await anvil.block(endMs - 20 * dayMs, [
-    asked(asker),
+    requested(asker),
     charged(asker),
     delivered([true, true, false]),
     earned(native, mech, 500n * milli),
@@ -68,7 +68,7 @@ const chain = useRailChain('gnosis', contracts, async (anvil) => {
   await anvil.block(endMs - 4 * dayMs, [withdrawn(mech)])
   await anvil.block(
     endMs - 3 * dayMs,
-    [asked(asker), asked(secondAsker), charged(secondAsker)],
+    [requested(asker), requested(secondAsker), charged(secondAsker)],
     [delivered([true, true, true, true, true, true, true]), earned(native, mech, 250n * milli)],
     [signedDelivery, earned(native, secondMech, 50n * milli)],
   )

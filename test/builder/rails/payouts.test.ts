@@ -50,8 +50,8 @@ describe('aggregating payouts by hour', () => {
         const merged = new Map([...first, ...second].map((bucket) => [bucket.hour, bucket]))
         const portions = totalsOf([...merged.values()], 0, endMs + hourMs)
         expect(portions).toEqual(totalsOf(aggregatePayouts([], payouts), 0, endMs + hourMs))
-        const kept = payouts.filter(({ removedBy }) => removedBy === null)
-        expect(portions.keptUnits).toBe(kept.reduce((sum, { units }) => sum + (units ?? 0n), 0n))
+        const counted = payouts.filter(({ removedBy }) => removedBy === null)
+        expect(portions.keptUnits).toBe(counted.reduce((sum, { units }) => sum + (units ?? 0n), 0n))
       }),
     )
   })

@@ -88,7 +88,7 @@ const chain = useRailChain('base', [usdc], async (anvil) => {
 })
 
 describe('x402 on Base', () => {
-  test('counts payments to sellers of the Bazaar by authorization, raw and kept', async () => {
+  test('counts payments to sellers of the Bazaar by authorization, before and after the rule', async () => {
     const { measurement } = await chain.poll(x402, { baseUrl: bazaar.url })
     // 1.50 + 2.00 + 0.75 + 0.50, in 7 days 0.75 + 0.50; raw also 0.25 + 9 + 4 + 1 + 150 + 0.50.
     expect(measurement.figures).toEqual({

@@ -7,14 +7,13 @@ import { SourceError } from '../../../builder/sources/http.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
 import type { Figures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts'
-import type { OpenDatabase } from '../../../src/db/open.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { replayModes } from '../../support/replay-server.ts'
 import type { ReplayMode } from '../../support/replay-server.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { startSolanaNode } from '../../support/solana-node.ts'
-import type { FakeTransaction, FakeTransfer, SolanaNode } from '../../support/solana-node.ts'
+import type { FakeTransaction, FakeTransfer } from '../../support/solana-node.ts'
 
 allowSlowTests('polls months of blocks')
 
@@ -93,159 +92,152 @@ interface Poll {
   readonly atMs?: number
 }
 
-async function ledger(): Promise<{
-  node: SolanaNode
-  poll: (options?: Poll) => ReturnType<typeof x402Solana.measure>
-}> {
-  const database: OpenDatabase = await tempDatabase()
+async function ledger() {
+  const database = await tempDatabase()
   const node = await startSolanaNode()
   onTestFinished(() => node.close())
   node.setTransactions(chain)
   return {
     node,
-    poll: ({ mode = 'normal', atMs = endMs } = {}) => {
+    poll: async ({ mode = 'normal', atMs = endMs }: Poll = {}) => {
       node.setMode(mode)
-      return x402Solana.measure(
-        railContext({
-          rail: 'x402_solana',
-          endMs: atMs,
-          database,
-          rpcUrl: `${node.url}/v2/key-in-the-path?key=in-the-query`,
-          timeoutMs: mode === 'time-out' ? 150 : 10_000,
-        }),
+      const rpcUrl = `${node.url}/v2/key-in-the-path?key=in-the-query`
+      const timeoutMs = mode === 'time-out' ? 150 : 10_000
+      const { rail } = x402Solana
+      return await x402Solana.measure(
+        railContext({ rail, endMs: atMs, database, rpcUrl, timeoutMs }),
       )
     },
   }
 }
 
-test('the x402 Solana rail counts transfers in transactions paid by a facilitator, by owner, after its rule', async () => {
-  const { measurement } = await (await ledger()).poll()
-  expect(measurement.figures).toEqual(expected)
-  expect(measurement.removed30d).toEqual(removed)
-  expect(measurement.evidence).toEqual([
-    {
-      kind: 'logs',
-      chain: 'solana',
-      contract: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
-      fromBlock: chain.at(-2)?.slot,
-      toBlock: chain[0]?.slot,
-      // The first stands in the lists of two fee payers; the last lies before the window.
-      logs: 12,
-    },
-  ])
-})
-
-test('the x402 Solana rail reads only new transactions in the next poll', async () => {
-  const { node, poll } = await ledger()
-  await poll()
-  const before = node.requests.length
-  const newer = settled(-hourMs, [pay('Buyer7', 'SellerC', 75)], { slot: 400_000_100 })
-  node.setTransactions([newer, ...chain])
-  const { measurement } = await poll({ atMs: endMs + 6 * hourMs })
-  expect(measurement.figures).toMatchObject({
-    tpv30dMicroUsdc: 7_750_000,
-    tpv7dMicroUsdc: 3_250_000,
-    activity30d: 6,
-    lastPayoutAtMs: endMs + hourMs,
+describe('the x402 Solana rail', () => {
+  test('counts transfers in transactions paid by a facilitator, by owner, after its rule', async () => {
+    const { measurement } = await (await ledger()).poll()
+    expect(measurement.figures).toEqual(expected)
+    expect(measurement.removed30d).toEqual(removed)
+    expect(measurement.evidence).toEqual([
+      {
+        kind: 'logs',
+        chain: 'solana',
+        contract: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+        fromBlock: chain.at(-2)?.slot,
+        toBlock: chain[0]?.slot,
+        // Two fee payers list the first transaction; the last one is older than the window.
+        logs: 12,
+      },
+    ])
   })
-  const transactions = node.requests
-    .slice(before)
-    .filter(({ body }) => JSON.stringify(body).includes('getTransaction'))
-  expect(transactions).toHaveLength(1)
-})
 
-test('the x402 Solana rail counts nothing twice where the node lost the last signature', async () => {
-  const { node, poll } = await ledger()
-  await poll()
-  // The newest known transaction is gone from the list, so `until` matches nothing and the node answers everything.
-  node.setTransactions(chain.slice(1))
-  const { measurement } = await poll()
-  expect(measurement.figures).toEqual(expected)
-})
-
-test('the x402 Solana rail leaves figures unknown beyond its limit per poll and resumes in the next poll', async () => {
-  const { node, poll } = await ledger()
-  const many = Array.from({ length: 2100 }, (_, at) =>
-    settled((at + 1) * minuteMs, [pay(`Buyer${at % 7}`, `Seller${at % 3}`, 1)]),
-  )
-  node.setTransactions(many)
-  const first = await poll()
-  expect(first.measurement.figures).toEqual(unknownFigures)
-  expect(first.measurement.notes.join(' ')).toContain(
-    'The figures are unknown: the transactions of ',
-  )
-  const newer = [1, 2, 3].map((at) =>
-    settled(-at * minuteMs, [pay('Late', 'Seller0', 1)], { slot: 500_000_000 - at }),
-  )
-  node.setTransactions([...newer.toReversed(), ...many])
-  const second = await poll({ atMs: endMs + hourMs })
-  expect(second.measurement.figures).toMatchObject({
-    tpv30dMicroUsdc: 2103 * 10_000,
-    activity30d: 2103,
-    uniqueCreators30d: 8,
-    uniqueWorkers30d: 3,
+  test('reads only new transactions in the next poll', async () => {
+    const { node, poll } = await ledger()
+    await poll()
+    const before = node.requests.length
+    const newer = settled(-hourMs, [pay('Buyer7', 'SellerC', 75)], { slot: 400_000_100 })
+    node.setTransactions([newer, ...chain])
+    const { measurement } = await poll({ atMs: endMs + 6 * hourMs })
+    expect(measurement.figures).toMatchObject({
+      tpv30dMicroUsdc: 7_750_000,
+      tpv7dMicroUsdc: 3_250_000,
+      activity30d: 6,
+      lastPayoutAtMs: endMs + hourMs,
+    })
+    const transactions = node.requests
+      .slice(before)
+      .filter(({ body }) => JSON.stringify(body).includes('getTransaction'))
+    expect(transactions).toHaveLength(1)
   })
-})
 
-test('the x402 Solana rail keeps what a failed poll read and counts nothing twice', async () => {
-  const { node, poll } = await ledger()
-  const cut = chain[10]
-  node.setTransactions(
-    chain.map((one) => (one === cut ? { ...one, transfers: [pay('x', 'y', -1)] } : one)),
-  )
-  await expect(poll()).rejects.toThrow('getTransaction: a token transfer has an unexpected field')
-  node.setTransactions(chain)
-  await expect(poll()).resolves.toMatchObject({ measurement: { figures: expected } })
-})
+  test('counts nothing twice where the node lost the last signature', async () => {
+    const { node, poll } = await ledger()
+    await poll()
+    // The newest known transaction is gone from the list, so `until` matches nothing and the node answers everything.
+    node.setTransactions(chain.slice(1))
+    const { measurement } = await poll()
+    expect(measurement.figures).toEqual(expected)
+  })
 
-describe('the x402 Solana rail, given a node whose answer is', () => {
-  const nothing: Figures = {
-    ...expected,
-    tpv30dMicroUsdc: 0,
-    tpv7dMicroUsdc: 0,
-    tpv30dRawMicroUsdc: 0,
-    tpv7dRawMicroUsdc: 0,
-    uniqueCreators30d: 0,
-    uniqueWorkers30d: 0,
-    topWorkerShare: 0,
-    activity30d: 0,
-    lastPayoutAtMs: null,
-  }
-  const outcomes: Readonly<Partial<Record<ReplayMode, Figures | RegExp>>> = {
-    empty: nothing,
-    // Every transfer is of 99 million USDC: raw holds them, the rule keeps none.
-    absurd: {
-      ...nothing,
-      tpv30dRawMicroUsdc: 9 * 99_000_000_000_000,
-      tpv7dRawMicroUsdc: 6 * 99_000_000_000_000,
-    },
-    negative:
-      /^getTransaction: a token transfer has an unexpected field (?:amount|tokenAmount\.amount)$/,
-    'time-out': /^solana RPC at 127\.0\.0\.1:\d+: no complete response within 0\.15 s$/,
-    '500': /^solana RPC at 127\.0\.0\.1:\d+: HTTP 500$/,
-    html: /^solana RPC at 127\.0\.0\.1:\d+: answered HTML instead of JSON$/,
-    truncated: /^solana RPC at 127\.0\.0\.1:\d+: the JSON is cut off after \d+ bytes$/,
-    huge: /^solana RPC at 127\.0\.0\.1:\d+: the answer is larger than 16777216 bytes$/,
-  }
+  test('leaves figures unknown beyond its limit per poll and resumes in the next poll', async () => {
+    const { node, poll } = await ledger()
+    const many = Array.from({ length: 2100 }, (_, at) =>
+      settled((at + 1) * minuteMs, [pay(`Buyer${at % 7}`, `Seller${at % 3}`, 1)]),
+    )
+    node.setTransactions(many)
+    const first = await poll()
+    expect(first.measurement.figures).toEqual(unknownFigures)
+    expect(first.measurement.notes.join(' ')).toContain(
+      'The figures are unknown: the transactions of ',
+    )
+    const newer = [1, 2, 3].map((at) =>
+      settled(-at * minuteMs, [pay('Late', 'Seller0', 1)], { slot: 500_000_000 - at }),
+    )
+    node.setTransactions([...newer.toReversed(), ...many])
+    const second = await poll({ atMs: endMs + hourMs })
+    expect(second.measurement.figures).toMatchObject({
+      tpv30dMicroUsdc: 2103 * 10_000,
+      activity30d: 2103,
+      uniqueCreators30d: 8,
+      uniqueWorkers30d: 3,
+    })
+  })
 
-  test.each(replayModes)(
-    '%s, yields the expected figures or error, without a key of the address',
-    async (mode) => {
-      const { poll } = await ledger()
-      const wanted = outcomes[mode] ?? expected
-      const polling = poll({ mode })
-      if (!(wanted instanceof RegExp)) {
-        await expect(polling).resolves.toMatchObject({ measurement: { figures: wanted } })
-        return
-      }
-      const error: unknown = await polling.then(
-        () => null,
-        (reason: unknown) => reason,
-      )
-      expect(error).toBeInstanceOf(SourceError)
-      expect(error instanceof Error ? error.message : '').toMatch(wanted)
-    },
-  )
+  test('stores what a failed poll read and counts nothing twice', async () => {
+    const { node, poll } = await ledger()
+    const cut = chain[10]
+    node.setTransactions(
+      chain.map((one) => (one === cut ? { ...one, transfers: [pay('x', 'y', -1)] } : one)),
+    )
+    await expect(poll()).rejects.toThrow('getTransaction: a token transfer has an unexpected field')
+    node.setTransactions(chain)
+    await expect(poll()).resolves.toMatchObject({ measurement: { figures: expected } })
+  })
+
+  describe('with a node whose answer is', () => {
+    const nothing: Figures = {
+      ...expected,
+      tpv30dMicroUsdc: 0,
+      tpv7dMicroUsdc: 0,
+      tpv30dRawMicroUsdc: 0,
+      tpv7dRawMicroUsdc: 0,
+      uniqueCreators30d: 0,
+      uniqueWorkers30d: 0,
+      topWorkerShare: 0,
+      activity30d: 0,
+      lastPayoutAtMs: null,
+    }
+    const outcomes: Readonly<Partial<Record<ReplayMode, Figures | RegExp>>> = {
+      empty: nothing,
+      // Every transfer is of 99 million USDC: the raw volume includes them, the rule removes them all.
+      absurd: {
+        ...nothing,
+        tpv30dRawMicroUsdc: 9 * 99_000_000_000_000,
+        tpv7dRawMicroUsdc: 6 * 99_000_000_000_000,
+      },
+      negative:
+        /^getTransaction: a token transfer has an unexpected field (?:amount|tokenAmount\.amount)$/,
+      'time-out': /^solana RPC at 127\.0\.0\.1:\d+: no complete response within 0\.15 s$/,
+      '500': /^solana RPC at 127\.0\.0\.1:\d+: HTTP 500$/,
+      html: /^solana RPC at 127\.0\.0\.1:\d+: answered HTML instead of JSON$/,
+      truncated: /^solana RPC at 127\.0\.0\.1:\d+: the JSON is cut off after \d+ bytes$/,
+      huge: /^solana RPC at 127\.0\.0\.1:\d+: the answer is larger than 16777216 bytes$/,
+    }
+
+    test.each(replayModes)(
+      '%s, yields the expected figures or error, without a key of the address',
+      async (mode) => {
+        const { poll } = await ledger()
+        const wanted = outcomes[mode] ?? expected
+        const polling = poll({ mode })
+        if (!(wanted instanceof RegExp)) {
+          await expect(polling).resolves.toMatchObject({ measurement: { figures: wanted } })
+          return
+        }
+        const error: unknown = await polling.catch((reason: unknown) => reason)
+        expect(error).toBeInstanceOf(SourceError)
+        expect(error instanceof Error ? error.message : '').toMatch(wanted)
+      },
+    )
+  })
 })
 
 test('the list of facilitators has an origin, a licence and 25 fee payers on Solana', () => {
