@@ -317,7 +317,7 @@ describe('a reorganisation', () => {
     await pact.read()
     await pact.restart()
     await pact.chain.mine(finalBlocks + 5)
-    await expect(pact.read()).rejects.toThrow(/the final block \d+ has another hash than it had/)
+    await expect(pact.read()).rejects.toThrow(/the final block \d+ has changed its hash/)
     expect(await currentPacts()).toMatchObject({ groups, phase: 'in_progress' })
     expect(await pact.ledger.openFlags()).toMatchObject([{ subject: 'escrow' }])
   })
