@@ -16,7 +16,7 @@ const parse = (variables: Record<string, string>) =>
   })
 
 describe('settings', () => {
-  it('are complete with nothing set', () => {
+  it('have defaults if nothing is set', () => {
     expect(parse({})).toMatchObject({
       PORT: 8787,
       HOST: '127.0.0.1',
@@ -28,13 +28,13 @@ describe('settings', () => {
     })
   })
 
-  it('take secrets from files', () => {
+  it('read secrets from files', () => {
     expect(parse({ RPC_URL_BASE_FILE: '/run/secrets/base' }).RPC_URL_BASE).toBe(
       'https://rpc.test/key',
     )
   })
 
-  it('take a base address for each rail', () => {
+  it('include a base address for each rail', () => {
     const { railBaseUrls } = parse({ RAIL_BASE_URL_X402_BAZAAR: 'http://127.0.0.1:9/' })
     expect([...railBaseUrls]).toEqual([['x402_bazaar', 'http://127.0.0.1:9']])
   })
@@ -49,12 +49,12 @@ describe('settings', () => {
     ['DATABASE_URL', { DATABASE_URL: 'mysql://x' }],
     ['RPC_URL_BASE_FILE', { RPC_URL_BASE_FILE: '/nowhere' }],
     ['RAIL_BASE_URL_X402', { RAIL_BASE_URL_X402: 'x402' }],
-  ])('a wrong %s stops the start and is named', (name, variables) => {
+  ])('with an invalid %s are refused with its name', (name, variables) => {
     expect(() => parse(variables)).toThrow(ConfigError)
     expect(() => parse(variables)).toThrow(name)
   })
 
-  it('do not repeat a wrong secret in the message', () => {
+  it('do not repeat an invalid secret in the message', () => {
     let message = ''
     try {
       parse({ RPC_URL_BASE: 'secret-key-without-scheme' })
@@ -65,7 +65,7 @@ describe('settings', () => {
     expect(message).not.toContain('secret-key')
   })
 
-  it('are shown by the README as they are', () => {
+  it('are listed in the README', () => {
     expect(readFileSync('README.md', 'utf8')).toContain(settingsTable())
   })
 })

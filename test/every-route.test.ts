@@ -93,7 +93,7 @@ function parsed({ headers, body }: Answer): unknown {
   return headers['content-type'] === 'application/json' ? JSON.parse(body) : body
 }
 
-/** A path of the route: one that is published where there is any, else one made of the examples. */
+/** A published path of the route; without one, the path with the examples of its parameters. */
 function pathOf(route: Route): string {
   const pattern = new RegExp(
     `^${route.path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/]+?')}$`,
@@ -108,7 +108,7 @@ function withParams({ path }: Route, valueOf: (name: string) => string): string 
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => valueOf(name))
 }
 
-/** Headers that tell one answer from the next, whatever was asked. */
+/** Headers that differ between two equal requests. */
 const ownOfEach = ['date', 'x-request-id', 'connection', 'keep-alive', 'transfer-encoding']
 function comparable(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownOfEach.includes(name)))
@@ -117,7 +117,7 @@ function comparable(headers: IncomingHttpHeaders): IncomingHttpHeaders {
 describe.each(all.map((route) => [`${route.method} ${route.path}`, route] as const))(
   '%s',
   (_name, route) => {
-    it('is described in /openapi.json under its id, with every status of the registry', () => {
+    it('is described in /openapi.json under its id with every status of the registry', () => {
       const operation = api.paths[route.path]?.[route.method.toLowerCase()]
       expect(operation?.operationId).toBe(route.id)
       expect(Object.keys(operation?.responses ?? {})).toEqual(
@@ -128,7 +128,7 @@ describe.each(all.map((route) => [`${route.method} ${route.path}`, route] as con
 )
 
 describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_name, route) => {
-  it('answers as it is described', async () => {
+  it('returns what /openapi.json describes', async () => {
     const path = pathOf(route)
     const answer = await ask('GET', path)
     const { status, headers } = answer
@@ -142,7 +142,7 @@ describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_na
     }
   })
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('answers HEAD like GET, without the body', async () => {
     const path = pathOf(route)
     const [get, head] = [await ask('GET', path), await ask('HEAD', path)]
     expect(head.status).toBe(get.status)
@@ -150,7 +150,7 @@ describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_na
     expect(head.body).toBe('')
   })
 
-  it('answers the error body where there is nothing of that name', async () => {
+  it('returns the error body for an unknown name', async () => {
     if (route.params === undefined) return
     const path = withParams(route, () => 'no-such-thing')
     const answer = await ask('GET', path)
@@ -168,7 +168,7 @@ describe.each(
     .filter(({ method }) => method !== 'GET')
     .map((route) => [route.method, route.path, route] as const),
 )('%s %s', (method, _path, route) => {
-  it('refuses a body that says nothing with a status that is described', async () => {
+  it('refuses an empty object with a documented status', async () => {
     const answer = await ask(method, pathOf(route), '{}')
     const { responses = {} } = api.paths[route.path]?.[method.toLowerCase()] ?? {}
     expect(Object.keys(responses)).toContain(String(answer.status))
@@ -183,7 +183,7 @@ describe.each(paths)('%s', (path) => {
   const methods = new Set<string>(own.map(({ method }) => method))
   const expected = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].toSorted()
 
-  it('refuses every other method with 405 and says which it has', async () => {
+  it('refuses every other method with 405 and lists its own', async () => {
     const [route] = own
     if (route === undefined) throw new Error('no route')
     for (const method of ['PUT', 'DELETE', 'POST', 'PATCH', 'PROPFIND', 'TRACE']) {
@@ -205,7 +205,7 @@ describe.each(paths)('%s', (path) => {
   })
 })
 
-it('every path that is published is that of a route, or a page', () => {
+it('every published API path belongs to a route', () => {
   const unknown = documents.filter(
     (path) => path.startsWith('/api/') && validator.templateOf(path) === null,
   )

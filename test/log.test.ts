@@ -24,7 +24,7 @@ test('a line is one JSON object with time, level and message first', () => {
   ])
 })
 
-test('lines of one turn are written together, errors at once', () => {
+test('lines of one tick are written together, errors at once', () => {
   const { log, writes, deferred } = logged()
   log.info('one')
   log.warn('two')
@@ -38,14 +38,14 @@ test('lines of one turn are written together, errors at once', () => {
   expect(writes).toHaveLength(2)
 })
 
-test('what a message or a value holds cannot begin another line', () => {
+test('line breaks in a message or a value cannot start another line', () => {
   const { log, writes } = logged()
   log.info('a\n{"level":"error"}', { path: '/x\r\n{"forged":true}\u2028' })
   log.flush()
   expect(writes[0]?.trimEnd()).not.toMatch(/[\n\r]/)
 })
 
-test('what stands under the name of a credential is not written', () => {
+test('values under the name of a credential are not written', () => {
   const { log, writes } = logged()
   const names = ['authorization', 'x_partner_signature', 'api_key', 'x-payment', 'token', 'email']
   log.info('a', Object.fromEntries(names.map((name) => [name, 'hunter2'])))
@@ -55,7 +55,7 @@ test('what stands under the name of a credential is not written', () => {
   expect(writes.join('')).toContain('"request_id":"1"')
 })
 
-test('fields cannot take the place of time, level and message', () => {
+test('fields cannot replace time, level and message', () => {
   const { log, writes } = logged()
   log.info('true', { message: 'false', level: 'error' })
   log.flush()
@@ -78,7 +78,7 @@ test.each([
   expect(writes.join('').split('\n').length - 1).toBe(count)
 })
 
-test('a value without end is cut', () => {
+test('a very long value is truncated', () => {
   const { log, writes } = logged()
   log.info('a', { reason: 'x'.repeat(100_000) })
   log.flush()

@@ -43,27 +43,20 @@ beforeEach(async () => {
   return () => rm(folder, { recursive: true, force: true })
 })
 
-async function openReference() {
+function openReloaded<Value>(name: string, paths: readonly string[], load: () => Promise<Value>) {
   const clock = handClock()
-  const log = createLog({
-    level: 'info',
-    now: clock.now,
-    write: (text) => {
-      lines += text
-    },
-    defer: (flush) => flush(),
-  })
-  const load = () => loadReference(data)
-  return await loadReloaded(
-    { name: 'the registries under data/', paths: referencePaths(data), load },
-    { clock, log },
-  )
+  const write = (text: string) => void (lines += text)
+  const log = createLog({ level: 'info', now: clock.now, write, defer: (flush) => flush() })
+  return loadReloaded({ name, paths, load }, { clock, log })
 }
+
+const openReference = () =>
+  openReloaded('the registries under data/', referencePaths(data), () => loadReference(data))
 
 const writePlatforms = (platforms: unknown) =>
   writeFile(join(data, 'platforms.json'), JSON.stringify({ platforms }))
 
-test('a platform that is added while the service runs may issue receipts, one that is revoked no longer', async () => {
+test('a platform added while the service runs may issue receipts, and a revoked one may not', async () => {
   const reference = await openReference()
   const service = await startService(published.dir, { actions: { reference: reference.current } })
   const send = async (amount: string) => {
@@ -91,7 +84,7 @@ test('a platform that is added while the service runs may issue receipts, one th
   }
 })
 
-test('a file that cannot be used changes nothing and shows in the health until it is corrected', async () => {
+test('an invalid file changes nothing and is reported in the health of the service until it is fixed', async () => {
   await writePlatforms([platform])
   const reference = await openReference()
   const before = reference.current()
@@ -129,23 +122,14 @@ test('a file that cannot be used changes nothing and shows in the health until i
   }
 })
 
-test('files that have not changed are not read again', async () => {
+test('unchanged files are not read again', async () => {
   const reference = await openReference()
   const before = reference.current()
   await reference.reload()
   expect(reference.current()).toBe(before)
 })
 
-test('a read that failed for a passing reason is made again, and is told once', async () => {
-  const clock = handClock()
-  const log = createLog({
-    level: 'info',
-    now: clock.now,
-    write: (text) => {
-      lines += text
-    },
-    defer: (flush) => flush(),
-  })
+test('a read that failed for a temporary reason is repeated and logged once', async () => {
   let fault: Error | null = null
   let reads = 0
   const load = () => {
@@ -153,7 +137,7 @@ test('a read that failed for a passing reason is made again, and is told once', 
     return fault === null ? Promise.resolve(reads) : Promise.reject(fault)
   }
   const path = join(data, 'platforms.json')
-  const read = await loadReloaded({ name: 'the file', paths: [path], load }, { clock, log })
+  const read = await openReloaded('the file', [path], load)
   fault = new Error('too many open files')
   await writePlatforms([])
   await read.reload()

@@ -20,11 +20,11 @@ import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
 import type { ErrorRenderer } from './html-pages.ts'
 import { hasCredentials } from './partner-auth.ts'
-import { hasPayment } from './payment-header.ts'
 import { readRequestHeaders } from './request-headers.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import type { RequestLog } from './request-log.ts'
 import type { RouteTable } from './route-table.ts'
+import { hasPayment } from './single-headers.ts'
 
 export interface FrontDoorDeps {
   readonly store: Pick<DocumentStore, 'get'>

@@ -10,7 +10,7 @@ import { ApiError } from '../contract/errors.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
-import { onlyHeader } from './only-header.ts'
+import { onlyHeader } from './single-headers.ts'
 
 /** `body`: the signature also covers the raw body. */
 export type Binding = 'path' | 'body'

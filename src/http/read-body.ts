@@ -5,7 +5,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 import { isJsonObject } from '../core/canonical-json.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
-import { onlyHeader } from './only-header.ts'
+import { onlyHeader } from './single-headers.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?$/i

@@ -10,7 +10,7 @@ import { termsOf } from '../contract/x402.ts'
 import type { PaymentOffer } from '../payments/challenge.ts'
 import type { ReadAnswer, ReadContext } from './handler-types.ts'
 import { hasCredentials } from './partner-auth.ts'
-import { paymentHeaderOf } from './payment-header.ts'
+import { paymentHeaderOf } from './single-headers.ts'
 
 type SoldRoute = Route & { readonly price: string }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { httpsInput } from '../../src/contract/schemas/input.ts'
 
-const takes = (text: string): boolean => httpsInput.safeParse(text).success
+const accepts = (text: string): boolean => httpsInput.safeParse(text).success
 
 test.each([
   'https://ledger.example',
@@ -12,11 +12,11 @@ test.each([
   'https://ledger.example#a',
   'https://[2001:db8::1]:8443/a',
   "https://ledger.example/~a/(b)/c;d=1,2/!$&'*+:@",
-])('the address %s is taken', (text) => {
-  expect(takes(text)).toBe(true)
+])('the address %s is accepted', (text) => {
+  expect(accepts(text)).toBe(true)
 })
 
-// RFC 3986 has none of these characters in a path, and programs turn them into different ones.
+// RFC 3986 has none of these characters in a path, and programs replace them differently.
 test.each([
   String.raw`https://ledger.example/\..\x`,
   String.raw`https:\\ledger.example`,
@@ -37,10 +37,10 @@ test.each([
   'https:///a',
   'http://ledger.example/',
 ])('the address %s is refused', (text) => {
-  expect(takes(text)).toBe(false)
+  expect(accepts(text)).toBe(false)
 })
 
-test('a long address is looked at once', () => {
-  expect(takes(`https://ledger.example/${'a'.repeat(2020)}`)).toBe(true)
-  expect(takes(`https://ledger.example/${'%aa'.repeat(600)}\\`)).toBe(false)
+test('a long address is checked in linear time', () => {
+  expect(accepts(`https://ledger.example/${'a'.repeat(2020)}`)).toBe(true)
+  expect(accepts(`https://ledger.example/${'%aa'.repeat(600)}\\`)).toBe(false)
 })

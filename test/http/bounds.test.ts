@@ -1,4 +1,4 @@
-/** What one caller may leave in the ledger: the last that fits, the first that does not, and what makes room. */
+/** Write quotas: the last write within a quota, the first beyond it, and what frees the quota. */
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 

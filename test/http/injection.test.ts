@@ -1,4 +1,4 @@
-/** SQL of others: statements hold no text of a request, so what looks like SQL is text. */
+/** SQL injection: statements contain no text of a request. */
 import { readFile, readdir } from 'node:fs/promises'
 
 import { beforeAll, expect, test } from 'vitest'

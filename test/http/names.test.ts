@@ -4,7 +4,7 @@ import { gatherCommunity } from '../../builder/world/community.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { registrationBody } from '../support/requests.ts'
-/** Names that are made to be taken for others: refused, or marked wherever they are shown. */
+/** Display names that resemble others are refused, or marked wherever they are shown. */
 import { siteOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'

@@ -1,6 +1,6 @@
 /**
- * Every entry of the Big List of Naughty Strings in each kind of text that callers give. It is kept and answered letter
- * by letter, or refused in the words of the API and not said again; and it is never anything but text in JSON.
+ * Sends every entry of the Big List of Naughty Strings as each kind of text. The service stores and returns it unchanged, or
+ * refuses it without repeating it. It remains text in JSON.
  */
 import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** More at once than the service does at once: who is inside is answered, everybody else is told so at once. */
+/** More concurrent requests than the limit: those within it are answered, the others are refused at once. */
 import type { Socket } from 'node:net'
 
 import { expect, test } from 'vitest'

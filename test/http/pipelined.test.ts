@@ -1,4 +1,4 @@
-/** Requests that came behind another on one connection, which closes before they could be answered. */
+/** Pipelined requests on a connection that closes before they are answered. */
 import { expect, test } from 'vitest'
 
 import { createMeter } from '../../src/metrics/meter.ts'

@@ -1,4 +1,4 @@
-/** Receipts sent at once share their statements; what they come to is what they would have come to one by one. */
+/** Receipts that arrive together are stored together, with the same result as one by one. */
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'

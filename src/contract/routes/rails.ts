@@ -1,6 +1,7 @@
 import { apiPrefix, json, routesOf, text } from '../route.ts'
 import type { Parameter } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
+import { flagList } from '../schemas/flag.ts'
 import { opportunityList } from '../schemas/opportunity.ts'
 import { rail, railHistory, railList } from '../schemas/rail.ts'
 
@@ -55,5 +56,17 @@ export const railRoutes = {
     description:
       'Rails with status `paying`, highest expected income first, each with its caveats.',
     answers: { 200: json('The paying rails.', opportunityList) },
+  }),
+}
+
+const { document: honestyDocument } = routesOf('Honesty')
+
+export const honestyRoutes = {
+  listHonestyFlags: honestyDocument(60, {
+    path: `${apiPrefix}/honesty/flags`,
+    summary: 'List open honesty flags',
+    description:
+      'Each flag includes the numbers that triggered it. Most severe first, then newest first.',
+    answers: { 200: json('The open flags.', flagList) },
   }),
 }

@@ -1,7 +1,8 @@
 import { apiPrefix, json, routesOf } from '../route.ts'
-import { skill, skillSlug, taxonomy } from '../schemas/skill.ts'
+import { feedbackBody, feedbackTaken } from '../schemas/feedback.ts'
+import { proposalBody, proposalTaken, skill, skillSlug, taxonomy } from '../schemas/skill.ts'
 
-const { document } = routesOf('Skills')
+const { document, handler: skillHandler } = routesOf('Skills')
 
 export const skillRoutes = {
   listSkills: document(300, {
@@ -22,5 +23,31 @@ export const skillRoutes = {
       },
     },
     answers: { 200: json('The skill.', skill), 404: { description: 'No such skill.' } },
+  }),
+}
+
+const { handler: feedbackHandler } = routesOf('Feedback')
+
+export const feedbackRoutes = {
+  proposeSkill: skillHandler('POST', 'public', {
+    path: `${apiPrefix}/skills`,
+    summary: 'Propose a skill for the taxonomy',
+    description:
+      'The operator reviews proposals; an accepted skill appears in the taxonomy after the next build. At most 10 per hour for each IPv4 address or IPv6 /64. Returns 409 if the skill already exists, 422 if a `surface` is not a rail of the ledger.',
+    body: proposalBody,
+    answers: {
+      202: json('Received; awaits review by the operator.', proposalTaken),
+    },
+  }),
+  submitFeedback: feedbackHandler('POST', 'public', {
+    path: `${apiPrefix}/feedback`,
+    summary: 'Send feedback to the operator',
+    description:
+      'At most 5 per hour for each fingerprint (a keyed hash of network and user agent, with a new key every day) and 30 per hour for each network. The limits are best effort, since senders are anonymous. The same text within 15 minutes returns the first entry.',
+    body: feedbackBody,
+    answers: {
+      200: json('The same text was received within the last 15 minutes.', feedbackTaken),
+      201: json('Received.', feedbackTaken),
+    },
   }),
 }

@@ -13,7 +13,7 @@ import { partnerView } from '../../db/partners/record.ts'
 import type { Handlers } from '../handler-types.ts'
 import { withProof } from '../handlers.ts'
 import { readPage } from '../pages.ts'
-import { paymentHeaderOf } from '../payment-header.ts'
+import { paymentHeaderOf } from '../single-headers.ts'
 
 export function partnerHandlers(deps: ActionDeps) {
   const { reader } = deps.database

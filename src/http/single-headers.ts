@@ -1,7 +1,26 @@
 import type { IncomingMessage } from 'node:http'
 
 import { ApiError } from '../contract/errors.ts'
-import { onlyHeader } from './only-header.ts'
+
+/** @throws ApiError 400 for a repeated header, of which Node and a proxy may use different values */
+export function onlyHeader(incoming: IncomingMessage, name: string): string | null {
+  const values = incoming.headersDistinct[name]
+  if (values === undefined) return null
+  if (values.length > 1) {
+    throw new ApiError('malformed_request', `The header ${name} is given more than once`)
+  }
+  return values[0] ?? null
+}
+
+/** Prefers the header of x402 version 2. @throws ApiError 400 for a repeated header */
+export function paymentHeaderOf(incoming: IncomingMessage): string | null {
+  const legacy = onlyHeader(incoming, 'x-payment')
+  return onlyHeader(incoming, 'payment-signature') ?? legacy
+}
+
+export function hasPayment({ headers }: IncomingMessage): boolean {
+  return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined
+}
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
