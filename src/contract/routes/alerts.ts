@@ -1,4 +1,4 @@
-import { toBePaid } from '../answers.ts'
+import { repeated, sinceParameter, toBePaid } from '../answers.ts'
 import { apiPrefix, json, routesOf } from '../route.ts'
 import type { Parameter } from '../route.ts'
 import {
@@ -15,7 +15,6 @@ import {
 } from '../schemas/alert.ts'
 import { limitInput, railSlug } from '../schemas/common.ts'
 import { severity } from '../schemas/flag.ts'
-import { timeInput } from '../schemas/input.ts'
 import { emptyBody } from '../schemas/job.ts'
 
 const { handler } = routesOf('Alerts')
@@ -26,7 +25,6 @@ const id = {
   example: 'sub_9f2c41d07a6be8053c1d2e4f',
 } as const satisfies Parameter
 const noSubscription = { description: 'The wallet has no such subscription.' }
-const repeated = 'Exact repeat of an earlier request; returns the first answer.'
 const limit = {
   schema: limitInput,
   description: 'Maximum number of entries, 1 to 200. Default: 50.',
@@ -41,12 +39,9 @@ export const alertRoutes = {
     description:
       'Oldest first. Every event has a unique `created_at`, in the order of the events: polling with `next_poll_hint.since` returns each event exactly once. Without `since` the feed starts with the first event.',
     query: {
-      since: {
-        schema: timeInput,
-        description:
-          'Only events after this time, such as `next_poll_hint.since` of the previous answer.',
-        example: '2026-11-20T00:00:00Z',
-      },
+      since: sinceParameter(
+        'Only events after this time, such as `next_poll_hint.since` of the previous answer.',
+      ),
       rail: { schema: railSlug, description: 'Only events of this rail.', example: 'x402' },
       severity: {
         schema: severity,
@@ -84,7 +79,7 @@ export const alertRoutes = {
       'New events are posted to `url` according to Standard Webhooks: headers `webhook-id`, `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret), body `{type, timestamp, data}` of less than 20 kB. Any 2xx within 15 s is success. Failed deliveries are retried after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h; 410 disables the subscription. A delivery may arrive twice with the same `webhook-id`. At most 10 subscriptions per wallet. The service never connects to a non-public address.',
     body: subscribeBody,
     answers: {
-      200: json(repeated, subscriptionCreated),
+      200: repeated(subscriptionCreated),
       201: json('Subscribed. The secret is shown only in this answer.', subscriptionCreated),
     },
   }),
@@ -132,7 +127,7 @@ export const alertRoutes = {
     params: { id },
     body: emptyBody,
     answers: {
-      200: json(repeated, testQueued),
+      200: repeated(testQueued),
       202: json('Queued.', testQueued),
       404: noSubscription,
     },

@@ -1,5 +1,5 @@
 import { writeQuotas } from '../../core/limits.ts'
-import { pageQuery } from '../answers.ts'
+import { pageQuery, repeated } from '../answers.ts'
 import { apiPrefix, json, routesOf } from '../route.ts'
 import type { Parameter } from '../route.ts'
 import { walletInput } from '../schemas/input.ts'
@@ -30,7 +30,6 @@ const id = {
   example: 'job_9f2c41d07a6be8053c1d2e4f',
 } as const satisfies Parameter
 const noJob = { description: 'No such job.' }
-const repeated = 'Exact repeat of an earlier request; returns the first answer.'
 
 export const jobRoutes = {
   listJobs: document(60, {
@@ -67,7 +66,7 @@ export const jobRoutes = {
     summary: 'Post a job',
     description: `Requires an active partner, who may have ${writeQuotas.openJobs} open jobs at a time. Skills outside the taxonomy are accepted.`,
     body: jobBody,
-    answers: { 200: json(repeated, job), 201: json('Posted and open for bids.', job) },
+    answers: { 200: repeated(job), 201: json('Posted and open for bids.', job) },
   }),
   listBids: handler('GET', 'partner', {
     path: `${apiPrefix}/jobs/{id}/bids`,
@@ -116,7 +115,7 @@ export const jobRoutes = {
     params: { id },
     body: deliverBody,
     answers: {
-      200: json(repeated, delivery),
+      200: repeated(delivery),
       201: json('Delivered; awaits the answer of the poster.', delivery),
       404: noJob,
     },

@@ -1,4 +1,4 @@
-import { toBePaid } from '../answers.ts'
+import { repeated, toBePaid } from '../answers.ts'
 import { apiPrefix, json, routesOf } from '../route.ts'
 import { application, applyBody } from '../schemas/application.ts'
 import { arbitrage } from '../schemas/arbitrage.ts'
@@ -13,7 +13,7 @@ export const marketRoutes = {
       'Forwards the application to the apply endpoint of the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail accepts; headers of the caller are not forwarded. For a rail without such an endpoint the answer has `mode: "manual"` and the address where to apply. One attempt, 10 s, no redirects. A repeated request is never forwarded twice; it returns 409 while the first is in progress. At most 32 applications are forwarded at a time; beyond that the answer is 503 and nothing is sent. Each attempt is recorded, its text only as a hash. At most 20 per hour for each partner.',
     body: applyBody,
     answers: {
-      200: json('Exact repeat of an earlier request; returns the first answer.', application),
+      200: repeated(application),
       201: json('Recorded, with the outcome.', application),
     },
   }),

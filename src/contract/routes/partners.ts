@@ -1,4 +1,4 @@
-import { pageQuery, toBePaid } from '../answers.ts'
+import { pageQuery, repeated, toBePaid } from '../answers.ts'
 import { apiPrefix, json, routesOf } from '../route.ts'
 import type { Parameter } from '../route.ts'
 import {
@@ -40,7 +40,7 @@ export const partnerRoutes = {
       'The wallet of the credentials signs the partner oath. The free tier is active at once; a paid tier is `pending` for up to 14 days until it is paid as described in `payment`. One partner per wallet.',
     body: signupBody,
     answers: {
-      200: json('Exact repeat of an earlier request; returns the first answer.', signupAnswer),
+      200: repeated(signupAnswer),
       201: json('Signed up.', signupAnswer),
     },
   }),

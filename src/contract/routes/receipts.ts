@@ -1,7 +1,7 @@
-import { pageQuery } from '../answers.ts'
+import { pageQuery, sinceParameter } from '../answers.ts'
 import { apiPrefix, json, routesOf } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
-import { timeInput, walletInput } from '../schemas/input.ts'
+import { walletInput } from '../schemas/input.ts'
 import { railChain } from '../schemas/rail.ts'
 import {
   acceptedReceipt,
@@ -34,11 +34,7 @@ export const receiptRoutes = {
         description: 'Only receipts with this `verification`.',
         example: 'verified',
       },
-      since: {
-        schema: timeInput,
-        description: 'Only receipts accepted after this time.',
-        example: '2026-11-20T00:00:00Z',
-      },
+      since: sinceParameter('Only receipts accepted after this time.'),
     },
     answers: { 200: json('The receipts.', receiptList) },
   }),

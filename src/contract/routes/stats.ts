@@ -1,5 +1,5 @@
+import { sinceParameter } from '../answers.ts'
 import { apiPrefix, json, routesOf } from '../route.ts'
-import { timeInput } from '../schemas/input.ts'
 import { stats, statsLive } from '../schemas/stats.ts'
 
 const { document } = routesOf('Stats')
@@ -11,11 +11,7 @@ export const statsRoutes = {
     description:
       'With `since` the answer includes `delta_since`: entries created after that time, at most 200 of each kind.',
     query: {
-      since: {
-        schema: timeInput,
-        description: 'RFC 3339 time after which changes are listed.',
-        example: '2026-11-20T00:00:00Z',
-      },
+      since: sinceParameter('RFC 3339 time after which changes are listed.'),
     },
     answers: { 200: json('The totals.', statsLive) },
   }),

@@ -1,8 +1,8 @@
-import { pageQuery, toBePaid } from '../answers.ts'
+import { pageQuery, repeated, sinceParameter, toBePaid } from '../answers.ts'
 import { apiPrefix, json, routesOf } from '../route.ts'
 import type { Parameter } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
-import { timeInput, walletInput } from '../schemas/input.ts'
+import { walletInput } from '../schemas/input.ts'
 import { reputation } from '../schemas/reputation.ts'
 import { skillSlug } from '../schemas/skill.ts'
 import { leaderboard, registerBody, worker, workerList } from '../schemas/worker.ts'
@@ -36,11 +36,7 @@ export const workerRoutes = {
         example: 'api-reference-writing',
       },
       wallet: walletParameter,
-      since: {
-        schema: timeInput,
-        description: 'Only workers registered after this time.',
-        example: '2026-11-20T00:00:00Z',
-      },
+      since: sinceParameter('Only workers registered after this time.'),
     },
     answers: { 200: json('The workers.', workerList) },
   }),
@@ -69,7 +65,7 @@ export const workerRoutes = {
       'By wallet: the wallet signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail, in two steps: `{email, display_name, wallet?}` sends a six-digit code, valid for 15 minutes and 5 attempts; `{email, code}` claims the spot. An address with an existing claim gets the same answer and is notified by e-mail. A spot claimed by e-mail passes to the wallet that later signs for it.',
     body: claimBody,
     answers: {
-      200: json('Exact repeat of an earlier request; returns the first answer.', claim),
+      200: repeated(claim),
       201: json('Claimed.', claim),
       202: json('A code was sent.', codeSent),
     },
