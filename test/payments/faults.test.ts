@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 
 import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
 import { startPaidService } from '../support/paid-service.ts'
+import type { PaidOptions } from '../support/paid-service.ts'
 import {
   decodedHeader,
   expectPending,
@@ -17,6 +18,7 @@ import {
 } from '../support/payment-tests.ts'
 import type { Answer } from '../support/payment-tests.ts'
 import { rpcError, rpcResult, startRpcProxy } from '../support/rpc-proxy.ts'
+import type { ProxyRules } from '../support/rpc-proxy.ts'
 import { usdcAbi, usdcAddress } from '../support/usdc-chain.ts'
 import {
   chainAccount,
@@ -54,6 +56,24 @@ async function buy(signed: SignedAuthorization, path?: string): Promise<Answer> 
   const answer = await payments.buy(signed, path)
   seen.push(`${JSON.stringify(answer.body)}\n${JSON.stringify([...answer.headers])}`)
   return answer
+}
+
+/** Either delivered now, or pending and delivered by a repeat; never twice. */
+async function expectDelivery(answer: Answer, signed: SignedAuthorization): Promise<void> {
+  if (answer.status === 200) return await expectUsed(signed)
+  expectPending(answer)
+  await expectDeliveredOnce(signed)
+}
+
+/** Answers requests of one method in place of the node. */
+function replace(method: string, answer: NonNullable<ProxyRules['instead']>): ProxyRules {
+  return { instead: (request) => (request.method === method ? answer(request) : undefined) }
+}
+
+async function restart(options: Partial<PaidOptions> = {}): Promise<void> {
+  await t.paid.stop()
+  const { chain, proxy } = t
+  t.paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug', ...options })
 }
 
 async function expectNoneReverted(): Promise<void> {
@@ -111,12 +131,7 @@ describe('a settlement', () => {
       change: ({ method }, answer) => (method === 'eth_sendRawTransaction' ? null : answer),
     }
     const answer = await buy(signed)
-    if (answer.status === 200) {
-      await expectUsed(signed)
-    } else {
-      expectPending(answer)
-      await expectDeliveredOnce(signed)
-    }
+    await expectDelivery(answer, signed)
     await expectNoneReverted()
   })
 
@@ -189,9 +204,9 @@ describe('a stranger who settles first', () => {
       change: ({ method }, answer) =>
         method === 'eth_getBlockByNumber' ? blockAfter(answer, weeksMs / 1000) : answer,
     }
-    const asked = t.proxy.requests.length
+    const earlier = t.proxy.requests.length
     await expectDeliveredOnce(signed)
-    const methods = t.proxy.requests.slice(asked).map(({ method }) => method)
+    const methods = t.proxy.requests.slice(earlier).map(({ method }) => method)
     expect(methods.filter((method) => method === 'eth_getLogs')).toHaveLength(2)
     expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
   })
@@ -200,9 +215,7 @@ describe('a stranger who settles first', () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
     t.paid.clock.advance(180_000)
-    t.rules = {
-      instead: (request) => (request.method === 'eth_getLogs' ? rpcResult(request, []) : undefined),
-    }
+    t.rules = replace('eth_getLogs', (request) => rpcResult(request, []))
     expectPending(await buy(signed))
     // Nobody lags for so long.
     t.paid.clock.advance(600_000)
@@ -246,15 +259,9 @@ describe('a stranger who settles first', () => {
         if (isFirst && method === 'eth_sendRawTransaction') await frontRun()
       },
     })
-    await t.paid.stop()
-    t.paid = await startPaidService({ chain: t.chain, rpcUrl: race.url, level: 'debug' })
+    await restart({ rpcUrl: race.url })
     const answer = await buy(signed)
-    if (answer.status === 200) {
-      await expectUsed(signed)
-    } else {
-      expectPending(answer)
-      await expectDeliveredOnce(signed)
-    }
+    await expectDelivery(answer, signed)
     await race.stop()
   })
 
@@ -281,14 +288,10 @@ function blockAfter(answer: string, seconds: number): string {
 
 describe('a chain that', () => {
   it('turns out to have the wrong id receives no transaction', async () => {
-    await t.paid.stop()
     t.rules = { instead: () => ({ status: 500, body: 'not yet' }) }
-    t.paid = await startPaidService({ chain: t.chain, rpcUrl: t.proxy.url, level: 'debug' })
+    await restart()
     const signed = await sign()
-    t.rules = {
-      instead: (request) =>
-        request.method === 'eth_chainId' ? rpcResult(request, '0x1') : undefined,
-    }
+    t.rules = replace('eth_chainId', (request) => rpcResult(request, '0x1'))
     const answer = await buy(signed)
     expectUnavailable(answer)
     expect(await charged()).toBe(0n)
@@ -304,30 +307,21 @@ describe('a chain that', () => {
     )
   })
 
-  it.each([
-    ['answers 500', () => ({ status: 500, body: 'no' })],
-    ['answers something else than JSON', () => ({ body: '<html>' })],
-    ['has too many requests', () => ({ status: 429, body: '{}' })],
-  ])('%s settles nothing and charges nobody', async (_, instead) => {
+  it.each<readonly [string, ProxyRules]>([
+    ['answers 500', { instead: () => ({ status: 500, body: 'no' }) }],
+    ['answers something else than JSON', { instead: () => ({ body: '<html>' }) }],
+    ['has too many requests', { instead: () => ({ status: 429, body: '{}' }) }],
+    [
+      'refuses the transaction',
+      replace('eth_sendRawTransaction', (request) =>
+        rpcError(request, -32000, 'transaction type not supported'),
+      ),
+    ],
+  ])('%s settles nothing and charges nobody', async (_, rules) => {
     const signed = await sign()
-    t.rules = { instead }
+    t.rules = rules
     const answer = await buy(signed)
     expectUnavailable(answer)
-    expect(await charged()).toBe(0n)
-    t.rules = {}
-    await expectDeliveredOnce(signed)
-  })
-
-  it('refuses the transaction charges nobody', async () => {
-    const signed = await sign()
-    t.rules = {
-      instead: (request) =>
-        request.method === 'eth_sendRawTransaction'
-          ? rpcError(request, -32000, 'transaction type not supported')
-          : undefined,
-    }
-    const answer = await buy(signed)
-    expect(answer.status).toBe(503)
     expect(await charged()).toBe(0n)
     t.rules = {}
     await expectDeliveredOnce(signed)
@@ -355,13 +349,10 @@ describe('a chain that', () => {
   it('shows a failure of a transaction that succeeds later delivers once', async () => {
     const signed = await sign()
     await t.chain.automine(false)
-    t.rules = {
-      instead: (request) => {
-        if (request.method !== 'eth_getTransactionReceipt') return undefined
-        const receipt = receiptOf(signed, String(request.params[0]), t.paid.receiver)
-        return rpcResult(request, { ...receipt, status: '0x0' })
-      },
-    }
+    t.rules = replace('eth_getTransactionReceipt', (request) => {
+      const receipt = receiptOf(signed, String(request.params[0]), t.paid.receiver)
+      return rpcResult(request, { ...receipt, status: '0x0' })
+    })
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'payment_refused' })
     expect((await rows())[0]).toMatchObject({ state: 'failed' })
     t.rules = {}
@@ -371,13 +362,7 @@ describe('a chain that', () => {
   })
 
   it('stalls after it accepted the transaction does not delay the payer', async () => {
-    await t.paid.stop()
-    t.paid = await startPaidService({
-      chain: t.chain,
-      rpcUrl: t.proxy.url,
-      level: 'debug',
-      speed: 4,
-    })
+    await restart({ speed: 4 })
     const signed = await sign()
     await t.chain.automine(false)
     let looks = 0
@@ -395,13 +380,7 @@ describe('a chain that', () => {
   })
 
   it('stalls settles nothing, and the payer gets a response in time', async () => {
-    await t.paid.stop()
-    t.paid = await startPaidService({
-      chain: t.chain,
-      rpcUrl: t.proxy.url,
-      level: 'debug',
-      speed: 40,
-    })
+    await restart({ speed: 40 })
     const signed = await sign()
     t.rules = { instead: () => ({ body: '', silent: true }) }
     const answer = await buy(signed)
@@ -440,14 +419,11 @@ describe('a chain that', () => {
     const signed = await sign()
     await t.chain.automine(false)
     let forged = 0
-    t.rules = {
-      instead: (request) => {
-        if (request.method !== 'eth_getTransactionReceipt') return undefined
-        forged += 1
-        const receipt = receiptOf(signed, String(request.params[0]), t.paid.receiver)
-        return rpcResult(request, forge(receipt))
-      },
-    }
+    t.rules = replace('eth_getTransactionReceipt', (request) => {
+      forged += 1
+      const receipt = receiptOf(signed, String(request.params[0]), t.paid.receiver)
+      return rpcResult(request, forge(receipt))
+    })
     const answer = await buy(signed)
     expect(forged).toBeGreaterThan(0)
     expect(answer.status).not.toBe(200)
@@ -460,12 +436,9 @@ describe('a chain that', () => {
 it('a node that forges everything consistently is trusted, since there is no other', async () => {
   const signed = await sign()
   await t.chain.automine(false)
-  t.rules = {
-    instead: (request) =>
-      request.method === 'eth_getTransactionReceipt'
-        ? rpcResult(request, receiptOf(signed, String(request.params[0]), t.paid.receiver))
-        : undefined,
-  }
+  t.rules = replace('eth_getTransactionReceipt', (request) =>
+    rpcResult(request, receiptOf(signed, String(request.params[0]), t.paid.receiver)),
+  )
   expect((await buy(signed)).status).toBe(200)
 })
 

@@ -30,7 +30,7 @@ const bob = evmWallet('bob')
 const path = '/api/v1/partners/subscription'
 const usd = (usdc: number) => BigInt(Math.round(usdc * 1e6))
 
-const ask = (tier: string, headers: Record<string, string> = {}, wallet = alice) =>
+const requestTier = (tier: string, headers: Record<string, string> = {}, wallet = alice) =>
   partnerClient(t.paid, wallet)('POST', path, { tier }, headers)
 /** A request of alice for the tier pro, to be sent by any `fetch`. */
 async function signedRequest(binding: 'body' | 'path') {
@@ -54,10 +54,12 @@ const payment = async (usdc: number) => ({
 })
 
 async function paid(tier: string, usdc: number, wallet = alice) {
-  const answer = await ask(tier, await payment(usdc), wallet)
+  const answer = await requestTier(tier, await payment(usdc), wallet)
   expect([answer.status, answer.body['code']]).toEqual([200, undefined])
   return ownSubscription.parse(answer.body)
 }
+const joinAsPartner = (tier?: 'starter' | 'pro') =>
+  makePartner(t.paid, alice, { handle: 'acme-agents', ...(tier === undefined ? {} : { tier }) })
 const received = () => t.chain.balanceOf(t.paid.receiver)
 const at = (timeMs: number) => new Date(timeMs).toISOString()
 
@@ -95,7 +97,7 @@ describe('a subscription', () => {
     })
 
     t.paid.clock.advance(startMs + 15 * dayMs - t.paid.clock.now())
-    const offer = await ask('pro')
+    const offer = await requestTier('pro')
     expect(offer.status).toBe(402)
     expect(offer.headers.get('x-payment-price-usdc')).toBe('84.5')
     const upgraded = await paid('pro', 84.5)
@@ -139,8 +141,8 @@ describe('a subscription', () => {
   })
 
   test('offers the terms of both versions and accepts a version 1 payment', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
-    const { status, body, headers } = await ask('team')
+    await joinAsPartner()
+    const { status, body, headers } = await requestTier('team')
     expect([status, body['code'], body['x402Version']]).toEqual([402, 'payment_required', 1])
     expect(body['accepts']).toMatchObject([{ network: 'base', maxAmountRequired: '299000000' }])
     const required = Buffer.from(headers.get('payment-required') ?? '', 'base64').toString()
@@ -150,14 +152,14 @@ describe('a subscription', () => {
       accepts: [{ amount: '299000000' }],
       extensions: { bazaar: { info: { input: { method: 'POST', body: { tier: 'team' } } } } },
     })
-    const legacy = await ask('team', { 'X-PAYMENT': headerOf(paymentV1(await sign(299))) })
+    const legacy = await requestTier('team', { 'X-PAYMENT': headerOf(paymentV1(await sign(299))) })
     expect([legacy.status, legacy.body['tier']]).toEqual([200, 'team'])
     expect(legacy.headers.get('x-payment-response')).not.toBeNull()
     expect(await received()).toBe(usd(299))
   })
 
   test("is paid by the x402 project's client within its spending limit", async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     const { url, init } = await signedRequest('body')
     const schemes = [{ network: 'eip155:8453', client: new ExactEvmScheme(payer) }] as const
     const spendControls = { maxAmountPerPayment: '$99' } as const
@@ -168,18 +170,18 @@ describe('a subscription', () => {
   })
 
   test("does not start with a wrong amount or another tier's price, and nobody is charged", async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     for (const usdc of [29, 98.999999, 99.000001]) {
-      const { status, body } = await ask('pro', await payment(usdc))
+      const { status, body } = await requestTier('pro', await payment(usdc))
       expect([status, body['code']]).toEqual([402, 'payment_mismatch'])
     }
     expect(await received()).toBe(0n)
     expect((await me()).tier).toBe('free')
-    expect((await ask('gold')).status).toBe(400)
+    expect((await requestTier('gold')).status).toBe(400)
   })
 
   test('is for partners only: others get no payment terms', async () => {
-    const { status, body } = await ask('pro', await payment(99), bob)
+    const { status, body } = await requestTier('pro', await payment(99), bob)
     expect([status, body['code']]).toEqual([403, 'not_a_partner'])
     const anyone = await fetch(`${t.paid.url}${path}`, {
       method: 'POST',
@@ -190,7 +192,7 @@ describe('a subscription', () => {
   })
 
   test('requires the body-bound signature where the partner chose it', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     const { write } = t.paid.actions.database
     await write((tx) => tx.updateTable('partners').set({ require_body_signature: 1 }).execute())
     const { url, init } = await signedRequest('path')
@@ -201,7 +203,7 @@ describe('a subscription', () => {
   })
 
   test('of a lower tier starts when the paid time ends, and the expiry job stores it', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents', tier: 'pro' })
+    await joinAsPartner('pro')
     const endMs = Date.parse((await me()).renews_at ?? '')
     const lower = await paid('starter', 29)
     expect(lower).toMatchObject({
@@ -222,15 +224,15 @@ describe('a subscription', () => {
   })
 
   test('returns to free when the paid time ends, and keeps its handle', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents', tier: 'pro' })
+    await joinAsPartner('pro')
     const endMs = Date.parse((await me()).renews_at ?? '')
-    expect((await ask('free')).body).toMatchObject({ tier: 'pro', next: { kind: 'free' } })
+    expect((await requestTier('free')).body).toMatchObject({ tier: 'pro', next: { kind: 'free' } })
     t.paid.clock.advance(endMs - t.paid.clock.now())
     expect(await me()).toMatchObject({ tier: 'free', status: 'active', renews_at: null })
     expect((await partnerClient(t.paid, alice)('DELETE', path)).body).toMatchObject({
       status: 'cancelled',
     })
-    expect((await ask('free')).body).toMatchObject({ tier: 'free', status: 'active' })
+    expect((await requestTier('free')).body).toMatchObject({ tier: 'free', status: 'active' })
     expect(await paid('pro', 99)).toMatchObject({ handle: 'acme-agents', tier: 'pro' })
   })
 
@@ -242,18 +244,18 @@ describe('a subscription', () => {
   })
 
   test('is upgraded without a payment where the credit covers the price', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     for (let period = 0; period < 4; period += 1) await paid('starter', 29)
-    const { status, body } = await ask('pro')
+    const { status, body } = await requestTier('pro')
     expect([status, body['tier']]).toEqual([200, 'pro'])
     expect(body['change']).toMatchObject({ kind: 'credited', paid_usdc: 0, credit_usdc: 116 })
     expect(await received()).toBe(usd(4 * 29))
   })
 
   test('can be paid ahead for at most twelve periods', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     for (let period = 0; period < 12; period += 1) await paid('starter', 29)
-    const more = await ask('starter', await payment(29))
+    const more = await requestTier('starter', await payment(29))
     expect([more.status, more.body['code']]).toEqual([422, 'refused'])
     expect(await received()).toBe(usd(12 * 29))
   })
@@ -261,16 +263,16 @@ describe('a subscription', () => {
 
 describe('one payment', () => {
   test('buys one period, however often it is sent', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     await makePartner(t.paid, bob, { handle: 'bobs-agents' })
     const header = await payment(99)
-    const first = await ask('pro', header)
+    const first = await requestTier('pro', header)
     const end = (await me()).renews_at
-    const again = await ask('pro', header)
+    const again = await requestTier('pro', header)
     expect([again.status, again.body]).toEqual([200, first.body])
     const spent = {
-      otherTier: await ask('team', header),
-      otherPartner: await ask('pro', header, bob),
+      otherTier: await requestTier('team', header),
+      otherPartner: await requestTier('pro', header, bob),
       read: await fetch(`${t.paid.url}/api/v1/arbitrage`, { headers: header }),
     }
     expect(spent.otherTier.status).toBe(402)
@@ -285,7 +287,7 @@ describe('one payment', () => {
   })
 
   test('sent twice by the same signed request gets the same response, and a second payment is not settled', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     const { url, init } = await signedRequest('body')
     const send = async () =>
       await fetch(url, { ...init, headers: { ...init.headers, ...(await payment(99)) } })
@@ -297,9 +299,9 @@ describe('one payment', () => {
   })
 
   test('sent concurrently buys one period', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     const header = await payment(99)
-    const answers = await Promise.all(Array.from({ length: 8 }, () => ask('pro', header)))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => requestTier('pro', header)))
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
     for (const { status } of answers) expect([200, 503]).toContain(status)
     expect(await received()).toBe(usd(99))
@@ -307,10 +309,10 @@ describe('one payment', () => {
   })
 
   test('concurrent with another one buys a period each', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     const startMs = t.paid.clock.now()
     const headers = await Promise.all([payment(99), payment(99)])
-    const answers = await Promise.all(headers.map((header) => ask('pro', header)))
+    const answers = await Promise.all(headers.map((header) => requestTier('pro', header)))
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
     expect(await received()).toBe(usd(198))
     const { periods, renews_at: end } = await me()
@@ -320,9 +322,9 @@ describe('one payment', () => {
   })
 
   test('concurrent with a payment for a higher tier loses no value', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     const [starter, pro] = [await payment(29), await payment(99)]
-    const answers = await Promise.all([ask('starter', starter), ask('pro', pro)])
+    const answers = await Promise.all([requestTier('starter', starter), requestTier('pro', pro)])
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
     const { reader } = t.paid.actions.database
     const [row] = await reader.selectFrom('partners').select('periods').execute()
@@ -334,12 +336,12 @@ describe('one payment', () => {
   })
 
   test('that is not mined is pending, and buys its period once it is', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents', tier: 'starter' })
+    await joinAsPartner('starter')
     t.paid.clock.advance(10 * dayMs)
-    const price = (await ask('pro')).headers.get('x-payment-price-usdc')
+    const price = (await requestTier('pro')).headers.get('x-payment-price-usdc')
     const header = await payment(Number(price))
     await t.chain.automine(false)
-    const early = await ask('pro', header)
+    const early = await requestTier('pro', header)
     expect([early.status, early.body['code']]).toEqual([503, 'settlement_pending'])
     expect(early.headers.get('payment-required')).toBeNull()
     expect((await me()).tier).toBe('starter')
@@ -347,7 +349,7 @@ describe('one payment', () => {
     await t.chain.automine(true)
     // An hour on, the same upgrade would cost more; this one was paid for.
     t.paid.clock.advance(hourMs)
-    const done = await ask('pro', header)
+    const done = await requestTier('pro', header)
     expect([done.status, done.body['tier']]).toEqual([200, 'pro'])
     const { change } = ownSubscription.parse(done.body)
     expect(Date.parse(change.until ?? '') - Date.parse(change.from ?? '')).toBe(PERIOD_MS)
@@ -358,9 +360,9 @@ describe('one payment', () => {
     const databasePath = join(folder, 'ledger.db')
     await t.paid.stop()
     t.paid = await startPaidService({ chain: t.chain, databasePath })
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     await t.chain.automine(false)
-    expect((await ask('pro', await payment(99))).status).toBe(503)
+    expect((await requestTier('pro', await payment(99))).status).toBe(503)
     await t.paid.stop()
     await t.chain.mine()
     await t.chain.automine(true)
@@ -374,11 +376,11 @@ describe('one payment', () => {
   })
 
   test('that a reorganisation reverted for good loses its period', async () => {
-    await makePartner(t.paid, alice, { handle: 'acme-agents' })
+    await joinAsPartner()
     await paid('starter', 29)
     const end = (await me()).renews_at
     const header = await payment(29)
-    expect((await ask('starter', header)).status).toBe(200)
+    expect((await requestTier('starter', header)).status).toBe(200)
     const { actions } = t.paid
     const payments = await listPayments(actions.database.reader, { afterSeq: 0, limit: 9 })
     const last = payments.at(-1)
@@ -388,7 +390,7 @@ describe('one payment', () => {
       await paymentEffects.subscription.undone(actions, tx, last, t.paid.clock.now())
     })
     expect((await me()).renews_at).toBe(end)
-    const again = await ask('starter', header)
+    const again = await requestTier('starter', header)
     expect([again.status, again.body['code']]).toEqual([402, 'authorization_already_used'])
     expect((await me()).renews_at).toBe(end)
   })
