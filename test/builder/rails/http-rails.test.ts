@@ -284,14 +284,6 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
       expect(adapterOf(rail).hosts).toContain(new URL(pointer.url).origin)
     }
   })
-
-  test('sends the user agent of the project and refuses compression', async () => {
-    await adapterOf(rail).measure(contextFor(server))
-    for (const { headers } of server.requests) {
-      expect(headers['user-agent']).toBe('agent-income-ledger/test')
-      expect(headers['accept-encoding']).toBe('identity')
-    }
-  })
 })
 
 describe('lifetime counters', () => {

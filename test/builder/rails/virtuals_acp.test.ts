@@ -1,5 +1,5 @@
-import { encodeAbiParameters, encodeFunctionData, parseAbi, parseUnits, zeroAddress } from 'viem'
-import type { Address } from 'viem'
+import { encodeFunctionData, encodeFunctionResult, parseAbi, parseUnits, zeroAddress } from 'viem'
+import type { Abi, Address } from 'viem'
 import { expect, test } from 'vitest'
 
 import {
@@ -59,18 +59,22 @@ const jobV2 = logOf(jobManager, jobManagerEvents, 'JobCreated', {
   expiredAt: 0n,
 })
 
+/** Sets the result of a view function. */
+async function answerCall(
+  anvil: Anvil,
+  contract: Address,
+  functionName: string,
+  args: readonly unknown[],
+  result: unknown,
+): Promise<void> {
+  const abi: Abi = calls
+  const call = encodeFunctionData({ abi, functionName, args })
+  await anvil.answer(contract, call, encodeFunctionResult({ abi, functionName, result }))
+}
+
 async function answer(anvil: Anvil): Promise<void> {
-  const modules = [
-    ['jobManager', jobManager],
-    ['memoManager', memoManager],
-  ] as const
-  for (const [functionName, module] of modules) {
-    await anvil.answer(
-      router,
-      encodeFunctionData({ abi: calls, functionName }),
-      encodeAbiParameters([{ type: 'address' }], [module]),
-    )
-  }
+  await answerCall(anvil, router, 'jobManager', [], jobManager)
+  await answerCall(anvil, router, 'memoManager', [], memoManager)
   const memos = [
     [50n, usdc, providerV2],
     [51n, usdc, clientV2],
@@ -78,9 +82,8 @@ async function answer(anvil: Anvil): Promise<void> {
     [53n, usdc, wallet(55)],
   ] as const
   for (const [memoId, token, recipient] of memos) {
-    const call = encodeFunctionData({ abi: calls, functionName: 'payableDetails', args: [memoId] })
-    const values = [token, 1n, recipient, 0n, 0, true, 0n, 0, 0] as const
-    await anvil.answer(memoManager, call, encodeAbiParameters(calls[2].outputs, values))
+    const details = [token, 1n, recipient, 0n, 0, true, 0n, 0, 0]
+    await answerCall(anvil, memoManager, 'payableDetails', [memoId], details)
   }
   const job = {
     id: 7n,
@@ -100,8 +103,7 @@ async function answer(anvil: Anvil): Promise<void> {
   }
   const selfDealt = { ...job, id: 8n, client: selfDealer, provider: selfDealer }
   for (const record of [job, selfDealt]) {
-    const call = encodeFunctionData({ abi: calls, functionName: 'getJob', args: [record.id] })
-    await anvil.answer(jobManager, call, encodeAbiParameters(calls[3].outputs, [record]))
+    await answerCall(anvil, jobManager, 'getJob', [record.id], record)
   }
 }
 
@@ -158,9 +160,7 @@ test('the Virtuals rail adds fees of v1 and memos of v2, without amounts that no
 
 test('the Virtuals rail fails where the router names no module', async () => {
   await chain.undone(async () => {
-    const call = encodeFunctionData({ abi: calls, functionName: 'memoManager' })
-    const nowhere = encodeAbiParameters([{ type: 'address' }], [zeroAddress])
-    await chain.anvil().answer(router, call, nowhere)
+    await answerCall(chain.anvil(), router, 'memoManager', [], zeroAddress)
     await expect(chain.poll(virtualsAcp)).rejects.toThrow('ACP v2 names no memoManager')
   })
 })
