@@ -51,35 +51,27 @@ class Statement {
 
   all(parameters: readonly unknown[], done: (error: Failed, rows: Rows) => void): void {
     let found: Rows = []
-    this.#submit(
-      parameters,
-      (statement) =>
-        new Promise((resolve) => {
-          statement.all<Readonly<Record<string, unknown>>>([...parameters], (error, rows) => {
-            found = rows
-            resolve(error)
-          })
-        }),
-      (error) => done(error, error === null ? found : []),
-    )
+    const work = (statement: sqlite3.Statement, resolve: (error: Failed) => void): void => {
+      statement.all<Rows[number]>([...parameters], (error, rows) => {
+        found = rows
+        resolve(error)
+      })
+    }
+    this.#submit(parameters, work, (error) => done(error, error === null ? found : []))
   }
 
   run(
     parameters: readonly unknown[],
     done: (this: { readonly changes: number; readonly lastID: number }, error: Failed) => void,
   ): void {
-    let came = { changes: 0, lastID: 0 }
-    this.#submit(
-      parameters,
-      (statement) =>
-        new Promise((resolve) => {
-          statement.run([...parameters], function finished(error) {
-            came = { changes: this.changes, lastID: this.lastID }
-            resolve(error)
-          })
-        }),
-      (error) => done.call(came, error),
-    )
+    let result = { changes: 0, lastID: 0 }
+    const work = (statement: sqlite3.Statement, resolve: (error: Failed) => void): void => {
+      statement.run([...parameters], function finished(error) {
+        result = { changes: this.changes, lastID: this.lastID }
+        resolve(error)
+      })
+    }
+    this.#submit(parameters, work, (error) => done.call(result, error))
   }
 
   finalize(): void {
@@ -89,15 +81,14 @@ class Statement {
 
   #submit(
     parameters: readonly unknown[],
-    work: (statement: sqlite3.Statement) => Promise<Failed>,
+    work: (statement: sqlite3.Statement, resolve: (error: Failed) => void) => void,
     finish: (error: Failed) => void,
   ): void {
     const execute = async (): Promise<Failed> => {
-      if (this.#prepared !== null) return await work(this.#prepared)
-      const made = await this.#connection.reallyPrepare(this.#sql)
-      if (made instanceof Error) return made
-      this.#prepared = made
-      return await work(made)
+      const prepared = this.#prepared ?? (await this.#connection.reallyPrepare(this.#sql))
+      if (prepared instanceof Error) return prepared
+      this.#prepared = prepared
+      return await new Promise((resolve) => work(prepared, resolve))
     }
     const connection = this.#connection
     connection.machine.submit({ connection, sql: this.#sql, parameters, execute, finish })

@@ -1,6 +1,7 @@
 /** A node of the chain with the methods that payments use: JSON-RPC by the execution API of Ethereum. */
 import { decodeFunctionData, keccak256, parseAbi, parseTransaction, toFunctionSelector } from 'viem'
 import type { Hex } from 'viem'
+import { z } from 'zod'
 
 import type { ChainRequest } from '../../../src/payments/chain.ts'
 import { topics } from '../../../src/payments/transfer.ts'
@@ -17,6 +18,16 @@ const abi = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
 ])
 const authorizationState = toFunctionSelector(abi[0])
+
+const callOf = z.object({ data: z.string() })
+const logFilter = z.object({
+  topics: z.array(
+    z.union([z.array(z.string()), z.string().transform((topic) => [topic]), z.null()]),
+  ),
+  blockHash: z.string().optional(),
+  fromBlock: z.coerce.number().default(0),
+  toBlock: z.coerce.number().default(0),
+})
 
 /** Revert reasons of FiatTokenV2_2. */
 const words = {
@@ -96,7 +107,7 @@ function respond(
     case 'eth_call':
       return stateOf(
         chain,
-        hexOf(memberOf(params[0], 'data')),
+        hexOf(callOf.parse(params[0]).data),
         params[1] === 'finalized' ? finalDepthMs : lagMs,
       )
     case 'eth_getTransactionByHash': {
@@ -116,7 +127,7 @@ function respond(
       return hex(lagMs === 0 ? mined + waiting : mined)
     }
     case 'eth_estimateGas': {
-      const refusal = chain.refusalOf(authorizationIn(hexOf(memberOf(params[0], 'data'))), lagMs)
+      const refusal = chain.refusalOf(authorizationIn(hexOf(callOf.parse(params[0]).data)), lagMs)
       if (refusal === null) return hex(80_000)
       throw new NodeRefusal(3, `execution reverted: ${words[refusal]}`)
     }
@@ -196,13 +207,11 @@ function logsIn({ number, hash, mined }: Block): readonly Log[] {
 }
 
 function logsOf(chain: UsdcChain, filter: unknown, lagMs: number): readonly Log[] {
-  const wanted = topicsIn(filter)
+  const { topics: wanted, blockHash, fromBlock, toBlock } = logFilter.parse(filter)
   const newest = chain.head(lagMs).number
-  const blockHash = memberOf(filter, 'blockHash')
-  const [from, to] = [memberOf(filter, 'fromBlock'), memberOf(filter, 'toBlock')].map(Number)
   const blocks = [...new Set(chain.ends().map(({ block }) => block))].filter(({ number, hash }) =>
     blockHash === undefined
-      ? number <= newest && number >= (from ?? 0) && number <= (to ?? 0)
+      ? number <= newest && number >= fromBlock && number <= toBlock
       : hash === blockHash,
   )
   return blocks
@@ -210,21 +219,6 @@ function logsOf(chain: UsdcChain, filter: unknown, lagMs: number): readonly Log[
     .filter((log) =>
       wanted.every((choice, at) => choice === null || choice.includes(log.topics[at] ?? '')),
     )
-}
-
-function topicsIn(filter: unknown): readonly (readonly string[] | null)[] {
-  const list = memberOf(filter, 'topics')
-  if (!Array.isArray(list)) return []
-  return list.map((one: unknown) => {
-    if (Array.isArray(one)) return one.map(String)
-    return typeof one === 'string' ? [one] : null
-  })
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null
-    ? new Map<string, unknown>(Object.entries(value)).get(name)
-    : undefined
 }
 
 function authorizationIn(data: Hex): Authorization {
