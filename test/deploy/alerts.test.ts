@@ -18,7 +18,7 @@ interface Rule {
   readonly severity: string | undefined
 }
 
-/** The rules, by the form that the file keeps: one `- alert:` each, its members below. */
+/** The rules, parsed by their layout: `- alert:` starts a rule, its members follow. */
 const found: readonly Rule[] = rules
   .split(/^ {6}- alert: /m)
   .slice(1)
@@ -28,7 +28,7 @@ const found: readonly Rule[] = rules
     severity: /severity: (\w+)/.exec(text)?.[1],
   }))
 
-/** Names of series in an expression: what stands outside of quotes and selectors and is no function. */
+/** Names of the series in an expression, outside of quotes and selectors. */
 function seriesOf(expression: string): readonly string[] {
   const bare = expression.replaceAll(/"[^"]*"/g, '').replaceAll(/\{[^}]*\}/g, '')
   return bare.match(/\b(?:ledger|process|nodejs)_\w+/g) ?? []
@@ -54,7 +54,7 @@ describe('the alerts', () => {
       for (const [, series = '', labels = ''] of expression.matchAll(/(\w+)\{([^}]*)\}/g)) {
         const known: readonly string[] = metricSpecs[series]?.labels ?? []
         const asked = [...labels.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label)
-        // `job` and `instance` come from Prometheus itself.
+        // Prometheus itself adds `job` and `instance`.
         const unknown = asked.filter((label) => label !== 'job' && !known.includes(label))
         expect({ name, unknown }).toEqual({ name, unknown: [] })
       }
@@ -93,13 +93,13 @@ describe('the alerts', () => {
     }
   })
 
-  test.skipIf(!isRunnable('promtool'))('are rules to Prometheus, rest and fire', () => {
-    const said = (...args: readonly string[]): string => {
+  test.skipIf(!isRunnable('promtool'))('are valid for promtool and pass its tests', () => {
+    const promtool = (...args: readonly string[]): string => {
       const { stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' })
       return `${stdout}${stderr}`
     }
     const file = 'scripts/deploy/alerts.yml'
-    expect(said('check', 'rules', file)).toContain(`${found.length} rules found`)
-    expect(said('test', 'rules', 'test/deploy/alerts.yml')).toMatch(/^ *SUCCESS$/m)
+    expect(promtool('check', 'rules', file)).toContain(`${found.length} rules found`)
+    expect(promtool('test', 'rules', 'test/deploy/alerts.yml')).toMatch(/^ *SUCCESS$/m)
   })
 })

@@ -41,10 +41,10 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     send(origin.service.address, `GET ${path}`, headers)
 
   test.each([list, neverRead, live, '/', '/desk/SKILL.md', '/desk/weekly-47.md', '/snapshot.json'])(
-    '%s is answered from its file, with the bytes and headers of the service',
+    'answers %s from its file, with the bytes and headers of the service',
     async (path) => {
       const original = await direct(path)
-      const before = origin.asked(path)
+      const before = origin.requestsFor(path)
       const { status, headers, body } = await get(path)
       expect(status).toBe(200)
       expect(body).toEqual(original.body)
@@ -57,7 +57,7 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
       }
       expect(headers.get('cache-control')).toMatch(/^public, max-age=\d+, stale-while-revalidate=/)
       expect(headers.get('vary')).toBe('Accept-Encoding')
-      expect(origin.asked(path)).toBe(before)
+      expect(origin.requestsFor(path)).toBe(before)
     },
   )
 
@@ -75,7 +75,7 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     ['br', 'br', brotliDecompressSync],
     ['gzip', 'gzip', gunzipSync],
     ['br;q=0, gzip', 'gzip', gunzipSync],
-  ] as const)('Accept-Encoding %j is answered in %j', async (accepts, coding, decode) => {
+  ] as const)('answers Accept-Encoding %j with the coding %j', async (accepts, coding, decode) => {
     const identity = await get(list)
     const answer = await get(list, `Accept-Encoding: ${accepts}`)
     expect(answer.headers.get('content-encoding')).toBe(coding)
@@ -107,13 +107,13 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
   )
 
   test.each([...parameters])(
-    'with the parameter %s a document is asked of the service',
+    'passes a document with the parameter %s to the service',
     async (name) => {
-      const before = origin.asked(list)
+      const before = origin.requestsFor(list)
       await get(`${list}?${name}=1`)
-      expect(origin.asked(list)).toBe(before + 1)
+      expect(origin.requestsFor(list)).toBe(before + 1)
       await get(`${list}?another=1`)
-      expect(origin.asked(list)).toBe(before + 1)
+      expect(origin.requestsFor(list)).toBe(before + 1)
     },
   )
 

@@ -1,4 +1,4 @@
-/** The limits behind nginx as it is shipped: what counts is the address that nginx sees, whatever a client says. */
+/** Behind the shipped nginx, limits count the address that nginx sees, not the headers of a client. */
 import { request } from 'node:http'
 
 import { expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { publicDir, sampleDocuments, startService } from '../support/http-servic
 import { isRunnable } from '../support/runnable.ts'
 
 test.skipIf(!isRunnable('nginx'))(
-  'clients behind nginx are told apart by their addresses and cannot borrow those of others',
+  'clients behind nginx have their own limits and cannot use the addresses of others',
   async () => {
     const published = await publicDir()
     await published.publish(sampleDocuments)

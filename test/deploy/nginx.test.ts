@@ -52,12 +52,12 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
   test('serves a second reader without a request to the service', async () => {
     const path = '/api/v1/rails/x402'
-    const before = origin.asked(path)
+    const before = origin.requestsFor(path)
     const first = await get(path)
     const second = await get(path)
     expect([first.status, second.status]).toEqual([200, 200])
     expect([first.headers.get('x-cache'), second.headers.get('x-cache')]).toEqual(['MISS', 'HIT'])
-    expect(origin.asked(path)).toBe(before + 1)
+    expect(origin.requestsFor(path)).toBe(before + 1)
     expect(second.body).toEqual(first.body)
   })
 
@@ -66,9 +66,9 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     const cached = await get(list)
     const original = await direct(list)
     expect(cached.body).toEqual(original.body)
-    const { date: _, ...kept } = Object.fromEntries(original.headers)
+    const { date: _, ...headers } = Object.fromEntries(original.headers)
     expect(Object.fromEntries(cached.headers)).toMatchObject({
-      ...kept,
+      ...headers,
       'x-cache': 'HIT',
     })
     expect(cached.headers.get('x-signature')).toMatch(/^ed25519:/)
@@ -93,7 +93,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     ['br;q=0.000, gzip;q=0', null, null],
     ['brotli, gzipped', null, null],
     ['identity', null, null],
-  ] as const)('Accept-Encoding %j is answered in %j', async (accepts, coding, decode) => {
+  ] as const)('answers Accept-Encoding %j with the coding %j', async (accepts, coding, decode) => {
     const identity = await direct(list)
     for (const round of ['first', 'second']) {
       const answer = await get(list, `Accept-Encoding: ${accepts}`)
@@ -106,24 +106,24 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
   test('caches three variants of a document for any spelling of Accept-Encoding', async () => {
     const path = '/desk/weekly-47.md'
-    const before = origin.asked(path)
+    const before = origin.requestsFor(path)
     for (let at = 0; at < 20; at += 1) {
       await get(path, `Accept-Encoding: br;q=0.${at + 1}, x-${at}`)
       await get(path, `Accept-Encoding: gzip;q=0.${at + 1}, x-${at}`)
       await get(path, `Accept-Encoding: x-${at}`)
     }
-    expect(origin.asked(path)).toBe(before + 3)
+    expect(origin.requestsFor(path)).toBe(before + 3)
   })
 
   test('shares one cache entry between queries that do not change the document', async () => {
     const path = '/api/v1/skills/technical-writing'
-    const before = origin.asked(path)
+    const before = origin.requestsFor(path)
     const bodies = new Set<string>()
     for (let at = 0; at < 50; at += 1) {
       bodies.add((await get(`${path}?x=${at}&sinces=${at}`)).body.toString())
     }
     expect(bodies.size).toBe(1)
-    expect(origin.asked(path)).toBe(before + 1)
+    expect(origin.requestsFor(path)).toBe(before + 1)
   })
 
   test('passes every request with a query that changes the answer to the service', async () => {
@@ -142,7 +142,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     (await get(target)).headers.has('x-cache')
 
   test.each(reads.map((route) => [route.path, route] as const))(
-    'the configuration knows what %s is',
+    'caches %s only if it is a document and the query cannot change it',
     async (path, { serving, query }) => {
       const target = path.replaceAll(/\{\w+\}/g, 'x402')
       const isDocument = serving.kind === 'document'
@@ -157,10 +157,10 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
   test('never caches an error, even with a cacheable Cache-Control', async () => {
     for (const path of ['/api/v1/rails/unknown', cacheableError]) {
-      const before = origin.asked(path)
+      const before = origin.requestsFor(path)
       expect((await get(path)).status).toBe(404)
       expect((await get(path)).status).toBe(404)
-      expect(origin.asked(path)).toBe(before + 2)
+      expect(origin.requestsFor(path)).toBe(before + 2)
     }
   })
 
@@ -217,7 +217,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
   })
 
   test.each(['Authorization', 'X-Partner-Wallet', 'X-PAYMENT', 'PAYMENT-SIGNATURE'])(
-    'a read with %s passes the cache by, and its answer goes to nobody else',
+    'does not cache a read with %s, and sends its answer to no other reader',
     async (name) => {
       const paid = await get(premium, `${name}: secret`)
       expect([paid.status, paid.body.toString()]).toEqual([200, `{"paid":"${name.toLowerCase()}"}`])
@@ -226,9 +226,9 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       expect((await get(premium, `${name}: secret`)).status).toBe(200)
 
       await get(list)
-      const before = origin.asked(list)
+      const before = origin.requestsFor(list)
       expect((await get(list, `${name}: secret`)).headers.get('x-cache')).toBeUndefined()
-      expect(origin.asked(list)).toBe(before + 1)
+      expect(origin.requestsFor(list)).toBe(before + 1)
     },
   )
 
@@ -248,10 +248,10 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
   test('answers HEAD from the cache, without a body', async () => {
     await get(list)
-    const before = origin.asked(list)
+    const before = origin.requestsFor(list)
     const { status, headers, body } = await send(edge.address, `HEAD ${list}`)
     expect([status, headers.get('x-cache'), body.length]).toEqual([200, 'HIT', 0])
-    expect(origin.asked(list)).toBe(before)
+    expect(origin.requestsFor(list)).toBe(before)
   })
 
   test('refreshes a stale entry in the background', async () => {
@@ -309,9 +309,9 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     })
 
     test('answers 503 with no-store where there is no file', async () => {
-      const asked = [get('/api/v1/health'), get(list, 'Authorization: Bearer x'), get(premium)]
+      const reads = [get('/api/v1/health'), get(list, 'Authorization: Bearer x'), get(premium)]
       const written = send(edge.address, `POST ${echo('down')}`, ['Content-Length: 0'])
-      for (const answer of [...asked, written]) {
+      for (const answer of [...reads, written]) {
         const { status, headers, body } = await answer
         expect([status, headers.get('cache-control')]).toEqual([503, 'no-store'])
         expect(JSON.parse(body.toString())).toMatchObject({ code: 'unavailable' })
@@ -320,7 +320,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
   })
 })
 
-/** Asks until it is so; the time limit of the test is the limit. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(50)
+/** Repeats the check until it is true or the test times out. */
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await sleep(50)
 }

@@ -1,4 +1,4 @@
-/** The real service behind an edge, with a few routes that the edge must treat with care. */
+/** The service behind an edge, with additional routes whose answers an edge could cache by mistake. */
 import { z } from 'zod'
 
 import { sampleDocuments, jsonDocument, publicDir, startService } from '../support/http-service.ts'
@@ -8,25 +8,25 @@ export interface Origin {
   readonly published: PublicDir
   readonly service: Service
   /** How many requests for this path the service has answered. */
-  readonly asked: (path: string) => number
+  readonly requestsFor: (path: string) => number
   readonly stop: () => Promise<void>
   readonly remove: () => Promise<void>
 }
 
-/** Fresh for one second: old as soon as a test wants it to be. */
+/** A document that is fresh for one second. */
 export const shortLived = '/short-lived.json'
-/** Published, and read by no test before the service is stopped. */
+/** A document that no test reads before the service stops. */
 export const neverRead = '/api/v1/rails/never-read'
-/** Answers the request headers that arrived, and may be stored by anyone. */
+/** Returns the received request headers in a cacheable answer. */
 export const echo = (name: string): string => `/echo/${name}`
 export const echoed = z.object({
   method: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
 })
-/** 200 for callers with any credentials, 402 for the others. */
+/** Answers 200 to callers with any credentials and 402 to others. */
 export const premium = '/api/v1/arbitrage/premium'
-/** A 404 with a `Cache-Control` that permits caching. */
+/** Answers 404 with a cacheable `Cache-Control`. */
 export const cacheableError = '/cacheable-error'
 
 export async function startOrigin(): Promise<Origin> {
@@ -45,8 +45,8 @@ export async function startOrigin(): Promise<Origin> {
       hono.get(premium, (c) => {
         const headers = { 'Cache-Control': 'private, no-store' }
         const names = ['authorization', 'x-partner-wallet', 'x-payment', 'payment-signature']
-        const sent = names.find((name) => c.req.header(name) !== undefined)
-        return c.json({ paid: sent ?? null }, sent === undefined ? 402 : 200, headers)
+        const credential = names.find((name) => c.req.header(name) !== undefined)
+        return c.json({ paid: credential ?? null }, credential === undefined ? 402 : 200, headers)
       })
       hono.get(cacheableError, (c) => c.json({}, 404, { 'Cache-Control': 'public, max-age=60' }))
     },
@@ -54,7 +54,7 @@ export async function startOrigin(): Promise<Origin> {
   return {
     published,
     service,
-    asked: (path) => service.lines().filter((line) => line['path'] === path).length,
+    requestsFor: (path) => service.lines().filter((line) => line['path'] === path).length,
     stop: service.stop,
     remove: published.remove,
   }

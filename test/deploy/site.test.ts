@@ -54,16 +54,21 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
     const get = (path: string, ...headers: string[]): Promise<RawAnswer> =>
       send(edge.address, `GET ${path}`, headers)
 
-    test('answers every document with its bytes and content type', async () => {
-      const differing: string[] = []
+    /** Documents that an edge does not answer with their size and content type. */
+    const differing = async ({ address }: ServerProcess): Promise<string[]> => {
+      const problems: string[] = []
       for (const { path, size, content_type: type } of manifest.documents) {
-        const { status, headers, body } = await get(path)
+        const { status, headers, body } = await send(address, `GET ${path}`)
         const answered = headers.get('content-type')
         if (status !== 200 || body.length !== size || answered !== type) {
-          differing.push(`${path}: ${status}, ${body.length} of ${size} bytes, ${answered}`)
+          problems.push(`${path}: ${status}, ${body.length} of ${size} bytes, ${answered}`)
         }
       }
-      expect(differing).toEqual([])
+      return problems
+    }
+
+    test('answers every document with its bytes and content type', async () => {
+      expect(await differing(edge)).toEqual([])
     })
 
     test('answers 404 with a page to browsers and with the error body to programs', async () => {
@@ -102,7 +107,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
     test.each([
       ['2025-11-25', 'legacy' as const],
       ['2026-07-28', { pin: '2026-07-28' }],
-    ])('hands the tools of MCP through, version %s', async (version, mode) => {
+    ])('passes calls of MCP tools to the service, version %s', async (version, mode) => {
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
       const { host, port } = edge.address
       await client.connect(new StreamableHTTPClientTransport(new URL(`http://${host}:${port}/mcp`)))
@@ -158,19 +163,12 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
       })
 
       test('answers every document from its file, with its bytes and content type', async () => {
-        // One that has read nothing yet, so that it has nothing but the files.
+        // A new edge has an empty cache and can only use the files.
         const fresh = await start({ servicePort: service.address.port, publicDir: published.dir })
-        const differing: string[] = []
-        for (const { path, size, content_type: type } of manifest.documents) {
-          const { status, headers, body } = await send(fresh.address, `GET ${path}`, [])
-          const answered = headers.get('content-type')
-          if (status !== 200 || body.length !== size || answered !== type) {
-            differing.push(`${path}: ${status}, ${body.length} of ${size} bytes, ${answered}`)
-          }
-        }
+        const problems = await differing(fresh)
         const live = await send(fresh.address, 'GET /api/v1/stats/live', [])
         await fresh.stop()
-        expect(differing).toEqual([])
+        expect(problems).toEqual([])
         expect(live.headers.get('cache-control')).toContain('max-age=5,')
       })
 

@@ -1,4 +1,4 @@
-/** The units as systemd reads them, and that what stands beside them speaks of the same places. */
+/** systemd accepts the units, and package.json and Litestream name the same programs and folders. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,12 +27,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What systemd has to say of a unit, on a machine where Node lies elsewhere. */
-function said(name: string, text: string, ...how: readonly string[]): string {
+/** The output of systemd-analyze for a unit that starts the Node of this machine. */
+function analyze(name: string, text: string, ...options: readonly string[]): string {
   const file = join(folder, name)
   writeFileSync(file, text.replaceAll('/usr/bin/node', process.execPath))
-  const { stdout, stderr } = spawnSync('systemd-analyze', [...how, file], { encoding: 'utf8' })
-  // It looks at units of the machine as well.
+  const { stdout, stderr } = spawnSync('systemd-analyze', [...options, file], { encoding: 'utf8' })
+  // The output also covers units of the machine.
   const lines = `${stdout}${stderr}`.split('\n')
   return lines.filter((line) => line.includes(name)).join('\n')
 }
@@ -40,22 +40,19 @@ function said(name: string, text: string, ...how: readonly string[]): string {
 const verify = ['verify', '--man=no'] as const
 
 describe.runIf(isRunnable('systemd-analyze'))('systemd', () => {
-  test.each(names)('finds nothing wrong with %s', (name) => {
-    expect(said(name, unit(name), ...verify)).toBe('')
+  test.each(names)('reports no problem in %s', (name) => {
+    expect(analyze(name, unit(name), ...verify)).toBe('')
   })
 
-  test.each(names)(
-    'would find a word that it does not know in %s, and a program that is not there',
-    (name) => {
-      const misspelt = unit(name).replace('ProtectClock=', 'ProtectClok=')
-      expect(said(name, misspelt, ...verify)).toContain("Unknown key 'ProtectClok'")
-      const elsewhere = unit(name).replace('/usr/bin/node', '/nowhere/node')
-      expect(said(name, elsewhere, ...verify)).toContain('/nowhere/node is not executable')
-    },
-  )
+  test.each(names)('reports an unknown key and a missing program in %s', (name) => {
+    const misspelt = unit(name).replace('ProtectClock=', 'ProtectClok=')
+    expect(analyze(name, misspelt, ...verify)).toContain("Unknown key 'ProtectClok'")
+    const elsewhere = unit(name).replace('/usr/bin/node', '/nowhere/node')
+    expect(analyze(name, elsewhere, ...verify)).toContain('/nowhere/node is not executable')
+  })
 
-  test.each(names)('finds %s less exposed than 2 of 10', (name) => {
-    const verdict = said(name, unit(name), 'security', '--offline=true', '--no-pager')
+  test.each(names)('rates the exposure of %s below 2 of 10', (name) => {
+    const verdict = analyze(name, unit(name), 'security', '--offline=true', '--no-pager')
     const level = /exposure level for \S+ ([\d.]+)/.exec(verdict)?.[1]
     expect(Number(level)).toBeLessThan(2)
   })
@@ -89,7 +86,7 @@ test('Litestream replicates the database of the units and runs its checkpoints',
   const [state = ''] = valuesOf(unit(names[0]), 'StateDirectory')
   const dataDir = /DATA_DIR=%S\/(\S+)/.exec(unit(names[0]))?.[1]
   expect(dataDir?.startsWith(`${state}/`)).toBe(true)
-  // Where systemd keeps what belongs to a dynamic user.
+  // systemd stores the state of a dynamic user in this folder.
   expect(/path: (\S+)$/m.exec(litestream)?.[1]).toBe(`/var/lib/private/${dataDir}/ledger.db`)
   const keys = [...litestream.matchAll(/^ *(?:- )?([a-z-]+):/gm)].map(([, key]) => key).join(' ')
   expect(keys).toBe(

@@ -1,4 +1,4 @@
-/** A server that does nothing: how slow its answers become is the machine's doing. */
+/** A server without work. The latency of its answers measures the machine. */
 import { createServer } from 'node:http'
 
 const server = createServer((_req, res) => res.end('nothing'))

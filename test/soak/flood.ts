@@ -15,7 +15,7 @@ export interface Answer {
 
 export interface Flood {
   readonly answers: readonly Answer[]
-  /** Count of answers before the end; the others were in flight. */
+  /** Number of answers before the end of the flood; later answers belong to requests in flight. */
   readonly inTime: number
   readonly tookMs: number
 }
@@ -37,9 +37,9 @@ export async function postOf(at: number, network?: string): Promise<string> {
   ].join('\r\n')
 }
 
-/** One request at a time. */
+/** Sends one request at a time. */
 export interface Connection {
-  /** @throws Error where nobody listens any more */
+  /** @throws Error if nothing listens at the address */
   readonly send: (request: string) => Promise<Answer>
   readonly close: () => void
 }
@@ -55,7 +55,7 @@ async function openConnection(url: string): Promise<Connection> {
     await once(socket, 'connect')
     socket.setNoDelay(true)
     socket.setEncoding('latin1')
-    // An idle connection may be closed.
+    // The service may close an idle connection.
     socket.resume()
     socket.on('error', () => socket.destroy())
     return socket
@@ -66,7 +66,7 @@ async function openConnection(url: string): Promise<Connection> {
     send: async (request) => {
       let startMs = 0
       let answer = ''
-      // An idle connection may be closed at the moment of a request, which is then repeated.
+      // Repeats the request if the service closes the idle connection at that moment.
       while (answer === '') {
         if (socket.destroyed) socket = await open()
         startMs = performance.now()
@@ -82,7 +82,7 @@ async function openConnection(url: string): Promise<Connection> {
   }
 }
 
-/** Empty if the connection ends before. */
+/** Returns an empty text if the connection ends before the answer. */
 async function answerOver(socket: Socket, request: string): Promise<string> {
   return await new Promise((resolve) => {
     let text = ''
@@ -109,7 +109,7 @@ function headerOf(text: string, name: string): string | undefined {
   return new RegExp(`^${name}: (.*)\\r$`, 'im').exec(text)?.[1]
 }
 
-/** Each connection sends its next request after an answer; refused ones are sent again. */
+/** Each connection sends its next request after an answer; refused requests are sent again. */
 export async function post(
   connections: readonly Connection[],
   requests: string[],

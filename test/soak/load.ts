@@ -39,7 +39,7 @@ const documents = [
   '/api/v1/opportunities',
   '/api/v1/stats/live',
 ]
-/** Enough for an hour: each may write 2,000 times a day, and a job is written twice. */
+/** Enough for an hour: each partner may write 2,000 times a day, and each job is two writes. */
 const partners = 60
 /** Forty requests by kind. */
 const mixture = [
@@ -52,7 +52,7 @@ const mixture = [
   'payment',
 ]
 
-/** Payments under way at once. They are settled one after another: those that wait for it leave room to all else. */
+/** Most concurrent payments. Payments are settled one after another, and more of them would delay the other requests. */
 const MOST_PAYING = 32
 
 export async function startLoad(url: string): Promise<Load> {
@@ -64,7 +64,7 @@ export async function startLoad(url: string): Promise<Load> {
   let paying = 0
   let lastSignedMs = 0
 
-  /** Each partner's signatures are of different milliseconds. */
+  /** A different millisecond for each signature, so that no two signatures are equal. */
   const signingMs = (): number => {
     lastSignedMs = Math.max(Date.now(), lastSignedMs + 1)
     return lastSignedMs
@@ -168,7 +168,7 @@ export async function startLoad(url: string): Promise<Load> {
     requests,
     next: async () => {
       count += 1
-      // Seven is prime to forty: kinds are spread, and each comes as often as the mixture has it.
+      // Seven and forty have no common divisor, so kinds alternate and keep their shares.
       const kind = mixture[(count * 7) % mixture.length] ?? 'document'
       const isFull = kind === 'payment' && paying >= MOST_PAYING
       await kinds[isFull ? 'document' : kind]?.(count)

@@ -1,6 +1,6 @@
 /**
- * Five times the receipts that the compiled service accepts: excess ones are refused quickly with Retry-After, reads go on,
- * and afterwards nothing remains.
+ * Sends five times the receipts that the compiled service can accept. It refuses the excess quickly with Retry-After, answers
+ * reads meanwhile, and releases its memory and connections afterwards.
  */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -12,69 +12,62 @@ import { run } from '../support/program.ts'
 import type { Running } from '../support/program.ts'
 import { openConnections, post, postOf } from './flood.ts'
 import type { Answer, Connection, Flood } from './flood.ts'
-import { quantile, sampleOf } from './process-samples.ts'
+import { heapOf, quantile, sampleOf } from './process-samples.ts'
 
 const PHASE_MS = 3000
-/** At capacity, and seven times the concurrency limit, so that most requests are refused on any machine. */
+/** The flood has seven times the concurrency limit, so that every machine refuses most requests. */
 const CONNECTIONS = { atCapacity: 64, flood: 2000 } as const
 const TIMES = 5
-/** A read waits for the turn of the event loop, which may read one request of each connection. */
+/** A read waits for one turn of the event loop, which may read a request from each connection. */
 const READS_SLOWER = CONNECTIONS.flood / CONNECTIONS.atCapacity
-/** Memory that may stay: pools of the engine, tables of the limits. */
-const KEPT_BYTES = 16 * 2 ** 20
+/** Memory that may remain: pools of the engine and tables of the limits. */
+const REMAINING_BYTES = 16 * 2 ** 20
 const FIRST_SIGNED = 2000
 const PATIENCE_MS = 60_000
 
 const program = useProgram(installBoardProgram)
 
-const told = z.object({
+const readReport = z.object({
   statuses: z.array(z.number()),
   tookMs: z.object({ document: z.array(z.number()), list: z.array(z.number()) }),
 })
 
-/** Answers to readers in a separate process. */
+/** Runs the flood while a separate process reads. Returns statuses and latencies of the reads. */
 async function readWhile(url: string, doing: () => Promise<Flood>) {
   const reader = run(program.scriptOf('test/soak/reader-child.ts'), [url], {})
   await reader.says('reading')
   const flood = await doing()
   reader.kill('SIGTERM')
   expect(await reader.ended, reader.output()).toBe(0)
-  const reads = told.parse(JSON.parse(/^read: (.*)$/m.exec(reader.output())?.[1] ?? ''))
+  const reads = readReport.parse(JSON.parse(/^read: (.*)$/m.exec(reader.output())?.[1] ?? ''))
   return { ...flood, reads }
-}
-
-/** Heap of the service after a garbage collection. */
-async function weigh(service: Running): Promise<number> {
-  const told = service.next(new RegExp(`heap of ${service.pid} after a collection: (\\d+)\\n`))
-  service.kill('SIGUSR2')
-  return Number((await told)[1])
 }
 
 const FEW = 16
 const descriptorsOf = ({ pid }: Running): number => sampleOf(pid)?.descriptors ?? Number.NaN
 
-const takenOf = ({ answers }: Flood) => answers.filter((one) => one.receiptId !== undefined)
+const acceptedOf = ({ answers }: Flood) => answers.filter((one) => one.receiptId !== undefined)
 const refusedOf = ({ answers }: Flood) => answers.filter((one) => one.receiptId === undefined)
 const tookMs = (some: readonly { readonly tookMs: number }[]) => some.map((one) => one.tookMs)
 
 function isFlood(answers: readonly Answer[], refusal: number): boolean {
-  let [taken, refused] = [0, 0]
+  let [accepted, refused] = [0, 0]
   for (const { status, receiptId } of answers) {
-    if (receiptId !== undefined) taken += 1
+    if (receiptId !== undefined) accepted += 1
     else if (status === refusal) refused += 1
   }
-  return refused >= (TIMES - 1) * taken
+  return refused >= (TIMES - 1) * accepted
 }
 
 test.for([
   {
-    name: 'by many networks, or where there are no limits, is refused for want of room',
+    name: 'is refused with 503 above the concurrency limit if rate limits are off',
     limits: 'off',
     refusal: 503,
   },
-  { name: 'by one network is refused at its limits', limits: 'on', refusal: 429 },
+  { name: 'from one network is refused with 429 at its rate limits', limits: 'on', refusal: 429 },
 ] as const)(
-  'a flood of receipts $name; every acknowledged receipt is stored once',
+  'a flood of receipts $name, and every acknowledged receipt is stored once',
   async ({ limits, refusal }) => {
     const ledger = newLedger(program, {
       POLL: 'off',
@@ -100,7 +93,7 @@ test.for([
       return requests
     }
 
-    // New connections: idle ones would be closed.
+    // Opens new connections for each phase, since the service closes idle ones.
     const first = await sign(FIRST_SIGNED)
     const isTimeOver = (_answers: unknown, passedMs: number) => passedMs >= PHASE_MS
     const atCapacity = async (sent: string[]) => {
@@ -114,7 +107,7 @@ test.for([
     const enough = await sign(Math.ceil(2 * perMs * PHASE_MS))
     const calm = await readWhile(url, async () => await atCapacity(enough))
     const capacity = (calm.answers.length / calm.tookMs) * 1000
-    const [weight, descriptors] = [await weigh(service), descriptorsOf(service)]
+    const [weight, descriptors] = [await heapOf(service), descriptorsOf(service)]
 
     const requests = await sign(
       Math.ceil((4 * capacity * PHASE_MS) / 1000) + CONNECTIONS.flood,
@@ -133,16 +126,16 @@ test.for([
     })
     const afterwards = await many[0]?.send(next)
 
-    const [taken, refused] = [takenOf(flood), refusedOf(flood)]
+    const [accepted, refused] = [acceptedOf(flood), refusedOf(flood)]
     const p50 = (kind: 'document' | 'list', { reads }: typeof flood) =>
       quantile(reads.tookMs[kind], 0.5)
     const figures = {
       limits,
-      'capacity, receipts a second': capacity.toFixed(0),
-      'answered in the flood, a second': ((flood.answers.length / flood.tookMs) * 1000).toFixed(0),
-      'taken in it, a second': ((taken.length / flood.tookMs) * 1000).toFixed(0),
+      'capacity, receipts per second': capacity.toFixed(0),
+      'answers per second of the flood': ((flood.answers.length / flood.tookMs) * 1000).toFixed(0),
+      'accepted per second of the flood': ((accepted.length / flood.tookMs) * 1000).toFixed(0),
       refused: [503, 429].map((code) => refused.filter(({ status }) => status === code).length),
-      'p50 and p99 of the refused, then of the taken, ms': [refused, taken].map((some) =>
+      'p50 and p99 of refused, then of accepted requests, ms': [refused, accepted].map((some) =>
         [0.5, 0.99].map((part) => quantile(tookMs(some), part).toFixed(1)).join(' '),
       ),
       'reading a document, p50 at capacity and in the flood, ms': [calm, flood].map((phase) =>
@@ -157,31 +150,33 @@ test.for([
       process.stdout.write(`overload, ${name}: ${String(value)}\n`)
     }
 
-    // Before the flood everything was taken, or this would be no capacity.
+    // The capacity is valid only if no request was refused before the flood.
     expect([...refusedOf(warmUp), ...refusedOf(calm)]).toEqual([])
     expect(isFlood(flood.answers.slice(0, flood.inTime), refusal)).toBe(true)
-    expect(taken.length).toBeGreaterThan(0)
+    expect(accepted.length).toBeGreaterThan(0)
     expect(refused.filter(({ status }) => status !== 429 && status !== 503)).toEqual([])
     expect(refused.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).toEqual([])
-    expect(quantile(tookMs(refused), 0.5)).toBeLessThanOrEqual(quantile(tookMs(taken), 0.5))
+    expect(quantile(tookMs(refused), 0.5)).toBeLessThanOrEqual(quantile(tookMs(accepted), 0.5))
     expect([calm, flood].flatMap(({ reads }) => reads.statuses)).toEqual([200, 200])
     for (const kind of ['document', 'list'] as const) {
       expect(p50(kind, flood)).toBeLessThan(READS_SLOWER * p50(kind, calm))
-      expect(p50(kind, flood)).toBeLessThan(quantile(tookMs(taken), 0.5))
+      expect(p50(kind, flood)).toBeLessThan(quantile(tookMs(accepted), 0.5))
     }
-    // At once: at its first try.
+    // The first attempt after the flood succeeds.
     expect(afterwards?.status).toBe(201)
 
     for (const connection of many) connection.close()
-    // A connection that is closed here has not ended there by then; a few others are kept alive.
+    // The service notices closed connections later, and a few others are kept alive.
     const open = () => descriptorsOf(service)
     await expect.poll(open, { timeout: 60_000 }).toBeLessThanOrEqual(descriptors + FEW)
-    const kept = (await weigh(service)) - weight
-    process.stdout.write(`overload, kept by the service, MiB: ${(kept / 2 ** 20).toFixed(1)}\n`)
-    expect(kept).toBeLessThan(KEPT_BYTES)
+    const grownBytes = (await heapOf(service)) - weight
+    process.stdout.write(
+      `overload, heap growth of the service, MiB: ${(grownBytes / 2 ** 20).toFixed(1)}\n`,
+    )
+    expect(grownBytes).toBeLessThan(REMAINING_BYTES)
     await stop(service)
     const acknowledged = [warmUp, calm, flood]
-      .flatMap(takenOf)
+      .flatMap(acceptedOf)
       .map(({ receiptId }) => receiptId ?? '')
     expect([...(await wholeReceipts(ledger))].toSorted()).toEqual(
       [...acknowledged, afterwards?.receiptId ?? ''].toSorted(),

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Load } from './load.ts'
 
-/** Enough to keep two cores busy and groups of writes full. */
+/** Enough clients to keep two cores busy and write groups full. */
 const CLIENTS = 16
 /** Half of the service's concurrency limit of 256, so that a stall causes no 503. */
 export const MAX_UNDER_WAY = 128
@@ -14,7 +14,7 @@ export interface Pace {
   readonly toMs: number
   /** The requested rate; null without one. */
   readonly perSecond: number | null
-  /** When each was answered. */
+  /** Times of the answers. */
   readonly doneMs: readonly number[]
   /** Times at which a due request had to wait. */
   readonly lateMs: readonly number[]
@@ -33,7 +33,7 @@ export async function asFastAsTheyGo(load: Load, durationMs: number): Promise<Pa
   return { fromMs, toMs: performance.now(), perSecond: null, doneMs, lateMs: [] }
 }
 
-/** Sends requests when they are due, however slow the answers are. */
+/** Sends requests at the rate, even if answers are slow. */
 export async function atRate(load: Load, durationMs: number, perSecond: number): Promise<Pace> {
   const fromMs = performance.now()
   const [doneMs, lateMs]: [number[], number[]] = [[], []]

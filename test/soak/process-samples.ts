@@ -1,6 +1,8 @@
 /** Memory, descriptors, threads and CPU time of running processes. */
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 
+import type { Running } from '../support/program.ts'
+
 export interface Sample {
   readonly atMs: number
   readonly residentMiB: number
@@ -13,7 +15,7 @@ export interface Sample {
 /** The kernel counts CPU time in hundredths of a second (`USER_HZ`). */
 const TICK_MS = 10
 
-/** Null where the process is gone. */
+/** Null if the process has ended. */
 export function sampleOf(pid: number): Sample | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
@@ -31,7 +33,7 @@ export function sampleOf(pid: number): Sample | null {
   }
 }
 
-/** Fields 14 and 15 of `proc_pid_stat(5)`; the name before them may hold spaces. */
+/** Fields 14 and 15 of `proc_pid_stat(5)`; the name before them may contain spaces. */
 function cpuMsOf(pid: number): number {
   const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) /)
   const fields = rest.split(' ').map(Number)
@@ -54,6 +56,13 @@ export function median(values: readonly number[]): number {
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
   return sorted[Math.floor(sorted.length * share)] ?? Number.NaN
+}
+
+/** Heap of the service, or of its builder, in bytes after a garbage collection. `heap-hook.ts` prints it on SIGUSR2. */
+export async function heapOf(service: Running, pid = service.pid): Promise<number> {
+  const printed = service.next(new RegExp(`heap of ${pid} after a collection: (\\d+)\\n`))
+  process.kill(pid, 'SIGUSR2')
+  return Number((await printed)[1])
 }
 
 /** Growth of a value over all samples, by linear regression. */

@@ -1,6 +1,6 @@
 /**
- * Service and builder under mixed load at 70 % of their capacity: nothing grows, nothing fails, every acknowledged write is
- * stored.
+ * Runs service and builder under mixed load at 70 % of their capacity. No resource grows, no request fails, and every
+ * acknowledged write is stored.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,15 @@ import type { Asked } from './empty-server.ts'
 import { feedPrice, payer, receiver, startLoad } from './load.ts'
 import type { Load } from './load.ts'
 import { MAX_UNDER_WAY, asFastAsTheyGo, atRate, paceOf } from './pace.ts'
-import { childrenOf, fileMiB, median, quantile, sampleOf, trendOf } from './process-samples.ts'
+import {
+  childrenOf,
+  fileMiB,
+  heapOf,
+  median,
+  quantile,
+  sampleOf,
+  trendOf,
+} from './process-samples.ts'
 import type { Sample } from './process-samples.ts'
 import { thirdsOf, windowsOf } from './thirds.ts'
 import type { Span, Third } from './thirds.ts'
@@ -39,19 +47,19 @@ const SETTLING_MIB = { service: 48, builder: 128 } as const
 /** The limit of the write-ahead log (64 MiB) and one transaction. */
 const WAL_MIB = 72
 const PATIENCE_MS = 60_000
-/** The least share of requests done, relative to the empty server: 0.56 was the lowest seen; a collapse is below 0.5. */
+/** Minimum share of requests done, relative to the empty server. The lowest healthy run had 0.56; a collapse is below 0.5. */
 const DONE_SHARE = 0.5
-/** Allowed slowdown of the last third relative to the empty server: quiet runs reach 1.4, a queue more than 10. */
+/** Allowed slowdown of the last third, relative to the empty server. Quiet runs reach 1.4, a growing queue more than 10. */
 const DRIFT = 2.5
-/** Allowed growth of CPU time per request: busy neighbours cost up to two thirds, work that grows with the ledger far more. */
+/** Allowed growth of CPU time per request. Other load adds up to two thirds, work that grows with the ledger far more. */
 const CPU_GROWTH = 2
-/** Share of windows in which requests may leave late. A build causes one. */
+/** Allowed share of windows in which requests are sent late. A build causes one. */
 const LATE_SHARE = 0.1
-/** Least share of the first third's payments, which depend on the disk. */
+/** Minimum number of payments relative to the first third; it depends on the disk. */
 const LEAST_PAYMENTS = 0.3
-/** Count of garbage collections in service and builder, each followed by a measurement. */
+/** Number of garbage collections in service and builder, each followed by a measurement. */
 const WEIGHINGS = 12
-/** Allowed growth of the heap: in the service beside published bytes; in the builder independent of requests. */
+/** Allowed growth of the heap. The service may also grow by the published bytes; requests must not grow the builder. */
 const KEPT_BYTES = {
   service: { atAll: 12 * 2 ** 20, perDocument: 4096, perRequest: 64 },
   builder: { atAll: 4 * 2 ** 20, perDocument: 16_384 },
@@ -144,7 +152,7 @@ function publishedNow(): Pick<Weight, 'documents' | 'publishedBytes'> {
   }
 }
 
-/** Heaps of service and builder after garbage collections, with the requests so far. */
+/** Measures the heaps of service and builder after garbage collections, with the number of requests. */
 async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
   const weights: Weight[] = []
   const builder = builderPid()
@@ -152,20 +160,14 @@ async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
   for (let at = 0; at < WEIGHINGS; at += 1) {
     await sleep(soakMs / WEIGHINGS)
     const fromMs = performance.now()
-    const held = { service: await heldBy(service.pid), builder: await heldBy(builder) }
+    const held = { service: await heapOf(service), builder: await heapOf(service, builder) }
     const requests = load.requests.length
     weights.push({ requests, ...held, ...publishedNow(), fromMs, toMs: performance.now() })
   }
   return weights
 }
 
-async function heldBy(pid: number): Promise<number> {
-  const told = service.next(new RegExp(`heap of ${pid} after a collection: (\\d+)\\n`))
-  process.kill(pid, 'SIGUSR2')
-  return Number((await told)[1])
-}
-
-/** The minimum is nearest to the memory between builds. */
+/** The minimum is closest to the memory between two builds. */
 function leastHeldByBuilder(weights: readonly Weight[]): number {
   return Math.min(...weights.map(({ builder }) => builder))
 }
@@ -181,7 +183,7 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
   const asked: Asked = { probes: [], bursts: [] }
   const over = new AbortController()
   const besides = askAlong(await addressOf(empty), asked, soakMs / windowsOf, over.signal)
-  // The ledger is filled, and the engine warm, before it is measured what they take.
+  // Fills the ledger and warms the engine before the measurement.
   const shortMs = Math.max(5000, soakMs / 12)
   const filling = await asFastAsTheyGo(load, shortMs)
   const atMost = await asFastAsTheyGo(load, shortMs)
@@ -193,14 +195,14 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
   await besides
 
   const [middle, end] = [weights[WEIGHINGS / 2 - 1], weights.at(-1)]
-  if (middle === undefined || end === undefined) throw new Error('nothing was weighed')
+  if (middle === undefined || end === undefined) throw new Error('no heap was measured')
   const publishedGrowth = end.publishedBytes - middle.publishedBytes
   const documentGrowth = end.documents - middle.documents
   const builderGrowth =
     leastHeldByBuilder(weights.slice(-WEIGHINGS / 4)) -
     leastHeldByBuilder(weights.slice(WEIGHINGS / 4, WEIGHINGS / 2))
 
-  // What was asked: by kind and by status, and whether the end was as good as the beginning.
+  // Prints requests by kind and status, and the figures of each third.
   const requests = load.requests.slice(measuredFrom)
   const thirds = thirdsOf({
     pace,
@@ -232,23 +234,25 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
   const { acknowledged } = load
   const figures = {
     seconds: soakMs / 1000,
-    'requests a second': `${paceOf(filling).toFixed(0)} at first, then ${paceOf(atMost).toFixed(0)}, ${(pace.perSecond ?? 0).toFixed(0)} asked for, ${paceOf(pace).toFixed(0)} done`,
+    'requests per second': `${paceOf(filling).toFixed(0)} at first, ${paceOf(atMost).toFixed(0)} at capacity, ${(pace.perSecond ?? 0).toFixed(0)} requested, ${paceOf(pace).toFixed(0)} done`,
     acknowledged: `${acknowledged.receipts.length} receipts, ${acknowledged.workers.length} workers, ${acknowledged.jobs.length} jobs, ${acknowledged.payments} payments`,
-    'done of what was asked for, by thirds': ofThirds(({ doneShare }) => doneShare),
-    'what an empty server gave, to when the capacity was measured': ofThirds(
+    'share of requests done, by thirds': ofThirds(({ doneShare }) => doneShare),
+    'rate of the empty server, relative to the capacity measurement': ofThirds(
       ({ machine }) => machine,
     ),
-    'CPU ms of the service for a request': ofThirds(({ cpuMs }) => cpuMs),
+    'CPU ms of the service per request': ofThirds(({ cpuMs }) => cpuMs),
     payments: ofThirds(({ payments }) => payments),
-    'p99 where requests left on time, ms': ofThirds(({ p99Ms }) => p99Ms),
+    'p99 of windows in which requests were sent on time, ms': ofThirds(({ p99Ms }) => p99Ms),
     'p99 of an empty server, ms': ofThirds(({ emptyP99Ms }) => emptyP99Ms),
-    'windows in which some left late': ofThirds(({ lateShare }) => lateShare),
-    'held by the service after collections and published, MiB': weights
+    'share of windows in which requests were sent late': ofThirds(({ lateShare }) => lateShare),
+    'heap of the service (and published bytes) after collections, MiB': weights
       .map((one) => `${inMiB(one.service)} (${inMiB(one.publishedBytes)})`)
       .join(' '),
-    'held by the builder after collections, MiB': `${weights
+    'heap of the builder after collections, MiB': `${weights
       .map(({ builder }) => inMiB(builder))
-      .join(' ')}; the least of the last quarter to that of the second ${inMiB(builderGrowth)}`,
+      .join(
+        ' ',
+      )}; growth of the minimum from the second to the last quarter ${inMiB(builderGrowth)}`,
     'documents in the second half': `${middle.documents} to ${end.documents}`,
     'resident MiB of the service, its trend in the second half': `${most(held.service, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.service).toFixed(1)}`,
     'resident MiB of the builder, its trend in the second half': `${most(held.builder, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.builder).toFixed(1)}`,
@@ -268,10 +272,10 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
     expect(doneShare).toBeGreaterThan(DONE_SHARE * Math.min(1, machine))
   }
   expect(last.cpuMs).toBeLessThan(CPU_GROWTH * first.cpuMs)
-  // Where the machine gives less than it did, there is a queue whatever the service does, and no p99 on time to compare.
+  // On a machine that became slower, requests queue anyway, so latencies are not compared.
   const isJudged = last.machine >= Math.max(1, 0.8 * first.machine)
   const slower = last.p99Ms / first.p99Ms / Math.max(1, last.emptyP99Ms / first.emptyP99Ms)
-  // NaN where nothing left on time in a third, which `lateShare` judges.
+  // NaN if a third had no window with requests on time, which `lateShare` covers.
   expect(isJudged && !Number.isNaN(slower) ? slower : 0).toBeLessThan(DRIFT)
   expect(isJudged ? last.lateShare : 0).toBeLessThanOrEqual(first.lateShare + LATE_SHARE)
   expect(end.service - middle.service - publishedGrowth).toBeLessThan(
@@ -284,7 +288,7 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
   )
   for (const name of ['service', 'builder'] as const) {
     const samples = held[name]
-    // Twice: while one set takes the place of another, both are there.
+    // Twice, since the old and the new set exist together during a switch.
     expect(grown(samples)).toBeLessThan(SETTLING_MIB[name] + (2 * publishedGrowth) / 2 ** 20)
     const [third = [], fourth = []] = halves(secondHalf(samples))
     for (const of of ['descriptors', 'threads'] as const) {
@@ -295,7 +299,7 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
   }
   expect(Math.max(...held.walMiB)).toBeLessThan(WAL_MIB)
 
-  // What was acknowledged, by the service itself and in its file.
+  // Looks up the acknowledged writes in the service and in its database.
   const every = Math.max(1, Math.floor(acknowledged.receipts.length / 200))
   for (const [at, id] of acknowledged.receipts.entries()) {
     if (at % every !== 0) continue

@@ -11,11 +11,11 @@ const WINDOWS_OF_A_THIRD = 20
 export const windowsOf = 3 * WINDOWS_OF_A_THIRD
 
 export interface Third {
-  /** Above 1 when late requests are made up for. */
+  /** Done requests relative to the requested rate; above 1 if delayed requests follow later. */
   readonly doneShare: number
   /** Rate of the empty server, relative to its rate while the capacity was measured. */
   readonly machine: number
-  /** CPU time of the service for each request that was done, all threads. */
+  /** CPU time of all threads of the service per request. */
   readonly cpuMs: number
   /** Median p99 of the windows in which requests left on time; NaN without one. */
   readonly p99Ms: number
@@ -36,7 +36,7 @@ export interface Measured {
   readonly service: readonly Sample[]
   readonly asked: Asked
   readonly emptyRate: number
-  /** While all threads stood still for a collection that nobody needs: judged by what they weighed alone. */
+  /** Forced garbage collections, which stop all threads. Their windows are ignored. */
   readonly weighings: readonly Span[]
 }
 
@@ -48,7 +48,7 @@ const isPaid = ({ kind, status }: Request): boolean => kind === 'payment' && sta
 
 function thirdOf(measured: Measured, at: number): Third {
   const { pace, service, asked, emptyRate, weighings } = measured
-  // Payments wait for one another, and for the chain; how many there were is judged by itself.
+  // Payments wait for each other and for the chain; only their number is checked.
   const requests = measured.requests.filter(({ kind }) => kind !== 'payment')
   const thirdMs = (pace.toMs - pace.fromMs) / 3
   const fromMs = pace.fromMs + at * thirdMs

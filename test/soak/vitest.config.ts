@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Hours of mixed load on the compiled program, an hour unless `SOAK_SECONDS` says otherwise. */
+/** Duration of the mixed load; one hour by default. */
 const soakMs = Number(process.env['SOAK_SECONDS'] ?? 3600) * 1000
 
 export default defineConfig({
@@ -9,7 +9,7 @@ export default defineConfig({
     include: ['test/soak/**/*.test.ts'],
     globalSetup: 'test/support/compiled-program.ts',
     env: { TZ: 'UTC' },
-    // Each has the machine to itself.
+    // Each test needs the whole machine.
     fileParallelism: false,
     retry: 0,
     testTimeout: soakMs + 300_000,
