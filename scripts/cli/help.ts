@@ -4,9 +4,9 @@ import type { Command, Option } from './command.ts'
 const program = 'agent-income-ledger'
 
 const codes = `Exit codes
-  0  done, or everything that was checked is good
-  1  refused by the ledger, or something that was checked is not good
-  2  the command line is wrong, or a key or file cannot be used
+  0  the command succeeded and all its checks passed
+  1  the ledger refused the request, or a check failed
+  2  the command line is invalid, or a key or file cannot be used
   3  the ledger cannot be reached`
 
 export function overview(commands: readonly Command[]): string {

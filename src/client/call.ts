@@ -27,7 +27,7 @@ type Unsigned<Body> = Body extends { readonly signature: unknown }
     ? Omit<Body, 'timestamp' | 'oath_signature'>
     : Body
 
-export type BodyOf<Id extends RouteId> = Unsigned<SentBody<Id>>
+type BodyOf<Id extends RouteId> = Unsigned<SentBody<Id>>
 
 type ParamsOf<Id extends RouteId> =
   RouteById<Id> extends { readonly params: infer Params }
@@ -48,7 +48,7 @@ interface CallOptions {
   readonly payment?: string | undefined
 }
 
-export interface AnyCallParts extends CallOptions {
+interface AnyCallParts extends CallOptions {
   readonly params?: Readonly<Record<string, string>> | undefined
   readonly query?: Readonly<Record<string, string | undefined>> | undefined
   readonly body?: object | undefined

@@ -9,7 +9,7 @@ import type { WalletSigner } from './signers.ts'
 import { send } from './transport.ts'
 import type { TransportDeps } from './transport.ts'
 
-export interface ClientOptions extends TransportDeps {
+interface ClientOptions extends TransportDeps {
   /** Scheme, host and port of the site, with or without `/api/v1`. */
   readonly baseUrl: string
   /** The value of `<service>` in every signed message. */

@@ -31,7 +31,7 @@ export class LedgerError extends Error {
   }
 }
 
-export interface RequiredPayment {
+interface RequiredPayment {
   readonly priceUsdc: string
   /** Null if payment is not available. */
   readonly receiver: string | null

@@ -10,7 +10,7 @@ import { manifestSchema, manifestSetText, parseManifestSignature } from '../core
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 
-export interface DocumentSignature {
+interface DocumentSignature {
   /** Base64 of 64 bytes; the prefix `ed25519:` is optional. */
   readonly signature: string
   readonly kid: string

@@ -56,23 +56,23 @@ describe('help', () => {
 describe('a wrong command line', () => {
   test.each([
     ['an unknown command', ['frobnicate']],
-    ['a command that is a member of every object', ['__proto__']],
+    ['a command with the name of an object property', ['__proto__']],
     ['an unknown option', ['rails', '--verbose']],
-    ['an option that is a member of every object', ['rails', '--constructor']],
+    ['an option with the name of an object property', ['rails', '--constructor']],
     ['an option without its value', ['rails', '--ledger']],
     ['a flag with a value', ['rails', '--json=yes']],
     ['an option twice', ['rails', '--ledger', 'http://a.test', '--ledger', 'http://b.test']],
-    ['an argument too many', ['rails', 'x402']],
-    ['an argument too few', ['rail']],
-    ['a needed option that is missing', ['partner', 'signup', '--handle', 'abc']],
-    ['an address that is none', ['rails', '--ledger', 'file:///etc/passwd']],
+    ['one argument too many', ['rails', 'x402']],
+    ['a missing argument', ['rail']],
+    ['a missing required option', ['partner', 'signup', '--handle', 'abc']],
+    ['an address that is not an HTTP URL', ['rails', '--ledger', 'file:///etc/passwd']],
     ['an address with a password', ['rails', '--ledger', 'https://me:secret@ledger.test']],
-    ['a name that is a path', ['rail', '../health']],
+    ['a path instead of a name', ['rail', '../health']],
     ['a name with a line end', ['rail', 'x402\r\nHost: evil.test']],
-    ['a kind of key that is none', ['keygen', 'x', '--kind', 'rsa']],
+    ['an unknown kind of key', ['keygen', 'x', '--kind', 'rsa']],
     ['a key in the arguments', ['register', '--key', `0x${'1'.repeat(64)}`]],
     ['no key at all', ['register', '--skill', 'proofreading']],
-    ['a severity that is none', ['alerts', 'feed', '--severity', 'grave']],
+    ['an unknown severity', ['alerts', 'feed', '--severity', 'grave']],
   ])('with %s exits with 2, gives the reason and writes no result', async (_, args) => {
     const { code, out, err } = await runCommand(args)
     expect([code, out]).toEqual([2, ''])
@@ -85,17 +85,7 @@ describe('a wrong command line', () => {
     ['a missing list', ['register'], 'skills: give at least one (`--skill`)'],
     [
       'a number that is text',
-      [
-        'job',
-        'bid',
-        `job_${'1'.repeat(24)}`,
-        '--price',
-        '1',
-        '--eta-hours',
-        'x',
-        '--proposal',
-        'y',
-      ],
+      `job bid job_${'1'.repeat(24)} --price 1 --eta-hours x --proposal y`.split(' '),
       'eta_hours: must be a number (`--eta-hours`)',
     ],
     [

@@ -118,24 +118,24 @@ describe('an error of the client', () => {
     })
   })
 
-  test('has the code unknown where a proxy answers', async () => {
+  test('has the code unknown if a proxy answers', async () => {
     const { url } = await serverOf(() => ({ status: 502, body: '<html>' }))
     const { client } = await clientOf(url)
     await expect(client.call('listRails')).rejects.toMatchObject({ status: 502, code: 'unknown' })
   })
 
-  test('is a LedgerUnreachableError where the network fails', async () => {
+  test('is a LedgerUnreachableError if the network fails', async () => {
     const { client } = await clientOf('http://127.0.0.1:9')
     await expect(client.call('listRails')).rejects.toThrow(LedgerUnreachableError)
   })
 
-  test('names the timeout where an answer does not end in time', async () => {
+  test('contains the timeout if an answer does not end in time', async () => {
     const { url } = await serverOf(() => ({ status: 200, body: null, stalls: true }))
     const { client } = await clientOf(url, 100)
     await expect(client.call('listRails')).rejects.toThrow(/no complete response within 0\.1 s/)
   })
 
-  test('is an UnexpectedAnswerError where another program answers', async () => {
+  test('is an UnexpectedAnswerError if another program answers', async () => {
     for (const body of [{ count: 'many', rails: [] }, 'not JSON']) {
       const { url } = await serverOf(() => ({ status: 200, body }))
       const { client } = await clientOf(url)
@@ -172,7 +172,7 @@ describe('a signed request', () => {
     ])
   })
 
-  test('never contains a text from a server that is not in the form of an oath', async () => {
+  test('never signs a text of a server that is not an oath', async () => {
     const { client } = await clientOf('https://ledger.test')
     const good = 'agent-income-ledger claim oath, version 1\n\n{WALLET} {TIMESTAMP}'
     const claim = (text: string) =>
@@ -195,7 +195,7 @@ describe('a signed request', () => {
 })
 
 describe('a call', () => {
-  test('is refused before anything is sent where an input is invalid', async () => {
+  test('with an invalid input is refused before it is sent', async () => {
     const { client } = await clientOf('https://ledger.test')
     for (const call of [
       () => client.call('getRail', { params: { name: '../health' } }),

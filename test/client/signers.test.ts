@@ -57,7 +57,7 @@ describe('a private key', () => {
     ],
     ['a seed', `seed:${seed.toString('hex')}`, 'ed25519'],
     ['PKCS#8 PEM', signingKeyToPem(signingKeyFromSeed(seed)), 'ed25519'],
-    ['a line with its end', `  0x${seed.toString('hex')}\n`, 'evm'],
+    ['a line with white space around it', `  0x${seed.toString('hex')}\n`, 'evm'],
   ])('is read from %s', async (_, text, kind) => {
     const key = parseSecretKey(text)
     expect(key.kind).toBe(kind)
@@ -67,12 +67,12 @@ describe('a private key', () => {
 
   test.each([
     ['64 bare hex digits, which could be two kinds', seed.toString('hex')],
-    ['a pair whose halves do not belong together', encodeBase58(Buffer.concat([seed, seed]))],
-    ['an array with a number that is no byte', JSON.stringify([...pair.subarray(1), 256])],
+    ['a pair with the public key of another seed', encodeBase58(Buffer.concat([seed, seed]))],
+    ['an array with a number above 255', JSON.stringify([...pair.subarray(1), 256])],
     ['JSON in JSON', JSON.stringify({ private_key: JSON.stringify({ private_key: 'x' }) })],
-    ['JSON that is broken', '{'],
-    ['nothing', ''],
-    ['a PEM of nothing', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'],
+    ['invalid JSON', '{'],
+    ['an empty text', ''],
+    ['a PEM without a key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'],
   ])('is refused as %s, and never shown', (_, text) => {
     expect(() => parseSecretKey(text)).toThrow(KeyFormatError)
     expect(() => parseSecretKey(text)).not.toThrow(seed.toString('hex'))

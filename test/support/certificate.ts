@@ -1,7 +1,7 @@
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
 
 /** A self-signed certificate for some host names (X.509 v3, RFC 5280). */
-export interface TestCertificate {
+interface TestCertificate {
   readonly key: string
   readonly cert: string
 }

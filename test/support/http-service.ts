@@ -174,7 +174,7 @@ export async function startService(
   }
 }
 
-export function emptyStats(sinceMs: number): AnswerOf<'getStatsLive'> {
+function emptyStats(sinceMs: number): AnswerOf<'getStatsLive'> {
   const since = new Date(sinceMs).toISOString()
   const lists = { rail_snapshots: [], receipts: [], honesty_flags: [], opportunities: [] }
   return {

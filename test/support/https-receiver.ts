@@ -28,7 +28,7 @@ export interface Receiver {
   readonly stop: () => Promise<void>
 }
 
-export const okReply: Reply = (_request, res) => void res.writeHead(200).end()
+const okReply: Reply = (_request, res) => void res.writeHead(200).end()
 export const statusReply =
   (status: number): Reply =>
   (_request, res) =>

@@ -19,7 +19,7 @@ import { tempDatabase, tempFolder } from '../db/temp-database.ts'
 import { quickRequests } from './rail-context.ts'
 import { pendingReceiptRow } from './receipts.ts'
 
-export const pactSite = 'https://ledger.test'
+const pactSite = 'https://ledger.test'
 
 export function manifestsOf(pactId: number, deadlineMs: number) {
   const identity = {

@@ -17,7 +17,7 @@ import { allowSlowTests } from './slow-tests.ts'
 /** End of the first poll. The chain starts 40 days earlier. */
 export const endMs = Date.UTC(2026, 9, 31, 12)
 
-export interface RailChain {
+interface RailChain {
   readonly anvil: () => Anvil
   /** Mines until every block before the time is settled. */
   readonly settle: (lastAtMs: number) => Promise<void>

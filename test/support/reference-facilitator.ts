@@ -52,7 +52,7 @@ export const facilitatorCall = z.object({
   paymentRequirements: z.custom<PaymentRequirements>((value) => typeof value === 'object'),
 })
 
-export type FacilitatorPath = '/verify' | '/settle' | '/supported'
+type FacilitatorPath = '/verify' | '/settle' | '/supported'
 
 export interface HttpFacilitator extends LocalServer {
   readonly calls: readonly string[]
@@ -61,7 +61,7 @@ export interface HttpFacilitator extends LocalServer {
 }
 
 /** Returns another answer, undefined for the true answer, or `lost` for a call that takes effect and gets no answer. */
-export type FacilitatorBehaviour = (
+type FacilitatorBehaviour = (
   path: FacilitatorPath,
   truth: object,
 ) => { readonly status?: number; readonly body: unknown } | 'lost' | undefined

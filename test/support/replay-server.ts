@@ -37,7 +37,7 @@ const fixtureShape = z.strictObject({
   /** Values to set at paths of the answer; an empty path is the whole body. */
   edits: z.partialRecord(z.enum(['empty', 'absurd', 'negative']), z.array(edit)).optional(),
 })
-export type Fixture = z.output<typeof fixtureShape>
+type Fixture = z.output<typeof fixtureShape>
 
 export interface ReplayRequest {
   readonly method: string

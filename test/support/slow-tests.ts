@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-export const slowTestMs = 300_000
+const slowTestMs = 300_000
 
 /** Sets `slowTestMs` for the tests and hooks of the file. Call it before the first test, with the reason. */
 export function allowSlowTests(_reason: string): void {

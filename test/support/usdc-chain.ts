@@ -58,7 +58,7 @@ export const usdcAbi = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-export interface ChainTransaction {
+interface ChainTransaction {
   readonly hash: Hex
   readonly from: Address
   readonly succeeded: boolean

@@ -71,7 +71,7 @@ function usePublished(documents: readonly PublicDocument[], publishedAtMs?: numb
   return published
 }
 
-export interface UsedServices {
+interface UsedServices {
   readonly published: PublicDir
   /** Starts a service that ends with the test. */
   readonly start: (options?: ServiceOptions) => Promise<Service>

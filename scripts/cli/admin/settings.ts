@@ -73,7 +73,7 @@ export async function openExisting(config: Config, readOnly: boolean): Promise<O
   }
 }
 
-export interface OperatorAct {
+interface OperatorAct {
   readonly command: string
   readonly subject: string
   readonly reason?: string | undefined
