@@ -12,7 +12,7 @@ interface Ink {
   readonly dark: string
 }
 
-/** Pages may override them by `--chart-<name>`. */
+/** Pages may override these colours with the CSS variables `--chart-<name>`. */
 const inks = {
   surface: { property: 'fill', light: '#ffffff', dark: '#12161c' },
   text: { property: 'fill', light: '#1f2328', dark: '#e6edf3' },

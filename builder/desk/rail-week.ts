@@ -19,9 +19,9 @@ export interface RailWeek {
   readonly polls: number
   readonly failed: number
   readonly lastError: string | null
-  /** The last good poll of the week before; null where there is none. */
+  /** The last successful poll of the week before; null if there is none. */
   readonly start: Reading | null
-  /** The last good poll of the week, else `start`. */
+  /** The last successful poll of the week, or `start` if there is none. */
   readonly end: Reading | null
   readonly days: readonly (Reading | null)[]
 }

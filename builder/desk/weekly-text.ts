@@ -167,12 +167,12 @@ function introduction(counts: Counted): string {
 }
 
 function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): string {
-  if (failed === polls)
-    return 'So no figures of this week are known; earlier ones are carried over.'
+  if (failed === polls) return 'No figures of this week are known, so earlier figures are shown.'
   const known = facts.rails.filter(({ start }) => start !== null).length
   if (known === 0) return ''
   if (moved.length === 0) {
-    const others = newlyRead.length === 0 ? 'every rail' : 'every rail read the week before'
+    const others =
+      newlyRead.length === 0 ? 'every rail' : 'every rail that was read in the week before'
     return `Nothing changed: volume, workers and status of ${others} did not change during the week.`
   }
   const still = known - moved.length
@@ -208,7 +208,7 @@ function newlyReadSection({ newlyRead }: Counted): string {
     newlyRead.map((rail) => [nameOf(rail), ...cells(rail.end)]),
     [1, 2],
   )
-  return `## New readings\n\nThese rails had no good poll in the seven days before.\n\n${table}`
+  return `## New readings\n\nThese rails had no successful poll in the seven days before.\n\n${table}`
 }
 
 function listSection(heading: string, lines: readonly string[]): string {
@@ -237,7 +237,7 @@ function caveatSection({ facts, carried, volume }: Counted): string {
     weeks.map(({ authored }) => `\`${authored.rail}\``).join(', ')
   const caveats = [
     'A 30-day volume changes as payments enter and leave the window, so a difference between two readings is not the income of the week.',
-    'Figures are those after the filter rule of each rail. An unknown figure is not zero, and totals exclude it.',
+    'Figures are after the filter rule of each rail. An unknown figure is not zero, and totals exclude it.',
     ...(carried.length === 0
       ? []
       : [`No poll of ${rails(carried)} succeeded this week, so older figures are shown.`]),
@@ -245,7 +245,7 @@ function caveatSection({ facts, carried, volume }: Counted): string {
     ...(volume === null || volume.leftOut === 0
       ? []
       : [
-          `The sum leaves out ${counted(volume.leftOut, 'rail')} whose volume became known during the week.`,
+          `The total excludes ${counted(volume.leftOut, 'rail')} whose volume became known during the week.`,
         ]),
     `Every poll is listed at \`${facts.siteUrl}${apiPrefix}/rails/{rail}/history\`.`,
   ]
@@ -255,6 +255,6 @@ function caveatSection({ facts, carried, volume }: Counted): string {
 function ruleCaveat({ authored, start, end }: RailWeek): string[] {
   if (start === null || end === null || start.rule === end.rule) return []
   return [
-    `The filter rule of \`${authored.rail}\` changed from ${markdownText(start.rule)} to ${markdownText(end.rule)}: its two figures follow different rules.`,
+    `The filter rule of \`${authored.rail}\` changed from ${markdownText(start.rule)} to ${markdownText(end.rule)}: its two figures follow different rules and cannot be compared.`,
   ]
 }

@@ -70,8 +70,9 @@ function caveatsOf(
 ): string[] {
   const caveats: string[] = []
   if (state.figuresSource === 'audit') {
-    const reason = rule === null ? 'Audited by hand and not polled' : 'No poll has succeeded yet'
-    caveats.push(`${reason}; status and figures are of the audit of ${authored.audit.as_of}.`)
+    const reason =
+      rule === null ? 'The rail is audited by hand and not polled' : 'No poll has succeeded yet'
+    caveats.push(`${reason}; status and figures come from the audit of ${authored.audit.as_of}.`)
   }
   if (stale) caveats.push('No successful poll in the last two cycles.')
   else if (state.lastError !== null) caveats.push('The last poll failed; figures are carried over.')

@@ -102,7 +102,7 @@ function methodologyOf(record: RailRecord): string {
   const { authored, rule } = record
   const tail =
     rule === null
-      ? 'Audited by hand; not polled.'
+      ? 'The figures are audited by hand; the rail is not polled.'
       : `Published figures follow the rule ${ruleName(record)}: ${rule.text}`
   return `${authored.methodology} ${tail}`
 }

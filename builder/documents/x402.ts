@@ -1,4 +1,4 @@
-/** `/.well-known/x402`: what is sold, and whether it can be paid for here. */
+/** `/.well-known/x402`: what is sold, and whether this installation accepts payments. */
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
 import type { X402Discovery } from '../../src/contract/schemas/x402.ts'
@@ -45,8 +45,8 @@ export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>):
         })),
     ),
     instructions: payable
-      ? 'Request a resource; the answer 402 has its terms in the body (x402 version 1) and in the header PAYMENT-REQUIRED (version 2). Sign one authorization for USDC on Base and repeat the request with it in X-PAYMENT or PAYMENT-SIGNATURE. One authorization buys one answer; what fails is not charged.'
-      : 'Payment is not available here now: no resource is sold. The prices are those that would hold. Partners read what their tier covers.',
+      ? 'Request a resource. The response 402 contains the terms in the body (x402 version 1) and in the header PAYMENT-REQUIRED (version 2). Sign one authorization for USDC on Base and repeat the request with the authorization in X-PAYMENT or PAYMENT-SIGNATURE. One authorization buys one response; a failed request is not charged.'
+      : 'This installation does not accept payments at the moment, so no resource is sold. The listed prices apply once payments are accepted. Partners can read what their tier covers.',
     docs: `${site.url}/docs/paying`,
   }
 }

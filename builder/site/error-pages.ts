@@ -39,7 +39,7 @@ export function unavailablePage(): SitePage {
         'The service is temporarily unavailable, or an error occurred on our side. No accepted data is lost.',
       ),
       list([
-        'Published pages and figures remain available in the meantime; this one needs the service.',
+        'Published pages and figures remain available in the meantime; only pages that need the service are affected.',
         inline`Please try again in a minute. The ${link('/status', 'poll status')} is a published page.`,
       ]),
     ],

@@ -167,7 +167,7 @@ function byStatus(a: ShownRail, b: ShownRail): number {
   return a.view.display_name.toLowerCase() < b.view.display_name.toLowerCase() ? -1 : 1
 }
 
-/** The style sheet filters, so this works without the script, which counts the visible rows. */
+/** The style sheet filters the rows, so the filters work without JavaScript; the script only counts the visible rows. */
 function filters(total: number): Html {
   const select = (name: string, label: string, options: readonly string[]) =>
     html`<label

@@ -63,7 +63,7 @@ function llms(pages: readonly SitePage[], world: Pick<World, 'agentSkills' | 'si
 
 > What income channels ("rails") for AI agents really pay: figures with method, age, evidence and signature. Public reads need no key.
 
-Every document is signed with ed25519 (\`X-Signature\` over the bytes of the body; keys at ${site.url}/.well-known/signing-keys.json). A figure named in \`unknown_figures\` has the value 0 and is unknown. Each page below is Markdown; the address without \`.md\` is the same page as HTML.
+Every document is signed with ed25519 (\`X-Signature\` over the bytes of the body; keys at ${site.url}/.well-known/signing-keys.json). If a figure is listed in \`unknown_figures\`, its value is 0 but the real value is unknown. Each page below is Markdown; the address without \`.md\` is the same page as HTML.
 
 ## Data
 
@@ -73,7 +73,7 @@ ${entry(`${api}/honesty/flags`, 'Honesty flags', 'open doubts about figures, wit
 ${entry(`${api}/pacts`, 'Pacts', 'settlements that can be verified on-chain')}
 ${entry(`${api}/receipts`, 'Receipts', 'who was paid on which rail; a single receipt: /api/v1/receipts/{id}, those of a worker: ?wallet=')}
 ${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula of the score')}
-${entry(`${api}/stats/live`, 'Aggregate', 'totals of the ledger in one document')}
+${entry(`${api}/stats/live`, 'Aggregate', 'totals of the ledger')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
 ${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads sold per request in USDC, and whether this installation accepts payments')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
@@ -124,7 +124,7 @@ Sitemap: ${site.url}/sitemap.xml
 `
 }
 
-/** Without `lastmod`, which would have to be known of every other document. */
+/** Without `lastmod`, which would depend on every other document. */
 function sitemap(pages: readonly SitePage[], { site }: Pick<World, 'site'>): string {
   const urls = pages
     .filter((page) => page.listed !== false)

@@ -77,7 +77,7 @@ export function railPage(
   }
 }
 
-/** Of the current time, only the ages in words and the days of the charts. */
+/** The page depends on the current time only through ages in words and the days of the charts. */
 function inputsOf(
   { record, view }: ShownRail,
   world: Pick<World, 'closedFlags' | 'events' | 'history' | 'nowMs' | 'openFlags'>,

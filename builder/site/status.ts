@@ -1,6 +1,6 @@
 /**
- * `/status`: the polls of the last thirty days, rail by rail. Builds are not shown: a build that changed its own page
- * would require another build.
+ * `/status`: the polls of the last thirty days, rail by rail. Builds are not shown: a build would change
+ * this page, and the change would require another build.
  */
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs } from '../../src/core/time.ts'

@@ -3,7 +3,7 @@ import type { RailStatus } from './rail-status.ts'
 
 const daysOfFigures = 30
 
-/** Without the top earner, averaged over 30 days; null where unknown or one worker is paid. */
+/** Daily average per worker over 30 days, excluding the top earner. Null if a figure is unknown or fewer than two workers were paid. */
 export function expectedMicroUsdcPerDay(
   figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueWorkers30d' | 'topWorkerShare'>,
 ): number | null {
@@ -64,14 +64,14 @@ const unknownWorkerFactor = 0.5
 export const confidenceRule = [
   `The evidence tier of the rail (A ${tierConfidence.A}, B ${tierConfidence.B}, C ${tierConfidence.C}, D ${tierConfidence.D})`,
   `times ${auditFactor} if the figures come from a manual audit instead of a poll`,
-  `times ${staleFactor} if they are stale, otherwise ${failedFactor} if the last poll failed`,
+  `times ${staleFactor} if the figures are stale, otherwise ${failedFactor} if the last poll failed`,
   `times ${statusFactor} if the rail is not paying`,
   `times ${unknownWorkerFactor} if the income per worker is unknown`,
   `times ${flagFactor.warning} for each open warning and ${flagFactor.critical} for each open critical flag; 0 if the ranking figure is unknown.`,
 ].join(', ')
 
 export const arbitrageCaveats = [
-  'Averages of the last 30 days over everyone paid: past earnings of others, not a promise.',
+  'The figures are averages of the last 30 days over everyone who was paid. They show past earnings of others and promise nothing.',
   'USD per creator is the daily spending of one paying party, shared by all its workers.',
   'The entry cost is money only; it excludes work, fees, gas and compute.',
   'Figures follow the filter rule of each rail; they still include wash trading that no rule recognises.',
@@ -147,7 +147,7 @@ function caveatsOf(
       ? 'Earnings per worker are unknown: volume, workers or the top share is missing, or only one worker is paid.'
       : null,
     entryCostMicroUsdc > 0 && perWorker === 0
-      ? 'At less than a micro-USDC a day the entry cost is never earned back.'
+      ? 'The expected income is less than a micro-USDC a day, so it never covers the entry cost.'
       : null,
   ]
   return [...caveats.filter((caveat) => caveat !== null), ...rail.flags.map(({ title }) => title)]

@@ -62,7 +62,7 @@ function write(value: unknown, gap: string, depth: number): string {
   if (value === null) return 'null'
   if (typeof value !== 'object') throw new CanonicalJsonError(`${typeof value} has no JSON form`)
   if (depth >= MAX_DEPTH) {
-    throw new CanonicalJsonError(`nested over ${MAX_DEPTH} levels deep, or circular`)
+    throw new CanonicalJsonError(`nested more than ${MAX_DEPTH} levels deep, or circular`)
   }
   return Array.isArray(value) ? writeArray(value, gap, depth) : writeObject(value, gap, depth)
 }

@@ -30,8 +30,8 @@ const chains: Readonly<Record<string, Chain>> = {
 
 export function txHashProblem(chain: string, txHash: string): string | null {
   const known = chains[chain]
-  if (known === undefined) return `${chain} has no transactions`
-  return known.txForm.test(txHash) ? null : `on ${chain} it is ${known.txText}`
+  if (known === undefined) return `the chain ${chain} has no transactions`
+  return known.txForm.test(txHash) ? null : `must be ${known.txText} on ${chain}`
 }
 
 export function explorerUrl(chain: string, txHash: string): string | null {

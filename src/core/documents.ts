@@ -1,5 +1,5 @@
 /**
- * The published set as the builder leaves it and the service finds it:
+ * The layout of the published set, which the builder writes and the service reads:
  *
  *     <public>/current -> generations/00000042          one symlink, switched by rename
  *     <public>/generations/00000042/api/v1/rails.json   the bytes that are hashed and signed
@@ -48,7 +48,7 @@ const manifestEntrySchema = z
   })
   .refine((entry) => isFileOf(entry.file, entry.path, entry.content_type), {
     path: ['file'],
-    message: 'is not the file of its path',
+    message: 'does not match the path',
   })
 
 /** `/snapshot.json`: every published path, sorted and unique. */
@@ -61,7 +61,7 @@ export const manifestSchema = z
   })
   .refine((manifest) => manifest.count === manifest.documents.length, {
     path: ['count'],
-    message: 'is not the number of documents',
+    message: 'does not match the number of documents',
   })
   .refine(
     ({ documents }) => documents.every((entry, at) => at === 0 || before(documents[at - 1], entry)),
@@ -88,7 +88,7 @@ export function manifestSetText(
 /**
  * The file of a path within a generation. Paths with an extension keep it; JSON gets `.json` and pages `.html`, since
  * `/api/v1/rails` and `/api/v1/rails/x402` would clash as file and directory.
- * @throws Error where the path is malformed, needs an extension, or clashes with the set's own files
+ * @throws Error if the path is malformed, needs an extension, or is reserved for the published set
  */
 export function documentFile(path: string, contentType: string): string {
   const found = findFile(path, contentType)

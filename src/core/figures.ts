@@ -13,7 +13,7 @@ export interface Figures {
   readonly topWorkerShare: Figure
   /** Payers with a real budget; null falls back to `uniqueCreators30d`. */
   readonly creatorsWithBudget30d: Figure
-  /** Payouts, or activity where a rail pays nobody. */
+  /** Number of payouts; other activity if the rail makes no payments. */
   readonly activity30d: Figure
   readonly lastPayoutAtMs: Figure
 }
@@ -46,7 +46,7 @@ export interface Measurement {
   readonly figures: Figures
   /** Payouts removed by the filter rule over 30 days, by reason. */
   readonly removed30d: Readonly<Record<string, number>>
-  /** Amounts without a price, floors, and why a figure is unknown. */
+  /** Amounts without a price, lower bounds, and the reason why a figure is unknown. */
   readonly notes: readonly string[]
   readonly evidence: readonly EvidencePointer[]
 }
@@ -55,7 +55,7 @@ export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>
 
 const maxVolumeMicroUsdc = 1_000_000_000 * 1_000_000
 
-/** One text per figure that cannot be true. */
+/** One text for each figure that cannot be true. */
 export function impossibleFigures(figures: Figures): readonly string[] {
   const problems: string[] = []
   for (const [name, value] of entriesOf(figures)) {

@@ -15,17 +15,17 @@ const NOT_PLAIN = /^["'?:,[\]{}#&*!|>%@`]|^-(?: |$)|: |:$| #/
 /** Accepts a subset of YAML: one string or flow list per line. @throws Error that starts with the line number */
 export function parseFrontMatter(text: string): FrontMatter {
   const lines = text.split(/\r?\n/)
-  if (lines[0] !== FENCE) throw malformed(1, `the text does not open with "${FENCE}"`)
+  if (lines[0] !== FENCE) throw malformed(1, `the text does not start with "${FENCE}"`)
   const end = lines.indexOf(FENCE, 1)
-  if (end === -1) throw malformed(1, `the front matter is never closed by a "${FENCE}" line`)
+  if (end === -1) throw malformed(1, `the front matter has no closing "${FENCE}" line`)
 
   const fields = new Map<string, string | string[]>()
   for (const [index, line] of lines.slice(1, end).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
     const number = index + 2
     const [, key, value = ''] = FIELD.exec(line) ?? []
-    if (key === undefined) throw malformed(number, `"${line}" is not of the form "key: value"`)
-    if (fields.has(key)) throw malformed(number, `"${key}" stands there a second time`)
+    if (key === undefined) throw malformed(number, `"${line}" does not have the form "key: value"`)
+    if (fields.has(key)) throw malformed(number, `"${key}" is defined twice`)
     fields.set(key, parseValue(value.trim(), number))
   }
 
@@ -51,7 +51,7 @@ function parseItems(source: string, line: number): string[] {
     LIST_ITEM.lastIndex = at
     const match = LIST_ITEM.exec(source)
     if (match === null)
-      throw malformed(line, `the list cannot be read from "${source.slice(at)}" on`)
+      throw malformed(line, `the list is invalid from "${source.slice(at)}" onward`)
     const [whole, quoted, plain = '', separator] = match
     items.push(parseScalar(quoted ?? plain.trim(), line))
     if (separator === '') return items

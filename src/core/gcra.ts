@@ -7,7 +7,7 @@ export interface GcraDecision {
   readonly newTatMs: number
 }
 
-/** An unknown key has any TAT up to `nowMs`; `burst` requests are allowed at once. */
+/** Pass any `tatMs` up to `nowMs` for an unknown key. `burst` requests are allowed at once. */
 export function gcra(
   tatMs: number,
   nowMs: number,

@@ -3,7 +3,7 @@
  *
  *   none ─post→ open ─award→ awarded ─deliver→ delivered ─accept→ accepted
  *               │bid↺         │                │dispute → disputed ─accept→ accepted
- *               │             │                └─14 days without an answer, accept by the clock→ accepted
+ *               │             │                └─14 days without an answer, accepted automatically→ accepted
  *               └─cancel, expire─┘→ cancelled, expired
  */
 import { dayMs } from './time.ts'
@@ -32,7 +32,8 @@ export const jobEvents = [
 export type JobEvent = (typeof jobEvents)[number]
 
 export const jobExchange = { platform: 'job-exchange', rail: 'job_exchange' } as const
-export const noPaymentReason = 'issued by the job exchange for accepted work: no payment is shown'
+export const noPaymentReason =
+  'issued by the job exchange for accepted work; it does not prove a payment'
 
 export const jobRoles = ['poster', 'awardee', 'bidder', 'stranger', 'clock'] as const
 export type JobRole = (typeof jobRoles)[number]
@@ -141,10 +142,10 @@ function untimelyAnswer(
   const dueMs = answerDueMs(job)
   if (event === 'accept' && role === 'clock') {
     if (dueMs === null) return job.status === 'disputed' ? 'the job is disputed' : null
-    return nowMs < dueMs ? 'the poster may still answer' : null
+    return nowMs < dueMs ? 'the poster still has time to answer' : null
   }
   if (event !== 'dispute' || dueMs === null || nowMs < dueMs) return null
-  return `nobody disputed within ${answerDays} days`
+  return `the ${answerDays} days for a dispute have passed`
 }
 
 export function roleOf(

@@ -27,9 +27,9 @@ export const limitPolicies = {
   wallet: perMinute('wallet', 300, 300),
   /** Signed calls of non-partners per IPv4 address or IPv6 /48, since keys are free. */
   non_partners: perMinute('signers', 600, 600),
-  /** Counted on arrival, refunded once the signature is proven; per IPv4 address or IPv6 /48. */
+  /** Counted when a request arrives and refunded once its signature is verified; per IPv4 address or IPv6 /48. */
   failed_signatures: perMinute('unproven', 60, 600),
-  /** Includes calls of wallets over their limit; the quota is ten times as high to spare their neighbours. */
+  /** Includes calls of wallets over their limit. The quota is ten times as high, so that other wallets in the network are not affected. */
   over_limit: perMinute('overrun', 600, 600),
 } as const satisfies Record<string, LimitPolicy>
 
@@ -59,7 +59,7 @@ export interface LimitDecision {
   readonly next: number
 }
 
-/** `stored` is the `next` of the last decision; at most `emptyValue` for an unknown key. */
+/** `stored`: the `next` of the last decision; for an unknown key any value up to `emptyValue`. */
 export function decide(policy: LimitPolicy, stored: number, nowMs: number): LimitDecision {
   if (policy.kind === 'rate') {
     const decision = gcra(stored, nowMs, policy.windowMs / policy.quota, policy.burst)
@@ -89,7 +89,7 @@ export function valueAfterRefund(policy: LimitPolicy, stored: number): number {
   return stored - (policy.kind === 'rate' ? policy.windowMs / policy.quota : 1)
 }
 
-/** A stored value up to this one equals an unknown key. */
+/** Stored values up to this one are equivalent to an unknown key. */
 export function emptyValue(policy: LimitPolicy, nowMs: number): number {
   return policy.kind === 'rate' ? nowMs : Math.floor(nowMs / dayMs) * dayMs
 }

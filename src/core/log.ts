@@ -41,7 +41,7 @@ export function createLog({ level, now, write, defer }: LogDeps): LineLog {
       if (!isEnabled(line)) return
       if (held === '') defer(flush)
       held += formatLine(isoTime(now()), line, message, fields)
-      // A crashing process gets no later tick.
+      // A crashing process does not reach the next tick.
       if (line === 'error') flush()
     }
   return {

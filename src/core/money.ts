@@ -8,7 +8,7 @@ export function toUsdc(amountMicroUsdc: number): number {
   return amountMicroUsdc / microPerUsdc
 }
 
-/** Accepts up to 1,000,000,000 USDC; null where the amount would be rounded. */
+/** Accepts up to 1,000,000,000 USDC. Returns null for amounts that are not exact in micro-USDC. */
 export function parseUsdc(amount: number | string): number | null {
   const match = decimalForm.exec(typeof amount === 'string' ? amount : decimalText(amount))
   if (match === null) return null

@@ -1,4 +1,4 @@
-/** Checks the text of URLs that callers supply; `pinned-fetch` checks the resolved addresses. */
+/** Checks the text of URLs from callers; `src/outbound/pinned-fetch.ts` checks the addresses to which their hosts resolve. */
 
 export type OutboundUrl =
   | { readonly ok: true; readonly url: URL }
@@ -43,7 +43,7 @@ function problemOf(text: string): string | null {
   if (host === undefined) {
     return 'must have a host name of letters, digits, hyphens and dots, use port 443 and contain only visible ASCII'
   }
-  if (!URL.canParse(text)) return 'is not an address'
+  if (!URL.canParse(text)) return 'is not a valid URL'
   // The parser rewrites hosts that are numbers in disguise.
   if (new URL(text).hostname !== host) return 'must have the host name in normal form'
   return hostProblem(host)

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 
 const MOST_TEXT = 4096
 
-/** Missing in zod's types, but used by its own `validate`. */
+/** zod's `validate` uses these options, but the types of zod do not list them. */
 const upToFirstIssue = { reportInput: false, abortEarly: true }
 
 /** Stops at the first issue: a million wrong elements would create a million issues. */

@@ -68,7 +68,7 @@ export interface PaidPeriod {
   readonly valueMicroUsdc: number
 }
 
-/** Successor of the paid time: a renewal, the free tier, or the end. */
+/** What follows the paid time: a renewal, the free tier, or the end of the subscription. */
 export const followUps = ['renewal', 'free', 'end'] as const
 export type ExpiryAction = (typeof followUps)[number]
 
@@ -161,7 +161,7 @@ export function cancelSubscription(
   return status === null ? current : { ...current, status }
 }
 
-/** Grants a tier without value in an exchange; moves paid time behind it. */
+/** Grants a tier that is worth nothing in an upgrade. Paid time starts after the granted time. */
 export function grantTier(
   subscription: PartnerSubscription,
   grant: { readonly tier: TierName; readonly days: number },

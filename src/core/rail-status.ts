@@ -2,14 +2,14 @@ import type { Figures } from './figures.ts'
 
 export type RailStatus = 'paying' | 'pre-traction' | 'concentrated' | 'potemkin' | 'dormant'
 
-/** `activity`: the rail pays nobody; activity replaces payouts, and it is never `paying`. */
+/** `activity`: the rail makes no payments, so activity replaces payouts, and its status is never `paying`. */
 export type StatusBasis = 'payments' | 'activity'
 
 export const concentratedAbove = 0.9
 export const tractionCreators = 5
 
 export interface StatusVerdict {
-  /** Null where too little is known: the status stays. */
+  /** Null if too few figures are known; the status then stays unchanged. */
   readonly status: RailStatus | null
   readonly skipped: readonly string[]
 }

@@ -25,7 +25,7 @@ const controls = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]+/g
 const run = /[^\s"'<>]+/g
 const scheme = /\b[a-z][a-z0-9+.-]{1,20}:$/i
 const schemeLength = 22
-/** base64, base58 or keys; UUIDs are not secrets. */
+/** Candidates for base64, base58 and keys. UUIDs are not secrets. */
 const longToken = /[A-Za-z0-9_-]{24,}(?:={1,2}(?![\w=]))?/g
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

@@ -1,12 +1,12 @@
-/** Sum of amount_usdc * weight * exp(-age_days / 60); all entries decay alike, so one sum at an epoch is stored. */
+/** Sum of amount_usdc * weight * exp(-age_days / 60); all entries decay at the same rate, so one sum, computed for a fixed epoch, is stored. */
 import { dayMs } from './time.ts'
 
 export const reputationDecayDays = 60
-/** 2026-01-01T00:00:00Z. All stored sums refer to it: never change it. */
+/** 2026-01-01T00:00:00Z. All stored sums refer to this time, so never change it. */
 const epochMs = 1_767_225_600_000
 const decayMs = reputationDecayDays * dayMs
 
-/** In tenths. The exchange sees no payment: partners could otherwise grant each other any score. */
+/** In tenths. Receipts of the job exchange prove no payment; with a weight, partners could grant each other any score. */
 export const evidenceTenths = { onchain: 10, platform: 8, exchange: 0, signed: 0 } as const
 
 export const reputationFormula =
@@ -45,7 +45,7 @@ export interface EntryEffect {
   readonly amountMicroUsdc: number
   readonly weight: number
   readonly valueMicroUsdc: number
-  /** Start of its age. A reversal repeats that of its entry, so that both cancel. */
+  /** Start of the age of the entry. A reversal has the same start as the reversed entry, so that both cancel. */
   readonly countsFrom: string
   readonly createdAt: string
 }

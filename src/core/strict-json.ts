@@ -16,7 +16,7 @@ export interface StrictJsonLimits {
   readonly maxDepth?: number
 }
 
-/** Parses JSON (RFC 8259) and rejects what parsers read differently (I-JSON, RFC 7493). @throws StrictJsonError */
+/** Parses JSON (RFC 8259) and rejects text that parsers interpret differently (I-JSON, RFC 7493). @throws StrictJsonError */
 export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): JsonValue {
   return parseStrictJsonText(decodeUtf8(bytes), limits)
 }
@@ -24,7 +24,7 @@ export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}
 export function parseStrictJsonText(text: string, limits: StrictJsonLimits = {}): JsonValue {
   const cursor: Cursor = { text, at: 0, depth: 0, maxDepth: limits.maxDepth ?? DEFAULT_MAX_DEPTH }
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) {
-    throw new StrictJsonError(0, 'byte order mark; send UTF-8 without one')
+    throw new StrictJsonError(0, 'unexpected byte order mark; send UTF-8 without it')
   }
   skipSpace(cursor)
   const value = parseValue(cursor)
@@ -86,7 +86,10 @@ function parseValue(cursor: Cursor): JsonValue {
 
 function nested(cursor: Cursor, parse: (cursor: Cursor) => JsonValue): JsonValue {
   if (cursor.depth >= cursor.maxDepth) {
-    throw new StrictJsonError(cursor.at, `nested over ${cursor.maxDepth} deep; send flatter JSON`)
+    throw new StrictJsonError(
+      cursor.at,
+      `nested more than ${cursor.maxDepth} levels deep; send flatter JSON`,
+    )
   }
   cursor.depth += 1
   cursor.at += 1

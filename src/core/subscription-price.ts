@@ -1,4 +1,4 @@
-/** Tier purchases in micro-USDC: paid time of lower tiers is exchanged at its price, other paid time stays. */
+/** Tier purchases in micro-USDC: paid time of lower tiers is credited at the price paid for it; other paid time is kept. */
 import { PERIOD_MS, periodsFrom, subscriptionAt, tierNames } from './partner.ts'
 import type { PaidPeriod, PartnerSubscription, TierName } from './partner.ts'
 import { hourMs } from './time.ts'
@@ -39,7 +39,7 @@ export interface SubscriptionPayment extends Offer {
   readonly quotedAtMs: number
 }
 
-/** Never refuses, since the money has moved. */
+/** Never refuses, because the payment has already been made. */
 export function afterPurchase(
   subscription: PartnerSubscription,
   purchase: SubscriptionPayment,
@@ -62,7 +62,7 @@ export function afterPurchase(
   return { subscription: subscriptionAt(paid, nowMs), bought }
 }
 
-/** Removes a reversed payment: its credit keeps its time, later periods move forward. */
+/** Removes a reversed payment. The time bought by its credit remains, and later periods start earlier. */
 export function afterUndone(
   subscription: PartnerSubscription,
   gone: Offer & { readonly paidMicroUsdc: number; readonly creditMicroUsdc: number },

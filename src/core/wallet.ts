@@ -59,7 +59,7 @@ function withChecksum(lowerCaseAddress: string): string {
 
 function parseEvm(text: string): Wallet {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
-    throw new WalletError('an EVM address is 0x (lower case) and 40 hex digits')
+    throw new WalletError('an EVM address consists of 0x (lower case) and 40 hex digits')
   }
   const digits = text.slice(2)
   const id = text.toLowerCase()
@@ -67,7 +67,7 @@ function parseEvm(text: string): Wallet {
   const isOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase()
   if (!isOneCase && text !== display) {
     throw new WalletError(
-      'the EIP-55 checksum is wrong: copy the address again, or send lower case',
+      'the EIP-55 checksum is wrong: copy the address again, or send it in lower case',
     )
   }
   return { kind: 'evm', id, display }
@@ -81,7 +81,7 @@ function parseEd25519(kind: 'solana' | 'near', text: string, publicKey: Uint8Arr
   }
   if (!isUsablePoint(publicKey)) {
     throw new WalletError(
-      'this ed25519 key is of small order or not canonical, so nobody can own it',
+      'this ed25519 key has small order or is not canonical, so no private key belongs to it',
     )
   }
   return { kind, id: text, display: text }

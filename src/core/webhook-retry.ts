@@ -1,6 +1,6 @@
 import { hourMs, minuteMs, secondMs } from './time.ts'
 
-/** As Standard Webhooks proposes; the first attempt is immediate. */
+/** Waiting times proposed by Standard Webhooks; the first attempt is immediate. */
 const waitsMs = [
   5 * secondMs,
   5 * minuteMs,
@@ -13,7 +13,7 @@ const waitsMs = [
   24 * hourMs,
 ] as const
 
-/** Random extra share, so that deliveries that failed together are not retried together. */
+/** Random extra share of the waiting time, so that deliveries that failed at once are not retried at once. */
 const jitterShare = 0.1
 
 export const maxAttempts = waitsMs.length + 1

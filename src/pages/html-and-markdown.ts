@@ -50,7 +50,7 @@ export function markdownText(text: string): string {
     .replace(/[\\`*_[\]<>|~&!]/g, (character) => `\\${character}`)
 }
 
-/** Isolated, so that its direction marks end with it. */
+/** Isolated in `bdi`, so that direction marks in the text do not affect the rest of the page. */
 export function untrustedText(text: string): HtmlAndMarkdown {
   return { html: html`<bdi>${text}</bdi>`, md: markdownText(text) }
 }
@@ -80,7 +80,7 @@ export function longestBacktickRun(text: string): number {
 /** Web addresses, paths of this site and anchors, but not `javascript:`. */
 const linkableAddress = /^(?:https?:\/\/[^\s"'<>\\]+|\/(?!\/)[^\s"'<>\\]*|#[\w-]+)$/i
 
-/** The label alone where the address is not linkable. */
+/** Only the label if the address is not linkable. */
 export function link(href: string, label: Inline): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(label)
   if (!linkableAddress.test(href)) return { html: inner, md }

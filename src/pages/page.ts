@@ -1,4 +1,4 @@
-/** The builder publishes pages; the service renders those that are not published. */
+/** A page. The builder publishes the newest pages; the service renders older ones on request. */
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 
 export interface SitePage {
@@ -14,11 +14,11 @@ export interface SitePage {
   /** Everything the body depends on, as JSON: only changes of this or the fields above render the page again. */
   readonly inputs?: unknown
   readonly alternates?: readonly PageAlternate[]
-  /** In addition to the common one. */
+  /** Style sheets in addition to the common one. */
   readonly styles?: readonly string[]
   /** Classic scripts, run in this order after parsing. */
   readonly scripts?: readonly string[]
-  /** False if the Markdown form is a document from elsewhere. */
+  /** False if another module publishes the Markdown form. */
   readonly markdown?: false
   /** False excludes the page from the sitemap and llms.txt, such as one receipt of thousands. */
   readonly listed?: false

@@ -123,7 +123,7 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
   }
 }
 
-/** Only a verified payment is called paid. */
+/** The word “paid” is used only for verified payments. */
 function paymentClaim({ platform, verification }: Receipt): string {
   if (platform === jobExchange.platform) return 'agreed for accepted work'
   return verification === 'verified' ? 'paid' : 'claimed as paid'
@@ -133,16 +133,16 @@ const verdicts: Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], stri
   unchecked: 'no',
   pending: 'not yet: the transaction is not in a block',
   not_found: 'no: the chain does not know the transaction',
-  soft: 'not yet: its block may still be reorganised',
-  safe: 'provisionally: its block is safe but not final',
-  final: 'yes: its block is final',
+  soft: 'not yet: the block may still be reorganised',
+  safe: 'provisionally: the block is safe but not final',
+  final: 'yes: the block is final',
   reverted: 'rejected: the transaction was reverted',
   mismatch: 'rejected: the transaction does not match the receipt',
 }
 
 function onchainText({ tx_hash: txHash, onchain }: Receipt): Inline {
   if (onchain !== undefined) return verdicts[onchain.verdict]
-  return txHash === undefined ? 'no: it names no transaction' : 'not yet'
+  return txHash === undefined ? 'no: the receipt names no transaction' : 'not yet'
 }
 
 function blockText(block: number, onchain: Receipt['onchain']): Inline {

@@ -1,4 +1,4 @@
-/** Sortable by headers with the site's script, complete without it. */
+/** Tables. With the script of the site, readers can sort them by their headers. */
 import { amount, count, day, percent, time, timeMs } from './figures.ts'
 import type { TimeValue } from './figures.ts'
 import { renderInline } from './html-and-markdown.ts'

@@ -49,7 +49,7 @@ describe('rankRails', () => {
     const nothing = rowOf({ entryCostMicroUsdc: 1, figures: { ...figures, topWorkerShare: 1 } })
     expect(nothing).toMatchObject({ perWorkerMicroUsdc: 0, breakevenDays: null })
     expect(nothing.caveats).toContain(
-      'At less than a micro-USDC a day the entry cost is never earned back.',
+      'The expected income is less than a micro-USDC a day, so it never covers the entry cost.',
     )
   })
 

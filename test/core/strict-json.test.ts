@@ -112,9 +112,13 @@ describe('parseStrictJson refuses', () => {
       /an escape that JSON does not have/,
     ],
     ['an escape with a sign', String.raw`"\u-001"`, /send .u and four hex digits/],
-    ['nesting of 33', '['.repeat(33) + ']'.repeat(33), /^position 32: nested over 32 deep/],
-    ['20,000 brackets', deepArray, /nested over 32/],
-    ['20,000 objects', deepObject, /nested over 32/],
+    [
+      'nesting of 33',
+      '['.repeat(33) + ']'.repeat(33),
+      /^position 32: nested more than 32 levels deep/,
+    ],
+    ['20,000 brackets', deepArray, /nested more than 32/],
+    ['20,000 objects', deepObject, /nested more than 32/],
   ])('%s', (_, text, message) => {
     expect(() => parseStrictJsonText(text)).toThrow(message)
     expect(() => parseStrictJson(Buffer.from(text))).toThrow(StrictJsonError)
@@ -131,7 +135,9 @@ describe('parseStrictJson refuses', () => {
 describe('parseStrictJson accepts', () => {
   test("nesting of 32, or of the caller's limit", () => {
     expect(() => parseStrictJsonText('['.repeat(32) + ']'.repeat(32))).not.toThrow()
-    expect(() => parseStrictJsonText('[[]]', { maxDepth: 1 })).toThrow(/nested over 1 deep/)
+    expect(() => parseStrictJsonText('[[]]', { maxDepth: 1 })).toThrow(
+      /nested more than 1 levels deep/,
+    )
     const deep = '['.repeat(500) + ']'.repeat(500)
     expect(() => parseStrictJsonText(deep, { maxDepth: 500 })).not.toThrow()
   })

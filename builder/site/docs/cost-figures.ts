@@ -1,6 +1,6 @@
 /**
  * Inputs of the cost page. Sizes were measured on a set of 60 rails with ninety days of polls, 334 workers and 334
- * receipts, in the encodings served. They are constants, so that the page does not change with every build.
+ * receipts, in the encodings served. The sizes are constants, so that the page does not change with every build.
  */
 import { maxAgeOf } from '../../../src/contract/routes.ts'
 import type { ReadKind } from './edge-cache.ts'

@@ -1,6 +1,6 @@
 /**
  * Expected load that caches in front leave for the origin, document by document. Reads are independent (Poisson) and
- * spread evenly over the documents of a kind and the points of presence, which gives the most misses. Eviction and
+ * spread evenly over the documents of a kind and the points of presence, which is the worst case: it causes the most misses. Eviction and
  * change of a copy are independent events.
  */
 

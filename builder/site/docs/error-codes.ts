@@ -26,23 +26,23 @@ export function errorTable(): HtmlAndMarkdown {
 
 const remediesByStatus: Readonly<Record<number, string>> = {
   400: 'Correct the request; repeating it unchanged fails again.',
-  401: 'Sign again with a fresh timestamp, over exactly what is sent.',
+  401: 'Sign again with a current timestamp, over exactly the data that you send.',
   402: 'Pay, or subscribe to a tier that covers the read.',
   403: 'Use a wallet that is allowed to do this.',
-  404: 'Look up the name in its list.',
+  404: 'Look up the correct name in the list of that resource.',
   409: 'Fetch the current state and retry.',
-  413: 'Send less.',
-  415: 'Send plain application/json.',
+  413: 'Send a smaller body.',
+  415: 'Send the body as application/json.',
   422: 'Read details: a rule of the ledger rejected the request.',
   429: 'Wait for the number of seconds in Retry-After.',
   500: 'Try again later; report the error if it persists.',
   503: 'Try again after Retry-After.',
 }
 
-/** Where the status alone does not explain what to do. */
+/** Remedies for codes whose status alone does not explain what to do. */
 const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   malformed_path:
-    'Send the path without percent-encoded plain characters, double slashes and dot segments.',
+    'Send the path without unnecessary percent-encoding, double slashes or dot segments.',
   malformed_host: 'Send exactly one Host header.',
   malformed_json: 'Send strict JSON: no comments, no trailing commas, no duplicate keys.',
   invalid_input: 'Read issues: each names a field and the problem with it.',
@@ -56,7 +56,7 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   body_signature_required: 'Sign the v2 partner message, which contains the hash of the body.',
   method_not_allowed: 'Use a method from the Allow header.',
   not_acceptable: 'Accept identity, gzip or br.',
-  request_timeout: 'Send the request faster, or in one piece.',
+  request_timeout: 'Send the complete request at once.',
   headers_too_large: 'Send fewer headers.',
   bound_reached: 'Read details: it names the quota and explains how to free capacity.',
   signature_reused: 'Use a new timestamp: a signed message is valid for one write.',
@@ -74,11 +74,12 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   payment_signature_invalid:
     'Sign the EIP-712 message of the terms with the key of the payer; extra contains its domain. Nothing was charged.',
   insufficient_funds: 'Transfer USDC on Base to the payer, then sign again. Nothing was charged.',
-  payment_refused: 'Read details: the token would not move the amount. Nothing was charged.',
+  payment_refused:
+    'Read details: the token contract would reject the transfer. Nothing was charged.',
   authorization_already_used:
     'An authorization buys one response: sign a new one with a new nonce for the next.',
   payment_unavailable:
-    'Send the same payment again after Retry-After. Do not sign another one: this one may still be settled, once.',
+    'Send the same payment again after Retry-After. Do not sign another payment: the first one may still be settled.',
   settlement_pending:
-    'Send the same payment again after Retry-After: the response is delivered once the payment is on-chain. Do not sign another one.',
+    'Send the same payment again after Retry-After: the response is delivered once the payment is on-chain. Do not sign another payment.',
 }

@@ -108,7 +108,7 @@ function malformed(name: string, problem: string): ManifestRefusal {
 function unknownVersion(name: string, version: string): ManifestRefusal {
   return {
     code: 'unknown_spec_version',
-    reason: `the ${name} is of version ${version.slice(0, 20)}; known: ${knownSpecVersions.join(', ')}`,
+    reason: `the ${name} has version ${version.slice(0, 20)}; known versions: ${knownSpecVersions.join(', ')}`,
   }
 }
 
@@ -167,7 +167,7 @@ function identityRefusals(
     refusals.push({ code: 'wrong_contract', reason })
   }
   if (typeof pactId === 'number' && pactId !== expected.pactId) {
-    const reason = `the ${name} is of pact ${pactId}, not of pact ${expected.pactId}`
+    const reason = `the ${name} belongs to pact ${pactId}, not to pact ${expected.pactId}`
     refusals.push({ code: 'wrong_pact', reason })
   }
   return refusals
@@ -189,7 +189,7 @@ function hashNotes(instance: JsonObject, workHash: string, canonicalText: string
   if (stated === undefined || stated === workHash) return []
   const newline = workHashOf(`${canonicalText}\n`) === stated
   return [
-    `the instance states computed_workhash ${shown(stated)}, which is ${newline ? 'the hash with a newline after the canonical text' : 'not its hash'}; the field is stripped`,
+    `the instance states computed_workhash ${shown(stated)}, which is ${newline ? 'the hash of the canonical text with a newline at the end' : 'not the hash of the instance'}; the hash does not cover this field`,
   ]
 }
 

@@ -27,7 +27,7 @@ const statusesAfter: Readonly<Record<EscrowEvent['kind'], readonly EscrowStatus[
   finalized: ['Arbitrated', 'Completed', 'Refunded'],
 }
 
-/** The contract wrote both, so a node that reports a difference is not trusted. */
+/** Logs and state come from one contract, so a node that reports a difference is not trusted. */
 export function logsAgainstState({ events, state }: PactOnChain): string | null {
   const last = events.at(-1)
   if (last === undefined) return state === null ? null : `its logs do not contain it`
@@ -73,7 +73,7 @@ export type ReceiptVerdict =
   | { readonly kind: 'waits' }
   | { readonly kind: 'disagrees'; readonly problem: Disagreement }
 
-/** Only receipts of its parties settle a pact, since anyone can write a job id. */
+/** Only receipts between the parties of a pact settle it, since anyone can write its job id into a receipt. */
 export function receiptAgainstEscrow(
   receipt: PactReceipt,
   onChain: PactOnChain | null,
@@ -92,7 +92,7 @@ export function receiptAgainstEscrow(
     problem: { ...problemOf(text), byStranger: true },
   })
   if (receipt.chain !== pactEscrow.chain) {
-    return stranger(`it is on ${receipt.chain}; the escrow is on ${pactEscrow.chain}`)
+    return stranger(`the receipt is on ${receipt.chain}; the escrow is on ${pactEscrow.chain}`)
   }
   if (reading === null) return { kind: 'settles' }
   const state = onChain?.state ?? null
@@ -109,11 +109,11 @@ export function receiptAgainstEscrow(
 
 function partyProblem({ payer, worker }: PactReceipt, state: EscrowPact): string | null {
   if (worker.id !== state.recipient) {
-    return `wrong_signer: it pays ${worker.id}; the recipient is ${state.recipient}`
+    return `wrong_signer: the receipt pays ${worker.id}; the recipient of the pact is ${state.recipient}`
   }
   const payers = [state.creator, pactEscrow.address.toLowerCase()]
   if (payers.includes(payer.id)) return null
-  return `it is paid by ${payer.id}; the creator is ${state.creator}`
+  return `the payer of the receipt is ${payer.id}; the creator of the pact is ${state.creator}`
 }
 
 export function paidRecipient(onChain: PactOnChain | null): boolean {
@@ -123,7 +123,7 @@ export function paidRecipient(onChain: PactOnChain | null): boolean {
   return last.kind === 'released' || last.favorRecipient === true
 }
 
-/** Of two pacts with one work hash the later is the replay. */
+/** If two pacts have the same work hash, the later one is the replay. */
 export function replays(
   onChain: ReadonlyMap<number, PactOnChain>,
 ): ReadonlyMap<number, Disagreement> {
@@ -137,7 +137,7 @@ export function replays(
     const earlier = first.get(workHash) ?? pactId
     first.set(workHash, earlier)
     if (earlier === pactId) continue
-    const text = `replay: its work hash ${workHash} was submitted for pact ${earlier} before`
+    const text = `replay: its work hash ${workHash} was already submitted for pact ${earlier}`
     found.set(pactId, { between: 'two pacts', text })
   }
   return found

@@ -30,7 +30,8 @@ export function judgePublished(
   for (const [name, claim, found] of claimsOf(published, onChain)) {
     if (claim === null) continue
     if (claim === found) confirmed.push(name)
-    else contradictions.push(`${name}: published ${claim}, by the escrow ${found ?? 'none'}`)
+    else
+      contradictions.push(`${name}: published as ${claim}, but the escrow has ${found ?? 'none'}`)
   }
   const verification = contradictions.length === 0 ? 'confirmed' : 'contradicted'
   return { verification, confirmed, contradictions }

@@ -162,7 +162,7 @@ describe('the weekly article', () => {
     expect(others).toEqual([])
     expect(chart?.name).toBe('ledger-week-2026-w47')
     expect(chart?.svg).toContain(`<desc>${numbers}.</desc>`)
-    expect(body).toContain('The sum leaves out 2 rails whose volume became known during the week.')
+    expect(body).toContain('The total excludes 2 rails whose volume became known during the week.')
   })
 
   test('is the same at any later time for the same history', () => {
@@ -208,7 +208,7 @@ describe('a week of failures', () => {
     }).at(-1)
     expect(article?.title).toBe('The ledger in week 47 of 2026: no poll succeeded')
     expect(article?.body).toContain(
-      'the ledger made 2 polls of 1 rail. 2 polls failed. So no figures of this week are known; earlier ones are carried over.',
+      'the ledger made 2 polls of 1 rail. 2 polls failed. No figures of this week are known, so earlier figures are shown.',
     )
     expect(article?.body).toContain('| Rail alpha (`alpha`) | 2 | 2 | HTTP 503 |')
     expect(article?.body).not.toContain('Nothing changed')
@@ -260,7 +260,7 @@ test('the weekly article mentions a changed filter rule', () => {
   const second = { ...goodPoll(at('2026-11-16T12:00:00Z'), usdc(900)), rule: 'payouts v2' }
   const article = articles({ alpha: [goodPoll(at('2026-11-15T12:00:00Z')), second] }).at(-1)
   expect(article?.body).toContain(
-    'The filter rule of `alpha` changed from payouts v1 to payouts v2: its two figures follow different rules.',
+    'The filter rule of `alpha` changed from payouts v1 to payouts v2: its two figures follow different rules and cannot be compared.',
   )
 })
 

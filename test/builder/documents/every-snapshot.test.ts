@@ -194,10 +194,10 @@ describe('figures of a rail', () => {
   })
 
   test('from an audit are marked as such, and only polled rails become stale', () => {
-    const audit = 'status and figures are of the audit of 2026-10-01.'
+    const audit = 'status and figures come from the audit of 2026-10-01.'
     expect(body('/api/v1/opportunities', built)).toMatchObject({
       opportunities: [
-        { rail: 'alpha', caveats: [`Audited by hand and not polled; ${audit}`] },
+        { rail: 'alpha', caveats: [`The rail is audited by hand and not polled; ${audit}`] },
         { rail: 'beta', caveats: [`No poll has succeeded yet; ${audit}`] },
       ],
     })

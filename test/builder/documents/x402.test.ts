@@ -45,7 +45,7 @@ test.each([
   expect(found.resources).toEqual([])
   expect(found.offers.flatMap((offer) => [...offer.accepts_v1, ...offer.accepts_v2])).toEqual([])
   expect(found.offers.map(({ price_usdc: price }) => price)).toContain(0.01)
-  expect(found.instructions).toContain('not available')
+  expect(found.instructions).toContain('does not accept payments')
 })
 
 test('the payment guide names the receiver when payments are on and states otherwise that they are off', () => {

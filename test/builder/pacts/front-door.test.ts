@@ -187,7 +187,12 @@ describe('the documents of pacts', () => {
       ['7', 'contradicted', 0, ['the escrow has no pact 7']],
       ['11', 'unverified', 0, []],
       [String(id), 'confirmed', 4, []],
-      [String(id + 1), 'contradicted', 1, ['status: published Completed, by the escrow Active']],
+      [
+        String(id + 1),
+        'contradicted',
+        1,
+        ['status: published as Completed, but the escrow has Active'],
+      ],
     ])
     const subjects = (await pact.ledger.openFlags()).map(({ subject }) => subject)
     expect(new Set(subjects)).toEqual(new Set([`pact-${id + 1}`, 'pact-7']))

@@ -198,7 +198,7 @@ describe('a pact is blocked with the reason', () => {
     const flags = await pact.ledger.openFlags()
     expect(flags.map(({ subject }) => subject)).toEqual([`pact-${id + 1}`])
     expect(flags[0]?.evidence['finding_1']).toBe(
-      `replay: its work hash ${manifests.workHash} was submitted for pact ${id} before`,
+      `replay: its work hash ${manifests.workHash} was already submitted for pact ${id}`,
     )
   })
 
@@ -226,7 +226,7 @@ describe('a verified receipt does not settle a pact', () => {
     const [flag, ...more] = await pact.ledger.openFlags()
     expect(more).toEqual([])
     expect(flag?.evidence['finding_1']).toContain(
-      `wrong_signer: it pays ${arbitrator}; the recipient is ${worker}`,
+      `wrong_signer: the receipt pays ${arbitrator}; the recipient of the pact is ${worker}`,
     )
   })
 

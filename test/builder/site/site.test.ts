@@ -97,7 +97,7 @@ describe('the page of a receipt', () => {
       return text(`/receipts/${receipts[0]?.receipt_id}.md`, [...siteOf(changed)])
     }
     const final = pageWith({ verdict: 'final', block_number: 457_426_042, log_index: 7, since })
-    expect(final).toContain('Verified on-chain: yes: its block is final')
+    expect(final).toContain('Verified on-chain: yes: the block is final')
     expect(final).toContain('Block: `457426042`, log 7')
     expect(pageWith({ verdict: 'mismatch', since })).toContain(
       'rejected: the transaction does not match',

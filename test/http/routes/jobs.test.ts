@@ -415,7 +415,10 @@ describe('a delivery without a response', () => {
     service.clock.advance(answerDays * dayMs - 1)
     expect(await expireAll()).toBe(0)
     const answer = await exchange.act('worker', id, 'dispute', { reason: 'No answer.' })
-    expect([answer.status, answer.body['details']]).toEqual([409, 'nobody disputed within 14 days'])
+    expect([answer.status, answer.body['details']]).toEqual([
+      409,
+      'the 14 days for a dispute have passed',
+    ])
   })
 
   test('is accepted automatically once after 14 days, with a receipt that says so and earns nothing', async () => {
