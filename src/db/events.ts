@@ -32,12 +32,7 @@ export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
 }
 
 async function nextEventTime(db: Db, wanted: string): Promise<string> {
-  const last = await db
-    .selectFrom('events')
-    .select('created_at')
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  const last = await lastEvent(db)
   if (last === undefined || wanted > last.created_at) return wanted
   return isoTime(Date.parse(last.created_at) + 1)
 }
@@ -73,11 +68,10 @@ export async function eventsSince(
 
 /** 0 before the first event. */
 export async function lastEventSeq(db: Db): Promise<number> {
-  const row = await db
-    .selectFrom('events')
-    .select('seq')
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.seq ?? 0
+  return (await lastEvent(db))?.seq ?? 0
+}
+
+async function lastEvent(db: Db) {
+  const newest = db.selectFrom('events').select(['seq', 'created_at']).orderBy('seq', 'desc')
+  return await newest.limit(1).executeTakeFirst()
 }

@@ -1,3 +1,4 @@
+import { entriesOf } from '../core/entries.ts'
 import { applyEntry, noStanding } from '../core/reputation.ts'
 import type { Standing } from '../core/reputation.ts'
 import { entryColumns, standingColumns } from './reputation-rows.ts'
@@ -51,17 +52,9 @@ export async function recomputeScores(db: Db): Promise<{
   return { wallets: wallets.size, entries, differences }
 }
 
-const standingFields = [
-  'decayedSumAtEpoch',
-  'entries',
-  'receipts',
-  'lifetimeMicroUsdc',
-  'firstReceiptAt',
-  'lastReceiptAt',
-] as const satisfies readonly (keyof Standing)[]
-
 function differencesOf(wallet: string, stored: Standing, recomputed: Standing): ScoreDifference[] {
-  return standingFields
+  return entriesOf(noStanding)
+    .map(([field]) => field)
     .filter((field) => stored[field] !== recomputed[field])
     .map((field) => ({
       wallet,

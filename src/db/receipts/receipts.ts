@@ -2,9 +2,9 @@ import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { countRows } from '../queries.ts'
-import { columnsExcept, toRow } from '../rows.ts'
+import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { newReceiptRecord, receiptColumns } from './record.ts'
+import { foundColumns, newReceiptRecord, receiptColumns } from './record.ts'
 import type { NewReceipt, ReceiptRecord } from './record.ts'
 
 /** False for content already stored. */
@@ -28,17 +28,6 @@ export async function findReceipt(db: Db, id: string): Promise<ReceiptRecord | n
   return record
 }
 
-const checkColumns = columnsExcept(
-  'receipt_checks',
-  'chain',
-  'tx_hash',
-  'payer',
-  'attempts',
-  'consecutive_not_found',
-  'first_missing_at',
-  'next_at',
-)
-
 async function withChecks(
   db: Db,
   records: readonly ReceiptRecord[],
@@ -47,7 +36,7 @@ async function withChecks(
   if (onchain.length === 0) return records
   const rows = await db
     .selectFrom('receipt_checks')
-    .select(checkColumns)
+    .select(['receipt_id as receiptId', ...foundColumns])
     .where('receipt_id', 'in', onchain)
     .execute()
   const checks = new Map(rows.map(({ receiptId, ...check }) => [receiptId, check]))

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/canonical-json.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
-import { columnsExcept } from '../rows.ts'
-import type { RecordOf } from '../rows.ts'
+import { columnsExcept, columnsOf } from '../rows.ts'
+import type { MemberOf, RecordOf } from '../rows.ts'
 
 export type Verification = RecordOf<'receipts'>['verification']
 export type OnchainState = RecordOf<'receipts'>['onchain']
@@ -23,17 +23,19 @@ export interface NewReceipt extends Omit<
   readonly content: JsonObject
 }
 
-export type FoundOnchain = Pick<
-  RecordOf<'receipt_checks'>,
-  | 'verdict'
-  | 'reason'
-  | 'blockNumber'
-  | 'blockHash'
-  | 'blockAt'
-  | 'logIndex'
-  | 'verdictAt'
-  | 'checkedAt'
->
+export const foundColumns = columnsOf(
+  'receipt_checks',
+  'verdict',
+  'reason',
+  'block_number',
+  'block_hash',
+  'block_at',
+  'log_index',
+  'verdict_at',
+  'checked_at',
+)
+
+export type FoundOnchain = Pick<RecordOf<'receipt_checks'>, MemberOf<(typeof foundColumns)[number]>>
 
 /** Written out: copying with rest syntax costs 5 % of a group insert. */
 export function newReceiptRecord(receipt: NewReceipt) {
