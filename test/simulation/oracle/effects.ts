@@ -114,7 +114,8 @@ export const effects: Readonly<Record<Kind, Effect>> = {
     },
   },
   claim: {
-    writes: { claims: '+ -', ...name, ...history },
+    // A claim replaces one by e-mail, at times under the same row id.
+    writes: { claims: '+ - display_name method email_hash claimed_at', ...name, ...history },
     row: ['claims', 'wallet', ({ request }) => request.wallet],
     status: 201,
     columns: () => ({ email_hash: null }),
