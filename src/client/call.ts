@@ -81,8 +81,9 @@ export async function prepareCall<Id extends RouteId>(
   requireFit(route.params, params)
   requireFit(route.query, query)
   const { body, signed } = await bodyToSend(caller, route, { ...parts, params })
-  const escaped = Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)])
-  const path = pathOf(id, Object.fromEntries(escaped))
+  const escaped: Record<string, string> = {}
+  for (const [name, value] of Object.entries(params)) escaped[name] = encodeURIComponent(value)
+  const path = pathOf(id, escaped)
   const search = new URLSearchParams(query).toString()
   const partner = needsPartner(caller, route)
     ? await signPartnerHeaders(caller, { method, path, body })

@@ -69,24 +69,17 @@ type Exact<Facts> = Facts & Record<Exclude<keyof Facts, keyof OwnFacts>, never>
 
 /** Creates the routes of one tag; each function adds what all routes of its kind share. */
 export function routesOf(tag: string) {
+  const publicRead = { method: 'GET', tag, access: 'public' } as const
   return {
-    document: <const Facts extends OwnFacts>(maxAgeSeconds: number, facts: Exact<Facts>) =>
-      ({
-        method: 'GET',
-        tag,
-        access: 'public',
-        ...facts,
-        serving: { kind: 'document', maxAgeSeconds },
-      }) as const,
+    document: <const Facts extends OwnFacts>(maxAgeSeconds: number, facts: Exact<Facts>) => {
+      const serving = { kind: 'document', maxAgeSeconds } as const
+      return { ...publicRead, ...facts, serving }
+    },
     /** A public read of the database. */
-    live: <const Facts extends OwnFacts>(facts: Exact<Facts>) =>
-      ({
-        method: 'GET',
-        tag,
-        access: 'public',
-        ...facts,
-        serving: { kind: 'handler', cache: 'no-store' },
-      }) as const,
+    live: <const Facts extends OwnFacts>(facts: Exact<Facts>) => {
+      const serving = { kind: 'handler', cache: 'no-store' } as const
+      return { ...publicRead, ...facts, serving }
+    },
     handler: <
       const Method extends Route['method'],
       const Limited extends Access,
@@ -95,13 +88,9 @@ export function routesOf(tag: string) {
       method: Method,
       access: Limited,
       facts: Exact<Facts>,
-    ) =>
-      ({
-        method,
-        tag,
-        access,
-        ...facts,
-        serving: { kind: 'handler', cache: 'private, no-store' },
-      }) as const,
+    ) => {
+      const serving = { kind: 'handler', cache: 'private, no-store' } as const
+      return { method, tag, access, ...facts, serving }
+    },
   }
 }

@@ -252,7 +252,7 @@ describe('a transaction that does not support its receipt', () => {
       'the worker from itself, with no payer stated',
       { from: alice.address },
       { from_wallet: undefined },
-      /from the worker to itself/,
+      /worker sent the USDC to itself/,
     ],
     [
       'more than a day before occurred_at',
@@ -321,7 +321,7 @@ describe('a transaction that does not support its receipt', () => {
     ])
     // The smallest transfer that suffices comes first, so that the larger is left for another.
     expect(found.map(({ onchain }) => onchain?.log_index)).toEqual([1, 0, undefined, undefined])
-    expect(found[3]?.verification_reason).toMatch(/backs another receipt already/)
+    expect(found[3]?.verification_reason).toMatch(/already backs another receipt/)
     await expectEntries('receipt_verified 10', 'receipt_verified 5')
   })
 

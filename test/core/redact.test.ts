@@ -58,7 +58,9 @@ function charactersRead(text: string): number {
     vi.spyOn(String.prototype, name),
   )
   redact(text)
-  const lengths = methods.flatMap(({ mock }) => mock.contexts.map((context) => `${context}`.length))
+  const lengths = methods.flatMap(({ mock }) =>
+    mock.contexts.map((context) => String(context).length),
+  )
   for (const method of methods) method.mockRestore()
   return lengths.reduce((sum, length) => sum + length, 0)
 }

@@ -7,8 +7,6 @@ import type { Run } from './run.ts'
 
 export type TaskKind = 'build' | 'expire' | 'tidy' | 'poll' | 'tell'
 
-export type Tasks = ReturnType<typeof createTasks>
-
 export function createTasks(
   { machine, tally, log, fail }: Run,
   oracle: Pick<LedgerOracle, 'versions' | 'db'>,
@@ -40,19 +38,19 @@ export function createTasks(
     work: () => Promise<unknown>,
   ): Promise<void> {
     const troubles = machine.troubles()
-    let failure: unknown = null
+    let failure: string | null = null
     try {
       const isDone = await work()
       if (isDone === false && mine.kind !== 'poll') failure = 'the job reports a failure'
       tally.jobs += 1
     } catch (error) {
-      failure = error
+      failure = error instanceof Error ? (error.stack ?? error.message) : 'not an Error'
     }
     if (task === mine) task = null
     if (!process.isAlive) return
     log(`the builder has ${failure === null ? 'ended' : 'failed'} to ${mine.kind}`)
     if (failure !== null && machine.troubles() === troubles && !process.isBroken) {
-      fail(`the builder failed to ${mine.kind}: ${String(failure)}`)
+      fail(`the builder failed to ${mine.kind}: ${failure}`)
     }
   }
 

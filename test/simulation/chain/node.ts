@@ -159,7 +159,7 @@ const complaints = {
 function stateOf(chain: UsdcChain, data: Hex, lagMs: number): string {
   if (!data.startsWith(authorizationState)) return '0x'
   const [from = '', nonce = ''] = decodeFunctionData({ abi, data }).args
-  const end = chain.endOf(keyOf({ from: String(from).toLowerCase(), nonce: String(nonce) }), lagMs)
+  const end = chain.endOf(keyOf({ from: from.toLowerCase(), nonce }), lagMs)
   return `0x${(end === null ? '0' : '1').padStart(64, '0')}`
 }
 

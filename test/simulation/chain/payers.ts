@@ -33,7 +33,7 @@ export async function preparePayers() {
   return {
     payers,
     settler: accountOf('settler'),
-    receiver: String(accountOf('receiver').address),
+    receiver: accountOf('receiver').address,
     sign: (fields: Omit<Authorization, 'signature'>, key: Uint8Array): string => {
       const { from, to, value, validAfter, validBefore, nonce } = fields
       const numbers = { validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) }

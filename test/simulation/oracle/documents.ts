@@ -26,7 +26,7 @@ function rowsOf(db: Snapshot, nowMs: number): Record<keyof typeof lists, readonl
     '/workers': newest(
       db.workers.map((row) => [
         row.display_name ?? undefined,
-        JSON.parse(row.skills),
+        z.array(z.string()).parse(JSON.parse(row.skills)),
         row.registered_at,
         row.updated_at,
       ]),

@@ -4,6 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 
+import { z } from 'zod'
+
 import { webhookSecret } from '../../../src/outbound/standard-webhook.ts'
 import type { Answer } from '../http-call.ts'
 import type { PaidRead } from '../requests/reads.ts'
@@ -381,7 +383,7 @@ function codeOf({ body }: Pick<Answer, 'body'>): string | null {
 }
 
 function parsed(answer: unknown): Fields {
-  return { ...(JSON.parse(String(answer)) as object) }
+  return z.record(z.string(), z.unknown()).parse(JSON.parse(String(answer)))
 }
 
 /** Unsigned texts without a key store no answer. */
