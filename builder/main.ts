@@ -44,7 +44,7 @@ const random = systemRandom
 const log = systemLog(config.LOG_LEVEL)
 const broken = new AbortController()
 const stopped = AbortSignal.any([stopSignal(), broken.signal])
-// Every wait for others listens to it: more than the ten listeners that Node takes for a leak.
+// Every wait for others listens to it: Node warns of a leak above ten listeners.
 setMaxListeners(0, stopped)
 
 const keysDir = join(config.DATA_DIR, 'keys')
@@ -106,7 +106,7 @@ const jobs = createJobs({
     signal: stopped,
   }),
   receipts: createReceiptChecks({ database, clock, random, fetch, rpcUrls, signal: stopped }),
-  // A service that is gone meanwhile must not end a build.
+  // A disconnected service must not abort a build.
   onPublished: () => void process.send?.('published', undefined, undefined, () => undefined),
   buildOptions: {
     database,
@@ -147,7 +147,7 @@ await database.close()
 if (broken.signal.aborted) process.exitCode = 1
 log.flush()
 
-/** Builds when the service asks for it and ends with the service, which may be gone before this process was ready. */
+/** Builds on request of the service and exits with it, even if it exited before this process was ready. */
 function followService(): void {
   // A second SIGTERM would end the process at once, in the middle of its shutdown.
   const end = () => void (stopped.aborted || process.kill(process.pid, 'SIGTERM'))

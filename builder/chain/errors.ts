@@ -32,7 +32,7 @@ const busyWords = /rate|per second|too many requests|quota|credits|capacity/i
 const sizeWords =
   /range|too (?:many|large|big|wide)|limit|exceed|more than|response size|timed? ?out|deadline|\d+ blocks/i
 
-/** For the public: without secrets and cut. */
+/** Published text, shortened and without secrets. */
 export function nodeError(name: string, rpcUrl: string, { code, message }: RpcError): ChainError {
   const text = beginningOf(message)
   const isBusy = busyWords.test(text) || busyCodes.includes(code)

@@ -97,7 +97,7 @@ function chooseTransfer(
   const least = unitsOf(receipt)
   if (least === null) return `${asset} cannot be checked on ${receipt.chain}`
   const conditions: readonly (readonly [(transfer: TokenTransfer) => boolean, string])[] = [
-    // Anyone can make a token log a transfer of 0 between any two wallets.
+    // Anyone can make a token contract log a transfer of 0 between any two wallets.
     [({ value }) => value > 0n, `The transaction moves no ${asset}`],
     [({ to }) => to === toWallet, `The transaction moves no ${asset} to ${toDisplay}`],
     [

@@ -30,7 +30,7 @@ export interface ReceiptCheckDeps {
   readonly clock: Clock
   readonly random: Random
   readonly fetch: Fetch
-  /** Chains without a configured node are skipped: a public node is not evidence for money. */
+  /** Chains without a configured node are skipped: a public node is not sufficient evidence of a payment. */
   readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
   readonly signal: AbortSignal
   /** JSON-RPC calls to one chain in one run. */

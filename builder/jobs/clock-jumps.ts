@@ -2,7 +2,7 @@ import type { Clock } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 
 const checkEveryMs = secondMs
-/** More than load or slewing moves the clock within one check. */
+/** Larger than what load or slewing changes within one check. */
 const minJumpMs = 10 * secondMs
 
 /** Reports jumps of the wall clock in milliseconds: node-cron runs every skipped tick, or waits for the old time. */

@@ -79,7 +79,7 @@ export function createJobs(deps: JobsDeps): Jobs {
 
 function pollResult(reports: readonly PollReport[]): JobResult {
   const detail = roundSummary(reports)
-  // One failing rail is its own problem; if all fail, the ledger itself cannot read.
+  // One failed rail is a fault of its source; if all fail, the fault is probably here.
   if (reports.length > 1 && reports.every(({ outcome }) => outcome === 'failed')) {
     throw new Error(detail)
   }

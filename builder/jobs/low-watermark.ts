@@ -12,7 +12,7 @@ export function createTimeLowWatermark(
   return () => {
     const atMs = clock.monotonic()
     readings = [...readings, { atMs, nowMs: clock.now() }]
-    // The last reading that is old enough begins the window.
+    // The window begins at the newest reading that is old enough.
     const begin = readings.filter((reading) => atMs - reading.atMs >= clockTrustMs).length - 1
     if (begin < 0) return null
     readings = readings.slice(begin)

@@ -45,7 +45,7 @@ export async function compress(
   return forms.filter((form) => form.bytes.length < bytes.length)
 }
 
-/** As large as the body: clearing the window costs time per body. */
+/** The window is as large as the body, since clearing a larger one takes time. */
 function windowBits(size: number): number {
   return Math.min(MOST_WINDOW_BITS, Math.max(LEAST_WINDOW_BITS, Math.ceil(Math.log2(size + 16))))
 }

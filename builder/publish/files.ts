@@ -122,7 +122,7 @@ export async function removeDirectory(path: string): Promise<void> {
 
 const SLICE = 32
 
-/** Runs synchronous work over many items and yields to the event loop between slices. */
+/** Runs synchronous work on many items and yields to the event loop regularly. */
 export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let done = 0
   for (const item of items) {

@@ -28,7 +28,7 @@ export async function headOf(git: Git, branch: string): Promise<string | null> {
   return name === '' ? null : name
 }
 
-/** Anything but a regular file gets a name that matches no content. */
+/** Anything but a regular file gets an object name that matches no content. */
 export async function treeOf(git: Git, commit: string | null): Promise<Tree> {
   if (commit === null) return new Map()
   const out = await runGit(git, ['ls-tree', '-r', '-z', '--full-tree', commit])

@@ -16,7 +16,7 @@ import type { PublishedGeneration } from './published-generation.ts'
 const RENDERED_AT_ONCE = 16
 
 export interface Plan {
-  /** That of the past generation itself where nothing differs. */
+  /** The same object as in the previous generation if nothing differs. */
   readonly manifest: Manifest
   readonly reusedFiles: readonly string[]
   readonly changed: readonly string[]

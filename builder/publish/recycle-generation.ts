@@ -27,7 +27,7 @@ export interface StagedFiles {
   readonly touched: ReadonlySet<string> | null
 }
 
-/** Moves the oldest generation to `root`. Null, and nothing changes, when the difference is unknown. */
+/** Moves the oldest generation to `root`. Returns null, without a change, when the difference is unknown. */
 export async function recycleGeneration({
   records,
   directoryOf,

@@ -42,11 +42,11 @@ export interface BazaarListing {
 interface Row {
   readonly key: string
   readonly offers: readonly BazaarOffer[]
-  /** Parts that could not be read and are left out. */
+  /** Entries that could not be read and are left out. */
   readonly malformed: number
 }
 
-/** @throws SourceError where the list is incomplete or has another shape */
+/** @throws SourceError if the list is incomplete or malformed */
 export async function readBazaar(ctx: AdapterContext): Promise<BazaarListing> {
   const list = await readPages<Row>(ctx, {
     url: bazaarPage,

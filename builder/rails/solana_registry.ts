@@ -83,7 +83,7 @@ export const solanaRegistry = defineRail({
   },
 })
 
-/** Reads down to the start of the window, newest first; a shorter list must be as long as stated. */
+/** Reads from the newest entry to the start of the window. A list that ends earlier must have the stated length. */
 async function readFeedbacks(
   ctx: AdapterContext,
   stated: number,

@@ -52,7 +52,7 @@ interface Listing extends z.output<typeof listingShape> {
   readonly winners: readonly string[] | null
 }
 
-/** Each of the two lists of Superteam Earn omits a part of the other, so both are read and joined by id. */
+/** Neither of the two lists of Superteam Earn is complete, so both are read and joined by id. */
 export const superteamEarn = defineRail({
   rail: 'superteam_earn',
   rule: {
@@ -148,7 +148,7 @@ function judge(listing: Listing): { removedBy: string | null; micro: Figure } {
   const amount = dollarTokens.has(listing.token) ? listing.amount : null
   const micro = amount === null ? null : microFromUsd(amount)
   if (amount !== null) {
-    // Amounts beyond the ledger are left out of the raw figure too.
+    // Amounts above the ledger's maximum are not in the raw figure either.
     if (micro === null || micro > maxAmountUsdc * microPerUsdc) {
       return { removedBy: 'above_ceiling', micro: 0 }
     }

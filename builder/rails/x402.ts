@@ -27,7 +27,7 @@ const authorizationTopic = toEventSelector(authorizationEvent)
 
 const networks: readonly string[] = ['base', 'eip155:8453']
 const walletsPerFilter = 200
-/** No listed call costs more; moves of a treasury do. */
+/** No listed call costs more, but treasury transfers do. */
 const ceilingMicroUsdc = 100_000_000n
 const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }) => base))
 

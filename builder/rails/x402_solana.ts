@@ -29,7 +29,7 @@ const facilitators: ReadonlySet<string> = new Set(feePayers)
 
 const place = z.object({ signature: z.string(), slot: z.int().min(0) })
 
-/** `done`: everything from here back to the start of the window is read. `walk`: an unfinished read backwards. */
+/** `done`: everything since the start of the window is read up to here. `walk`: an unfinished backward read. */
 const addressState = z.object({
   done: place.nullable(),
   walk: z.object({ head: place, before: z.string() }).nullable(),
@@ -66,7 +66,7 @@ export const x402Solana = defineRail({
           continue
         }
         ctx.signal.throwIfAborted()
-        // A walk that an earlier poll began ends where that poll began; what came since needs its own.
+        // A backward read that an earlier poll began ends where that poll began; later transactions need another read.
         const isResumed = (states.get(address)?.walk ?? null) !== null && !begun.has(address)
         if (!isResumed) begun.add(address)
         const step = await readBackwards(ctx, solana, address, states.get(address), budget)

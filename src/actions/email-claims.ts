@@ -125,7 +125,7 @@ async function countSend(
   await recordSend(tx, { ...send, now })
 }
 
-/** Names the wallet, so that recipients do not claim for a stranger. */
+/** Names the wallet, so that recipients notice a claim by a stranger. */
 function codeText(
   { siteUrl }: Pick<ActionDeps, 'siteUrl'>,
   code: string,

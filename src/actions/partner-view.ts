@@ -38,7 +38,7 @@ export function signupView(
   }
 }
 
-/** `callsLeft`: remaining calls in the wallet's rate limit. */
+/** `callsLeft`: calls that the wallet's rate limit still permits. */
 export async function ownPartnerView(
   db: Db,
   { reference }: Pick<ActionDeps, 'reference'>,

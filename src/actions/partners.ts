@@ -65,7 +65,7 @@ export async function signupPartner(
   })
 }
 
-/** Makes the oath's message single-use. */
+/** Ensures that the oath's message is used once. */
 async function swornProof(
   deps: ActionDeps,
   { body, json, request, proof }: Signup,

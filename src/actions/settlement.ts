@@ -37,7 +37,7 @@ export async function settlementStatus(
   return await findSettlement({ chain }, payment)
 }
 
-/** As `settlementStatus`, ignoring the stored hash. */
+/** Like `settlementStatus`, but without the stored hash. */
 export async function findSettlement(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,

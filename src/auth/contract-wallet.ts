@@ -6,7 +6,7 @@ import { SchemeUnavailableError, invalid } from './verdict.ts'
 import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
 
 export interface WalletChain {
-  /** Rejects with the node's error (`code`, `message`) or, without a response, another. */
+  /** Rejects with the node's error (`code`, `message`), or with any other error if there is no response. */
   readonly request: (
     method: string,
     params: readonly unknown[],

@@ -6,7 +6,10 @@ import { createTickThrottle } from '../core/concurrency.ts'
 export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
 export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
 
-/** `chain`, `mail` and `rail` together use half of `write`, so that stalled external services do not block local writes. */
+/**
+ * `chain`, `mail` and `rail` together use half of the capacity of `write`, so that stalled external services do not block
+ * local writes.
+ */
 const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
   write: 256,
   read: 256,
@@ -19,7 +22,10 @@ const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
 export interface ConcurrencyLimit {
   readonly isFull: () => boolean
   readonly refusal: () => Failure
-  /** Skips the work of a client that `isGone`. @throws ApiError `unavailable` if the limit is reached */
+  /**
+   * Skips the work if `isGone` returns true: the client has disconnected.
+   * @throws ApiError `unavailable` if the limit is reached
+   */
   readonly run: <Result>(work: () => Promise<Result>, isGone?: () => boolean) => Promise<Result>
 }
 
@@ -38,7 +44,10 @@ const reasons: Readonly<Record<ConcurrencyLimitName, string>> = {
   rail: 'Too many applications are being forwarded',
 }
 
-/** libuv accepts one connection per tick, so more starts delay new connections; fewer starve admitted requests in a flood. */
+/**
+ * libuv accepts one connection per tick. More starts per tick would delay new connections; fewer would starve admitted
+ * requests during a flood of refusals.
+ */
 const startsPerTick = 32
 
 export function createConcurrencyLimits(

@@ -118,7 +118,7 @@ async function handleExpiredAuthorization<T>(
       return await serveFound(sale, reserved, standing.in)
     }
     if (standing.kind === 'open') {
-      // A lagging node may show it soon; a new signature might pay twice.
+      // A lagging node may show the transfer soon, and a new signature could pay twice.
       const isSoon = request.nowMs / secondMs < validBefore + SURELY_SEEN_SECONDS
       throw isSoon ? settlementPending(stillPending(key.payer, null)) : alreadyUsed(sale)
     }
@@ -153,7 +153,7 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
   return reserved
 }
 
-/** A stranger may have sent this very transfer; then it is served. */
+/** If a stranger has sent this transfer, the request is served. */
 async function handleUsedAuthorization<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
@@ -163,7 +163,7 @@ async function handleUsedAuthorization<T>(
   if (reason === 'used') {
     const standing = await findSettlement(payments, reserved)
     if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
-    // Used, but no transfer found: a new signature might pay twice.
+    // The authorization was used, but no transfer was found: a new signature could pay twice.
     if (standing.kind === 'open') throw settlementPending(stillPending(key.payer, null))
   }
   throw refusal(request, refusalCodes[reason], message, key.payer)

@@ -12,7 +12,7 @@ export interface PurchaseRequest<T> extends PaymentOffer {
   readonly purpose: PaymentPurpose
   readonly detail?: JsonObject
   readonly nowMs: number
-  /** Makes the answer before the charge; throws if there is nothing to sell. */
+  /** Creates the answer before the payment is charged. Throws if there is nothing to sell. */
   readonly produce: () => Promise<T>
   /** Whether the payer has disconnected: then the answer waits for the next request. */
   readonly isGone: () => boolean

@@ -65,7 +65,7 @@ export const partnerRoutes = {
     summary: 'Pay for, renew or change your tier',
     description: [
       'For a paid tier the answer is 402 with the price of 30 days, in both versions of x402. Repeat the request with the payment to start the period. Any wallet may pay; the credentials identify the subscription.',
-      'Unused time of a lower tier, in whole hours rounded up, is credited toward a higher tier, which starts at once; a credit worth more than 30 days extends the period, and nothing is due. The same tier or a lower one starts when the paid time ends, at most 12 periods ahead. If the same tier is paid within 7 days after that end, it continues from the end.',
+      'Unused time of a lower tier, in whole hours rounded up, is credited toward a higher tier, which starts at once; a credit worth more than 30 days extends the period, and nothing is due. The same tier or a lower one starts when the paid time ends, at most 12 periods ahead. A payment for the same tier within 7 days after the paid time ended starts the new period at that end.',
       '`free` costs nothing and starts when the paid time ends. Two payments buy two periods. Repeating a payment returns the first answer.',
     ].join(' '),
     body: subscriptionBody,
