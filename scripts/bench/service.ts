@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
+import { newestOath } from '../../src/client/sign.ts'
 import { evmSigner } from '../../src/client/signers.ts'
 import { packageRoot, systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { startNodeServer } from '../../test/support/server-process.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
 import { testService as serviceName } from '../../test/support/wallets.ts'
-import { signUpPartner } from '../demo/calls.ts'
 import { platformKey, platformSlug } from './signed-receipts.ts'
 
 export const receiptsPath = '/api/v1/receipts'
@@ -90,6 +90,10 @@ export async function partnerOf({ origin }: ServerProcess): Promise<LedgerClient
   const deps = { clock: systemClock, random: systemRandom, fetch }
   const signer = await evmSigner(randomBytes(32))
   const client = createClient({ baseUrl: origin, serviceName, ...deps, signer })
-  await signUpPartner(client, 'bench', 'Bench')
+  const { oaths } = await client.call('listOaths')
+  await client.call('signupPartner', {
+    body: { handle: 'bench', display_name: 'Bench', tier: 'free' },
+    oath: newestOath(oaths, 'partner'),
+  })
   return client
 }

@@ -96,16 +96,11 @@ async function addWorker(calls: DemoCalls, at: number): Promise<void> {
 
 async function addPartner(calls: DemoCalls, handle: string, name: string): Promise<LedgerClient> {
   const client = clientOf(calls, await evmSigner(calls.deps.random.bytes(32)))
-  await signUpPartner(client, handle, name)
-  return client
-}
-
-export async function signUpPartner(client: LedgerClient, handle: string, name: string) {
-  const { oaths } = await client.call('listOaths')
   await client.call('signupPartner', {
     body: { handle, display_name: name, tier: 'free' },
-    oath: newestOath(oaths, 'partner'),
+    oath: newestOath(calls.oaths, 'partner'),
   })
+  return client
 }
 
 async function runJob(
