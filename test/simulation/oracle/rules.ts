@@ -162,8 +162,7 @@ const refusals: Readonly<Record<Kind, Refusals>> = {
   cancel: ofJob('poster', ['open', 'awarded']),
   feedback: {
     rate_limited: ({ db, request: { address, agent }, nowMs }) => {
-      const since = feedbackSince(nowMs, hourMs)
-      const recent = db.feedback.filter((row) => row.created_at > since)
+      const recent = recentRows(db.feedback, nowMs, hourMs)
       const fromNetwork = recent.filter((row) => row.message.includes(` from ${address} by `))
       const fromAgent = fromNetwork.filter((row) => row.message.endsWith(` by ${agent}`))
       return fromAgent.length >= limits.agent || fromNetwork.length >= limits.address
@@ -171,8 +170,7 @@ const refusals: Readonly<Record<Kind, Refusals>> = {
   },
   propose: {
     rate_limited: ({ db, request: { address }, nowMs }) => {
-      const since = feedbackSince(nowMs, hourMs)
-      const recent = db.skill_proposals.filter((row) => row.created_at > since)
+      const recent = recentRows(db.skill_proposals, nowMs, hourMs)
       return (
         recent.filter((row) => row.description.endsWith(` from ${address}`)).length >=
         limits.proposals
@@ -226,9 +224,8 @@ export function verdictOf(at: Circumstance): Verdict {
 
 /** The same feedback of the same sender within 15 minutes. */
 export function twinOf({ db, request, nowMs }: Circumstance): RowOf<'feedback'> | undefined {
-  const since = feedbackSince(nowMs, 15 * minuteMs)
-  return db.feedback.findLast(
-    (row) => row.message === request.body['message'] && row.created_at > since,
+  return recentRows(db.feedback, nowMs, 15 * minuteMs).findLast(
+    (row) => row.message === request.body['message'],
   )
 }
 
@@ -241,10 +238,16 @@ function isLost({ db, request, nowMs }: Circumstance): boolean {
   )
 }
 
-/** Hashes of senders change daily: those of the day before are known, too. */
-function feedbackSince(nowMs: number, spanMs: number): string {
-  const yesterdayMs = (Math.floor(nowMs / dayMs) - 1) * dayMs
-  return iso(Math.max(nowMs - spanMs, yesterdayMs - 1))
+/** Hashes of senders change daily: only those of today and yesterday are known, also after the clock was set back. */
+function recentRows<Row extends { readonly created_at: string }>(
+  rows: readonly Row[],
+  nowMs: number,
+  spanMs: number,
+): readonly Row[] {
+  const todayMs = Math.floor(nowMs / dayMs) * dayMs
+  const since = iso(Math.max(nowMs - spanMs, todayMs - dayMs - 1))
+  const end = iso(todayMs + dayMs)
+  return rows.filter((row) => row.created_at > since && row.created_at < end)
 }
 
 /** A spot of a key or of another address cannot be claimed by e-mail. */
