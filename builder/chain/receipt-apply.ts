@@ -18,7 +18,7 @@ import type { TransactionFacts } from './receipt-facts.ts'
 import { verdictOf } from './receipt-verdict.ts'
 import type { Verdict } from './receipt-verdict.ts'
 
-/** Receipts by what a run found. `waiting`: in an unsafe block, in no block, or unknown. */
+/** Numbers of receipts by the result of a run. `waiting`: in an unsafe block, in no block, or unknown. */
 export const noTally = {
   checked: 0,
   verified: 0,

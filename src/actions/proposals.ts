@@ -67,6 +67,6 @@ function slugOf(name: string): string {
   if (skillSlug.safeParse(slug).success) return slug
   throw invalidField(
     'name',
-    'must contain Latin letters or digits, from which a slug of at most 64 characters is made',
+    'must contain Latin letters or digits and give a slug of at most 64 characters',
   )
 }

@@ -133,7 +133,7 @@ test('only active partners write, and partners past due still read', () => {
   expect(statusesThatMay('write')).toEqual(['active'])
 })
 
-test('a handle has 3 to 32 letters, digits and hyphens, and is no reserved name', () => {
+test('a handle has 3 to 32 letters, digits and hyphens, and is not a reserved name', () => {
   const free = ['abc', 'acme-agents', '0-9', 'x'.repeat(32)]
   const reserved = ['me', 'tiers', 'signup', 'subscription', '{TIMESTAMP}']
   const malformed = ['Acme', 'a b', 'ab', 'x'.repeat(33), 'acme\n', '']

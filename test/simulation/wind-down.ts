@@ -80,7 +80,7 @@ export async function windDown({ machine, fail }: Run, parts: WindDownParts): Pr
       await machine.settle()
       await drain()
     }
-    if (webhooks.isBehind()) fail('a receiver was not told of every event')
+    if (webhooks.isBehind()) fail('a receiver did not receive every event')
   }
 
   for (const end of [resendUnanswered, servePayers, deliverWebhooks]) {

@@ -1,15 +1,8 @@
+import { jobEvents, jobStatuses } from '../../core/job.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
-const jobStatus = column.oneOf(
-  'open',
-  'awarded',
-  'delivered',
-  'accepted',
-  'disputed',
-  'cancelled',
-  'expired',
-)
+const jobStatus = column.oneOf(...jobStatuses)
 
 export const jobTables = {
   jobs: {
@@ -92,16 +85,7 @@ export const jobTables = {
     columns: {
       seq: column.sequence,
       job_id: column.references(column.text, 'jobs (id)'),
-      event: column.oneOf(
-        'post',
-        'bid',
-        'award',
-        'deliver',
-        'accept',
-        'dispute',
-        'cancel',
-        'expire',
-      ),
+      event: column.oneOf(...jobEvents),
       role: column.oneOf('poster', 'awardee', 'bidder', 'stranger', 'clock'),
       /** Wallet `id`; null for the clock. */
       actor: column.optionalText,

@@ -1,3 +1,4 @@
+import { escrowEventKinds } from '../../core/pact/sources.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
@@ -7,16 +8,7 @@ export const pactTables = {
       block: column.integer,
       log_index: column.integer,
       pact_id: column.integer,
-      kind: column.oneOf(
-        'created',
-        'submitted',
-        'approved',
-        'released',
-        'refunded',
-        'disputed',
-        'ruled',
-        'finalized',
-      ),
+      kind: column.oneOf(...escrowEventKinds),
       tx_hash: column.text,
       at: column.text,
       work_hash: column.optionalText,

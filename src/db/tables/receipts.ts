@@ -1,3 +1,4 @@
+import { checkVerdicts } from '../../core/onchain.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
@@ -53,16 +54,7 @@ export const receiptTables = {
       receipt_id: column.references(column.textKey, 'receipts (id)'),
       chain: column.text,
       tx_hash: column.text,
-      verdict: column.oneOf(
-        'unchecked',
-        'pending',
-        'not_found',
-        'soft',
-        'safe',
-        'final',
-        'reverted',
-        'mismatch',
-      ),
+      verdict: column.oneOf(...checkVerdicts),
       reason: column.optionalText,
       block_number: column.optionalInteger,
       block_hash: column.optionalText,
