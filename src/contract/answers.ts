@@ -9,13 +9,13 @@ import { paymentChallenge } from './x402.ts'
 
 export const markdown = 'text/markdown; charset=utf-8'
 
-/** Answer 402 of paid requests. */
+/** The answer 402 of paid requests. */
 export const toBePaid = json(
   'Payment is required, on the terms in `accepts` (x402 version 1) or the header `PAYMENT-REQUIRED` (version 2); `code` is the reason.',
   paymentChallenge,
 )
 
-/** Answer 200 of writes that store something new. */
+/** The answer 200 to a repeated write that would otherwise return 201 or 202. */
 export const repeated = <Schema extends z.ZodType>(schema: Schema) =>
   json('Exact repeat of an earlier request; returns the first answer.', schema)
 

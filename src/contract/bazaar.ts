@@ -1,4 +1,4 @@
-/** The bazaar extension of x402, for catalogues of paid resources. Small, since it is part of a header. */
+/** The bazaar extension of x402, for catalogues of paid resources. The data is small, since it is part of a header. */
 import type { Route } from './route.ts'
 
 interface ParameterMap {
@@ -86,7 +86,7 @@ function mapSchema(map: ParameterMap) {
   return { type: 'object', properties }
 }
 
-/** Null without parameters. */
+/** Returns null if there are no parameters. */
 function examplesOf(parameters: Route['query']): ParameterMap | null {
   const entries = Object.entries(parameters ?? {})
   if (entries.length === 0) return null

@@ -33,7 +33,7 @@ export const errorCodes = {
     message: 'The payment authorization was already used',
   },
   tier_required: { status: 402, message: 'The tier does not cover this read' },
-  // 403: a valid signature without the right
+  // 403: the signature is valid, but the permission is missing
   forbidden: { status: 403, message: 'The wallet is not allowed to do this' },
   not_a_partner: { status: 403, message: 'The wallet is not an active partner' },
   // 404, 405, 406
@@ -84,7 +84,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes
 
-/** Further members of an error body, such as payment terms. */
+/** Additional members of an error body, such as payment terms. */
 export type ErrorMembers = Readonly<Record<string, unknown>>
 
 export interface Issue {
@@ -92,7 +92,7 @@ export interface Issue {
   readonly message: string
 }
 
-/** A failure to show to the client. Any other thrown value becomes a bare `internal_error`. */
+/** A failure to show to the client. Any other thrown value becomes `internal_error` without details. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly code: ErrorCode
@@ -143,7 +143,7 @@ export function errorBody(
   }
 }
 
-/** The parts of an `ApiError`. Plain objects avoid the cost of a stack. */
+/** The members of an `ApiError` as a plain object, which avoids the cost of a stack trace. */
 export interface Failure {
   readonly code: ErrorCode
   readonly details?: string | undefined

@@ -8,7 +8,7 @@ const MAX_PATH = 300
 const MAX_MESSAGE = 500
 
 /**
- * Returns one entry per problem, at most 100. Of a union the closest member is described.
+ * Returns one entry per problem, at most 100. For a union, describes the closest member.
  * @param value the invalid input, to distinguish missing fields from wrong types.
  * @param unknownField describes an unknown top-level field.
  */

@@ -47,7 +47,7 @@ const tags: Readonly<Record<string, string>> = {
 
 const errorMeaning: Readonly<Record<number, string>> = {
   400: 'The request is malformed.',
-  401: 'Credentials are missing or do not verify.',
+  401: 'Credentials are missing or invalid.',
   403: 'The wallet is not allowed to do this.',
   404: 'Not found.',
   405: 'The method is not allowed.',
@@ -55,10 +55,10 @@ const errorMeaning: Readonly<Record<number, string>> = {
   409: 'Conflicts with the current state.',
   413: 'The body is over 64 KiB.',
   415: 'The request body has a Content-Encoding or is not JSON.',
-  422: 'Well-formed, but refused by a rule of the ledger.',
-  429: 'A rate limit was exceeded; retry after `Retry-After`.',
+  422: 'The request is well-formed, but a rule of the ledger refuses it.',
+  429: 'A rate limit was exceeded; retry after the seconds in `Retry-After`.',
   500: 'Internal error.',
-  503: 'Temporarily unavailable; retry after `Retry-After`.',
+  503: 'The service is temporarily unavailable; retry after the seconds in `Retry-After`.',
 }
 
 const commonErrors = [400, 405, 415, 429, 500, 503] as const
@@ -115,7 +115,7 @@ function operation(route: Route): OpenApiObject {
   }
 }
 
-/** Anyone may pay for a single read; a subscription belongs to a partner. */
+/** Anyone may pay for a single read, but only a partner has a subscription. */
 function securityOf(route: Route): OpenApiJson[] {
   if (route.access !== 'partner') return []
   return route.price === undefined ? partnerSecurity : [...partnerSecurity, {}]
@@ -125,7 +125,7 @@ function isSold({ price, priceRange }: Route): boolean {
   return price !== undefined || priceRange !== undefined
 }
 
-/** The convention of catalogues of payable operations: `price` and `protocols`. */
+/** Follows the convention of catalogues of paid operations: `price` and `protocols`. */
 function paymentInfo({ price, priceRange }: Route): OpenApiObject {
   const { network, address } = paymentAsset
   const x402 = { scheme: paymentScheme, network: network.v2, asset: address, symbol: 'USDC' }
@@ -152,7 +152,7 @@ function needsPartner(routes: readonly Route[]): boolean {
 function requestBody(schema: z.ZodType, example: object | undefined): OpenApiObject {
   return {
     required: true,
-    description: 'One JSON object, at most 64 KiB. Unknown and duplicate names are refused.',
+    description: 'One JSON object, at most 64 KiB. Unknown and duplicate member names are refused.',
     content: {
       'application/json': {
         schema: schemaOf(schema),

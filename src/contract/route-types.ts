@@ -27,7 +27,7 @@ type Parsed<Parameters> = {
     : never
 }
 
-/** A request of the route after parsing. `body` is unknown for a route without one. */
+/** A request of the route after parsing. The type of `body` is `unknown` for a route without a body. */
 export interface RouteInput<R extends RouteFacts> {
   readonly params: R extends { readonly params: infer Params } ? Parsed<Params> : object
   readonly query: R extends { readonly query: infer Query } ? Partial<Parsed<Query>> : object

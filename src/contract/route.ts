@@ -32,7 +32,7 @@ export interface RouteFacts {
   readonly access: Access
   /** USDC per answer, as a decimal, for callers without a covering tier. */
   readonly price?: string
-  /** For a price that depends on the request. */
+  /** Limits of a price that depends on the request. */
   readonly priceRange?: { readonly min: string; readonly max: string }
   readonly summary: string
   readonly description: string
@@ -55,7 +55,7 @@ export const healthPath = `${apiPrefix}/health`
 /** Model Context Protocol. */
 export const mcpPath = '/mcp'
 
-/** Keeps the type of the schema for the client. */
+/** Describes a JSON answer. Keeps the type of the schema for the client. */
 export function json<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, schema } satisfies Answer
 }

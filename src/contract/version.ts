@@ -1,2 +1,2 @@
-/** As in package.json and the change log; a test holds them together. */
+/** A test checks that package.json and CHANGELOG.md contain the same version. */
 export const version = '0.1.0'

@@ -51,7 +51,7 @@ const shared = (payTo: string) => ({
   extra: { ...paymentAsset.eip712 },
 })
 
-/** An entry of `accepts` in version 1, without `outputSchema`: clients of that version refuse null. */
+/** An entry of `accepts` in version 1. Omits `outputSchema`, since clients of that version refuse null. */
 export function acceptsV1({
   resource,
   description,
@@ -143,6 +143,6 @@ export const paymentChallenge = model(
       .array(acceptedV1)
       .max(4)
       .optional()
-      .describe('How it may be paid; missing or empty where payment is not available.'),
+      .describe('The accepted payments; missing or empty if payment is not available.'),
   }),
 )

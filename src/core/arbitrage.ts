@@ -34,7 +34,7 @@ export interface ArbitrageRail {
   readonly figuresSource: 'poll' | 'audit'
   readonly stale: boolean
   readonly pollFailed: boolean
-  /** Without flags about failed polls and stale figures. */
+  /** Open flags, except those about failed polls and stale figures. */
   readonly flags: readonly {
     readonly severity: 'info' | 'warning' | 'critical'
     readonly title: string
@@ -74,7 +74,7 @@ export const arbitrageCaveats = [
   'The figures are averages of the last 30 days over everyone who was paid. They show past earnings of others and promise nothing.',
   'USD per creator is the daily spending of one paying party, shared by all its workers.',
   'The entry cost is money only; it excludes work, fees, gas and compute.',
-  'Figures follow the filter rule of each rail; they still include wash trading that no rule recognises.',
+  'Figures exclude what the filter rule of the rail removes. They still include wash trading that no rule detects.',
 ] as const
 
 export function rankRails(rails: readonly ArbitrageRail[]): readonly Expectation[] {
@@ -144,7 +144,7 @@ function caveatsOf(
     statusCaveats[status],
     perCreator === null ? unknownCreator(figures) : null,
     perWorker === null
-      ? 'Earnings per worker are unknown: volume, workers or the top share is missing, or only one worker is paid.'
+      ? 'Earnings per worker are unknown, because a figure is missing (volume, workers or top share) or only one worker is paid.'
       : null,
     entryCostMicroUsdc > 0 && perWorker === 0
       ? 'The expected income is less than a micro-USDC a day, so it never covers the entry cost.'

@@ -1,6 +1,6 @@
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** Decodes exactly `length` bytes, or returns null. Each leading `1` is a zero byte, so spellings are unique. */
+/** Decodes exactly `length` bytes, or returns null. Each value has one spelling: a leading `1` is a zero byte. */
 export function decodeBase58(text: string, length: number): Uint8Array | null {
   // A byte takes at most log(256)/log(58) = 1.366 digits.
   if (text.length < length || text.length > Math.ceil(length * 1.366)) return null

@@ -20,7 +20,7 @@ export const SIGNATURE_FIELDS = [
   'oath_signature',
 ] as const
 
-/** RFC 8785, with nesting up to 1,000. @throws CanonicalJsonError for values without an exact form */
+/** Writes canonical JSON (RFC 8785), nested at most 1,000 levels deep. @throws CanonicalJsonError for values without an exact JSON form */
 export function canonicalize(value: unknown): string {
   return write(value, COMPACT, 0)
 }
@@ -42,7 +42,7 @@ export function canonicalNumber(value: number): string {
   return String(value)
 }
 
-/** True for integers whose printed digits a double cannot represent exactly. */
+/** Returns true for integers beyond 2^53-1 that print as digits: the digits may be inexact. */
 export function isInexactInteger(value: number): boolean {
   const magnitude = Math.abs(value)
   return magnitude > Number.MAX_SAFE_INTEGER && magnitude < EXPONENT_FORM_FROM
@@ -51,7 +51,7 @@ export function isInexactInteger(value: number): boolean {
 const COMPACT = ''
 const MAX_DEPTH = 1000
 const EXPONENT_FORM_FROM = 1e21
-/** With the `u` flag a surrogate matches only without its partner. */
+/** With the `u` flag, a surrogate matches only if it is not part of a pair. */
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 
 // Concatenation is faster here than joining. `gap` is '' or a newline and the indentation.

@@ -1,9 +1,9 @@
 import type { Clock } from './deps.ts'
 
-/** Called when a caller must wait. `withdraw` rejects its `acquire`; the returned function runs when the wait ends. */
+/** Called when `acquire` must wait. `withdraw` rejects the `acquire`. The returned function runs after the wait. */
 export type OnWait = (withdraw: (reason: Error) => void) => () => void
 
-/** Permits in order of arrival. Each granted permit needs one `release`. */
+/** Grants permits in order of arrival. Each granted permit needs one `release`. */
 export interface Semaphore {
   /** Takes a free permit synchronously. */
   readonly acquire: (onWait?: OnWait) => Promise<void>
@@ -11,7 +11,7 @@ export interface Semaphore {
   readonly release: () => void
   readonly run: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly active: () => number
-  /** Permits granted so far: equal readings mean unchanged holders. */
+  /** Number of permits granted so far. Two equal readings mean that no permit was granted in between. */
   readonly grants: () => number
 }
 
@@ -74,7 +74,7 @@ export function createMutex(): Semaphore {
   return createSemaphore(1)
 }
 
-/** Runs work in the order of the calls; a failure does not stop later calls. */
+/** Runs work in the order of the calls. A failed call does not stop later calls. */
 export function createSerialQueue(): Semaphore['run'] {
   return createMutex().run
 }
@@ -91,7 +91,7 @@ export async function repeatEvery(
   }
 }
 
-/** Results in the order of the items. After a failure nothing further starts; it is thrown at the end. */
+/** Returns the results in the order of the items. After a failure no item starts; the failure is thrown at the end. */
 export async function mapConcurrent<Item, Result>(
   items: Iterable<Item>,
   limit: number,

@@ -1,4 +1,4 @@
-/** External effects as values: only the two `main.ts` create the real ones. */
+/** External effects as values: only `src/main.ts` and `builder/main.ts` create the real ones. */
 
 export interface Clock {
   /** Unix milliseconds. Read once per operation. */
@@ -11,7 +11,7 @@ export interface Clock {
 
 export interface Random {
   readonly bytes: (length: number) => Uint8Array
-  /** Uniform in [0, 1); for jitter, never for secrets. */
+  /** Returns a uniform number in [0, 1). Use it for jitter, never for secrets. */
   readonly unit: () => number
 }
 

@@ -30,7 +30,7 @@ export const timeSchema = z
 const encodedBody = z.strictObject({ sha256: sha256Hex, size: z.int().min(0) })
 export const kidSchema = z.string().regex(/^[0-9a-f]{16}$/)
 
-/** No `..`, no hidden file but `.well-known`, no percent sign. */
+/** Excludes `..`, percent signs, and hidden names except `.well-known`. */
 const DOCUMENT_PATH = /^\/$|^(?:\/(?:\.well-known|[A-Za-z0-9_~-][A-Za-z0-9._~-]*))+$/
 
 const manifestEntrySchema = z
@@ -67,7 +67,7 @@ export const manifestSchema = z
     ({ documents }) => documents.every((entry, at) => at === 0 || before(documents[at - 1], entry)),
     {
       path: ['documents'],
-      message: 'are not sorted by path, or contain a path twice',
+      message: 'must be sorted by path and contain each path once',
     },
   )
 
@@ -78,7 +78,7 @@ function before(left: ManifestEntry | undefined, right: ManifestEntry): boolean 
   return left !== undefined && left.path < right.path
 }
 
-/** Text of `set_sha256`, in the format of `sha256sum --check`. */
+/** Returns the text hashed for `set_sha256`, in the format of `sha256sum --check`. */
 export function manifestSetText(
   documents: readonly Pick<ManifestEntry, 'sha256' | 'file'>[],
 ): string {
@@ -135,7 +135,7 @@ export function cacheControl(maxAgeSeconds: number): string {
   return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${STALE_IF_ERROR_SECONDS}`
 }
 
-/** A strong `ETag`, different per coding (RFC 9110 section 8.8.3.3). */
+/** Returns a strong `ETag`, which differs for each coding (RFC 9110 section 8.8.3.3). */
 export function entityTag(sha256: string, encoding: Encoding | 'identity'): string {
   return encoding === 'identity' ? `"${sha256}"` : `"${sha256}-${encoding}"`
 }

@@ -1,6 +1,6 @@
 import { bytesToHex } from './hex.ts'
 
-/** All 14 encodings of the 8 small-order points (C2SP/CCTV); under such a key one signature fits every message. */
+/** All 14 encodings of the 8 small-order points (C2SP/CCTV). With such a key, one signature fits all messages. */
 export const SMALL_ORDER_ENCODINGS: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
@@ -18,7 +18,7 @@ export const SMALL_ORDER_ENCODINGS: ReadonlySet<string> = new Set([
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
 ])
 
-/** True for a canonical y (RFC 8032 section 5.1.3) of no small order; membership of the curve is not checked. */
+/** Rejects a non-canonical y (RFC 8032 section 5.1.3) and small order. Does not check membership of the curve. */
 export function isUsablePoint(encoded: Uint8Array): boolean {
   return (
     encoded.length === 32 &&

@@ -1,6 +1,6 @@
 import { entriesOf } from './entries.ts'
 
-/** Null is unknown; 0 is known to be zero. */
+/** Null means unknown; 0 means known to be zero. */
 export type Figure = number | null
 
 export interface Figures {
@@ -13,7 +13,7 @@ export interface Figures {
   readonly topWorkerShare: Figure
   /** Payers with a real budget; null falls back to `uniqueCreators30d`. */
   readonly creatorsWithBudget30d: Figure
-  /** Number of payouts; other activity if the rail makes no payments. */
+  /** Number of payouts, or of other actions if the rail makes no payments. */
   readonly activity30d: Figure
   readonly lastPayoutAtMs: Figure
 }
@@ -46,7 +46,7 @@ export interface Measurement {
   readonly figures: Figures
   /** Payouts removed by the filter rule over 30 days, by reason. */
   readonly removed30d: Readonly<Record<string, number>>
-  /** Amounts without a price, lower bounds, and the reason why a figure is unknown. */
+  /** Notes on amounts without a price, on lower bounds, and on why a figure is unknown. */
   readonly notes: readonly string[]
   readonly evidence: readonly EvidencePointer[]
 }
@@ -55,7 +55,7 @@ export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>
 
 const maxVolumeMicroUsdc = 1_000_000_000 * 1_000_000
 
-/** One text for each figure that cannot be true. */
+/** Returns one text for each figure that cannot be true. */
 export function impossibleFigures(figures: Figures): readonly string[] {
   const problems: string[] = []
   for (const [name, value] of entriesOf(figures)) {
@@ -78,7 +78,7 @@ export function impossibleFigures(figures: Figures): readonly string[] {
   return problems
 }
 
-/** The first never exceeds the second. */
+/** The first figure of a pair never exceeds the second. */
 const orderedPairs: readonly (readonly [CountedFigure, CountedFigure])[] = [
   ['tpv7dMicroUsdc', 'tpv30dMicroUsdc'],
   ['tpv7dRawMicroUsdc', 'tpv30dRawMicroUsdc'],

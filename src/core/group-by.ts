@@ -1,4 +1,4 @@
-/** Groups in the order of their first item, items in their own order. */
+/** Returns groups in the order of their first items. The items of a group keep their order. */
 export function groupBy<Item, Key>(
   items: Iterable<Item>,
   keyOf: (item: Item) => Key,

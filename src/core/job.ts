@@ -106,7 +106,7 @@ export function endsByTime(status: JobState['status']): boolean {
   return moves[status] !== undefined
 }
 
-/** Applies a passed deadline even where it is not stored yet. */
+/** Returns the status after any passed deadline, even if the new status is not stored yet. */
 export function statusAt<Status extends JobState['status']>(
   job: { readonly status: Status; readonly deadlineMs: number },
   nowMs: number,

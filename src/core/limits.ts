@@ -25,11 +25,11 @@ export const limitPolicies = {
   day: { kind: 'day', headerName: 'day', quota: 1000 },
   /** Signed calls per wallet, times the multiplier of its tier. */
   wallet: perMinute('wallet', 300, 300),
-  /** Signed calls of non-partners per IPv4 address or IPv6 /48, since keys are free. */
+  /** Signed calls of non-partners, per IPv4 address or IPv6 /48, since new wallets cost nothing. */
   non_partners: perMinute('signers', 600, 600),
   /** Counted when a request arrives and refunded once its signature is verified; per IPv4 address or IPv6 /48. */
   failed_signatures: perMinute('unproven', 60, 600),
-  /** Includes calls of wallets over their limit. The quota is ten times as high, so that other wallets in the network are not affected. */
+  /** Calls of wallets over their limit: ten times `failed_signatures`, to spare other wallets in the network. */
   over_limit: perMinute('overrun', 600, 600),
 } as const satisfies Record<string, LimitPolicy>
 
@@ -43,7 +43,7 @@ function perMinute(headerName: string, quota: number, burst: number): RatePolicy
 export const writeQuotas = {
   openJobs: 100,
   openBids: 200,
-  /** In 24 hours, times the multiplier of the tier. */
+  /** Per 24 hours, times the multiplier of the tier. */
   partnerWritesPerDay: 2000,
   unverifiedReceiptsPerDay: 200,
   unverifiedReceiptsPerNetworkPerDay: 2000,
@@ -59,7 +59,7 @@ export interface LimitDecision {
   readonly next: number
 }
 
-/** `stored`: the `next` of the last decision; for an unknown key any value up to `emptyValue`. */
+/** `stored` is `next` of the previous decision. For an unknown key, pass any value up to `emptyValue`. */
 export function decide(policy: LimitPolicy, stored: number, nowMs: number): LimitDecision {
   if (policy.kind === 'rate') {
     const decision = gcra(stored, nowMs, policy.windowMs / policy.quota, policy.burst)

@@ -16,7 +16,7 @@ export interface LogDeps {
   readonly level: LogLevel
   readonly now: () => number
   readonly write: (lines: string) => void
-  /** Such as `setImmediate`: lines of one tick are written together. */
+  /** Such as `setImmediate`, so that the lines of one tick are written together. */
   readonly defer: (flush: () => void) => void
 }
 

@@ -31,7 +31,7 @@ const drawnLike = new Map(
   ),
 )
 
-/** Capitals whose Latin look-alike differs from that of their lower case. */
+/** Capitals whose Latin look-alike differs from that of the lower-case letter. */
 const capitals = new Map(Object.entries({ Ν: 'n', Η: 'h', Υ: 'y', Μ: 'm', Ζ: 'z' }))
 
 /** Returns null for a name without a letter or digit. Ignores case, spaces, punctuation and combining marks. */
@@ -46,7 +46,7 @@ export function skeletonOf(name: string): string | null {
 
 const scripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u] as const
 
-/** True where one word mixes Latin, Cyrillic and Greek, which no language does. */
+/** Returns true if one word mixes Latin, Cyrillic and Greek, which no language does. */
 export function mixesScripts(name: string): boolean {
   const words = name.normalize('NFKC').split(/[^\p{L}\p{M}\p{N}]+/u)
   return words.some((word) => scripts.filter((script) => script.test(word)).length > 1)

@@ -17,7 +17,7 @@ export function parseUsdc(amount: number | string): number | null {
   return amountMicroUsdc <= maxAmountUsdc * microPerUsdc ? amountMicroUsdc : null
 }
 
-/** Rounds down; null beyond the safe range. */
+/** Rounds down. Returns null if the result is not a safe integer. */
 export function microFromBaseUnits(baseUnits: bigint, decimals: number): number | null {
   const shift = decimals - 6
   const micro = shift >= 0 ? baseUnits / 10n ** BigInt(shift) : baseUnits * 10n ** BigInt(-shift)

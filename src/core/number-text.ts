@@ -1,4 +1,4 @@
-/** `12,345`, `1,204.50`; takes the result of `toFixed` or `String`. */
+/** Groups thousands, as in `12,345` or `1,204.50`. Accepts the result of `toFixed` or `String`. */
 export function grouped(digits: string): string {
   const [whole = '', fraction] = digits.split('.')
   const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',')

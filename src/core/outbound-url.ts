@@ -44,7 +44,7 @@ function problemOf(text: string): string | null {
     return 'must have a host name of letters, digits, hyphens and dots, use port 443 and contain only visible ASCII'
   }
   if (!URL.canParse(text)) return 'is not a valid URL'
-  // The parser rewrites hosts that are numbers in disguise.
+  // The parser rewrites numeric hosts such as `0x7f.1` to an IP address.
   if (new URL(text).hostname !== host) return 'must have the host name in normal form'
   return hostProblem(host)
 }

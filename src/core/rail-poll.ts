@@ -23,7 +23,7 @@ export interface RailState {
   readonly consecutiveFailures: number
 }
 
-/** `impossible`: refused figures, which fail the poll. */
+/** `impossible`: the figures cannot be true, so the poll failed. */
 export type PollOutcome =
   | { readonly kind: 'good'; readonly measurement: Measurement }
   | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }

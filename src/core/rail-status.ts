@@ -2,7 +2,7 @@ import type { Figures } from './figures.ts'
 
 export type RailStatus = 'paying' | 'pre-traction' | 'concentrated' | 'potemkin' | 'dormant'
 
-/** `activity`: the rail makes no payments, so activity replaces payouts, and its status is never `paying`. */
+/** `activity`: the rail makes no payments. Its activity replaces payouts, and its status is never `paying`. */
 export type StatusBasis = 'payments' | 'activity'
 
 export const concentratedAbove = 0.9

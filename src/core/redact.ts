@@ -3,12 +3,12 @@
 export const maxRedactedLength = 300
 
 export const maxReadLength = 16_384
-/** A cut moves back to a space within this distance, so that no secret is split. */
+/** A text is cut at the last space within this distance of the limit, so that no secret is split. */
 const cutBackLength = 1024
 
 const hidden = '[redacted]'
 
-/** Linear time: only the last part of each pattern is unbounded. URLs are parsed by hand. */
+/** Each pattern runs in linear time, since only its last part is unbounded. URLs are parsed by hand. */
 export const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b(bearer|basic|digest|negotiate)\s{1,32}[\w.~+/=-]{4,}/gi, `$1 ${hidden}`],
   [
@@ -25,7 +25,7 @@ const controls = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]+/g
 const run = /[^\s"'<>]+/g
 const scheme = /\b[a-z][a-z0-9+.-]{1,20}:$/i
 const schemeLength = 22
-/** Candidates for base64, base58 and keys. UUIDs are not secrets. */
+/** Matches possible keys and other base64 or base58 text. UUIDs are not secrets. */
 const longToken = /[A-Za-z0-9_-]{24,}(?:={1,2}(?![\w=]))?/g
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

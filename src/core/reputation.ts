@@ -6,11 +6,11 @@ export const reputationDecayDays = 60
 const epochMs = 1_767_225_600_000
 const decayMs = reputationDecayDays * dayMs
 
-/** In tenths. Receipts of the job exchange prove no payment; with a weight, partners could grant each other any score. */
+/** Weights in tenths. Exchange receipts prove no payment: with a weight, partners could grant each other any score. */
 export const evidenceTenths = { onchain: 10, platform: 8, exchange: 0, signed: 0 } as const
 
 export const reputationFormula =
-  'rep_score = sum over ledger entries of amount_usdc * weight * exp(-age_days / 60); weight = evidence (1 verified on chain, 0.8 issued by a registered platform, 0 issued by the job exchange for accepted work, which shows no payment, 0 self-signed only) * payer (1, 1/2, 1/3, ... for the first, second, third, ... verified receipt of one payer; 0 when payer and worker are one wallet); amount_usdc * weight is rounded down to 6 decimals; a reversal counts with its negative; the age of an entry counts from counts_from'
+  'rep_score = sum over ledger entries of amount_usdc * weight * exp(-age_days / 60); weight = evidence (1 verified on chain, 0.8 issued by a registered platform, 0 issued by the job exchange for accepted work, which shows no payment, 0 self-signed only) * payer (1, 1/2, 1/3, ... for the first, second, third, ... verified receipt of one payer; 0 when payer and worker are one wallet); amount_usdc * weight is rounded down to 6 decimals; a reversal has the negative value of the reversed entry; the age of an entry starts at counts_from'
 
 /** `payerRank` counts receipts of one payer from 1; null where payer and worker are one wallet. */
 export function weightOf(tenths: number, payerRank: number | null): number {
@@ -45,7 +45,7 @@ export interface EntryEffect {
   readonly amountMicroUsdc: number
   readonly weight: number
   readonly valueMicroUsdc: number
-  /** Start of the age of the entry. A reversal has the same start as the reversed entry, so that both cancel. */
+  /** Time at which the age of the entry starts. A reversal has the time of the reversed entry, so that both cancel. */
   readonly countsFrom: string
   readonly createdAt: string
 }

@@ -1,3 +1,3 @@
-/** Pages that the builder publishes and the service sends as errors; `/503` for all 5xx. */
+/** Pages that the builder publishes and the service sends as errors. It sends `/503` for every 5xx status. */
 export const notFoundPage = '/404'
 export const troublePage = '/503'

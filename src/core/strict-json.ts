@@ -54,7 +54,7 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const SPACE = 0x20
 
-/** Sticky and linear. */
+/** The pattern is sticky and runs in linear time. */
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 
@@ -153,7 +153,7 @@ function parseString(cursor: Cursor): string {
     }
     if (unit === BACKSLASH) {
       hasEscape = true
-      // Skips the escaped character; control characters are left for the check.
+      // Skips the escaped character, unless it is a control character, which the check rejects.
       if (text.charCodeAt(at + 1) >= SPACE) at += 1
     }
   }

@@ -90,7 +90,7 @@ export function afterUndone(
   return subscriptionAt({ ...subscription, periods: rest, renewsAtMs }, nowMs)
 }
 
-/** `follows`: the end of the period before; null where the new period starts now. */
+/** `follows` is the end of the previous period, or null if the new period starts now. */
 function placeOf(
   subscription: PartnerSubscription,
   tier: TierName,

@@ -81,7 +81,7 @@ function parseEd25519(kind: 'solana' | 'near', text: string, publicKey: Uint8Arr
   }
   if (!isUsablePoint(publicKey)) {
     throw new WalletError(
-      'this ed25519 key has small order or is not canonical, so no private key belongs to it',
+      'this ed25519 key has small order or is not canonical, so it has no private key',
     )
   }
   return { kind, id: text, display: text }

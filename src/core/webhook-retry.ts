@@ -13,7 +13,7 @@ const waitsMs = [
   24 * hourMs,
 ] as const
 
-/** Random extra share of the waiting time, so that deliveries that failed at once are not retried at once. */
+/** Random share added to the waiting time, so that deliveries that failed together are not retried together. */
 const jitterShare = 0.1
 
 export const maxAttempts = waitsMs.length + 1

@@ -79,7 +79,7 @@ describe('an error response', () => {
     expect(messagesByPath).toEqual({
       platform: 'requires platform_signature',
       worker_signature:
-        'must be ed25519: and the base64 of 64 bytes; a wallet signature belongs in signature',
+        'must be ed25519: and the base64 of 64 bytes; send a wallet signature in the field signature',
     })
   })
 

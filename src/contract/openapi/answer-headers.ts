@@ -31,7 +31,10 @@ export const priceHeaders: OpenApiObject = {
 
 export const settledHeaders: OpenApiObject = {
   'PAYMENT-RESPONSE': textHeader('After a payment: base64 of the settlement.', 4096),
-  'X-PAYMENT-RESPONSE': textHeader('The same, under the name of version 1.', 4096),
+  'X-PAYMENT-RESPONSE': textHeader(
+    'The same settlement under the header name of x402 version 1.',
+    4096,
+  ),
 }
 
 const retryAfter = (description: string): OpenApiObject => ({
@@ -43,6 +46,6 @@ export const retryHeaders: OpenApiObject = { 'Retry-After': retryAfter('Whole se
 
 export const restoredHeaders: OpenApiObject = {
   'Retry-After': retryAfter(
-    'Whole seconds. Present only if the ledger was restored from a backup and does not accept current signed writes yet.',
+    'Whole seconds. Present only after the ledger was restored from a backup, until it accepts current signed writes again.',
   ),
 }

@@ -4,7 +4,7 @@ const paymentHeader = (name: string, version: number): OpenApiObject => ({
   name,
   in: 'header',
   required: false,
-  description: `Base64 of the JSON of an x402 payment, under the header name of version ${version}; both headers accept both versions.`,
+  description: `Base64 of the JSON of an x402 payment. This is the header name of version ${version}; both headers accept both versions.`,
   schema: { type: 'string', maxLength: 8192, pattern: '^[A-Za-z0-9+/]+={0,2}$' },
 })
 
@@ -25,7 +25,7 @@ export const idempotencyKey: OpenApiObject = {
   in: 'header',
   required: false,
   description:
-    'For 24 hours the same key with the same body returns the first result; with another body, 422.',
+    'For 24 hours, the same key with the same body returns the first result. The same key with another body returns 422.',
   schema: { type: 'string', minLength: 1, maxLength: 257 },
   example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
 }

@@ -18,7 +18,7 @@ export function componentSchemas(): OpenApiObject {
   )
 }
 
-/** A description, not an enum: clients must accept new codes. */
+/** Emits a description instead of an enum, since clients must accept new codes. */
 function errorCodeEnum(id: string): string | null {
   return id === 'Error' ? `One of ${Object.keys(errorCodes).join(', ')}.` : null
 }

@@ -24,7 +24,7 @@ export const securitySchemes: OpenApiObject = {
   },
 }
 
-/** Either header form; both need the signed time. */
+/** Lists both header forms; each of them requires the signed time. */
 export const partnerSecurity: OpenApiJson[] = [
   { partnerBearer: [] },
   { partnerWallet: [], partnerSignature: [] },

@@ -107,7 +107,7 @@ export const alertRoutes = {
     path: `${apiPrefix}/alerts/subscriptions/{id}/deliveries`,
     summary: 'List deliveries of a webhook subscription',
     description:
-      'Newest first. Finished deliveries are kept for 30 days. A delivery is `dead` after ten failed attempts or a 410; its payload is included here, and its events remain in the feed.',
+      'Newest first. Finished deliveries are kept for 30 days. A delivery is `dead` after ten failed attempts or a 410. Its payload is included here, and its events remain in the feed.',
     params: { id },
     query: {
       status: {
@@ -123,7 +123,7 @@ export const alertRoutes = {
     path: `${apiPrefix}/alerts/subscriptions/{id}/test`,
     summary: 'Send a test delivery to a webhook',
     description:
-      'Queues a delivery of the type `test`, signed and retried like any other. One at a time.',
+      'Enqueues a delivery of the type `test`, which is signed and retried like any other. Only one test can be pending at a time.',
     params: { id },
     body: emptyBody,
     answers: {

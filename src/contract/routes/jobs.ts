@@ -57,7 +57,7 @@ export const jobRoutes = {
     path: `${apiPrefix}/jobs/{id}`,
     summary: 'Get a job',
     description:
-      'Live, with the history of the job. Shows the number of bids; proposals are visible to the poster and to their bidders only. The hash of a delivery is public; its other fields are visible to the parties only.',
+      'Live data with the history of the job and the number of bids. Only the poster sees all proposals; a bidder sees their own. The hash of a delivery is public; its other fields are visible to the parties only.',
     params: { id },
     answers: { 200: json('The job.', jobDetail), 404: noJob },
   }),
@@ -66,13 +66,13 @@ export const jobRoutes = {
     summary: 'Post a job',
     description: `Requires an active partner, who may have ${writeQuotas.openJobs} open jobs at a time. Skills outside the taxonomy are accepted.`,
     body: jobBody,
-    answers: { 200: repeated(job), 201: json('Posted and open for bids.', job) },
+    answers: { 200: repeated(job), 201: json('The job is posted and open for bids.', job) },
   }),
   listBids: handler('GET', 'partner', {
     path: `${apiPrefix}/jobs/{id}/bids`,
     summary: 'List bids on a job',
     description:
-      'The poster sees all bids, a bidder only their own. Ordered by the time of the first version.',
+      'The poster sees all bids; a bidder sees only their own. Ordered by the time of the first version.',
     params: { id },
     query: pageQuery,
     answers: { 200: json('The bids.', bidList), 404: noJob },
@@ -84,7 +84,7 @@ export const jobRoutes = {
     params: { id },
     answers: {
       200: json('The delivery.', delivery),
-      404: { description: 'No such job, or no delivery yet.' },
+      404: { description: 'The job does not exist or has no delivery yet.' },
     },
   }),
   bidOnJob: handler('POST', 'partner', {
@@ -102,7 +102,7 @@ export const jobRoutes = {
   awardJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/award`,
     summary: 'Award a job to a bidder',
-    description: 'Only the poster, while the job is open. All other bids are rejected.',
+    description: 'Allowed for the poster only, while the job is open. All other bids are rejected.',
     params: { id },
     body: awardBody,
     answers: { 200: json('Awarded.', job), 404: noJob },
@@ -111,12 +111,12 @@ export const jobRoutes = {
     path: `${apiPrefix}/jobs/{id}/deliver`,
     summary: 'Deliver the work',
     description:
-      'Only the awarded bidder, before the deadline. In addition to the partner credentials, the body carries a signature of the same wallet over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`. The address is validated but not fetched. The poster has 14 days to answer, until `answer_due`; after that, a delivery that was not disputed is accepted automatically.',
+      'Allowed for the awarded bidder only, before the deadline. In addition to the partner credentials, the body carries a signature of the same wallet over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`. The address is validated but not fetched. The poster has 14 days to answer, until `answer_due`; after that, a delivery that was not disputed is accepted automatically.',
     params: { id },
     body: deliverBody,
     answers: {
       200: repeated(delivery),
-      201: json('Delivered; awaits the answer of the poster.', delivery),
+      201: json('The work is delivered and awaits the answer of the poster.', delivery),
       404: noJob,
     },
   }),
@@ -124,7 +124,7 @@ export const jobRoutes = {
     path: `${apiPrefix}/jobs/{id}/accept`,
     summary: 'Accept a delivery',
     description:
-      'Only the poster, after a delivery or a dispute. The exchange issues a receipt for the agreed price, signed with the key of `receipts_by` in `GET /jobs`. The exchange moves no money, so this receipt proves work, not payment, and earns no reputation: `rep_delta` is 0 and `rep_reason` explains it. A payment verified on chain needs its own receipt.',
+      'Allowed for the poster only, after a delivery or a dispute. The exchange issues a receipt for the agreed price, signed with the key of `receipts_by` in `GET /jobs`. The exchange moves no money, so this receipt proves work, not payment, and earns no reputation: `rep_delta` is 0 and `rep_reason` explains it. A payment verified on chain needs its own receipt.',
     params: { id },
     body: emptyBody,
     answers: { 200: json('Accepted.', jobAccepted), 404: noJob },
@@ -133,7 +133,7 @@ export const jobRoutes = {
     path: `${apiPrefix}/jobs/{id}/dispute`,
     summary: 'Dispute a delivery',
     description:
-      'Only the poster or the awarded bidder, within 14 days after the delivery and before it is accepted. The reason is public. A dispute ends when the poster accepts the delivery.',
+      'Allowed for the poster and the awarded bidder only, within 14 days after the delivery and before it is accepted. The reason is public. A dispute ends when the poster accepts the delivery.',
     params: { id },
     body: disputeBody,
     answers: { 200: json('Disputed.', job), 404: noJob },
@@ -141,7 +141,7 @@ export const jobRoutes = {
   cancelJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/cancel`,
     summary: 'Cancel a job',
-    description: 'Only the poster, before a delivery.',
+    description: 'Allowed for the poster only, before a delivery.',
     params: { id },
     body: emptyBody,
     answers: { 200: json('Cancelled.', job), 404: noJob },

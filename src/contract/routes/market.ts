@@ -10,7 +10,7 @@ export const marketRoutes = {
     path: `${apiPrefix}/opportunities/apply`,
     summary: 'Apply to a rail through the ledger',
     description:
-      'Forwards the application to the apply endpoint of the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail accepts; headers of the caller are not forwarded. For a rail without such an endpoint the answer has `mode: "manual"` and the address where to apply. One attempt, 10 s, no redirects. A repeated request is never forwarded twice; it returns 409 while the first is in progress. At most 32 applications are forwarded at a time; beyond that the answer is 503 and nothing is sent. Each attempt is recorded, its text only as a hash. At most 20 per hour for each partner.',
+      'Forwards the application to the apply endpoint of the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail accepts; headers of the caller are not forwarded. For a rail without such an endpoint the answer has `mode: "manual"` and the address where to apply. The ledger makes one attempt with a timeout of 10 s and follows no redirects. A repeated request is never forwarded twice; it returns 409 while the first is in progress. At most 32 applications are forwarded at a time; beyond that the answer is 503 and nothing is sent. Each attempt is recorded with a hash of its text. Each partner may send at most 20 applications per hour.',
     body: applyBody,
     answers: {
       200: repeated(application),
@@ -22,7 +22,7 @@ export const marketRoutes = {
     price: '0.01',
     summary: 'Rank rails by expected USD per day and creator',
     description:
-      'Covers the published rails of the category `earning`, with caveats for each figure. Included in the tier Pro and higher.',
+      'Covers the published rails of the category `earning`, with caveats for each figure. The tier Pro and higher tiers include this read.',
     answers: {
       200: {
         ...json('The ranking.', arbitrage),

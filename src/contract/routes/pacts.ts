@@ -57,7 +57,7 @@ export const pactRoutes = {
     path: '/pacts/{id}/reproduce.mjs',
     summary: 'Get the script that reproduces the work hash',
     description:
-      'For Node 20 or newer, without dependencies. `node reproduce.mjs [instance] [spec]`, with files or URLs, prints the hash and exits with 1 if the manifest is invalid.',
+      'The script needs Node 20 or newer and has no dependencies. `node reproduce.mjs [instance] [spec]`, with files or URLs, prints the hash and exits with 1 if the manifest is invalid.',
     params,
     answers: {
       200: text('The script.', 'text/javascript; charset=utf-8'),

@@ -65,7 +65,7 @@ export const partnerRoutes = {
     summary: 'Pay for, renew or change your tier',
     description: [
       'For a paid tier the answer is 402 with the price of 30 days, in both versions of x402. Repeat the request with the payment to start the period. Any wallet may pay; the credentials identify the subscription.',
-      'Unused time of a lower tier, in whole hours rounded up, is credited toward a higher tier, which starts at once; a credit worth more than 30 days extends the period, and nothing is due. The same tier or a lower one starts when the paid time ends, at most 12 periods ahead. A payment for the same tier within 7 days after the paid time ended starts the new period at that end.',
+      'Unused time of a lower tier, in whole hours rounded up, is credited toward a higher tier, which starts at once. If the credit is worth more than 30 days, it extends the period and nothing is due. The same tier or a lower one starts when the paid time ends; you can pay at most 12 periods ahead. If you pay for the same tier within 7 days after the paid time ended, the new period starts where the paid time ended.',
       '`free` costs nothing and starts when the paid time ends. Two payments buy two periods. Repeating a payment returns the first answer.',
     ].join(' '),
     body: subscriptionBody,
@@ -82,7 +82,7 @@ export const partnerRoutes = {
   getPartner: live({
     path: `${apiPrefix}/partners/{handle}`,
     summary: 'Get a partner',
-    description: 'Live. Never includes the e-mail address.',
+    description: 'Live data, without the e-mail address.',
     params: { handle },
     answers: { 200: json('The partner.', partner), 404: { description: 'No such partner.' } },
   }),
@@ -110,7 +110,7 @@ export const partnerRoutes = {
     path: `${apiPrefix}/oaths`,
     summary: 'List the oath texts',
     description:
-      'Fill in the placeholders and sign the text; the signed writes that require an oath name it.',
+      'Fill in the placeholders and sign the text. The description of a signed write states which oath it requires.',
     answers: { 200: json('The oaths.', oathList) },
   }),
 }

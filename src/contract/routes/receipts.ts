@@ -41,7 +41,7 @@ export const receiptRoutes = {
   getReceipt: live({
     path: `${apiPrefix}/receipts/{id}`,
     summary: 'Get a receipt',
-    description: 'Live: available as soon as the receipt is accepted.',
+    description: 'Live data, available as soon as the receipt is accepted.',
     params: {
       id: {
         schema: receiptId,

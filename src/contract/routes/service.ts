@@ -31,7 +31,7 @@ export const selfRoutes = {
     path: '/.well-known/signing-keys.json',
     summary: 'List the public keys of the service',
     description:
-      'Ed25519 keys by `kid`. `X-Signature-Key` of a document names its key, `X-Signature` is the signature over the bytes of the body.',
+      'Ed25519 keys by `kid`. The header `X-Signature-Key` of a document contains the `kid`; `X-Signature` contains the signature over the bytes of the body.',
     answers: { 200: json('The keys.', signingKeys) },
   }),
   getX402Discovery: document(300, {

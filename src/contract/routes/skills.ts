@@ -33,17 +33,17 @@ export const feedbackRoutes = {
     path: `${apiPrefix}/skills`,
     summary: 'Propose a skill for the taxonomy',
     description:
-      'The operator reviews proposals; an accepted skill appears in the taxonomy after the next build. At most 10 per hour for each IPv4 address or IPv6 /64. Returns 409 if the skill already exists, 422 if a `surface` is not a rail of the ledger.',
+      'The operator reviews proposals; an accepted skill appears in the taxonomy after the next build. At most 10 proposals are accepted per hour from each IPv4 address or IPv6 /64. Returns 409 if the skill already exists, 422 if a `surface` is not a rail of the ledger.',
     body: proposalBody,
     answers: {
-      202: json('Received; awaits review by the operator.', proposalTaken),
+      202: json('The proposal was received and awaits review by the operator.', proposalTaken),
     },
   }),
   submitFeedback: feedbackHandler('POST', 'public', {
     path: `${apiPrefix}/feedback`,
     summary: 'Send feedback to the operator',
     description:
-      'At most 5 per hour for each fingerprint (a keyed hash of network and user agent, with a new key every day) and 30 per hour for each network. The limits are best effort, since senders are anonymous. The same text within 15 minutes returns the first entry.',
+      'At most 5 entries are accepted per hour from each fingerprint (a keyed hash of network and user agent, with a new key every day) and 30 from each network. The limits are best effort, since senders are anonymous. The same text within 15 minutes returns the first entry.',
     body: feedbackBody,
     answers: {
       200: json('The same text was received within the last 15 minutes.', feedbackTaken),

@@ -41,7 +41,7 @@ export const alertFeed = model(
             '0 if more events are available; otherwise the time until the next check for events.',
           ),
         since: time.describe(
-          '`since` of the next request, which then neither skips nor repeats events.',
+          'The value of `since` for the next request. It skips no event and repeats none.',
         ),
       })
       .describe('When and from which time to poll next.'),

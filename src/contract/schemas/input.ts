@@ -47,7 +47,7 @@ export const amountInput = z
   })
   .describe('USDC with at most 6 decimals, as a number or a decimal string.')
 
-/** Not `z.url`, which trims its input. */
+/** Avoids `z.url`, which trims its input. */
 export const httpsInput = z
   .string()
   .max(2048)
@@ -73,7 +73,7 @@ export function lineInput(maxLength: number) {
   )
 }
 
-/** Several lines, otherwise as `lineInput`. */
+/** Text of several lines, otherwise like `lineInput`. */
 export function textInput(maxLength: number) {
   return textOf(maxLength, UNFIT_FOR_TEXT, 'must not contain control characters or invisible marks')
 }

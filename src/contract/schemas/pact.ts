@@ -62,7 +62,9 @@ export const inFlightPact = model(
       .array(z.string().max(500))
       .max(8)
       .optional()
-      .describe('Notes on the manifest that the hash does not cover; its own text is quoted.'),
+      .describe(
+        'Notes on parts of the manifest that the hash does not cover. Text of the manifest is quoted.',
+      ),
     updated_at: time,
     confirmed_by: witnesses,
   }),
@@ -80,7 +82,7 @@ export const recordedPact = model(
     verification: z
       .enum(['unverified', 'confirmed', 'contradicted'])
       .describe(
-        'Whether a node confirms the publication: `unverified` until the escrow was read, `confirmed` if every claim that the escrow can answer is true. Not evidence of a payment in USDC.',
+        'Whether a node confirms the publication: `unverified` until the escrow was read; `confirmed` if every claim that the escrow can answer is true. A confirmation is no evidence of a payment in USDC.',
       ),
     confirmed: z.array(z.string().max(40)).max(16).describe('The claims that a node confirmed.'),
     contradictions: z.array(z.string().max(300)).max(16),
@@ -107,7 +109,7 @@ export const recordedPact = model(
         note: z.string().max(500).optional(),
       })
       .optional()
-      .describe('The claims of the source, unverified.'),
+      .describe('Unverified claims of the source.'),
     escrow: z
       .object({
         status: z.enum([

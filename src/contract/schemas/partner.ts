@@ -59,7 +59,7 @@ const partnerFields = {
   attestation_endpoint_url: url.nullable(),
   attestation_signature_sha256: sha256Hex
     .nullable()
-    .describe('Time of the signature that set the endpoint, as sent.'),
+    .describe('SHA-256 of the signature that set the endpoint.'),
   attestation_signed_at: time.nullable(),
   oath_signed_at: time,
   created_at: time,
@@ -80,7 +80,9 @@ const subscriptionNext = z.object({
   tier: tierName
     .nullable()
     .describe('The tier that starts or is to be paid; null if the subscription ends.'),
-  price_usdc: usdc.nullable().describe('The amount due then, for 30 days; null if nothing is due.'),
+  price_usdc: usdc
+    .nullable()
+    .describe('The amount due at that time for 30 days; null if nothing is due.'),
 })
 
 const subscriptionFields = {
@@ -132,7 +134,7 @@ export const ownSubscription = model(
         credit_usdc: usdc.describe('Credit for unused time of a lower tier.'),
         from: time.nullable(),
         until: time.nullable(),
-        payer: wallet.nullable().describe('The paying wallet, which may be any.'),
+        payer: wallet.nullable().describe('The wallet that pays. Any wallet may pay.'),
         tx_hash: z.string().max(66).nullable(),
       })
       .describe('The change made by this request.'),
@@ -232,7 +234,7 @@ export const oathEntry = model(
   z.object({
     kind: z
       .enum(['worker', 'claim', 'partner', 'write'])
-      .describe('The signed oath; `write` for a signed write without an oath.'),
+      .describe('The kind of the signed oath; `write` for a signed write without an oath.'),
     action: z
       .string()
       .max(100)
@@ -242,7 +244,9 @@ export const oathEntry = model(
     signature_sha256: sha256Hex,
     binding: z
       .enum(['path', 'body', 'statement'])
-      .describe('What the signature covers: the path, path and body, or a statement of its own.'),
+      .describe(
+        'What the signature covers: the path; the path and the body; or a separate statement.',
+      ),
     time,
   }),
 )

@@ -83,7 +83,7 @@ export const rail = model(
     evidence_tier: z
       .enum(['A', 'B', 'C', 'D'])
       .describe(
-        'A: contract or endpoint confirmed, money can be computed; B: endpoint confirmed, money not exposed; C: known from third parties; D: no endpoint found.',
+        'A: contract or endpoint confirmed, and payments can be computed; B: endpoint confirmed, but payments are not visible; C: known from third parties; D: no endpoint found.',
       ),
     evidence: z
       .array(evidencePointer)

@@ -92,7 +92,7 @@ export const receiptList = model(
   }),
 )
 
-/** 32 bytes in padded base64, with or without the name of the algorithm. */
+/** 32 bytes in padded base64, with or without the prefix `ed25519:`. */
 const ed25519Key = z
   .string()
   .regex(/^(?:ed25519:)?[A-Za-z0-9+/]{43}=$/, 'must be an ed25519 key: 32 bytes in base64')
@@ -100,7 +100,7 @@ const ed25519Signature = z
   .string()
   .regex(
     /^(?:ed25519:)?[A-Za-z0-9+/]{86}==$/,
-    'must be ed25519: and the base64 of 64 bytes; a wallet signature belongs in signature',
+    'must be ed25519: and the base64 of 64 bytes; send a wallet signature in the field signature',
   )
 
 const facts = {
@@ -120,7 +120,7 @@ const facts = {
   evidence_url: httpsInput.optional(),
 }
 
-/** Not part of the receipt. */
+/** Fields of a submission that are not part of the receipt. */
 const submission = { wallet: walletInput, timestamp: timeInput, signature: signatureInput }
 
 export const platformReceiptBody = model(

@@ -3,7 +3,7 @@ import type { FlagDetector } from './kind.ts'
 
 const staleAfterCycles = 2
 
-/** Allowed lateness of a poll: jitter and duration. */
+/** Allowed delay of a poll, for its jitter and its duration. */
 const slackMs = 10 * minuteMs
 
 export function isStale(

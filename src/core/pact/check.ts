@@ -198,11 +198,13 @@ const MAX_QUOTE = 300
 function ownNote(instance: JsonObject, { fields }: PactSpec): string[] {
   const note = instance['_note']
   if (typeof note !== 'string' || '_note' in fields) return []
-  return [`the instance contains, in a field that is not hashed: "${note.slice(0, MAX_QUOTE)}"`]
+  return [
+    `the instance contains this text in a field that is not hashed: "${note.slice(0, MAX_QUOTE)}"`,
+  ]
 }
 
 function shown(value: JsonValue): string {
-  return typeof value === 'string' ? value.slice(0, 80) : 'it is not a text'
+  return typeof value === 'string' ? value.slice(0, 80) : '(not a text)'
 }
 
 function firstIssue(error: z.ZodError): string {
@@ -237,7 +239,7 @@ export interface AttestationContext extends PactIdentity {
   readonly isSignedBy: (message: string, signature: string, wallet: string) => Promise<boolean>
 }
 
-/** Verdicts in the order of the attestations; a repeated id is a replay. */
+/** Returns the verdicts in the order of the attestations. A repeated id counts as a replay. */
 export async function checkAttestations(
   attestations: readonly PactAttestation[],
   context: AttestationContext,

@@ -30,7 +30,7 @@ export interface InFlightDecision {
   readonly witnesses: readonly PactWitness[]
 }
 
-/** Neither a manifest nor a verified receipt is known here. */
+/** A pact without a manifest and without a verified receipt in this ledger. */
 export interface RecordedDecision {
   readonly pactId: number
   readonly published: PublishedPact | null
@@ -44,7 +44,7 @@ export interface PactDecisions {
   readonly disagreements: ReadonlyMap<number, readonly Disagreement[]>
 }
 
-/** Logs alone confirm nothing until the state was read. */
+/** Logs confirm nothing until the state has been read. */
 function byTheEscrow(seen: PactOnChain | null): PublishedVerdict {
   const isRead = (seen?.state ?? null) !== null
   return {

@@ -12,7 +12,7 @@ import type {
 export interface Disagreement {
   readonly between: string
   readonly text: string
-  /** The receipt is not by a party of the pact, so it blocks nothing. */
+  /** The receipt is not from a party of the pact, so it does not block the settlement. */
   readonly byStranger?: true
 }
 
@@ -30,14 +30,14 @@ const statusesAfter: Readonly<Record<EscrowEvent['kind'], readonly EscrowStatus[
 /** Logs and state come from one contract, so a node that reports a difference is not trusted. */
 export function logsAgainstState({ events, state }: PactOnChain): string | null {
   const last = events.at(-1)
-  if (last === undefined) return state === null ? null : `its logs do not contain it`
+  if (last === undefined) return state === null ? null : `the logs do not contain the pact`
   if (state === null) return `getPact returns no such pact`
   if (!statusesAfter[last.kind].includes(state.status)) {
-    return `its last log is ${last.kind} in block ${last.block}, but getPact returns ${state.status}`
+    return `the last log is ${last.kind} in block ${last.block}, but getPact returns ${state.status}`
   }
   const logged = submittedHash(events)
   if (logged === state.workHash) return null
-  return `its logs have the work hash ${logged ?? 'none'}, but getPact returns ${state.workHash ?? 'none'}`
+  return `the logs have the work hash ${logged ?? 'none'}, but getPact returns ${state.workHash ?? 'none'}`
 }
 
 export function submittedHash(events: readonly EscrowEvent[]): string | null {
@@ -137,7 +137,7 @@ export function replays(
     const earlier = first.get(workHash) ?? pactId
     first.set(workHash, earlier)
     if (earlier === pactId) continue
-    const text = `replay: its work hash ${workHash} was already submitted for pact ${earlier}`
+    const text = `replay: the work hash ${workHash} was already submitted for pact ${earlier}`
     found.set(pactId, { between: 'two pacts', text })
   }
   return found

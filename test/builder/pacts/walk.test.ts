@@ -198,7 +198,7 @@ describe('a pact is blocked with the reason', () => {
     const flags = await pact.ledger.openFlags()
     expect(flags.map(({ subject }) => subject)).toEqual([`pact-${id + 1}`])
     expect(flags[0]?.evidence['finding_1']).toBe(
-      `replay: its work hash ${manifests.workHash} was already submitted for pact ${id}`,
+      `replay: the work hash ${manifests.workHash} was already submitted for pact ${id}`,
     )
   })
 

@@ -95,7 +95,7 @@ test("a stated hash that includes a newline, and a publisher's note, become note
   expect(check(clean).notes).toEqual([
     'the instance states computed_workhash 0x15910c74edbb5327478de30e3e681fe4063ae13f632753fa8c705f118b2a1641, which is the hash of the canonical text with a newline at the end; the hash does not cover this field',
     expect.stringMatching(
-      /^the instance contains, in a field that is not hashed: .*"THIS IS A PLACEHOLDER/,
+      /^the instance contains this text in a field that is not hashed: .*"THIS IS A PLACEHOLDER/,
     ),
   ])
 })
