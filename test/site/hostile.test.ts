@@ -1,21 +1,12 @@
-import { readFileSync } from 'node:fs'
-
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { openBrowser, watchedPage } from './browser.ts'
-import { startSite } from './site-server.ts'
-import type { SiteServer } from './site-server.ts'
+import { readVectors } from '../vectors/read.ts'
+import { useBrowser } from './browser.ts'
+import { useSite } from './site-server.ts'
 import { hostileWorld } from './worlds.ts'
 
-const blns = z
-  .array(z.string())
-  .parse(
-    JSON.parse(
-      readFileSync(new URL('../vectors/naughty-strings/blns.json', import.meta.url), 'utf8'),
-    ),
-  )
+const blns = readVectors('naughty-strings/blns.json', z.array(z.string()))
 const markup = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(2)>',
@@ -26,21 +17,11 @@ const markup = [
   '![x](https://outside.example/pixel.png)',
   '=cmd|/c calc!A0',
 ]
-/** All of the list on pages of lists; the pages of single things show a sample, since there is one for each. */
+/** Pages of lists show all of them; a sample of the pages of single things is visited. */
 const strings = [...markup, ...blns.filter((text) => text.trim() !== '')]
 
-let site: SiteServer
-let browser: Browser
-
-beforeAll(async () => {
-  site = await startSite((url) => hostileWorld(url, strings))
-  browser = await openBrowser()
-})
-
-afterAll(async () => {
-  await browser.close()
-  await site.stop()
-})
+const site = useSite((url) => hostileWorld(url, strings))
+const visit = useBrowser(() => site.url)
 
 const lists = [
   '/',
@@ -60,7 +41,7 @@ const singles = [...strings.keys()].filter((index) => index < markup.length || i
 
 describe('hostile names and notes', () => {
   test('run no script on any page', async () => {
-    const { page, problems, close } = await watchedPage(browser, site.url)
+    const { page, problems } = await visit()
     const hex = (index: number) => index.toString(16).padStart(64, '0')
     const paths = [
       ...lists,
@@ -75,7 +56,7 @@ describe('hostile names and notes', () => {
     ]
     const allowed = new Set(['/assets/site.js'])
     for (const path of paths) {
-      await page.goto(`${site.url}${path}`, { waitUntil: 'networkidle' })
+      await page.goto(path, { waitUntil: 'networkidle' })
       const found = await page.evaluate(() => ({
         scripts: [...document.scripts].map((script) => new URL(script.src, location.href).pathname),
         handlers: [...document.querySelectorAll('*')].flatMap((element) =>
@@ -93,19 +74,15 @@ describe('hostile names and notes', () => {
       expect(found.foreign, path).toBe(0)
     }
     expect(problems).toEqual([])
-    await close()
   })
 
   test('are shown as text', async () => {
-    const { page, close } = await watchedPage(browser, site.url, { javaScriptEnabled: false })
-    await page.goto(`${site.url}/rails/rail-0`)
+    const { page } = await visit('/rails/rail-0', { javaScriptEnabled: false })
     expect(await page.locator('h1').innerText()).toBe('<script>alert(1)</script>')
-    await close()
   })
 
   test('leave feeds well-formed', async () => {
-    const { page, close } = await watchedPage(browser, site.url)
-    await page.goto(site.url)
+    const { page } = await visit('/')
     for (const path of [
       '/feeds/desk.atom',
       '/feeds/transitions.atom',
@@ -141,7 +118,6 @@ describe('hostile names and notes', () => {
         path,
       ).toEqual([])
     }
-    await close()
   })
 
   test('are neither formulas in CSV nor markup in Markdown', async () => {

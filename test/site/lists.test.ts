@@ -1,62 +1,48 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
 import { gatherCommunity } from '../../builder/world/community.ts'
 import { gatherExchange } from '../../builder/world/exchange.ts'
-import { loadReference } from '../../src/actions/reference.ts'
 import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { openExchange } from '../support/exchange.ts'
-import { publicDir, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import {
   issued,
+  platformActions,
   receiptFacts,
   submission,
-  withPlatform,
   workerSigned,
 } from '../support/receipts.ts'
 import { siteOf } from '../support/site.ts'
+import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
-import { openBrowser, watchedPage } from './browser.ts'
+import { seriousViolations, useBrowser } from './browser.ts'
 import { fullWorld } from './worlds.ts'
 
 const platformKey = ed25519Key('platform')
 const veteran = evmWallet('veteran')
 const newcomer = evmWallet('newcomer')
-const axeSource = readFileSync(
-  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-  'utf8',
-)
 const accepted = z.object({ receipt_id: z.string() })
-let published: PublicDir
-let service: Service
-let browser: Browser
+const service = useService({
+  documents: [],
+  per: 'file',
+  options: async () => ({ actions: await platformActions(platformKey) }),
+})
+const visit = useBrowser(() => service.url)
 let oldest: string
 let platformReceipt: string
 let jobId: string
 
-/** More of everything than the lists show: 60 receipts and 60 workers, the first of which no page is built for. */
+/** Stores 60 receipts and 60 workers: lists show 50, and the first worker has no built page. */
 beforeAll(async () => {
-  published = await publicDir()
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  service = await startService(published.dir, { actions: { reference: () => reference } })
   const { database, exchangeKeys } = service.actions
   const send = async (wallet: typeof veteran, receipt: object) => {
     const body = await submission(wallet, receipt, service.clock.now())
-    const answer = await fetch(`${service.url}/api/v1/receipts`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    return accepted.parse(await answer.json()).receipt_id
+    return accepted.parse((await service.postJson('/api/v1/receipts', body)).body).receipt_id
   }
   const facts = (at: number, wallet: typeof veteran) =>
     receiptFacts(wallet, { summary: `<b>Work</b> ${at}`, amount_usdc: at + 1 })
@@ -89,26 +75,24 @@ beforeAll(async () => {
         ...at,
         receiptsBy: issuerOf(exchangeKeys()),
       })),
-      // As if so many had been posted since that no page is built for it.
+      // Without a built page of the job, as if many newer jobs had followed.
       jobs: [],
     },
   })
   const assets = await readAssets(new URL('../../public', import.meta.url).pathname)
-  await published.publish([...documentsOf(world), ...siteOf(world), ...assets])
+  await service.published.publish([...documentsOf(world), ...siteOf(world), ...assets])
   await service.store.reload()
-  browser = await openBrowser()
 })
 
-afterAll(async () => {
-  await browser.close()
-  await service.stop()
-  await published.remove()
-})
+/** Presses the button that checks a receipt. Returns the text of the expected result. */
+async function checkReceipt(page: Page, expected: 'good' | 'bad'): Promise<string> {
+  await page.getByRole('button', { name: 'Check id and signature' }).click()
+  return await page.locator(`.result[data-result=${expected}]`).innerText()
+}
 
 describe('the list of receipts', () => {
   test('appends older receipts up to the oldest', async () => {
-    const { page, problems, close } = await watchedPage(browser, service.url)
-    await page.goto(`${service.url}/receipts`)
+    const { page, problems } = await visit('/receipts')
     const rows = page.locator('#receipts tbody tr')
     expect(await rows.count()).toBe(50)
     await page.getByRole('button', { name: 'Show older receipts' }).click()
@@ -119,24 +103,20 @@ describe('the list of receipts', () => {
     await page.getByRole('columnheader', { name: 'Amount' }).getByRole('button').click()
     expect(await rows.first().locator('td.figure').innerText()).toBe('60.00')
     expect(problems).toEqual([])
-    await close()
   })
 
   test('links without JavaScript to a page of older receipts', async () => {
-    const { page, close } = await watchedPage(browser, service.url, { javaScriptEnabled: false })
-    await page.goto(`${service.url}/receipts`)
+    const { page } = await visit('/receipts', { javaScriptEnabled: false })
     await page.getByRole('link', { name: 'Show older receipts' }).click()
     expect(await page.locator('#receipts tbody tr').count()).toBe(10)
     expect(await page.locator('main').innerText()).toContain('Newest first, 10 of 60.')
-    await close()
   })
 
   test('is searched by the wallet of a worker, including old receipts, with and without JavaScript', async () => {
     for (const javaScriptEnabled of [true, false]) {
-      const { page, problems, close } = await watchedPage(browser, service.url, {
+      const { page, problems } = await visit('/receipts', {
         javaScriptEnabled,
       })
-      await page.goto(`${service.url}/receipts`)
       await page.getByRole('searchbox').fill(veteran.address)
       await page.getByRole('button', { name: 'Search' }).click()
       await page.getByText('2 found').waitFor()
@@ -145,112 +125,94 @@ describe('the list of receipts', () => {
       await page.getByRole('button', { name: 'Search' }).click()
       await page.getByText('This list cannot be searched for that.').waitFor()
       expect(problems).toEqual([])
-      await close()
     }
   })
 
   test('can be linked to with a search', async () => {
-    const { page, close } = await watchedPage(browser, service.url)
-    await page.goto(`${service.url}/receipts?q=${veteran.address}`)
+    const { page } = await visit(`/receipts?q=${veteran.address}`)
     await page.getByText('2 found').waitFor()
-    await close()
   })
 
   test('finds a receipt by its id and checks its signature', async () => {
-    const { page, problems, close } = await watchedPage(browser, service.url)
-    await page.goto(`${service.url}/receipts`)
+    const { page, problems } = await visit('/receipts')
     await page.getByRole('searchbox').fill(oldest)
     await page.getByRole('searchbox').press('Enter')
     await page.waitForURL(`**/receipts/${oldest}`)
     await page.getByText('signed by the worker', { exact: true }).waitFor()
     expect(await page.locator('main').innerText()).toContain('<b>Work</b> 0')
     expect(await page.title()).toContain(oldest.slice(0, 12))
-    await page.getByRole('button', { name: 'Check id and signature' }).click()
-    const result = page.locator('.result[data-result]')
-    await result.waitFor()
-    expect(await result.innerText()).toContain('Id and signature are good.')
-    expect(await result.innerText()).toContain(oldest.slice(4))
+    const result = await checkReceipt(page, 'good')
+    expect(result).toContain('Id and signature are good.')
+    expect(result).toContain(oldest.slice(4))
     expect(problems).toEqual([])
-    await close()
   })
 
   test.each([
-    ['amount', '"amount_usdc":1,', '"amount_usdc":2,', 'The content does not match this id.'],
-    ['signature', '"worker_signature":"', '"worker_signature":"ed25519:', ''],
-  ])('reports a receipt whose %s was changed in transit', async (_, from, to, says) => {
-    const { page, close } = await watchedPage(browser, service.url)
+    [
+      'amount',
+      /"amount_usdc":1,/g,
+      () => '"amount_usdc":2,',
+      'The content does not match this id.',
+    ],
+    [
+      'signature',
+      /(?<="worker_signature":"(?:ed25519:)?)(?!ed25519:)[A-Z0-9+/]/i,
+      (first: string) => (first === 'A' ? 'B' : 'A'),
+      '',
+    ],
+  ])('reports a receipt whose %s was changed in transit', async (_, pattern, change, says) => {
+    const { page } = await visit()
     await page.route(`**/api/v1/receipts/${oldest}`, async (route) => {
       const answer = await route.fetch()
       const text = await answer.text()
-      const changed =
-        says === ''
-          ? text.replace(
-              /("worker_signature":"(?:ed25519:)?)(.)/,
-              (_all, head: string, first: string) => `${head}${first === 'A' ? 'B' : 'A'}`,
-            )
-          : text.replaceAll(from, to)
+      const changed = text.replace(pattern, change)
       expect(changed).not.toBe(text)
       await route.fulfill({ response: answer, body: changed })
     })
-    await page.goto(`${service.url}/receipts/${oldest}`)
-    await page.getByRole('button', { name: 'Check id and signature' }).click()
-    const result = page.locator('.result[data-result=bad]')
-    await result.waitFor()
-    expect(await result.innerText()).toContain(`NOT GOOD. ${says}`)
-    await close()
+    await page.goto(`/receipts/${oldest}`)
+    expect(await checkReceipt(page, 'bad')).toContain(`NOT GOOD. ${says}`)
   })
 
   test('explains who can check the signature of a platform', async () => {
-    const { page, close } = await watchedPage(browser, service.url)
-    await page.goto(`${service.url}/receipts/${platformReceipt}`)
-    await page.getByRole('button', { name: 'Check id and signature' }).click()
-    const result = page.locator('.result[data-result=good]')
-    await result.waitFor()
-    expect(await result.innerText()).toContain('checked by the ledger with the platform’s key')
-    await close()
+    const { page } = await visit(`/receipts/${platformReceipt}`)
+    expect(await checkReceipt(page, 'good')).toContain(
+      'checked by the ledger with the platform’s key',
+    )
   })
 })
 
 describe('pages rendered on request', () => {
   test('show a worker with receipts', async () => {
-    const { page, problems, close } = await watchedPage(browser, service.url)
-    await page.goto(`${service.url}/view/worker?id=${veteran.address}`)
+    const { page, problems } = await visit(`/view/worker?id=${veteran.address}`)
     await page.getByText('Newest first, 2 of 2.').waitFor()
-    await page.goto(`${service.url}/workers/${nearWallet('worker 0').address}`)
+    await page.goto(`/workers/${nearWallet('worker 0').address}`)
     await page.getByRole('heading', { name: 'Worker 0' }).waitFor()
     expect(await page.locator('.facts').innerText()).toContain('data-labelling')
     expect(problems).toEqual([])
-    await close()
   })
 
   test('show a job with its history', async () => {
-    const { page, problems, close } = await watchedPage(browser, service.url)
-    await page.goto(`${service.url}/jobs`)
+    const { page, problems } = await visit('/jobs')
     await page.getByRole('searchbox').fill(jobId)
     await page.getByRole('searchbox').press('Enter')
     await page.waitForURL(`**/jobs/${jobId}`)
     await page.getByRole('heading', { name: 'History' }).waitFor()
     expect(await page.locator('main ol').innerText()).toContain('deliver by worker: delivered')
     expect(problems).toEqual([])
-    await close()
   })
 
   test('show a partner with the history of oaths', async () => {
-    const { page, problems, close } = await watchedPage(browser, service.url)
-    await page.goto(`${service.url}/partners/poster`)
+    const { page, problems } = await visit('/partners/poster')
     await page.getByRole('link', { name: 'History as a page' }).click()
     await page.getByRole('heading', { name: 'Oaths and writes' }).waitFor()
     expect(await page.locator('table').innerText()).toContain('signupPartner')
     expect(problems).toEqual([])
-    await close()
   })
 
   test('list all workers with a skill', async () => {
-    const { page, close } = await watchedPage(browser, service.url)
-    await page.goto(`${service.url}/workers?q=data-labelling`)
+    const { page } = await visit('/workers?q=data-labelling')
     await page.getByText('1 found').waitFor()
     expect(await page.locator('#workers tbody').innerText()).toContain('Worker 0')
-    await close()
   })
 
   test('have no serious axe violation in light or dark mode, and fit a phone', async () => {
@@ -262,28 +224,20 @@ describe('pages rendered on request', () => {
     ]
     for (const colorScheme of ['light', 'dark'] as const) {
       const options = { colorScheme, bypassCSP: true, viewport: { width: 360, height: 740 } }
-      const { page, close } = await watchedPage(browser, service.url, options)
+      const { page } = await visit(null, options)
       for (const path of paths) {
-        await page.goto(`${service.url}${path}`)
+        await page.goto(path)
         await page.locator('main .facts').first().waitFor()
-        await page.evaluate(axeSource)
-        const found: unknown = await page.evaluate('axe.run().then(({ violations }) => violations)')
-        const serious = z
-          .array(z.object({ id: z.string(), impact: z.string().nullable() }))
-          .parse(found)
-          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        expect(serious, path).toEqual([])
+        expect(await seriousViolations(page), path).toEqual([])
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
       }
-      await close()
     }
   })
 
   test('show the 404 page for an unknown receipt', async () => {
-    const { page, close } = await watchedPage(browser, service.url)
-    const answer = await page.goto(`${service.url}/receipts/rcp_${'0'.repeat(64)}`)
+    const { page } = await visit()
+    const answer = await page.goto(`/receipts/rcp_${'0'.repeat(64)}`)
     expect(answer?.status()).toBe(404)
     await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
-    await close()
   })
 })

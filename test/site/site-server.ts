@@ -1,5 +1,5 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+/** A published site behind the front door of the service, on a free port. */
+import { beforeAll } from 'vitest'
 
 import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
@@ -12,10 +12,11 @@ import { createRouteTable } from '../../src/http/route-table.ts'
 import { unlimited } from '../../src/limits/admission.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
 import { workspace } from '../builder/publish/set.ts'
-/** A published site behind the service's own reader of documents, on a free port. */
+import { filledByHook } from '../support/filled-by-hook.ts'
+import { startLocalServer } from '../support/local-server.ts'
 import { siteOf } from '../support/site.ts'
 
-export interface SiteServer {
+interface SiteServer {
   readonly url: string
   /** Every published path. */
   readonly paths: readonly string[]
@@ -28,8 +29,8 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const health = { status: 'ok', database: 'ok', snapshot_age_s: 60, problems: [] }
 
 /**
- * Publishes the world with a key of its own and serves it. The address of the site is that of the server, so that its
- * links can be followed.
+ * Publishes the world with a key of its own and serves it. The address of the site is that of the server, so that
+ * tests can follow its links.
  */
 export async function startSite(makeWorld: (siteUrl: string) => World): Promise<SiteServer> {
   const space = await workspace()
@@ -54,15 +55,7 @@ export async function startSite(makeWorld: (siteUrl: string) => World): Promise<
       outgoing.end(JSON.stringify(isHealth ? health : { code: 'not_found' }))
     },
   })
-  const server = createServer(listener)
-  const { port } = await new Promise<AddressInfo>((resolve, reject) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      if (address === null || typeof address === 'string') reject(new Error('no TCP address'))
-      else resolve(address)
-    })
-  })
-  const url = `http://127.0.0.1:${port}`
+  const { url, stop } = await startLocalServer(listener)
   const keys = space.keys.publicKeys.keys.map((key) => ({ ...key }))
   const world: World = { ...makeWorld(url), signingKeys: { keys } }
   const documents = [
@@ -78,11 +71,18 @@ export async function startSite(makeWorld: (siteUrl: string) => World): Promise<
     paths: published.manifest.documents.map(({ path }) => path),
     published,
     stop: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => {
-        server.close(resolve)
-      })
+      await stop()
       space.remove()
     },
   }
+}
+
+/** Serves the world for all tests of the file. */
+export function useSite(makeWorld: (siteUrl: string) => World): Omit<SiteServer, 'stop'> {
+  const site = filledByHook<SiteServer>()
+  beforeAll(async () => {
+    Object.assign(site, await startSite(makeWorld))
+    return site.stop
+  })
+  return site
 }

@@ -2,17 +2,24 @@
  * Replays power cuts at every flush of a builder that publishes: strace records the file operations of the compiled builder,
  * and on each tree that a cut could leave, a reader finds either the old set or the new one, complete.
  */
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { parseSigningKeys, verifyDocument, verifyManifest } from '../../../src/client/verify.ts'
 import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
 import { allGood } from '../../../src/core/check.ts'
-import { MANIFEST_FILE, MANIFEST_SIGNATURE_FILE, encodedFile } from '../../../src/core/documents.ts'
+import {
+  MANIFEST_FILE,
+  MANIFEST_SIGNATURE_FILE,
+  encodedFile,
+  manifestSchema,
+} from '../../../src/core/documents.ts'
+import { workspace } from '../../builder/publish/set.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
 import { newLedger, useProgram } from '../../e2e/ledger.ts'
 import { runCommand } from '../../support/program.ts'
@@ -32,7 +39,7 @@ const encodings = ['br', 'gzip'] as const
 const unpacked = { br: brotliDecompressSync, gzip: gunzipSync } as const
 
 /** Caches checks by buffer: disks share the buffers of unchanged files. */
-function onceFor<Answer>(look: (bytes: Buffer, of: string) => Answer) {
+function cachedByBuffer<Answer>(look: (bytes: Buffer, of: string) => Answer) {
   const known = new WeakMap<Buffer, Map<string, Answer>>()
   return (bytes: Buffer, of: string): Answer => {
     const answers = known.get(bytes) ?? new Map<string, Answer>()
@@ -45,8 +52,8 @@ function onceFor<Answer>(look: (bytes: Buffer, of: string) => Answer) {
 
 /** Reads a disk like a client that trusts only the signing keys. */
 function createReader(keys: SigningKeys) {
-  const sha256 = onceFor((bytes) => createHash('sha256').update(bytes).digest('hex'))
-  const isSigned = onceFor(async (bytes, signed) => {
+  const sha256 = cachedByBuffer((bytes) => createHash('sha256').update(bytes).digest('hex'))
+  const isSigned = cachedByBuffer(async (bytes, signed) => {
     const [signature = '', kid = ''] = signed.split(' ')
     return allGood([await verifyDocument(bytes, { signature, kid }, keys)])
   })
@@ -85,58 +92,97 @@ function createReader(keys: SigningKeys) {
   }
 }
 
-test(
-  'after a power cut at any flush readers find either the old set or the new one, whole',
-  async () => {
+/** A set of documents that a process publishes under strace. */
+interface Publishing {
+  readonly publicDir: string
+  readonly keys: SigningKeys
+  /** Script and arguments. */
+  readonly command: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/**
+ * Records the process and expects either the old set or the new one on each disk. Returns the number of disks with each of
+ * the two sets, and of flushes of the whole file system.
+ */
+async function publishWithCuts({ publicDir, keys, command, env }: Publishing) {
+  const currentSet = () => manifestSchema.parse(JSON.parse(manifestOf(publicDir))).set_sha256
+  const oldSet = currentSet()
+  const tree = before(publicDir)
+  const record = join(program.dir, 'trace')
+  const how = ['-f', '-y', '-qq', '--seccomp-bpf', '-s', '4096', '-o', record]
+  const what = ['-e', 'signal=none', '-e', `trace=${tracedCalls}`, process.execPath, ...command]
+  expect(await runCommand('strace', [...how, ...what], env).ended).toBe(0)
+  const newSet = currentSet()
+  expect(newSet).not.toBe(oldSet)
+  const setOn = createReader(keys)
+  const found = new Map([oldSet, newSet].map((set) => [set, 0]))
+  const trace = readFileSync(record, 'utf8').split('\n')
+  for (const disk of disksAfterCuts(tree, trace, randomFrom(seed))) {
+    const set = await setOn(disk)
+    expect(found.has(set), disk.name).toBe(true)
+    found.set(set, (found.get(set) ?? 0) + 1)
+  }
+  const [withOld = 0, withNew = 0] = found.values()
+  process.stdout.write(
+    `publishing: ${withOld} disks with the old set, ${withNew} with the new one\n`,
+  )
+  const fileSystemFlushes = trace.filter((line) => /^\d+ +syncfs\(/.test(line)).length
+  return { withOld, withNew, fileSystemFlushes }
+}
+
+const manifestOf = (publicDir: string): string =>
+  readFileSync(join(publicDir, 'current', MANIFEST_FILE), 'utf8')
+
+describe('after a power cut at any flush readers find the old set or the new one, whole', () => {
+  test('of a builder', { timeout: timeoutMs }, async () => {
     const ledger = newLedger(program, { POLL: 'off' })
+    const { publicDir, env } = ledger
     expect(await ledger.builder(['--once']).ended).toBe(0)
-    const oldSet = ledger.manifest().set_sha256
-    const keysFile = join(ledger.publicDir, 'current/.well-known/signing-keys.json')
-    const keys = parseSigningKeys(readFileSync(keysFile))
+    const keys = parseSigningKeys(
+      readFileSync(join(publicDir, 'current/.well-known/signing-keys.json')),
+    )
     if (keys === null) throw new Error('no keys are published')
-    const setOn = createReader(keys)
     const rail = join(program.dir, 'data/rails/olas.json')
     const authored: unknown = JSON.parse(readFileSync(rail, 'utf8'))
     writeFileSync(rail, JSON.stringify({ ...Object(authored), notes: 'another note' }))
-
-    const tree = before(ledger.publicDir)
-    const record = join(program.dir, 'trace')
-    const how = [
-      '-f',
-      '-y',
-      '-qq',
-      '--seccomp-bpf',
-      '-e',
-      'signal=none',
-      '-s',
-      '4096',
-      '-o',
-      record,
-    ]
-    const strace = runCommand(
-      'strace',
-      [...how, '-e', `trace=${tracedCalls}`, process.execPath, program.builder, '--once'],
-      ledger.env,
-    )
-    expect(await strace.ended).toBe(0)
-    const newSet = ledger.manifest().set_sha256
-    expect(newSet).not.toBe(oldSet)
-
-    const found = new Map([oldSet, newSet].map((set) => [set, 0]))
-    for (const disk of disksAfterCuts(
-      tree,
-      readFileSync(record, 'utf8').split('\n'),
-      randomFrom(seed),
-    )) {
-      const set = await setOn(disk)
-      expect(found.has(set), disk.name).toBe(true)
-      found.set(set, (found.get(set) ?? 0) + 1)
-    }
-    const [old = 0, made = 0] = found.values()
-    expect(old).toBeGreaterThan(20)
-    expect(made).toBeGreaterThan(2)
-    process.stdout.write(`publishing: ${old} disks with the old set, ${made} with the new one\n`)
+    const command = [program.builder, '--once']
+    const found = await publishWithCuts({ publicDir, keys, command, env })
+    expect(found.withOld).toBeGreaterThan(20)
+    expect(found.withNew).toBeGreaterThan(2)
     ledger.remove()
-  },
-  timeoutMs,
-)
+  })
+
+  test.each([
+    ['a small set, flushed file by file', 12, ['sync'], 0],
+    ['a large set, flushed with its file system', 120, ['sync'], 1],
+    ['a large set without the program sync, flushed file by file', 120, [], 0],
+    ['a large set with a failing sync, flushed file by file', 120, ['false as sync'], 0],
+  ])('of %s', { timeout: timeoutMs }, async (_name, rails, programs, fileSystemFlushes) => {
+    const { root, publicDir, keysDir, keys, remove } = await workspace()
+    const env = { PATH: folderOf(join(root, 'bin'), ['strace', ...programs]) }
+    const child = program.scriptOf('test/builder/publish/publish-child.ts')
+    const publish = (version: number) => [child, publicDir, keysDir, `${version}`, `${rails}`]
+    expect(await runCommand(process.execPath, publish(1), env).ended).toBe(0)
+    const publishing = {
+      publicDir,
+      keys: { keys: [...keys.publicKeys.keys] },
+      command: publish(2),
+      env,
+    }
+    const found = await publishWithCuts(publishing)
+    expect(found).toMatchObject({ fileSystemFlushes })
+    expect(Math.min(found.withOld, found.withNew)).toBeGreaterThan(2)
+    remove()
+  })
+})
+
+/** Creates a directory for PATH that contains only these programs. */
+function folderOf(dir: string, programs: readonly string[]): string {
+  mkdirSync(dir)
+  for (const program of programs) {
+    const [from = '', as = from] = program.split(' as ')
+    symlinkSync(execFileSync('which', [from], { encoding: 'utf8' }).trim(), join(dir, as))
+  }
+  return dir
+}
