@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { z } from 'zod'
 
 import { fillOath } from '../../src/auth/messages.ts'
@@ -60,9 +61,20 @@ export function registrationBody(
   service: Pick<Service, 'actions' | 'clock'>,
   wallet: TestWallet,
   fields: object = {},
+  options: Partial<Parameters<typeof signedBody>[3]> = {},
 ) {
   const skills = [...service.actions.reference().skills].slice(0, 1)
-  return signedBody(wallet, 'register', { skills, ...fields }, { nowMs: service.clock.now() })
+  const nowMs = service.clock.now()
+  return signedBody(wallet, 'register', { skills, ...fields }, { nowMs, ...options })
+}
+
+/** Expects an error answer with a status and a code. */
+export function expectRefusal(
+  { status, body }: Pick<JsonAnswer, 'status' | 'body'>,
+  expectedStatus: number,
+  code: string,
+): void {
+  expect([status, body['code']]).toEqual([expectedStatus, code])
 }
 
 /** The signature of a wallet over the current oath of a kind. */
@@ -94,7 +106,8 @@ export async function countRows(
     | 'used_messages'
     | 'partners'
     | 'receipts'
-    | 'reputation_ledger',
+    | 'reputation_ledger'
+    | 'feedback',
 ): Promise<number> {
   const { total } = await actions.database.reader
     .selectFrom(table)
