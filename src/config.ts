@@ -30,29 +30,33 @@ export const settings = {
     schema: port,
     default: '8787',
   },
-  HOST: { doc: 'Address to listen on.', schema: z.string().min(1), default: '127.0.0.1' },
+  HOST: {
+    doc: 'IP address on which the service listens.',
+    schema: z.string().min(1),
+    default: '127.0.0.1',
+  },
   METRICS_PORT: {
-    doc: 'TCP port of the Prometheus metrics endpoint; 0 selects a free port; unset: no metrics.',
+    doc: 'TCP port of the Prometheus metrics endpoint; 0 selects a free port. If unset, there are no metrics.',
     schema: port,
     default: null,
   },
   METRICS_HOST: {
-    doc: 'Address of the metrics endpoint, which is for operators and has no rate limits.',
+    doc: 'IP address on which the metrics endpoint listens. The endpoint is for operators and has no rate limits.',
     schema: z.string().min(1),
     default: '127.0.0.1',
   },
   SITE_URL: {
-    doc: 'Public address of the site; all links are built from it, never from a request.',
+    doc: 'Public address of the site. All links start with this address, never with the host name of a request.',
     schema: siteUrl,
     default: 'http://localhost:8787',
   },
   SERVICE_NAME: {
-    doc: 'Name that binds every signed message to this service; use a different name for each environment.',
+    doc: 'Name of the service in every signed message. Use a different name for each environment, so that no message is valid in two environments.',
     schema: z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/),
     default: 'agent-income-ledger',
   },
   DATA_DIR: {
-    doc: 'Runtime state: database, keys, outbox, snapshot repository.',
+    doc: 'Directory of the runtime state: database, keys, outbox, snapshot repository.',
     schema: z.string().min(1),
     default: 'data/run',
   },
@@ -62,22 +66,22 @@ export const settings = {
     default: 'public',
   },
   DATABASE_URL: {
-    doc: 'Database URL, `sqlite:<path>`; unset: `ledger.db` in `DATA_DIR`.',
+    doc: 'Database URL, `sqlite:<path>`. If unset, the database is `ledger.db` in `DATA_DIR`.',
     schema: z.string().regex(/^sqlite:./, 'must be sqlite:<path>'),
     default: null,
   },
   WAL_CHECKPOINT: {
-    doc: '`internal` checkpoints the write-ahead log in the service; `external` leaves that to another program such as Litestream.',
+    doc: 'With `internal` the service checkpoints the write-ahead log; with `external` another program such as Litestream does.',
     schema: z.enum(['internal', 'external']),
     default: 'internal',
   },
   BUILDER: {
-    doc: '`embedded` runs the builder as a child process of the service; `off` leaves it to a separate process.',
+    doc: 'With `embedded` the service runs the builder as a child process; with `off` you run the builder separately.',
     schema: z.enum(['embedded', 'off']),
     default: 'embedded',
   },
   DEMO: {
-    doc: '`on` marks every page, document and response as a demo; set by `npm run demo` for the folders that it creates.',
+    doc: '`on` marks every page, document and response as a demo. `npm run demo` sets it for the folders that it creates.',
     schema: onOff,
     default: 'off',
   },
@@ -88,12 +92,12 @@ export const settings = {
     default: '360',
   },
   LIMITS: {
-    doc: '`off` disables the rate limits; allowed only if `HOST` is a loopback address, for tests and fuzzing.',
+    doc: '`off` disables the rate limits, for tests and fuzzing. This value is allowed only if `HOST` is a loopback address.',
     schema: onOff,
     default: 'on',
   },
   TRUSTED_PROXIES: {
-    doc: 'Comma-separated addresses or CIDR ranges of your proxies; `X-Forwarded-For` is trusted only from these.',
+    doc: 'Comma-separated addresses or CIDR ranges of your proxies. The service uses `X-Forwarded-For` only in requests from these addresses.',
     schema: z.string().transform((value) =>
       value
         .split(',')
@@ -104,54 +108,57 @@ export const settings = {
   },
   RPC_URL_BASE: secret(
     rpcUrl,
-    'JSON-RPC URL of Base; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
+    'JSON-RPC URL of Base. If unset, rails are read from a public endpoint, and receipts on this chain are not verified.',
   ),
   RPC_URL_ETHEREUM: secret(
     rpcUrl,
-    'JSON-RPC URL of Ethereum; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
+    'JSON-RPC URL of Ethereum. If unset, rails are read from a public endpoint, and receipts on this chain are not verified.',
   ),
   RPC_URL_ARBITRUM: secret(
     rpcUrl,
-    'JSON-RPC URL of Arbitrum One; unset: rails are read from a public endpoint, receipts on this chain are not verified, and the escrow of pacts is not read.',
+    'JSON-RPC URL of Arbitrum One. If unset, rails are read from a public endpoint, receipts on this chain are not verified, and the escrow of pacts is not read.',
   ),
   RPC_URL_GNOSIS: secret(
     rpcUrl,
-    'JSON-RPC URL of Gnosis Chain; unset: rails are read from a public endpoint, and receipts on this chain are not verified.',
+    'JSON-RPC URL of Gnosis Chain. If unset, rails are read from a public endpoint, and receipts on this chain are not verified.',
   ),
-  RPC_URL_SOLANA: secret(rpcUrl, 'JSON-RPC URL of Solana; unset: a public endpoint.'),
+  RPC_URL_SOLANA: secret(rpcUrl, 'JSON-RPC URL of Solana. If unset, a public endpoint is used.'),
   SETTLEMENT: {
-    doc: 'How payments for single reads and subscriptions are settled: `local` uses a wallet of this service, `facilitator` uses an x402 facilitator, `off` disables payments. `local` and `facilitator` require `PAYMENT_RECEIVER` and `RPC_URL_BASE`.',
+    doc: 'Settlement of payments for single reads and subscriptions: `local` uses a wallet of this service, `facilitator` uses an x402 facilitator, and `off` disables payments. `local` and `facilitator` require `PAYMENT_RECEIVER` and `RPC_URL_BASE`.',
     schema: z.enum(['off', 'local', 'facilitator']),
     default: 'off',
   },
   PAYMENT_RECEIVER: {
-    doc: 'Address on Base that receives USDC, with EIP-55 checksum. Use it for this ledger only: each payment to it is honored once, regardless of who submitted the transaction.',
+    doc: 'Address on Base that receives USDC, with EIP-55 checksum. Use the address for this ledger only, because this ledger accepts each payment to the address once, regardless of who submitted the transaction.',
     schema: z.string().refine(isReceiver, 'must be an address with EIP-55 checksum'),
     default: null,
   },
   SETTLER_KEY_FILE: {
-    doc: 'File with the private key (0x and 64 hex digits) of the wallet that settles payments and pays for gas; for `local`. The file must be readable by its owner only.',
+    doc: 'File with the private key (0x and 64 hex digits) of the wallet that settles payments and pays for gas if `SETTLEMENT` is `local`. Only the owner of the file may have permission to read it.',
     schema: z.string().min(1),
     default: null,
   },
   SETTLER_MAX_GAS_GWEI: {
-    doc: 'Gas price in gwei above which no payments are settled; payers receive a request to retry later.',
+    doc: 'Gas price in gwei above which no payments are settled. Payers are then asked to retry later.',
     schema: z.coerce.number().min(0.001).max(1000),
     default: '0.1',
   },
-  FACILITATOR_URL: secret(rpcUrl, 'Base URL of the facilitator; for `facilitator`.'),
+  FACILITATOR_URL: secret(
+    rpcUrl,
+    'Base URL of the facilitator, which is used if `SETTLEMENT` is `facilitator`.',
+  ),
   SMTP_URL: secret(
     z.url({ protocol: /^smtps?$/ }),
-    'Mail server URL, `smtp://user:password@host:port` or `smtps://…`; unset: e-mails are written to `outbox` in `DATA_DIR`.',
+    'Mail server URL, `smtp://user:password@host:port` or `smtps://…`. If unset, e-mails are written to `outbox` in `DATA_DIR`.',
   ),
   MAIL_FROM: {
-    doc: 'Sender address of e-mails; unset: `ledger@` followed by the host of `SITE_URL`.',
+    doc: 'Sender address of e-mails. If unset, the sender is `ledger@` followed by the host of `SITE_URL`.',
     schema: z.email().max(254),
     default: null,
   },
   SNAPSHOT_GIT_REMOTE: secret(
     z.string().min(1),
-    'Git remote to which the snapshot repository is pushed; unset: not pushed.',
+    'Git remote to which the snapshot repository is pushed. If unset, the repository is not pushed.',
   ),
   LOG_LEVEL: {
     doc: 'Minimum level of log messages.',
@@ -281,6 +288,6 @@ export function settingsTable(): string {
     '| setting | default | description |',
     '| --- | --- | --- |',
     ...rows,
-    `| \`${railPrefix}<RAIL>\` | unset | Origin that replaces every host that the adapter of the rail reads over HTTP, for mirrors and tests. |`,
+    `| \`${railPrefix}<RAIL>\` | unset | Origin from which the adapter of the rail reads instead of its usual HTTP hosts, for mirrors and tests. |`,
   ].join('\n')
 }
