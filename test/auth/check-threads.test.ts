@@ -5,16 +5,16 @@ import { pathToFileURL } from 'node:url'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { loadReference } from '../../src/actions/reference.ts'
 import { createCheckThreads } from '../../src/auth/check-threads.ts'
 import type { CheckThreads } from '../../src/auth/check-threads.ts'
 import { checkHere, ed25519Check } from '../../src/auth/check.ts'
 import type { SignatureCheck } from '../../src/auth/check.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
 import { compile } from '../support/compile.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { requestJson } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
+import { useServices } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
 
 allowSlowTests('starts threads')
@@ -22,6 +22,7 @@ allowSlowTests('starts threads')
 const repository = new URL('../..', import.meta.url).pathname
 const wallet = evmWallet('alice')
 const key = ed25519Key('platform')
+const services = useServices()
 
 let dir: string
 const open: CheckThreads[] = []
@@ -50,7 +51,7 @@ function threadsOf(entry: string, cores = 2): CheckThreads {
   return threads
 }
 
-/** A thread that does what `source` says with `port`, `threadId`, `existsSync`, `writeFileSync` and the path of a `file` of its own. */
+/** Starts threads that run `source` with `port`, `threadId`, `existsSync`, `writeFileSync` and `file`, a path for their state. */
 function scripted(name: string, source: string, cores = 2): CheckThreads {
   const file = JSON.stringify(join(dir, `${name}.state`))
   const head = `import { parentPort as port, threadId } from 'node:worker_threads'
@@ -61,7 +62,7 @@ port.postMessage('ready')\n`
   return threadsOf(`${name}.js`, cores)
 }
 
-/** Ends at the first batch that it ever gets; the thread after it finds everything valid. */
+/** Exits at the first batch; the next thread finds every signature valid. */
 const diesOnce = `port.on('message', ({ id, checks }) => {
   if (!existsSync(file)) { writeFileSync(file, ''); process.exit(1) }
   port.postMessage({ id, verdicts: checks.map(() => ({ valid: true })) })
@@ -72,7 +73,7 @@ async function personal(message: string): Promise<SignatureCheck> {
   return { scheme: 'eip191', message, signature, address: wallet.address.toLowerCase() }
 }
 
-/** What one turn of the event loop gathers is one batch. */
+/** Ends the batch: the checks of one turn of the event loop form one. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('two threads return the verdicts of an inline check', async () => {
@@ -97,7 +98,7 @@ test('two threads return the verdicts of an inline check', async () => {
 })
 
 test('batches that overtake each other keep their own verdicts', async () => {
-  // Holds the first batch until the last has been answered.
+  // The thread answers the first batch last.
   const thread = scripted(
     'overtakes',
     `let held = null
@@ -144,7 +145,7 @@ test('a check without a verdict in its batch is rejected', async () => {
   expect(forgets.problem()).toBeNull()
 })
 
-/** Says who it is, but to `hold` nothing until it is told `release`; ends by `die`. */
+/** Answers with its thread id; answers `hold` only after `release`, and exits at `die`. */
 const obeys = `const held = []
 const say = ({ id, checks }) => {
   port.postMessage({ id, verdicts: checks.map(() => ({ valid: false, reason: String(threadId) })) })
@@ -168,14 +169,14 @@ test('waiting work starts a second thread on a second core, and one continues wh
   while (JSON.stringify(second) === JSON.stringify(first)) second = await tell('who')
   const ofSecond = tell('hold')
   await turn()
-  // Both have as much to do: the first is asked.
+  // Both threads have equally many checks, so the first thread receives the next one.
   const ended = await Promise.allSettled([tell('die'), ofFirst])
   expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect([await tell('release'), await ofSecond]).toEqual([second, second])
 })
 
 test('the next check starts a thread after the second failed to load and the first exited', async () => {
-  // The second of all that are ever started does not load.
+  // The second thread that is started fails to load.
   writeFileSync(
     join(dir, 'second-fails.js'),
     `import { parentPort as port, threadId } from 'node:worker_threads'
@@ -238,25 +239,13 @@ test('checks are rejected after close', async () => {
 })
 
 test('a receipt whose check was interrupted gets 503, leaves no row, and is accepted when it is sent again', async () => {
-  const published = await publicDir()
-  await published.publish(sampleDocuments)
-  const reference = withPlatform(await loadReference('data'), key)
   const thread = scripted('interrupted', diesOnce)
-  const service = await startService(published.dir, {
-    actions: { reference: () => reference, verifyInWorker: thread.check },
+  const service = await services.start({
+    actions: { ...(await platformActions(key)), verifyInWorker: thread.check },
   })
   const body = await submission(wallet, issued(receiptFacts(wallet), key), service.clock.now())
   const rows = () => service.actions.database.reader.selectFrom('receipts').select('id').execute()
-  const post = () =>
-    fetch(`${service.url}/api/v1/receipts`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-  const refused = await post()
-  expect([refused.status, await rows()]).toEqual([503, []])
-  const taken = await post()
-  expect([taken.status, await rows()]).toMatchObject([201, [{}]])
-  await service.stop()
-  await published.remove()
+  const post = async () => (await requestJson(service, '/api/v1/receipts', { body })).status
+  expect([await post(), await rows()]).toEqual([503, []])
+  expect([await post(), await rows()]).toMatchObject([201, [{}]])
 })

@@ -1,11 +1,8 @@
-import { generateKeyPairSync, sign, verify } from 'node:crypto'
-
-import { verifyAsync } from '@noble/ed25519'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { decodeEd25519Signature, publicKeyObject, verifyEd25519 } from '../../src/auth/ed25519.ts'
+import { decodeEd25519Signature, verifyEd25519 } from '../../src/auth/ed25519.ts'
 import { signBytes, signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import { SMALL_ORDER_ENCODINGS } from '../../src/core/ed25519-points.ts'
@@ -21,14 +18,11 @@ interface Case {
   readonly publicKey: Buffer
 }
 
-async function isValid({ message, signature, publicKey }: Case): Promise<boolean> {
+function isValid({ message, signature, publicKey }: Omit<Case, 'id'>): boolean {
   return verifyEd25519(message, signature, publicKey).valid
 }
 
-async function idsOfValid(cases: readonly Case[]): Promise<number[]> {
-  const verdicts = await Promise.all(cases.map(isValid))
-  return cases.filter((_, index) => verdicts[index]).map(({ id }) => id)
-}
+const idsOfValid = (cases: readonly Case[]) => cases.filter(isValid).map(({ id }) => id)
 
 const wycheproof = readVectors(
   'wycheproof/ed25519_test.json',
@@ -71,20 +65,19 @@ const speccheck = readVectors(
 ).map(({ message, pub_key, signature }, index) => asCase(index, message, signature, pub_key))
 
 describe('verifyEd25519 on published vectors', () => {
-  test('decides all 151 cases of Wycheproof as published', async () => {
+  test('decides all 151 cases of Wycheproof as published', () => {
     expect(wycheproof).toHaveLength(151)
     const mustVerify = wycheproof.filter((one) => one.mustVerify).map(({ id }) => id)
-    expect(await idsOfValid(wycheproof)).toEqual(mustVerify)
+    expect(idsOfValid(wycheproof)).toEqual(mustVerify)
   })
 
-  test('verifies only case 3 of the 12 speccheck cases, which every library accepts', async () => {
+  test('verifies only case 3 of the 12 speccheck cases, which every library accepts', () => {
     expect(speccheck).toHaveLength(12)
-    expect(await idsOfValid(speccheck)).toEqual([3])
+    expect(idsOfValid(speccheck)).toEqual([3])
   })
 
-  test('verifies none of the 914 CCTV cases that a strict verifier may refuse', async () => {
+  test('verifies none of the 914 CCTV cases that a strict verifier may refuse', () => {
     expect(cctv).toHaveLength(914)
-    const valid = new Set(await idsOfValid(cctv))
     const refusedFlags = [
       'low_order_A',
       'low_order_R',
@@ -94,46 +87,23 @@ describe('verifyEd25519 on published vectors', () => {
       'reencoded_k',
     ]
     const mayVerify = cctv.filter(({ flags }) => !flags.some((flag) => refusedFlags.includes(flag)))
-    expect([...valid]).toEqual(mayVerify.map(({ id }) => id))
-  })
-
-  test('agrees with noble without ZIP-215 on everything accepted', async () => {
-    const all: readonly Case[] = [...wycheproof, ...cctv, ...speccheck]
-    for (const one of all) {
-      const byNode = verify(null, one.message, publicKeyObject(one.publicKey), one.signature)
-      const byNoble = await verifyAsync(one.signature, one.message, one.publicKey, {
-        zip215: false,
-      }).catch(() => false)
-      const ours = await isValid(one)
-      expect(ours && !(byNode && byNoble)).toBe(false)
-      expect(byNode && byNoble && !ours && !usesSmallOrder(one)).toBe(false)
-    }
+    expect(idsOfValid(cctv)).toEqual(mayVerify.map(({ id }) => id))
   })
 })
 
 describe('a signature forged under a small-order key', () => {
-  test.each([...SMALL_ORDER_ENCODINGS])(
-    '%s: no signature stands for any message, on any version of Node',
-    async (hex) => {
-      const publicKey = Buffer.from(hex, 'hex')
-      for (const r of SMALL_ORDER_ENCODINGS) {
-        const signature = Buffer.concat([Buffer.from(r, 'hex'), Buffer.alloc(32)])
-        expect(await isValid({ id: 0, message: Buffer.from('any'), signature, publicKey })).toBe(
-          false,
-        )
-      }
-    },
-  )
+  test.each([...SMALL_ORDER_ENCODINGS])('%s: is refused for any message', (hex) => {
+    const publicKey = Buffer.from(hex, 'hex')
+    for (const r of SMALL_ORDER_ENCODINGS) {
+      const signature = Buffer.concat([Buffer.from(r, 'hex'), Buffer.alloc(32)])
+      expect(isValid({ message: Buffer.from('any'), signature, publicKey })).toBe(false)
+    }
+  })
 
-  test('is refused for an honest key with R of small order', async () => {
-    const [case2] = speccheck.slice(2)
-    expect(case2 !== undefined && usesSmallOrder(case2)).toBe(true)
-    expect(
-      case2 !== undefined && verifyEd25519(case2.message, case2.signature, case2.publicKey),
-    ).toEqual({
-      valid: false,
-      reason: 'R is of small order or not canonical',
-    })
+  test('is refused for an honest key with R of small order', () => {
+    const { message, signature, publicKey } = speccheck[2] ?? asCase(0, '', '', '')
+    const reason = 'R is of small order or not canonical'
+    expect(verifyEd25519(message, signature, publicKey)).toEqual({ valid: false, reason })
   })
 })
 
@@ -143,7 +113,7 @@ describe('malleable ed25519 signatures', () => {
   const signature = Buffer.from(signBytes(key, message))
   const order = 2n ** 252n + 27742317777372353535851937790883648493n
 
-  test('with S above the order are refused', async () => {
+  test('with S above the order are refused', () => {
     const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`)
     for (let times = 1n; s + times * order < 2n ** 256n; times += 1n) {
       const hex = (s + times * order).toString(16).padStart(64, '0')
@@ -155,7 +125,7 @@ describe('malleable ed25519 signatures', () => {
     }
   })
 
-  test('of 63 and 65 bytes, or with a key of another length, are refused', async () => {
+  test('of 63 and 65 bytes, or with a key of another length, are refused', () => {
     const longer = Buffer.concat([signature, Buffer.alloc(1)])
     for (const wrong of [signature.subarray(0, 63), longer, Buffer.alloc(0)]) {
       expect(verifyEd25519(message, wrong, key.publicKey).valid).toBe(false)
@@ -168,25 +138,20 @@ describe('malleable ed25519 signatures', () => {
     }
   })
 
-  test('with a key that is not on the curve are refused', async () => {
+  test('with a key that is not on the curve are refused', () => {
     const publicKey = Buffer.alloc(32, 0)
     publicKey[0] = 2
     expect(verifyEd25519(message, signature, publicKey).valid).toBe(false)
   })
 
-  test('with any flipped bit in message, signature or key are refused', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.nat(message.length * 8 - 1),
-        fc.nat(511),
-        fc.nat(255),
-        async (m, s, k) => {
-          expect(verifyEd25519(flip(message, m), signature, key.publicKey).valid).toBe(false)
-          expect(verifyEd25519(message, flip(signature, s), key.publicKey).valid).toBe(false)
-          expect(verifyEd25519(message, signature, flip(key.publicKey, k)).valid).toBe(false)
-        },
-      ),
-      { numRuns: 100 },
+  test('with any flipped bit in message, signature or key are refused', () => {
+    const { publicKey } = key
+    fc.assert(
+      fc.property(fc.nat(message.length * 8 - 1), fc.nat(511), fc.nat(255), (m, s, k) => {
+        expect(verifyEd25519(flip(message, m), signature, publicKey).valid).toBe(false)
+        expect(verifyEd25519(message, flip(signature, s), publicKey).valid).toBe(false)
+        expect(verifyEd25519(message, signature, flip(publicKey, k)).valid).toBe(false)
+      }),
     )
   })
 })
@@ -223,13 +188,6 @@ describe('decodeEd25519Signature', () => {
   })
 })
 
-test('a signature by OpenSSL verifies', async () => {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
-  const signature = sign(null, Buffer.from('é'), privateKey)
-  expect(verifyEd25519('é', signature, raw)).toEqual({ valid: true })
-})
-
 function asCase(id: number, message: string, signature: string, publicKey: string): Case {
   return {
     id,
@@ -237,11 +195,6 @@ function asCase(id: number, message: string, signature: string, publicKey: strin
     signature: Buffer.from(signature, 'hex'),
     publicKey: Buffer.from(publicKey, 'hex'),
   }
-}
-
-function usesSmallOrder({ signature, publicKey }: Case): boolean {
-  const points = [publicKey, signature.subarray(0, 32)]
-  return points.some((point) => SMALL_ORDER_ENCODINGS.has(point.toString('hex')))
 }
 
 function flip(bytes: Uint8Array, bit: number): Buffer {

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises'
 
 import { beforeEach, expect, test } from 'vitest'
 
@@ -12,14 +10,14 @@ import {
   rotateExchangeKey,
 } from '../../src/auth/exchange-keys.ts'
 import { publicKeyToBase64 } from '../../src/auth/signing-key.ts'
+import { tempFolder } from '../db/temp-database.ts'
 
 const random = { bytes: (length: number) => randomBytes(length) }
 const nowMs = Date.UTC(2026, 10, 21)
 let dir: string
 
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'ledger-exchange-keys-'))
-  return () => rm(dir, { recursive: true, force: true })
+beforeEach(() => {
+  dir = tempFolder()
 })
 
 test('a rotation lists the public part of the old key as retired, newest first', async () => {

@@ -1,28 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { loadKeyFile } from '../../src/auth/key-file.ts'
 import { SigningKeyError } from '../../src/auth/signing-key.ts'
+import { tempFolder } from '../db/temp-database.ts'
 
 const random = { bytes: (length: number) => randomBytes(length) }
 
-function keyPath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-key-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return join(folder, 'keys', 'exchange.pem')
-}
+const keyPath = () => join(tempFolder(), 'keys', 'exchange.pem')
 
 test('creates a key with mode 0600 and loads the same key again', async () => {
   const path = keyPath()

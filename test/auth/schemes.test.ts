@@ -3,7 +3,6 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 
-import { bodySha256, fillOath, messages } from '../../src/auth/messages.ts'
 import { schemes, verifySignature } from '../../src/auth/schemes.ts'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import { WALLET_KINDS, parseWallet } from '../../src/core/wallet.ts'
@@ -25,9 +24,6 @@ const signers = {
   near: async (message) => sign(null, Buffer.from(message), privateKey).toString('base64'),
 } as const satisfies Record<WalletKind, (message: string) => Promise<string>>
 
-const service = 'agent-income-ledger'
-const timestamp = '2026-01-01T00:00:00.000Z'
-
 describe('the table of signature schemes', () => {
   test('has a scheme for every kind of wallet', () => {
     expect(Object.keys(schemes).toSorted()).toEqual([...WALLET_KINDS].toSorted())
@@ -35,34 +31,12 @@ describe('the table of signature schemes', () => {
 
   test.each(WALLET_KINDS)('%s: a signature verifies for its own message only', async (kind) => {
     const signature = await signers[kind]('a message')
-    expect(
-      await verifySignature({ message: 'a message', signature, wallet: wallets[kind] }),
-    ).toEqual({
-      valid: true,
+    const wallet = wallets[kind]
+    const verdict = await verifySignature({ message: 'a message', signature, wallet })
+    expect(verdict).toEqual({ valid: true })
+    expect(await verifySignature({ message: 'a massage', signature, wallet })).toMatchObject({
+      valid: false,
     })
-    const other = await verifySignature({ message: 'a massage', signature, wallet: wallets[kind] })
-    expect(other.valid).toBe(false)
-  })
-
-  test.each([
-    ['an ed25519 signature on an EVM wallet', 'solana', 'evm'],
-    ['a personal signature on a Solana wallet', 'evm', 'solana'],
-    ['a personal signature on a NEAR account', 'evm', 'near'],
-  ] as const)('%s is refused', async (_, signer, kind) => {
-    const signature = await signers[signer]('a message')
-    const spellings = [
-      signature,
-      signature.replace(/^0x/, ''),
-      sign(null, Buffer.from('a message'), privateKey).toString('hex').replace(/^/, '0x'),
-    ]
-    for (const text of signer === 'evm' ? spellings.slice(0, 2) : spellings) {
-      const verdict = await verifySignature({
-        message: 'a message',
-        signature: text,
-        wallet: wallets[kind],
-      })
-      expect(verdict.valid).toBe(false)
-    }
   })
 
   test.each(WALLET_KINDS)('%s: malformed text is refused with the expected form', async (kind) => {
@@ -70,35 +44,6 @@ describe('the table of signature schemes', () => {
       const verdict = await verifySignature({ message: 'm', signature, wallet: wallets[kind] })
       expect(verdict).toHaveProperty('valid', false)
       expect(verdict).toHaveProperty('reason', expect.stringMatching(/hex/))
-    }
-  })
-})
-
-describe('a signature of one kind used as another', () => {
-  const body = { wallet: account.address, timestamp, signature: '' }
-  const from = {
-    wallet: account.address,
-    timestamp,
-    bodySha256: bodySha256(body),
-    jobId: 'job_1',
-    handle: 'acme',
-    url: 'https://acme.example/',
-    method: 'POST',
-    path: '/api/v1/jobs',
-    rawSha256: bodySha256(body),
-  }
-  const texts = [
-    ...Object.entries(messages).map(([kind, message]) => [kind, message(service, from)] as const),
-    ['oath', fillOath('I, {WALLET}, swear at {TIMESTAMP}.', from)] as const,
-  ]
-
-  test.each(texts)('%s: verifies as itself only', async (kind, text) => {
-    for (const walletKind of WALLET_KINDS) {
-      const signature = await signers[walletKind](text)
-      for (const [other, message] of texts) {
-        const verdict = await verifySignature({ message, signature, wallet: wallets[walletKind] })
-        expect(verdict.valid).toBe(other === kind)
-      }
     }
   })
 })

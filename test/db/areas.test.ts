@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
 
 import { CanonicalJsonError } from '../../src/core/canonical-json.ts'
-import { appendEvent, eventsSince, lastEventSeq } from '../../src/db/events.ts'
-import type { NewEvent } from '../../src/db/events.ts'
 import { closeFlag, listClosedFlags, listOpenFlags, openFlag } from '../../src/db/flags.ts'
 import type { NewFlag } from '../../src/db/flags.ts'
 import {
@@ -10,7 +8,6 @@ import {
   loadHourlyAggregate,
   saveHourlyAggregate,
 } from '../../src/db/hourly-aggregates.ts'
-import { getMeta, setMeta } from '../../src/db/meta.ts'
 import {
   allHistory,
   historyOf,
@@ -40,13 +37,8 @@ const poll = {
 
 test('polls are returned as stored, newest first', async () => {
   const { reader, write } = await tempDatabase()
-  const failed = {
-    ...poll,
-    startedAt: at(5),
-    outcome: 'failed',
-    error: 'HTTP 500',
-    figures: null,
-  } as const
+  const failure = { outcome: 'failed', error: 'HTTP 500', figures: null } as const
+  const failed = { ...poll, ...failure, startedAt: at(5) }
   await write(async (tx) => {
     await insertPoll(tx, poll)
     await insertPoll(tx, failed)
@@ -116,13 +108,10 @@ test('a new rail state replaces the previous one, including nulls', async () => 
   })
   expect(await loadRailStates(reader)).toEqual(new Map([['olas', polled]]))
   await write((tx) => saveRailState(tx, { ...polled, lastError: null, figures: null }))
-  expect((await loadRailStates(reader)).get('olas')).toMatchObject({
-    lastError: null,
-    figures: null,
-  })
-  await expect(write((tx) => saveRailState(tx, { ...polled, lastPollId: 99 }))).rejects.toThrow(
-    'FOREIGN KEY',
-  )
+  const cleared = { lastError: null, figures: null }
+  expect((await loadRailStates(reader)).get('olas')).toMatchObject(cleared)
+  const orphan = write((tx) => saveRailState(tx, { ...polled, lastPollId: 99 }))
+  await expect(orphan).rejects.toThrow('FOREIGN KEY')
 })
 
 const flag = {
@@ -136,29 +125,28 @@ const flag = {
   openedAt: at(0),
 } as const satisfies NewFlag
 
-for (const rail of ['olas', null]) {
-  test(`a flag on ${rail ?? 'the ledger itself'} can be open only once, and again after it was closed`, async () => {
-    const { reader, write } = await tempDatabase()
-    const first = { ...flag, rail }
-    expect(await write((tx) => openFlag(tx, first))).toBe(true)
-    expect(await write((tx) => openFlag(tx, { ...first, id: 'flag-2', openedAt: at(1) }))).toBe(
-      false,
-    )
-    expect(await listOpenFlags(reader)).toEqual([{ ...first, closedAt: null, closeReason: null }])
+test.each([
+  ['a rail', 'olas'],
+  ['the ledger itself', null],
+])('a flag on %s can be open only once, and again after it was closed', async (_, rail) => {
+  const { reader, write } = await tempDatabase()
+  const first = { ...flag, rail }
+  const open = (id: string, minute: number) =>
+    write((tx) => openFlag(tx, { ...first, id, openedAt: at(minute) }))
+  expect(await open('flag-1', 0)).toBe(true)
+  expect(await open('flag-2', 1)).toBe(false)
+  expect(await listOpenFlags(reader)).toEqual([{ ...first, closedAt: null, closeReason: null }])
 
-    const closed = { ...first, closedAt: at(2), closeReason: 'polled again' }
-    expect(await write((tx) => closeFlag(tx, first, at(2), 'polled again'))).toEqual(closed)
-    expect(await write((tx) => closeFlag(tx, first, at(3), 'twice'))).toBeNull()
-    expect(await listOpenFlags(reader)).toEqual([])
+  const closed = { ...first, closedAt: at(2), closeReason: 'polled again' }
+  expect(await write((tx) => closeFlag(tx, first, at(2), 'polled again'))).toEqual(closed)
+  expect(await write((tx) => closeFlag(tx, first, at(3), 'twice'))).toBeNull()
+  expect(await listOpenFlags(reader)).toEqual([])
 
-    expect(await write((tx) => openFlag(tx, { ...first, id: 'flag-3', openedAt: at(4) }))).toBe(
-      true,
-    )
-    await write((tx) => closeFlag(tx, first, at(5), 'again'))
-    expect((await listClosedFlags(reader, 10)).map(({ id }) => id)).toEqual(['flag-3', 'flag-1'])
-    expect(await listClosedFlags(reader, 1)).toHaveLength(1)
-  })
-}
+  expect(await open('flag-3', 4)).toBe(true)
+  await write((tx) => closeFlag(tx, first, at(5), 'again'))
+  expect((await listClosedFlags(reader, 10)).map(({ id }) => id)).toEqual(['flag-3', 'flag-1'])
+  expect(await listClosedFlags(reader, 1)).toHaveLength(1)
+})
 
 test('flags that differ in kind, rail or subject can be open together', async () => {
   const { reader, write } = await tempDatabase()
@@ -180,80 +168,29 @@ test('opening a flag with an existing id throws', async () => {
   await expect(write((tx) => openFlag(tx, { ...flag, subject: 'x' }))).rejects.toThrow('UNIQUE')
 })
 
-test('following events by sequence number returns each event exactly once', async () => {
-  const { reader, write } = await tempDatabase()
-  const event = (index: number): NewEvent => ({
-    id: `event-${index}`,
-    kind: 'flag_opened',
-    rail: index % 2 === 0 ? 'olas' : null,
-    severity: 'info',
-    title: `event ${index}`,
-    data: { index },
-    createdAt: at(Math.floor(index / 10)),
-  })
-  const seen: number[] = []
-  let seq = 0
-  for (let round = 0; round < 5; round += 1) {
-    await Promise.all(
-      Array.from({ length: 10 }, (_, index) =>
-        write((tx) => appendEvent(tx, event(round * 10 + index))),
-      ),
-    )
-    for (let page = 0; page < 2; page += 1) {
-      for (const record of await eventsSince(reader, { seq }, 7)) {
-        expect(record.data).toEqual({ index: seen.length })
-        seen.push(record.seq)
-        seq = record.seq
-      }
-    }
-  }
-  expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
-  expect(await lastEventSeq(reader)).toBe(50)
-  expect((await eventsSince(reader, { time: at(3) }, 100)).map((record) => record.seq)).toEqual(
-    Array.from({ length: 20 }, (_, index) => index + 31),
-  )
-  await expect(write((tx) => appendEvent(tx, event(0)))).rejects.toThrow('UNIQUE')
-})
-
 test('saving an hourly aggregate stores cursor and buckets together and replaces only changed buckets', async () => {
   const { reader, write } = await tempDatabase()
-  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual({
-    cursor: null,
-    buckets: [],
-  })
+  const load = (rail: string, fromHour = 0, name = 'logs') =>
+    loadHourlyAggregate(reader, rail, name, fromHour)
+  const nothing = { cursor: null, buckets: [] }
+  expect(await load('olas')).toEqual(nothing)
   const buckets = Array.from({ length: 2500 }, (_, hour) => ({ hour, body: { count: hour } }))
+  const other = { cursor: 'page 2', buckets: [] }
   await write((tx) => saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 5 }, buckets }))
-  await write((tx) => saveHourlyAggregate(tx, 'olas', 'other', { cursor: 'page 2', buckets: [] }))
-  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual({
-    cursor: { block: 5 },
-    buckets,
-  })
-  expect(await loadHourlyAggregate(reader, 'olas', 'other', 0)).toEqual({
-    cursor: 'page 2',
-    buckets: [],
-  })
-  expect(await loadHourlyAggregate(reader, 'poidh', 'logs', 0)).toEqual({
-    cursor: null,
-    buckets: [],
-  })
+  await write((tx) => saveHourlyAggregate(tx, 'olas', 'other', other))
+  expect(await load('olas')).toEqual({ cursor: { block: 5 }, buckets })
+  expect(await load('olas', 0, 'other')).toEqual(other)
+  expect(await load('poidh')).toEqual(nothing)
 
-  const changed = [{ hour: 2499, body: { count: 1 } }]
-  await write((tx) =>
-    saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets: changed }),
-  )
-  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 2498)).toEqual({
-    cursor: { block: 6 },
-    buckets: [{ hour: 2498, body: { count: 2498 } }, ...changed],
-  })
+  const changed = { cursor: { block: 6 }, buckets: [{ hour: 2499, body: { count: 1 } }] }
+  await write((tx) => saveHourlyAggregate(tx, 'olas', 'logs', changed))
+  expect((await load('olas', 2498)).buckets).toEqual([
+    ...buckets.slice(2498, 2499),
+    ...changed.buckets,
+  ])
   expect(await write((tx) => deleteHourlyBucketsBefore(tx, 'olas', 'logs', 2499))).toBe(2499)
-  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual({
-    cursor: { block: 6 },
-    buckets: changed,
-  })
-  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 9999)).toEqual({
-    cursor: { block: 6 },
-    buckets: [],
-  })
+  expect(await load('olas')).toEqual(changed)
+  expect(await load('olas', 9999)).toEqual({ ...changed, buckets: [] })
 })
 
 test('a failed save keeps the cursor and buckets of an hourly aggregate', async () => {
@@ -298,32 +235,11 @@ test('article views are summed per hour and read from a given hour on', async ()
     ]),
   )
   await write((tx) => addViews(tx, [{ slug: 'a', hour: 11, views: 4 }]))
-  expect(await viewsSince(reader, 0)).toEqual(
-    new Map([
-      ['a', 9],
-      ['b', 1],
-    ]),
-  )
-  expect(await viewsSince(reader, 11)).toEqual(
-    new Map([
-      ['a', 4],
-      ['b', 1],
-    ]),
-  )
-  expect(await viewsSince(reader, 12)).toEqual(new Map())
-  await write((tx) =>
-    addViews(
-      tx,
-      Array.from({ length: 12_000 }, (_, hour) => ({ slug: 'c', hour: hour + 100, views: 1 })),
-    ),
-  )
-  expect((await viewsSince(reader, 100)).get('c')).toBe(12_000)
-})
-
-test('a meta value is null before it is set, and can be replaced', async () => {
-  const { reader, write } = await tempDatabase()
-  expect(await getMeta(reader, 'key')).toBeNull()
-  await write((tx) => setMeta(tx, 'key', 'a'))
-  await write((tx) => setMeta(tx, 'key', 'b'))
-  expect(await getMeta(reader, 'key')).toBe('b')
+  const viewsFrom = async (hour: number) => Object.fromEntries(await viewsSince(reader, hour))
+  expect(await viewsFrom(0)).toEqual({ a: 9, b: 1 })
+  expect(await viewsFrom(11)).toEqual({ a: 4, b: 1 })
+  expect(await viewsFrom(12)).toEqual({})
+  const many = Array.from({ length: 12_000 }, (_, at) => ({ slug: 'c', hour: at + 100, views: 1 }))
+  await write((tx) => addViews(tx, many))
+  expect(await viewsFrom(100)).toEqual({ c: 12_000 })
 })

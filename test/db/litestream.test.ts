@@ -1,25 +1,16 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { setMeta } from '../../src/db/meta.ts'
 import { openDatabase } from '../../src/db/open.ts'
+import { tempFolder } from './temp-database.ts'
 
-let folder: string
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'ledger-litestream-'))
-})
-afterEach(() => {
-  rmSync(folder, { recursive: true, force: true })
-})
-
-/** Sizes of the file and of its log after some 8 MB of writes, and what a connection says of checkpoints. */
+/** Writes 8 MB; returns the sizes of the file and its log and the checkpoint setting. */
 async function written(checkpoints: 'own' | 'others') {
-  const url = join(folder, `${checkpoints}.db`)
+  const url = join(tempFolder(), `${checkpoints}.db`)
   const database = await openDatabase({ url, checkpoints })
   for (let at = 0; at < 80; at += 1) {
     await database.write((tx) => setMeta(tx, `key ${at}`, 'x'.repeat(100_000)))

@@ -112,16 +112,17 @@ test('closing the database ends a background check', async () => {
   expect(told).toEqual([])
 })
 
-for (const prefix of ['sqlite:', 'sqlite://']) {
-  test(`opens a database URL of ${prefix} and an absolute path`, async () => {
+test.each(['sqlite:', 'sqlite://'])(
+  'opens a database URL of %s and an absolute path',
+  async (prefix) => {
     const path = join(tempFolder(), 'ledger.db')
     const database = await openDatabase({ url: `${prefix}${path}` })
     await database.close()
     expect(database.path).toBe(path)
-  })
-}
+  },
+)
 
-for (const url of [
+test.each([
   '',
   'sqlite:',
   ':memory:',
@@ -130,11 +131,9 @@ for (const url of [
   'sqlite://host/db',
   'sqlite:a?mode=ro',
   'a#b',
-]) {
-  test(`refuses "${url}" as database URL`, async () => {
-    await expect(openDatabase({ url })).rejects.toThrow(DatabaseRefusedError)
-  })
-}
+])('refuses "%s" as database URL', async (url) => {
+  await expect(openDatabase({ url })).rejects.toThrow(DatabaseRefusedError)
+})
 
 test('refuses the database of another program and leaves it unchanged', async () => {
   const path = join(tempFolder(), 'other.db')

@@ -6,6 +6,7 @@ import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { appendEntry } from '../../src/db/reputation.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
+import { expectAppendOnly } from '../db/temp-database.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import {
   issued,
@@ -336,13 +337,9 @@ describe('reputation', () => {
 
   test('has an append-only ledger, and recomputation detects changes', async () => {
     await send(issued(facts(), platformKey))
-    const { db, write } = service.actions.database
-    await expect(
-      write((tx) => tx.updateTable('reputation_ledger').set({ reason: 'x' }).execute()),
-    ).rejects.toThrow('append-only')
-    await expect(write((tx) => tx.deleteFrom('reputation_ledger').execute())).rejects.toThrow(
-      'append-only',
-    )
+    const { database } = service.actions
+    await expectAppendOnly(database, 'reputation_ledger')
+    const { db } = database
     await db
       .updateTable('reputation')
       .set((eb) => ({ decayed_sum_at_epoch: eb('decayed_sum_at_epoch', '+', 1e-6) }))

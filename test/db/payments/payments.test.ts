@@ -1,10 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { beforeEach, describe, expect, it } from 'vitest'
 
-import { openDatabase } from '../../../src/db/open.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { listPayments } from '../../../src/db/payments/lists.ts'
 import {
@@ -19,6 +14,7 @@ import {
   submitPayment,
 } from '../../../src/db/payments/payments.ts'
 import type { NewPayment } from '../../../src/db/payments/record.ts'
+import { tempDatabase } from '../temp-database.ts'
 
 const now = '2026-11-21T06:00:00.000Z'
 const foundIn = { txHash: '0xaa', blockNumber: 7, blockHash: '0xbb' }
@@ -43,15 +39,10 @@ const payment = (changes: Partial<NewPayment> = {}): NewPayment => ({
 
 let database: OpenDatabase
 beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ledger-payments-'))
-  database = await openDatabase({ url: join(folder, 'ledger.db') })
-  return async () => {
-    await database.close()
-    await rm(folder, { recursive: true, force: true })
-  }
+  database = await tempDatabase()
 })
 
-/** The same change by many at once; how many of them were told that it was theirs. */
+/** Makes a change 20 times at once; returns how many of the calls made it. */
 async function wins(
   change: (db: Parameters<typeof claimDelivery>[0], at: number) => Promise<boolean>,
 ) {

@@ -20,9 +20,9 @@ interface Tables {
   }
 }
 
-async function database(heldLimitMs = 5000): Promise<Kysely<Tables>> {
+async function database(): Promise<Kysely<Tables>> {
   const path = join(tempFolder(), 'things.db')
-  const connection = await openSqlite3({ path, mode: 'create', heldLimitMs })
+  const connection = await openSqlite3({ path, mode: 'create', heldLimitMs: 5000 })
   const db = new Kysely<Tables>({ dialect: createDialect(connection) })
   onTestFinished(() => db.destroy())
   await sql`create table things (
@@ -50,26 +50,21 @@ const damaged = {
   'an array of floats': new Float64Array(1),
 } as const
 
-for (const [what, value] of Object.entries(damaged)) {
-  test(`refuses ${what} as a parameter before calling the driver`, async () => {
+test.each(Object.entries(damaged))(
+  'refuses %s as a parameter before calling the driver',
+  async (_, value) => {
     const db = await database()
     const insert = CompiledQuery.raw('insert into things (name) values (?)', [value])
     await expect(db.executeQuery(insert)).rejects.toThrow(ParameterError)
     expect(await db.selectFrom('things').select('id').execute()).toEqual([])
-  })
-}
+  },
+)
 
 test('returns values that the driver preserves exactly as stored', async () => {
   const db = await database()
   const texts = ['', 'a\0b', '\u{1F600}', 'ß', ' ', "'; drop table things; --"]
-  const integers = [
-    0,
-    -1,
-    2 ** 31,
-    -(2 ** 31) - 1,
-    Number.MAX_SAFE_INTEGER,
-    Number.MIN_SAFE_INTEGER,
-  ]
+  const { MAX_SAFE_INTEGER, MIN_SAFE_INTEGER } = Number
+  const integers = [0, -1, 2 ** 31, -(2 ** 31) - 1, MAX_SAFE_INTEGER, MIN_SAFE_INTEGER]
   const bodies = [Buffer.alloc(0), new Uint8Array([0, 255]), new Uint8Array([1, 2, 3]).subarray(1)]
   for (const name of texts) await db.insertInto('things').values({ name }).execute()
   for (const amount of integers) await db.insertInto('things').values({ amount }).execute()
@@ -104,15 +99,10 @@ test('stores a boolean as 0 or 1', async () => {
 test('refuses to read an integer beyond 2^53-1 instead of rounding it', async () => {
   const db = await database()
   await sql`insert into things (amount) values (9007199254740993)`.execute(db)
-  await expect(db.selectFrom('things').select('amount').execute()).rejects.toThrow(
-    UnsafeIntegerError,
-  )
-  expect(
-    await db
-      .selectFrom('things')
-      .select(sql`cast(amount as text)`.as('amount'))
-      .execute(),
-  ).toEqual([{ amount: '9007199254740993' }])
+  const read = db.selectFrom('things').select('amount').execute()
+  await expect(read).rejects.toThrow(UnsafeIntegerError)
+  const asText = await sql`select cast(amount as text) as amount from things`.execute(db)
+  expect(asText.rows).toEqual([{ amount: '9007199254740993' }])
 })
 
 test('a write without a returning clause reports its row count and its id', async () => {
@@ -153,15 +143,15 @@ test('a write with a returning clause returns its rows', async () => {
 test('distinguishes a duplicate key from other errors', async () => {
   const db = await database()
   await db.insertInto('things').values({ id: 1, name: 'a' }).execute()
-  const failure = (promise: Promise<unknown>): Promise<unknown> =>
-    promise.then(
-      () => null,
-      (error: unknown) => error,
-    )
-  const name = await failure(db.insertInto('things').values({ name: 'a' }).execute())
-  const key = await failure(db.insertInto('things').values({ id: 1 }).execute())
-  const type = await failure(sql`insert into things (amount) values ('x')`.execute(db))
-  expect([name, key, type].map(isUniqueViolation)).toEqual([true, true, false])
+  const outcomes = await Promise.allSettled([
+    db.insertInto('things').values({ name: 'a' }).execute(),
+    db.insertInto('things').values({ id: 1 }).execute(),
+    sql`insert into things (amount) values ('x')`.execute(db),
+  ])
+  const areDuplicates = outcomes.map(
+    (outcome) => outcome.status === 'rejected' && isUniqueViolation(outcome.reason),
+  )
+  expect(areDuplicates).toEqual([true, true, false])
 })
 
 test('refuses streaming with a reason', async () => {
@@ -186,41 +176,6 @@ test('a failed transaction stores nothing and does not roll back a concurrent wr
   await expect(failing).rejects.toThrow('given up')
   await concurrent
   expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'kept' }])
-})
-
-test('using db inside a transaction fails with an explanation, and the database stays usable', async () => {
-  const db = await database(50)
-  const mistaken = db.transaction().execute(async (tx) => {
-    await tx.insertInto('things').values({ name: 'undone' }).execute()
-    await db.insertInto('things').values({ name: 'through db' }).execute()
-  })
-  await expect(mistaken).rejects.toThrow('Was `db` used inside a transaction instead of `tx`?')
-  await db.insertInto('things').values({ name: 'later' }).execute()
-  expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'later' }])
-})
-
-test('stores the inserts of 200 concurrent writers in the order of their calls', async () => {
-  const db = await database()
-  const names = Array.from({ length: 200 }, (_, index) => `writer ${index}`)
-  const inserted = await Promise.all(
-    names.map((name) =>
-      db.insertInto('things').values({ name }).returning('id').executeTakeFirst(),
-    ),
-  )
-  expect(inserted.map((row) => row?.id)).toEqual(names.map((_, index) => index + 1))
-  const rows = await db.selectFrom('things').select('name').orderBy('id').execute()
-  expect(rows.map((row) => row.name)).toEqual(names)
-})
-
-test('a failed transaction also rolls back created tables', async () => {
-  const db = await database()
-  expect(db.getExecutor().adapter.supportsTransactionalDdl).toBe(true)
-  const failing = db.transaction().execute(async (tx) => {
-    await sql`create table more (id integer primary key) strict`.execute(tx)
-    await sql`create table things (id integer primary key) strict`.execute(tx)
-  })
-  await expect(failing).rejects.toThrow('already exists')
-  expect((await db.introspection.getTables()).map((table) => table.name)).toEqual(['things'])
 })
 
 test('runs more distinct statements than the cache holds, then closes the file', async () => {
