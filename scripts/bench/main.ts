@@ -14,9 +14,7 @@ import { images } from './suites/images.ts'
 import { limiter } from './suites/limiter.ts'
 import { origin } from './suites/origin.ts'
 import { overload } from './suites/overload.ts'
-import { pages } from './suites/pages.ts'
 import { payments } from './suites/payments.ts'
-import { receipts } from './suites/receipts.ts'
 import { start } from './suites/start.ts'
 import { verify } from './suites/verify.ts'
 import { visible } from './suites/visible.ts'
@@ -25,7 +23,6 @@ import { writes } from './suites/writes.ts'
 const suites: Readonly<Record<string, Suite>> = {
   origin,
   builder,
-  pages,
   writes,
   overload,
   verify,
@@ -34,7 +31,6 @@ const suites: Readonly<Record<string, Suite>> = {
   limiter,
   start,
   payments,
-  receipts,
 }
 /** sysexits.h EX_USAGE. */
 const exitUsage = 64

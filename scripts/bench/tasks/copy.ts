@@ -9,18 +9,17 @@ import { peakMb, timed } from '../task.ts'
 const pageRows = 5000
 
 /**
- * The peer of a build: reads the rows of the ledger, if there is one, and writes the bytes of the published set with the same
- * flush. The bytes are in memory before the clock starts.
+ * The peer of a build: reads the rows of the ledger and writes the bytes of the published set with the same flush. The bytes are in memory before the clock starts.
  */
-export async function run(publicDir: string, targetDir: string, ledgerDir: string | null) {
+export async function run(publicDir: string, targetDir: string, ledgerDir: string) {
   const published = realpathSync(join(publicDir, 'current'))
   const files = readdirSync(published, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(published.length + 1))
   const bytes = files.map((file) => readFileSync(join(published, file)))
-  const database = ledgerDir === null ? null : (await openPolledLedger(ledgerDir)).database
+  const { database } = await openPolledLedger(ledgerDir)
   const { result, ms, cpuMs } = await timed(async () => {
-    const rows = database === null ? 0 : await readRows(database)
+    const rows = await readRows(database)
     const recycle = () => Promise.resolve(null)
     const staging = createStagingDirectory(targetDir, { nowMs: Date.now(), recycle })
     for (const [at, file] of files.entries()) {
@@ -29,7 +28,7 @@ export async function run(publicDir: string, targetDir: string, ledgerDir: strin
     await staging.flush()
     return rows
   })
-  await database?.close()
+  await database.close()
   const writtenMb = bytes.reduce((sum, { length }) => sum + length, 0) / 2 ** 20
   return { ms, cpuMs, peakMb: peakMb(), rows: result, files: files.length, writtenMb }
 }

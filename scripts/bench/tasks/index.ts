@@ -1,10 +1,7 @@
 /** Scripts that are measured in a fresh process. Each loads only what it runs. */
 export const tasks = {
   build: () => import('./build.ts'),
-  'build-site': () => import('./build-site.ts'),
   'check-limits': () => import('./check-limits.ts'),
-  'check-one-by-one': () => import('./check-one-by-one.ts'),
-  'check-receipts': () => import('./check-receipts.ts'),
   'check-signatures': () => import('./check-signatures.ts'),
   copy: () => import('./copy.ts'),
   'draw-with-sharp': () => import('./draw-with-sharp.ts'),
