@@ -41,7 +41,7 @@ export interface AppDeps {
   /** Reasons why the service is not ready. */
   readonly obstacles: () => Promise<readonly string[]>
   readonly statsSince: StatsSince
-  /** Called within a request; must not wait. */
+  /** Called within a request, so it must not wait. */
   readonly countView: (slug: string) => void
   readonly actions: InstalledDeps
   readonly meter?: Meter
@@ -53,7 +53,7 @@ export interface App {
   /** Response to bytes that are not an HTTP request. */
   readonly failureAnswer: (failure: Failure) => ReturnType<typeof errorAnswer>
   readonly hono: Hono<HonoEnv>
-  /** Load before the first request, flush after the last. */
+  /** Load the counters before the first request and flush them after the last. */
   readonly counters: PersistedRateCounters
 }
 

@@ -7,7 +7,7 @@ import { checksumAddress } from './core/wallet.ts'
 interface Setting {
   readonly doc: string
   readonly schema: z.ZodType
-  /** As written in the environment; null if the setting may be unset. */
+  /** The value as written in the environment; null if the setting may be unset. */
   readonly default: string | null
   /** `<NAME>_FILE` may contain the path of a file with the value. */
   readonly secret?: true
@@ -23,7 +23,7 @@ const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 const secret = <const Schema extends z.ZodType>(schema: Schema, doc: string) =>
   ({ doc, schema, default: null, secret: true }) as const
 
-/** In the order of the README's table. */
+/** The README's table has the same order. */
 export const settings = {
   PORT: {
     doc: 'TCP port of the service; 0 selects a free port.',

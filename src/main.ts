@@ -35,7 +35,7 @@ import {
 import { welcome } from './runtime/welcome.ts'
 
 const graceMs = 10_000
-/** A crash loses what was counted since the last flush. */
+/** A crash loses the views counted since the last flush. */
 const viewsFlushMs = 10_000
 const countersFlushMs = 5000
 
@@ -47,7 +47,7 @@ const stopped = AbortSignal.any([stopSignal(), broken.signal])
 const startedMonotonicMs = clock.monotonic()
 const meter = config.METRICS_PORT === null ? null : createMeter()
 
-// In parallel: the database check waits for the disk.
+// Both run in parallel, since the database check waits for the disk.
 const [database, reference] = await Promise.all([
   openServiceDatabase(config, meter, (error) => broken.abort(error)),
   loadRegistries(config, log),
@@ -125,7 +125,7 @@ const app = createApp({
   countView: views.count,
   actions,
 })
-// Before the service listens, so that a port in use prevents the start.
+// Runs before the service listens, so that a port in use prevents the start.
 const metricsServer = await startMetrics(
   config,
   { meter, log },

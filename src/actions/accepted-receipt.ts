@@ -6,7 +6,7 @@ import type { NewReceipt, ReceiptRecord } from '../db/receipts/record.ts'
 import { receiptView } from '../db/receipts/view.ts'
 import type { Grant } from '../db/reputation.ts'
 
-/** What a receipt earns on acceptance; null until its chain confirms it. Receipts of the exchange get a zero entry. */
+/** Returns the earnings of a receipt on acceptance; null until it is verified. Receipts of the exchange earn 0. */
 export function grantOf(draft: NewReceipt): Grant | null {
   if (draft.verification !== 'verified') return null
   return {
@@ -19,7 +19,7 @@ export function grantOf(draft: NewReceipt): Grant | null {
   }
 }
 
-/** The payer; receipts of a platform that names none share one payer. */
+/** Returns the payer. Receipts without a payer share one payer per platform. */
 export function payerOf({ from, platform }: NewReceipt): string {
   return from?.id ?? `platform:${platform ?? ''}`
 }

@@ -1,4 +1,4 @@
-/** Records attempts before and after sending, so no repeat sends twice: 409 while one runs, `unknown` after a crash. */
+/** Records each attempt before sending, so a repeat never sends again. It gets 409 meanwhile, `unknown` after a crash. */
 
 import { sha256Hex, signingText } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -76,7 +76,7 @@ interface AttemptResult {
   readonly end: End
 }
 
-/** Without a free slot, an earlier copy of the request may have recorded its attempt by now. */
+/** If no slot is free, an earlier copy of the request may have recorded its attempt by now. */
 async function attemptOnce(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
@@ -94,7 +94,7 @@ async function attemptOnce(
     .rail(work)
     .catch(async (error: unknown): Promise<AttemptResult> => {
       if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
-      // In the write queue, so that it runs after the record of any earlier copy.
+      // Reads in the write queue, after any earlier copy of the request has recorded its attempt.
       const attempt = await deps.database.write((tx) => findAttempt(deps, tx, write))
       if (attempt === null) throw error
       return { attempt, end: interrupted }
@@ -119,11 +119,11 @@ async function finish(
 }
 
 interface RecordedAttempt extends Pick<ApplicationRecord, 'id' | 'rail' | 'mode' | 'submittedAt'> {
-  /** False for an earlier, unfinished copy of the request. */
+  /** False if an earlier copy of the request is unfinished. */
   readonly isNew: boolean
 }
 
-/** The attempt of an earlier copy, or null. @throws ApiError 409 for a running or reused request, 422 for the key */
+/** Returns an earlier copy's attempt or null. @throws ApiError 409 for a running or reused request, 422 for the key */
 async function findAttempt(
   { clock }: Pick<ActionDeps, 'clock'>,
   db: Db,

@@ -1,4 +1,4 @@
-/** Only the bound wallet, or without one a wallet of the partner's oath history, can change the endpoint. */
+/** Only the bound wallet can change the endpoint. If none is bound, any wallet of the partner's oath history can. */
 
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'

@@ -10,7 +10,7 @@ export interface ClientFingerprint {
 
 export interface FingerprintHashes {
   readonly today: string
-  /** Hashes to look up. The key changes at midnight UTC, so yesterday's are included. */
+  /** Hashes to look up. The key changes at midnight UTC, so the hashes with yesterday's key are included. */
   readonly known: readonly string[]
 }
 

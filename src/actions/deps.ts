@@ -21,11 +21,11 @@ export interface InstalledDeps {
   readonly isDemo?: boolean
   readonly siteUrl: string
   readonly reference: () => Reference
-  /** The chain that verifies contract wallets of a kind; undefined without one. */
+  /** The chain that verifies contract wallets of a kind; undefined if there is none. */
   readonly walletChain: (kind: WalletKind) => WalletChain | undefined
   /** Verifies signatures off the event loop. */
   readonly verifyInWorker: CheckSignature
-  /** Hex HMAC: stored values can be compared but not guessed without the key. */
+  /** Hex HMAC. Without the key, stored values can be compared but not guessed. */
   readonly keyedHash: KeyedHash
   readonly mail: Mail
   /** Requests to URLs supplied by users. */

@@ -105,7 +105,8 @@ async function requireFreeWallet(tx: Db, wallet: Wallet | null): Promise<void> {
   if (wallet === null) return
   const isTaken =
     (await findClaimOfWallet(tx, wallet.id)) !== null || (await findWorker(tx, wallet.id)) !== null
-  if (isTaken) throw new ApiError('spot_claimed', 'This spot was claimed with its key')
+  if (isTaken)
+    throw new ApiError('spot_claimed', 'This spot was claimed with the key of the wallet')
 }
 
 async function countSend(
@@ -166,7 +167,7 @@ function codeHashOf(deps: Pick<ActionDeps, 'keyedHash'>, emailHash: string, code
   return deps.keyedHash('email-code', `${emailHash}\n${code}`)
 }
 
-/** Uniform: draws again above the last whole million. */
+/** Repeats numbers above the last whole million, so that all codes are equally likely. */
 function sixDigits(random: Pick<Random, 'bytes'>): string {
   const million = 1_000_000
   const limit = Math.floor(2 ** 32 / million) * million

@@ -20,7 +20,7 @@ const perFingerprint: Quota = {
   windowMs: hourMs,
   details: 'More than 5 feedback entries per hour',
 }
-/** A network is shared by more people than a user agent, and harder to change. */
+/** More people share a network than a fingerprint, and a network is harder to change. */
 const perNetwork: Quota = {
   name: 'feedback-network',
   quota: 30,

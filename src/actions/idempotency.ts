@@ -32,9 +32,9 @@ export interface SignedProof {
   readonly messageSha256: string
   readonly signatureSha256: string
   readonly timestampMs: number
-  /** End of the guard row, later than any time at which the message is accepted. */
+  /** Expiry of the guard row. The message is never accepted after it. */
   readonly expiresAtMs: number
-  /** False for a signed time outside the window: then only a stored answer for an idempotency key may follow. */
+  /** False for a signed time outside the window. The request then only returns the stored answer of an idempotency key. */
   readonly timely: boolean
 }
 
@@ -46,7 +46,7 @@ export interface Outcome<Body extends object = object> {
 
 export type OutcomeOf<Id extends RouteId> = Outcome<AnswerOf<Id> & object>
 
-/** A refusal that commits rows, such as a counted attempt, before the error is thrown. Message and key stay unused. */
+/** A refusal that commits rows, such as a counted attempt, before the throw. Message and idempotency key stay unused. */
 export interface CommittedRefusal {
   readonly refused: ApiError
 }
@@ -85,7 +85,7 @@ export async function commitOnce<Body extends object>(
   return outcome
 }
 
-/** The stored answer, or null; lets writes skip slow steps before `commitOnce`. @throws ApiError as `commitOnce` */
+/** Returns the stored answer or null: writes can skip slow steps before `commitOnce`. @throws ApiError as `commitOnce` */
 export async function priorAnswer<Body extends object>(
   deps: Pick<ActionDeps, 'database'>,
   request: WriteRequest,
@@ -101,7 +101,7 @@ export function expired(timestampMs: number, nowMs: number): ApiError {
   return new ApiError('signature_expired', `Signed at ${signed}; the server time is ${now}`)
 }
 
-/** @throws ApiError `signature_expired` outside the window, or where a restored file may have lost an earlier use */
+/** @throws ApiError `signature_expired` outside the window, or if a restore may have lost an earlier use */
 export async function requireFresh(
   deps: Pick<ActionDeps, 'database'>,
   request: WriteRequest,
@@ -121,7 +121,7 @@ export async function isAfterRestore(
   return (await lostUntilMs(deps, request, proofs)) === null
 }
 
-/** The latest signed time whose use a restore may have lost, including times signed ahead; null without one. */
+/** The latest signed time whose use may be lost by a restore, including future times; null without a restore. */
 async function lostUntilMs(
   { database }: Pick<ActionDeps, 'database'>,
   { nowMs }: WriteRequest,
@@ -130,12 +130,12 @@ async function lostUntilMs(
   const restoredMs = await restoredAtMs(database)
   if (restoredMs === null) return null
   const untilMs = restoredMs + SIGNED_WINDOW_MS
-  // The window has passed: no such signature is valid any more.
+  // The window has passed, so these signatures are no longer valid.
   if (nowMs > untilMs + SIGNED_WINDOW_MS) return null
   return proofs.some(({ timestampMs }) => timestampMs <= untilMs) ? untilMs : null
 }
 
-/** Tells callers from when on new signatures are accepted. */
+/** Names the time after which signatures are accepted again. */
 function restored(untilMs: number, nowMs: number): ApiError {
   const details = `The ledger was restored from a backup and rejects signatures dated ${isoTime(untilMs)} or earlier; sign again with a later time`
   const waitSeconds = Math.min(Math.floor((untilMs - nowMs) / secondMs) + 1, dayMs / secondMs)
@@ -206,7 +206,7 @@ export function answerRows({ request, proofs, outcome }: Written) {
   return { messages, keys }
 }
 
-/** The owner of idempotency keys: the signing wallet, else the address. */
+/** Returns the owner of idempotency keys: the signing wallet, or else the client address. */
 function callerOf({ remoteKey }: WriteRequest, proofs: readonly SignedProof[]): string {
   return proofs[0]?.wallet.id ?? remoteKey()
 }

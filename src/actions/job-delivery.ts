@@ -22,7 +22,7 @@ import type { JobWrite } from './job-write.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import { verifySignedBody } from './signed-body.ts'
 
-/** Bearer and body are signed by the same wallet; the URL is not fetched. */
+/** One wallet must sign the credentials and the body. The URL is not fetched. */
 export async function deliverJob(
   deps: ActionDeps,
   jobId: string,

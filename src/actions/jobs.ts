@@ -26,7 +26,7 @@ export async function postJob(
   const budgetMicroUsdc = requireUsdc(body.budget_usdc, 'budget_usdc')
   const id = newId(deps.random, 'job')
   return await commitPartnerWrite(deps, { ...write, action: 'postJob' }, async (tx) => {
-    // Inside the transaction: an exact repeat is answered even after the deadline.
+    // Decided inside the transaction, so that an exact repeat is answered even after the deadline.
     const decision = decide(
       { status: 'none', deadlineMs, deliveredMs: null },
       'post',

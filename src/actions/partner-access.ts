@@ -40,7 +40,10 @@ export async function requirePartner(
   return partner
 }
 
-/** In any state, since late partners may pay. @throws ApiError 403 `not_a_partner`, 401 `body_signature_required` */
+/**
+ * Accepts any subscription state: late partners may pay. @throws ApiError 403 `not_a_partner`, 401
+ * `body_signature_required`
+ */
 export async function requireOwnPartner(
   db: Db,
   proof: BearerProof,

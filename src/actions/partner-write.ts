@@ -52,7 +52,7 @@ export async function commitPartnerWrite<Body extends object>(
   })
 }
 
-/** As `commitPartnerWrite`, with a subscription in any state. @throws ApiError 403 for wallets without a partner */
+/** Like `commitPartnerWrite`, for any state of the subscription. @throws ApiError 403 for wallets without a partner */
 export async function commitOwnWrite<Body extends object>(
   deps: ActionDeps,
   write: PartnerWrite & { readonly action: string },

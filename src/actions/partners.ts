@@ -90,7 +90,7 @@ async function requireFree(tx: Db, handle: string, wallet: Wallet): Promise<void
   if ((await findPartner(tx, { handle })) !== null) throw new ApiError('handle_taken')
 }
 
-/** Only body signatures can change `require_body_signature`: a path signature must not remove the protection. */
+/** Only a body signature can change `require_body_signature`, since a path signature must not remove the protection. */
 export async function updatePartner(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: PartnerChanges },

@@ -13,7 +13,7 @@ type Effect = (
 ) => Promise<void>
 
 interface PaymentEffect {
-  /** Must not refuse: the money has moved. */
+  /** Must not fail, since the money has moved. */
   readonly settled: Effect
   readonly undone: Effect
 }

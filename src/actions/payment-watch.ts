@@ -19,7 +19,7 @@ export interface PaymentWatch {
 const INTERVAL_MS = minuteMs
 const PART = 200
 const STALE_SECONDS = 300
-/** By then the chain can tell the result of every expired payment. */
+/** After this time the chain shows the result of every expired payment. */
 const OVERDUE_SECONDS = 600
 
 export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
@@ -77,7 +77,7 @@ function problemsOf({ undone, overdue }: PaymentCounts): readonly string[] {
       : [`settlement: ${numbered(overdue, 'payment')} expired without a known result`]),
     ...(undone === 0
       ? []
-      : [`settlement: a reorganisation undid ${numbered(undone, 'settled payment')} for good`]),
+      : [`settlement: a reorganisation undid ${numbered(undone, 'settled payment')} permanently`]),
   ]
 }
 
@@ -101,7 +101,7 @@ async function resolveSubmitted(deps: InstalledDeps, on: PaymentsOn): Promise<vo
   for await (const payment of eachRow((part) => submittedPayments(reader, part))) {
     if (on.inFlight.has(`${payment.payer}:${payment.nonce}`)) continue
     const standing = await settlementStatus(on, payment)
-    // Not delivered: the payer may still request the answer.
+    // The answer counts as not delivered: the payer may still request it.
     if (standing.kind === 'found') await settle(deps, payment, standing.in, () => false)
     else if (standing.kind !== 'open') await abandonPayment(deps, payment, standing.kind)
   }

@@ -7,7 +7,7 @@ import type { ActionDeps } from './deps.ts'
 import { requirePartner, tierCovers, tierOf } from './partner-access.ts'
 import type { BearerProof, PremiumRead } from './partner-access.ts'
 
-/** Null for reads included in the tier, else the reason. @throws ApiError 403 for wallets without a partner */
+/** Returns null if the tier includes the read, else the reason. @throws ApiError 403 for wallets without a partner */
 export async function notCovered(
   deps: Pick<ActionDeps, 'database' | 'reference'>,
   proof: BearerProof,

@@ -20,7 +20,7 @@ export interface Submission {
   readonly draft: NewReceipt
 }
 
-/** Stores receipts that are certainly new. Returns null for repeats and refusals, which `acceptOne` decides. */
+/** Stores the receipts that are certainly new. Returns null for the others, which `acceptOne` then decides. */
 export async function acceptGroup(
   tx: DbTransaction,
   group: readonly Submission[],
@@ -46,7 +46,7 @@ export async function acceptGroup(
   return outcomes
 }
 
-/** Returns 201 (after `enforceQuotas`), or 200 for a stored one. @throws ApiError 403 for another receipt key */
+/** Returns 201 (after `enforceQuotas`), or 200 if the receipt is stored. @throws ApiError 403 for another receipt key */
 export async function acceptOne(
   tx: Db,
   submission: Submission,
@@ -97,7 +97,7 @@ function createFirstCheck(): (submission: Submission) => boolean {
   }
 }
 
-/** Each receipt is judged by the state after those before it. */
+/** Each receipt is checked against the state after the previous receipts. */
 function createBatch(siteUrl: string) {
   const receipts: GroupRows['receipts'][number][] = []
   const entries: GroupRows['entries'][number][] = []

@@ -166,7 +166,7 @@ function keyOf(text: string): Uint8Array {
   }
 }
 
-/** By signature alone; the chain is checked later. */
+/** Depends on the signature alone; the chain is checked later. */
 function verificationOf(
   kind: 'platform' | 'signed',
   txHash: string | null,

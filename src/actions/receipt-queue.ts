@@ -1,4 +1,4 @@
-/** Groups concurrent receipts: one alone costs ten round trips to the driver, a whole group seven. */
+/** Groups concurrent receipts. A single receipt costs ten round trips to the driver; a whole group costs seven. */
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { ActionDeps } from './deps.ts'
@@ -16,12 +16,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** More than arrive during one flush, and few enough for short statements. */
+/** More receipts than arrive during one flush, but few enough for short statements. */
 const groupLimit = 128
 
 const queues = new WeakMap<OpenDatabase, Enqueue>()
 
-/** Null where `acceptSingleReceipt` has to decide. @throws DatabaseUnavailableError if nothing may be acknowledged */
+/** Returns null if `acceptSingleReceipt` must decide. @throws DatabaseUnavailableError if nothing may be acknowledged */
 export async function enqueueReceipt(
   deps: QueueDeps,
   submission: Submission,
@@ -57,7 +57,7 @@ function createQueue({ database, siteUrl }: QueueDeps): Enqueue {
       }
       for (const { resolve, reject } of group) {
         if (error instanceof DatabaseUnavailableError) reject(error)
-        // One bad receipt failed the group; alone, the others can succeed.
+        // One receipt made the whole group fail. The others can succeed alone.
         else resolve(null)
       }
     }

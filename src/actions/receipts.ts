@@ -19,7 +19,7 @@ export async function submitReceipt(
 ): Promise<OutcomeOf<'submitReceipt'>> {
   const { json, body, request, fingerprint } = write
   const { nowMs } = request
-  // Before verification, so that a wallet over its limit causes no work.
+  // Runs before verification, so that a wallet over its limit causes no work.
   await write.admission.precheck(requireWallet(body.wallet, 'wallet'))
   // Verified concurrently; if both fail, the error names the wallet's signature.
   const [proving, drafting] = await Promise.allSettled([
@@ -29,7 +29,7 @@ export async function submitReceipt(
   const proof = valueOf(proving)
   const draft = valueOf(drafting)
   const submission = { request, proof, draft }
-  // Self-signed receipts have quotas, which groups do not enforce.
+  // A group does not enforce the quotas of self-signed receipts.
   const accepted = draft.kind === 'platform' ? await enqueueReceipt(deps, submission) : null
   return accepted ?? (await acceptSingleReceipt(deps, { ...submission, fingerprint }))
 }

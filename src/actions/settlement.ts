@@ -8,13 +8,13 @@ import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
 
-/** `open`: may settle. `spent`: cancelled, or used for another transfer. `dead`: can never settle. */
+/** `open`: the payment may settle. `spent`: cancelled or used for another transfer. `dead`: it can never settle. */
 export type SettlementStatus =
   | { readonly kind: 'found'; readonly in: SettledIn }
   | { readonly kind: 'spent' | 'dead' | 'open' }
 
 const SURELY_EXPIRED_SECONDS = 60
-/** A stranger may have used an authorization this long before its reservation. */
+/** A stranger may have used an authorization up to this long before its reservation. */
 const SEEN_BEFORE_SECONDS = 1800
 
 type ExpectedTransfer = Parameters<PaymentsOn['chain']['findTransfer']>[0]
@@ -103,7 +103,7 @@ export async function abandonPayment(
   log.info('payment given up', { payment: id, reason })
 }
 
-/** Without terms, which the payer might pay again. */
+/** Contains no payment terms, since the payer might pay again. */
 export function settlementPending(headers: Readonly<Record<string, string>>): ApiError {
   return new ApiError(
     'settlement_pending',

@@ -28,7 +28,7 @@ export interface BodyStatement {
 /** A write with its validated body, as the HTTP layer hands it over. */
 export interface IncomingWrite<Body> {
   readonly body: Body
-  /** As parsed, before schema defaults: the signed hash covers this form. */
+  /** The parsed body without schema defaults. The signed hash covers this form. */
   readonly json: JsonObject
   readonly request: WriteRequest
   readonly admission: WalletAdmission
@@ -37,7 +37,7 @@ export interface IncomingWrite<Body> {
 
 type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>
 
-/** @throws ApiError 400 for wallet or time, 401 for the signature or an old time, 503 for an unreachable chain */
+/** @throws ApiError 400 for wallet or time, 401 for a wrong signature or old time, 503 for an unreachable chain */
 export async function verifySignedBody(
   deps: VerifyDeps,
   write: Pick<IncomingWrite<unknown>, 'request' | 'admission'>,
@@ -49,7 +49,7 @@ export async function verifySignedBody(
   return await verifySignedMessage(deps, write, { wallet, timestamp, signature, message })
 }
 
-/** As `verifySignedBody`, for a message that does not contain the hash of the body. */
+/** Like `verifySignedBody`, for a message that does not contain the hash of the body. */
 export async function verifySignedMessage(
   deps: VerifyDeps,
   write: Pick<IncomingWrite<unknown>, 'request' | 'admission'>,
@@ -127,7 +127,7 @@ export async function orUnavailable(
   }
 }
 
-/** The guard outlives the window on both sides. */
+/** The guard row expires twice the window after the signed time, so after any use. */
 export function signedProof(checked: {
   readonly message: string
   readonly signature: string

@@ -32,7 +32,7 @@ export async function enforceOpenBidLimit(tx: Db, bidder: string): Promise<void>
   )
 }
 
-/** `multiplier` of the tier; null without a limit. @throws ApiError `rate_limited` */
+/** `multiplier` of the tier; null means no limit. @throws ApiError `rate_limited` */
 export async function enforcePartnerWriteQuota(
   tx: Db,
   partner: { readonly handle: string; readonly multiplier: number | null },
@@ -59,7 +59,7 @@ export async function enforceUnverifiedReceiptQuota(
   await enforceQuota(quota, nowMs, (window) => nthLastUnverified(tx, worker, window))
 }
 
-/** `times`: number of networks behind the counted one. */
+/** `times` multiplies the quota: 1 for a network, more for a range of networks. */
 const ofNetwork = {
   registration: (times) =>
     perDay('registrations', times * writeQuotas.registrationsPerNetworkPerDay, {

@@ -1,4 +1,4 @@
-/** Signature checks on worker threads, sent in batches per tick: on the event loop they would block all reads. */
+/** Checks signatures on worker threads, in one batch per tick. On the event loop, the checks would block all reads. */
 import { Worker } from 'node:worker_threads'
 
 import type { Log } from '../core/deps.ts'
@@ -22,17 +22,17 @@ interface Waiting {
 
 interface Running {
   readonly worker: Worker
-  /** True once its code is loaded: a later exit is caused by its input. */
+  /** True once the thread has loaded its code. A later exit is caused by its input. */
   isReady: boolean
   readonly pending: Map<number, readonly Waiting[]>
 }
 
 const batchLimit = 16
-/** The event loop takes as long per receipt as a thread per check, so more threads would idle. */
+/** The event loop needs as long for a receipt as a thread for its check, so more threads would be idle. */
 const mostThreads = 2
 const batchesBetweenTries = 256
 
-/** Starts threads on demand. An exit rejects pending checks (503); without threads checks run inline. */
+/** Starts threads on demand. If a thread exits, its checks are rejected (503). Without threads, checks run inline. */
 export function createCheckThreads(
   entry: URL,
   { cores, log }: { readonly cores: number; readonly log: Log },

@@ -5,7 +5,7 @@ import type { SignatureCheck } from './check.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
 export interface CheckBatch {
-  /** Returned with the verdicts, since batches may overtake each other. */
+  /** Returned with the verdicts, since a later batch may end earlier. */
   readonly id: number
   readonly checks: readonly SignatureCheck[]
 }

@@ -17,7 +17,7 @@ export type SignatureCheck =
       readonly publicKey: string
     }
 
-/** @throws SchemeUnavailableError where no check was possible */
+/** @throws SchemeUnavailableError if the check was not possible */
 export type CheckSignature = (check: SignatureCheck) => Promise<SignatureVerdict>
 
 export async function checkHere(check: SignatureCheck): Promise<SignatureVerdict> {

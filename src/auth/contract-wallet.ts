@@ -6,7 +6,7 @@ import { SchemeUnavailableError, invalid } from './verdict.ts'
 import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
 
 export interface WalletChain {
-  /** Rejects with the node's error (`code`, `message`), or with any other error if there is no response. */
+  /** Rejects with the error of the node (`code`, `message`), or with any other error if the node does not respond. */
   readonly request: (
     method: string,
     params: readonly unknown[],
@@ -20,10 +20,10 @@ export const CONTRACT_CHECK_TIMEOUT_MS = 2000
 export const MAX_CONTRACT_SIGNATURE_BYTES = 8192
 
 /**
- * Follows the order of EIP-6492: wrapped signatures, EIP-1271 where there is code, recovery of a plain key. All reads
- * use the newest block. viem's `verifyHash` is not used: it reports a failing node as a bad signature.
+ * Follows the order of EIP-6492: wrapped signatures, then EIP-1271 if the address has code, then recovery of a plain
+ * key. All reads use the newest block. viem's `verifyHash` is not used: it reports a failing node as a bad signature.
  * @param address lower case
- * @throws SchemeUnavailableError where the node fails or takes over 2 seconds in total
+ * @throws SchemeUnavailableError if the node fails or needs over 2 seconds in total
  */
 export async function verifyContractSignature(
   message: string,
@@ -75,7 +75,7 @@ async function checkInOrder(claim: Claim, request: Request): Promise<SignatureVe
   const block = `0x${checkedAt.blockNumber.toString(16)}`
   const hash = bytesToHex(personalSignHash(claim.message))
   if (claim.signature.endsWith(WRAPPED_SUFFIX)) {
-    // A call without recipient runs as a deployment: the validator deploys the wallet for its duration and returns one byte.
+    // A call without a recipient is a deployment. It deploys the wallet during the call and returns one byte.
     const { erc6492SignatureValidatorByteCode } = await import('viem')
     const data =
       erc6492SignatureValidatorByteCode +

@@ -19,7 +19,7 @@ export async function verifyPersonalSign(
     : invalid('the signature is not by this wallet over the expected message')
 }
 
-/** The signer in lower case; null where the signature is not strict or matches no key. */
+/** Returns the signer in lower case, or null if the signature is not strict or matches no key. */
 export async function recoverSigner(hash: Uint8Array, signature: string): Promise<string | null> {
   return strictFormProblem(signature) === null ? recover(await secp256k1(), hash, signature) : null
 }

@@ -33,7 +33,7 @@ export interface ExchangeKeys {
   readonly retired: readonly z.infer<typeof retiredKey>[]
 }
 
-/** Creates the first key where there is none. @throws Error for invalid files */
+/** Creates the first key if there is none. @throws Error for invalid files */
 export async function loadExchangeKeys(
   dir: string,
   random: Pick<Random, 'bytes'>,
@@ -41,7 +41,7 @@ export async function loadExchangeKeys(
   const retired = await readRetired(join(dir, retiredFile))
   const active = await loadKeyFile(join(dir, jobExchangeKeyFile), random)
   const current = publicKeyToBase64(active.publicKey)
-  // An interrupted rotation lists the key that is still active.
+  // An interrupted rotation has listed the active key as retired.
   return { active, retired: retired.filter(({ public_key }) => public_key !== current) }
 }
 

@@ -7,7 +7,7 @@ import type { SigningKey } from './signing-key.ts'
 
 const OTHERS = 0o077
 
-/** Reads or creates a PKCS#8 PEM with mode 0600. @throws Error where others may read it, SigningKeyError */
+/** Reads or creates a PKCS#8 PEM with mode 0600. @throws Error if others may read the file, SigningKeyError */
 export async function loadKeyFile(
   path: string,
   random: Pick<Random, 'bytes'>,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Random } from '../core/deps.ts'
 import { createSecretFile, readIfPresent } from './secret-file.ts'
 
-/** `purpose` separates the hashes of different uses. */
+/** The same text has a different hash for each `purpose`. */
 export type KeyedHash = (purpose: string, text: string) => string
 
 const SECRET_BYTES = 32

@@ -25,12 +25,12 @@ export const schemes = {
   near: verifyEd25519Wallet,
 } as const satisfies Record<WalletKind, Scheme>
 
-/** @throws SchemeUnavailableError where only the chain can decide and did not respond */
+/** @throws SchemeUnavailableError if only the chain can decide and it did not respond */
 export async function verifySignature(claim: SignatureClaim): Promise<SignatureVerdict> {
   return schemes[claim.wallet.kind](claim)
 }
 
-/** Needs no chain for the address's own key: contracts have no known key, and EIP-7702 lets keys replace code. */
+/** The address's own key needs no chain: contracts have no known key, and with EIP-7702 the key can replace the code. */
 async function verifyEvm(claim: SignatureClaim): Promise<SignatureVerdict> {
   const { message, signature, wallet, chain, check = checkHere } = claim
   const plain = await check({ scheme: 'eip191', message, signature, address: wallet.id })

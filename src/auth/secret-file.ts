@@ -14,7 +14,7 @@ export async function readIfPresent(path: string): Promise<Buffer | null> {
   }
 }
 
-/** Creates a file with mode 0600 in a folder with mode 0700. A file of another process that came first stays. */
+/** Creates a file with mode 0600 in a folder with mode 0700. Keeps a file that another process created first. */
 export async function createSecretFile(
   path: string,
   content: string | Uint8Array,

@@ -1,6 +1,6 @@
 import { minuteMs, parseTime, secondMs } from '../core/time.ts'
 
-/** Largest allowed distance from our clock, both ends included. */
+/** Largest allowed difference from the clock of the service, inclusive. */
 export const SIGNED_WINDOW_MS = 5 * minuteMs
 
 export function isWithinWindow(timeMs: number, nowMs: number): boolean {

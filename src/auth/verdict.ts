@@ -1,4 +1,4 @@
-/** `reason` is for the signer and contains no secrets. */
+/** `reason` is shown to the signer and contains no secrets. */
 export type SignatureVerdict =
   | { readonly valid: true; readonly checkedAt?: CheckedBlock }
   | { readonly valid: false; readonly reason: string }
@@ -8,7 +8,7 @@ export interface CheckedBlock {
   readonly blockHash: string
 }
 
-/** The signature cannot be checked now: status 503, never 401. */
+/** The signature cannot be checked now. The status is 503, never 401. */
 export class SchemeUnavailableError extends Error {
   override readonly name = 'SchemeUnavailableError'
 }

@@ -13,7 +13,7 @@ export function receiptOfSubmission(submission: JsonObject): JsonObject {
   )
 }
 
-/** Base64 public keys by slug; any of several may have signed. */
+/** Base64 public keys by platform slug. A platform may have several keys. */
 export type PlatformKeys = ReadonlyMap<string, string | readonly string[]>
 
 export interface ReceiptVerification {
@@ -22,7 +22,7 @@ export interface ReceiptVerification {
   readonly checks: readonly Check[]
 }
 
-/** Checks id and signature of a receipt or of the receipt in a submission; only the chain proves its payment. */
+/** Checks id and signature of a receipt, alone or in a submission. Only the chain proves its payment. */
 export async function verifyReceipt(
   submission: JsonObject,
   platforms: PlatformKeys,

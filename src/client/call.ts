@@ -123,7 +123,7 @@ async function bodyToSend(
   return { ...parts, body: canonicalize(parts.body) }
 }
 
-/** Without a key, a priced read is sent unsigned and paid for instead. */
+/** Without a key, a priced read is sent unsigned, and the caller pays for it. */
 function needsPartner({ signer }: Caller, { access, method, price }: Route): boolean {
   return access === 'partner' && (signer !== null || method !== 'GET' || price === undefined)
 }

@@ -32,7 +32,7 @@ export interface LedgerClient {
   readonly prepare: <Id extends RouteId>(id: Id, ...parts: PartsArgument<Id>) => Promise<Call<Id>>
   /** Sends a prepared call. @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
   readonly submit: <Id extends RouteId>(call: Call<Id>) => Promise<AnswerOf<Id>>
-  /** For `prepareCall` with routes known only at run time. */
+  /** Passed to `prepareCall` for routes known only at run time. */
   readonly caller: Caller
 }
 

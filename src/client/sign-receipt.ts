@@ -15,7 +15,7 @@ const signedReceipt = z.union([platformReceiptBody.omit(submissionFields), worke
 export type SignedReceipt = z.input<typeof signedReceipt>
 export type ReceiptFacts = Omit<z.input<typeof workerReceipt>, 'public_key' | 'worker_signature'>
 
-/** Signs as the platform. Without a platform, the worker signs. */
+/** Signs as the platform of the receipt, or as the worker if it has no platform. */
 export function signReceipt(
   facts: ReceiptFacts,
   key: ReceiptKey,

@@ -19,7 +19,7 @@ export interface RawAnswer {
 }
 
 const MOST_TRIES = 4
-/** A signature is valid for five minutes, so longer waits are left to the caller. */
+/** A signature is valid for five minutes, so the caller must retry after a longer wait. */
 const LONGEST_WAIT_SECONDS = 60
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -57,7 +57,7 @@ async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<
         method: request.method,
         headers: { ...request.headers },
         body: request.body,
-        // A signature for one host must not reach another.
+        // A signature for one host must not be sent to another host.
         redirect: request.signed.length > 0 || request.body !== null ? 'error' : 'follow',
         signal,
       })

@@ -5,7 +5,7 @@ import { parseUsdc } from '../core/money.ts'
 import { applyEntry, noStanding, reputationFormula, scoreAt } from '../core/reputation.ts'
 import { parseTime } from '../core/time.ts'
 
-/** Reads all entries; score, totals and time come from the first page. */
+/** Reads all pages of entries. Score, totals and time come from the first page. */
 export async function fetchWholeReputation(
   readPage: (query: { readonly limit: string; readonly cursor?: string }) => Promise<Reputation>,
 ): Promise<Reputation> {

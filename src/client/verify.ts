@@ -1,4 +1,4 @@
-/** Verifies signed documents and manifests without trust in the service. */
+/** Verifies signed documents and manifests without trusting the service. */
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import { SigningKeyError, kidOf, publicKeyFromBase64 } from '../auth/signing-key.ts'
@@ -34,7 +34,7 @@ export async function verifyDocument(
     return check(what, false, 'the kid of the listed key does not match its public key')
   }
   const { valid } = verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
-  return check(what, valid, valid ? `${key.status} key` : 'the bytes differ from what was signed')
+  return check(what, valid, valid ? `${key.status} key` : 'the bytes differ from the signed bytes')
 }
 
 function keyBytes(base64: string): Uint8Array | null {

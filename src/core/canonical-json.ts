@@ -20,7 +20,10 @@ export const SIGNATURE_FIELDS = [
   'oath_signature',
 ] as const
 
-/** Writes canonical JSON (RFC 8785), nested at most 1,000 levels deep. @throws CanonicalJsonError for values without an exact JSON form */
+/**
+ * Writes canonical JSON (RFC 8785), at most 1,000 levels deep. @throws CanonicalJsonError for values without an exact
+ * form
+ */
 export function canonicalize(value: unknown): string {
   return write(value, COMPACT, 0)
 }

@@ -17,7 +17,7 @@ export function alertEventOf(record: EventRecord): AlertEvent {
   }
 }
 
-/** The body of a delivery. Oversized data is replaced by a marker; the feed has all of it. */
+/** The body of a delivery. A marker replaces oversized data; the feed contains all of it. */
 export function alertPayload(event: AlertEvent): string {
   const whole = payloadOf(event.kind, event.created_at, event)
   if (Buffer.byteLength(whole) <= MAX_PAYLOAD_BYTES) return whole

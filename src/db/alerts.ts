@@ -6,7 +6,7 @@ import type { Db } from './schema.ts'
 type Row = RecordOf<'alert_subscriptions'>
 
 export interface SubscriptionRecord extends Omit<Row, 'rails'> {
-  /** Null for all rails, and for events of no rail. */
+  /** Null selects all rails and the events without a rail. */
   readonly rails: readonly string[] | null
 }
 
@@ -73,7 +73,7 @@ export async function activeSubscriptions(db: Db): Promise<readonly Subscription
   return rows.map(toRecord)
 }
 
-/** Leaves pending deliveries as they are: see `failPendingDeliveries`. */
+/** Does not change pending deliveries: see `failPendingDeliveries`. */
 export async function disableSubscription(
   db: Db,
   id: string,
@@ -87,7 +87,7 @@ export async function disableSubscription(
     .execute()
 }
 
-/** Also deletes its deliveries. False without such a subscription. */
+/** Also deletes the deliveries. Returns false if there is no such subscription. */
 export async function deleteSubscription(db: Db, wallet: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('alert_subscriptions')

@@ -45,7 +45,7 @@ export async function insertApplication(db: Db, application: NewApplication): Pr
     .execute()
 }
 
-/** False if it has ended already. */
+/** Returns false if the application has already ended. */
 export async function finishApplication(db: Db, id: string, end: ApplicationEnd): Promise<boolean> {
   const updated = await db
     .updateTable('applications')
@@ -61,7 +61,7 @@ export async function finishApplication(db: Db, id: string, end: ApplicationEnd)
   return updated.numUpdatedRows === 1n
 }
 
-/** The newest application of the message, else the newest of the key after `after`. */
+/** Returns the newest application with this message, else the newest with this key after `after`. */
 export async function findApplication(
   db: Db,
   by: {

@@ -5,7 +5,7 @@ import type { Database, Db } from './schema.ts'
 type Value = string | number | null
 type Values = Readonly<Record<string, Value | undefined>>
 
-/** Records share the members of the first. Pads to a power of two, so that few statements are prepared. */
+/** All records have the members of the first one. Pads to a power of two, so that few statements are prepared. */
 export async function insertRows(
   db: Db,
   table: keyof Database,

@@ -27,7 +27,7 @@ export async function findClaimOfEmail(db: Db, emailHash: string): Promise<Claim
   return row ?? null
 }
 
-/** Deletes `replaced`: a wallet's own claim replaces an e-mail claim. */
+/** Deletes the claim `replaced`: the claim by a wallet replaces one by e-mail. */
 export async function putClaim(
   db: Db,
   claim: {
@@ -91,7 +91,7 @@ export async function deleteEmailCode(db: Db, emailHash: string): Promise<void> 
   await db.deleteFrom('email_codes').where('email_hash', '=', emailHash).execute()
 }
 
-/** Codes sent to an address, and requested from a network, since a time. */
+/** Counts codes sent to an address and codes requested from a network since a time. */
 export async function countSends(
   db: Db,
   { emailHash, remoteHash }: { readonly emailHash: string; readonly remoteHash: string },

@@ -8,7 +8,7 @@ export interface ConnectionMutex {
   readonly release: () => void
 }
 
-/** @param limitMs limit for a single holder, to detect one that waits for itself; a moving queue is never refused */
+/** @param limitMs limit for one holder, to detect one that waits for itself; the queue has no limit */
 export function createConnectionMutex(limitMs: number): ConnectionMutex {
   const mutex = createMutex()
   return {
@@ -40,7 +40,7 @@ export function createConnectionMutex(limitMs: number): ConnectionMutex {
 
 function heldTooLong(limitMs: number): ConnectionHeldError {
   return new ConnectionHeldError(
-    `Waited ${limitMs} ms for the database connection, which one transaction held all the while. ` +
+    `Waited ${limitMs} ms for the database connection, which one transaction held during this time. ` +
       'Was `db` used inside a transaction instead of `tx`? A query through `db` waits for the transaction to end.',
   )
 }

@@ -23,7 +23,7 @@ export class ConnectionHeldError extends Error {
   override readonly name = 'ConnectionHeldError'
 }
 
-/** The driver would store another value than this one. */
+/** The driver would not store this value unchanged. */
 export class ParameterError extends TypeError {
   override readonly name = 'ParameterError'
 }

@@ -20,7 +20,7 @@ export interface EventRecord extends NewEvent {
 
 const columns = columnsOf('events')
 
-/** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event: times are feed positions. */
+/** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event if that is later. */
 export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
   const createdAt = await nextEventTime(db, event.createdAt)
   const { seq } = await db
@@ -54,7 +54,7 @@ export async function eventsSince(
   limit: number,
   { rail, severity }: EventFilter = {},
 ): Promise<readonly EventRecord[]> {
-  // Both orders are equal; each uses its own index.
+  // Both columns give the same order; each has its own index.
   const order = 'seq' in since ? 'seq' : 'created_at'
   let query = db.selectFrom('events').select(columns).orderBy(order).limit(limit)
   if ('seq' in since) query = query.where('seq', '>', since.seq)

@@ -25,7 +25,7 @@ function toRecord(row: Row): FlagRecord {
   return { ...row, evidence: objectFromJsonText(row.evidence) }
 }
 
-/** False if an equal flag is open. */
+/** Returns false if an equal flag is open. */
 export async function openFlag(db: Db, flag: NewFlag): Promise<boolean> {
   const record = { ...flag, evidence: toJsonText(flag.evidence), closedAt: null, closeReason: null }
   const inserted = await db
@@ -41,7 +41,7 @@ export async function openFlag(db: Db, flag: NewFlag): Promise<boolean> {
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-/** Null if no such flag was open. */
+/** Returns null if no such flag was open. */
 export async function closeFlag(
   db: Db,
   key: FlagKey,

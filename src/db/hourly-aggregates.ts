@@ -6,7 +6,7 @@ import type { Db, DbTransaction } from './schema.ts'
 
 /** Cursors and bodies are JSON, checked by the rail's adapter. */
 export interface HourlyAggregate<Json = unknown> {
-  /** Start of the next read; null before the first. */
+  /** Start of the next read; null before the first read. */
   readonly cursor: Json
   readonly buckets: readonly FoldBucket<Json>[]
 }

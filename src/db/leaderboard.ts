@@ -8,14 +8,14 @@ import type { Db } from './schema.ts'
 export interface RankedStanding extends Standing {
   readonly wallet: string
   readonly display: string
-  /** The name in the claim, else the name of the worker; null if there is neither. */
+  /** The name in the claim, else the name of the worker; null if both are missing. */
   readonly displayName: string | null
   readonly claimed: boolean
   /** Resembles a name that another wallet used first. */
   readonly looksLikeAnother: boolean
 }
 
-/** Best first; ties by the earlier first receipt, then the wallet. */
+/** Best score first. Ties are ordered by the earlier first receipt, then by wallet. */
 export async function topStandings(db: Db, limit: number): Promise<readonly RankedStanding[]> {
   const rows = await db
     .selectFrom('reputation')

@@ -7,7 +7,7 @@ import { schemaStatements } from './schema.ts'
 export interface Migration {
   /** Stored in the database, so never changed. */
   readonly name: string
-  /** Run in one transaction. Tables are STRICT. */
+  /** Statements that run in one transaction. Tables are STRICT. */
   readonly up: readonly string[]
 }
 
@@ -18,7 +18,7 @@ const baseline = {
 
 export const migrations: readonly Migration[] = [baseline]
 
-/** One transaction, safe in concurrent processes. @throws DatabaseRefusedError for unknown migrations */
+/** Runs in one transaction, so concurrent processes are safe. @throws DatabaseRefusedError for unknown migrations */
 export async function migrate<DB>(
   db: Kysely<DB>,
   known: readonly Migration[] = migrations,

@@ -6,7 +6,7 @@ import type { Db } from './schema.ts'
 
 export type NameKind = 'worker' | 'claim' | 'partner'
 
-/** A name with the same skeleton keeps its time. */
+/** A new name with the same skeleton keeps the time of the old name. */
 export async function putName(
   db: Db,
   named: {
@@ -35,14 +35,14 @@ export async function putName(
     .execute()
 }
 
-/** Wallets whose name resembles one that another wallet used first. */
+/** Returns wallets whose name resembles a name that another wallet used first. */
 export async function lookAlikes(
   db: Db,
   kind: NameKind,
   wallets: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (wallets.length === 0) return new Set()
-  // `exists` keeps names used by thousands as cheap as others.
+  // With `exists`, a name used by thousands of wallets costs no more than others.
   const rows = await db
     .selectFrom('names as own')
     .select('own.wallet')

@@ -17,13 +17,13 @@ export interface OpenOptions {
   readonly url: string
   readonly readOnly?: boolean
   readonly create?: boolean
-  /** Reads every page (1 s per 1–2 GB), before the start for small files. Later findings go to `onBroken`. */
+  /** Checks every page (1 s per 1–2 GB): before the start for small files, otherwise later with `onBroken`. */
   readonly quickCheck?: boolean
   /** Default 32 MiB. */
   readonly checkFirstUpToBytes?: number
-  /** For one transaction; twice that for one `write`. */
+  /** Limit for one transaction; the limit for one `write` is twice as long. */
   readonly heldLimitMs?: number
-  /** Wait for another process's transaction; default 5 s. */
+  /** Longest wait for a transaction of another process; default 5 s. */
   readonly lockPatienceMs?: number
   readonly onBroken?: (error: DatabaseBrokenError) => void
   /** `others`: leaves checkpoints to Litestream, which must see every frame first. */
@@ -64,7 +64,7 @@ export const settings = {
   mmap_size: 0,
 } as const satisfies Record<string, number | string>
 
-/** Inserts touch pages all over large indexes. */
+/** Large, since inserts touch many pages of large indexes. */
 const writerCacheKib = 16_384
 
 /** @throws DatabaseRefusedError for an ineffective setting or foreign file, DatabaseBrokenError for damage */
@@ -151,7 +151,7 @@ function pathOf(url: string): string {
     /^[a-z]+:|[?#\0]/.test(path)
   ) {
     throw new DatabaseRefusedError(
-      `Not a database this program can use: ${url}. Give sqlite: and a path.`,
+      `The URL is not a database that this program can use: ${url}. Give sqlite: and a path.`,
     )
   }
   return resolve(path)
@@ -179,7 +179,7 @@ async function apply(db: Kysely<Database>, wanted: Record<string, number | strin
     const found = await scalar(db, `pragma ${name}`)
     if (found !== value) {
       throw new DatabaseRefusedError(
-        `The setting ${name} reads ${String(found)} instead of ${value}.`,
+        `The setting ${name} has the value ${String(found)} instead of ${value}.`,
       )
     }
   }
@@ -197,7 +197,7 @@ async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** False for an empty file. Runs before any setting, which would change another program's file. */
+/** Returns false for an empty file. Runs before any setting, since a setting would change the file of another program. */
 async function isMarked(db: Kysely<Database>): Promise<boolean> {
   // One statement, so that a schema created concurrently is seen with its mark.
   const { rows } = await sql<{ application: number; entries: number }>`
@@ -238,7 +238,7 @@ function startCheck(
     }
   }
   const ended = run().catch((error: unknown) => {
-    // Other errors are not damage: queries report them.
+    // Other errors are not damage, and queries report them.
     if (!isStopped && error instanceof DatabaseBrokenError) onBroken(error)
   })
   return {

@@ -26,7 +26,7 @@ export async function escrowReading(db: Db, escrow: string): Promise<StoredReadi
   return row === undefined ? null : { ...row, caughtUp: row.caughtUp === 1 }
 }
 
-/** By pact number; logs in chain order. */
+/** Keyed by pact number. Logs are in chain order. */
 export async function pactsOnChain(db: Db): Promise<ReadonlyMap<number, PactOnChain>> {
   const events = await db
     .selectFrom('escrow_events')
@@ -66,7 +66,7 @@ export interface ReadEscrow {
   readonly reading: Omit<StoredReading, 'revision'>
   /** Every log above the stored final block. */
   readonly events: readonly EscrowEvent[]
-  /** By pact number; null deletes the stored state. */
+  /** Keyed by pact number. Null deletes the stored state. */
   readonly states: ReadonlyMap<number, EscrowPact | null>
 }
 

@@ -8,7 +8,7 @@ export interface QuotaWindow {
   readonly after: string
 }
 
-/** The `nth` newest time in `column`; null for fewer rows in the window. */
+/** Returns the `nth` newest time in `column`, or null if the window has fewer rows. */
 export async function nthLastTime<DB, Tables extends keyof DB>(
   query: SelectQueryBuilder<DB, Tables, object>,
   column: string,

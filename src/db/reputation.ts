@@ -60,7 +60,7 @@ export interface Grant {
   readonly now: string
 }
 
-/** The n-th receipt of a payer weighs 1/n, one from the worker's own wallet 0. A trigger prevents double earnings. */
+/** The n-th receipt of a payer counts 1/n; one paid by the worker's own wallet counts 0. A trigger prevents repeats. */
 export async function grantReceipt(
   db: Db,
   grant: Grant,
@@ -107,7 +107,7 @@ async function lastPayerRank(db: Db, wallet: string, payer: string): Promise<num
   return row?.payer_rank ?? 0
 }
 
-/** Appends the difference for better evidence, aged like the first entry; null without one. */
+/** Appends the difference for better evidence, with the age of the first entry. Returns null if nothing changes. */
 export async function raiseEvidence(
   db: Db,
   wallet: LedgerWallet,
@@ -132,7 +132,7 @@ export async function raiseEvidence(
   })
 }
 
-/** Corrects the entry `first` by one that ages like it. */
+/** Appends an entry that corrects the entry `first` and has the same age. */
 async function appendCorrection(
   db: Db,
   wallet: LedgerWallet,
@@ -148,7 +148,7 @@ async function appendCorrection(
   return await appendEntry(db, wallet, entry)
 }
 
-/** Appends the full value once confirmed on-chain, or the difference. A reversed receipt keeps its earlier rank. */
+/** Appends the full value, or the difference to earlier earnings. A reversed receipt keeps its earlier rank. */
 export async function grantOnchain(db: Db, grant: Omit<Grant, 'tenths'>): Promise<void> {
   const { wallet, payer } = grant
   const entries = await entriesOfReceipt(db, grant.receiptId)
@@ -163,7 +163,7 @@ export async function grantOnchain(db: Db, grant: Omit<Grant, 'tenths'>): Promis
   else await appendEntry(db, wallet, grantEntry(confirmed, rank - 1))
 }
 
-/** Appends an entry aged like the first, so that both always cancel; null without earnings. */
+/** Appends an entry with the age of the first, so that both cancel. Returns null if there are no earnings. */
 export async function reverseReceipt(
   db: Db,
   wallet: LedgerWallet,

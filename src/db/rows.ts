@@ -12,13 +12,13 @@ type CamelKeys<Row> = {
   readonly [Column in keyof Row as Column extends string ? CamelCase<Column> : never]: Row[Column]
 }
 
-/** A column as `select` takes it: `tx_hash as txHash`. */
+/** A column in the form for `select`, such as `tx_hash as txHash`. */
 type Aliased<Column extends string> =
   Column extends CamelCase<Column> ? Column : `${Column} as ${CamelCase<Column>}`
 
 type ColumnOf<Name extends keyof Database> = keyof Database[Name] & string
 
-/** The member of a record that a select list names: `txHash` of `tx_hash as txHash`. */
+/** The alias in an entry of a select list, such as `txHash` in `tx_hash as txHash`. */
 export type MemberOf<Selected extends string> = Selected extends `${string} as ${infer Member}`
   ? Member
   : Selected
@@ -32,7 +32,7 @@ function camelCase(column: string): string {
   return column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Select list with camelCase aliases, so that rows need no mapping. Without names, all columns of the table. */
+/** Select list with camelCase aliases, so that rows need no mapping. The default is all columns of the table. */
 export function columnsOf<
   Name extends keyof Database,
   Column extends ColumnOf<Name> = ColumnOf<Name>,

@@ -20,7 +20,7 @@ export async function startRun(db: Db, job: string, startedAt: string): Promise<
   return id
 }
 
-/** False if it was finished before. */
+/** Returns false if the run was finished before. */
 export async function finishRun(
   db: Db,
   id: number,

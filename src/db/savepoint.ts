@@ -26,7 +26,7 @@ export function createSavepoint(connection: Sqlite3Connection): Savepoint {
       isUsed = false
     },
     ensure: async () => {
-      // Releasing the previous one here saves a round trip per write.
+      // Releasing the previous savepoint here saves a round trip per write.
       if (!isSet) await connection.exec('release job; savepoint job')
       isSet = true
       isUsed = true
@@ -51,7 +51,7 @@ export class JobConnection implements DatabaseConnection {
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#ended) {
-      throw new Error('`tx` was used after the work it was given to had ended: await every query.')
+      throw new Error('`tx` was used after the work of its write had ended: await every query.')
     }
     const running = this.#execute<Row>(query)
     this.#running = running
@@ -66,7 +66,7 @@ export class JobConnection implements DatabaseConnection {
     return this.#connection.streamQuery()
   }
 
-  /** Waits for a running query; returns whether there was one. */
+  /** Waits for a running query. Returns true if there was one. */
   async end(): Promise<boolean> {
     this.#ended = true
     if (this.#running === null) return false

@@ -13,7 +13,7 @@ export interface ScoreDifference {
 
 const entriesPerPage = 5000
 
-/** Standings must match to the last bit. Run in a read transaction. */
+/** Stored standings must match to the last bit. Call it in a read transaction. */
 export async function recomputeScores(db: Db): Promise<{
   readonly wallets: number
   readonly entries: number

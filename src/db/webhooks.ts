@@ -1,4 +1,4 @@
-/** Outbox: rows are inserted with the cursor's move and leave `pending` once; leases are fenced by version. */
+/** Outbox: rows are inserted in the transaction that moves the cursor, and leave `pending` once. */
 
 import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
@@ -11,7 +11,7 @@ export type NewDelivery = Pick<
   'id' | 'subscriptionId' | 'eventSeq' | 'type' | 'payload' | 'createdAt'
 >
 
-/** May be sent once, until the lease ends. */
+/** The holder may send the delivery once before the lease ends. */
 export interface DeliveryLease
   extends
     Pick<WebhookDelivery, 'id' | 'subscriptionId' | 'payload'>,
@@ -30,7 +30,7 @@ export interface AttemptOutcome {
 
 const columns = columnsExcept('alert_deliveries', 'leased_until', 'lease_version')
 
-/** Due at once; false if the subscription already has one for the event. */
+/** The delivery is due at once. Returns false if the subscription already has a delivery of the event. */
 export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<boolean> {
   const inserted = await db
     .insertInto('alert_deliveries')
@@ -90,7 +90,7 @@ export async function isDeliveryDue(db: Db, now: string): Promise<boolean> {
   return row !== undefined
 }
 
-/** Longest due first, at most one per subscription, exclusive until `leasedUntil`. */
+/** Leases the deliveries that are due longest, at most one per subscription, until `leasedUntil`. */
 export async function leaseDeliveries(
   tx: Db,
   lease: { readonly now: string; readonly leasedUntil: string; readonly limit: number },
@@ -141,7 +141,7 @@ function dueQuery(db: Db, now: string) {
     )
 }
 
-/** False, and nothing stored, if another holder has the lease. */
+/** Returns false and stores nothing if another holder has the lease. */
 export async function settleDelivery(
   tx: Db,
   held: Pick<DeliveryLease, 'id' | 'leaseVersion'>,

@@ -3,7 +3,7 @@ import { countRows, nthLastTime } from './queries.ts'
 import type { QuotaWindow } from './queries.ts'
 import type { Db } from './schema.ts'
 
-/** Jobs past their deadline count as closed, written or not. */
+/** Jobs past their deadline count as closed, even if their status is not written yet. */
 export async function countOpenJobs(db: Db, poster: string, now: string): Promise<number> {
   return await countRows(
     db
@@ -23,13 +23,13 @@ export async function countOpenBids(db: Db, bidder: string): Promise<number> {
   )
 }
 
-/** Null for fewer writes in the window. */
+/** Returns null if the window has fewer writes. */
 export async function nthLastWrite(
   db: Db,
   handle: string,
   { nth, after }: QuotaWindow,
 ): Promise<string | null> {
-  // By sequence number, which has an index; `nthLastTime` would sort all writes of the partner.
+  // Orders by sequence number, which has an index. `nthLastTime` would sort all writes of the partner.
   const row = await db
     .selectFrom('oath_history')
     .select('created_at')
@@ -56,7 +56,7 @@ export async function nthLastUnverified(
 
 export type NetworkWrite = 'registration' | 'receipt'
 
-/** By any of the network's hashes. */
+/** Counts writes with any of the hashes of the network. */
 export async function nthLastOfNetwork(
   db: Db,
   from: { readonly kind: NetworkWrite; readonly networks: readonly string[] },

@@ -1,4 +1,7 @@
-/** Group commit: queued writes share a transaction and a flush, each with a savepoint; results follow the commit. */
+/**
+ * Group commit: queued writes share a transaction and a flush. Each write has a savepoint and resolves after the
+ * commit.
+ */
 import type { Kysely } from 'kysely'
 
 import { SingleConnectionProvider, Transaction } from './kysely.ts'
@@ -52,7 +55,7 @@ export function createWriter<DB>(
 
   function write<T>(work: (tx: Transaction<DB>) => Promise<T>): Promise<T> {
     if (closed)
-      return Promise.reject(new Error('The database is closing and takes no more writes.'))
+      return Promise.reject(new Error('The database is closing and accepts no more writes.'))
     return new Promise((resolve, reject) => {
       const run = async (tx: Transaction<DB>): Promise<Settle> => {
         const value = await work(tx)
@@ -86,7 +89,7 @@ export function createWriter<DB>(
     draining = null
   }
 
-  /** Returns jobs not reached because the transaction was lost. */
+  /** Returns the writes not reached because the transaction was lost. */
   async function runBatch(batch: readonly Job<DB>[]): Promise<readonly Job<DB>[]> {
     const settles: Settle[] = []
     let reached = 0
@@ -123,7 +126,7 @@ export function createWriter<DB>(
     const tx = new Transaction<DB>({ ...shared, executor })
     try {
       const settle = await withinWorkLimit(job.run(tx), workLimitMs)
-      if (await guarded.end()) throw new Error('The work of a write ended before its queries did.')
+      if (await guarded.end()) throw new Error('The work of a write ended before its queries had ended.')
       return settle
     } catch (error) {
       await guarded.end()

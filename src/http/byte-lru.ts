@@ -1,6 +1,6 @@
 type Bytes = Uint8Array<ArrayBuffer>
 
-/** Caches up to `maxBytes` of results, least recently used first out. Concurrent calls share one result; errors are not cached. */
+/** Caches results up to `maxBytes`, evicting the least recently used. Concurrent calls share a result, but no error. */
 export function createByteLru(
   make: (source: string) => Promise<Bytes>,
   maxBytes: number,

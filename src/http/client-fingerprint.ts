@@ -1,7 +1,7 @@
 import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
 import { isIpv4, networkWords } from '../limits/network-key.ts'
 
-/** Treats an IPv6 /64 as one client, since its holder can send from any address in it. */
+/** Treats an IPv6 /64 as one client, since one client can use all its addresses. */
 export function fingerprintOf(sent: {
   readonly address: string
   readonly userAgent: string

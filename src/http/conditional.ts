@@ -9,8 +9,8 @@ export interface Validators {
 }
 
 /**
- * `If-Modified-Since` is used only without `If-None-Match` and must equal the time of the document (allowed by section
- * 13.1.3): an older set may replace a damaged one, and a client with a newer copy must then not receive 304.
+ * Uses `If-Modified-Since` only without `If-None-Match`, and only if it equals the time of the document (section 13.1.3
+ * allows this). If an older set replaces a damaged one, a client with a newer copy must not receive 304.
  */
 export function isNotModified(
   ifNoneMatch: string | undefined,

@@ -8,7 +8,7 @@ import type { Log } from '../core/deps.ts'
 import type { Admission } from '../limits/admission.ts'
 import type { ConcurrencyLimit } from '../limits/concurrency-limits.ts'
 
-/** A route of the registry, or another such as `/readyz`. */
+/** A route of the registry, or a path outside it such as `/readyz`. */
 export type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> &
   Partial<Pick<Route, 'access' | 'price' | 'priceRange' | 'query'>>
 
@@ -41,7 +41,7 @@ export interface RequestContext {
   readonly startedMs: number
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
-  /** Raw, without the query. */
+  /** The raw path, without the query. */
   readonly path: string
   readonly match: RouteMatch | null
   readonly endpoint: Endpoint | null

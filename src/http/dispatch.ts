@@ -92,7 +92,7 @@ export function createDispatch(deps: DispatchDeps): (context: RequestContext) =>
   }
 }
 
-/** Logged, never sent: the client disconnected before the response (nginx's number). */
+/** Only logged: the client disconnected before the response. nginx logs the same number. */
 const CLIENT_GONE = 499
 
 function lineOf(context: RequestContext): Parameters<NonNullable<RequestLog>>[0] {

@@ -117,7 +117,7 @@ async function readDocument(
   })
 }
 
-/** Detects a damaged manifest, which no hash covers. Readers decide by their own copy of the keys whom they trust. */
+/** Detects a damaged manifest, which no hash covers. Readers verify the signature with their own copy of the keys. */
 function requireSigned(
   manifest: Buffer,
   { signature, kid }: { readonly signature: string; readonly kid: string },
@@ -130,7 +130,7 @@ function requireSigned(
     throw new BrokenSetError('the set is signed by a key that it does not publish')
   const publicKey = Buffer.from(key.public_key, 'base64')
   if (!verifyEd25519(manifest, Buffer.from(signature, 'base64'), publicKey).valid) {
-    throw new BrokenSetError('the manifest is not what was signed')
+    throw new BrokenSetError('the signature does not match the manifest')
   }
 }
 

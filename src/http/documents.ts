@@ -16,7 +16,7 @@ export interface Variant extends Validators {
 export interface StoredDocument {
   readonly entry: DocumentFacts
   readonly variants: Readonly<Record<Coding, Variant | null>> & { readonly identity: Variant }
-  /** The article that a read of this document counts as a view of. */
+  /** The article whose views include the reads of this document. */
   readonly articleSlug: string | null
 }
 

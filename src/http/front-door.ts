@@ -1,4 +1,4 @@
-/** The request listener. Serves published documents itself, since Hono would add half the cost; the rest goes to Hono. */
+/** The request listener. Serves published documents itself, since Hono would add half the cost. Hono serves the rest. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Failure } from '../contract/errors.ts'
@@ -103,7 +103,7 @@ export function createFrontDoor(
       if (isGet) res.end(variant.body)
       else res.end()
     }
-    // A 304 is a view too.
+    // A response 304 also counts as a view.
     if (document.articleSlug !== null && isGet) deps.countView(document.articleSlug)
     if (requestLog === null) return undefined
     const status = isUnchanged ? 304 : 200
@@ -177,7 +177,7 @@ function pathOf(target: string): string {
   return mark === -1 ? target : target.slice(0, mark)
 }
 
-/** Whether the endpoint handles one of the parameters. `query` includes its question mark. */
+/** Returns true if the endpoint handles one of the parameters. `query` includes the question mark. */
 function handlesQuery(match: RouteMatch | null, query: string): boolean {
   const known = match?.resource.endpointOf('GET')?.route.query
   if (known === undefined) return false
@@ -200,7 +200,7 @@ function isLimited(path: string, match: RouteMatch | null): boolean {
   return path.startsWith(apiPrefix) || path === mcpPath || match?.resource.label === 'page'
 }
 
-/** Requests with a payment have their own limit on priced routes. */
+/** On priced routes, requests with a payment have their own limit. */
 function limitOf(
   endpoint: Endpoint | null,
   req: IncomingMessage,

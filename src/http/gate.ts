@@ -12,13 +12,13 @@ export const METHODS: ReadonlySet<string> = new Set([
 ])
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** Checked here, since Node's own limit silently drops the rest, possibly with a second Host. */
+/** Checked here, since Node's own limit silently drops further headers, such as a second Host. */
 const MAX_HEADERS = 100
 
 /** RFC 3986 `pchar`. */
 const SEGMENTS = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-F]{2})*)+$/
 const EMPTY_OR_DOT_SEGMENT = /\/(?:\/|\.\.?(?:\/|$))/
-/** Escapes of unreserved and control characters and of `/`, `\` and `%`. */
+/** Matches escapes of unreserved characters, control characters, `/`, `\` and `%`. */
 const INVALID_ESCAPE =
   /%(?:2[5DEF]|3[0-9]|4[1-9A-F]|5[0-9A]|5[CF]|6[1-9A-F]|7[0-9A]|7[EF]|[01][0-9A-F])/
 /** Characters of a query that `new URL` would remove or change. */

@@ -20,7 +20,7 @@ export interface ReadContext {
 }
 
 export interface WriteContext extends ReadContext {
-  /** The unvalidated body, which signatures cover. */
+  /** The body before validation; signatures cover this form. */
   readonly json: JsonObject
   readonly rawSha256: string
   readonly request: WriteRequest

@@ -48,7 +48,7 @@ export function createEndpoint(
     route,
     concurrency: route.method === 'GET' ? 'read' : 'write',
     async prepare(c) {
-      // A write reports an unknown query parameter before a path that names nothing, a read after it.
+      // A write reports query errors before path errors; a read reports path errors first.
       const written = route.method === 'GET' ? null : parseQuery(c, route)
       const params = paramsOf(c, route)
       const unparsed = { params, query: written ?? parseQuery(c, route), body: undefined }

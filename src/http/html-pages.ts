@@ -33,7 +33,7 @@ export function createErrorPages(store: Pick<DocumentStore, 'get'>): ErrorRender
   }
 }
 
-/** Used while no published set is served. */
+/** Returns the error page for a service without a published set. */
 function fallbackPage(status: number): string {
   const [title, text] =
     status === 404

@@ -90,7 +90,7 @@ function searchOf(query: ListQuery): string {
   return query['q']?.trim() ?? ''
 }
 
-/** Statuses take precedence over skill slugs. Null if `q` is no valid filter. */
+/** Statuses take precedence over skill slugs. Returns null if `q` is not a valid filter. */
 function jobFilter(q: string): JobFilter | null {
   if (q === '') return {}
   const status = jobStatus.safeParse(q)
@@ -132,7 +132,7 @@ function listPage(
 }
 
 function noMatch(kind: SearchedList, q: string): SitePage {
-  return pageOfList(kind, q, 'This list cannot be searched for that.', [])
+  return pageOfList(kind, q, 'This list has no search of this kind.', [])
 }
 
 function pageOfList(

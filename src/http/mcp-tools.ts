@@ -249,7 +249,7 @@ function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) 
     caveats: [...new Set([...(opportunity?.caveats ?? []), ...open])],
     steps: [
       entry.status === 'paying'
-        ? 'Weigh the caveats and the age of the figures first.'
+        ? 'First consider the caveats and the age of the figures.'
         : `The rail is ${entry.status}: look for one that pays with list_opportunities.`,
       applies
         ? `Apply through the ledger: POST ${siteUrl}${routeOf('applyToRail').path}`

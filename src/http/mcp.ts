@@ -62,7 +62,7 @@ async function load({ siteUrl, tools, log }: Options): Promise<McpHttpHandler> {
     }
     return server
   }
-  // No subscriptions: nothing changes, so each response is one message.
+  // Offers no subscriptions, so each response is one message.
   return createMcpHandler(make, { maxSubscriptions: 0, keepAliveMs: 0, onerror })
 }
 

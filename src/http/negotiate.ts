@@ -8,7 +8,7 @@ const ORDER = ['br', 'gzip', 'identity'] as const satisfies readonly Coding[]
 const IDENTITY_ONLY: readonly Coding[] = ['identity']
 const aliases: Readonly<Record<string, string>> = { 'x-gzip': 'gzip' }
 const weightForm = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
-/** Weight of an unlisted identity: acceptable, but below every listed coding. */
+/** Weight of `identity` if the header does not list it: acceptable, but below every listed coding. */
 const IMPLICIT_WEIGHT = 0.0005
 
 // Most clients send one of a few headers.
@@ -16,7 +16,7 @@ const memo = new Map<string, readonly Coding[]>()
 const MEMO_SIZE = 256
 const MEMO_LENGTH = 200
 
-/** Available codings that the client accepts, best first; identity without a header. */
+/** Returns the codings that the client accepts, best first. Without a header, the only one is `identity`. */
 export function acceptedCodings(header: string | undefined): readonly Coding[] {
   if (header === undefined) return IDENTITY_ONLY
   const known = memo.get(header)
@@ -55,7 +55,7 @@ function weightOf(parameters: readonly string[]): number | null {
   return match === null ? null : Number(match[1])
 }
 
-/** Whether the header names HTML, with a higher weight than JSON. */
+/** Returns true if the header lists HTML with a higher weight than JSON. */
 export function prefersHtml(header: string | undefined): boolean {
   if (header === undefined || !/text\/html/i.test(header)) return false
   const weights = new Map<string, number>()

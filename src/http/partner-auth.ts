@@ -38,7 +38,7 @@ export type PartnerAuth = (
   admission: WalletAdmission,
 ) => Promise<PartnerProof>
 
-/** Verified signatures of reads, which may repeat a signature. */
+/** Number of cached signatures of reads, since reads may repeat a signature. */
 const CACHE_SIZE = 4096
 
 export function createPartnerAuth(
@@ -70,7 +70,7 @@ export function createPartnerAuth(
     const cacheKey = isRead ? sha256Hex(`${wallet.id}\n${signature}\n${texts.body}`) : null
     const known = cacheKey === null ? undefined : verified.get(cacheKey)
     const binding = known ?? (await bindingOf(deps, { texts, signature, wallet, isRead }))
-    // A contract wallet can revoke a signature, a key cannot.
+    // A contract wallet can revoke a signature; a plain key cannot.
     const isPermanent = deps.walletChain(wallet.kind) === undefined
     if (cacheKey !== null && isPermanent) remember(cacheKey, binding)
     await admission.charge(wallet)
@@ -159,7 +159,7 @@ function credentialsOf(incoming: IncomingMessage): Credentials {
   return { wallet: match[1] ?? '', signature: match[2] ?? '', timestamp }
 }
 
-/** Does not check validity. */
+/** Does not check whether the credentials are valid. */
 export function hasCredentials(incoming: IncomingMessage): boolean {
   const { headers } = incoming
   return ['authorization', 'x-partner-wallet', 'x-partner-signature'].some(

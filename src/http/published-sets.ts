@@ -11,7 +11,7 @@ export interface SetPlace {
   readonly mark: string
 }
 
-/** Null without a link. The set itself may be damaged or missing. */
+/** Returns null if there is no link. The set itself may be damaged or missing. */
 export async function currentSet(publicDir: string): Promise<SetPlace | null> {
   const name = await readlink(join(publicDir, CURRENT_LINK)).catch(() => null)
   return name === null ? null : await placeOf(publicDir, name)

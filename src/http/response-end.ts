@@ -29,7 +29,7 @@ function pendingAt(socket: Socket): Set<() => void> {
   return pending
 }
 
-/** Whether an ended response was sent, not only queued behind another. */
+/** Returns true if an ended response was sent and not only queued behind another one. */
 export function wasTransmitted(outgoing: ServerResponse): boolean {
   return outgoing.socket !== null || outgoing.writableFinished
 }

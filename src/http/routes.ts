@@ -40,7 +40,7 @@ export function serviceEndpoints(
     ...feedbackHandlers(actions),
     ...imageHandlers(published),
     async getStatsLive({ query: { since } }) {
-      // Without `since` the path is a document, handled here only before the first set.
+      // Without `since`, the path is a document; this code then runs only before the first published set.
       const sinceMs = since === undefined ? null : parseTime(since)
       if (sinceMs === null) throw new ApiError('unavailable', nothingServed(store))
       return { body: await statsSince(sinceMs), cache: statsCache }

@@ -31,7 +31,7 @@ export interface ServeOptions {
 
 export interface RunningServer {
   readonly address: { readonly host: string; readonly port: number }
-  /** Lets requests finish for up to `graceMs`, then closes the rest. Returns whether all finished. */
+  /** Lets requests finish for up to `graceMs`, then closes all connections. Returns true if all requests finished. */
   readonly close: (graceMs: number) => Promise<boolean>
 }
 
@@ -110,7 +110,7 @@ function refuseBytes(socket: Duplex, answer: ErrorAnswer): void {
   socket.end(`${statusLine}${lines.join('')}\r\n${answer.body}`)
 }
 
-/** Whether a response has started, or was sent before its request was complete: a second one would corrupt the stream. */
+/** Returns true if a response has started, even before its request was complete: a second one would corrupt the stream. */
 function hasResponse(socket: Duplex): boolean {
   const message: unknown = Reflect.get(socket, '_httpMessage')
   if (message instanceof Object) return Reflect.get(message, 'headersSent') === true

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 import { ApiError } from '../contract/errors.ts'
 
-/** @throws ApiError 400 for a repeated header, of which Node and a proxy may use different values */
+/** @throws ApiError 400 for a repeated header, since Node and a proxy may use different values */
 export function onlyHeader(incoming: IncomingMessage, name: string): string | null {
   const values = incoming.headersDistinct[name]
   if (values === undefined) return null
@@ -25,7 +25,7 @@ export function hasPayment({ headers }: IncomingMessage): boolean {
 const KEY = /^[\x21-\x7e]{1,255}$/
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 
-/** Accepts a quoted string (RFC 8941) and the bare key that many clients send. @throws ApiError 400 */
+/** Accepts a quoted string (RFC 8941), or the bare key that many clients send. @throws ApiError 400 */
 export function idempotencyKeyOf(incoming: IncomingMessage): string | null {
   const header = onlyHeader(incoming, 'idempotency-key')
   if (header === null) return null

@@ -62,5 +62,5 @@ function unknownField(name: string, forms: readonly Form[]): string {
       form[other] === 'required' &&
       !forms.every((each) => Object.hasOwn(each, other)),
   )
-  return partners.length === 0 ? 'does not belong to this form' : `requires ${partners.join(', ')}`
+  return partners.length === 0 ? 'is not a field of this form' : `requires ${partners.join(', ')}`
 }

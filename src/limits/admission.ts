@@ -1,6 +1,6 @@
 /**
- * Rate limits of one request. Anonymous requests count against their network. Signed requests count against the
- * network on arrival, which bounds the cost of bad signatures, and after verification against the wallet alone.
+ * Rate limits of one request. Anonymous requests count against their network. Signed requests count against the network
+ * on arrival, which bounds the cost of bad signatures, and after verification only against the wallet.
  */
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
@@ -28,7 +28,7 @@ export interface Admission extends WalletAdmission {
   readonly headers: () => Readonly<Record<string, string>>
   /** Refunds a request that was refused before verification. */
   readonly release: () => void
-  /** Signed calls that the wallet has left; null without a limit or a charged wallet. */
+  /** Signed calls left for the wallet; null without a limit and before a wallet is charged. */
   readonly remaining: () => number | null
 }
 
@@ -94,8 +94,8 @@ function anonymousClaims({ host, range: block }: Network): readonly Claim[] {
 }
 
 /**
- * Counts against both network policies on arrival. A verified wallet within its limit gets both refunded. A wallet over its
- * limit gets only `failed_signatures` refunded, so that its flood cannot fill the concurrency limits.
+ * Counts against both network policies on arrival. Refunds both for a verified wallet within its limit. For a wallet
+ * over its limit, refunds only `failed_signatures`, so that its flood cannot fill the concurrency limits.
  */
 function admitSigned(deps: RateLimitDeps, network: Network): Admission {
   const { limiter } = deps

@@ -1,4 +1,4 @@
-/** Limits on concurrent work. They count, since measured queueing times (CoDel) stall together with the event loop. */
+/** Limits on concurrent work. They count, since queueing times (CoDel) are wrong while the event loop stalls. */
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
 import { createTickThrottle } from '../core/concurrency.ts'
@@ -45,8 +45,8 @@ const reasons: Readonly<Record<ConcurrencyLimitName, string>> = {
 }
 
 /**
- * libuv accepts one connection per tick. More starts per tick would delay new connections; fewer would starve admitted
- * requests during a flood of refusals.
+ * libuv accepts one connection per tick. More starts per tick would delay new connections. Fewer starts would delay
+ * admitted requests during a flood.
  */
 const startsPerTick = 32
 

@@ -1,4 +1,4 @@
-/** One number per key in constant memory: a set-associative table over typed arrays. A number up to the floor is absent. */
+/** One number per key in constant memory: a set-associative table over typed arrays. Numbers up to `floor` are absent. */
 
 /** Slots per key. Eight numbers are one cache line. */
 const WAYS = 8
@@ -6,9 +6,9 @@ const TWO_32 = 0x1_0000_0000
 
 export interface LimitTable {
   readonly read: (key: number, floor: number) => number
-  /** Replaces the smallest number if all slots of the key are used, so a flood of new keys evicts no key near its limit. */
+  /** Replaces the smallest number if all slots of the key are used, so many new keys evict no key near its limit. */
   readonly write: (key: number, value: number, floor: number) => void
-  /** Numbers above the floor. A key selects the same slots as the original one in a table of the same size. */
+  /** Returns the numbers above the floor. A returned key selects the slots of its original in a table of the same size. */
   readonly entries: (floor: number) => Iterable<readonly [key: number, value: number]>
   readonly slots: number
   readonly bytes: number

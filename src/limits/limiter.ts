@@ -14,13 +14,13 @@ export interface Claim {
 interface LimitReport {
   /** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
   readonly headers: Readonly<Record<string, string>>
-  /** Until all claims are within their limits. */
+  /** Seconds until all claims are within their limits. */
   readonly retryAfterSeconds: number
   readonly refusedBy: PolicyName | null
 }
 
 export interface Limiter {
-  /** Counts a request against all claims if all allow it, else against none. */
+  /** Counts a request against all claims if all allow the request, else against none. */
   readonly take: (claims: readonly Claim[]) => boolean
   readonly report: (claims: readonly Claim[]) => LimitReport
   readonly refund: (claims: readonly Claim[]) => void
@@ -54,7 +54,7 @@ export function createLimiter(
   } satisfies Record<PolicyName, unknown>
   let dayVersion = 0
 
-  // Whole milliseconds: with fractions, rounding would decide on the last request of a burst.
+  // Uses whole milliseconds, since rounding of fractions could refuse the last request of a burst.
   const nowFor = (policy: LimitPolicy): number =>
     policy.kind === 'rate' ? Math.floor(clock.monotonic()) : clock.now()
 

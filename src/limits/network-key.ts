@@ -14,7 +14,7 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 const ipv6Groups = 8
 
-/** `[0xffff, address]` for IPv4, also if mapped into IPv6; the upper 64 bits for IPv6; else null. */
+/** Returns `[0xffff, address]` for IPv4 (also mapped into IPv6), the upper 64 bits for IPv6, else null. */
 export function networkWords(address: string): readonly [number, number] | null {
   const ipv4 = ipv4Word(address)
   if (ipv4 !== null) return [MAPPED_PREFIX, ipv4]

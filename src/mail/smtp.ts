@@ -6,7 +6,7 @@ const STEP_TIMEOUT_MS = 8 * secondMs
 /** Limit of the whole delivery, below the timeout of a proxy in front of the service. */
 const DELIVERY_TIMEOUT_MS = 20 * secondMs
 
-/** One connection per message, TLS if the server offers it. Rejects after `timeoutMs`, DNS included. */
+/** Uses one connection per message, with TLS if the server offers it. Rejects after `timeoutMs`, DNS included. */
 export function createSmtpMail(
   smtpUrl: string,
   from: string,

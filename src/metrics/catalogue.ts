@@ -1,4 +1,4 @@
-/** All metrics. The deployment notes list this table, and alerts name nothing else. */
+/** All metrics. The deployment notes list this table, and alerts use only these metrics. */
 import type { MetricKind } from './exposition.ts'
 
 interface MetricSpec {
@@ -6,7 +6,7 @@ interface MetricSpec {
   readonly help: string
   /** Each label has a closed set of values, such as the routes of the registry or the rails of the ledger. */
   readonly labels: readonly string[]
-  /** Upper bounds of a histogram, ascending; the last bucket is open. */
+  /** Upper bounds of a histogram, ascending. The last bucket has no upper bound. */
   readonly buckets?: readonly number[]
 }
 
@@ -30,13 +30,13 @@ export const catalogue = {
   ledger_http_requests_total: counter('Responses by method, route template and status class; preflights are not counted.', 'method', 'route', 'status'),
   ledger_http_request_seconds: histogram('Time from a request to the end of its response, by route template.', requestSeconds, 'route'),
   ledger_http_in_flight: gauge('Requests in progress; published documents are served from memory and never count.'),
-  ledger_http_malformed_total: counter('Connections whose bytes were not a request or arrived too slowly.'),
+  ledger_http_malformed_total: counter('Connections whose bytes were not a request, and connections that were too slow.'),
   ledger_http_unavailable_total: counter('Responses with status 503.'),
   ledger_requests_shed_total: counter('Requests refused with 503 at a concurrency limit; chain, mail and rail limit requests that wait for third parties.', 'limit'),
   ledger_limiter_refusals_total: counter('Requests refused with 429, by rate limit policy.', 'policy'),
   ledger_payments_offered_total: counter('Responses with status 402: a paid read was requested without a valid payment.'),
   ledger_payments: gauge('Payments by state: reserved, submitted, settled, failed.', 'state'),
-  ledger_settlement_steps_total: counter('Payment checks and submissions by outcome: ok, refused (a fault of the payment), unavailable (a fault of ours).', 'step', 'outcome'),
+  ledger_settlement_steps_total: counter('Payment checks and submissions by outcome: ok, refused (a fault of the payment), unavailable (a fault on our side).', 'step', 'outcome'),
   ledger_settlement_problems: gauge('Number of problems with settlement, such as a wallet without gas.'),
   ledger_outbound_total: counter('Outbound requests of the service by kind (callback, chain, mail) and outcome.', 'kind', 'outcome'),
   ledger_write_queue: gauge('Writes waiting for their transaction.'),
@@ -52,7 +52,7 @@ export const catalogue = {
   ledger_rail_last_good_poll_timestamp_seconds: gauge('Last successful poll of a rail.', 'rail'),
   ledger_rail_failures: gauge('Failed polls of a rail since its last successful one.', 'rail'),
   ledger_webhooks_pending: gauge('Webhook deliveries waiting for their next attempt.'),
-  ledger_job_last_success_timestamp_seconds: gauge('Last success of a builder job, by its run records and the builder’s report.', 'task'),
+  ledger_job_last_success_timestamp_seconds: gauge('Last success of a builder job according to its run records and the builder’s report.', 'task'),
   ledger_job_runs_total: counter('Runs of the builder’s jobs since it started, runs without changes included.', 'task', 'outcome'),
   ledger_job_seconds_total: counter('Time spent in the builder’s jobs since it started.', 'task'),
   ledger_builder_report_timestamp_seconds: gauge('Last report of the builder; one every 15 s.'),

@@ -16,7 +16,7 @@ export function createWriteObserver(meter: Meter): WriteObserver {
   const queue = meter.gauge('ledger_write_queue', {})
   const size = meter.histogram('ledger_write_group_size', {})
   const seconds = meter.histogram('ledger_write_commit_seconds', {})
-  // Created at the start: an alert on a counter that appears with its first failure misses that failure.
+  // Created at the start, since an alert would miss a failure with which its counter first appears.
   for (const cause of ['busy', 'full', 'broken', 'unavailable']) {
     meter.counter('ledger_write_failures_total', { cause })
   }

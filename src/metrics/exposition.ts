@@ -17,7 +17,7 @@ export interface Family {
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Families without samples are left out, since unknown is not zero. */
+/** Omits families without samples, since unknown is not zero. */
 export function exposition(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)

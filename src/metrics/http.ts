@@ -36,7 +36,7 @@ export function createHttpObserver({ meter, clock }: Deps): HttpObserver {
   const malformed = meter.counter('ledger_http_malformed_total', {})
   const offered = meter.counter('ledger_payments_offered_total', {})
   const unavailable = meter.counter('ledger_http_unavailable_total', {})
-  // Created at the start, so that a rate includes the first.
+  // Created at the start, so that a rate includes the first refusal.
   for (const limit of concurrencyLimitNames) meter.counter('ledger_requests_shed_total', { limit })
 
   const cellsOf = (route: string): RouteCells => {

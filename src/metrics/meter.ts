@@ -4,12 +4,12 @@ import { catalogue, metricSpecs } from './catalogue.ts'
 import type { LabelsOf, MetricName, NameOf } from './catalogue.ts'
 import type { Family, MetricSample } from './exposition.ts'
 
-/** A value that a caller keeps, so that counting is one addition. */
+/** A value that the caller stores, so that counting is one addition. */
 export interface MetricCell {
   value: number
 }
 
-/** Counts per bucket, the open one last, and the sum of all observations. */
+/** Counts per bucket, and the sum of all observations. The last bucket has no upper bound. */
 export interface HistogramCell {
   readonly bounds: readonly number[]
   readonly counts: number[]

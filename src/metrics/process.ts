@@ -11,7 +11,7 @@ export interface ProcessReading {
   readonly cpuSeconds: number
   readonly residentBytes: number
   readonly heapUsedBytes: number
-  /** Null where the system does not report it. */
+  /** Null if the system does not report the number. */
   readonly openFds: number | null
   readonly maxFds: number | null
   /** Unix seconds. */
@@ -30,7 +30,7 @@ export function createProcessReadings(
   const startedSeconds = nowMs / 1000 - process.uptime()
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()
-  /** The probe's own interval is part of each measurement. */
+  /** Each measurement includes the interval of the probe, which is subtracted. */
   const lag = (nanoseconds: number): number =>
     Number.isFinite(nanoseconds)
       ? Math.max(0, nanoseconds * perNanosecond - RESOLUTION_MS / 1000)

@@ -20,11 +20,11 @@ interface Options {
 
 const PATH = '/metrics'
 const TIMEOUT_MS = 5000
-/** For one or two scrapers. */
+/** Enough for one or two scrapers. */
 const MAX_CONNECTIONS = 32
 const MAX_HEADER_BYTES = 8192
 
-/** Starts listening. Rejects where the address is not available. */
+/** Starts listening. Rejects if the address is not available. */
 export async function serveMetrics({ host, port, render, log }: Options): Promise<MetricsServer> {
   const answer: RequestListener = (req, res) => {
     const end = (status: number, text: string, headers: Readonly<Record<string, string>> = {}) => {
@@ -45,8 +45,8 @@ export async function serveMetrics({ host, port, render, log }: Options): Promis
       render().then(
         (text) => end(200, text, { 'Content-Type': expositionType }),
         (error: unknown) => {
-          log.error('the metrics could not be made', { error: String(error) })
-          end(500, 'The metrics could not be made\n')
+          log.error('the metrics could not be rendered', { error: String(error) })
+          end(500, 'The metrics could not be rendered\n')
         },
       )
     }

@@ -24,7 +24,7 @@ export function fieldProblem(
     const maxLength = Object.hasOwn(block.fields, name) ? block.fields[name] : undefined
     if (maxLength === undefined) {
       const known = Object.keys(block.fields)
-      return `The rail takes ${known.length === 0 ? 'no fields' : `only ${known.join(', ')}`}`
+      return `The rail accepts ${known.length === 0 ? 'no fields' : `only ${known.join(', ')}`}`
     }
     if (value.length > maxLength) return `${name} is longer than ${maxLength} characters`
   }

@@ -33,13 +33,16 @@ const replyObject = z.object({
   error: errorObject.nullish(),
 })
 
-/** One object for one call, since not every node accepts batches, else an array. */
+/** Returns one object for one call, since not every node accepts batches, and an array for several calls. */
 export function requestBody(calls: readonly RpcCall[], firstId = 1): unknown {
   const requests = calls.map((call, at) => ({ jsonrpc: '2.0', id: firstId + at, ...call }))
   return requests.length === 1 ? requests[0] : requests
 }
 
-/** In the order of the calls; null without a reply. @throws RpcError for a refused batch; TypeError for other JSON */
+/**
+ * Returns replies in the order of the calls; null if missing. @throws RpcError for a refused batch; TypeError for other
+ * JSON
+ */
 export function parseReplies(body: unknown, calls: number, firstId = 1): (RpcReply | null)[] {
   const parsed = parseEarly(z.array(replyObject), Array.isArray(body) ? body : [body])
   if (!parsed.success) throw new TypeError('the response is not JSON-RPC')

@@ -1,4 +1,4 @@
-/** One HTTPS request to an untrusted URL: resolved once to public addresses, without redirects or inflation. */
+/** One HTTPS request to an untrusted URL: resolved once to public addresses, without redirects or decompression. */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { RequestOptions } from 'node:https'
@@ -23,7 +23,7 @@ export interface OutboundLimits {
 }
 
 export interface OutboundAnswer {
-  /** 3xx included: redirects are not followed. */
+  /** Can be 3xx, since redirects are not followed. */
   readonly status: number
   readonly contentType: string | null
   readonly body: Buffer | null
@@ -85,7 +85,7 @@ export function createPinnedFetch(deps: {
   }
 }
 
-/** One bad address refuses the name, since the next look-up may return that one alone. */
+/** One forbidden address is enough to refuse the name, since the next look-up may return only that one. */
 async function pinnedAddress(
   host: string,
   resolve: Resolve,
@@ -151,7 +151,7 @@ function exchange(
   return new Promise((resolve, reject) => {
     const outgoing = httpsRequest(options)
     outgoing.on('error', () => {
-      // Aborts end here too; `withTimeout` reports their reason.
+      // Aborts also reach this line; `withTimeout` reports their reason.
       reject(new OutboundError('unreachable', 'The connection failed'))
     })
     outgoing.once('socket', (socket) => {

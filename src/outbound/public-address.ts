@@ -33,7 +33,7 @@ const specialIpv6 = [
 const special = blockList([...specialIpv4, ...specialIpv6])
 const globalUnicast = blockList(['2000::/3'])
 
-/** False for special blocks, IPv6 that contains IPv4 (mapped, NAT64, 6to4, Teredo), zones and other text. */
+/** Returns false for special blocks, IPv6 that contains IPv4 (mapped, NAT64, 6to4, Teredo), zones and other text. */
 export function isPublicAddress(text: string): boolean {
   const version = isIP(text)
   if (version === 4) return !special.check(text)

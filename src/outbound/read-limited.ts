@@ -6,7 +6,7 @@ export class OversizeError extends Error {
   }
 }
 
-/** Counts bytes after inflation, which fetch does itself. @throws OversizeError */
+/** Counts bytes after inflation, since fetch inflates bodies itself. @throws OversizeError */
 export async function readLimited(response: Response, maxBytes: number): Promise<Uint8Array> {
   const announced = Number(response.headers.get('content-length') ?? 0)
   const stream = response.body

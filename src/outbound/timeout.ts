@@ -23,8 +23,8 @@ export function outageText(error: unknown): string {
 }
 
 /**
- * The signal aborts at the limit, on the caller's signal and at the end. The result is raced against it, since `fetch`
- * and `AbortSignal.any` may lose an abort between headers and body (nodejs/undici#4068).
+ * The signal passed to the work aborts at the limit, on the caller's signal and at the end. The result is raced against
+ * it, since `fetch` and `AbortSignal.any` may lose an abort between headers and body (nodejs/undici#4068).
  * @throws TimeoutError, the reason of `signal`, or the error of the work
  */
 export async function withTimeout<Result>(
@@ -36,7 +36,7 @@ export async function withTimeout<Result>(
   })
 }
 
-/** Waits until the work has ended: for work that must not overlap with later work. A late result counts. */
+/** Waits until the work has ended, so that it cannot overlap with later work. A late result is also returned. */
 export async function withTimeoutAwaited<Result>(
   { timeoutMs, clock = realTime, signal }: TimeLimit,
   work: (signal: AbortSignal) => Promise<Result>,
@@ -46,7 +46,7 @@ export async function withTimeoutAwaited<Result>(
   const giveUp = () => stop.abort(signal === undefined ? undefined : reasonOf(signal))
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
-    // Before the clock starts: test clocks identify limits by the caller of their signal.
+    // Runs before the timer starts, since test clocks identify a limit by the caller of its signal.
     const working = work(stop.signal)
     const late = () => stop.abort(new TimeoutError(timeoutMs))
     clock.sleep(timeoutMs, stop.signal).then(late, () => undefined)

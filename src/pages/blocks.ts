@@ -47,7 +47,7 @@ export function para(content: Inline, className = ''): HtmlAndMarkdown {
   }
 }
 
-/** Set larger than other paragraphs. */
+/** A paragraph in larger type. */
 export function introduction(content: Inline): HtmlAndMarkdown {
   return para(content, 'lede')
 }
@@ -149,7 +149,7 @@ export function figure(svg: string, caption: Inline): HtmlAndMarkdown {
   }
 }
 
-/** Collapsed in HTML, open in Markdown. */
+/** A block that is collapsed in HTML and open in Markdown. */
 export function folded(summary: string, block: HtmlAndMarkdown): HtmlAndMarkdown {
   return {
     html: html`<details>
@@ -194,7 +194,7 @@ export function htmlOnly(content: Html, md = ''): HtmlAndMarkdown {
   return { html: content, md }
 }
 
-/** Collapsed if long. Markdown has its headings instead. */
+/** A table of contents, collapsed if long. Markdown omits it. */
 export function contents(entries: Links): HtmlAndMarkdown {
   const { html: row } = links(entries)
   const inner =

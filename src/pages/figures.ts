@@ -13,13 +13,13 @@ function plain(text: string): HtmlAndMarkdown {
   return { html: html`${text}`, md: text }
 }
 
-/** Below a cent with six decimals. */
+/** Amounts below a cent have six decimals. */
 export function amountText(amountUsdc: number): string {
   const belowCent = amountUsdc > 0 && amountUsdc < 0.01
   return grouped(amountUsdc.toFixed(belowCent ? 6 : 2))
 }
 
-/** Without its unit, for columns that state it. */
+/** An amount without its unit, for columns whose header has the unit. */
 export function amount(amountUsdc: number | null): HtmlAndMarkdown {
   return amountUsdc === null ? unknown : plain(amountText(amountUsdc))
 }
@@ -56,7 +56,7 @@ export function timeMs(at: TimeValue): number {
   return typeof at === 'number' ? at : Date.parse(at)
 }
 
-/** Coarse, so that pages rarely change with it. */
+/** The age is rounded, so that pages rarely change with it. */
 export function ageText(ageMs: number): string {
   const ago = Math.max(ageMs, 0)
   return ago < 2 * dayMs
@@ -64,7 +64,7 @@ export function ageText(ageMs: number): string {
     : counted(Math.floor(ago / dayMs), 'day')
 }
 
-/** The word carries the meaning; the colour repeats it. */
+/** The word has the full meaning; the colour only repeats it. */
 export function pill(word: string): HtmlAndMarkdown {
   return {
     html: html`<span class="pill" data-is="${word}">${word.replaceAll('_', ' ')}</span>`,
@@ -78,7 +78,7 @@ export function mark(text: string | null): HtmlAndMarkdown {
     : { html: html` <span class="mark">${text}</span>`, md: ` (${text})` }
 }
 
-/** Shortened on the page, complete in its title and in Markdown. */
+/** The hash is shortened on the page and complete in its title and in Markdown. */
 export function hash(text: string): HtmlAndMarkdown {
   const short = text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text
   return {

@@ -1,4 +1,4 @@
-/** Pieces of a page in HTML and Markdown from one call, so that both forms agree. Text is escaped on entry. */
+/** Creates pieces of a page in HTML and Markdown in one call, so that both forms agree. Text is escaped on entry. */
 import { html } from './html.ts'
 import type { Html } from './html.ts'
 
@@ -7,7 +7,7 @@ export interface HtmlAndMarkdown {
   readonly md: string
 }
 
-/** Strings are text, never markup; null is nothing. */
+/** Strings are text, never markup. Null renders nothing. */
 export type Inline = string | number | HtmlAndMarkdown | null | readonly Inline[]
 
 export const noContent: HtmlAndMarkdown = { html: html``, md: '' }
@@ -50,7 +50,7 @@ export function markdownText(text: string): string {
     .replace(/[\\`*_[\]<>|~&!]/g, (character) => `\\${character}`)
 }
 
-/** Isolated in `bdi`, so that direction marks in the text do not affect the rest of the page. */
+/** The text is isolated in `bdi`, so that its direction marks do not affect the rest of the page. */
 export function untrustedText(text: string): HtmlAndMarkdown {
   return { html: html`<bdi>${text}</bdi>`, md: markdownText(text) }
 }

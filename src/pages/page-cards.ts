@@ -1,4 +1,4 @@
-/** Contents of preview images. An unknown figure is a word, never a zero. */
+/** Contents of preview images. An unknown figure is shown as a word, never as zero. */
 import type { Article } from '../contract/schemas/desk.ts'
 import type { Flag } from '../contract/schemas/flag.ts'
 import type { Opportunity } from '../contract/schemas/opportunity.ts'
@@ -202,7 +202,7 @@ function bars<Entry>(
   of: {
     readonly name: (entry: Entry) => string
     readonly value: (entry: Entry) => number | null
-    /** By default as an amount in USDC. */
+    /** Formats a value; the default is an amount in USDC. */
     readonly show?: (value: number) => string
   },
 ): Card['drawing'] {
@@ -240,7 +240,7 @@ function newest(rails: readonly CardRail[]): string {
   return dated(polled.length === 0 ? 'audit of' : 'polled', times.at(-1))
 }
 
-/** Without the time of day, so that a card changes only with its figures. */
+/** Omits the time of day, so that a card changes only with its figures. */
 function dated(what: string, time: string | null | undefined): string {
   return time === null || time === undefined ? '' : `${what} ${time.slice(0, 10)}`
 }

@@ -2,16 +2,16 @@
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 
 export interface SitePage {
-  /** Without extension: `/`, `/rails/x402`. */
+  /** The path without an extension, such as `/` or `/rails/x402`. */
   readonly path: string
   readonly title: string
   /** One sentence for search engines, feeds and llms.txt. */
   readonly description: string
   /** Path of the current navigation entry. */
   readonly nav: string | null
-  /** A function if the page declares its `inputs`. */
+  /** This is a function if the page declares its `inputs`. */
   readonly body: PageBlocks | (() => PageBlocks)
-  /** Everything the body depends on, as JSON: only changes of this or the fields above render the page again. */
+  /** Everything the body depends on, as JSON. The page is rendered again only if this or a field above changes. */
   readonly inputs?: unknown
   readonly alternates?: readonly PageAlternate[]
   /** Style sheets in addition to the common one. */
@@ -20,7 +20,7 @@ export interface SitePage {
   readonly scripts?: readonly string[]
   /** False if another module publishes the Markdown form. */
   readonly markdown?: false
-  /** False excludes the page from the sitemap and llms.txt, such as one receipt of thousands. */
+  /** False excludes the page, such as one of thousands of receipts, from the sitemap and llms.txt. */
   readonly listed?: false
   readonly robots?: 'noindex'
 }

@@ -54,7 +54,7 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
         'history',
         'Oaths and writes',
         para(
-          'Every oath and every write by a partner is recorded permanently, with the hashes of what was signed.',
+          'Every oath and every write by a partner is recorded permanently, with the hashes of the signed texts.',
         ),
         history === null ? null : oathTable(history.oaths, history.total),
         links([

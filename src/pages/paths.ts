@@ -10,7 +10,7 @@ export function receiptPath(id: string): string {
   return `/receipts/${id}`
 }
 
-/** As of the build of its page. */
+/** The record is as of the build of its page. */
 export function receiptRecordPath(id: string): string {
   return `${receiptPath(id)}.json`
 }
@@ -31,7 +31,7 @@ export function pactPath(id: string): string {
   return `/pacts/${id}`
 }
 
-/** Linked if the wallet has a worker page. */
+/** The wallet, with a link if it has a worker page. */
 export function walletText(wallet: string, pages: ReadonlySet<string>): HtmlAndMarkdown {
   return pages.has(wallet) ? link(workerPath(wallet), code(wallet)) : code(wallet)
 }

@@ -142,7 +142,7 @@ const verdicts: Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], stri
 
 function onchainText({ tx_hash: txHash, onchain }: Receipt): Inline {
   if (onchain !== undefined) return verdicts[onchain.verdict]
-  return txHash === undefined ? 'no: the receipt names no transaction' : 'not yet'
+  return txHash === undefined ? 'no: the receipt has no transaction' : 'not yet'
 }
 
 function blockText(block: number, onchain: Receipt['onchain']): Inline {

@@ -160,7 +160,7 @@ function bodyRow<Row>(
   return html`<tr${id}${attributes}>${cells.map(({ content, order }, at) => {
     const kind = columns[at]?.kind
     const shape = kind === undefined ? null : html` class="${kind}"`
-    // A cell without an order is sorted by its text; an empty order means unknown.
+    // A cell without `order` is sorted by its text. An empty `order` means unknown.
     const sort = order === undefined ? null : html` data-order="${order ?? ''}"`
     return at === 0
       ? html`<th scope="row" ${shape}${sort}>${content.html}</th>`

@@ -4,7 +4,7 @@
 const unseen = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/gu
 const space = /[\s\u2028\u2029]+/gu
 
-/** Longer grapheme clusters stack marks over the rest of the page. */
+/** Longer grapheme clusters would draw their marks over the rest of the page. */
 const MAX_CODE_POINTS = 8
 const MAX_UNITS = 4000
 const single = /^[\u0020-\u007e\u00a1-\u00ff\u2010-\u2027\u2030-\u205e]*$/
@@ -24,7 +24,7 @@ export function graphemes(text: string, max: number): string[] {
   return found
 }
 
-/** Two for East Asian characters and emoji, else one. */
+/** Returns two for East Asian characters and emoji, else one. */
 function columns(grapheme: string): number {
   const point = grapheme.codePointAt(0) ?? 0
   return point >= 0x2e80 || (point >= 0x1100 && point < 0x1200) ? 2 : 1
@@ -61,7 +61,7 @@ export function wrap(text: string, width: number, maxLines: number): string[] {
   return lines
 }
 
-/** At least one, so that every line makes progress. */
+/** Returns at least one, so that every line makes progress. */
 function fitting(characters: readonly string[], width: number): number {
   let used = 0
   let fits = 0

@@ -19,7 +19,7 @@ export function outageProblem({ message }: SettlementUnavailableError): string {
   return `settlement: ${message.replace(/^The /, 'the ')}`
 }
 
-/** The unavailability that rejects `work`; null where it resolves. @throws any other error of `work` */
+/** Returns the unavailability that rejects `work`, or null if it resolves. @throws any other error of `work` */
 export async function unavailabilityOf(
   work: Promise<unknown>,
 ): Promise<SettlementUnavailableError | null> {

@@ -1,4 +1,4 @@
-/** JSON-RPC requests of payments. Responses are validated; nothing else about the node is trusted. */
+/** JSON-RPC requests of payments. All responses of the node are validated. */
 import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
@@ -17,7 +17,7 @@ import {
   transferDigest,
 } from './transfer.ts'
 
-/** Rejects with the node's error (`code`, `message`, `data`), or another one without a response. */
+/** Rejects with the error of the node (`code`, `message`, `data`), or another error if the node does not respond. */
 export type ChainRequest = (
   method: string,
   params: readonly unknown[],
@@ -42,7 +42,7 @@ export type TransactionOutcome =
   | { readonly kind: 'other' }
   | ({ readonly kind: 'transferred' } & FoundTransfer)
 
-/** Methods throw SettlementUnavailableError without a valid response. */
+/** Methods throw SettlementUnavailableError if there is no valid response. */
 export interface UsdcChain {
   readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
   /** Reads the chain id until a node has confirmed it once. @throws WrongChainError */
@@ -55,7 +55,7 @@ export interface UsdcChain {
     txHash: string,
     authorization: ExpectedTransfer,
   ) => Promise<TransactionOutcome>
-  /** Null where unused; `elsewhere`: the authorization was cancelled or moved something else. */
+  /** Null if the authorization is unused; `elsewhere` if it was cancelled or used for another transfer. */
   readonly findTransfer: (
     authorization: ExpectedTransfer,
     sinceUnixSeconds: number,
@@ -99,7 +99,7 @@ export function createUsdcChain(
       throw new SettlementUnavailableError(`The chain ${outageText(error)}`, { cause: error })
     }
   }
-  /** As `rpc`, but an error of the node counts as unavailable. */
+  /** Like `rpc`, but treats an error of the node as unavailability. */
   const read = async <Schema extends z.ZodType>(
     schema: Schema,
     method: string,

@@ -6,7 +6,7 @@ import type { PaymentTerms } from '../contract/x402.ts'
 import { encodeHeader } from './codec.ts'
 
 const ACCEPTED_PAYMENT = 'x402'
-/** Used where none is configured: the token refuses every transfer to it. */
+/** The receiver if none is configured. The token refuses every transfer to it. */
 export const NO_RECEIVER = '0x0000000000000000000000000000000000000000'
 
 export interface PaymentOffer {
@@ -35,7 +35,7 @@ export function paymentRequired(
   })
 }
 
-/** Cannot be paid: empty `accepts` and no version 2 header. */
+/** A response that cannot be paid: `accepts` is empty, and the version 2 header is missing. */
 export function paymentOff(code: ErrorCode, terms: PaymentTerms, details: string): ApiError {
   return new ApiError(code, details, {
     headers: termsHeaders(terms),

@@ -12,7 +12,7 @@ export interface PaymentProblem {
   readonly details: string
 }
 
-/** Settlement takes this long, since the next block may be this far away. */
+/** A settlement can take this long, since the next block may be this far away. */
 const LEAST_LIFE_SECONDS = 10
 export const MOST_LIFE_SECONDS = 3600
 
@@ -36,13 +36,13 @@ export function termsProblem(
   ] as const
   for (const [name, found, wanted] of differences) {
     if (found !== wanted) {
-      return { code: 'payment_mismatch', details: `${name} is ${found} and must be ${wanted}` }
+      return { code: 'payment_mismatch', details: `${name} is ${found} but must be ${wanted}` }
     }
   }
   return null
 }
 
-/** Null where the authorization is valid now and long enough to settle. */
+/** Returns null if the authorization is valid now and long enough to settle. */
 export function timeProblem(
   { validAfter, validBefore }: Pick<Authorization, 'validAfter' | 'validBefore'>,
   nowMs: number,

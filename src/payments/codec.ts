@@ -9,7 +9,7 @@ const MAX_HEADER_BYTES = 7168
 const MAX_SIGNATURE_BYTES = 2048
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** As repeated by the payer; only compared with ours. */
+/** The terms as repeated by the payer. They are only compared with the terms of this service. */
 export interface ClaimedTerms {
   readonly scheme: string
   readonly network: string
@@ -79,7 +79,7 @@ const paymentV2 = z.object({
 
 const payment = z.discriminatedUnion('x402Version', [paymentV1, paymentV2])
 
-/** Base64 of the JSON of either version. @throws MalformedPaymentError */
+/** Decodes the base64 of the JSON of either version. @throws MalformedPaymentError */
 export function decodePayment(header: string): DecodedPayment {
   const json = jsonOf(header)
   const parsed = payment.safeParse(json)

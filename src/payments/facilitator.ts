@@ -74,7 +74,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       return { ok: false, refusal: refusalOf(invalidReason) }
     },
     async submit(authorization, { terms }, record) {
-      // From here on the transaction may have been sent, whatever the response.
+      // The next request may send the transaction, whatever the response.
       await record(null)
       const payment = requestOf(authorization, terms)
       const settling = fetchJson('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS)
@@ -97,7 +97,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
   }
 }
 
-/** Version 2 form with our own terms, never those claimed by the payer. */
+/** Uses the form of version 2 with the terms of this service, never those claimed by the payer. */
 function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms): object {
   const requirements = acceptsV2(terms)
   const { resource: url, description, mimeType } = terms

@@ -1,4 +1,4 @@
-/** Settles with our own wallet, one transaction at a time, so that none waits for a nonce that was never sent. */
+/** Settles with the wallet of this service, one transaction at a time: none can wait for a nonce that was never sent. */
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { z } from 'zod'
@@ -17,7 +17,7 @@ export interface LocalSettlerDeps {
   readonly account: PrivateKeyAccount
   readonly chain: UsdcChain
   readonly clock: Pick<Clock, 'monotonic'>
-  /** Above it nothing is sent, so that a settlement never costs more than it earns. */
+  /** Above this price nothing is sent, so that a settlement never costs more than it earns. */
   readonly maxGasPriceWei: bigint
 }
 
@@ -52,7 +52,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     }
     const wanted = usualTip > LEAST_TIP_WEI ? usualTip : LEAST_TIP_WEI
     const tip = wanted < mostTip ? wanted : mostTip
-    // Only base fee and tip are charged; a lower maximum would block later nonces when the base fee rises.
+    // Only base fee and tip are charged. With a lower maximum, a rising base fee would block later nonces.
     const value = { maxFeePerGas: maxGasPriceWei, maxPriorityFeePerGas: tip }
     fees = { atMs: nowMs, value }
     return value
@@ -77,7 +77,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     return { raw, hash: `0x${bytesToHex(digest)}` }
   }
 
-  /** True where the transaction may have been sent; false where the nonce was taken. */
+  /** Returns true if the transaction may have been sent, false if the nonce was already used. */
   async function send(raw: Hex, hash: Hex): Promise<boolean> {
     const used = nextNonce
     nextNonce = null
@@ -89,7 +89,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       if (/already known|already imported|known transaction/i.test(refusal.message)) return true
       if (isNonceTaken(refusal)) return await isKnown(hash)
       if (await isKnown(hash)) return true
-      throw new SettlementUnavailableError('The chain rejected our transaction', {
+      throw new SettlementUnavailableError('The chain rejected the transaction of the service', {
         cause: error,
       })
     }
@@ -97,7 +97,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     return true
   }
 
-  /** A proxy may have sent it twice and reported the second attempt. */
+  /** A proxy may have sent the transaction twice and reported the second attempt. */
   async function isKnown(hash: Hex): Promise<boolean> {
     try {
       return await chain.isKnown(hash)
@@ -196,7 +196,7 @@ function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null
   return code === 3 ? rejected : null
 }
 
-/** Solidity's `Error(string)`, which some nodes put into `data` only. */
+/** Decodes Solidity's `Error(string)`, which some nodes return only in `data`. */
 function revertReason(data: unknown): string {
   if (typeof data !== 'string' || !data.startsWith('0x08c379a0')) return ''
   return Buffer.from(data.slice(2 + 8 + 128), 'hex').toString('utf8')

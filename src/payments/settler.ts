@@ -4,7 +4,7 @@ import type { UsdcChain } from './chain.ts'
 
 export type SettlementMode = 'off' | 'local' | 'facilitator'
 
-/** `used`: used or cancelled; only the chain shows which. */
+/** `used`: the authorization was used or cancelled; only the chain shows which. */
 export type SettlementRefusal = {
   readonly reason: 'used' | 'insufficient_funds' | 'expired' | 'signature' | 'refused'
   readonly message: string
@@ -20,12 +20,11 @@ export interface SubmittedTransaction {
 
 export interface Settler {
   readonly mode: Exclude<SettlementMode, 'off'>
-  /** @throws SettlementUnavailableError where the result is unknown */
+  /** @throws SettlementUnavailableError if the result is unknown */
   readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<SettlementCheck>
   /**
-   * Sends the transaction. `record` is awaited first, with the hash where it is known.
-   * @throws SettlementUnavailableError where a retry is safe, unless `record` had been called: then a node has
-   *   refused the transaction
+   * Awaits `record`, with the hash if it is known, and then sends the transaction. @throws SettlementUnavailableError
+   * if a retry is safe, or, after `record`, if a node has refused the transaction
    */
   readonly submit: (
     authorization: Authorization,

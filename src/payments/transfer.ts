@@ -8,7 +8,7 @@ import type { Authorization } from './authorization.ts'
 const TYPE_HASH = '7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267'
 /** EIP-712 domain separator of USDC on Base, as `DOMAIN_SEPARATOR()` returns it. */
 const DOMAIN_SEPARATOR = '02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f'
-/** Of `transferWithAuthorization` with `bytes` as signature; of `authorizationState`; of `isValidSignature`. */
+/** Selectors of `transferWithAuthorization` (with `bytes` as signature), `authorizationState` and `isValidSignature`. */
 const TRANSFER_SELECTOR = 'cf092995'
 const STATE_SELECTOR = 'e94a0102'
 export const EIP1271_SELECTOR = '1626ba7e'

@@ -1,4 +1,4 @@
-/** Keeps demo ledgers and real ones apart: a folder has the marker exactly where the service runs with `DEMO=on`. */
+/** Keeps demo ledgers and real ones apart: only a folder for `DEMO=on` has the marker file. */
 import { existsSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'

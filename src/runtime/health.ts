@@ -17,7 +17,7 @@ interface HealthDeps {
   readonly store: Pick<DocumentStore, 'state'>
   readonly clock: Clock
   readonly startedMonotonicMs: number
-  /** Listed even if they have never run. */
+  /** Jobs that are listed even if they have never run. */
   readonly jobs: readonly string[]
   readonly problems: () => readonly string[]
   readonly settlement: SettlementMode

@@ -9,7 +9,7 @@ export function paymentSettingsOf(config: Config): PaymentSettings {
   if (mode === 'off' || receiver === null) return { mode: 'off', receiver }
   if (mode === 'local') {
     const { SETTLER_KEY_FILE: keyFile, SETTLER_MAX_GAS_GWEI: gwei } = config
-    if (keyFile === null) throw new TypeError('a local settlement has a key file')
+    if (keyFile === null) throw new TypeError('a local settlement requires a key file')
     return {
       mode,
       receiver,
@@ -18,6 +18,6 @@ export function paymentSettingsOf(config: Config): PaymentSettings {
     }
   }
   const { FACILITATOR_URL: facilitatorUrl } = config
-  if (facilitatorUrl === null) throw new TypeError('a facilitator has an address')
+  if (facilitatorUrl === null) throw new TypeError('a facilitator requires an address')
   return { mode, receiver, facilitatorUrl }
 }

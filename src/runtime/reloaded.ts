@@ -9,7 +9,7 @@ import { secondMs } from '../core/time.ts'
 
 export interface Reloaded<Value> {
   readonly current: () => Value
-  /** Why the current files are not used; null if they are. */
+  /** Why the current files are not used; null if they are used. */
   readonly problem: () => string | null
   /** Reads changed files; on errors logs each reason once and keeps the last valid value. Never throws. */
   readonly reload: () => Promise<void>
@@ -37,7 +37,7 @@ export async function loadReloaded<Value>(
   const look = async (): Promise<void> => {
     const mark = await markOf(paths)
     if (mark === seen && problem === null) return
-    // Set before the read, so that changes during the read are detected.
+    // Assigned before the read, so that changes during the read are detected.
     seen = mark
     try {
       value = await load()

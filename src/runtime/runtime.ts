@@ -52,8 +52,8 @@ export function exitOnUnusableDatabase(error: unknown): never {
 }
 
 const brokenAdvice = `Published documents are unaffected. Stop all processes of this ledger, then run
-  agent-income-ledger admin doctor            says what is damaged,
-  agent-income-ledger admin restore <backup>  puts a backup in its place.
+  agent-income-ledger admin doctor            shows what is damaged,
+  agent-income-ledger admin restore <backup>  replaces the database with a backup.
 `
 
 export const systemClock: Clock = {

@@ -101,7 +101,7 @@ type MetricsSources = Pick<
   'database' | 'store' | 'settlementProblems' | 'nodeVersion' | 'process'
 >
 
-/** Null where METRICS_PORT is unset. */
+/** Returns null if METRICS_PORT is unset. */
 export async function startMetrics(
   config: Config,
   { meter, log }: { readonly meter: Meter | null; readonly log: Log },

@@ -44,7 +44,7 @@ function switchedOff(config: Config): string[] {
       ? null
       : `public RPC endpoints are used for ${chains.join(', ').toLowerCase()} (RPC_URL_<CHAIN>)`,
     config.SETTLEMENT === 'off'
-      ? 'payment is off (SETTLEMENT=off): premium reads are for partners, paid tiers cannot be bought'
+      ? 'payment is off (SETTLEMENT=off): only partners can use premium reads, and paid tiers cannot be bought'
       : null,
     config.SNAPSHOT_GIT_REMOTE === null
       ? 'the snapshot repository is not pushed anywhere (SNAPSHOT_GIT_REMOTE)'

@@ -158,8 +158,8 @@ describe('a page that is not published', () => {
     ['/view/workers?q=technical-writing', '0 found'],
     ['/view/jobs?q=open', '0 found'],
     ['/view/jobs', '0 found'],
-    ['/view/jobs?q=%3Cscript%3E', 'This list cannot be searched for that.'],
-    ['/view/partners?q=NOT%20A%20HANDLE', 'This list cannot be searched for that.'],
+    ['/view/jobs?q=%3Cscript%3E', 'This list has no search of this kind.'],
+    ['/view/partners?q=NOT%20A%20HANDLE', 'This list has no search of this kind.'],
   ])('%s lists what was searched for: %s', async (path, result) => {
     const { status, body } = await get(path)
     expect(status).toBe(200)

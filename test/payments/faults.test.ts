@@ -527,7 +527,7 @@ describe('a reorganisation', () => {
     await t.chain.mine(400)
     await watch.run()
     expect(watch.problems()).toEqual([
-      'settlement: a reorganisation undid 1 settled payment for good',
+      'settlement: a reorganisation undid 1 settled payment permanently',
     ])
     expect((await buy(signed)).status).toBe(402)
   })

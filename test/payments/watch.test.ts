@@ -223,7 +223,7 @@ describe('a settled payment', () => {
       { state: 'settled', finality: 'undone', reason: 'a reorganisation removed the transfer' },
     ])
     expect(watch.problems()).toEqual([
-      'settlement: a reorganisation undid 1 settled payment for good',
+      'settlement: a reorganisation undid 1 settled payment permanently',
     ])
     expect(t.paid.lines()).toContainEqual(expect.objectContaining({ message: 'payment undone' }))
     expect(await buy(signed)).toMatchObject({ status: 402 })

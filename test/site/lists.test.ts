@@ -123,7 +123,7 @@ describe('the list of receipts', () => {
       expect(await page.locator('#receipts tbody tr').count()).toBe(2)
       await page.getByRole('searchbox').fill('nonsense')
       await page.getByRole('button', { name: 'Search' }).click()
-      await page.getByText('This list cannot be searched for that.').waitFor()
+      await page.getByText('This list has no search of this kind.').waitFor()
       expect(problems).toEqual([])
     }
   })

@@ -29,7 +29,7 @@ export async function charge<T>(
     )
     if (!isRecorded) throw settlementPending(stillPending(key.payer, null))
   }
-  // Stays submitted even if a node rejects it: another may have accepted it.
+  // The payment stays submitted even if a node rejects it, since another node may have accepted it.
   const { txHash } = await payments.settler.submit(authorization, { gas, terms }, record)
   if (txHash !== null && payments.settler.mode === 'facilitator') {
     await deps.database.write((tx) => setPaymentHash(tx, reserved.id, txHash))
@@ -38,7 +38,7 @@ export async function charge<T>(
   return await deliver(sale, reserved, { value, in: foundIn })
 }
 
-/** @throws ApiError 503 for a transfer not seen in time, 402 for one that cannot happen any more */
+/** @throws ApiError 503 if the transfer is not seen in time, 402 if it can no longer happen */
 async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<SettledIn> {
   const { deps, payments, request, key } = sale
   const { txHash } = submitted
@@ -49,7 +49,7 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
     if (pauseMs > 0) await deps.clock.sleep(pauseMs)
     const standing = await lookFor(payments, submitted)
     if (standing.kind === 'found') return standing.in
-    // A stalled node takes its timeout for each look.
+    // A read from a stalled node lasts until the timeout.
     const isOver = deps.clock.monotonic() - beganMs >= patienceMs || look === pausesMs.length - 1
     if (!isOver) continue
     if (standing.kind === 'open') break
@@ -73,9 +73,9 @@ async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<
       expectedTransfer(submitted),
     )
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
-    // A success without the transfer is impossible: the node is wrong.
+    // A successful transaction always contains the transfer, so the node is wrong.
     if (fate.kind === 'unknown' || fate.kind === 'other') return { kind: 'open' }
-    // Failed: it expired, or a stranger's copy came first.
+    // It failed because it had expired or because a stranger's copy came first.
     const standing = await findSettlement(payments, submitted)
     return standing.kind === 'open' ? { kind: 'dead' } : standing
   } catch (error) {

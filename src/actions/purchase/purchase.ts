@@ -1,7 +1,7 @@
 /**
- * One purchase: a signed authorization buys one answer for exactly its price. The order is the point of this file:
- * free checks first, then the reservation, the answer made and kept back, the money, and the answer. A failure before
- * the money moves charges nobody; after it, the answer can be requested again with the same payment.
+ * One purchase: a signed authorization buys one answer for exactly its price. The order is the point of this file: free
+ * checks first, then the reservation, the creation of the answer, the charge, and the delivery. A failure before the
+ * money moves charges nobody; after it, the answer can be requested again with the same payment.
  */
 import { sha256Hex } from '../../auth/messages.ts'
 import { ApiError } from '../../contract/errors.ts'
@@ -75,7 +75,7 @@ async function authenticate<T>(sale: Sale<T>): Promise<void> {
   throw refusal(
     request,
     'payment_signature_invalid',
-    'The signature is neither by the key of `from` nor accepted by a contract there',
+    'The signature is neither by the key of `from` nor accepted by a contract at this address',
     key.payer,
   )
 }
@@ -118,7 +118,7 @@ async function handleExpiredAuthorization<T>(
       return await serveFound(sale, reserved, standing.in)
     }
     if (standing.kind === 'open') {
-      // A lagging node may show the transfer soon, and a new signature could pay twice.
+      // A lagging node may show the transfer soon. With a new signature, the payer could pay twice.
       const isSoon = request.nowMs / secondMs < validBefore + SURELY_SEEN_SECONDS
       throw isSoon ? settlementPending(stillPending(key.payer, null)) : alreadyUsed(sale)
     }
@@ -126,7 +126,7 @@ async function handleExpiredAuthorization<T>(
   throw refusal(request, problem.code, problem.details, key.payer)
 }
 
-/** @param left an unused reservation of a process that ended */
+/** @param left the unused reservation of an earlier process */
 async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<PaymentRecord> {
   const { deps, payments, request, authorization, key, signatureSha256 } = sale
   const { terms, purpose, detail = null, nowMs } = request
@@ -163,7 +163,7 @@ async function handleUsedAuthorization<T>(
   if (reason === 'used') {
     const standing = await findSettlement(payments, reserved)
     if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
-    // The authorization was used, but no transfer was found: a new signature could pay twice.
+    // The authorization was used, but no transfer was found. With a new signature, the payer could pay twice.
     if (standing.kind === 'open') throw settlementPending(stillPending(key.payer, null))
   }
   throw refusal(request, refusalCodes[reason], message, key.payer)

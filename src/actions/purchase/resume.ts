@@ -32,7 +32,7 @@ async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<Purchas
   return await charge(sale, known, { value: await request.produce(), gas: checked.gas })
 }
 
-/** Stores the transfer first, so that the answer can be requested again if making it fails. */
+/** Stores the transfer first, so that the payer can repeat the request if creating the answer fails. */
 export async function serveFound<T>(
   sale: Sale<T>,
   { id }: PaymentRecord,

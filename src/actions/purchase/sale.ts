@@ -14,7 +14,7 @@ export interface PurchaseRequest<T> extends PaymentOffer {
   readonly nowMs: number
   /** Creates the answer before the payment is charged. Throws if there is nothing to sell. */
   readonly produce: () => Promise<T>
-  /** Whether the payer has disconnected: then the answer waits for the next request. */
+  /** Returns true if the payer has disconnected. The next request then delivers the answer. */
   readonly isGone: () => boolean
 }
 
@@ -49,7 +49,7 @@ export function alreadyUsed<T>({ request, key }: Sale<T>): ApiError {
   return refusal(request, 'authorization_already_used', undefined, key.payer)
 }
 
-/** 402 with fresh terms and the reason, in the format of each protocol version. */
+/** Returns 402 with new terms and the reason, in the format of each protocol version. */
 export function refusal(
   request: PaymentOffer,
   code: ErrorCode,

@@ -29,7 +29,7 @@ export interface SubscriptionRequest extends PartnerWrite {
   readonly isGone: () => boolean
 }
 
-/** How long a quote is valid. Credit for unused time falls hourly; a payment signed just before is still accepted. */
+/** Validity of a quote. The credit for unused time falls hourly; a payment of the previous amount is still accepted. */
 const QUOTE_MS = 10 * minuteMs
 
 /** @throws ApiError 402 with the terms, 403 without a partner, 422 for too many periods, and as `purchase` */
@@ -76,13 +76,17 @@ export async function changeSubscription(
     produce: () => Promise.resolve(null),
     isGone: write.isGone,
   })
-  // Another subscription may have used it in the meantime.
+  // Another request may have used the payment in the meantime.
   if (detailFor(payment, partner.handle, tier) === null) throw usedForOtherPurchase(paymentOffer)
   return { ...(await answerOf(deps, payment)), headers }
 }
 
 function usedForOtherPurchase(paymentOffer: PaymentOffer): ApiError {
-  return paymentRequired('authorization_already_used', paymentOffer, 'It paid for something else')
+  return paymentRequired(
+    'authorization_already_used',
+    paymentOffer,
+    'The payment was made for something else',
+  )
 }
 
 function quoteFor(

@@ -56,7 +56,7 @@ export async function subscriptionPaid(
   const detail = subscriptionDetail.parse(payment.detail)
   const { handle, tier, price_micro_usdc: priceMicroUsdc, quoted_at: quotedAtMs } = detail
   const partner = await findPartner(tx, { handle })
-  if (partner === null) throw new Error(`a payment is for ${handle}, who is not a partner`)
+  if (partner === null) throw new Error(`a payment is for ${handle}, which is not a partner`)
   const paidMicroUsdc = payment.amountMicroUsdc
   const purchase = { tier, priceMicroUsdc, paidMicroUsdc, quotedAtMs }
   const { subscription, bought } = afterPurchase(partner.subscription, purchase, nowMs)
@@ -107,7 +107,7 @@ export async function subscriptionPaid(
   await storeAnswer(tx, detail, answer, nowMs)
 }
 
-/** The money has moved, so a message or key used in the meantime is no reason to refuse: the first answer stays. */
+/** The money has moved, so a message or key used in the meantime is not refused. The first stored answer remains. */
 async function storeAnswer(
   tx: DbTransaction,
   detail: Detail,
@@ -149,5 +149,5 @@ export async function subscriptionUndone(
     answer: {} satisfies JsonObject,
     createdAt: now,
   })
-  deps.log.error('payment of a subscription undone', { handle, payment: payment.id })
+  deps.log.error('the payment of a subscription was undone', { handle, payment: payment.id })
 }

@@ -56,7 +56,7 @@ export async function upgradeWithCredit(
     deps,
     { ...write, action: SUBSCRIPTION_ACTION },
     async (tx, partner) => {
-      // Checked again inside the transaction: the credit may be used by now.
+      // Repeats the check inside the transaction, since the credit may be used by now.
       const { dueMicroUsdc } = quoteOf(partner.subscription, offer, nowMs)
       if (dueMicroUsdc > 0) {
         throw new ApiError('conflict', 'The subscription has changed; request its price again')

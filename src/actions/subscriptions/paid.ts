@@ -16,7 +16,7 @@ export type Paid = OutcomeOf<'changeSubscription'> & {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Null if malformed: `purchase` reports the reason. */
+/** Returns null if the header is malformed; `purchase` reports the reason. */
 export function authorizationOf(header: string): Authorization | null {
   try {
     return decodePayment(header).authorization
@@ -34,7 +34,7 @@ export async function paymentOf(
   return await findPayment(database.reader, { chainId: paymentAsset.chainId, asset, payer, nonce })
 }
 
-/** Null if the payment was made for something else. */
+/** Returns null if the payment was made for something else. */
 export function detailFor({ purpose, detail }: PaymentRecord, handle: string, tier: TierName) {
   if (purpose !== 'subscription') return null
   const known = subscriptionDetail.parse(detail)

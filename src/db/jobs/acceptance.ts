@@ -20,7 +20,7 @@ export interface Acceptance {
   readonly nowMs: number
 }
 
-/** Null, and nothing written, if the job has changed. */
+/** Returns null and writes nothing if the job has changed. */
 export async function writeAcceptance(
   tx: Db,
   job: JobRecord,
@@ -39,7 +39,7 @@ export async function writeAcceptance(
     note: null,
     now,
   } as const
-  // Before the transition, since the job refers to it.
+  // Inserts the receipt before the transition, since the job refers to it.
   await insertReceipt(tx, receipt)
   if (!(await transitionJob(tx, job, move, { receiptId: receipt.id }))) return null
   await grantReceipt(tx, {

@@ -56,7 +56,7 @@ export async function findBidBy(db: Db, jobId: string, bidder: string): Promise<
   return row ?? null
 }
 
-/** Rejects all other bids; false if the job has no such open bid. */
+/** Rejects all other bids. Returns false if the job has no such open bid. */
 export async function awardBid(
   db: Db,
   jobId: string,

@@ -88,7 +88,7 @@ export async function countJobs(db: Db, nowMs: number, filter?: JobFilter): Prom
 
 const timed = jobStatuses.filter(endsByTime)
 
-/** By the status at `nowMs`, even if the cron job has not written it yet. */
+/** Compares the status at `nowMs`, even if this status is not written yet. */
 function matches(nowMs: number, { status, skill, poster }: JobFilter = {}) {
   const now = isoTime(nowMs)
   const parts = [sql<boolean>`1`]

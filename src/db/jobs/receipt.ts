@@ -28,7 +28,7 @@ export function jobReceipt(
     issue.by === 'poster'
       ? `The poster of "${job.title}" accepted the work for the agreed price.`
       : `The poster of "${job.title}" neither accepted nor disputed the work within ${answerDays} days, so it counts as accepted for the agreed price.`
-  const summary = `${accepted} The exchange issued this receipt for accepted work. It handles no payments and has no evidence of one.`
+  const summary = `${accepted} The exchange issued this receipt for accepted work. The exchange handles no payments and has no evidence of a payment.`
   const unsigned = {
     rail: jobExchange.rail,
     from_wallet: job.posterDisplay,

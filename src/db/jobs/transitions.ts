@@ -6,14 +6,14 @@ import type { JobRecord } from './record.ts'
 export interface JobTransition {
   readonly event: JobEvent
   readonly role: JobRole
-  /** Wallet `id`; null for the clock. */
+  /** Wallet `id`; null if a deadline caused the transition. */
   readonly actor: string | null
   readonly status: JobStatus
   readonly note: string | null
   readonly now: string
 }
 
-/** Compare-and-set on the status of `job`; ends lapse its open bids. False if the status has changed. */
+/** Compare-and-set on the status of `job`. Lapses the open bids of an ended job. Returns false after a change. */
 export async function transitionJob(
   db: Db,
   job: Pick<JobRecord, 'id' | 'status'>,
@@ -45,7 +45,7 @@ export async function transitionJob(
   return true
 }
 
-/** Does not change the job itself. */
+/** Inserts the transition only; the job does not change. */
 export async function appendTransition(
   db: Db,
   jobId: string,
@@ -65,7 +65,7 @@ export async function appendTransition(
     .execute()
 }
 
-/** Without bids, oldest first. */
+/** Excludes bids; oldest first. */
 export async function transitionsOfJob(db: Db, jobId: string): Promise<readonly JobTransition[]> {
   return await db
     .selectFrom('job_transitions')

@@ -58,7 +58,7 @@ const movers = {
   clock: 'time',
 } as const satisfies Record<JobRole, Mover>
 
-/** Includes an expiry that is not written yet. */
+/** Shows a passed deadline even if the new status is not written yet. */
 export async function jobDetailView(
   db: Db,
   record: JobRecord,

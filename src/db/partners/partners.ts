@@ -42,7 +42,7 @@ export interface NewPartner extends PartnerProfile {
   readonly tier: TierName
   readonly status: PartnerSubscription['status']
   readonly oathSignedAt: string
-  /** The row of the partner oath, whose wallet is the first binding. */
+  /** The row of the partner oath. Its wallet is the first one bound to the endpoint. */
   readonly oathSeq: number
   readonly now: string
 }
@@ -128,7 +128,7 @@ export async function moveAttestation(
   return row === undefined ? null : toPartner(row)
 }
 
-/** For the operator: keeps the URL, the next signature binds a wallet again. False for an unknown partner. */
+/** Unbinds the wallet for the operator; the next signature binds one. Returns false for an unknown partner. */
 export async function releaseAttestation(db: Db, handle: string, now: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('partners')

@@ -39,7 +39,7 @@ export async function expireSubscriptions(db: Db, nowMs: number): Promise<number
     .where((eb) =>
       eb.or([
         eb('status', '=', 'active').and('renews_at', '<=', isoTime(nowMs)),
-        // The next of several periods may have another tier and have begun.
+        // If there are several periods, the next one may have begun and may have another tier.
         eb('status', '=', 'active').and(sql`json_array_length(periods)`, '>', 1),
         eb('status', '=', 'past_due').and('renews_at', '<=', isoTime(nowMs - GRACE_MS)),
         eb('status', '=', 'pending').and('created_at', '<=', isoTime(nowMs - PATIENCE_MS)),

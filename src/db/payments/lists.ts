@@ -34,7 +34,7 @@ export async function submittedPayments(db: Db, page: SeqPage): Promise<readonly
 /** The first condition selects the index. */
 const isSubmitted = sql<SqlBool>`state in ('reserved', 'submitted') and state = 'submitted'`
 
-/** Settled payments up to a block, while a reorganisation could undo them. */
+/** Returns the settled payments up to a block that a reorganisation could still undo. */
 export async function paymentsToFinalize(
   db: Db,
   upToBlock: number,
@@ -46,7 +46,7 @@ export async function paymentsToFinalize(
 
 export interface PaymentCounts {
   readonly submitted: number
-  /** Submitted, with an authorization that expired before the given time. */
+  /** Submitted payments whose authorization expired before the given time. */
   readonly overdue: number
   readonly notFinal: number
   readonly undone: number

@@ -7,7 +7,7 @@ import type { Db } from '../schema.ts'
 import { paymentColumns, toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
-/** False if the authorization already has a payment that did not fail. */
+/** Returns false if the authorization already has a payment that did not fail. */
 export async function reservePayment(db: Db, payment: NewPayment): Promise<boolean> {
   const row = toRow<'payments'>({
     ...payment,
@@ -47,7 +47,7 @@ export async function releasePayment(db: Db, id: string): Promise<void> {
   await db.deleteFrom('payments').where('id', '=', id).where('state', '=', 'reserved').execute()
 }
 
-/** Commit before sending: the payer may be charged from here on. `txHash` is null for a facilitator's transaction. */
+/** Commit before sending, since the payer may be charged afterwards. `txHash` is null for a facilitator's transaction. */
 export async function submitPayment(
   db: Db,
   id: string,
@@ -71,7 +71,7 @@ export async function setPaymentHash(db: Db, id: string, txHash: string): Promis
     .execute()
 }
 
-/** True for the first caller. */
+/** Returns true for the first caller only. */
 export async function settlePayment(
   db: Db,
   id: string,
@@ -95,7 +95,7 @@ export async function settlePayment(
   return result.numUpdatedRows === 1n
 }
 
-/** True once per payment. */
+/** Returns true once per payment. */
 export async function claimDelivery(db: Db, id: string, now: string): Promise<boolean> {
   const result = await db
     .updateTable('payments')
@@ -118,13 +118,13 @@ export async function failPayment(db: Db, id: string, reason: string): Promise<b
   return result.numUpdatedRows === 1n
 }
 
-/** Deletes reservations made, and with authorizations expired, before a time. */
+/** Deletes reservations that are older than a time and whose authorizations expired before it. */
 export async function dropStaleReservations(db: Db, beforeUnixSeconds: number): Promise<number> {
   const result = await db
     .deleteFrom('payments')
     .where('state', '=', 'reserved')
     .where('valid_before', '<', beforeUnixSeconds)
-    // Late authorizations are reserved after their expiry.
+    // An expired authorization may have been reserved after its expiry.
     .where('reserved_at', '<', isoTime(beforeUnixSeconds * secondMs))
     .executeTakeFirst()
   return Number(result.numDeletedRows)

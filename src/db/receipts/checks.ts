@@ -13,9 +13,9 @@ export interface DueTransaction {
   readonly txHash: string
   /** The earliest payment time stated by its receipts, RFC 3339. */
   readonly occurredAt: string
-  /** Several only after a reorganisation. */
+  /** Has several blocks only after a reorganisation. */
   readonly seenIn: readonly StoredBlock[]
-  /** Whether any of its receipts was never seen in a block. */
+  /** True if at least one of its receipts was never seen in a block. */
   readonly isNew: boolean
 }
 
@@ -97,7 +97,7 @@ export interface CheckedReceipt extends Pick<
   readonly check: ReceiptCheck | null
 }
 
-/** Without finally refused ones, in order of acceptance. Refusals are final once their block is. */
+/** Excludes finally refused receipts; in order of acceptance. A refusal is final once its block is final. */
 export async function receiptsOfTransaction(
   db: Db,
   chain: string,
@@ -126,7 +126,7 @@ export async function receiptsOfTransaction(
     .filter(({ onchain, check }) => onchain !== 'failed' || (check?.nextAt ?? null) !== null)
 }
 
-/** A log that backs another receipt is a unique violation. */
+/** Throws a unique violation if the log backs another receipt. */
 export async function saveCheck(
   db: Db,
   receipt: Pick<CheckedReceipt, 'id' | 'chain' | 'txHash'>,

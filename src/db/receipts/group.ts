@@ -20,7 +20,7 @@ export interface ReceiptLookup {
 }
 
 export interface LookupResult {
-  /** Receipt, message or idempotency key was seen before. */
+  /** True if the receipt, message or idempotency key is already stored. */
   readonly isKnown: boolean
   readonly receiptKey: string | null
   readonly lastRank: number
@@ -72,7 +72,7 @@ export async function lookUpGroup(
   }))
 }
 
-/** `standings` has each wallet once, after its last entry; entries in the order in which they count. */
+/** `standings` has each wallet once, as of its last entry. `entries` are in the order in which they count. */
 export interface GroupRows {
   readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
   readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: NewEntry }[]

@@ -7,7 +7,7 @@ import type { Db } from '../schema.ts'
 import { foundColumns, newReceiptRecord, receiptColumns } from './record.ts'
 import type { NewReceipt, ReceiptRecord } from './record.ts'
 
-/** False for content already stored. */
+/** Returns false if the content is already stored. */
 export async function insertReceipt(db: Db, receipt: NewReceipt): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('receipts')
@@ -46,7 +46,7 @@ async function withChecks(
   })
 }
 
-/** With its own signature as submitted, so that id and signature can be verified. */
+/** Includes the signature as submitted, so that id and signature can be verified. */
 export async function contentOfReceipt(db: Db, id: string): Promise<JsonObject> {
   const { content } = await db
     .selectFrom('receipts')
@@ -100,7 +100,7 @@ export interface ReceiptTotals {
 /** Updates earlier totals, reading only new and unverified receipts; receipts are never removed. */
 export async function receiptTotals(db: Db, before: ReceiptTotals | null): Promise<ReceiptTotals> {
   const countedSeq = before?.newestSeq ?? 0
-  // One statement for one snapshot; two ranges, so that indexes answer them.
+  // One statement reads one snapshot. The two ranges let SQLite use the indexes.
   const { rows } = await sql<{ added: number; newest: number; others: number }>`
     select
       (select count(*) from receipts where seq > ${countedSeq}) as added,

@@ -1,6 +1,5 @@
 /**
- * One connection of the `sqlite3` package (node-sqlite3), for Kysely. The package is archived upstream and pinned. Its
- * faults, and what is done about them in this folder:
+ * One connection of the `sqlite3` package (node-sqlite3), for Kysely. The package is archived upstream and pinned. Its faults and their workarounds in this folder:
  * - It stores a bigint, NaN and undefined as NULL, an object as `[object Object]`, a Date as a number, a lone
  * surrogate as U+FFFD, and returns integers beyond 2^53 rounded. All are refused.
  * - Statements of several async scopes interleave on its connection: a rollback of one request undoes an acknowledged
@@ -24,13 +23,13 @@ export interface Sqlite3Options {
   readonly path: string
   readonly mode: 'create' | 'read-write' | 'read-only'
   readonly heldLimitMs: number
-  /** Wait for another process's write lock; default 5 s. */
+  /** Longest wait for the write lock of another process; default 5 s. */
   readonly lockPatienceMs?: number
   readonly onBroken?: (error: DatabaseBrokenError) => void
 }
 
 const defaultLockPatienceMs = 5000
-/** SQLite polls ever more rarely, and a busy writer frees the lock for 1 ms: rounds of 8 ms are four polls each. */
+/** SQLite polls at growing intervals, but a busy writer frees the lock for only 1 ms. A round of 8 ms polls four times. */
 const beginImmediate = 'pragma busy_timeout = 8; begin immediate; pragma busy_timeout = 5000'
 const restoreBusyTimeout = 'pragma busy_timeout = 5000'
 
@@ -80,7 +79,7 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#onBroken = onBroken
   }
 
-  /** Set by a failed disk or file; all later uses are refused. */
+  /** Set when the disk or the file fails. All later uses are refused. */
   get broken(): DatabaseBrokenError | null {
     return this.#broken
   }
@@ -113,12 +112,12 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#inTransaction = false
   }
 
-  /** Also after SQLite has ended the transaction itself. */
+  /** Can be called after SQLite has ended the transaction itself. */
   async rollback(): Promise<void> {
     const ended = this.#lost !== null || this.#broken !== null
     this.#lost = null
     this.#inTransaction = false
-    // Also on a broken connection, which would otherwise keep the write lock.
+    // Rolls back on a broken connection too, which would otherwise keep the write lock.
     const cause = await new Promise<Error | null>((resolve) =>
       this.#database.exec('rollback', resolve),
     )
@@ -192,7 +191,7 @@ export class Sqlite3Connection implements DatabaseConnection {
       statement.run(parameters, function done(error) {
         if (error !== null) return reject(explain(error))
         const numAffectedRows = BigInt(this.changes)
-        // The driver repeats the last id after every statement; it is valid only after an insert.
+        // The driver repeats the last id after every statement. The id is valid only after an insert.
         if (node.kind !== 'InsertQueryNode' || this.changes === 0) {
           return resolve({ rows: [], numAffectedRows })
         }

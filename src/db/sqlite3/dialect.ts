@@ -3,7 +3,7 @@ import type { Dialect, Driver, Kysely } from 'kysely'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from '../kysely.ts'
 import type { Sqlite3Connection } from './connection.ts'
 
-/** SQLite has transactional DDL, which Kysely's adapter denies. */
+/** SQLite supports transactional DDL, although Kysely's adapter reports the opposite. */
 class Sqlite3Adapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true

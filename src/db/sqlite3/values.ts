@@ -9,20 +9,20 @@ export function toParameter(value: unknown): SqlParameter {
   switch (typeof value) {
     case 'string':
       if (loneSurrogate.test(value))
-        throw refused('string with a lone surrogate', 'Check it before.')
+        throw refused('string with a lone surrogate', 'Check the text first.')
       return value
     case 'boolean':
       return value ? 1 : 0
     case 'number':
       if (!Number.isFinite(value)) throw refused(String(value), 'Store null for unknown.')
       if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-        throw refused(`integer ${value}`, 'Beyond 2^53-1 store decimal text.')
+        throw refused(`integer ${value}`, 'Store integers beyond 2^53-1 as decimal text.')
       }
       return value
     case 'bigint':
-      throw refused('bigint', 'Store a number within 2^53-1, or decimal text.')
+      throw refused('bigint', 'Store a number up to 2^53-1, or decimal text.')
     case 'undefined':
-      throw refused('undefined', 'Store null, or leave the column out.')
+      throw refused('undefined', 'Store null, or omit the column.')
     case 'object':
       if (value === null) return null
       if (Buffer.isBuffer(value)) return value
@@ -39,7 +39,7 @@ export function toParameter(value: unknown): SqlParameter {
 }
 
 function refused(what: string, instead: string): ParameterError {
-  return new ParameterError(`The database takes no ${what}. ${instead}`)
+  return new ParameterError(`The database does not accept this value: ${what}. ${instead}`)
 }
 
 export function unsafeColumn(
@@ -51,7 +51,7 @@ export function unsafeColumn(
       const value = row[column]
       if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
         return new UnsafeIntegerError(
-          `Column ${column} holds an integer beyond 2^53-1: read it as text.`,
+          `Column ${column} contains an integer beyond 2^53-1: read the column as text.`,
         )
       }
     }

@@ -35,7 +35,7 @@ export const alertTables = {
       attempts: column.integer,
       next_attempt_at: column.optionalText,
       leased_until: column.optionalText,
-      /** Fencing token: grows with every lease and voids the results of earlier holders. */
+      /** Fencing token: increases with every lease, so that results of earlier holders are refused. */
       lease_version: column.integer,
       last_status: column.optionalInteger,
       last_error: column.optionalText,

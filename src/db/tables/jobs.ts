@@ -87,7 +87,7 @@ export const jobTables = {
       job_id: column.references(column.text, 'jobs (id)'),
       event: column.oneOf(...jobEvents),
       role: column.oneOf('poster', 'awardee', 'bidder', 'stranger', 'clock'),
-      /** Wallet `id`; null for the clock. */
+      /** Wallet `id`; null if a deadline caused the transition. */
       actor: column.optionalText,
       status_after: jobStatus,
       note: column.optionalText,

@@ -31,7 +31,7 @@ export const partnerTables = {
       attestation_url: column.optionalText,
       attestation_signature_sha256: column.optionalText,
       attestation_signed_at: column.optionalText,
-      /** Row of the last change in the oath history; compared by the next change. */
+      /** Row of the last change in the oath history. The next change compares it. */
       attestation_oath_seq: column.references(column.integer, 'oath_history (seq)'),
       created_at: column.text,
       updated_at: column.text,

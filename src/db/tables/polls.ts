@@ -50,7 +50,7 @@ export const pollTables = {
     withoutRowid: true,
   },
 
-  // With rowids: a WITHOUT ROWID table would store the large bodies in the index.
+  // Has rowids, since a WITHOUT ROWID table would store the large bodies in the index.
   hourly_aggregates: {
     columns: {
       rail: column.text,
@@ -79,7 +79,7 @@ export const pollTables = {
       flags_closed: '(closed_at) where closed_at is not null',
     },
     uniqueIndexes: {
-      // coalesce: two nulls are distinct in SQLite, and flags without a rail share one subject.
+      // Uses coalesce because nulls are distinct in SQLite, and flags without a rail have the same subject.
       flags_open: "(kind, coalesce(rail, ''), subject) where closed_at is null",
     },
   },

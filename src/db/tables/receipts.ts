@@ -108,7 +108,7 @@ export const receiptTables = {
     },
     appendOnly: 'the reputation ledger is append-only',
     triggers: [
-      // Entries alternate: a receipt never earns, or is reversed, twice in a row.
+      // Earnings and reversals of a receipt must alternate.
       `create trigger reputation_ledger_once before insert on reputation_ledger
     when new.kind in ('receipt_verified', 'receipt_reversed') and new.receipt_id is not null
     begin

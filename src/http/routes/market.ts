@@ -65,7 +65,7 @@ function usdcOrNull(microUsdc: number | null): number | null {
   return microUsdc === null ? null : toUsdc(microUsdc)
 }
 
-/** Already counted by `stale` and `poll_error`. */
+/** `stale` and `poll_error` already report these flags. */
 const countedAlready: readonly string[] = ['poll_failed', 'stale_figures']
 
 function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {
