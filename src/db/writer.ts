@@ -1,7 +1,4 @@
-/**
- * Group commit: queued writes share a transaction and a flush. Each write has a savepoint and resolves after the
- * commit.
- */
+/** Group commit: queued writes share a transaction and a flush, each with a savepoint. They resolve after the commit. */
 import type { Kysely } from 'kysely'
 
 import { SingleConnectionProvider, Transaction } from './kysely.ts'
@@ -126,7 +123,8 @@ export function createWriter<DB>(
     const tx = new Transaction<DB>({ ...shared, executor })
     try {
       const settle = await withinWorkLimit(job.run(tx), workLimitMs)
-      if (await guarded.end()) throw new Error('The work of a write ended before its queries had ended.')
+      if (await guarded.end())
+        throw new Error('The work of a write ended before its queries had ended.')
       return settle
     } catch (error) {
       await guarded.end()

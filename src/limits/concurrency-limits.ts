@@ -45,8 +45,8 @@ const reasons: Readonly<Record<ConcurrencyLimitName, string>> = {
 }
 
 /**
- * libuv accepts one connection per tick. More starts per tick would delay new connections. Fewer starts would delay
- * admitted requests during a flood.
+ * libuv accepts one connection per tick. More starts would delay new connections; fewer would delay admitted requests
+ * during a flood.
  */
 const startsPerTick = 32
 

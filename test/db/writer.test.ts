@@ -163,7 +163,7 @@ test('a write that ends before its queries is rolled back', async () => {
     void setMeta(tx, 'hasty', '1')
     return Promise.resolve()
   })
-  await expect(hasty).rejects.toThrow('ended before its queries did')
+  await expect(hasty).rejects.toThrow('ended before its queries had ended')
   expect(await keys(database)).toEqual([])
 })
 

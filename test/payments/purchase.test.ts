@@ -172,7 +172,7 @@ describe('a payment that buys nothing', () => {
       'PAYMENT-SIGNATURE': headerOf(paymentV2(await sign(), accepted)),
     })
     expect(code).toBe('payment_mismatch')
-    expect(body['details']).toBe('network is eip155:1 and must be eip155:8453')
+    expect(body['details']).toBe('network is eip155:1 but must be eip155:8453')
   })
 
   it('that the token refuses charges nobody and leaves no row', async () => {
