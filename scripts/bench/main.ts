@@ -14,7 +14,6 @@ import { images } from './suites/images.ts'
 import { limiter } from './suites/limiter.ts'
 import { origin } from './suites/origin.ts'
 import { overload } from './suites/overload.ts'
-import { payments } from './suites/payments.ts'
 import { start } from './suites/start.ts'
 import { verify } from './suites/verify.ts'
 import { visible } from './suites/visible.ts'
@@ -30,7 +29,6 @@ const suites: Readonly<Record<string, Suite>> = {
   images,
   limiter,
   start,
-  payments,
 }
 /** sysexits.h EX_USAGE. */
 const exitUsage = 64
