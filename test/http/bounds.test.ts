@@ -13,7 +13,7 @@ import type { Exchange } from '../support/exchange.ts'
 import { startService } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
-import { registrationBody, requestJson } from '../support/requests.ts'
+import { expectRefusal, registrationBody, requestJson } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
 
@@ -55,7 +55,7 @@ test('a partner has at most 100 open jobs, not counting cancelled and expired on
   expect((await post()).status).toBe(201)
   const before = await exchange.rows()
   const refused = await post()
-  expect([refused.status, refused.body['code']]).toEqual([409, 'bound_reached'])
+  expectRefusal(refused, 409, 'bound_reached')
   expect(refused.body['details']).toBe(
     'A partner can have at most 100 open jobs; award or cancel one first',
   )
@@ -80,8 +80,7 @@ test('a partner has at most 200 open bids, and can change a bid at the limit', a
   const body = { price_usdc: 1, eta_hours: 1, proposal: 'Mine.' }
   const [first = '', second = ''] = ids
   expect((await exchange.act('worker', first, 'bid', body)).status).toBe(201)
-  const refused = await exchange.act('worker', second, 'bid', body)
-  expect([refused.status, refused.body['code']]).toEqual([409, 'bound_reached'])
+  expectRefusal(await exchange.act('worker', second, 'bid', body), 409, 'bound_reached')
   expect((await exchange.act('worker', first, 'bid', body)).status).toBe(200)
   expect((await exchange.act('bidder', second, 'bid', body)).status).toBe(201)
 })
@@ -99,7 +98,7 @@ test('a partner makes 2000 writes a day times the multiplier of its tier, or any
     }
   })
   const refused = await post()
-  expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
+  expectRefusal(refused, 429, 'rate_limited')
   expect(refused.body['details']).toBe(
     'More than 2000 writes by this partner in 24 hours; higher tiers allow more',
   )
@@ -135,7 +134,7 @@ test('a worker submits 200 self-signed receipts a day, and repeated ones are sti
   })
   expect((await send('/receipts', await unverified('worker', '2'))).status).toBe(201)
   const refused = await send('/receipts', await unverified('worker', '3'))
-  expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
+  expectRefusal(refused, 429, 'rate_limited')
   expect(refused.body['details']).toContain('issued by a platform or confirmed on-chain')
   expect(refused.headers.get('ratelimit-policy')).toBe('"unverified-receipts";q=200;w=86400')
   expect((await send('/receipts', first)).status).toBe(200)
@@ -169,7 +168,7 @@ test('a network registers 200 wallets a day; registered ones continue, and the q
   expect((await register('one')).status).toBe(201)
   await fillNetwork('registration', writeQuotas.registrationsPerNetworkPerDay - 1)
   const refused = await register('two')
-  expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
+  expectRefusal(refused, 429, 'rate_limited')
   expect(refused.body['details']).toContain('registrations, claims and signups from this network')
   expect((await register('one')).status).toBe(200)
   service.clock.advance(dayMs)

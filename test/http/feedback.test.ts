@@ -7,7 +7,7 @@ import { decideProposal, listProposals } from '../../src/db/proposals.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { handClock, startService } from '../support/http-service.ts'
 import type { Service } from '../support/http-service.ts'
-import { atOnce, requestJson, statusCounts } from '../support/requests.ts'
+import { atOnce, expectRefusal, requestJson, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 
 const service = useService({
@@ -75,7 +75,7 @@ describe('feedback', () => {
       service.clock.advance(minuteMs)
     }
     const sixth = await say('entry 6')
-    expect(sixth).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expectRefusal(sixth, 429, 'rate_limited')
     expect(sixth.headers.get('retry-after')).toBe(String((55 * minuteMs) / secondMs))
     expect(sixth.headers.get('ratelimit-policy')).toBe('"feedback";q=5;w=3600')
     // A duplicate costs nothing, even now; another agent has room of its own.
@@ -187,7 +187,7 @@ describe('taxonomy proposals', () => {
         description: 'Tastes and reports.',
       },
     ])
-    expect(await propose()).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expectRefusal(await propose(), 409, 'conflict')
     const again = { status: 'rejected', reason: null, decidedAt } as const
     expect(await database.write((tx) => decideProposal(tx, id, again))).toBeNull()
   })
@@ -200,7 +200,7 @@ describe('taxonomy proposals', () => {
   test('are refused with an unknown surface or without a slug', async () => {
     expect((await propose({ name: '焼き鳥' })).status).toBe(400)
     const unknown = await propose({ surface: ['x402', 'no_such_rail'] })
-    expect(unknown).toMatchObject({ status: 422, body: { code: 'refused' } })
+    expectRefusal(unknown, 422, 'refused')
     expect(unknown.body['details']).toContain('no_such_rail')
     expect(await listProposals(service.actions.database.reader, 'pending', 10)).toEqual([])
   })

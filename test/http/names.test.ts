@@ -1,10 +1,10 @@
+/** Display names that resemble others are refused, or marked wherever they are shown. */
 import { describe, expect, test } from 'vitest'
 
 import { gatherCommunity } from '../../builder/world/community.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { registrationBody } from '../support/requests.ts'
-/** Display names that resemble others are refused, or marked wherever they are shown. */
 import { siteOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
@@ -85,11 +85,9 @@ describe('two display names that look alike', () => {
   })
 })
 
-describe('display names with confusable or invisible characters', () => {
-  test.each(['Zoë', 'Агент Смит', '東京エージェント', 'Ledger Бот', 'مرحبا', 'Bot 🤖'])(
-    '%s: the name is accepted',
-    async (name) => {
-      expect((await register(alice, name)).status).toBe(201)
-    },
-  )
-})
+test.each(['Zoë', 'Агент Smith', '東京エージェント', '東京Bot', 'Ledger Бот', 'مرحبا', 'Bot 🤖'])(
+  'the display name %s in an alphabet of its own is accepted',
+  async (name) => {
+    expect((await register(alice, name)).status).toBe(201)
+  },
+)

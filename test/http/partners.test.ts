@@ -7,7 +7,13 @@ import { countPartners } from '../../src/db/partners/partners.ts'
 import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
 import { expectAppendOnly } from '../db/temp-database.ts'
 import { makePartner } from '../support/partners.ts'
-import { countRows, requestJson, signedRequest, signOath } from '../support/requests.ts'
+import {
+  countRows,
+  expectRefusal,
+  requestJson,
+  signedRequest,
+  signOath,
+} from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, nearWallet, signedBody, solanaWallet, testService } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
@@ -112,13 +118,10 @@ describe('partner signup', () => {
 
   test('returns 409 for a taken handle, a wallet with a partner and a used oath', async () => {
     await join(alice)
-    const taken = await join(bob)
-    expect([taken.status, taken.body['code']]).toEqual([409, 'handle_taken'])
-    const used = await join(alice, { handle: 'second' })
-    expect([used.status, used.body['code']]).toEqual([409, 'signature_reused'])
+    expectRefusal(await join(bob), 409, 'handle_taken')
+    expectRefusal(await join(alice, { handle: 'second' }), 409, 'signature_reused')
     service.clock.advance(1)
-    const second = await join(alice, { handle: 'second' })
-    expect([second.status, second.body['code']]).toEqual([409, 'conflict'])
+    expectRefusal(await join(alice, { handle: 'second' }), 409, 'conflict')
     expect([await rows('partners'), await rows('oath_history')]).toEqual([1, 1])
   })
 
@@ -126,8 +129,7 @@ describe('partner signup', () => {
     await join(alice)
     service.clock.advance(1)
     const lower: TestWallet = { ...alice, address: alice.id }
-    const again = await join(lower, { handle: 'second' })
-    expect([again.status, again.body['code']]).toEqual([409, 'conflict'])
+    expectRefusal(await join(lower, { handle: 'second' }), 409, 'conflict')
     expect((await signed(lower, 'GET', me)).body).toMatchObject({ wallet: alice.address })
   })
 
@@ -137,12 +139,11 @@ describe('partner signup', () => {
     const other = new Date(clock.now() - 1000).toISOString()
     const claimOath = await signOath(service, 'claim', alice, now)
     for (const oath_signature of [await oath(bob, now), await oath(alice, other), claimOath]) {
-      const answer = await join(alice, { oath_signature })
-      expect([answer.status, answer.body['code']]).toEqual([401, 'signature_invalid'])
+      expectRefusal(await join(alice, { oath_signature }), 401, 'signature_invalid')
     }
     const old = new Date(clock.now() - 300_001).toISOString()
-    const expired = await join(alice, { timestamp: old, oath_signature: await oath(alice, old) })
-    expect([expired.status, expired.body['code']]).toEqual([401, 'signature_expired'])
+    const refused = await join(alice, { timestamp: old, oath_signature: await oath(alice, old) })
+    expectRefusal(refused, 401, 'signature_expired')
     expect(await rows('partners')).toBe(0)
   })
 })
@@ -216,8 +217,7 @@ describe('the own partner record', () => {
 
   test('returns 401 without credentials and 403 to strangers', async () => {
     expect((await call('GET', me)).body['code']).toBe('credentials_missing')
-    const stranger = await signed(bob, 'GET', me)
-    expect([stranger.status, stranger.body['code']]).toEqual([403, 'not_a_partner'])
+    expectRefusal(await signed(bob, 'GET', me), 403, 'not_a_partner')
   })
 
   test('is changed field by field, and each change adds a history row', async () => {
@@ -241,13 +241,13 @@ describe('the own partner record', () => {
   test('returns 401 for a path-bound signature if body-bound ones are required', async () => {
     await join(alice)
     const protect = { require_body_signature: true }
-    const weak = await signed(alice, 'PATCH', me, protect, { binding: 'path' })
-    expect([weak.status, weak.body['code']]).toEqual([401, 'body_signature_required'])
+    const refused = await signed(alice, 'PATCH', me, protect, { binding: 'path' })
+    expectRefusal(refused, 401, 'body_signature_required')
     expect((await signed(alice, 'PATCH', me, protect, { binding: 'body' })).status).toBe(200)
     service.clock.advance(1)
     const rename = { display_name: 'Renamed' }
     const path = await signed(alice, 'PATCH', me, rename, { binding: 'path' })
-    expect([path.status, path.body['code']]).toEqual([401, 'body_signature_required'])
+    expectRefusal(path, 401, 'body_signature_required')
     const off = { require_body_signature: false }
     expect((await signed(alice, 'PATCH', me, off, { binding: 'path' })).status).toBe(401)
     expect((await signed(alice, 'PATCH', me, rename, { binding: 'body' })).status).toBe(200)
@@ -263,8 +263,7 @@ describe('a subscription', () => {
     await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
     service.clock.advance(PERIOD_MS)
     expect((await signed(alice, 'GET', me)).body).toMatchObject({ status: 'past_due' })
-    const late = await signed(alice, 'PATCH', me, { display_name: 'Late' })
-    expect([late.status, late.body['code']]).toEqual([403, 'not_a_partner'])
+    expectRefusal(await signed(alice, 'PATCH', me, { display_name: 'Late' }), 403, 'not_a_partner')
     service.clock.advance(GRACE_MS)
     expect((await call('GET', '/api/v1/partners/acme-agents')).body).toMatchObject({
       status: 'cancelled',

@@ -16,7 +16,13 @@ import {
   withPlatform,
   workerSigned,
 } from '../support/receipts.ts'
-import { atOnce, countRows, registrationBody, statusCounts } from '../support/requests.ts'
+import {
+  atOnce,
+  countRows,
+  expectRefusal,
+  registrationBody,
+  statusCounts,
+} from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, nearWallet, signedBody } from '../support/wallets.ts'
@@ -140,10 +146,7 @@ describe('a platform-issued receipt', () => {
       { chain: 'base' },
     ]
     for (const change of changes) {
-      expect(await send({ ...receipt, ...change })).toMatchObject({
-        status: 401,
-        body: { code: 'signature_invalid' },
-      })
+      expectRefusal(await send({ ...receipt, ...change }), 401, 'signature_invalid')
     }
     expect([await total('receipts'), await total('used_messages')]).toEqual([0, 0])
   })
@@ -172,16 +175,13 @@ describe('a platform-issued receipt', () => {
   })
 
   test('is refused from a platform that is unknown, revoked or not allowed for the rail', async () => {
-    const unknown = await send(issued(facts(), platformKey, 'other_board'))
-    expect(unknown).toMatchObject({ status: 422, body: { code: 'refused' } })
-    const wrongRail = await send(issued(facts({ rail: 'near' }), platformKey))
-    expect(wrongRail).toMatchObject({ status: 422, body: { code: 'refused' } })
+    expectRefusal(await send(issued(facts(), platformKey, 'other_board')), 422, 'refused')
+    expectRefusal(await send(issued(facts({ rail: 'near' }), platformKey)), 422, 'refused')
     const revoked = withPlatform(service.actions.reference(), platformKey, {
       revoked_at: '2026-11-21T06:00:00.000Z',
     })
     await service.restart({ actions: { reference: () => revoked } })
-    const late = await send(issued(facts(), platformKey))
-    expect(late).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
+    expectRefusal(await send(issued(facts(), platformKey)), 401, 'signature_invalid')
     expect(await total('receipts')).toBe(0)
   })
 
@@ -227,16 +227,14 @@ describe('a self-signed receipt', () => {
   })
 
   test('can be submitted by its worker only', async () => {
-    const made = await send(workerSigned(facts(), workerKey), payer)
-    expect(made).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expectRefusal(await send(workerSigned(facts(), workerKey), payer), 403, 'forbidden')
   })
 
   test('must use the registered key of the worker, if there is one', async () => {
     const fields = { receipt_key: ed25519Key('registered').base64 }
     const body = await registrationBody(service, alice, fields)
     await service.postJson('/api/v1/workers/register', body)
-    const other = await send(workerSigned(facts(), workerKey))
-    expect(other).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expectRefusal(await send(workerSigned(facts(), workerKey)), 403, 'forbidden')
     const right = await send(workerSigned(facts(), ed25519Key('registered')))
     expect(right.status).toBe(201)
   })

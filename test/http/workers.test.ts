@@ -4,7 +4,7 @@ import { bodySha256 } from '../../src/auth/messages.ts'
 import { worker, workerList } from '../../src/contract/schemas/worker.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { makePartner } from '../support/partners.ts'
-import { atOnce, countRows, signOath } from '../support/requests.ts'
+import { atOnce, countRows, expectRefusal, signOath } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, nearWallet, signedBody } from '../support/wallets.ts'
@@ -62,7 +62,7 @@ describe('worker registration', () => {
 
   test('accepts a skill outside the taxonomy from partners only', async () => {
     const refused = await post(register, await registration(alice, { skills: ['glass-blowing'] }))
-    expect(refused).toMatchObject({ status: 422, body: { code: 'refused' } })
+    expectRefusal(refused, 422, 'refused')
     expect(await rows('workers')).toBe(0)
     await makePartner(service, alice, { handle: 'alice' })
     const taken = await post(register, await registration(alice, { skills: ['glass-blowing'] }))
@@ -75,8 +75,8 @@ describe('worker registration', () => {
       const oath = await signOath(service, 'worker', { ...alice, sign }, unsigned.timestamp)
       return { ...unsigned, oath_signature: oath }
     }
-    const wrong = await post(register, await sworn(evmWallet('mallory').sign))
-    expect(wrong).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
+    const refused = await post(register, await sworn(evmWallet('mallory').sign))
+    expectRefusal(refused, 401, 'signature_invalid')
     expect(await rows('oath_history')).toBe(0)
     expect((await post(register, await sworn(alice.sign))).status).toBe(201)
     expect(await rows('oath_history')).toBe(1)
@@ -179,8 +179,7 @@ describe('a claim by wallet', () => {
 
   test('returns 409 for a claimed spot', async () => {
     await post(claimPath, await claim(alice))
-    const again = await post(claimPath, await claim(alice, { name: 'Other' }))
-    expect(again).toMatchObject({ status: 409, body: { code: 'spot_claimed' } })
+    expectRefusal(await post(claimPath, await claim(alice, { name: 'Other' })), 409, 'spot_claimed')
     expect(await rows('oath_history')).toBe(1)
   })
 
@@ -197,10 +196,7 @@ describe('a claim by wallet', () => {
       })
     }
     const { oath_signature: _, ...none } = await claim(alice)
-    expect(await post(claimPath, none)).toMatchObject({
-      status: 400,
-      body: { code: 'invalid_input' },
-    })
+    expectRefusal(await post(claimPath, none), 400, 'invalid_input')
     expect(await rows('oath_history')).toBe(0)
   })
 })
@@ -257,8 +253,7 @@ describe('a claim by e-mail', () => {
   test('allows five attempts', async () => {
     await post(claimPath, { email, display_name: 'Zoë' })
     for (let tries = 0; tries < 5; tries += 1) {
-      const answer = await post(claimPath, { email, code: wrongCode() })
-      expect(answer).toMatchObject({ status: 401, body: { code: 'code_invalid' } })
+      expectRefusal(await post(claimPath, { email, code: wrongCode() }), 401, 'code_invalid')
     }
     expect((await post(claimPath, { email, code: emailedCode() })).status).toBe(401)
   })
@@ -287,24 +282,17 @@ describe('a claim by e-mail', () => {
     expect((await post(claimPath, { email, code: emailedCode() })).status).toBe(201)
     expect((await post(claimPath, await claim(alice, { name: 'Alice' }))).status).toBe(201)
     const late = { email: 'other@ledger.example', display_name: 'Late', wallet: alice.address }
-    expect(await post(claimPath, late)).toMatchObject({
-      status: 409,
-      body: { code: 'spot_claimed' },
-    })
+    expectRefusal(await post(claimPath, late), 409, 'spot_claimed')
     await post(register, await registration(evmWallet('bob')))
     const taken = { ...late, wallet: evmWallet('bob').address }
-    expect(await post(claimPath, taken)).toMatchObject({
-      status: 409,
-      body: { code: 'spot_claimed' },
-    })
+    expectRefusal(await post(claimPath, taken), 409, 'spot_claimed')
   })
 
   test('sends three codes an hour to one address, and ten from one network', async () => {
     for (let sent = 0; sent < 3; sent += 1) {
       expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(202)
     }
-    const over = await post(claimPath, { email, display_name: 'Zoë' })
-    expect(over).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expectRefusal(await post(claimPath, { email, display_name: 'Zoë' }), 429, 'rate_limited')
     for (let sent = 0; sent < 7; sent += 1) {
       const other = { email: `w${sent}@ledger.example`, display_name: 'Zoë' }
       expect((await post(claimPath, other)).status).toBe(202)

@@ -313,8 +313,8 @@ describe('the partner bearer token', () => {
   })
 
   test('does not cover the query, and writes accept none', async () => {
-    const answer = await post(`${path}?tier=pro`, raw, await headersFor(), 'PATCH')
-    expectRefusal(answer, 400, 'unknown_parameter')
+    const refusal = await post(`${path}?tier=pro`, raw, await headersFor(), 'PATCH')
+    expectRefusal(refusal, 400, 'unknown_parameter')
   })
 
   test.each([
