@@ -7,6 +7,8 @@ import { isoTime } from '../../src/core/time.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn } from './files.ts'
 import {
+  BRANCH,
+  BRANCH_REF,
   FAST_IMPORT,
   fastImportStream,
   headOf,
@@ -31,7 +33,6 @@ export interface ArchiveOptions {
   readonly env: GitEnvironment
   /** `full` (at start, once a day) has git check every object first. */
   readonly check: 'full' | 'quick'
-  readonly branch?: string
   /** Absent: the last commit is read back. */
   readonly memory?: ArchiveMemory
 }
@@ -99,27 +100,26 @@ function operationalMessage(error: unknown): string {
 }
 
 async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable<ArchiveOutcome>) {
-  const branch = options.branch ?? 'main'
   await removeStaleLocks(git.repoDir, options.nowMs)
-  if (await isMissing(git.repoDir)) await createRepository(git, branch)
+  if (await isMissing(git.repoDir)) await createRepository(git)
   try {
     if (options.check === 'full') await runGit(git, ['fsck', '--full', '--strict', '--no-dangling'])
-    outcome.committed = await commit(git, branch, options)
+    outcome.committed = await commit(git, options)
   } catch (error) {
     const reason = await findDamage(git, error)
     if (reason === null) throw error
     const movedTo = await moveAside(git.repoDir, options.nowMs)
     outcome.restarted = { movedTo, reason }
-    await createRepository(git, branch)
-    outcome.committed = await commit(git, branch, options)
+    await createRepository(git)
+    outcome.committed = await commit(git, options)
   }
-  if (options.remote !== null) await push(git, branch, options.remote, outcome)
+  if (options.remote !== null) await push(git, options.remote, outcome)
 }
 
-async function commit(git: Git, branch: string, options: ArchiveOptions): Promise<string | null> {
+async function commit(git: Git, options: ArchiveOptions): Promise<string | null> {
   const { memory = emptyArchiveMemory(), message, author, nowMs, files } = options
-  const parent = await headOf(git, branch)
-  if (parent === null) await assertUnused(git, branch)
+  const parent = await headOf(git)
+  if (parent === null) await assertUnused(git)
   const wanted = treeOfFiles(files, memory.names)
   const isKnown =
     options.check === 'quick' && memory.commit !== null && memory.commit.name === parent
@@ -127,9 +127,9 @@ async function commit(git: Git, branch: string, options: ArchiveOptions): Promis
   if (parent !== null) memory.commit = { name: parent, tree: before }
   const change = treeDifference(before, wanted)
   if (change.written.length + change.deleted.length === 0) return null
-  const commit = { branch, parent, message, author, nowMs }
+  const commit = { parent, message, author, nowMs }
   await runGit(git, FAST_IMPORT, fastImportStream(commit, files, change))
-  const head = await headOf(git, branch)
+  const head = await headOf(git)
   // The first commit of a process is read back; later ones by the full check.
   if (head === null || head === parent || !(isKnown || sameTree(await treeOf(git, head), wanted))) {
     throw new GitError('git fast-import: the commit differs from what was sent')
@@ -146,10 +146,10 @@ async function commit(git: Git, branch: string, options: ArchiveOptions): Promis
 class LostBranchError extends GitError {}
 
 /** Git ignores a ref that it cannot read: without this check a new history would begin unnoticed. */
-async function assertUnused(git: Git, branch: string): Promise<void> {
+async function assertUnused(git: Git): Promise<void> {
   const counts = (await runGit(git, ['count-objects', '-v'])).toString('utf8')
   if (/^(?:count|in-pack): [1-9]/m.test(counts)) {
-    throw new LostBranchError(`the branch ${branch} is lost`)
+    throw new LostBranchError(`the branch ${BRANCH} is lost`)
   }
 }
 
@@ -163,14 +163,14 @@ async function isMissing(repoDir: string): Promise<boolean> {
 }
 
 /** Creates the repository under a temporary name, with the history of the remote if that can be fetched. */
-async function createRepository(git: Git, branch: string): Promise<void> {
+async function createRepository(git: Git): Promise<void> {
   const draft: Git = { ...git, repoDir: `${git.repoDir}.new` }
   await rm(draft.repoDir, { recursive: true, force: true })
   await runGit(draft, ['init', '--bare', '--quiet', '--template=', '--object-format=sha1'])
-  await runGit(draft, ['symbolic-ref', 'HEAD', `refs/heads/${branch}`])
+  await runGit(draft, ['symbolic-ref', 'HEAD', BRANCH_REF])
   if (git.remote !== null) {
-    const refspec = `refs/heads/${branch}:refs/heads/${branch}`
     try {
+      const refspec = `${BRANCH_REF}:${BRANCH_REF}`
       await runGit(draft, ['fetch', '--quiet', '--no-tags', REMOTE_NAME, refspec])
     } catch (error) {
       if (!(error instanceof GitError)) throw error
@@ -211,24 +211,29 @@ async function removeStaleLocks(repoDir: string, nowMs: number): Promise<void> {
 }
 
 /** A ref per remote records what was pushed, so that a build without new commits needs no network. */
-async function push(git: Git, branch: string, remote: string, outcome: Mutable<ArchiveOutcome>) {
+async function push(git: Git, remote: string, outcome: Mutable<ArchiveOutcome>) {
   const pushedRef = `refs/pushed/${createHash('sha256').update(remote).digest('hex').slice(0, 16)}`
-  const ref = `refs/heads/${branch}`
   const pushedCommit = await runGit(git, ['for-each-ref', '--format=%(objectname)', pushedRef])
   const exclude = pushedCommit.length === 0 ? [] : [`^${pushedRef}`]
-  const count = await runGit(git, ['rev-list', '--count', ref, ...exclude])
+  const count = await runGit(git, ['rev-list', '--count', BRANCH_REF, ...exclude])
   outcome.behind = Number(count.toString('utf8'))
   outcome.pushed = outcome.behind === 0
   if (outcome.pushed) return
   try {
-    await runGit(git, ['push', '--quiet', '--no-verify', REMOTE_NAME, `${ref}:${ref}`])
+    await runGit(git, [
+      'push',
+      '--quiet',
+      '--no-verify',
+      REMOTE_NAME,
+      `${BRANCH_REF}:${BRANCH_REF}`,
+    ])
   } catch (error) {
     if (!(error instanceof GitError)) throw error
     outcome.state = 'failed'
     outcome.error = error.message
     return
   }
-  await runGit(git, ['update-ref', pushedRef, ref])
+  await runGit(git, ['update-ref', pushedRef, BRANCH_REF])
   outcome.pushed = true
   outcome.behind = 0
 }

@@ -1,5 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
+
+import { getMimeType, mimes } from 'hono/utils/mime'
 
 import { CURRENT_LINK, GENERATIONS_DIR } from '../../src/core/documents.ts'
 import { pruneMissing } from '../cache/memoize.ts'
@@ -14,26 +16,12 @@ export type KnownAssets = Map<
 >
 
 const CONTENT_TYPES = {
-  '.avif': 'image/avif',
-  '.css': 'text/css; charset=utf-8',
-  '.csv': 'text/csv; charset=utf-8; header=present',
-  '.gif': 'image/gif',
-  '.html': 'text/html; charset=utf-8',
-  '.ico': 'image/x-icon',
-  '.jpg': 'image/jpeg',
-  '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json',
-  '.md': 'text/markdown; charset=utf-8',
-  '.mjs': 'text/javascript; charset=utf-8',
-  '.pdf': 'application/pdf',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-  '.txt': 'text/plain; charset=utf-8',
-  '.webmanifest': 'application/manifest+json',
-  '.webp': 'image/webp',
-  '.woff2': 'font/woff2',
-  '.xml': 'application/xml',
-} as const satisfies Record<string, string>
+  ...mimes,
+  csv: 'text/csv; charset=utf-8; header=present',
+  md: 'text/markdown; charset=utf-8',
+  svg: 'image/svg+xml',
+  xml: 'application/xml',
+}
 
 /** Skips hidden files except `.well-known`, and published sets. @throws Error for a file of an unknown type */
 export async function readAssets(
@@ -81,7 +69,7 @@ function assetPath(file: string): string {
 }
 
 function contentTypeOf(file: string): string {
-  const found = Object.entries(CONTENT_TYPES).find(([ending]) => ending === extname(file))
-  if (found === undefined) throw new Error(`no content type is known for the asset ${file}`)
-  return found[1]
+  const type = getMimeType(file, CONTENT_TYPES)
+  if (type === undefined) throw new Error(`no content type is known for the asset ${file}`)
+  return type
 }

@@ -14,22 +14,13 @@ const SYNC_TIMEOUT_MS = 120_000
 /** Older kernels do not report write errors to `syncfs`. */
 const MIN_KERNEL = [5, 8] as const
 
-export interface NewFiles {
-  readonly root: string
-  readonly files: readonly string[]
-  readonly directories: readonly string[]
-}
-
-export interface FlushOptions {
-  readonly syncProgram?: string
-}
-
 /** @throws Error when the disk refuses any write */
 export async function flushAll(
-  { root, files, directories }: NewFiles,
-  { syncProgram = 'sync' }: FlushOptions = {},
+  root: string,
+  files: readonly string[],
+  directories: readonly string[],
 ): Promise<void> {
-  if (files.length >= MANY_FILES && (await syncFileSystem(syncProgram, root))) return
+  if (files.length >= MANY_FILES && (await syncFileSystem(root))) return
   await mapConcurrent(files, FLUSHES_AT_ONCE, flushFile)
   for (const directory of directories) await syncDirectory(directory)
 }
@@ -45,10 +36,10 @@ async function flushFile(path: string): Promise<void> {
 }
 
 /** Returns false on failure, so that flushing file by file finds the failing disk. */
-async function syncFileSystem(program: string, path: string): Promise<boolean> {
+async function syncFileSystem(path: string): Promise<boolean> {
   if (platform !== 'linux' || !reportsWriteErrors(release())) return false
   try {
-    await promisify(execFile)(program, ['-f', path], { timeout: SYNC_TIMEOUT_MS })
+    await promisify(execFile)('sync', ['-f', path], { timeout: SYNC_TIMEOUT_MS })
     return true
   } catch {
     return false

@@ -6,24 +6,25 @@ import { readTextIfExists } from '../cache/stat-fingerprint.ts'
 import { runGit } from './git.ts'
 import type { Git } from './git.ts'
 
+export const BRANCH = 'main'
+export const BRANCH_REF = `refs/heads/${BRANCH}`
 const REGULAR_FILE = '100644'
 
 /** Object name by path. */
 export type Tree = ReadonlyMap<string, string>
 
 export interface Commit {
-  readonly branch: string
   readonly parent: string | null
   readonly message: string
   readonly author: { readonly name: string; readonly email: string }
   readonly nowMs: number
 }
 
-export async function headOf(git: Git, branch: string): Promise<string | null> {
+export async function headOf(git: Git): Promise<string | null> {
   // Reading the ref file saves a git process.
-  const text = (await readTextIfExists(join(git.repoDir, 'refs/heads', branch))) ?? ''
+  const text = (await readTextIfExists(join(git.repoDir, BRANCH_REF))) ?? ''
   if (/^[0-9a-f]{40}\n$/.test(text)) return text.trimEnd()
-  const out = await runGit(git, ['for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`])
+  const out = await runGit(git, ['for-each-ref', '--format=%(objectname)', BRANCH_REF])
   const name = out.toString('utf8').trim()
   return name === '' ? null : name
 }
@@ -87,7 +88,7 @@ export function fastImportStream(
   files: ReadonlyMap<string, Uint8Array | string>,
   change: { readonly written: readonly string[]; readonly deleted: readonly string[] },
 ): Buffer {
-  const { branch, parent, message, author } = commit
+  const { parent, message, author } = commit
   const seconds = Math.floor(commit.nowMs / 1000)
   const parts: Buffer[] = []
   const line = (text: string) => parts.push(Buffer.from(`${text}\n`, 'utf8'))
@@ -96,7 +97,7 @@ export function fastImportStream(
     parts.push(bytes)
     line('')
   }
-  line(`commit refs/heads/${branch}`)
+  line(`commit ${BRANCH_REF}`)
   line(`committer ${plainName(author.name)} <${plainName(author.email)}> ${seconds} +0000`)
   data(Buffer.from(message, 'utf8'))
   if (parent !== null) line(`from ${parent}`)

@@ -53,23 +53,18 @@ const lastFactsSchema = z.object({
   message: z.string(),
 })
 
-export interface LastFactsStore {
-  readonly load: () => Promise<LastFacts | null>
-  /** Writes only a new `next`; `facts` are those of the build, for comparison by identity. */
-  readonly keep: (next: LastFacts, facts: Facts) => Promise<void>
-}
-
-export function createLastFacts(stateDir: string): LastFactsStore {
+export function createLastFacts(stateDir: string) {
   const path = join(stateDir, 'last-facts.json')
   let known: { readonly fingerprint: string; readonly last: LastFacts | null } | null = null
   return {
-    load: async () => {
+    load: async (): Promise<LastFacts | null> => {
       const fingerprint = statFingerprint(path)
       if (known?.fingerprint !== fingerprint)
         known = { fingerprint, last: await loadLastFacts(path) }
       return known.last
     },
-    keep: async (next, facts) => {
+    /** Writes only a new `next`; `facts` are those of the build, for comparison by identity. */
+    keep: async (next: LastFacts, facts: Facts) => {
       if (next !== known?.last) await saveLastFacts(path, next)
       known = { fingerprint: statFingerprint(path), last: { ...next, facts } }
     },

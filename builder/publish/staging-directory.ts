@@ -133,7 +133,7 @@ export function createStagingDirectory(
       step?.('flush files')
       const files = [...written].map((file) => join(root, file))
       const paths = [...changed].sort(deepestFirst).map((name) => join(root, name))
-      await flushAll({ root, files, directories: paths })
+      await flushAll(root, files, paths)
       return {
         directories,
         renewed: (await begin()) === null ? null : new Set([...linked, ...written]),

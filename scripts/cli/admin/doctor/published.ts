@@ -79,7 +79,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
     run: async ({ config }) => {
       const git = gitOf(config)
       try {
-        const head = await headOf(git, 'main')
+        const head = await headOf(git)
         if (head === null) return bad('main has no commit')
         await runGit(git, ['fsck', '--full', '--strict', '--no-dangling'])
         return good(`every object is readable; the last commit is ${head.slice(0, 12)}`)
@@ -100,7 +100,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
       if (set === null) return null
       const git = gitOf(config)
       try {
-        const head = await headOf(git, 'main')
+        const head = await headOf(git)
         return head === null ? null : await compareTree(set, await treeOf(git, head))
       } catch (error) {
         if (error instanceof GitMissingError || error instanceof GitError) return null
