@@ -11,6 +11,7 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import type { AnyRailAdapter, AdapterContext } from '../rails/adapter.ts'
+import { createPayoutStore } from '../rails/payout-store.ts'
 import type { Sources } from '../rails/sources.ts'
 import { windowEndingAt } from '../rails/window.ts'
 import type { Window } from '../rails/window.ts'
@@ -113,7 +114,7 @@ function reasonOf(error: unknown): string {
 
 async function contextOf(
   adapter: AnyRailAdapter,
-  { database, clock, random, log, sources }: PollDeps,
+  { database, sources }: PollDeps,
   window: Window,
   signal: AbortSignal,
 ): Promise<AdapterContext> {
@@ -124,11 +125,8 @@ async function contextOf(
     http: sources.http(adapter.rail, signal),
     chain: (name) => sources.chain(name, signal),
     solana: () => sources.solana(signal),
-    payouts: sources.payouts(adapter.rail, database, clock),
+    payouts: createPayoutStore(adapter.rail, database),
     past,
-    clock,
-    random,
-    log,
     signal,
   }
 }

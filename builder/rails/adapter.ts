@@ -1,4 +1,3 @@
-import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { Figures, Measurement } from '../../src/core/figures.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
@@ -20,9 +19,6 @@ export interface AdapterContext {
   readonly payouts: PayoutStore
   /** Newest first; for sources that show only lifetime totals. */
   readonly past: readonly PastPoll[]
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
   readonly signal: AbortSignal
 }
 

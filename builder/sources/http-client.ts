@@ -21,7 +21,6 @@ export interface HttpOptions {
   readonly timeoutMs?: number | undefined
   readonly maxBytes?: number
   readonly retries?: number | undefined
-  readonly onAnswer?: (answer: HttpAnswer) => void
 }
 
 const defaultTimeoutMs = 15 * secondMs
@@ -45,9 +44,7 @@ export function createHttp(options: HttpOptions): Http {
     json: async (url, request = {}) => {
       for (let attempt = 0; ; attempt += 1) {
         try {
-          const answer = await attemptJson(options, url, request)
-          options.onAnswer?.(answer)
-          return answer
+          return await attemptJson(options, url, request)
         } catch (error) {
           signal?.throwIfAborted()
           if (!(error instanceof SourceError)) throw error
@@ -101,10 +98,8 @@ async function exchange(
   const bytes = await readLimited(response, options.maxBytes ?? maxAnswerBytes)
   return {
     url,
-    status: response.status,
     body: parseJson(bytes),
     sha256: createHash('sha256').update(bytes).digest('hex'),
-    bytes: bytes.byteLength,
   }
 }
 
@@ -135,7 +130,7 @@ async function follow(
 }
 
 function methodOf(request: HttpRequest): 'GET' | 'POST' {
-  return request.json === undefined ? (request.method ?? 'GET') : 'POST'
+  return request.json === undefined ? 'GET' : 'POST'
 }
 
 function headersOf(options: HttpOptions, request: HttpRequest): Record<string, string> {

@@ -1,5 +1,4 @@
 export interface HttpRequest {
-  readonly method?: 'GET' | 'POST'
   /** Sent as JSON; makes the request a POST. */
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -10,11 +9,9 @@ export interface HttpRequest {
 export interface HttpAnswer {
   /** Address at the source, even if `RAIL_BASE_URL_<RAIL>` sent the request elsewhere. */
   readonly url: string
-  readonly status: number
   /** Without NUL characters in strings. */
   readonly body: unknown
   readonly sha256: string
-  readonly bytes: number
 }
 
 export interface Http {

@@ -219,7 +219,6 @@ function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterC
   const { signal } = new AbortController()
   const requests = quickRequests(mode === 'time-out' ? 150 : 5000)
   const clock = { ...requests.clock, now: () => endMs }
-  const quiet = (): void => undefined
   return {
     window: windowEndingAt(endMs),
     http: createHttp({
@@ -234,9 +233,6 @@ function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterC
     solana: never,
     payouts: { open: never },
     past: [],
-    clock,
-    random: requests.random,
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     signal,
   }
 }
