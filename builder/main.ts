@@ -24,7 +24,7 @@ import {
   systemRandom,
   systemResolve,
 } from '../src/runtime/runtime.ts'
-import { createReceiptChecks } from './jobs/check-receipts.ts'
+import { checkReceipts } from './jobs/check-receipts.ts'
 import { createWebhooks } from './jobs/deliver.ts'
 import { createJobs } from './jobs/jobs.ts'
 import { railProgress } from './jobs/progress.ts'
@@ -105,7 +105,7 @@ const jobs = createJobs({
     userAgent: outboundUserAgent(config.SITE_URL),
     signal: stopped,
   }),
-  receipts: createReceiptChecks({ database, clock, random, fetch, rpcUrls, signal: stopped }),
+  receipts: () => checkReceipts({ database, clock, random, fetch, rpcUrls, signal: stopped }),
   // A disconnected service must not abort a build.
   onPublished: () => void process.send?.('published', undefined, undefined, () => undefined),
   buildOptions: {

@@ -4,37 +4,19 @@ import { memoizeLatest } from '../cache/memoize.ts'
 import { createArticles } from '../desk/all-articles.ts'
 import { createSnapshots } from '../documents/index.ts'
 import { emptyArchiveMemory } from '../publish/archive.ts'
-import type { ArchiveMemory } from '../publish/archive.ts'
-import type { PublicDocument } from '../publish/document.ts'
 import { createLastFacts, diffDocument } from '../publish/last-facts.ts'
-import type { LastFacts, LastFactsStore } from '../publish/last-facts.ts'
+import type { LastFacts } from '../publish/last-facts.ts'
 import { emptyMemory } from '../publish/publish.ts'
-import type { PublishMemory } from '../publish/publish.ts'
 import { createVendored } from '../publish/vendored.ts'
 import { createSharedPages } from '../site/share.ts'
 import { createSite } from '../site/site-documents.ts'
 import { emptyGatherMemory } from '../world/gather.ts'
-import type { GatherMemory } from '../world/gather.ts'
 import type { World } from '../world/world.ts'
 
-export interface BuildMemory {
-  readonly gather: GatherMemory
-  readonly withArticles: ReturnType<typeof createArticles>
-  readonly snapshotsOf: ReturnType<typeof createSnapshots>
-  readonly siteOf: ReturnType<typeof createSite>
-  readonly drawingsOf: ReturnType<typeof createSharedPages>
-  readonly diffOf: (facts: LastFacts) => PublicDocument
-  readonly lastFacts: LastFactsStore
-  readonly vendored: () => Promise<readonly PublicDocument[]>
-  readonly publish: PublishMemory
-  readonly archive: ArchiveMemory
-  built: World | null
-}
+export type BuildMemory = ReturnType<typeof emptyBuildMemory>
 
-export function emptyBuildMemory(options: {
-  readonly dataDir: string
-  readonly stateDir: string
-}): BuildMemory {
+export function emptyBuildMemory(options: { readonly dataDir: string; readonly stateDir: string }) {
+  const last: { built: World | null } = { built: null }
   return {
     gather: emptyGatherMemory(options.dataDir),
     withArticles: createArticles(),
@@ -46,6 +28,6 @@ export function emptyBuildMemory(options: {
     vendored: createVendored(),
     publish: emptyMemory(),
     archive: emptyArchiveMemory(),
-    built: null,
+    ...last,
   }
 }

@@ -39,10 +39,6 @@ export interface ReceiptCheckDeps {
   readonly retries?: number
 }
 
-export interface ReceiptChecks {
-  readonly run: () => Promise<ReceiptRun>
-}
-
 const defaultMaxCalls = 20_000
 const defaultTimeoutMs = 20 * secondMs
 /** Failures in a row after which a run stops using a node. */
@@ -54,22 +50,18 @@ const perWrite = 50
 const reversalFlagTtlMs = 30 * dayMs
 const uncheckedPerWrite = 500
 
-export function createReceiptChecks(deps: ReceiptCheckDeps): ReceiptChecks {
+export async function checkReceipts(deps: ReceiptCheckDeps): Promise<ReceiptRun> {
   const { database, clock } = deps
-  return {
-    run: async () => {
-      const startedAt = isoTime(clock.now())
-      const nodes = evmChains.filter((chain) => (deps.rpcUrls[chain] ?? null) !== null)
-      const reports: ChainReport[] = []
-      for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
-      reports.push(...(await markUnsupportedChains(deps)))
-      await closeOldReversalFlags(deps)
-      const finishedAt = isoTime(clock.now())
-      const run = { started_at: startedAt, finished_at: finishedAt, nodes, chains: reports }
-      await database.write((tx) => setMeta(tx, receiptRunKey, JSON.stringify(run)))
-      return run
-    },
-  }
+  const startedAt = isoTime(clock.now())
+  const nodes = evmChains.filter((chain) => (deps.rpcUrls[chain] ?? null) !== null)
+  const reports: ChainReport[] = []
+  for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
+  reports.push(...(await markUnsupportedChains(deps)))
+  await closeOldReversalFlags(deps)
+  const finishedAt = isoTime(clock.now())
+  const run = { started_at: startedAt, finished_at: finishedAt, nodes, chains: reports }
+  await database.write((tx) => setMeta(tx, receiptRunKey, JSON.stringify(run)))
+  return run
 }
 
 async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<ChainReport[]> {

@@ -1,10 +1,10 @@
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { loadAuthored } from '../world/authored.ts'
+import type { ReceiptRun } from '../world/receipt-run.ts'
 import { createBuildQueue } from './build-queue.ts'
 import type { BuildQueueDeps } from './build-queue.ts'
 import { checkPacts, pactsTimeoutMs } from './check-pacts.ts'
 import { receiptsResult } from './check-receipts.ts'
-import type { ReceiptChecks } from './check-receipts.ts'
 import { deliveryResult } from './deliver.ts'
 import type { Webhooks } from './deliver.ts'
 import { expire } from './expire.ts'
@@ -18,32 +18,19 @@ import { createTidy } from './tidy.ts'
 export interface JobsDeps extends PollDeps, BuildQueueDeps {
   readonly webhooks: Webhooks
   readonly hasArbitrumNode: boolean
-  readonly receipts: ReceiptChecks
+  readonly receipts: () => Promise<ReceiptRun>
 }
+
+export type Jobs = ReturnType<typeof createJobs>
 
 /** Functions that return a boolean return false when the run failed. */
-export interface Jobs {
-  /** Polls due rails, or all. Fails when every rail of a round of two or more failed. */
-  readonly poll: (
-    which: RoundOptions['which'],
-    onReport?: (report: PollReport) => void,
-  ) => Promise<boolean>
-  readonly build: ReturnType<typeof createBuildQueue>
-  /** A failing receiver does not fail the run. */
-  readonly deliver: () => Promise<boolean>
-  /** Fails when no chain could be read. */
-  readonly checkReceipts: () => Promise<boolean>
-  readonly checkPacts: () => Promise<boolean>
-  readonly expire: () => Promise<boolean>
-  readonly tidy: () => Promise<void>
-}
-
-export function createJobs(deps: JobsDeps): Jobs {
+export function createJobs(deps: JobsDeps) {
   const { buildOptions, signal } = deps
   const authored = async () => await loadAuthored(buildOptions.dataDir)
   const announced = { announce: true } as const
   return {
-    poll: async (which, onReport) => {
+    /** Polls due rails, or all. Fails when every rail of a round of two or more failed. */
+    poll: async (which: RoundOptions['which'], onReport?: (report: PollReport) => void) => {
       const { rails } = await authored()
       return await runJob('poll', deps, { announce: which === 'all' }, async () => {
         const { adapters } = buildOptions
@@ -53,10 +40,12 @@ export function createJobs(deps: JobsDeps): Jobs {
       })
     },
     build: createBuildQueue(deps),
+    /** A failing receiver does not fail the run. */
     deliver: () =>
       runJob('webhooks', deps, {}, async () => deliveryResult(await deps.webhooks.run())),
+    /** Fails when no chain could be read. */
     checkReceipts: () =>
-      runJob('receipts', deps, announced, async () => receiptsResult(await deps.receipts.run())),
+      runJob('receipts', deps, announced, async () => receiptsResult(await deps.receipts())),
     checkPacts: () =>
       runJob('pacts', deps, announced, async () => {
         const { database, clock, random, hasArbitrumNode, sources } = deps

@@ -5,12 +5,6 @@ import type { BuilderReport } from '../../src/metrics/builder-report.ts'
 import type { ProcessReading } from '../../src/metrics/process.ts'
 import type { FinishedRun } from './run-job.ts'
 
-export interface Reporter {
-  readonly onRun: (run: FinishedRun) => void
-  /** Writes the report now, and again until the signal aborts. */
-  readonly reportEvery: (signal: AbortSignal) => Promise<void>
-}
-
 export function createReporter({
   dataDir,
   clock,
@@ -21,7 +15,7 @@ export function createReporter({
   readonly clock: Clock
   readonly log: Log
   readonly process: () => Promise<ProcessReading>
-}): Reporter {
+}) {
   const jobs: BuilderReport['jobs'] = {}
 
   const report = async (): Promise<void> => {
@@ -39,7 +33,7 @@ export function createReporter({
   }
 
   return {
-    onRun: ({ job, outcome, finishedMs, tookMs }) => {
+    onRun: ({ job, outcome, finishedMs, tookMs }: FinishedRun) => {
       const total = jobs[job] ?? { ok: 0, failed: 0, seconds: 0, last_success: null }
       jobs[job] = {
         ok: total.ok + (outcome === 'ok' ? 1 : 0),
@@ -48,7 +42,8 @@ export function createReporter({
         last_success: outcome === 'ok' ? finishedMs / 1000 : total.last_success,
       }
     },
-    reportEvery: async (signal) => {
+    /** Writes the report now, and again until the signal aborts. */
+    reportEvery: async (signal: AbortSignal) => {
       while (!signal.aborted) {
         // A full disk must not stop the builder; the metrics show a report that is too old.
         await report().catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { chains, evmChains } from '../../builder/chain/chains.ts'
 import type { EvmChainName } from '../../builder/chain/chains.ts'
-import { createReceiptChecks } from '../../builder/jobs/check-receipts.ts'
+import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
 import { hourMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
@@ -48,14 +48,14 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
   afterAll(() => node.stop())
 
   async function check(database: OpenDatabase) {
-    const checks = createReceiptChecks({
+    const { chains } = await checkReceipts({
       ...quickRequests(),
       database,
       clock: handClock(paidMs + hourMs),
       rpcUrls: Object.fromEntries(evmChains.map((name) => [name, node.url])),
       signal: new AbortController().signal,
     })
-    return (await checks.run()).chains
+    return chains
   }
 
   test('are verified by USDC transfers on that chain, by its node alone', async () => {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { writeSync } from 'node:fs'
 
-import { createReceiptChecks } from '../../builder/jobs/check-receipts.ts'
+import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
 import { openDatabase } from '../../src/db/open.ts'
 
 const [path = '', rpcUrl = '', now = ''] = process.argv.slice(2)
@@ -13,7 +13,7 @@ const said: typeof database.write = async (work) => {
   writeSync(1, 'ended\n')
   return value
 }
-await createReceiptChecks({
+await checkReceipts({
   database: { ...database, write: said },
   clock: {
     now: () => Number(now),
@@ -24,5 +24,5 @@ await createReceiptChecks({
   fetch,
   rpcUrls: { arbitrum: rpcUrl },
   signal: new AbortController().signal,
-}).run()
+})
 await database.close()

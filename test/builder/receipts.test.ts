@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { createReceiptChecks, receiptsResult } from '../../builder/jobs/check-receipts.ts'
+import { checkReceipts, receiptsResult } from '../../builder/jobs/check-receipts.ts'
 import type { ReceiptCheckDeps } from '../../builder/jobs/check-receipts.ts'
 import { renderBody } from '../../builder/publish/document.ts'
 import { lastReceiptRun } from '../../builder/world/receipt-run.ts'
@@ -105,7 +105,7 @@ async function detailOf(id: string) {
 async function run(changes: Partial<ReceiptCheckDeps> = {}) {
   service.clock.advance(hourMs)
   const { database, random } = service.actions
-  const checks = createReceiptChecks({
+  return await checkReceipts({
     database,
     clock: service.clock,
     random,
@@ -115,7 +115,6 @@ async function run(changes: Partial<ReceiptCheckDeps> = {}) {
     retries: 0,
     ...changes,
   })
-  return await checks.run()
 }
 
 async function runOf(changes: Partial<ReceiptCheckDeps> = {}): Promise<ChainReport> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { createReceiptChecks } from '../../builder/jobs/check-receipts.ts'
+import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { openDatabase } from '../../src/db/open.ts'
@@ -90,7 +90,7 @@ function receiptOf(txHash: string, number: number) {
 }
 
 const checksOf = (database: OpenDatabase, rpcUrl: string, maxCalls?: number, atMs = nowMs) =>
-  createReceiptChecks({
+  checkReceipts({
     database,
     clock: handClock(atMs),
     random: { bytes: (length) => randomBytes(length), unit: () => 0.5 },
@@ -144,7 +144,7 @@ test('a killed run is completed by the next one, and no receipt earns twice', as
     expect([found.entries, found.differences]).toEqual([after.at(-1), []])
   }
   expect(after.some((done) => done > 0 && done < total)).toBe(true)
-  await checksOf(database, chain.url).run()
+  await checksOf(database, chain.url)
   await expectAllDone(database)
   await database.close()
 })
@@ -152,7 +152,7 @@ test('a killed run is completed by the next one, and no receipt earns twice', as
 test('receipts that share blocks need far fewer RPC calls than one each', async () => {
   const database = await ledger()
   const proxy = await startRpcProxy(chain.url)
-  const { chains } = await checksOf(database, proxy.url).run()
+  const { chains } = await checksOf(database, proxy.url)
   await proxy.stop()
   const [report] = chains
   expect(report).toMatchObject({ due: total, verified: total, rpc_calls: proxy.requests.length })
@@ -181,7 +181,7 @@ test('a node without eth_getBlockReceipts receives batches of single receipt req
           }
         : undefined,
   })
-  await checksOf(database, proxy.url).run()
+  await checksOf(database, proxy.url)
   await proxy.stop()
   const single = proxy.requests.filter(({ method }) => method === 'eth_getTransactionReceipt')
   expect(single).toHaveLength(total)
@@ -194,7 +194,7 @@ test('a run stops at its call budget, and later runs complete the work', async (
   const database = await ledger()
   const done: number[] = []
   for (let run = 0; run < 30 && done.at(-1) !== total; run += 1) {
-    const { chains } = await checksOf(database, chain.url, 40).run()
+    const { chains } = await checksOf(database, chain.url, 40)
     expect(chains[0]?.rpc_calls).toBeLessThanOrEqual(40)
     done.push(await verified(database))
   }
@@ -215,7 +215,7 @@ test('receipts of unknown transactions do not delay the receipts behind them', a
   })
   // The call budget of one run covers only some of the unknown receipts, which are due again in the next run.
   for (let hour = 0; hour < 4; hour += 1) {
-    await checksOf(database, chain.url, 40, nowMs + hour * hourMs).run()
+    await checksOf(database, chain.url, 40, nowMs + hour * hourMs)
   }
   expect(await verified(database)).toBe(known.length)
   await database.close()

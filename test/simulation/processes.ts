@@ -180,7 +180,7 @@ export async function startBuilder(host: Host) {
         userAgent: 'simulation',
         signal: new AbortController().signal,
       }),
-      receipts: { run: nothing },
+      receipts: nothing,
       signal: new AbortController().signal,
       onPublished: silent,
       buildOptions: {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { createChainReader } from '../../builder/chain/reader.ts'
 import { checkPacts } from '../../builder/jobs/check-pacts.ts'
-import { createReceiptChecks } from '../../builder/jobs/check-receipts.ts'
+import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
 import { loadAuthoredPacts } from '../../builder/world/authored-pacts.ts'
 import { gatherPacts } from '../../builder/world/pacts.ts'
 import type { PactsWorld } from '../../builder/world/pacts.ts'
@@ -105,7 +105,7 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
     checkReceipts: async () => {
       const checkClock = { ...requests.clock, ...deps.clock }
       const rpcUrls = { arbitrum: url }
-      return await createReceiptChecks({ ...requests, ...deps, clock: checkClock, rpcUrls }).run()
+      return await checkReceipts({ ...requests, ...deps, clock: checkClock, rpcUrls })
     },
     pacts: async (siteUrl = pactSite): Promise<PactsWorld> =>
       await gatherPacts(database.reader, await loadAuthoredPacts(dir), {

@@ -17,31 +17,25 @@ const pageMaxAgeSeconds = 300
 const withPolls = 4
 const withWrites = 24 * 60
 
-export const readKinds: readonly NamedReadKind[] = [
-  kind('All rails, JSON', 0.25, 1, 117_886, 22_505, maxAgeOf('listRails'), withPolls),
-  kind('One rail, JSON', 0.2, 60, 1963, 844, maxAgeOf('getRail'), withPolls),
-  kind('Opportunities', 0.1, 1, 1567, 492, maxAgeOf('listOpportunities'), withPolls),
-  kind('Live aggregate', 0.1, 1, 292, 292, maxAgeOf('getStatsLive'), withWrites),
-  kind('History of a rail', 0.05, 60, 108_123, 11_153, maxAgeOf('getRailHistory'), withPolls),
-  kind('Leaderboard', 0.05, 1, 635, 635, maxAgeOf('getLeaderboard'), withWrites),
-  kind('Newest receipts', 0.05, 1, 180_612, 6652, maxAgeOf('listReceipts'), withWrites),
-  kind('Page of a rail', 0.08, 60, 37_723, 6649, pageMaxAgeSeconds, withPolls),
-  kind('Page of a rail, Markdown', 0.05, 60, 6253, 1951, pageMaxAgeSeconds, withPolls),
-  kind('Home page', 0.04, 1, 126_246, 5355, pageMaxAgeSeconds, withWrites),
-  kind('OpenAPI', 0.03, 1, 300_539, 23_578, maxAgeOf('getOpenApi'), 0.1),
-]
+const measuredReads = [
+  ['All rails, JSON', 0.25, 1, 117_886, 22_505, maxAgeOf('listRails'), withPolls],
+  ['One rail, JSON', 0.2, 60, 1963, 844, maxAgeOf('getRail'), withPolls],
+  ['Opportunities', 0.1, 1, 1567, 492, maxAgeOf('listOpportunities'), withPolls],
+  ['Live aggregate', 0.1, 1, 292, 292, maxAgeOf('getStatsLive'), withWrites],
+  ['History of a rail', 0.05, 60, 108_123, 11_153, maxAgeOf('getRailHistory'), withPolls],
+  ['Leaderboard', 0.05, 1, 635, 635, maxAgeOf('getLeaderboard'), withWrites],
+  ['Newest receipts', 0.05, 1, 180_612, 6652, maxAgeOf('listReceipts'), withWrites],
+  ['Page of a rail', 0.08, 60, 37_723, 6649, pageMaxAgeSeconds, withPolls],
+  ['Page of a rail, Markdown', 0.05, 60, 6253, 1951, pageMaxAgeSeconds, withPolls],
+  ['Home page', 0.04, 1, 126_246, 5355, pageMaxAgeSeconds, withWrites],
+  ['OpenAPI', 0.03, 1, 300_539, 23_578, maxAgeOf('getOpenApi'), 0.1],
+] as const
 
-function kind(
-  name: string,
-  share: number,
-  documents: number,
-  plainBytes: number,
-  bodyBytes: number,
-  maxAgeSeconds: number,
-  changesPerDay: number,
-): NamedReadKind {
-  return { name, share, documents, plainBytes, bodyBytes, maxAgeSeconds, changesPerDay }
-}
+export const readKinds: readonly NamedReadKind[] = measuredReads.map(
+  ([name, share, documents, plainBytes, bodyBytes, maxAgeSeconds, changesPerDay]) => {
+    return { name, share, documents, plainBytes, bodyBytes, maxAgeSeconds, changesPerDay }
+  },
+)
 
 export const edgeCache = { points: 100, keepsSeconds: 86_400, headerBytes: 1100 } as const
 
