@@ -10,7 +10,7 @@ export function memoizeLatest<Key, Made>(make: (key: Key) => Made): (key: Key) =
   }
 }
 
-/** Returns the earlier list when the items are the same, so that memoized results stay valid. */
+/** Returns the earlier list if the items are the same, so that memoized results stay valid. */
 export function sameItems<T>(earlier: readonly T[], later: readonly T[]): readonly T[] {
   const isEqual =
     earlier.length === later.length && later.every((item, index) => item === earlier[index])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { isErrno } from '../../src/core/errno.ts'
 
-/** Inode, size and times; empty when there is no file. */
+/** Returns inode, size and times, or an empty text if there is no file. */
 export function statFingerprint(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) return ''

@@ -4,9 +4,9 @@ export const chains = {
     rpcSetting: 'RPC_URL_BASE',
     publicRpc: 'https://mainnet.base.org',
     explorerTx: 'https://basescan.org/tx/',
-    /** Average; only to estimate where a window starts. */
+    /** Average time of a block. It only serves to estimate where a window starts. */
     blockSeconds: 2,
-    /** Blocks behind the head that may still be reorganised. */
+    /** Number of blocks behind the head that may still be reorganised. */
     settleBlocks: 60,
     /** USDC of `asset_symbol`: Circle's token, or its bridged standard. */
     // https://developers.circle.com/stablecoins/usdc-contract-addresses

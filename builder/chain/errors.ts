@@ -13,7 +13,7 @@ export class ChainNotConfigured extends Error {
 
 export class ChainError extends SourceError {
   override readonly name = 'ChainError'
-  /** Of the JSON-RPC error; null for a failure of another kind. */
+  /** The code of the JSON-RPC error; null for a failure of another kind. */
   readonly code: number | null
 
   constructor(
@@ -26,13 +26,13 @@ export class ChainError extends SourceError {
 }
 
 const maxNodeText = 160
-/** JSON-RPC: internal error; and the HTTP status that some nodes use as a code. */
+/** The internal error of JSON-RPC, and the HTTP status that some nodes use as a code. */
 const busyCodes: readonly number[] = [-32_603, 429]
 const busyWords = /rate|per second|too many requests|quota|credits|capacity/i
 const sizeWords =
   /range|too (?:many|large|big|wide)|limit|exceed|more than|response size|timed? ?out|deadline|\d+ blocks/i
 
-/** Published text, shortened and without secrets. */
+/** Returns the published text of the error, shortened and without secrets. */
 export function nodeError(name: string, rpcUrl: string, { code, message }: RpcError): ChainError {
   const text = beginningOf(message)
   const isBusy = busyWords.test(text) || busyCodes.includes(code)
@@ -43,7 +43,7 @@ export function nodeError(name: string, rpcUrl: string, { code, message }: RpcEr
   })
 }
 
-/** Without addresses, parts of the RPC address and control characters. */
+/** Removes addresses, parts of the RPC address and control characters. */
 function publicText(text: string, rpcUrl: string): string {
   let clean = text.replaceAll(/\w+:\/\/\S+/g, '[address]')
   for (const secret of secretsOf(rpcUrl)) clean = clean.replaceAll(secret, '[removed]')

@@ -1,4 +1,4 @@
-/** JSON-RPC for every chain: batches, retries, a budget of calls, and errors that name no more than the host. */
+/** JSON-RPC for every chain: batches, retries, a budget of calls, and errors that contain only the host of the address. */
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { RpcError, parseReplies, requestBody } from '../../src/outbound/json-rpc.ts'
 import type { RpcCall, RpcReply } from '../../src/outbound/json-rpc.ts'
@@ -16,7 +16,7 @@ export interface RpcClient<Chain extends ChainName = ChainName> {
   readonly chain: Chain
   /** @throws ChainError */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
-  /** Answers in the order of the calls; a call that fails has an error as its answer. @throws CallBudgetError */
+  /** Returns the answers in the order of the calls. The answer to a failed call is an error. @throws CallBudgetError */
   readonly batch: (calls: readonly RpcCall[], perRequest?: number) => Promise<readonly RpcAnswer[]>
   readonly spent: () => { readonly calls: number; readonly requests: number }
   readonly callsLeft: () => number
@@ -30,9 +30,9 @@ export interface RpcClientOptions {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
   readonly retries?: number | undefined
-  /** Calls that the client makes in all, repeated ones included; no limit by default. */
+  /** Maximum number of calls of the client, retries included; no limit by default. */
   readonly maxCalls?: number
-  /** Failures in a row after which no further call is sent and all fail; no limit by default. */
+  /** Number of failures in a row after which all further calls fail without being sent; no limit by default. */
   readonly maxFailures?: number
 }
 
@@ -60,7 +60,7 @@ export function createRpcClient<Chain extends ChainName>(
   let batchLimit = Number.POSITIVE_INFINITY
   let unusable: ChainError | null = null
 
-  /** @throws ChainError where the request failed as a whole */
+  /** @throws ChainError if the whole request failed */
   async function post(batch: readonly RpcCall[]): Promise<RpcAnswer[]> {
     const firstId = calls + 1
     calls += batch.length
@@ -80,11 +80,11 @@ export function createRpcClient<Chain extends ChainName>(
   }
 
   function answerOf(reply: RpcReply | null): RpcAnswer {
-    if (reply === null) return { error: new ChainError(`${name}: an answer without a result`) }
+    if (reply === null) return { error: new ChainError(`${name}: an answer has no result`) }
     return 'error' in reply ? { error: nodeError(name, rpcUrl, reply.error) } : reply
   }
 
-  /** Repeats what failed for a moment, and halves what was too large. */
+  /** Retries transient failures, and halves a batch that was too large. */
   async function send(batch: readonly RpcCall[], attempt = 0): Promise<RpcAnswer[]> {
     const failAll = (error: ChainError): RpcAnswer[] => batch.map(() => ({ error }))
     if (unusable !== null) return failAll(unusable)
@@ -96,7 +96,7 @@ export function createRpcClient<Chain extends ChainName>(
       if (!(error instanceof ChainError)) throw error
       const isSplit = error.isTooLarge && batch.length > 1
       const pauseMs = attempt < retries && !isSplit ? retryPauseMs(error, attempt, random) : null
-      // A timeout counts whatever follows it: the node may be dead.
+      // A timeout always counts as a failure, since the node may be dead.
       if (error.isTransient ? error.isTooLarge || pauseMs === null : !isSplit) failures += 1
       if (failures >= maxFailures) {
         unusable = error

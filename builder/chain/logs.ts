@@ -8,7 +8,7 @@ import { ChainError } from './errors.ts'
 import type { ChainReader } from './reader.ts'
 import { address, hash, hexData, parseResult, quantity, toHex } from './values.ts'
 
-/** As in `eth_getLogs`: any of the addresses; per position any of the topics, or all for null. */
+/** As in `eth_getLogs`: any of the addresses, and at each position any of the topics; null matches every topic. */
 export interface LogFilter {
   readonly addresses: readonly Address[]
   readonly topics: readonly (readonly Hex[] | null)[]
@@ -30,7 +30,7 @@ export interface LogChunk<TAbi extends Abi> {
   readonly logs: readonly DecodedLog<TAbi>[]
   readonly fromBlock: number
   readonly toBlock: number
-  /** False where times are interpolated. */
+  /** False if the times are interpolated. */
   readonly exactTimes: boolean
 }
 
@@ -40,10 +40,10 @@ export interface ReadLogs<TAbi extends Abi> {
   readonly filters: readonly LogFilter[]
   readonly fromBlock: number
   readonly toBlock: number
-  /** Halved when the node refuses, growing again after it answers. */
+  /** Halved after the node refuses a chunk; grows again after an answer. */
   readonly chunkBlocks: number
   readonly signal: AbortSignal
-  /** Called in order of blocks; called again with a smaller chunk after a `ChainError` that `isTooLarge`. */
+  /** Called in the order of blocks. After a `ChainError` with `isTooLarge`, it is called again with a smaller chunk. */
   readonly onChunk: (chunk: LogChunk<TAbi>) => Promise<void>
 }
 
@@ -52,7 +52,7 @@ const maxHeadersPerChunk = 50
 const chunksBeforeGrowth = 4
 const growth = 1.25
 
-/** @throws ChainError where even one block is too large */
+/** @throws ChainError if even one block is too large */
 export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Promise<void> {
   const { chunkBlocks, toBlock, signal } = read
   let size = chunkBlocks
@@ -122,17 +122,18 @@ async function getLogs(
   const logs = parseResult(reader.name, z.array(rawLog), result, 'a list of logs')
   for (const log of logs) {
     if (log.removed === true)
-      throw new ChainError(`${reader.name} RPC: a log of a block that was reorganised`)
+      throw new ChainError(`${reader.name} RPC: the node sent a log of a reorganised block`)
     const isWanted =
       log.blockNumber >= fromBlock &&
       log.blockNumber <= toBlock &&
       addresses.some((wanted) => isAddressEqual(wanted, log.address))
-    if (!isWanted) throw new ChainError(`${reader.name} RPC: a log that was not requested`)
+    if (!isWanted)
+      throw new ChainError(`${reader.name} RPC: the node sent a log that was not requested`)
   }
   return logs
 }
 
-/** From the node, else from block headers, else (too many blocks) interpolated. */
+/** Takes times from the node, else from block headers, or interpolates them if there are too many blocks. */
 async function dateLogs(
   reader: ChainReader,
   logs: readonly RawLog[],
@@ -176,6 +177,8 @@ function decodeLog<TAbi extends Abi>(
       atMs,
     }
   } catch {
-    throw new ChainError(`${reader.name} RPC: a log of another event than requested`)
+    throw new ChainError(
+      `${reader.name} RPC: the node sent a log of an event that was not requested`,
+    )
   }
 }

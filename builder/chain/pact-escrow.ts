@@ -1,4 +1,4 @@
-/** Blocks above the final one are read again each time, so logs of reorganised blocks disappear. */
+/** Each reading repeats the blocks above the final one, so that logs of reorganised blocks disappear. */
 import { parseAbi } from 'viem'
 
 import { mapConcurrent } from '../../src/core/concurrency.ts'
@@ -28,7 +28,7 @@ export const escrowAbi = parseAbi([
 const nextPactIdCall = '0x90c0686d'
 const chunkBlocks = 100_000
 const chunksPerRun = 300
-/** A node further behind would show outdated phases. */
+/** A head older than this would show outdated phases. */
 const maxHeadAgeMs = 60 * minuteMs
 const maxGapsPerRun = 200
 const terminal: readonly EscrowPact['status'][] = ['Completed', 'Refunded', 'Arbitrated']
@@ -47,21 +47,22 @@ export interface EscrowReadRequest {
 export interface EscrowReadResult extends ReadEscrow {
   /** Stored logs above it are replaced. */
   readonly aboveBlock: number
-  /** Set where the first read ended early; what was read before is stored. */
+  /** Set if the first read ended early; the logs read before are stored. */
   readonly failure: ChainError | null
 }
 
-/** @throws ChainError where the node fails, lags, is of another chain or contradicts itself or its past */
+/** @throws ChainError if the node fails, lags, serves another chain or contradicts itself or its earlier answers */
 export async function readEscrow(request: EscrowReadRequest): Promise<EscrowReadResult> {
   const { reader, stored, nowMs } = request
   const [head, final] = [await readHeader(reader, 'latest'), await readHeader(reader, 'finalized')]
   if (nowMs - head.atMs > maxHeadAgeMs) {
     const minutes = Math.round((nowMs - head.atMs) / minuteMs)
     throw new ChainError(
-      `arbitrum RPC is behind: its head ${head.number} is ${minutes} minutes old`,
+      `arbitrum RPC is behind: the head ${head.number} is ${minutes} minutes old`,
     )
   }
-  if (final.number > head.number) throw new ChainError('arbitrum RPC: final blocks above its head')
+  if (final.number > head.number)
+    throw new ChainError('arbitrum RPC: the final block is above the head')
   await requireSamePast(reader, stored, final.number)
   if ((await reader.call('eth_getCode', [pactEscrow.address, 'latest'])) === '0x')
     throw new ChainError('arbitrum RPC: there is no contract at the escrow address')
@@ -85,7 +86,7 @@ export async function readEscrow(request: EscrowReadRequest): Promise<EscrowRead
   }
 }
 
-/** @throws ChainError where a block that was final is so no longer */
+/** @throws ChainError if a formerly final block is no longer final */
 async function requireSamePast(
   reader: ChainReader,
   stored: StoredReading | null,
@@ -164,7 +165,7 @@ const kinds = {
   ArbitrationFinalized: 'finalized',
 } as const
 
-/** Null for ids that no record can have: 0, and more than nine digits. */
+/** Returns null for ids that no record can have: 0, and ids with more than nine digits. */
 function eventOf({ event, block, logIndex, txHash, atMs }: DecodedLog<typeof escrowAbi>) {
   const { pactId } = event.args
   if (pactId < 1n || pactId > maxPactId) return null
@@ -180,7 +181,7 @@ function eventOf({ event, block, logIndex, txHash, atMs }: DecodedLog<typeof esc
   } satisfies EscrowEvent
 }
 
-/** States at the head of pacts that may have changed, and of ids without logs. */
+/** Reads the states at the head for pacts that may have changed and for ids without logs. */
 async function readStates(
   { reader, known }: EscrowReadRequest,
   events: readonly EscrowEvent[],

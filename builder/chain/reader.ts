@@ -15,16 +15,16 @@ export interface ViewCall {
   readonly block?: number
 }
 
-/** Reads one EVM chain. Every function throws `ChainError`, also where the node is of another chain. */
+/** Reads one EVM chain. Every function throws `ChainError` on failure, and if the node serves another chain. */
 export interface ChainReader {
   readonly name: EvmChainName
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
-  /** Calls a contract without effects; what `decode` throws becomes a `ChainError`. Follows no ERC-3668 redirect. */
+  /** Calls a contract without a transaction. Errors of `decode` become a `ChainError`. Follows no ERC-3668 redirect. */
   readonly view: <Result>(call: ViewCall, decode: (data: Hex) => Result) => Promise<Result>
   readonly head: () => Promise<number>
   readonly settledHead: () => Promise<number>
   readonly blockTime: (block: number) => Promise<number>
-  /** The first block at or after a time in Unix milliseconds; one above the settled head where there is none. */
+  /** Returns the first block at or after a time in Unix milliseconds, or the settled head + 1 if there is none. */
   readonly blockAtTime: (timeMs: number) => Promise<number>
 }
 
@@ -87,15 +87,15 @@ export function createChainReader(
   }
 }
 
-/** @throws ChainError where the result of `eth_chainId` is of another chain */
+/** @throws ChainError if the result of `eth_chainId` is another chain */
 export function requireChainId(name: EvmChainName, result: unknown): void {
   const { chainId } = chains[name]
   const id = parseResult(name, quantity, result, 'a chain id')
   if (id !== chainId)
-    throw new ChainError(`${name} RPC: the node is of chain ${id}, not ${chainId}`)
+    throw new ChainError(`${name} RPC: the node serves chain ${id}, not ${chainId}`)
 }
 
-/** Steps back from the head, then narrows by interpolation and by halves in turn, for uneven blocks. */
+/** Steps back from the head, then narrows the range by interpolation and bisection in turn, since block times vary. */
 async function searchBlock(
   timeMs: number,
   head: number,

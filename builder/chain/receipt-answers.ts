@@ -38,7 +38,7 @@ export const transaction = z.object({ hash, blockHash: hash.nullable() })
 export type ChainReceipt = z.infer<typeof receipt>
 export type ChainLookup<Found> = Found | null | ChainError
 
-/** Empty for other events than ERC-20 `Transfer`. */
+/** Returns an empty list for events other than ERC-20 `Transfer`. */
 export function transferOf({ topics, data, logIndex }: z.infer<typeof log>): TokenTransfer[] {
   const [topic, from, to, ...more] = topics
   if (topic !== transferTopic || from === undefined || to === undefined || more.length > 0)
@@ -51,7 +51,7 @@ function walletOf(topic: Hex): string {
   return `0x${topic.slice(-40)}`
 }
 
-/** The receipt, if it and all its logs belong to this transaction and to one block. */
+/** Requires that the receipt and all its logs are from this transaction and from one block. */
 export function receiptOf(
   chain: EvmChainName,
   answer: RpcAnswer | undefined,
@@ -60,7 +60,7 @@ export function receiptOf(
   const found = parseAnswer(chain, answer, receipt, 'a receipt')
   if (found === null || found instanceof ChainError) return found
   if (found.transactionHash !== txHash) {
-    return new ChainError(`${chain} RPC: a receipt of another transaction`)
+    return new ChainError(`${chain} RPC: the node sent a receipt of another transaction`)
   }
   const fits = found.logs.every(
     (one) =>
@@ -71,7 +71,7 @@ export function receiptOf(
   )
   const places = new Set(found.logs.map(({ logIndex }) => logIndex))
   if (fits && places.size === found.logs.length) return found
-  return new ChainError(`${chain} RPC: a receipt with logs of other transactions`)
+  return new ChainError(`${chain} RPC: the node sent a receipt with logs of other transactions`)
 }
 
 export function parseAnswer<Found>(

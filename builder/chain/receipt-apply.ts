@@ -52,7 +52,7 @@ export async function applyFacts(
   }
   const now = isoTime(deps.nowMs)
   const moved = new Set(receipts.filter((receipt) => isReorganised(receipt, facts)))
-  // Log indexes are released before any is used again: they differ in another block.
+  // Releases all log indexes before reusing any, since they differ in another block.
   for (const receipt of moved) await dropCheck(tx, receipt.id)
   const usedLogIndexes = new Set(
     receipts.flatMap((receipt) => {
@@ -82,7 +82,7 @@ export async function applyFacts(
   }
 }
 
-/** Whether its block was replaced, or the transaction is in another block. */
+/** Returns true if the block was replaced or the transaction is now in another block. */
 function isReorganised({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
   const hash = check?.blockHash ?? null
   if (hash === null) return false
@@ -90,7 +90,7 @@ function isReorganised({ check }: CheckedReceipt, facts: TransactionFacts): bool
   return 'gone' in facts && facts.gone.includes(hash)
 }
 
-/** A receipt withheld by a node that still has the block proves nothing. */
+/** A missing receipt proves nothing if the node still has the block. */
 function isWithheld({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
   return 'gone' in facts && (check?.blockHash ?? null) !== null
 }
@@ -144,7 +144,7 @@ function isRejection(verdict: Verdict): boolean {
   return verdict.verdict === 'reverted' || verdict.verdict === 'mismatch'
 }
 
-/** `wasReversed`: its reputation was reversed just now. */
+/** `wasReversed`: this check has already reversed the reputation. */
 async function applyVerdict(
   tx: Kysely<Database>,
   receipt: CheckedReceipt,
@@ -218,10 +218,10 @@ function waitingReason(verdict: Verdict, wasReversed: boolean): string {
       : verdict.verdict === 'safe'
         ? `In block ${verdict.block.number}, which is safe but not yet final`
         : `In block ${verdict.block.number}, which may still be reorganised`
-  return wasReversed ? `Its block was reorganised. ${reason}` : reason
+  return wasReversed ? `The block was reorganised. ${reason}` : reason
 }
 
-/** Reverses reputation; opens a flag if there was any, or if the receipt was shown as verified. */
+/** Reverses the reputation. Opens a flag if there was reputation, or if the receipt was shown as verified. */
 async function reverseVerdict(
   tx: Kysely<Database>,
   receipt: CheckedReceipt,

@@ -1,4 +1,4 @@
-/** Facts about transactions from one node, read in batches, or by whole blocks where that is cheaper. */
+/** Reads facts about transactions from one node, in batches or, if this is cheaper, in whole blocks. */
 import type { Hex } from 'viem'
 
 import type { Finality } from '../../src/core/onchain.ts'
@@ -33,7 +33,7 @@ export interface SeenBlock {
 
 export type TransactionFacts =
   | { readonly kind: 'error'; readonly reason: string }
-  /** `gone`: hashes of blocks in which it was seen and that were replaced. */
+  /** `gone`: hashes of replaced blocks in which the transaction was seen. */
   | { readonly kind: 'not found'; readonly gone: readonly string[] }
   | { readonly kind: 'pending'; readonly gone: readonly string[] }
   | { readonly kind: 'unchanged'; readonly block: SeenBlock }
@@ -53,7 +53,7 @@ export interface Heads {
 export type FactsByHash = ReadonlyMap<string, TransactionFacts>
 
 const receiptsPerRound = 400
-/** Below this number, whole blocks cost more than single receipts. */
+/** For fewer receipts, whole blocks cost more than single receipts. */
 const minReceiptsForBlocks = 40
 const maxCallsPerTransaction = 3
 const probeSize = 50
@@ -67,14 +67,14 @@ export interface FactsReader {
   readonly read: (due: readonly DueTransaction[]) => AsyncGenerator<FactsByHash>
 }
 
-/** @throws ChainError where the node is of another chain or its heads are inconsistent */
+/** @throws ChainError if the node serves another chain or its heads are inconsistent */
 export async function openFacts(rpc: EvmRpc): Promise<FactsReader> {
   const [chainId, ...tags] = await rpc.batch([
     { method: 'eth_chainId', params: [] },
     ...(['latest', 'safe', 'finalized'] as const).map(headerCall),
   ])
   if (chainId === undefined || 'error' in chainId) {
-    throw chainId?.error ?? new ChainError(`${rpc.chain} RPC: no chain id`)
+    throw chainId?.error ?? new ChainError(`${rpc.chain} RPC: the node has no chain id`)
   }
   requireChainId(rpc.chain, chainId.result)
   const [latest, safe, finalized] = tags.map((answer) =>
@@ -86,7 +86,7 @@ export async function openFacts(rpc: EvmRpc): Promise<FactsReader> {
     finalized: numberOf(rpc, finalized),
   }
   if (heads.finalized > heads.safe || heads.safe > heads.latest) {
-    throw new ChainError(`${rpc.chain} RPC: heads that contradict each other`)
+    throw new ChainError(`${rpc.chain} RPC: the heads contradict each other`)
   }
   const headers = new Map<number, ChainLookup<BlockHeader>>()
   return { heads, read: (due) => readFacts({ rpc, heads, headers }, due) }
@@ -120,7 +120,7 @@ async function* readFacts(
   }
   const bySeen = new Map(unseen.map((one) => [one.txHash, one]))
   for (let at = 0; at < unseen.length;) {
-    // Ordered by waiting time; within one part by time, since neighbours share blocks.
+    // Parts are ordered by waiting time; a part is ordered by time, since neighbours share blocks.
     const part = unseen.slice(at, at + roundSize(reading.rpc, unseen.length))
     at += part.length
     const ordered = part.toSorted((a, b) => (a.occurredAt < b.occurredAt ? -1 : 1))
@@ -132,7 +132,7 @@ async function* readFacts(
   }
 }
 
-/** What headers alone show of a transaction seen before; null where its receipt is needed. */
+/** Returns what headers alone show of a known transaction, or null if its receipt is needed. */
 function unchangedFact(reading: Reading, due: DueTransaction): TransactionFacts | null {
   for (const { number, hash: seenHash } of due.seenIn) {
     const found = reading.headers.get(number) ?? null
@@ -191,7 +191,7 @@ function blockNumbers(found: ChainLookup<ChainReceipt>): number[] {
   return found === null || found instanceof ChainError ? [] : [found.blockNumber]
 }
 
-/** Adds receipts from whole blocks; returns false where the node does not support the method. */
+/** Adds receipts from whole blocks. Returns false if the node does not support the method. */
 async function fetchBlocks(
   rpc: EvmRpc,
   blocks: readonly number[],
@@ -260,7 +260,10 @@ function unminedFact(
   })
   if (inPool === null) return { kind: 'not found', gone }
   if (inPool.hash === txHash) return { kind: 'pending', gone }
-  return { kind: 'error', reason: `${rpc.chain} RPC: a transaction that was not requested` }
+  return {
+    kind: 'error',
+    reason: `${rpc.chain} RPC: the node sent a transaction that was not requested`,
+  }
 }
 
 function minedFact(reading: Reading, mined: ChainReceipt): TransactionFacts {
@@ -269,7 +272,7 @@ function minedFact(reading: Reading, mined: ChainReceipt): TransactionFacts {
   if (found instanceof ChainError) return { kind: 'error', reason: found.message }
   if (found === null) return { kind: 'error', reason: missingBlockReason(rpc, mined.blockNumber) }
   if (found.hash !== mined.blockHash) {
-    const reason = `${rpc.chain} RPC: a receipt from another block than the one with its number`
+    const reason = `${rpc.chain} RPC: a receipt and the block of the same number have different hashes`
     return { kind: 'error', reason }
   }
   const block = blockOf(reading, found)
@@ -295,7 +298,9 @@ async function fetchHeaders({ rpc, headers }: Reading, numbers: readonly number[
     const isOther = found !== null && !(found instanceof ChainError) && found.number !== number
     headers.set(
       number,
-      isOther ? new ChainError(`${rpc.chain} RPC: a block that was not requested`) : found,
+      isOther
+        ? new ChainError(`${rpc.chain} RPC: the node sent a block that was not requested`)
+        : found,
     )
   }
 }
@@ -307,7 +312,7 @@ function numberOf(rpc: EvmRpc, head: ChainLookup<BlockHeader> | undefined): numb
   return head.number
 }
 
-/** A transaction costs at most a receipt, a block and a header; what is started can be finished. */
+/** A transaction costs at most a receipt, a block and a header, so a round that fits the budget can be finished. */
 function roundSize(rpc: EvmRpc, most: number): number {
   const affordable = Math.floor(rpc.callsLeft() / maxCallsPerTransaction)
   if (affordable === 0) throw new CallBudgetError()

@@ -6,10 +6,10 @@ import type { EvmChainName } from './chains.ts'
 import type { TokenTransfer } from './receipt-answers.ts'
 import type { SeenBlock, TransactionFacts } from './receipt-facts.ts'
 
-/** Largest distance of the block from `occurred_at`: issuers round to days and confuse time zones. */
+/** Largest allowed difference between the block and `occurred_at`: issuers round to days and confuse time zones. */
 export const windowMs = 24 * hourMs
 
-/** An unknown transaction may be pending, or the node behind. */
+/** Until then, an unknown transaction may be pending or the node may be behind. */
 export const missingMs = 24 * hourMs
 export const missedAtLeast = 3
 
@@ -27,7 +27,7 @@ export type Verdict =
       readonly block: SeenBlock
     }
 
-/** Null where nothing is known. `usedLogIndexes`: log indexes of transfers that back other receipts. */
+/** Returns null if nothing is known. `usedLogIndexes`: log indexes of transfers that back other receipts. */
 export function verdictOf(
   receipt: CheckedReceipt,
   facts: TransactionFacts,
@@ -58,7 +58,7 @@ function notFoundVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdi
   return { verdict: 'not_found', reason, isOver }
 }
 
-/** For a receipt judged in this block before, only the finality may have changed. */
+/** If the receipt was already checked in this block, only the finality may have changed. */
 function unchangedVerdict({ check }: CheckedReceipt, block: SeenBlock): Verdict | null {
   if (check === null || check.blockHash !== block.hash) return null
   if (check.verdict === 'reverted' || check.verdict === 'mismatch') {
@@ -87,7 +87,7 @@ function minedVerdict(
   return { verdict: block.finality, block, transfer: { logIndex, payer: from } }
 }
 
-/** The smallest sufficient transfer, else the first condition that no transfer meets. */
+/** Returns the smallest sufficient transfer, else the first condition that no transfer meets. */
 function chooseTransfer(
   receipt: CheckedReceipt,
   transfers: readonly TokenTransfer[],

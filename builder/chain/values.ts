@@ -29,7 +29,7 @@ export const quantity = z
 export const blockHeader = z.object({ number: quantity, hash, timestamp: quantity })
 export type BlockHeader = z.infer<typeof blockHeader>
 
-/** The value in the given shape. @throws ChainError that says what was expected, such as `a block` */
+/** Parses a value with a schema. @throws ChainError that contains `expected`, such as `a block` */
 export function parseResult<Schema extends z.ZodType>(
   chain: ChainName,
   schema: Schema,

@@ -95,7 +95,7 @@ function legend(names: Companion['names'], width: number, setting: Setting): str
   return entries.join('')
 }
 
-/** A small line without axes, scaled to its own maximum. */
+/** A small line chart without axes, scaled to its maximum. */
 export function sparkline(
   options: Omit<ChartOptions, 'points'> & {
     readonly values: readonly (number | null)[]
@@ -136,7 +136,7 @@ function runs(
   return found
 }
 
-/** A line with its area down to `zeroY`; without `zeroY` a dashed line. */
+/** A line with its area down to `zeroY`, or a dashed line if `zeroY` is null. */
 function runPath(spots: readonly Spot[], zeroY: number | null, setting: Setting): string {
   const [first, last] = [spots[0], spots.at(-1)]
   if (first === undefined || last === undefined) return ''
@@ -167,7 +167,7 @@ interface Scale {
   readonly part: (value: number) => number
 }
 
-/** Ticks at 1, 2 or 5 times a power of ten; `tight` ends at the values. */
+/** Ticks are at 1, 2 or 5 times a power of ten. With `tight`, the scale ends at the values. */
 function zeroScale(values: readonly number[], end: 'ticks' | 'tight' = 'ticks'): Scale {
   const highest = values.reduce((a, b) => Math.max(a, b), 0)
   const lowest = values.reduce((a, b) => Math.min(a, b), 0)
@@ -190,7 +190,7 @@ function spread(index: number, count: number, from: number, to: number): number 
   return count < 2 ? (from + to) / 2 : from + (index / (count - 1)) * (to - from)
 }
 
-/** Evenly spaced labels that fit, with the first among them. */
+/** Returns evenly spaced labels that fit, including the first. */
 function fittingLabels(
   labels: readonly string[],
   labelWidth: number,

@@ -26,7 +26,7 @@ export interface RailWeek {
   readonly days: readonly (Reading | null)[]
 }
 
-/** Weeks with polls, oldest first. `polls` are newest first. */
+/** Returns the weeks with polls, oldest first. `polls` are newest first. */
 export function railWeeksOf({ authored }: RailRecord, polls: readonly PollRecord[]): RailWeek[] {
   const weeks: RailWeek[] = []
   const byWeek = groupBy(polls.toReversed(), ({ polledAtMs }) => weekStartOf(polledAtMs))

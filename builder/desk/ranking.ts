@@ -7,7 +7,7 @@ interface Viewed {
 
 export type Ranked<T> = T & { readonly hot: boolean }
 
-/** `hot` articles, with more views than the median, come first; then the newest; ties go by slug. */
+/** `hot` articles, with more views than the median, come first. Then newer articles come first, then slugs decide. */
 export function rankArticles<T extends Viewed>(articles: readonly T[]): Ranked<T>[] {
   const middle = median(articles.map(({ views24h }) => views24h))
   return articles

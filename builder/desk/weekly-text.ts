@@ -85,7 +85,7 @@ function isNewlyRead(rail: RailWeek): rail is ReadRail {
   return rail.start === null && rail.end !== null
 }
 
-/** Compares what is shown, so that every row shows a difference. */
+/** Compares the displayed values, so that every row shows a difference. */
 function isMoved(rail: RailWeek): rail is MovedRail {
   const { start, end } = rail
   return start !== null && end !== null && cells(start).join() !== cells(end).join()

@@ -16,7 +16,7 @@ export interface WeeklyInput {
   readonly siteUrl: string
 }
 
-/** Older weeks get no article. `history` and `events` must reach back one week further. */
+/** Older weeks have no article. `history` and `events` must reach back one week further. */
 const weeksKept = 52
 
 /** Depends only on its week and the week before, so it is the same in every build. */

@@ -11,7 +11,7 @@ export const communityDocuments = snapshotFamily(
     yield jsonDocument(
       'getLeaderboard',
       { ...board(leaderboard), as_of: leaderboardAsOf },
-      // The archive keeps the scores of the newest entry, which do not fall with age.
+      // The archive stores the scores as of the newest entry, which do not change with time.
       { stamped: true, archive: board(leaderboardArchived) },
     )
     yield jsonDocument(

@@ -51,7 +51,7 @@ function rankedArticles(world: Pick<World, 'articles' | 'site' | 'views24h'>): A
   }))
 }
 
-/** For the archive: views are not facts. */
+/** The list for the archive, without views, since views are not facts. */
 function datedArticles(world: Pick<World, 'articles' | 'site'>): DatedArticle[] {
   return world.articles.map((article) => articleView(article, world)).toSorted(byDate)
 }

@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts'
 export interface SnapshotFamily {
   readonly routes: readonly RouteId[]
   readonly build: (world: World) => Iterable<PublicDocument>
-  /** The same for one world after another: builds again when a declared part has changed. */
+  /** For a series of worlds: builds again only if a declared part has changed. */
   readonly memoized: () => (world: World) => readonly PublicDocument[]
 }
 
@@ -37,7 +37,7 @@ interface JsonOptions {
 
 type Described = Pick<PublicDocument, 'path' | 'contentType' | 'maxAgeSeconds'>
 
-/** Path, content type and max-age of a route's document, from the registry. */
+/** Returns path, content type and max-age of a route's document from the registry. */
 export function documentOf(route: RouteId, params?: Readonly<Record<string, string>>): Described {
   const contentType = routeOf(route).answers[200]?.contentType ?? 'application/json'
   return { path: pathOf(route, params), contentType, maxAgeSeconds: maxAgeOf(route) }
@@ -70,7 +70,7 @@ export function plainJson(value: object): DocumentBody {
   return { json: asJson(value), stamp: null }
 }
 
-/** A document whose body is made only when its revision is not published already; not archived. */
+/** A document that is rendered only if its revision is not published yet. It is not archived. */
 export function deferred(
   described: Described,
   revision: string,

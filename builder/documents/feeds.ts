@@ -8,7 +8,7 @@ import type { LedgerEvent, World } from '../world/world.ts'
 import { plainJson, unarchived } from './document.ts'
 
 interface Feed {
-  /** `desk` makes `/feeds/desk.atom` and `/feeds/desk.json`. */
+  /** For example, `desk` creates `/feeds/desk.atom` and `/feeds/desk.json`. */
   readonly name: string
   readonly title: string
   readonly page: string
@@ -113,7 +113,7 @@ function flagItem(flag: Flag, siteUrl: string): Item {
 
 const release = /^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2})$/
 
-/** Released versions only: others have no date and may change. */
+/** Contains released versions only, since others have no date and may change. */
 function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Feed {
   const sections = (changelog ?? '').split(/^(?=## )/m).flatMap((section) => {
     const [heading = '', ...lines] = section.trim().split('\n')

@@ -42,7 +42,7 @@ function pollView(poll: PollRecord): RailPoll {
   const { figures } = poll
   const figure = (name: (typeof figureNames)[number]) =>
     figures === null ? null : publicFigure(figures, name)
-  // In canonical order, which saves sorting every poll of a year.
+  // The members are in canonical order, which saves sorting every poll of a year.
   return {
     outcome: poll.outcome,
     poll_duration_ms: poll.durationMs,

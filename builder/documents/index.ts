@@ -15,7 +15,7 @@ import { skillDocuments } from './skills.ts'
 import { statsDocuments } from './stats.ts'
 import { x402Documents } from './x402.ts'
 
-/** Every family; the manifest and the diff come from the publisher. */
+/** Every family of documents. The publisher adds the manifest and the diff. */
 export const snapshotFamilies: readonly SnapshotFamily[] = [
   statsDocuments,
   railDocuments,
@@ -36,7 +36,7 @@ export function documentsOf(world: World): readonly PublicDocument[] {
   return snapshotFamilies.flatMap((family) => [...family.build(world)])
 }
 
-/** The same for one world after another: each family is built again only when a part that it declares has changed. */
+/** For a series of worlds: builds a family again only if a part that it declares has changed. */
 export function createSnapshots(): (world: World) => readonly PublicDocument[] {
   const families = snapshotFamilies.map((family) => family.memoized())
   return (world) => families.flatMap((family) => family(world))

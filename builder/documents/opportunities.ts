@@ -7,7 +7,7 @@ import type { RailRecord, World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
 import { railView } from './rail-view.ts'
 
-/** `/opportunities`: rails paying now, the best expected income first, unknown income last. */
+/** `/opportunities`: the rails that pay now, with the highest expected income first and unknown income last. */
 export const opportunityDocuments = snapshotFamily(
   ['listOpportunities'],
   ['nowMs', 'openFlags', 'pollEveryMs', 'rails'],
@@ -77,7 +77,7 @@ function caveatsOf(
   if (stale) caveats.push('No successful poll in the last two cycles.')
   else if (state.lastError !== null) caveats.push('The last poll failed; figures are carried over.')
   if (expectedMicroUsdcPerDay(state.figures) === null) {
-    caveats.push('Expected income is unknown: volume, workers or the top share is not known.')
+    caveats.push('Expected income is unknown, because volume, workers or top share is unknown.')
   }
   return [
     ...caveats,

@@ -6,7 +6,7 @@ import { toUsdc } from '../../src/core/money.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { RailRecord, World } from '../world/world.ts'
 
-/** The measured figure of each public name, and whether it is money. */
+/** The measured figure for each public name, and whether the figure is an amount of money. */
 export const figureFields = {
   tpv_30d_usdc: { figure: 'tpv30dMicroUsdc', money: true },
   tpv_7d_usdc: { figure: 'tpv7dMicroUsdc', money: true },
@@ -17,7 +17,7 @@ export const figureFields = {
   top_worker_share: { figure: 'topWorkerShare', money: false },
 } as const satisfies Record<FigureName, { figure: CountedFigure; money: boolean }>
 
-/** A public figure in USDC, as a count or as a share; null when unknown. */
+/** Returns a public figure in USDC, as a count or as a share; null means unknown. */
 export function publicFigure(figures: Figures, name: FigureName): number | null {
   const { figure, money } = figureFields[name]
   const value = figures[figure]
@@ -32,7 +32,7 @@ function rounded(name: FigureName, value: number): number {
   return name === 'top_worker_share' ? Math.round(value * 1e6) / 1e6 : value
 }
 
-/** Older than two poll cycles. Rails that are not polled are never stale. */
+/** Returns true for figures older than two poll cycles. Rails that are not polled are never stale. */
 export function railIsStale(
   record: RailRecord,
   world: Pick<World, 'nowMs' | 'pollEveryMs'>,

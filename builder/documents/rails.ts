@@ -20,7 +20,7 @@ export const railDocuments = snapshotFamily(
   },
 )
 
-/** Without times, durations and hashes of responses, which change at every poll. */
+/** Excludes times, durations and hashes of responses, which change at every poll. */
 function facts(rail: Rail): object {
   const {
     polled_at: _at,

@@ -19,7 +19,7 @@ export const siteDocuments = snapshotFamily(
 )
 
 type OpenApi = ReturnType<typeof openApiDocument>
-/** Several documents need it; it depends on the site alone. */
+/** Cached, since several documents need the OpenAPI document, which depends only on the site. */
 const openApis = new WeakMap<World['site'], OpenApi>()
 
 export function openApiOf({ site }: Pick<World, 'site'>): OpenApi {

@@ -17,7 +17,7 @@ export const statsParts = [
 ] as const satisfies readonly (keyof World)[]
 export type StatsWorld = Pick<World, (typeof statsParts)[number]>
 
-/** The same aggregate for both routes, which differ in max-age. */
+/** Both routes publish the same totals and differ only in max-age. */
 export const statsDocuments = snapshotFamily(
   ['getStatsLive', 'getStatsDaily'],
   statsParts,

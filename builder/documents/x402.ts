@@ -58,7 +58,7 @@ function offerOf(
   const { path } = route
   const example = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = route.params?.[name]?.example
-    if (value === undefined) throw new Error(`${route.id} is sold and has no example of ${name}`)
+    if (value === undefined) throw new Error(`${route.id} is sold but has no example of ${name}`)
     return value
   })
   const resource = `${siteUrl}${example}`

@@ -28,10 +28,10 @@ export interface BuildQueueDeps extends JobDeps {
 /** Interval of the builds that reuse nothing and read back every published file and git object. */
 const fullCheckEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
-/** Limits the delay of documents after a write to two seconds, however busy the ledger is. */
+/** Limits the delay between a write and its documents to two seconds, even if the ledger is busy. */
 const maxRestMs = 500
 
-/** Returns false when the build failed. `if changed` skips an unchanged world and joins a build that is waiting. */
+/** Returns false if the build failed. `if changed` skips an unchanged world and shares a waiting build. */
 export function createBuildQueue(
   deps: BuildQueueDeps,
 ): (when: 'now' | 'if changed') => Promise<boolean> {
@@ -54,7 +54,7 @@ export function createBuildQueue(
       const built = await (when === 'now' ? build(options) : buildIfChanged(options))
       if (built === null) return null
       const detail = buildSummary(built)
-      // A good build after a failed one, or the first ever, is recorded even when nothing changed.
+      // The first build, and a successful build after a failed one, are recorded even if nothing changed.
       const wasGood = (await lastRuns(database.reader)).get('build')?.outcome === 'ok'
       return { detail, quiet: detail === null && wasGood }
     })
@@ -66,7 +66,7 @@ export function createBuildQueue(
     return isGood
   }
 
-  /** Pauses for as long as the last build took: under a stream of writes builds use half of a core. */
+  /** Pauses for as long as the last build took, so that builds use at most half of a core during many writes. */
   async function rest(): Promise<void> {
     const tookMs = last.endedMs - last.startedMs
     const restMs = Math.min(maxRestMs, tookMs) - (clock.monotonic() - last.endedMs)

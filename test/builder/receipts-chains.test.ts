@@ -69,7 +69,7 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
       expect(reports.get(other)).toMatchObject({
         state: 'failed',
         verified: 0,
-        reason: `${other} RPC: the node is of chain ${chains[chain].chainId}, not ${chains[other].chainId}`,
+        reason: `${other} RPC: the node serves chain ${chains[chain].chainId}, not ${chains[other].chainId}`,
       })
     }
     const [found] = await receiptsOfTransaction(database.reader, chain, hash)

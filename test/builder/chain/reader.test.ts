@@ -74,7 +74,7 @@ describe('a chain reader', () => {
     await right.settledHead()
     await right.blockTime(3)
     const wrong = createChainReader('base', proxy.url, quick)
-    await expect(wrong.settledHead()).rejects.toThrow(/is of chain 100, not 8453/)
+    await expect(wrong.settledHead()).rejects.toThrow(/serves chain 100, not 8453/)
     expect(proxy.requests.filter(({ method }) => method === 'eth_chainId')).toHaveLength(2)
     expect(proxy.requests.filter(({ method }) => method === 'eth_blockNumber')).toHaveLength(1)
   })

@@ -348,7 +348,7 @@ describe('pacts stay unchanged when the node', () => {
   test('is hours behind', async () => {
     await inProgress()
     pact.ledger.at((await pact.chain.headTimeMs()) + 3 * hourMs)
-    await expectUnchanged(/is behind: its head \d+ is 180 minutes old/)
+    await expectUnchanged(/is behind: the head \d+ is 180 minutes old/)
   })
 
   test.each([

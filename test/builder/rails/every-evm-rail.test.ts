@@ -93,7 +93,7 @@ const keyInError: Answer = (request) =>
 
 /** A failure by its name: the method that fails, its answer, and the published error. */
 const failures: readonly (readonly [string, string, Answer, RegExp])[] = [
-  ['another chain', 'eth_chainId', result('0x539'), /is of chain 1337, not/],
+  ['another chain', 'eth_chainId', result('0x539'), /serves chain 1337, not/],
   ['HTTP 500', 'eth_blockNumber', raw(`{"oops":"${key}"}`, { status: 500 }), /HTTP 500$/],
   ['HTTP 401', 'eth_chainId', raw(`bad key ${key}`, { status: 401 }), /HTTP 401$/],
   ['HTML', 'eth_getLogs', html, /answered HTML instead of JSON$/],
@@ -103,7 +103,7 @@ const failures: readonly (readonly [string, string, Answer, RegExp])[] = [
     raw('{"jsonrpc":"2.0","id":1,"result":[{"add'),
     /cut off after/,
   ],
-  ['no result', 'eth_blockNumber', raw('{}'), /an answer without a result$/],
+  ['no result', 'eth_blockNumber', raw('{}'), /an answer has no result$/],
   ['no answer', 'eth_chainId', raw('', { silent: true }), /no complete response within 0.3 s$/],
   ['a negative number', 'eth_blockNumber', result('-0x5'), /not a block number$/],
   ['a huge number', 'eth_blockNumber', result(`0x${'f'.repeat(64)}`), /not a block number$/],
@@ -113,7 +113,7 @@ const failures: readonly (readonly [string, string, Answer, RegExp])[] = [
   ['logs of other contracts', 'eth_getLogs', oneLog({ address: log.address }), /not requested$/],
   ['logs of earlier blocks', 'eth_getLogs', oneLog({ blockNumber: '0x1' }), /not requested$/],
   ['logs of later blocks', 'eth_getLogs', oneLog({ blockNumber: laterBlock }), /not requested$/],
-  ['an event of another kind', 'eth_getLogs', oneLog({}), /another event than requested$/],
+  ['an event of another kind', 'eth_getLogs', oneLog({}), /an event that was not requested$/],
   ['a log that was reorganised', 'eth_getLogs', oneLog({ removed: true }), /reorganised$/],
   ['an error with the key', 'eth_getLogs', keyInError, /-32000: \[address\] denied \[removed\]$/],
 ]
