@@ -1,6 +1,6 @@
-// Appends older entries to a list, from the pages that the link to them leads to.
+// Appends older entries to a list. The entries come from the pages to which the link to older entries points.
 
-/** The list at this address as a document. Throws an error with a message for the reader. */
+/** Fetches the list at an address and returns it as a document. Throws an error with a message for the reader. */
 async function fetchPage(url) {
   let response
   try {

@@ -1,4 +1,4 @@
-// The API in the browser: Swagger UI from this site, told to ask nobody else.
+// Starts Swagger UI from this site, configured to send requests to no other site.
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)
@@ -10,10 +10,10 @@ globalThis.SwaggerUIBundle({
   validatorUrl: null,
   queryConfigEnabled: false,
   deepLinking: false,
-  // The fields of the models have a page of their own.
+  // A separate page lists the fields of the models.
   defaultModelsExpandDepth: -1,
   docExpansion: 'list',
-  // The document names the public address of the ledger; what is tried is the copy that is being read.
+  // The OpenAPI document contains the public address of the ledger. Requests go to the site that is open.
   requestInterceptor(request) {
     const { pathname, search } = new URL(request.url, location.origin)
     request.url = `${location.origin}${pathname}${search}`

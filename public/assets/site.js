@@ -1,8 +1,8 @@
-// Conveniences for pages that work without them: sorting, counts, ages, signature checks.
+// Adds sorting, counts, ages and signature checks to pages. The pages also work without this script.
 
 const collator = new Intl.Collator('en', { numeric: true })
 
-/** Sort key of a cell: its order, or its text. An empty order is unknown. */
+/** Returns the sort key of a cell: its `data-order`, or else its text. An empty `data-order` means unknown. */
 const keyOf = (cell) => cell.dataset.order ?? cell.textContent.trim()
 
 function compare(a, b) {
@@ -10,7 +10,7 @@ function compare(a, b) {
   return Number.isNaN(left) || Number.isNaN(right) ? collator.compare(a, b) : left - right
 }
 
-/** Unknown is last in both directions. */
+/** Sorts unknown values last in both directions. */
 function sortBy(header, direction) {
   const body = header.closest('table').tBodies[0]
   const at = header.cellIndex
@@ -48,7 +48,7 @@ function countRows(form, table) {
 for (const form of document.querySelectorAll('form[data-filters]')) {
   const table = document.getElementById(form.dataset.filters)
   if (table === null) continue
-  // The address keeps the selection, so that a view can be shared.
+  // The URL contains the selection, so that a reader can share the view.
   const query = new URLSearchParams(location.search)
   for (const select of form.querySelectorAll('select')) {
     const name = select.id.replace('filter-', '')
@@ -69,14 +69,14 @@ for (const box of document.querySelectorAll('[data-more]')) {
   import('/assets/lists.js').then(({ enableMore }) => enableMore(box))
 }
 
-// A search can be linked to as `?q=` on the page of its list.
+// A list page that is opened with `?q=` goes to the search page of this list.
 const search = document.querySelector('form[role=search]')
 const wanted = new URLSearchParams(location.search).get('q')
 if (search !== null && wanted && location.pathname !== new URL(search.action).pathname) {
   location.replace(`${search.action}?${new URLSearchParams({ q: wanted })}`)
 }
 
-/** The age of a time, as its tooltip. */
+/** Sets the tooltip of each time to its age. */
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const steps = [
   ['day', 86_400],

@@ -1,4 +1,4 @@
-// Checks signatures in the reader's browser: of documents as received, with the published keys, and of receipts.
+// Checks signatures in the browser: signatures of received documents, with the published keys, and signatures of receipts.
 
 const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
 const toHex = (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -11,12 +11,12 @@ async function isSigned(bytes, signature, publicKey) {
   } catch (error) {
     if (error.name !== 'NotSupportedError') throw error
     const { verifyAsync } = await import('/assets/vendor/noble-ed25519.js')
-    // Strict as in RFC 8032, like the check built into browsers.
+    // `zip215: false` checks strictly as in RFC 8032, like the built-in check of browsers.
     return await verifyAsync(signature, new Uint8Array(bytes), publicKey, { zip215: false })
   }
 }
 
-/** The signature from the response headers, or from the manifest if a web server sends files without headers. */
+/** Returns the signature from the response headers, or from the manifest if a web server sends files without these headers. */
 async function signatureOf(path, { headers }) {
   const [signature, kid] = ['x-signature', 'x-signature-key'].map((name) => headers.get(name))
   if (signature) return { signature, kid, from: 'header' }
@@ -27,7 +27,7 @@ async function signatureOf(path, { headers }) {
   return { signature: `ed25519:${entry.signature}`, kid: entry.kid, from: 'manifest' }
 }
 
-/** `problem` is null if the signature is good. */
+/** Checks the signature of a document. `problem` is null if the signature is good. */
 async function checkDocument(path) {
   const response = await fetch(path, { cache: 'no-store' })
   if (!response.ok) return { problem: `The request for the document returned ${response.status}.`, facts: [] }
@@ -69,7 +69,7 @@ async function showCheck(check, box, button) {
   button.disabled = true
   box.replaceChildren()
   if (globalThis.crypto?.subtle === undefined) {
-    show(box, 'bad', 'Not checked: browsers provide cryptography over https only. See the guide.', [])
+    show(box, 'bad', 'Not checked: the browser provides cryptography only over https. See the guide.', [])
   } else {
     try {
       const { problem, facts, good } = await check()
@@ -91,7 +91,7 @@ export function showDocumentCheck(path, box, button) {
 const signatureFields = ['worker_signature', 'platform_signature', 'signature']
 const textBytes = (text) => new TextEncoder().encode(text)
 
-/** RFC 8785 of an object of strings and numbers. */
+/** Returns the RFC 8785 canonical JSON of an object of strings and numbers. */
 function canonical(content) {
   const members = Object.keys(content)
     .sort()
