@@ -1,8 +1,4 @@
-import { request } from 'node:http'
-import type { IncomingHttpHeaders } from 'node:http'
-import { text } from 'node:stream/consumers'
-
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { documentsOf } from '../builder/documents/index.ts'
@@ -14,6 +10,8 @@ import { createStatsSince } from '../src/http/live.ts'
 import { createHealth } from '../src/runtime/health.ts'
 import { openApiValidator } from './support/openapi-validator.ts'
 import type { OpenApiValidator } from './support/openapi-validator.ts'
+import { send as sendRaw } from './support/raw-http.ts'
+import type { RawAnswer } from './support/raw-http.ts'
 import { useService } from './support/use-service.ts'
 import type { UsedService } from './support/use-service.ts'
 import { smallWorld } from './support/world.ts'
@@ -62,36 +60,22 @@ let documents: readonly string[]
 beforeAll(async () => {
   const { manifest } = service.store.state()
   documents = [...(manifest?.documents ?? []).map(({ path }) => path), '/snapshot.json']
-  const openapi: unknown = JSON.parse((await ask('GET', '/openapi.json')).body)
+  const openapi: unknown = parsed(await send('GET', '/openapi.json'))
   api = described.parse(openapi)
   validator = openApiValidator(openapi)
 })
 
-interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
+const send = (method: string, path: string, ...headers: readonly string[]) =>
+  sendRaw(service.address, `${method} ${path}`, headers)
+
+function parsed({ headers, body }: RawAnswer): unknown {
+  const text = body.toString()
+  return headers.get('content-type') === 'application/json' ? JSON.parse(text) : text
 }
 
-async function ask(method: string, path: string, body?: string): Promise<Answer> {
-  const { port } = service.address
-  const headers = body === undefined ? {} : { 'content-type': 'application/json' }
-  return await new Promise((resolve, reject) => {
-    const asking = request({ host: '127.0.0.1', port, method, path, headers }, (response) => {
-      text(response).then(
-        (received) =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received }),
-        reject,
-      )
-    })
-    asking.on('error', reject)
-    asking.end(body)
-  })
-}
-
-function parsed({ headers, body }: Answer): unknown {
-  return headers['content-type'] === 'application/json' ? JSON.parse(body) : body
-}
+/** The statuses of an operation in /openapi.json. */
+const statusesOf = ({ path, method }: Pick<Route, 'path' | 'method'>) =>
+  Object.keys(api.paths[path]?.[method.toLowerCase()]?.responses ?? {})
 
 /** A published path of the route; without one, the path with the examples of its parameters. */
 function pathOf(route: Route): string {
@@ -109,103 +93,92 @@ function withParams({ path }: Route, valueOf: (name: string) => string): string 
 }
 
 /** Headers that differ between two equal requests. */
-const ownOfEach = ['date', 'x-request-id', 'connection', 'keep-alive', 'transfer-encoding']
-function comparable(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownOfEach.includes(name)))
+const ownOfEach = ['date', 'x-request-id', 'transfer-encoding']
+function comparable({ headers }: RawAnswer): object {
+  return Object.fromEntries([...headers].filter(([name]) => !ownOfEach.includes(name)))
 }
 
-describe.each(all.map((route) => [`${route.method} ${route.path}`, route] as const))(
-  '%s',
-  (_name, route) => {
-    it('is described in /openapi.json under its id with every status of the registry', () => {
-      const operation = api.paths[route.path]?.[route.method.toLowerCase()]
-      expect(operation?.operationId).toBe(route.id)
-      expect(Object.keys(operation?.responses ?? {})).toEqual(
-        expect.arrayContaining(Object.keys(route.answers)),
-      )
-    })
+test.each(all.map((route) => [route.method, route.path, route] as const))(
+  '%s %s is described in /openapi.json under its id with every status of the registry',
+  (_method, _path, route) => {
+    expect(api.paths[route.path]?.[route.method.toLowerCase()]?.operationId).toBe(route.id)
+    expect(statusesOf(route)).toEqual(expect.arrayContaining(Object.keys(route.answers)))
   },
 )
 
 describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_name, route) => {
-  it('returns what /openapi.json describes', async () => {
+  test('returns what /openapi.json describes', async () => {
     const path = pathOf(route)
-    const answer = await ask('GET', path)
+    const answer = await send('GET', path)
     const { status, headers } = answer
-    const type = headers['content-type'] ?? ''
-    expect(Object.keys(api.paths[route.path]?.['get']?.responses ?? {})).toContain(String(status))
+    const type = headers.get('content-type') ?? ''
+    expect(statusesOf(route)).toContain(String(status))
     expect(validator.problems(path, status, type, parsed(answer))).toEqual([])
     if (route.serving.kind === 'document') {
       expect(status).toBe(200)
-      expect(headers['cache-control']).toContain(`max-age=${route.serving.maxAgeSeconds}`)
-      expect(headers['x-signature']).toMatch(/^ed25519:/)
+      expect(headers.get('cache-control')).toContain(`max-age=${route.serving.maxAgeSeconds}`)
+      expect(headers.get('x-signature')).toMatch(/^ed25519:/)
     }
   })
 
-  it('answers HEAD like GET, without the body', async () => {
+  test('answers HEAD like GET, without the body', async () => {
     const path = pathOf(route)
-    const [get, head] = [await ask('GET', path), await ask('HEAD', path)]
-    expect(head.status).toBe(get.status)
-    expect(comparable(head.headers)).toEqual(comparable(get.headers))
-    expect(head.body).toBe('')
+    for (const coding of ['identity', 'br', 'gzip']) {
+      const accept = `Accept-Encoding: ${coding}`
+      const [get, head] = [await send('GET', path, accept), await send('HEAD', path, accept)]
+      expect([head.status, head.body.length]).toEqual([get.status, 0])
+      expect(comparable(head)).toEqual(comparable(get))
+    }
   })
 
-  it('returns the error body for an unknown name', async () => {
+  test('returns the error body for an unknown name', async () => {
     if (route.params === undefined) return
-    const path = withParams(route, () => 'no-such-thing')
-    const answer = await ask('GET', path)
-    expect(Object.keys(api.paths[route.path]?.['get']?.responses ?? {})).toContain(
-      String(answer.status),
+    const answer = await send(
+      'GET',
+      withParams(route, () => 'no-such-thing'),
     )
+    expect(statusesOf(route)).toContain(String(answer.status))
     expect(answer.status).toBeGreaterThanOrEqual(400)
     errorBody.parse(parsed(answer))
-    expect(answer.headers['cache-control']).toContain('no-store')
+    expect(answer.headers.get('cache-control')).toContain('no-store')
   })
 })
 
-describe.each(
-  all
-    .filter(({ method }) => method !== 'GET')
-    .map((route) => [route.method, route.path, route] as const),
-)('%s %s', (method, _path, route) => {
-  it('refuses an empty object with a documented status', async () => {
-    const answer = await ask(method, pathOf(route), '{}')
-    const { responses = {} } = api.paths[route.path]?.[method.toLowerCase()] ?? {}
-    expect(Object.keys(responses)).toContain(String(answer.status))
+const writes = all.filter(({ method }) => method !== 'GET')
+test.each(writes.map((route) => [route.method, route.path, route] as const))(
+  '%s %s refuses an empty object with a documented status',
+  async (method, _path, route) => {
+    const lines = ['Content-Type: application/json', 'Content-Length: 2']
+    const answer = await sendRaw(service.address, `${method} ${pathOf(route)}`, lines, '{}')
+    expect(statusesOf(route)).toContain(String(answer.status))
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(answer.status).toBeLessThan(500)
     errorBody.parse(parsed(answer))
-  })
-})
+  },
+)
 
-describe.each(paths)('%s', (path) => {
-  const own = all.filter((route) => route.path === path)
-  const methods = new Set<string>(own.map(({ method }) => method))
-  const expected = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].toSorted()
+describe.each(all.map((route) => [route.path, route] as const))('%s', (path, route) => {
+  const methods = all.filter((other) => other.path === path).map(({ method }) => String(method))
+  const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].toSorted()
+  const allowed = ({ headers }: RawAnswer) => headers.get('allow')?.split(', ').toSorted()
 
-  it('refuses every other method with 405 and lists its own', async () => {
-    const [route] = own
-    if (route === undefined) throw new Error('no route')
+  test('refuses every other method with 405 and lists its own', async () => {
     for (const method of ['PUT', 'DELETE', 'POST', 'PATCH', 'PROPFIND', 'TRACE']) {
-      if (methods.has(method)) continue
-      const answer = await ask(method, pathOf(route))
+      if (methods.includes(method)) continue
+      const answer = await send(method, pathOf(route))
       expect(answer.status).toBe(405)
-      const allow = String(answer.headers.allow).split(', ')
-      expect(allow.toSorted()).toEqual(expected)
+      expect(allowed(answer)).toEqual(expected)
       expect(errorBody.parse(parsed(answer)).code).toBe('method_not_allowed')
     }
   })
 
-  it('answers OPTIONS with the same methods', async () => {
-    const [route] = own
-    if (route === undefined) throw new Error('no route')
-    const answer = await ask('OPTIONS', pathOf(route))
-    expect(answer.status).toBe(204)
-    expect(String(answer.headers.allow).split(', ').toSorted()).toEqual(expected)
+  test('answers OPTIONS with the same methods', async () => {
+    const answer = await send('OPTIONS', pathOf(route))
+    expect([answer.status, allowed(answer)]).toEqual([204, expected])
   })
 })
 
-it('every published API path belongs to a route', () => {
+test('every published API path belongs to a route', () => {
   const unknown = documents.filter(
     (path) => path.startsWith('/api/') && validator.templateOf(path) === null,
   )

@@ -1,17 +1,17 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 
 import { loadReference, referencePaths } from '../src/actions/reference.ts'
 import { createLog } from '../src/core/log.ts'
-import { openDatabase } from '../src/db/open.ts'
 import { createHealth } from '../src/runtime/health.ts'
 import { loadReloaded } from '../src/runtime/reloaded.ts'
-import { handClock, publicDir, sampleDocuments, startService } from './support/http-service.ts'
-import type { PublicDir } from './support/http-service.ts'
+import { tempDatabase, tempFolder } from './db/temp-database.ts'
+import { handClock } from './support/http-service.ts'
 import { issued, receiptFacts, submission } from './support/receipts.ts'
+import { requestJson } from './support/requests.ts'
+import { useServices } from './support/use-service.ts'
 import { ed25519Key, evmWallet } from './support/wallets.ts'
 
 const wallet = evmWallet('worker')
@@ -24,23 +24,16 @@ const platform = {
   added_at: '2026-11-01T00:00:00.000Z',
 }
 
-let published: PublicDir
+const services = useServices()
 let folder: string
 let data: string
 let lines: string
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-reloaded-'))
+  folder = tempFolder()
   data = join(folder, 'data')
   lines = ''
   await cp('data', data, { recursive: true })
-  return () => rm(folder, { recursive: true, force: true })
 })
 
 function openReloaded<Value>(name: string, paths: readonly string[], load: () => Promise<Value>) {
@@ -58,30 +51,20 @@ const writePlatforms = (platforms: unknown) =>
 
 test('a platform added while the service runs may issue receipts, and a revoked one may not', async () => {
   const reference = await openReference()
-  const service = await startService(published.dir, { actions: { reference: reference.current } })
+  const service = await services.start({ actions: { reference: reference.current } })
   const send = async (amount: string) => {
     service.clock.advance(1000)
     const receipt = issued(receiptFacts(wallet, { amount_usdc: amount }), key)
     const body = await submission(wallet, receipt, service.clock.now())
-    const answer = await fetch(`${service.url}/api/v1/receipts`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    return answer.status
+    return (await requestJson(service, '/api/v1/receipts', { body })).status
   }
-  try {
-    expect(await send('1')).toBe(422)
-    await writePlatforms([platform])
-    await reference.reload()
-    expect(await send('2')).toBe(201)
-    const revoked_at = '2026-11-02T00:00:00.000Z'
-    await writePlatforms([{ ...platform, revoked_at }])
-    await reference.reload()
-    expect(await send('3')).toBe(401)
-  } finally {
-    await service.stop()
-  }
+  expect(await send('1')).toBe(422)
+  await writePlatforms([platform])
+  await reference.reload()
+  expect(await send('2')).toBe(201)
+  await writePlatforms([{ ...platform, revoked_at: '2026-11-02T00:00:00.000Z' }])
+  await reference.reload()
+  expect(await send('3')).toBe(401)
 })
 
 test('an invalid file changes nothing and is reported in the health of the service until it is fixed', async () => {
@@ -89,7 +72,7 @@ test('an invalid file changes nothing and is reported in the health of the servi
   const reference = await openReference()
   const before = reference.current()
   const clock = handClock()
-  const database = await openDatabase({ url: join(folder, 'ledger.db') })
+  const database = await tempDatabase()
   const health = createHealth({
     database,
     store: { state: () => ({ manifest: null, problem: null }) },
@@ -100,26 +83,22 @@ test('an invalid file changes nothing and is reported in the health of the servi
     problems: () => [reference.problem()].filter((problem) => problem !== null),
   })
   const whole = await readFile(join(data, 'oaths.json'), 'utf8')
-  try {
-    expect((await health()).body).toMatchObject({ status: 'ok', problems: [] })
-    await writeFile(join(data, 'oaths.json'), whole.slice(0, 100))
-    await reference.reload()
-    expect(reference.current()).toBe(before)
-    const { statusCode, body } = await health()
-    expect(statusCode).toBe(200)
-    expect(body).toMatchObject({
-      status: 'degraded',
-      problems: [expect.stringContaining('cannot be used; the previous version remains in use')],
-    })
-    expect(JSON.stringify(body)).not.toContain(folder)
-    expect(lines).toContain('not read anew')
-    await writeFile(join(data, 'oaths.json'), whole)
-    await reference.reload()
-    expect((await health()).body).toMatchObject({ status: 'ok', problems: [] })
-    expect(reference.current()).not.toBe(before)
-  } finally {
-    await database.close()
-  }
+  expect((await health()).body).toMatchObject({ status: 'ok', problems: [] })
+  await writeFile(join(data, 'oaths.json'), whole.slice(0, 100))
+  await reference.reload()
+  expect(reference.current()).toBe(before)
+  const { statusCode, body } = await health()
+  expect(statusCode).toBe(200)
+  expect(body).toMatchObject({
+    status: 'degraded',
+    problems: [expect.stringContaining('cannot be used; the previous version remains in use')],
+  })
+  expect(JSON.stringify(body)).not.toContain(folder)
+  expect(lines).toContain('not read anew')
+  await writeFile(join(data, 'oaths.json'), whole)
+  await reference.reload()
+  expect((await health()).body).toMatchObject({ status: 'ok', problems: [] })
+  expect(reference.current()).not.toBe(before)
 })
 
 test('unchanged files are not read again', async () => {

@@ -8,6 +8,7 @@ import { handClock } from '../support/http-service.ts'
 import type { Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
+import { countOf } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useServices } from '../support/use-service.ts'
 
@@ -17,7 +18,7 @@ const services = useServices()
 const limited = (options: Parameters<typeof services.start>[0] = {}) =>
   services.start({ limits: 'on', ...options })
 
-/** Statuses of `count` requests, one after the other on one connection, each with its own headers. */
+/** Sends `count` requests one after the other, each with its own headers; returns their statuses. */
 async function statuses(
   { url }: Service,
   path: string,
@@ -33,21 +34,15 @@ async function statuses(
   return found
 }
 
-function counted(found: readonly number[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const status of found) counts[status] = (counts[status] ?? 0) + 1
-  return counts
-}
-
 test('120 requests pass at once, then exactly one per second', async () => {
   const service = await limited()
-  expect(counted(await statuses(service, '/api/v1/rails', 125))).toEqual({ 200: 120, 429: 5 })
+  expect(countOf(await statuses(service, '/api/v1/rails', 125))).toEqual({ 200: 120, 429: 5 })
   service.clock.advance(999)
   expect(await statuses(service, '/api/v1/rails', 1)).toEqual([429])
   service.clock.advance(1)
   expect(await statuses(service, '/api/v1/rails', 2)).toEqual([200, 429])
   service.clock.advance(3000)
-  expect(counted(await statuses(service, '/api/v1/rails', 5))).toEqual({ 200: 3, 429: 2 })
+  expect(countOf(await statuses(service, '/api/v1/rails', 5))).toEqual({ 200: 3, 429: 2 })
 })
 
 test('one limit covers the whole API: documents, 304, HEAD, handlers and 404', async () => {
@@ -57,15 +52,15 @@ test('one limit covers the whole API: documents, 304, HEAD, handlers and 404', a
   for (let at = 0; at < 29; at += 1) {
     expect((await fetch(`${service.url}/api/v1/rails`, rest)).status).toBe(304)
   }
-  expect(counted(await statuses(service, '/api/v1/health', 30))).toEqual({ 200: 30 })
-  expect(counted(await statuses(service, '/api/v1/rails/nope', 30))).toEqual({ 404: 30 })
-  expect(counted(await statuses(service, '/api/v1/stats/live', 31))).toEqual({ 200: 30, 429: 1 })
+  expect(countOf(await statuses(service, '/api/v1/health', 30))).toEqual({ 200: 30 })
+  expect(countOf(await statuses(service, '/api/v1/rails/nope', 30))).toEqual({ 404: 30 })
+  expect(countOf(await statuses(service, '/api/v1/stats/live', 31))).toEqual({ 200: 30, 429: 1 })
 })
 
 test('pages and health probes are not rate limited', async () => {
   const service = await limited()
-  expect(counted(await statuses(service, '/', 130))).toEqual({ 200: 130 })
-  expect(counted(await statuses(service, '/healthz', 130))).toEqual({ 200: 130 })
+  expect(countOf(await statuses(service, '/', 130))).toEqual({ 200: 130 })
+  expect(countOf(await statuses(service, '/healthz', 130))).toEqual({ 200: 130 })
 })
 
 test('a 429 has Retry-After, and no cacheable response has rate limit headers', async () => {
@@ -93,7 +88,7 @@ test('a 429 has Retry-After, and no cacheable response has rate limit headers', 
 test('the daily allowance is 1,000 requests and resets at midnight UTC', async () => {
   const service = await limited()
   for (let round = 0; round < 10; round += 1) {
-    expect(counted(await statuses(service, '/api/v1/rails', 100))).toEqual({ 200: 100 })
+    expect(countOf(await statuses(service, '/api/v1/rails', 100))).toEqual({ 200: 100 })
     service.clock.advance(100_000)
   }
   const refused = await send(service.address, 'GET /api/v1/rails')
@@ -114,7 +109,7 @@ test('X-Forwarded-For from an untrusted peer is ignored and the socket address c
     Forwarded: `for=203.0.113.${at & 255}`,
   }))
   expect(found.slice(0, 120).every((status) => status === 200)).toBe(true)
-  expect(counted(found)).toEqual({ 200: 120, 429: 880 })
+  expect(countOf(found)).toEqual({ 200: 120, 429: 880 })
 })
 
 test('behind trusted proxies the client is the rightmost address that is not a proxy', async () => {
@@ -127,7 +122,7 @@ test('behind trusted proxies the client is the rightmost address that is not a p
   const left = await statuses(service, path, 130, (at) => ({
     'X-Forwarded-For': `192.0.2.${at}, 203.0.113.3`,
   }))
-  expect(counted(left)).toEqual({ 200: 120, 429: 10 })
+  expect(countOf(left)).toEqual({ 200: 120, 429: 10 })
 })
 
 test('behind trusted proxies a second X-Forwarded-For line extends the list, and other headers are ignored', async () => {
@@ -161,7 +156,7 @@ test('10,000 addresses of one IPv6 /64 count as one client', async () => {
   const found = await statuses(service, '/api/v1/rails', 200, (at) => ({
     'X-Forwarded-For': `2001:db8:1:2::${at.toString(16)}`,
   }))
-  expect(counted(found)).toEqual({ 200: 120, 429: 80 })
+  expect(countOf(found)).toEqual({ 200: 120, 429: 80 })
 })
 
 test('rotating through the /64 networks of one /48 reaches the limit of the range', async () => {
@@ -169,12 +164,12 @@ test('rotating through the /64 networks of one /48 reaches the limit of the rang
   const found = await statuses(service, '/api/v1/rails', 1300, (at) => ({
     'X-Forwarded-For': `2001:db8:5:${at.toString(16)}::1`,
   }))
-  expect(counted(found)).toEqual({ 200: 1200, 429: 100 })
+  expect(countOf(found)).toEqual({ 200: 1200, 429: 100 })
 })
 
 test('LIMITS=off disables rate limits', async () => {
   const service = await limited({ limits: 'off' })
-  expect(counted(await statuses(service, '/api/v1/health', 300))).toEqual({ 200: 300 })
+  expect(countOf(await statuses(service, '/api/v1/health', 300))).toEqual({ 200: 300 })
   expect((await fetch(`${service.url}/api/v1/health`)).headers.has('ratelimit')).toBe(false)
 })
 

@@ -185,21 +185,6 @@ test('If-Modified-Since is ignored next to If-None-Match', async () => {
   expect((await get(list, since, 'If-None-Match: "x"')).status).toBe(200)
 })
 
-test('HEAD returns the headers of GET without the body', async () => {
-  for (const path of [...sampleDocuments.map((document) => document.path), '/api/v1/health']) {
-    for (const accept of ['identity', 'br', 'gzip']) {
-      const header = `Accept-Encoding: ${accept}`
-      const full = await send(service.address, `GET ${path}`, [header])
-      const head = await send(service.address, `HEAD ${path}`, [header])
-      expect(head.body.length).toBe(0)
-      expect([path, head.status, stable(head)]).toEqual([path, 200, stable(full)])
-    }
-  }
-  const etag = String((await get(list)).headers.get('etag'))
-  const head = await send(service.address, `HEAD ${list}`, [`If-None-Match: ${etag}`])
-  expect(head.status).toBe(304)
-})
-
 function stable({ headers }: RawAnswer): Record<string, string> {
   const changing = new Set(['date', 'x-request-id'])
   return Object.fromEntries([...headers].filter(([name]) => !changing.has(name)))

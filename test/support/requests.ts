@@ -92,9 +92,13 @@ export function atOnce<Result>(count: number, work: (at: number) => Promise<Resu
   return Promise.all(Array.from({ length: count }, (_, at) => work(at)))
 }
 
-export function statusCounts(answers: readonly { readonly status: number }[]) {
+export const statusCounts = (answers: readonly { readonly status: number }[]) =>
+  countOf(answers.map(({ status }) => status))
+
+/** How often each value occurs. */
+export function countOf(values: readonly number[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1
   return counts
 }
 
