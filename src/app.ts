@@ -7,6 +7,7 @@ import type { Failure } from './contract/errors.ts'
 import { routes } from './contract/routes.ts'
 import type { Clock, Random } from './core/deps.ts'
 import type { LineLog } from './core/log.ts'
+import type { ConnectionOwners } from './http/connections.ts'
 import type { HonoEnv } from './http/context.ts'
 import type { Endpoint } from './http/context.ts'
 import { createDispatch, createHonoApp } from './http/dispatch.ts'
@@ -20,12 +21,12 @@ import type { StatsSince } from './http/live.ts'
 import { createRequestIds, createRequestLog, combineRequestLogs } from './http/request-log.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { serviceEndpoints } from './http/routes.ts'
-import { createClientAddress } from './limits/client-address.ts'
+import { createClientAddresses } from './limits/client-address.ts'
 import { createConcurrencyLimits, outboundLimitsOf } from './limits/concurrency-limits.ts'
 import type { PersistedRateCounters } from './limits/persisted-rate-counters.ts'
 import { createHttpObserver } from './metrics/http.ts'
 import type { Meter } from './metrics/meter.ts'
-import { rateLimitsOf, withOutboundLimits } from './runtime/limits.ts'
+import { networkHashOf, rateLimitsOf, withOutboundLimits } from './runtime/limits.ts'
 
 export interface AppDeps {
   /** Without a trailing slash. */
@@ -52,6 +53,7 @@ export interface App {
   readonly listener: (req: IncomingMessage, res: ServerResponse) => void
   /** Response to bytes that are not an HTTP request. */
   readonly failureAnswer: (failure: Failure) => ReturnType<typeof errorAnswer>
+  readonly connectionOwners: ConnectionOwners | null
   readonly hono: Hono<HonoEnv>
   /** Load the counters before the first request and flush them after the last. */
   readonly counters: PersistedRateCounters
@@ -64,7 +66,9 @@ export function createApp(deps: AppDeps): App {
   const observer = meter === undefined ? null : createHttpObserver({ meter, clock })
   const requestLog = combineRequestLogs(createRequestLog(log, clock), observer?.answered ?? null)
   const concurrency = createConcurrencyLimits(observer?.shed)
-  const { rateLimits, counters } = rateLimitsOf(deps, observer?.limited)
+  const networkOf = networkHashOf(deps.actions)
+  const { rateLimits, counters } = rateLimitsOf(deps, networkOf, observer?.limited)
+  const { clientOf, isProxy } = createClientAddresses(deps.trustedProxies)
   const actions = withOutboundLimits(deps.actions, outboundLimitsOf(concurrency))
   const table = createRouteTable(routes, [
     ...serviceEndpoints(actions, store, deps.statsSince),
@@ -79,7 +83,7 @@ export function createApp(deps: AppDeps): App {
     table,
     rateLimits,
     concurrency,
-    clientAddress: createClientAddress(deps.trustedProxies),
+    clientAddress: clientOf,
     clock,
     log,
     requestLog,
@@ -91,5 +95,6 @@ export function createApp(deps: AppDeps): App {
     observer?.malformed()
     return errorAnswer(failure, docsUrl, requestId())
   }
-  return { listener, failureAnswer, hono, counters }
+  const connectionOwners = deps.limits === 'off' ? null : { networkOf, isProxy }
+  return { listener, failureAnswer, connectionOwners, hono, counters }
 }

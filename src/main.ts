@@ -142,7 +142,7 @@ const server = await serve(withDemoHeader(config, app.listener), {
   host: config.HOST,
   port: config.PORT,
   clock,
-  failureAnswer: app.failureAnswer,
+  ...app,
 })
 log.info('listening', { host: server.address.host, port: server.address.port })
 process.stdout.write(welcome(config, server.address))

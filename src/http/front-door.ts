@@ -8,7 +8,7 @@ import { withFields } from '../core/log.ts'
 import type { LineLog } from '../core/log.ts'
 import { unlimited } from '../limits/admission.ts'
 import type { RateLimits } from '../limits/admission.ts'
-import type { ClientAddress } from '../limits/client-address.ts'
+import type { ClientAddresses } from '../limits/client-address.ts'
 import type { ConcurrencyLimit, ConcurrencyLimits } from '../limits/concurrency-limits.ts'
 import { isNotModified } from './conditional.ts'
 import type { Endpoint, RequestContext, RouteMatch } from './context.ts'
@@ -31,7 +31,7 @@ export interface FrontDoorDeps {
   readonly table: RouteTable
   readonly rateLimits: RateLimits
   readonly concurrency: ConcurrencyLimits
-  readonly clientAddress: ClientAddress
+  readonly clientAddress: ClientAddresses['clientOf']
   readonly clock: Pick<Clock, 'monotonic'>
   readonly log: LineLog
   readonly requestLog: RequestLog

@@ -5,6 +5,8 @@ import type { Duplex } from 'node:stream'
 
 import type { Failure } from '../contract/errors.ts'
 import type { Clock } from '../core/deps.ts'
+import { limitConnections } from './connections.ts'
+import type { ConnectionOwners } from './connections.ts'
 import type { ErrorAnswer } from './errors.ts'
 
 /** Shorter than Node's 60 s and 300 s, against slow clients that hold all connections open. */
@@ -23,8 +25,10 @@ const DRAIN_INTERVAL_MS = 25
 export interface ServeOptions {
   readonly host: string
   readonly port: number
-  readonly clock: Pick<Clock, 'sleep'>
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>
   readonly failureAnswer: (failure: Failure) => ErrorAnswer
+  /** Null without limits per network. */
+  readonly connectionOwners?: ConnectionOwners | null
   readonly maxConnections?: number
   readonly socketTimeoutMs?: number
 }
@@ -53,7 +57,11 @@ export async function serve(
     listener,
   )
   server.maxHeadersCount = NO_HEADER_COUNT_LIMIT
-  server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS
+  const stopLimiting = limitConnections(server, {
+    clock,
+    maxConnections: options.maxConnections ?? MAX_CONNECTIONS,
+    owners: options.connectionOwners ?? null,
+  })
   server.timeout = options.socketTimeoutMs ?? SOCKET_TIMEOUT_MS
   server.on('clientError', (error, socket) => {
     refuseBytes(socket, failureAnswer(parseFailure(error)))
@@ -65,7 +73,11 @@ export async function serve(
   server.on('checkExpectation', listener)
   return {
     address: await listen(server, host, port),
-    close: (graceMs) => close(server, clock, graceMs),
+    close: async (graceMs) => {
+      const isClean = await close(server, clock, graceMs)
+      stopLimiting()
+      return isClean
+    },
   }
 }
 

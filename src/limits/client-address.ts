@@ -6,19 +6,22 @@ const MEMO_SIZE = 4096
 const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
 const withPort = /^(?:\[([0-9a-f:.]+)\](?::\d{1,5})?|(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5})$/i
 
-export type ClientAddress = (
-  peer: string | undefined,
-  forwardedFor: string | undefined,
-) => string | undefined
+export interface ClientAddresses {
+  readonly clientOf: (
+    peer: string | undefined,
+    forwardedFor: string | undefined,
+  ) => string | undefined
+  readonly isProxy: (address: string) => boolean
+}
 
 /**
  * Returns the rightmost address of `X-Forwarded-For` that is not a trusted proxy, since clients can forge those further left.
  * An invalid entry ends the search. @throws Error for a proxy that is neither an address nor a CIDR range
  */
-export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
-  if (trustedProxies.length === 0) return (peer) => peer
+export function createClientAddresses(trustedProxies: readonly string[]): ClientAddresses {
+  if (trustedProxies.length === 0) return { clientOf: (peer) => peer, isProxy: () => false }
   const isTrusted = trustedIn(trustedProxies)
-  return (peer, forwardedFor) => {
+  const clientOf: ClientAddresses['clientOf'] = (peer, forwardedFor) => {
     if (forwardedFor === undefined || peer === undefined || !isTrusted(peer)) return peer
     let client = peer
     let end = forwardedFor.length
@@ -32,6 +35,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
     }
     return client
   }
+  return { clientOf, isProxy: isTrusted }
 }
 
 /** Removes port, brackets and the prefix of IPv4-mapped IPv6; null for an invalid address. */

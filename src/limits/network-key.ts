@@ -6,6 +6,8 @@ export interface Network {
   readonly range: number | null
 }
 
+export type NetworkHash = (address: string | undefined) => Network
+
 const MAPPED_PREFIX = 0xffff
 const HOST_TAG = 1
 const RANGE_TAG = 2
@@ -30,9 +32,7 @@ export function isIpv4([first]: readonly [number, number]): boolean {
 }
 
 /** The secret prevents callers from choosing addresses that share a slot. */
-export function createNetworkHash(
-  secret: readonly [number, number],
-): (address: string | undefined) => Network {
+export function createNetworkHash(secret: readonly [number, number]): NetworkHash {
   const hash = (first: number, second: number, tag: number): number => {
     const upper = mix(mix(mix(first ^ secret[0]) ^ second) ^ tag)
     const lower = mix(mix(mix(first ^ secret[1]) + second) + tag)

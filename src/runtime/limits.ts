@@ -7,6 +7,7 @@ import type { OutboundConcurrency } from '../limits/concurrency-limits.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import { createNetworkHash } from '../limits/network-key.ts'
+import type { NetworkHash } from '../limits/network-key.ts'
 import { createPersistedRateCounters } from '../limits/persisted-rate-counters.ts'
 import type { PersistedRateCounters } from '../limits/persisted-rate-counters.ts'
 
@@ -18,18 +19,23 @@ const nothingPersisted: PersistedRateCounters = {
   flush: () => Promise.resolve(),
 }
 
+/** The secret is persistent, so that daily counts survive a restart. */
+export function networkHashOf({ keyedHash }: Pick<InstalledDeps, 'keyedHash'>): NetworkHash {
+  const secret = Buffer.from(keyedHash('limits', 'networks'), 'hex')
+  return createNetworkHash([secret.readUInt32BE(0), secret.readUInt32BE(4)])
+}
+
 /** @param onRefusal called with each policy that refuses a request */
 export function rateLimitsOf(
   { limits, actions }: { readonly limits: 'on' | 'off'; readonly actions: InstalledDeps },
+  networkOf: NetworkHash,
   onRefusal: ((policy: PolicyName) => void) | undefined,
 ): { readonly rateLimits: RateLimits; readonly counters: PersistedRateCounters } {
   if (limits === 'off') return { rateLimits: unlimited, counters: nothingPersisted }
   const limiter = createLimiter(actions.clock)
-  // Persistent, so that daily counts survive a restart.
-  const secret = Buffer.from(actions.keyedHash('limits', 'networks'), 'hex')
   const rateLimits = createRateLimits({
     limiter: onRefusal === undefined ? limiter : reportingRefusals(limiter, onRefusal),
-    networkOf: createNetworkHash([secret.readUInt32BE(0), secret.readUInt32BE(4)]),
+    networkOf,
     termsOf: (walletId) => walletTerms(actions, walletId),
     walletKey: (walletId) =>
       Number.parseInt(actions.keyedHash('limits', walletId).slice(0, WALLET_KEY_DIGITS), 16),

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
@@ -5,8 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
+import { CONNECTIONS_PER_HOST } from '../../src/http/connections.ts'
 import { startNginx } from '../support/edge.ts'
-import { send } from '../support/raw-http.ts'
+import { parseAnswer, received, send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
 import type { ServerProcess } from '../support/server-process.ts'
@@ -258,6 +261,29 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     await get(shortLived)
     await until(async () => (await get(shortLived)).headers.get('x-cache') === 'STALE')
     await until(async () => (await get(shortLived)).headers.get('x-cache') === 'HIT')
+  })
+
+  test('refuses the 129th request in progress of one address and serves its neighbour', async () => {
+    const waiting = await Promise.all(
+      Array.from({ length: CONNECTIONS_PER_HOST }, async () => {
+        const socket = connect({ ...edge.address, localAddress: '127.0.0.2' })
+        await once(socket, 'connect')
+        socket.write(`POST ${echo('waiting')} HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n`)
+        return socket
+      }),
+    )
+    const readFrom = async (localAddress: string): Promise<RawAnswer> => {
+      const socket = connect({ ...edge.address, localAddress })
+      socket.write(`GET ${list} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+      return parseAnswer(await received(socket))
+    }
+    await until(async () => (await readFrom('127.0.0.2')).status === 429)
+    const { headers, body } = await readFrom('127.0.0.2')
+    expect([headers.get('retry-after'), headers.get('cache-control')]).toEqual(['1', 'no-store'])
+    expect(JSON.parse(body.toString())).toMatchObject({ code: 'rate_limited' })
+    expect((await readFrom('127.0.0.3')).status).toBe(200)
+    for (const socket of waiting) socket.destroy()
+    await until(async () => (await readFrom('127.0.0.2')).status === 200)
   })
 
   describe('with the service stopped', () => {

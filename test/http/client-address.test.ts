@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 
-import { createClientAddress } from '../../src/limits/client-address.ts'
+import { createClientAddresses } from '../../src/limits/client-address.ts'
 
-const behind = createClientAddress(['10.0.0.0/8', '2001:db8:aa::/48', '192.0.2.10'])
+const behind = createClientAddresses(['10.0.0.0/8', '2001:db8:aa::/48', '192.0.2.10']).clientOf
 
 test.each([
   ['10.0.0.1', undefined, '10.0.0.1'],
@@ -50,7 +50,7 @@ test('X-Forwarded-For lists of the maximum header size are read to their end', (
 })
 
 test('a trusted proxy may be set as an IPv4-mapped IPv6 address', () => {
-  const client = createClientAddress(['::ffff:192.0.2.1'])
+  const client = createClientAddresses(['::ffff:192.0.2.1']).clientOf
   expect(client('192.0.2.1', '203.0.113.9')).toBe('203.0.113.9')
   expect(client('::ffff:192.0.2.1', '203.0.113.9')).toBe('203.0.113.9')
   expect(client('192.0.2.2', '203.0.113.9')).toBe('192.0.2.2')
@@ -67,14 +67,14 @@ test.each([
 ])(
   'with proxies set by exact address, peer %s with X-Forwarded-For %j yields the client %s',
   (peer, forwarded, client) => {
-    const named = createClientAddress(['192.0.2.10', '2001:db8::1'])
+    const named = createClientAddresses(['192.0.2.10', '2001:db8::1']).clientOf
     expect(named(peer, forwarded)).toBe(client)
     expect(named(peer, forwarded)).toBe(client)
   },
 )
 
 test('X-Forwarded-For is ignored when no proxies are set', () => {
-  expect(createClientAddress([])('10.0.0.1', '1.1.1.1')).toBe('10.0.0.1')
+  expect(createClientAddresses([]).clientOf('10.0.0.1', '1.1.1.1')).toBe('10.0.0.1')
 })
 
 test.each([
@@ -86,5 +86,5 @@ test.each([
   '1.1.1.1/8/8',
   '::1/-1',
 ])('the proxy range %s is rejected', (entry) => {
-  expect(() => createClientAddress([entry])).toThrow('TRUSTED_PROXIES')
+  expect(() => createClientAddresses([entry])).toThrow('TRUSTED_PROXIES')
 })

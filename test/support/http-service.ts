@@ -144,9 +144,8 @@ export async function startService(
     endpoints: endpoints?.(actions) ?? [],
   })
   extend?.(app)
-  const { failureAnswer } = app
   await app.counters.load()
-  const server = await serve(app.listener, { host: '127.0.0.1', port: 0, clock, failureAnswer })
+  const server = await serve(app.listener, { host: '127.0.0.1', port: 0, clock, ...app })
   const { address } = server
   return {
     server,

@@ -6,7 +6,6 @@ import type { Socket } from 'node:net'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { serve } from '../../../src/http/serve.ts'
 import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
 import type { PublicDir } from '../../support/http-service.ts'
 import { send } from '../../support/raw-http.ts'
@@ -85,38 +84,4 @@ test('thousands of idle connections keep no client out and are closed with 408',
   await service.stop()
   const lack = count < WANTED ? `, and not ${WANTED}: no more files may be open here` : ''
   process.stdout.write(`${count} connections left open${lack}\n`)
-})
-
-test('connections above the limit are closed at once, those below it are served', async () => {
-  const service = await startService(published.dir)
-  const bounded = await serve(service.app.listener, {
-    host: '127.0.0.1',
-    port: 0,
-    clock: service.clock,
-    failureAnswer: service.app.failureAnswer,
-    maxConnections: 3,
-  })
-  const { address } = bounded
-  const [first, second, third] = [
-    await leaveOpen(address),
-    await leaveOpen(address),
-    await leaveOpen(address),
-  ]
-  const fourth = await leaveOpen(address)
-  expect(await fourth.closed).toBe('')
-  third.socket.write('GET /api/v1/rails HTTP/1.1\r\nHost: ledger.test\r\nConnection: close\r\n\r\n')
-  expect(await third.closed).toMatch(/^HTTP\/1\.1 200 /)
-  // A connection is free once the service has noticed the end of the third.
-  const status = async (): Promise<number> => {
-    const idle = await leaveOpen(address)
-    idle.socket.write(
-      'GET /api/v1/rails HTTP/1.1\r\nHost: ledger.test\r\nConnection: close\r\n\r\n',
-    )
-    return Number((await idle.closed).split(' ')[1] ?? 0)
-  }
-  await expect.poll(status).toBe(200)
-  first.socket.destroy()
-  second.socket.destroy()
-  await bounded.close(1000)
-  await service.stop()
 })

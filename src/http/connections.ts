@@ -1,0 +1,146 @@
+/** Which connections stay open when there are many: a network has a share, and the idlest connections go first. */
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+
+import type { Clock } from '../core/deps.ts'
+import type { NetworkHash } from '../limits/network-key.ts'
+
+/** Connections of one IPv4 address or IPv6 /64. `scripts/deploy/nginx.conf` has the same number. */
+export const CONNECTIONS_PER_HOST = 128
+/** Connections of one IPv6 /48. */
+const CONNECTIONS_PER_RANGE = 1024
+const SWEEP_INTERVAL_MS = 1000
+/** Idle time allowed while more than half of all connections are in use. */
+const CROWDED_IDLE_MS = 5000
+/** A response must be taken within this time plus the time that its bytes need at the slowest rate. */
+const DELIVERY_BASE_MS = 30_000
+const SLOWEST_BYTES_PER_MS = 16
+
+export interface ConnectionOwners {
+  readonly networkOf: NetworkHash
+  /** A proxy carries the requests of many clients, so the limits of a network do not apply to its connections. */
+  readonly isProxy: (address: string) => boolean
+}
+
+export interface ConnectionLimitOptions {
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly maxConnections: number
+  /** Null without limits per network. */
+  readonly owners: ConnectionOwners | null
+}
+
+interface Connection {
+  readonly socket: Socket
+  /** The groups that the connection counts in; none for a proxy. */
+  readonly groups: readonly Group[]
+  activeMs: number
+  bytesRead: number
+  bytesWritten: number
+  /** Since when the client has not taken all bytes of the current response; null if none are waiting. */
+  pendingSinceMs: number | null
+}
+
+interface Group {
+  readonly key: number
+  readonly limit: number
+  /** In the order of the last activity, as of the last sweep. */
+  readonly members: Set<Connection>
+}
+
+/** Holds `server` to the limits. Returns a function that ends the periodic check. */
+export function limitConnections(
+  server: Server,
+  { clock, maxConnections, owners }: ConnectionLimitOptions,
+): () => void {
+  const all: Group = { key: 0, limit: maxConnections, members: new Set() }
+  const groups = new Map<number, Group>()
+
+  const groupOf = (key: number, limit: number): Group => {
+    const group = groups.get(key) ?? { key, limit, members: new Set() }
+    groups.set(key, group)
+    return group
+  }
+  const groupsOf = (address: string | undefined): readonly Group[] => {
+    if (owners === null || (address !== undefined && owners.isProxy(address))) return []
+    const { host, range } = owners.networkOf(address)
+    const own = groupOf(host, CONNECTIONS_PER_HOST)
+    return range === null ? [own] : [own, groupOf(range, CONNECTIONS_PER_RANGE)]
+  }
+  const remove = (connection: Connection): void => {
+    all.members.delete(connection)
+    for (const group of connection.groups) {
+      group.members.delete(connection)
+      if (group.members.size === 0) groups.delete(group.key)
+    }
+  }
+  const evict = (connection: Connection): void => {
+    remove(connection)
+    connection.socket.destroy()
+  }
+
+  server.on('connection', (socket) => {
+    const connection: Connection = {
+      socket,
+      groups: groupsOf(socket.remoteAddress),
+      activeMs: clock.monotonic(),
+      bytesRead: 0,
+      bytesWritten: 0,
+      pendingSinceMs: null,
+    }
+    for (const group of [...connection.groups, all]) group.members.add(connection)
+    socket.once('close', () => remove(connection))
+    for (const group of [...connection.groups, all]) {
+      if (group.members.size > group.limit) evict(idlestOf(group) ?? connection)
+    }
+  })
+
+  const sweep = (): void => {
+    const nowMs = clock.monotonic()
+    const isCrowded = all.members.size > maxConnections / 2
+    for (const connection of [...all.members]) {
+      if (noteProgress(connection, nowMs)) {
+        for (const { members } of [...connection.groups, all]) {
+          members.delete(connection)
+          members.add(connection)
+        }
+      }
+      const idleMs = nowMs - connection.activeMs
+      const isIdle = !isAnswering(connection) && idleMs > CROWDED_IDLE_MS
+      const isCrowding = isCrowded && isIdle && connection.groups.length > 0
+      if (isCrowding || isStalled(connection, nowMs)) evict(connection)
+    }
+  }
+  const timer = setInterval(sweep, SWEEP_INTERVAL_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+function idlestOf({ members }: Group): Connection | undefined {
+  for (const connection of members) if (!isAnswering(connection)) return connection
+  return undefined
+}
+
+/** Whether a request is being answered. Node keeps the response of a connection in this property only. */
+function isAnswering({ socket }: Connection): boolean {
+  return Reflect.get(socket, '_httpMessage') instanceof Object
+}
+
+/** Returns whether bytes have arrived or a response was written since the last call. */
+function noteProgress(connection: Connection, nowMs: number): boolean {
+  const { bytesRead, bytesWritten, writableLength } = connection.socket
+  const isActive = bytesRead > connection.bytesRead || bytesWritten > connection.bytesWritten
+  if (writableLength === 0) connection.pendingSinceMs = null
+  else if (bytesWritten > connection.bytesWritten) connection.pendingSinceMs = nowMs
+  if (!isActive) return false
+  connection.bytesRead = bytesRead
+  connection.bytesWritten = bytesWritten
+  connection.activeMs = nowMs
+  return true
+}
+
+/** Progress within a response is not visible, so the whole of it has one deadline. */
+function isStalled({ socket, pendingSinceMs }: Connection, nowMs: number): boolean {
+  if (pendingSinceMs === null) return false
+  const allowedMs = DELIVERY_BASE_MS + socket.writableLength / SLOWEST_BYTES_PER_MS
+  return nowMs - pendingSinceMs > allowedMs
+}
