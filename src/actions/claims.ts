@@ -22,7 +22,7 @@ export async function claimSpot(
   if ('signature' in body) return await claimByWallet(deps, { ...write, body })
   return 'code' in body
     ? await claimWithCode(deps, body, request)
-    : await sendClaimCode(deps, { ...write, body })
+    : await sendClaimCode(deps, write, body, null)
 }
 
 async function claimByWallet(
@@ -33,6 +33,8 @@ async function claimByWallet(
   const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.claim })
   const signature = body.oath_signature
   const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature })
+  const { email } = body
+  if (email !== undefined) return await sendClaimCode(deps, write, { ...body, email }, proof)
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof], async (tx) => {
     const before = await findClaimOfWallet(tx, proof.wallet.id)
@@ -43,6 +45,7 @@ async function claimByWallet(
     await appendOath(tx, oathRow(oath, { action: 'claimSpot', handle: null, now }))
     return await recordClaim(tx, deps.siteUrl, {
       wallet: proof.wallet,
+      method: 'wallet',
       displayName: body.display_name,
       emailHash: null,
       now,

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
-import type { EmailClaimBody, EmailCodeBody } from '../contract/schemas/claim.ts'
+import type { ClaimBody, EmailClaimBody, EmailCodeBody } from '../contract/schemas/claim.ts'
 import type { Random } from '../core/deps.ts'
 import { redact } from '../core/redact.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
@@ -10,44 +10,57 @@ import type { Wallet } from '../core/wallet.ts'
 import {
   countSends,
   countWrongTry,
-  deleteEmailCode,
   deleteOldCodes,
   findClaimOfEmail,
   findClaimOfWallet,
   findEmailCode,
+  markCodeUsed,
   putEmailCode,
   recordSend,
 } from '../db/claims.ts'
+import type { EmailSend } from '../db/claims.ts'
+import { listReceipts } from '../db/receipts/receipts.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
-import { recordClaim } from './claim-record.ts'
+import { claimAnswer, recordClaim } from './claim-record.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce, priorAnswer } from './idempotency.ts'
-import type { OutcomeOf, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 import { requireWallet } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
 const MAX_TRIES = 5
-const MAX_SENDS = { toEmail: 3, fromRemote: 10 } as const
+/** Codes in an hour. An IPv6 /48 contains 65,536 networks, and plus- and dot-forms of an address share one mailbox. */
+const MAX_SENDS = { toEmail: 3, fromRemote: 10, fromRange: 30, all: 600 } as const
 
-/** Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. */
+/**
+ * Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. `proof`: the
+ * wallet has signed the claim.
+ */
 export async function sendClaimCode(
   deps: ActionDeps,
-  write: IncomingWrite<EmailClaimBody>,
+  { request, fingerprint }: Pick<IncomingWrite<ClaimBody>, 'request' | 'fingerprint'>,
+  body: EmailClaimBody,
+  proof: SignedProof | null,
 ): Promise<OutcomeOf<'claimSpot'>> {
-  const { body, request, fingerprint } = write
-  const prior = await priorAnswer<AnswerOf<'claimSpot'>>(deps, request, [])
+  const proofs = proof === null ? [] : [proof]
+  const prior = await priorAnswer<AnswerOf<'claimSpot'>>(deps, request, proofs)
   if (prior !== null) return prior
   const { nowMs } = request
   const emailHash = hashOf(deps, body.email)
-  const remoteHash = deps.keyedHash('email-fingerprint', fingerprint.network)
+  const { range } = fingerprint
+  const send: EmailSend = {
+    emailHash: deps.keyedHash('email-limit', mailboxOf(body.email)),
+    remoteHash: deps.keyedHash('email-fingerprint', fingerprint.network),
+    rangeHash: range === null ? null : deps.keyedHash('email-fingerprint', range),
+  }
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
   const code = sixDigits(deps.random)
   const isClaimed = await deps.outboundLimits.mail(async () => {
     const hasClaim = await deps.database.write(async (tx) => {
-      await requireFreeWallet(tx, wallet)
-      await countSend(tx, { emailHash, remoteHash, nowMs })
+      if (proof === null) await requireUnprovenWallet(tx, wallet)
+      await countSend(tx, send, nowMs)
       return (await findClaimOfEmail(tx, emailHash)) !== null
     })
     const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, code, wallet)
@@ -55,12 +68,13 @@ export async function sendClaimCode(
     return hasClaim
   })
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
-  return await commitOnce(deps, request, [], async (tx) => {
+  return await commitOnce(deps, request, proofs, async (tx) => {
     if (!isClaimed) {
       await putEmailCode(tx, emailHash, {
         codeHash: codeHashOf(deps, emailHash, code),
         displayName: body.display_name,
         wallet: wallet?.id ?? null,
+        signed: proof === null ? 0 : 1,
         expiresAt,
       })
     }
@@ -89,41 +103,64 @@ export async function claimWithCode(
       await countWrongTry(tx, emailHash)
       return { refused: new ApiError('code_invalid') }
     }
-    const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
-    if ((await findClaimOfEmail(tx, emailHash)) !== null) {
+    const made = await findClaimOfEmail(tx, emailHash)
+    if (made !== null) {
+      if (emailCode.used === 1) return await claimAnswer(tx, deps.siteUrl, made, 200)
       throw new ApiError('spot_claimed', 'This address has already claimed a spot')
     }
-    await requireFreeWallet(tx, wallet)
-    await deleteEmailCode(tx, emailHash)
-    const { displayName } = emailCode
-    return await recordClaim(tx, deps.siteUrl, { wallet, displayName, emailHash, now })
+    const { displayName, signed } = emailCode
+    const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
+    if (signed === 0) await requireUnprovenWallet(tx, wallet)
+    const before = wallet === null ? null : await findClaimOfWallet(tx, wallet.id)
+    await markCodeUsed(tx, emailHash)
+    return await recordClaim(tx, deps.siteUrl, {
+      wallet,
+      method: signed === 1 ? 'wallet' : 'email',
+      displayName,
+      emailHash,
+      now,
+      ...(before === null ? {} : { replaced: before.id }),
+    })
   })
 }
 
-/** @throws ApiError 409: an e-mail address cannot take a spot claimed by a wallet or another address. */
-async function requireFreeWallet(tx: Db, wallet: Wallet | null): Promise<void> {
+/**
+ * An e-mail proves nothing about a wallet, so it cannot claim one that its owner uses.
+ * @throws ApiError `wallet_needs_key`; `spot_claimed` for an e-mail claim of another address
+ */
+async function requireUnprovenWallet(tx: Db, wallet: Wallet | null): Promise<void> {
   if (wallet === null) return
-  const isTaken =
-    (await findClaimOfWallet(tx, wallet.id)) !== null || (await findWorker(tx, wallet.id)) !== null
-  if (isTaken)
-    throw new ApiError('spot_claimed', 'This spot was claimed with the key of the wallet')
+  const claim = await findClaimOfWallet(tx, wallet.id)
+  if (claim?.method === 'email') {
+    throw new ApiError('spot_claimed', 'Another e-mail address has claimed this wallet')
+  }
+  const isUsed =
+    claim !== null ||
+    (await findWorker(tx, wallet.id)) !== null ||
+    (await listReceipts(tx, { limit: 1, before: null, filter: { wallet: wallet.id } })).length > 0
+  if (!isUsed) return
+  throw new ApiError(
+    'wallet_needs_key',
+    'The wallet is registered, has receipts or has signed a claim; send a claim that its key signs, with `email` if an address belongs to it',
+  )
 }
 
-async function countSend(
-  tx: Db,
-  send: { readonly emailHash: string; readonly remoteHash: string; readonly nowMs: number },
-): Promise<void> {
-  const { nowMs } = send
+async function countSend(tx: Db, send: EmailSend, nowMs: number): Promise<void> {
   const now = isoTime(nowMs)
   const anHourAgo = isoTime(nowMs - hourMs)
   await deleteOldCodes(tx, { codes: now, sends: anHourAgo })
-  const { toEmail, fromRemote } = await countSends(tx, send, anHourAgo)
-  if (toEmail >= MAX_SENDS.toEmail || fromRemote >= MAX_SENDS.fromRemote) {
+  const counts = await countSends(tx, send, anHourAgo)
+  const isOver =
+    counts.toEmail >= MAX_SENDS.toEmail ||
+    counts.fromRemote >= MAX_SENDS.fromRemote ||
+    counts.fromRange >= MAX_SENDS.fromRange ||
+    counts.all >= MAX_SENDS.all
+  if (isOver) {
     throw new ApiError('rate_limited', 'Too many codes in the last hour', {
       headers: { 'Retry-After': String(hourMs / 1000) },
     })
   }
-  await recordSend(tx, { ...send, now })
+  await recordSend(tx, send, now)
 }
 
 /** Names the wallet, so that recipients notice a claim by a stranger. */
@@ -161,6 +198,12 @@ async function sendEmail(deps: ActionDeps, to: string, lines: readonly string[])
 
 function hashOf(deps: Pick<ActionDeps, 'keyedHash'>, email: string): string {
   return deps.keyedHash('email', email.toLowerCase())
+}
+
+/** The address without what many providers ignore: the part after a plus, and dots. For limits only. */
+function mailboxOf(email: string): string {
+  const [local = '', domain = ''] = email.toLowerCase().split('@')
+  return `${local.split('+', 1)[0]?.replaceAll('.', '')}@${domain}`
 }
 
 function codeHashOf(deps: Pick<ActionDeps, 'keyedHash'>, emailHash: string, code: string): string {

@@ -35,6 +35,7 @@ export const errorCodes = {
   tier_required: { status: 402, message: 'The tier does not cover this read' },
   // 403: the signature is valid, but the permission is missing
   forbidden: { status: 403, message: 'The wallet is not allowed to do this' },
+  wallet_needs_key: { status: 403, message: 'This wallet can be claimed with its key only' },
   not_a_partner: { status: 403, message: 'The wallet is not an active partner' },
   // 404, 405, 406
   not_found: { status: 404, message: 'No resource exists at this path' },

@@ -57,12 +57,18 @@ function withChecksum(lowerCaseAddress: string): string {
   return display
 }
 
+/** Precompiles are at 0x01 to 0x11 (EIP-7951: 0x100); the EIPs reserve no address above 0xffff. */
+const RESERVED_PREFIX = `0x${'0'.repeat(36)}`
+
 function parseEvm(text: string): Wallet {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
     throw new WalletError('an EVM address consists of 0x (lower case) and 40 hex digits')
   }
   const digits = text.slice(2)
   const id = text.toLowerCase()
+  if (id.startsWith(RESERVED_PREFIX)) {
+    throw new WalletError('the zero address and the addresses of precompiles have no private key')
+  }
   const display = checksumAddress(id)
   const isOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase()
   if (!isOneCase && text !== display) {

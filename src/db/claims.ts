@@ -1,18 +1,17 @@
 import type { Wallet } from '../core/wallet.ts'
 import { countRows } from './queries.ts'
-import { columnsExcept, toRow } from './rows.ts'
+import { columnsExcept, columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-export interface ClaimRecord {
-  readonly id: number
-  readonly method: 'wallet' | 'email'
-}
+export type ClaimRecord = RecordOf<'claims'>
+
+const claimColumns = columnsOf('claims')
 
 export async function findClaimOfWallet(db: Db, walletId: string): Promise<ClaimRecord | null> {
   const row = await db
     .selectFrom('claims')
-    .select(['id', 'method'])
+    .select(claimColumns)
     .where('wallet', '=', walletId)
     .executeTakeFirst()
   return row ?? null
@@ -21,18 +20,19 @@ export async function findClaimOfWallet(db: Db, walletId: string): Promise<Claim
 export async function findClaimOfEmail(db: Db, emailHash: string): Promise<ClaimRecord | null> {
   const row = await db
     .selectFrom('claims')
-    .select(['id', 'method'])
+    .select(claimColumns)
     .where('email_hash', '=', emailHash)
     .executeTakeFirst()
   return row ?? null
 }
 
-/** Deletes the claim `replaced`: the claim by a wallet replaces one by e-mail. */
+/** Deletes `replaced`, an earlier claim of the same wallet. */
 export async function putClaim(
   db: Db,
   claim: {
     readonly wallet: Wallet | null
     readonly displayName: string
+    readonly method: ClaimRecord['method']
     readonly emailHash: string | null
     readonly now: string
     readonly replaced?: number
@@ -46,7 +46,7 @@ export async function putClaim(
     .values({
       wallet: claim.wallet?.id ?? null,
       display_name: claim.displayName,
-      method: claim.emailHash === null ? 'wallet' : 'email',
+      method: claim.method,
       email_hash: claim.emailHash,
       claimed_at: claim.now,
     })
@@ -69,9 +69,9 @@ export async function findEmailCode(db: Db, emailHash: string): Promise<EmailCod
 export async function putEmailCode(
   db: Db,
   emailHash: string,
-  code: Omit<EmailCode, 'tries'>,
+  code: Omit<EmailCode, 'tries' | 'used'>,
 ): Promise<void> {
-  const row = toRow<'email_codes'>({ ...code, emailHash, tries: 0 })
+  const row = toRow<'email_codes'>({ ...code, emailHash, tries: 0, used: 0 })
   await db
     .insertInto('email_codes')
     .values(row)
@@ -87,31 +87,40 @@ export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
     .execute()
 }
 
-export async function deleteEmailCode(db: Db, emailHash: string): Promise<void> {
-  await db.deleteFrom('email_codes').where('email_hash', '=', emailHash).execute()
+export async function markCodeUsed(db: Db, emailHash: string): Promise<void> {
+  await db.updateTable('email_codes').set({ used: 1 }).where('email_hash', '=', emailHash).execute()
 }
 
-/** Counts codes sent to an address and codes requested from a network since a time. */
+/** Keyed hashes of where a code goes and who requests it. */
+export interface EmailSend {
+  readonly emailHash: string
+  readonly remoteHash: string
+  /** Null for IPv4. */
+  readonly rangeHash: string | null
+}
+
+/** Codes sent since a time: to the address, requested from the network, from its range, and all. */
 export async function countSends(
   db: Db,
-  { emailHash, remoteHash }: { readonly emailHash: string; readonly remoteHash: string },
+  { emailHash, remoteHash, rangeHash }: EmailSend,
   since: string,
-): Promise<{ readonly toEmail: number; readonly fromRemote: number }> {
+): Promise<Readonly<Record<'toEmail' | 'fromRemote' | 'fromRange' | 'all', number>>> {
   const sends = db.selectFrom('email_sends').where('sent_at', '>', since)
   return {
     toEmail: await countRows(sends.where('email_hash', '=', emailHash)),
     fromRemote: await countRows(sends.where('remote_hash', '=', remoteHash)),
+    fromRange: await countRows(sends.where('range_hash', '=', rangeHash)),
+    all: await countRows(sends),
   }
 }
 
 export async function recordSend(
   db: Db,
-  send: { readonly emailHash: string; readonly remoteHash: string; readonly now: string },
+  { emailHash, remoteHash, rangeHash }: EmailSend,
+  now: string,
 ): Promise<void> {
-  await db
-    .insertInto('email_sends')
-    .values({ email_hash: send.emailHash, remote_hash: send.remoteHash, sent_at: send.now })
-    .execute()
+  const row = toRow<'email_sends'>({ emailHash, remoteHash, rangeHash, sentAt: now })
+  await db.insertInto('email_sends').values(row).execute()
 }
 
 export async function deleteOldCodes(

@@ -8,9 +8,9 @@ import type { Db } from './schema.ts'
 export interface RankedStanding extends Standing {
   readonly wallet: string
   readonly display: string
-  /** The name in the claim, else the name of the worker; null if both are missing. */
+  /** The name in the signed claim, else the name of the worker; null if there is neither. */
   readonly displayName: string | null
-  readonly claimed: boolean
+  readonly claim: 'key' | 'email' | null
   /** Resembles a name that another wallet used first. */
   readonly looksLikeAnother: boolean
 }
@@ -25,6 +25,7 @@ export async function topStandings(db: Db, limit: number): Promise<readonly Rank
       'reputation.wallet',
       'reputation.display',
       'claims.display_name as claimName',
+      'claims.method as claimMethod',
       'workers.display_name as workerName',
       ...standingColumns,
     ])
@@ -39,12 +40,15 @@ export async function topStandings(db: Db, limit: number): Promise<readonly Rank
     lookAlikes(db, 'claim', wallets),
     lookAlikes(db, 'worker', wallets),
   ])
-  return rows.map(({ claimName, workerName, ...row }) => ({
-    ...row,
-    looksLikeAnother: (claimName === null ? workers : claims).has(row.wallet),
-    displayName: claimName ?? workerName,
-    claimed: claimName !== null,
-  }))
+  return rows.map(({ claimName, claimMethod, workerName, ...row }) => {
+    const isSigned = claimMethod === 'wallet'
+    return {
+      ...row,
+      looksLikeAnother: (isSigned ? claims : workers).has(row.wallet),
+      displayName: isSigned ? claimName : workerName,
+      claim: claimMethod === null ? null : isSigned ? 'key' : 'email',
+    }
+  })
 }
 
 export async function rankOf(db: Db, walletId: string): Promise<number | null> {

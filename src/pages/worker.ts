@@ -59,6 +59,12 @@ export interface WorkerPageOptions {
   readonly allReceipts: string | null
 }
 
+const claimTexts = {
+  none: 'no',
+  key: 'yes, with the key of the wallet',
+  email: 'by e-mail, which proves nothing about the wallet',
+} as const
+
 export function workerPage(wallet: string, options: WorkerPageOptions): SitePage {
   const { worker, standing, receipts, receiptsCaption, allReceipts } = options
   const name = standing?.display_name ?? worker?.display_name ?? null
@@ -87,7 +93,7 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
           (entry) =>
             inline`${usdc(entry.total_usdc_lifetime)} in ${counted(entry.receipts_count, 'receipt')}`,
         ),
-        fact('Spot claimed', standing, ({ claimed }) => (claimed ? 'yes' : 'no')),
+        fact('Spot claimed', standing, ({ claim }) => claimTexts[claim ?? 'none']),
         ...(worker === undefined ? ([['Registered', 'no']] as const) : registration(worker)),
       ]),
       worker?.bio === undefined ? null : para(untrustedText(worker.bio)),

@@ -59,7 +59,13 @@ test('the leaderboard names claimed and registered workers and omits workers wit
   await accept(receipt('own', 'carol', { from: parseWallet(evmWallet('carol').address) }))
   await accept(receipt('self-signed', 'dave', { kind: 'signed', verification: 'unverified' }))
   await database.write((tx) =>
-    putClaim(tx, { wallet: bob, displayName: 'Bob', emailHash: null, now: isoTime(startMs) }),
+    putClaim(tx, {
+      wallet: bob,
+      displayName: 'Bob',
+      method: 'wallet',
+      emailHash: null,
+      now: isoTime(startMs),
+    }),
   )
   const { leaderboard } = await gather()
   expect(leaderboard).toEqual([
@@ -68,6 +74,7 @@ test('the leaderboard names claimed and registered workers and omits workers wit
       wallet: bob.display,
       display_name: 'Bob',
       claimed: true,
+      claim: 'key',
       rep_score: 16,
       receipts_count: 1,
       total_usdc_lifetime: 20,

@@ -98,6 +98,9 @@ describe('ed25519 wallets', () => {
   })
 
   test.each([
+    ['the zero address', `0x${'0'.repeat(40)}`],
+    ['a precompile', `0x${'0'.repeat(38)}01`],
+    ['the precompile of EIP-7951', `0x${'0'.repeat(37)}100`],
     ['an upper-case NEAR account', 'AB'.repeat(32)],
     ['63 hex digits', 'a'.repeat(63)],
     ['65 hex digits', 'a'.repeat(65)],

@@ -253,6 +253,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
       putClaim(tx, {
         wallet: wallet(1000 + n),
         displayName: `Claim ${n}`,
+        method: 'wallet',
         emailHash: null,
         now: isoTime(nowMs),
       }),

@@ -3,8 +3,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { bodySha256 } from '../../src/auth/messages.ts'
 import { worker, workerList } from '../../src/contract/schemas/worker.ts'
 import { isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { recordSend } from '../../src/db/claims.ts'
+import { topStandings } from '../../src/db/leaderboard.ts'
 import { makePartner } from '../support/partners.ts'
-import { atOnce, countRows, expectRefusal, signOath } from '../support/requests.ts'
+import { receiptRow, storeReceipt } from '../support/receipts.ts'
+import { atOnce, countRows, signOath } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, nearWallet, signedBody } from '../support/wallets.ts'
@@ -137,14 +141,20 @@ async function claim(
     readonly name?: string
     readonly oathBy?: TestWallet
     readonly kind?: 'claim' | 'worker'
+    readonly email?: string
   } = {},
 ) {
   service.clock.advance(1)
   const nowMs = service.clock.now()
-  const { name = 'Zoë', oathBy = wallet, kind = 'claim' } = changes
+  const { name = 'Zoë', oathBy = wallet, kind = 'claim', ...rest } = changes
   const signer = { ...wallet, sign: oathBy.sign }
   const oath_signature = await signOath(service, kind, signer, isoTime(nowMs))
-  return await signedBody(wallet, 'claim', { display_name: name, oath_signature }, { nowMs })
+  return await signedBody(
+    wallet,
+    'claim',
+    { display_name: name, oath_signature, ...rest },
+    { nowMs },
+  )
 }
 
 describe('a claim by wallet', () => {
@@ -215,7 +225,8 @@ describe('a claim by e-mail', () => {
       status: 201,
       body: { wallet: null, display_name: 'Zoë', rank: null },
     })
-    expect((await post(claimPath, { email, code: emailedCode() })).status).toBe(401)
+    expect(made.body).toMatchObject({ claimed: false, claim: 'email' })
+    expect(await post(claimPath, { email, code: emailedCode() })).toEqual({ ...made, status: 200 })
   })
 
   test('informs only the address that it already has a claim', async () => {
@@ -228,7 +239,7 @@ describe('a claim by e-mail', () => {
     expect(message?.text).toMatch(/has already claimed its spot/)
     expect(message?.text).not.toMatch(/\d{6}/)
     const { reader } = service.actions.database
-    expect(await reader.selectFrom('email_codes').select('tries').execute()).toEqual([])
+    expect(await reader.selectFrom('email_codes').select('used').execute()).toEqual([{ used: 1 }])
   })
 
   test('names the wallet in the e-mail', async () => {
@@ -280,12 +291,61 @@ describe('a claim by e-mail', () => {
   test('conflicts with a claim by wallet; a wallet replaces a claim by e-mail', async () => {
     await post(claimPath, { email, display_name: 'Squatter', wallet: alice.id })
     expect((await post(claimPath, { email, code: emailedCode() })).status).toBe(201)
-    expect((await post(claimPath, await claim(alice, { name: 'Alice' }))).status).toBe(201)
     const late = { email: 'other@ledger.example', display_name: 'Late', wallet: alice.address }
-    expectRefusal(await post(claimPath, late), 409, 'spot_claimed')
-    await post(register, await registration(evmWallet('bob')))
-    const taken = { ...late, wallet: evmWallet('bob').address }
-    expectRefusal(await post(claimPath, taken), 409, 'spot_claimed')
+    expect(await post(claimPath, late)).toMatchObject({
+      status: 409,
+      body: { code: 'spot_claimed' },
+    })
+    expect((await post(claimPath, await claim(alice, { name: 'Alice' }))).status).toBe(201)
+  })
+
+  const earn = async ({ address }: TestWallet) => {
+    const from = parseWallet(evmWallet('payer').address)
+    const row = receiptRow(service.clock.now(), {
+      id: `rcp_${'0'.repeat(64)}`,
+      from,
+      to: parseWallet(address),
+    })
+    await service.actions.database.write((tx) => storeReceipt(tx, row))
+  }
+  const needsKey = { status: 403, body: { code: 'wallet_needs_key' } }
+
+  test('is refused for a wallet that is registered, has receipts or is claimed with its key', async () => {
+    const [registered, earning, claimed] = [evmWallet('bob'), evmWallet('carol'), evmWallet('dave')]
+    await post(register, await registration(registered))
+    await earn(earning)
+    await post(claimPath, await claim(claimed))
+    for (const wallet of [registered, earning, claimed]) {
+      const body = { email, display_name: 'Squatter', wallet: wallet.address }
+      expect(await post(claimPath, body)).toMatchObject(needsKey)
+    }
+    expect(service.actions.emails).toEqual([])
+  })
+
+  test('is refused when the wallet signs a claim before the code is used', async () => {
+    await post(claimPath, { email, display_name: 'Squatter', wallet: alice.id })
+    await post(claimPath, await claim(alice))
+    expect(await post(claimPath, { email, code: emailedCode() })).toMatchObject(needsKey)
+  })
+
+  test('shows a wallet with receipts as unclaimed and without the name', async () => {
+    const { database } = service.actions
+    await post(claimPath, { email, display_name: 'Squatter', wallet: alice.id })
+    await post(claimPath, { email, code: emailedCode() })
+    await earn(alice)
+    const shown = async () => (await topStandings(database.reader, 1))[0]
+    expect(await shown()).toMatchObject({ claim: 'email', displayName: null })
+    await post(claimPath, await claim(alice, { name: 'Alice' }))
+    expect(await shown()).toMatchObject({ claim: 'key', displayName: 'Alice' })
+  })
+
+  test('is added by the key of a registered worker', async () => {
+    await post(register, await registration(alice))
+    expect((await post(claimPath, await claim(alice, { email }))).status).toBe(202)
+    expect(await post(claimPath, { email, code: emailedCode() })).toMatchObject({
+      status: 201,
+      body: { wallet: alice.address, claimed: true, claim: 'key' },
+    })
   })
 
   test('sends three codes an hour to one address, and ten from one network', async () => {
@@ -304,7 +364,7 @@ describe('a claim by e-mail', () => {
     expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(202)
   })
 
-  test('sends ten codes an hour for one IPv6 /64', async () => {
+  test('sends ten codes an hour for one IPv6 /64, and thirty for its /48', async () => {
     await service.restart({ trustedProxies: ['127.0.0.1'] })
     const ask = async (sent: number, address: string) => {
       const body = { email: `w${sent}@ledger.example`, display_name: 'Zoë' }
@@ -313,6 +373,37 @@ describe('a claim by e-mail', () => {
     for (let sent = 0; sent < 10; sent += 1) expect(await ask(sent, `2001:db8::${sent}`)).toBe(202)
     expect(await ask(10, '2001:db8::ffff:1')).toBe(429)
     expect(await ask(10, '2001:db8:0:1::1')).toBe(202)
+    for (let sent = 11; sent < 30; sent += 1) {
+      expect(await ask(sent, `2001:db8:0:${sent}::1`)).toBe(202)
+    }
+    expect(await ask(30, '2001:db8:0:ff::1')).toBe(429)
+    expect(await ask(30, '2001:db8:1::1')).toBe(202)
+  })
+
+  test('counts the forms of an address with plus and dots as one', async () => {
+    const forms = ['victim+1@ledger.example', 'v.ictim@ledger.example', 'Vic.Tim+2@ledger.example']
+    for (const form of forms) {
+      expect((await post(claimPath, { email: form, display_name: 'Zoë' })).status).toBe(202)
+    }
+    const fourth = { email: 'victim+3@ledger.example', display_name: 'Zoë' }
+    expect((await post(claimPath, fourth)).status).toBe(429)
+  })
+
+  test('sends 600 codes an hour in all', async () => {
+    const { database, clock } = service.actions
+    const now = isoTime(clock.now())
+    await database.write(async (tx) => {
+      for (let sent = 0; sent < 599; sent += 1) {
+        const send = {
+          emailHash: `mailbox ${sent}`,
+          remoteHash: `network ${sent}`,
+          rangeHash: null,
+        }
+        await recordSend(tx, send, now)
+      }
+    })
+    expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(202)
+    expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(429)
   })
 
   test('returns 503 if the e-mail is not accepted, and the unsent code is invalid', async () => {

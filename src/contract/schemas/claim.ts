@@ -21,6 +21,11 @@ export const walletClaimBody = model(
     timestamp: timeInput,
     signature: signatureInput,
     oath_signature: signatureInput.describe('Signature over the filled-in claim oath.'),
+    email: email
+      .optional()
+      .describe(
+        'Added to the claim. The claim is made when the code from the e-mail is sent back.',
+      ),
   }),
 )
 export type WalletClaimBody = z.infer<typeof walletClaimBody>
@@ -30,7 +35,11 @@ export const emailClaimBody = model(
   z.strictObject({
     email: email.describe('Where the code is sent.'),
     display_name: nameInput.describe('The public name.'),
-    wallet: walletInput.optional().describe('The wallet whose spot is claimed.'),
+    wallet: walletInput
+      .optional()
+      .describe(
+        'The wallet whose spot is claimed: unregistered, without receipts and without a claim.',
+      ),
   }),
 )
 export type EmailClaimBody = z.infer<typeof emailClaimBody>
@@ -53,11 +62,18 @@ export const claimBody = model(
 )
 export type ClaimBody = z.infer<typeof claimBody>
 
+/** An e-mail claim proves a mailbox and nothing about the wallet. */
+export const claimProof = z
+  .enum(['key', 'email'])
+  .describe('What proves the claim: a signature of the wallet, or only an e-mail address.')
+
 export const claim = model(
   'Claim',
   z.object({
     wallet: wallet.nullable(),
     display_name: z.string().max(80),
+    claimed: z.boolean().describe('Whether the key of the wallet has signed the claim.'),
+    claim: claimProof,
     rank: z
       .int()
       .min(1)

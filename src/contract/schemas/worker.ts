@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { claimProof } from './claim.ts'
 import { count, looksLikeAnother, model, time, url, wallet } from './common.ts'
 import {
   httpsInput,
@@ -45,7 +46,8 @@ export const leaderboardEntry = model(
     wallet,
     display_name: z.string().max(80).nullable(),
     looks_like_another: looksLikeAnother,
-    claimed: z.boolean(),
+    claimed: z.boolean().describe('Whether the key of the wallet has signed a claim.'),
+    claim: claimProof.optional().describe('What proves the claim; absent without a claim.'),
     rep_score: z.number().min(0).max(1e15),
     receipts_count: count,
     total_usdc_lifetime: z.number().min(0),

@@ -50,6 +50,10 @@ export const workerTables = {
       code_hash: column.text,
       display_name: column.text,
       wallet: column.optionalText,
+      /** 1: the key of `wallet` signed the claim. */
+      signed: column.bit,
+      /** 1: the code has made its claim; the row answers a repeat. */
+      used: column.bit,
       tries: column.integer,
       expires_at: column.text,
     },
@@ -61,9 +65,12 @@ export const workerTables = {
       id: column.rowNumber,
       email_hash: column.text,
       remote_hash: column.text,
+      range_hash: column.optionalText,
       sent_at: column.text,
     },
     indexes: {
+      email_sends_by_time: '(sent_at)',
+      email_sends_by_range: '(range_hash, sent_at) where range_hash is not null',
       email_sends_by_email: '(email_hash, sent_at)',
       email_sends_by_remote: '(remote_hash, sent_at)',
     },
