@@ -22,6 +22,8 @@ interface BuilderDeps {
 const firstRestartMs = secondMs
 const maxRestartMs = 60 * secondMs
 const debounceMs = 50
+/** A build ends within seconds; systemd stops the service itself after 30 s. */
+const killAfterMs = 15 * secondMs
 /** Resets the restart delay after this time. */
 const stableAfterMs = 60 * secondMs
 
@@ -79,7 +81,11 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
     stop: async () => {
       stopping.abort()
       child?.kill('SIGTERM')
+      const ending = new AbortController()
+      const kill = clock.sleep(killAfterMs, ending.signal).then(() => child?.kill('SIGKILL'))
       await ended
+      ending.abort()
+      await kill.catch(() => undefined)
     },
   }
 }
