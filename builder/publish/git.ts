@@ -1,5 +1,5 @@
 /** Runs git isolated from settings, prompts and hooks of the machine. */
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
 
 /** The message is git's, without credentials. */
 export class GitError extends Error {
@@ -15,6 +15,8 @@ export interface Git {
   readonly env: GitEnvironment
   /** Passed in the environment, since process lists show arguments. */
   readonly remote: string | null
+  /** Default one minute. */
+  readonly timeoutMs?: number
 }
 
 export interface GitEnvironment {
@@ -40,37 +42,53 @@ const SETTINGS = {
   'transfer.fsckObjects': 'true',
 } as const satisfies Record<string, string>
 
-/** @throws GitError on failure or after a minute; GitMissingError */
+/** @throws GitError on failure, after a minute or for too much output; GitMissingError */
 export async function runGit(
   git: Git,
   args: readonly string[],
   input?: Uint8Array,
 ): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const child = execFile(
-      'git',
-      [`--git-dir=${git.repoDir}`, ...args],
-      {
-        env: environment(git),
-        encoding: 'buffer',
-        timeout: GIT_TIMEOUT_MS,
-        killSignal: 'SIGKILL',
-        maxBuffer: MAX_OUTPUT_BYTES,
-        cwd: '/',
-      },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(stdout)
-        else if (error.code === 'ENOENT') reject(new GitMissingError('git is not installed'))
-        else {
-          const reason = error.killed === true ? 'took too long' : stderr.toString('utf8').trim()
-          const text = `git ${args[0] ?? ''}: ${reason === '' ? 'failed' : reason}`
-          reject(new GitError(withoutCredentials(text, git.remote)))
-        }
-      },
-    )
+  return await new Promise((resolve, reject) => {
+    const child = spawn('git', [`--git-dir=${git.repoDir}`, ...args], {
+      env: environment(git),
+      cwd: '/',
+      // A process group of its own, so that ssh ends together with git.
+      detached: true,
+    })
+    let stopped: string | null = null
+    const stop = (reason: string): void => {
+      stopped ??= reason
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    }
+    const timer = setTimeout(() => stop('took too long'), git.timeoutMs ?? GIT_TIMEOUT_MS)
+    const [output, errors] = [child.stdout, child.stderr].map((stream) => {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      stream.on('data', (chunk: Buffer) => {
+        bytes += chunk.byteLength
+        if (bytes > MAX_OUTPUT_BYTES) stop('wrote too much')
+        else chunks.push(chunk)
+      })
+      return chunks
+    })
+    child.once('error', () => {
+      clearTimeout(timer)
+      reject(new GitMissingError('git is not installed'))
+    })
+    child.once('close', (code) => {
+      clearTimeout(timer)
+      if (code === 0 && stopped === null) return resolve(Buffer.concat(output ?? []))
+      const reason =
+        stopped ??
+        Buffer.concat(errors ?? [])
+          .toString('utf8')
+          .trim()
+      const text = `git ${args[0] ?? ''}: ${reason === '' ? 'failed' : reason}`
+      return reject(new GitError(withoutCredentials(text, git.remote)))
+    })
     // git may exit before it has read everything; its exit code explains why.
-    child.stdin?.on('error', () => undefined)
-    child.stdin?.end(input)
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
   })
 }
 

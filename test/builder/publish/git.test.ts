@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
@@ -20,3 +21,29 @@ test('git does not follow redirects of a remote', async () => {
   await expect(runGit(git, ['ls-remote', REMOTE_NAME])).rejects.toThrow(GitError)
   expect(visited).toEqual([])
 })
+
+test('a stalled ssh ends together with the git that takes too long', async () => {
+  const dir = tempFolder()
+  const pidFile = join(dir, 'pid')
+  await writeFile(join(dir, 'ssh'), `#!/bin/sh\necho $$ > ${pidFile}\nexec sleep 600\n`, {
+    mode: 0o755,
+  })
+  const git = {
+    repoDir: join(dir, 'archive.git'),
+    env: { PATH: `${dir}:${process.env['PATH'] ?? ''}` },
+    remote: 'ssh://git@ledger.test/archive.git',
+    timeoutMs: 1000,
+  }
+  await runGit({ ...git, timeoutMs: 60_000 }, ['init', '--bare', '-q'])
+  await expect(runGit(git, ['ls-remote', REMOTE_NAME])).rejects.toThrow('took too long')
+  const pid = Number(await readFile(pidFile, 'utf8'))
+  await expect.poll(() => isRunning(pid)).toBe(false)
+})
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
