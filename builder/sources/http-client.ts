@@ -20,11 +20,15 @@ export interface HttpOptions {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
   readonly maxBytes?: number
+  /** For all answers of the client together. */
+  readonly maxTotalBytes?: number
   readonly retries?: number | undefined
 }
 
 const defaultTimeoutMs = 15 * secondMs
 export const maxAnswerBytes = 16 * 1024 * 1024
+/** A poll has one client, and the largest real list has a tenth of this. */
+const defaultTotalBytes = 256 * 1024 * 1024
 const defaultRetries = 2
 const maxRedirects = 3
 const firstBackoffMs = 500
@@ -40,11 +44,12 @@ export function userAgentOf(version: string, siteUrl?: string): string {
 /** Retries transient failures (network errors, timeouts, 429, 5xx) as `retryPauseMs` says; others fail at once. */
 export function createHttp(options: HttpOptions): Http {
   const { clock, random, signal, retries = defaultRetries } = options
+  const budget = { bytes: options.maxTotalBytes ?? defaultTotalBytes }
   return {
     json: async (url, request = {}) => {
       for (let attempt = 0; ; attempt += 1) {
         try {
-          return await attemptJson(options, url, request)
+          return await attemptJson(options, url, request, budget)
         } catch (error) {
           signal?.throwIfAborted()
           if (!(error instanceof SourceError)) throw error
@@ -67,15 +72,20 @@ export function retryPauseMs(error: SourceError, attempt: number, random: Random
   return retryAfterMs + random.unit() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt)
 }
 
+interface ByteBudget {
+  bytes: number
+}
+
 async function attemptJson(
   options: HttpOptions,
   url: string,
   request: HttpRequest,
+  budget: ByteBudget,
 ): Promise<HttpAnswer> {
   const { signal, timeoutMs = defaultTimeoutMs } = options
   try {
     return await withTimeout({ timeoutMs, signal }, (limited) =>
-      exchange(options, url, request, limited),
+      exchange(options, url, request, limited, budget),
     )
   } catch (error) {
     if (error instanceof SourceError) throw error
@@ -91,11 +101,14 @@ async function exchange(
   url: string,
   request: HttpRequest,
   signal: AbortSignal,
+  budget: ByteBudget,
 ): Promise<HttpAnswer> {
   const response = await follow(options, url, request, signal)
   if (!response.ok) throw await statusError(response, options.clock)
   refuseWrongType(response.headers.get('content-type'))
-  const bytes = await readLimited(response, options.maxBytes ?? maxAnswerBytes)
+  const maxBytes = Math.min(options.maxBytes ?? maxAnswerBytes, budget.bytes)
+  const bytes = await readLimited(response, maxBytes)
+  budget.bytes -= bytes.byteLength
   return {
     url,
     body: parseJson(bytes),

@@ -204,6 +204,14 @@ test('an answer exactly at the size limit is accepted', async () => {
   expect(await failureOf(client({ maxBytes: 6 }).http.json(url))).toContain('larger than 6 bytes')
 })
 
+test('the answers of one poll together cannot exceed the limit of a poll', async () => {
+  const url = await serveText('[1,2,3]')
+  const { http } = client({ maxTotalBytes: 15 })
+  await http.json(url)
+  await http.json(url)
+  expect(await failureOf(http.json(url))).toContain('larger than 1 bytes')
+})
+
 test.each([
   ['text/html; charset=utf-8', '<html></html>', 'answered HTML instead of JSON'],
   ['application/json', ' <!DOCTYPE html><p>busy</p>', 'answered HTML instead of JSON'],
