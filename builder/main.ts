@@ -37,7 +37,9 @@ import { createSources } from './rails/sources.ts'
 import { userAgentOf } from './sources/http-client.ts'
 import { createHistory } from './world/history.ts'
 
-const { values: flags } = parseArgs({ options: { once: { type: 'boolean', default: false } } })
+const { values: flags } = parseArgs({
+  options: { once: { type: 'boolean', default: false }, move: { type: 'boolean', default: false } },
+})
 const config = configOrExit()
 const clock = systemClock
 const random = systemRandom
@@ -126,6 +128,7 @@ const jobs = createJobs({
     exchangeKeys,
     stateDir: config.DATA_DIR,
     publicDir: config.PUBLIC_DIR,
+    move: flags.once && flags.move,
     assetsDir: existsSync(assetsDir) ? assetsDir : null,
     repository: { remote: config.SNAPSHOT_GIT_REMOTE, env: process.env },
     log,

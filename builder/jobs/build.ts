@@ -24,6 +24,8 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   readonly stateDir: string
   readonly publicDir: string
   readonly assetsDir: string | null
+  /** Allows the published set to change its `SITE_URL`. */
+  readonly move?: boolean
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
   readonly isDemo?: boolean
   /** Absent: everything is read and rendered again. */
@@ -76,6 +78,8 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
   const publishWith = async (images: readonly PublicDocument[]) => {
     const published = await publish({
       publicDir,
+      siteUrl: options.site.url,
+      ...(options.move === undefined ? {} : { move: options.move }),
       documents: [...others, ...memory.siteOf(world, images).map(mark)],
       assetsDir,
       signer: keys.signer,

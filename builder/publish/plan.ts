@@ -2,7 +2,7 @@ import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
-import { isoTime } from '../../src/core/time.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
 import { pruneMissing } from '../cache/memoize.ts'
 import { compress } from './compress.ts'
 import { renderBody } from './document.ts'
@@ -14,6 +14,10 @@ import type { PublishedGeneration } from './published-generation.ts'
 
 /** More than compression threads, since some wait for the disk. */
 const RENDERED_AT_ONCE = 16
+
+/** A manifest is renewed at least daily, also when no document has changed. */
+const VALID_MS = 2 * dayMs
+const RENEWED_BEFORE_MS = dayMs
 
 export interface Plan {
   /** The same object as in the previous generation if nothing differs. */
@@ -41,6 +45,7 @@ interface Options {
   readonly rendered: RenderCache
   readonly signer: Signer
   readonly ring: KeyRing
+  readonly siteUrl: string
   readonly nowMs: number
   /** Called as soon as a file exists, to limit memory. */
   readonly store: (file: string, bytes: Uint8Array) => Promise<void>
@@ -86,9 +91,13 @@ export async function draftPlan(
   const entries = [...reused, ...rendered].sort((a, b) => (a.path < b.path ? -1 : 1))
   const paths = new Set(documents.map(({ path }) => path))
   pruneMissing(options.rendered.revisions, paths)
-  const isSame = past?.isOurs === true && sameEntries(entries, past.manifest.documents)
+  const isSame =
+    past?.isOurs === true &&
+    past.manifest.site_url === options.siteUrl &&
+    Date.parse(past.manifest.expires) - options.nowMs > RENEWED_BEFORE_MS &&
+    sameEntries(entries, past.manifest.documents)
   return {
-    manifest: isSame ? past.manifest : manifestOf(entries, options.nowMs),
+    manifest: isSame ? past.manifest : manifestOf(entries, past, options),
     reusedFiles: isSame ? [] : [...filesNamedIn({ documents: reused })].map(({ file }) => file),
     changed: changed.map(({ path }) => path).sort(),
     removed: [...before.keys()].filter((path) => !paths.has(path)),
@@ -158,8 +167,16 @@ function signatureOf(bytes: Uint8Array, signer: Signer): { signature: string; ki
   return { signature: Buffer.from(signer.sign(bytes)).toString('base64'), kid: signer.kid }
 }
 
-function manifestOf(documents: ManifestEntry[], nowMs: number): Manifest {
+function manifestOf(
+  documents: ManifestEntry[],
+  past: PublishedGeneration | null,
+  { siteUrl, nowMs }: Options,
+): Manifest {
   return {
+    site_url: siteUrl,
+    version: (past?.manifest.version ?? 0) + 1,
+    previous: past?.manifestSha256 ?? null,
+    expires: isoTime(nowMs + VALID_MS),
     computed_at: isoTime(nowMs),
     count: documents.length,
     documents,

@@ -59,6 +59,10 @@ export function emptyMemory(): PublishMemory {
 export interface PublishOptions {
   readonly publicDir: string
   readonly documents: readonly PublicDocument[]
+  /** Stored in the manifest. */
+  readonly siteUrl: string
+  /** Allows the set to change its `siteUrl`. */
+  readonly move?: boolean
   readonly assetsDir: string | null
   readonly signer: Signer
   readonly ring: KeyRing
@@ -78,7 +82,11 @@ export interface PublishOutcome {
   readonly manifest: Manifest
 }
 
-/** Writes nothing when nothing changed. @throws LockedError; DamagedGenerationError, leaving the set untouched */
+export class OtherSiteError extends Error {
+  override readonly name = 'OtherSiteError'
+}
+
+/** Writes nothing when nothing changed. @throws OtherSiteError for a set of another `siteUrl` unless `move`; LockedError; DamagedGenerationError, leaving the set untouched */
 export async function publish(options: PublishOptions): Promise<PublishOutcome> {
   const generations = join(options.publicDir, GENERATIONS_DIR)
   await mkdir(generations, { recursive: true })
@@ -89,6 +97,12 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   const { publicDir, log, memory = emptyMemory() } = options
   const { rendered, checked, parsed, records } = memory
   const past = await readPublishedGeneration(publicDir, options.ring, { checked, parsed })
+  if (past !== null && isOtherSite(past.manifest, options)) {
+    throw new OtherSiteError(
+      `The published set belongs to ${past.manifest.site_url}, but SITE_URL is ${options.siteUrl}. ` +
+        'Correct SITE_URL, or run the builder with --once --move to move the set to the new address.',
+    )
+  }
   await clearUnfinished(past, options)
   const assets =
     options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
@@ -138,6 +152,16 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   log.info('published', { generation, ...counts })
   return { ...outcome, generation }
 }
+
+/** A set of a loopback address was published for trial only. */
+function isOtherSite(
+  { site_url: published }: Manifest,
+  { siteUrl, move }: PublishOptions,
+): boolean {
+  return published !== siteUrl && move !== true && !loopback.test(new URL(published).hostname)
+}
+
+const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
 function directoryOf(publicDir: string, generation: number): string {
   return join(publicDir, GENERATIONS_DIR, String(generation).padStart(8, '0'))

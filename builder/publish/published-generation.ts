@@ -26,6 +26,7 @@ export interface PublishedGeneration {
   readonly generation: number
   readonly directory: string
   readonly manifest: Manifest
+  readonly manifestSha256: string
   /** False when another key signed it: everything is signed again. */
   readonly isOurs: boolean
   readonly hashed: number
@@ -56,14 +57,14 @@ export async function readPublishedGeneration(
     const generation = Number(LINK_TARGET.exec(target)?.[1] ?? Number.NaN)
     if (Number.isNaN(generation)) throw new Error(`it points to ${target}, not to a generation`)
     const directory = join(publicDir, target)
-    const { manifest, isOurs } = readManifest(directory, ring, parsed)
+    const { manifest, manifestSha256, isOurs } = readManifest(directory, ring, parsed)
     let hashed = 0
     await inSlices(filesNamedIn(manifest), (named) => {
       if (isKnown(directory, named, checked)) return
       assertHash(directory, named)
       hashed += 1
     })
-    return { generation, directory, manifest, isOurs, hashed }
+    return { generation, directory, manifest, manifestSha256, isOurs, hashed }
   } catch (error) {
     throw new DamagedGenerationError(
       `The published set ${link} cannot be read back, so it is not overwritten: ${reasonOf(error)}. ` +
@@ -78,7 +79,7 @@ function readManifest(
   directory: string,
   ring: KeyRing,
   parsed: ParsedManifest,
-): { manifest: Manifest; isOurs: boolean } {
+): { manifest: Manifest; manifestSha256: string; isOurs: boolean } {
   const bytes = readFileSync(join(directory, MANIFEST_FILE))
   const line = readFileSync(join(directory, MANIFEST_SIGNATURE_FILE), 'utf8')
   const signed = parseManifestSignature(line)
@@ -88,13 +89,16 @@ function readManifest(
     throw new Error(`${MANIFEST_FILE} does not match its signature by ${signed.kid}`)
   }
   const isOurs = verdict === 'good'
-  if (parsed.last?.bytes.equals(bytes) === true) return { manifest: parsed.last.manifest, isOurs }
+  const manifestSha256 = sha256(bytes)
+  if (parsed.last?.bytes.equals(bytes) === true) {
+    return { manifest: parsed.last.manifest, manifestSha256, isOurs }
+  }
   const manifest = manifestSchema.parse(JSON.parse(bytes.toString('utf8')))
   if (sha256(Buffer.from(manifestSetText(manifest.documents))) !== manifest.set_sha256) {
     throw new Error(`set_sha256 in ${MANIFEST_FILE} does not match its documents`)
   }
   parsed.last = { bytes, manifest }
-  return { manifest, isOurs }
+  return { manifest, manifestSha256, isOurs }
 }
 
 interface NamedFile {

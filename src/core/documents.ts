@@ -54,7 +54,14 @@ const manifestEntrySchema = z
 /** `/snapshot.json`: every published path, sorted and unique. */
 export const manifestSchema = z
   .strictObject({
+    site_url: z.string().max(256),
+    /** Grows by one with each manifest. */
+    version: z.int().min(1),
+    /** SHA-256 of the manifest before; null for the first. */
+    previous: sha256Hex.nullable(),
     computed_at: timeSchema,
+    /** After this time a reader should look for a newer manifest. */
+    expires: timeSchema,
     count: z.int().min(0),
     documents: z.array(manifestEntrySchema),
     set_sha256: sha256Hex,

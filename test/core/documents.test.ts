@@ -62,6 +62,10 @@ describe('a manifest', () => {
     encodings: { br: { sha256: 'b'.repeat(64), size: 1 } },
   }
   const manifest = {
+    site_url: 'https://ledger.example',
+    version: 1,
+    previous: null,
+    expires: '2026-11-23T06:00:00.000Z',
     computed_at: '2026-11-21T06:00:00.000Z',
     count: 1,
     documents: [entry],

@@ -78,7 +78,8 @@ export async function publicDir(): Promise<PublicDir> {
           ? { ...document, body: { json: asJson(publicKeys), stamp: null } }
           : document,
       )
-      return publish({ publicDir: dir, documents, assetsDir: null, signer, ring, nowMs, log })
+      const set = { publicDir: dir, siteUrl: 'https://ledger.test', documents, assetsDir: null }
+      return publish({ ...set, signer, ring, nowMs, log })
     },
     remove: () => rm(root, { recursive: true, force: true }),
   }

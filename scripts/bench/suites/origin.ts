@@ -146,6 +146,7 @@ async function publishDocuments(dir: string): Promise<string> {
   }))
   const nowMs = Date.now()
   const { signer, ring } = await loadKeys({ dir: join(dir, 'keys'), nowMs })
-  await publish({ publicDir, documents, assetsDir: null, signer, ring, nowMs, log: silentLog })
+  const set = { publicDir, siteUrl: 'http://localhost', documents, assetsDir: null }
+  await publish({ ...set, signer, ring, nowMs, log: silentLog })
   return publicDir
 }

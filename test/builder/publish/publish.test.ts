@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   lstatSync,
   mkdirSync,
@@ -24,6 +25,7 @@ import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { PublishOptions } from '../../../builder/publish/publish.ts'
 import { DamagedGenerationError } from '../../../builder/publish/published-generation.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
+import { dayMs, isoTime } from '../../../src/core/time.ts'
 import {
   filesBelow,
   generationNames,
@@ -43,10 +45,51 @@ const place = useWorkspace()
 const current = () => join(place.publicDir, 'current')
 const inCurrent = (file: string) => join(current(), file)
 
+const documents = [jsonDocument('/api/v1/rails', { n: 1 })]
+const another = 'https://another.test'
+
+describe('a set of another SITE_URL', () => {
+  test('is not overwritten', async () => {
+    const { manifest } = await place.publish(documents)
+    const publishing = place.publish(documents, { siteUrl: another })
+    await expect(publishing).rejects.toThrow('belongs to https://ledger.test')
+    expect(place.read().manifest).toEqual(manifest)
+  })
+
+  test('is overwritten on request, and if it was published for a loopback address', async () => {
+    await place.publish(documents, { siteUrl: 'http://127.0.0.1:8787' })
+    await place.publish(documents)
+    await place.publish(documents, { siteUrl: another, move: true })
+    expect(place.read().manifest.site_url).toBe(another)
+  })
+})
+
+describe('a manifest', () => {
+  test('has the version after the one before, its hash, and the time when it expires', async () => {
+    const { manifest: first } = await place.publish(documents)
+    const bytes = readFileSync(inCurrent('snapshot.json'))
+    const changed = [jsonDocument('/api/v1/rails', { n: 2 })]
+    const { manifest } = await place.publish(changed, { nowMs: startMs + 1000 })
+    expect(first).toMatchObject({ version: 1, previous: null })
+    expect(manifest).toMatchObject({
+      version: 2,
+      previous: createHash('sha256').update(bytes).digest('hex'),
+      expires: isoTime(startMs + 1000 + 2 * dayMs),
+    })
+  })
+
+  test('is renewed a day before it expires, with the same documents', async () => {
+    const { manifest: first } = await place.publish(documents)
+    const early = await place.publish(documents, { nowMs: startMs + dayMs - 1 })
+    expect(early.manifest).toEqual(first)
+    const { manifest, changed } = await place.publish(documents, { nowMs: startMs + dayMs })
+    expect([manifest.version, manifest.documents, changed]).toEqual([2, first.documents, []])
+  })
+})
+
 describe('the memory of a process about its published set', () => {
   test('does not hide a changed byte, even with the same size and time', async () => {
     const memory = emptyMemory()
-    const documents = [jsonDocument('/api/v1/rails', { n: 1 })]
     await place.publish(documents, { memory })
     await place.publish(documents, { memory })
     const file = join(current(), 'api/v1/rails.json')

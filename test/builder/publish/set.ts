@@ -90,7 +90,8 @@ export function useWorkspace(): Omit<Workspace, 'remove'> {
 
 export function publishDefaults(publicDir: string, keys: Keys) {
   const { signer, ring } = keys
-  return { publicDir, assetsDir: null, signer, ring, nowMs: startMs, log: quiet }
+  const siteUrl = 'https://ledger.test'
+  return { publicDir, siteUrl, assetsDir: null, signer, ring, nowMs: startMs, log: quiet }
 }
 
 export function jsonDocument(path: string, json: JsonObject): PublicDocument {
