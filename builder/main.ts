@@ -17,6 +17,7 @@ import { authoredDir } from '../src/runtime/demo.ts'
 import {
   configOrExit,
   exitOnUnusableDatabase,
+  exitOnUnusableKey,
   packageRoot,
   stopSignal,
   systemClock,
@@ -51,9 +52,10 @@ setMaxListeners(0, stopped)
 
 const keysDir = join(config.DATA_DIR, 'keys')
 const exchangeKeys = () => loadExchangeKeys(keysDir, random)
-await loadKeys({ dir: keysDir, nowMs: clock.now() })
-await exchangeKeys()
-const keyedHash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), random)
+await loadKeys({ dir: keysDir, nowMs: clock.now() }).catch(exitOnUnusableKey)
+await exchangeKeys().catch(exitOnUnusableKey)
+const secretsDir = join(config.DATA_DIR, 'secrets')
+const keyedHash = await loadKeyedHash(secretsDir, random).catch(exitOnUnusableKey)
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
   // The service goes first: its callers wait for an answer.

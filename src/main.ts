@@ -19,6 +19,7 @@ import { withDemoHeader } from './runtime/demo.ts'
 import { createHealth } from './runtime/health.ts'
 import {
   configOrExit,
+  exitOnUnusableKey,
   stopSignal,
   systemClock,
   systemLog,
@@ -65,7 +66,8 @@ const builder =
         log,
         onPublished: () => void store.reload(),
       })
-const exchangeKeys = await loadServiceKeys(config, log)
+const secretsDir = join(config.DATA_DIR, 'secrets')
+const exchangeKeys = await loadServiceKeys(config, log).catch(exitOnUnusableKey)
 const reloaded = [reference, exchangeKeys] as const
 const checks = createCheckThreads(
   new URL(`auth/check-worker${import.meta.url.slice(-3)}`, import.meta.url),
@@ -80,6 +82,7 @@ const problems = () =>
 process.on('SIGHUP', () => {
   for (const one of reloaded) void one.reload()
 })
+const keyedHash = await loadKeyedHash(secretsDir, systemRandom).catch(exitOnUnusableKey)
 const outbound = await connectOutbound(config, meter, fetch)
 const actions: InstalledDeps = {
   database,
@@ -92,7 +95,7 @@ const actions: InstalledDeps = {
   reference: reference.current,
   walletChain: (kind) => (kind === 'evm' ? outbound.baseChain : undefined),
   verifyInWorker: checks.check,
-  keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
+  keyedHash,
   mail: outbound.mail,
   outbound: outbound.outbound,
   exchangeKeys: exchangeKeys.current,

@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 
+import { z } from 'zod'
+
 import type { Clock, Log } from '../core/deps.ts'
 import { secondMs } from '../core/time.ts'
 
@@ -27,11 +29,14 @@ const killAfterMs = 15 * secondMs
 /** Resets the restart delay after this time. */
 const stableAfterMs = 60 * secondMs
 
+const startFailure = z.object({ problem: z.string() })
+
 /** Restarts the builder with exponential backoff until `stop`. */
 export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): BuilderProcess {
   const stopping = new AbortController()
   let child: ChildProcess | null = null
   let problem: string | null = null
+  let reason: string | null = null
   let isRequested = false
   const ended = keepRunning()
 
@@ -43,7 +48,8 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
       child = null
       if (stopping.signal.aborted) return
       pauseMs = clock.monotonic() - startedMs > stableAfterMs ? firstRestartMs : pauseMs
-      problem = `the builder ended (${how}); it starts again in ${pauseMs / secondMs} s`
+      problem = `the builder ended (${reason ?? how}); it starts again in ${pauseMs / secondMs} s`
+      reason = null
       log.error('builder ended', { how, restart_in_ms: pauseMs })
       await clock.sleep(pauseMs, stopping.signal).catch(() => undefined)
       pauseMs = Math.min(maxRestartMs, pauseMs * 2)
@@ -55,6 +61,8 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
       const started = fork(entry, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
       child = started
       started.on('message', (message) => {
+        const sent = startFailure.safeParse(message)
+        if (sent.success) reason = sent.data.problem
         if (message === 'published') {
           problem = null
           onPublished()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -9,6 +9,7 @@ import type { Config } from '../config.ts'
 import type { Clock, Random } from '../core/deps.ts'
 import { createLog } from '../core/log.ts'
 import type { LineLog } from '../core/log.ts'
+import { redact, withoutDirectories } from '../core/redact.ts'
 import {
   DatabaseBrokenError,
   DatabaseRefusedError,
@@ -28,6 +29,8 @@ export function configOrExit(): Config {
       readFile: (path) => readFileSync(path, 'utf8'),
     })
     requireMatchingFolder(config)
+    // For the owner only: the database contains data that is not public.
+    mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
     return config
   } catch (error) {
     return exitOnWrongSetting(error)
@@ -37,7 +40,20 @@ export function configOrExit(): Config {
 /** Rethrows other errors. */
 export function exitOnWrongSetting(error: unknown): never {
   if (!(error instanceof ConfigError) && !(error instanceof PaymentSettingsError)) throw error
-  process.stderr.write(`The settings are wrong:\n${error.message}\n`)
+  return exitFor(`The settings are wrong:\n${error.message}`)
+}
+
+/** For errors of key files, whose messages name the file and what to do. */
+export function exitOnUnusableKey(error: unknown): never {
+  return exitFor(
+    `A key file cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+  )
+}
+
+/** A builder also sends the reason to its service, which shows it in `/health`. */
+function exitFor(reason: string): never {
+  process.stderr.write(`${reason}\n`)
+  process.send?.({ problem: redact(withoutDirectories(reason)) })
   return process.exit(exitConfig)
 }
 

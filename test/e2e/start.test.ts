@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -61,6 +61,10 @@ describe('a fresh start with nothing configured', () => {
         problems: [],
         jobs: { build: { outcome: 'ok' } },
       })
+  })
+
+  it('keeps its data from other users of the machine', () => {
+    expect(statSync(join(state, 'data')).mode & 0o777).toBe(0o700)
   })
 
   it('logs its address and what is turned off', () => {
@@ -160,5 +164,36 @@ describe('a fresh start with nothing configured', () => {
     const refused = run(program.service, [], { PORT: 'http', DATA_DIR: join(state, 'refused') })
     expect(await refused.ended).toBe(78)
     expect(refused.output()).toContain('PORT')
+  })
+
+  it('exits with code 78 for a key file that other users can read', async () => {
+    const dataDir = join(state, 'loose')
+    mkdirSync(join(dataDir, 'keys'), { recursive: true })
+    writeFileSync(join(dataDir, 'keys/job-exchange.pem'), '', { mode: 0o644 })
+    const refused = run(program.service, [], { BUILDER: 'off', PORT: '0', DATA_DIR: dataDir })
+    expect(await refused.ended).toBe(78)
+    expect(refused.output()).toContain('job-exchange.pem can be read by other users')
+    expect(refused.output()).not.toContain('    at ')
+  })
+
+  it('shows in /health which key file its builder cannot use', async () => {
+    const dataDir = join(state, 'damaged')
+    const keys = join(dataDir, 'keys')
+    mkdirSync(keys, { recursive: true, mode: 0o700 })
+    writeFileSync(join(keys, 'signing-keys.json'), '{}', { mode: 0o600 })
+    const damaged = run(program.service, [], {
+      PORT: '0',
+      POLL: 'off',
+      DATA_DIR: dataDir,
+      PUBLIC_DIR: join(state, 'damaged-public'),
+    })
+    const address = await addressOf(damaged)
+    const problems = async () => {
+      const health = await fetch(`${address}/api/v1/health`)
+      return JSON.stringify(await health.json())
+    }
+    await expect.poll(problems, patience).toContain('signing-keys.json cannot be used')
+    expect(await problems()).not.toContain(state)
+    await stop(damaged)
   })
 })

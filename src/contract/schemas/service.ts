@@ -78,7 +78,11 @@ export const manifestEntry = z.object({
 export const snapshotManifest = model(
   'SnapshotManifest',
   z.object({
+    site_url: z.string().max(256).describe('`SITE_URL` of the ledger.'),
+    version: z.int().min(1).describe('Grows by one with each manifest.'),
+    previous: sha256Hex.nullable().describe('SHA-256 of the manifest before; null for the first.'),
     computed_at: time,
+    expires: time.describe('After this time a reader should look for a newer manifest.'),
     count,
     documents: z.array(manifestEntry).max(1_000_000),
     set_sha256: sha256Hex.describe(
