@@ -43,7 +43,7 @@ export interface AppDeps {
   readonly obstacles: () => Promise<readonly string[]>
   readonly statsSince: StatsSince
   /** Called within a request, so it must not wait. */
-  readonly countView: (slug: string) => void
+  readonly countView: (slug: string, network: number) => void
   readonly actions: InstalledDeps
   readonly meter?: Meter
   readonly endpoints?: readonly Endpoint[]
@@ -88,7 +88,10 @@ export function createApp(deps: AppDeps): App {
     log,
     requestLog,
     requestId,
-    countView: deps.countView,
+    countView: (slug, address) => {
+      const { host, range } = networkOf(address)
+      deps.countView(slug, range ?? host)
+    },
     dispatch: createDispatch({ hono, docsUrl, requestLog, observer }),
   })
   const failureAnswer: App['failureAnswer'] = (failure) => {

@@ -38,7 +38,7 @@ export interface FrontDoorDeps {
   readonly requestId: () => string
   readonly docsUrl: string
   readonly renderError: ErrorRenderer
-  readonly countView: (slug: string) => void
+  readonly countView: (slug: string, address: string | undefined) => void
   readonly dispatch: (context: RequestContext) => void
 }
 
@@ -104,7 +104,9 @@ export function createFrontDoor(
       else res.end()
     }
     // A response 304 also counts as a view.
-    if (document.articleSlug !== null && isGet) deps.countView(document.articleSlug)
+    if (document.articleSlug !== null && isGet) {
+      deps.countView(document.articleSlug, addressOf(req, headers))
+    }
     if (requestLog === null) return undefined
     const status = isUnchanged ? 304 : 200
     const bytes = isUnchanged || !isGet ? 0 : variant.body.byteLength

@@ -4,9 +4,13 @@ import type { OpenDatabase } from '../db/open.ts'
 import { addViews } from '../db/views.ts'
 
 export interface ViewCounter {
-  readonly count: (slug: string) => void
+  /** Counts at most one view of an article per network and hour. `network`: a hash. */
+  readonly count: (slug: string, network: number) => void
   readonly flush: () => Promise<void>
 }
+
+/** Bounds the memory to about 10 MB. */
+const MAX_VIEWS_PER_HOUR = 100_000
 
 interface ViewCounterDeps {
   readonly database: OpenDatabase
@@ -17,6 +21,7 @@ interface ViewCounterDeps {
 /** Counts views of articles by hour, without visitor data. A crash loses the views since the last flush. */
 export function createViewCounter({ database, clock, log }: ViewCounterDeps): ViewCounter {
   let counted = new Map<string, { slug: string; hour: number; views: number }>()
+  const seen = { hour: 0, views: new Set<string>() }
 
   const flush = async (): Promise<void> => {
     if (counted.size === 0) return
@@ -33,8 +38,15 @@ export function createViewCounter({ database, clock, log }: ViewCounterDeps): Vi
   }
 
   return {
-    count: (slug) => {
+    count: (slug, network) => {
       const hour = hourOf(clock.now())
+      if (seen.hour !== hour) {
+        seen.hour = hour
+        seen.views.clear()
+      }
+      const view = `${slug} ${network}`
+      if (seen.views.has(view) || seen.views.size >= MAX_VIEWS_PER_HOUR) return
+      seen.views.add(view)
       const key = `${slug} ${hour}`
       const known = counted.get(key)
       if (known === undefined) counted.set(key, { slug, hour, views: 1 })
