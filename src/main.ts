@@ -34,6 +34,7 @@ import {
   startMetrics,
 } from './runtime/service.ts'
 import { welcome } from './runtime/welcome.ts'
+import { createWriteProbe } from './runtime/write-probe.ts'
 
 const graceMs = 10_000
 /** A crash loses the views counted since the last flush. */
@@ -104,6 +105,7 @@ const actions: InstalledDeps = {
 }
 
 const paymentWatch = createPaymentWatch(actions)
+const canWrite = createWriteProbe({ database, clock })
 const views = createViewCounter({ database, clock, log })
 const app = createApp({
   ...(meter === null ? {} : { meter }),
@@ -116,6 +118,7 @@ const app = createApp({
   trustedProxies: config.TRUSTED_PROXIES,
   health: createHealth({
     database,
+    canWrite,
     store,
     clock,
     startedMonotonicMs,
@@ -123,7 +126,10 @@ const app = createApp({
     problems: () => [...problems(), ...paymentWatch.problems()],
     settlement: outbound.payments.mode,
   }),
-  obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
+  obstacles: async () => [
+    ...(stopped.aborted ? ['shutting down'] : []),
+    ...((await canWrite()) ? [] : ['the database cannot store a write']),
+  ],
   statsSince: createStatsSince(store, receiptsSince(database.reader, config.SITE_URL)),
   countView: views.count,
   actions,

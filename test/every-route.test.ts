@@ -39,6 +39,7 @@ const service: UsedService = useService({
     health: async () =>
       await createHealth({
         database: service.actions.database,
+        canWrite: () => Promise.resolve(true),
         store: service.store,
         clock: service.clock,
         startedMonotonicMs: 0,

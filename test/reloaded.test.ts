@@ -75,6 +75,7 @@ test('an invalid file changes nothing and is reported in the health of the servi
   const database = await tempDatabase()
   const health = createHealth({
     database,
+    canWrite: () => Promise.resolve(true),
     store: { state: () => ({ manifest: null, problem: null }) },
     clock,
     startedMonotonicMs: 0,

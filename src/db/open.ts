@@ -36,6 +36,8 @@ export interface OpenDatabase {
   readonly db: Kysely<Database>
   readonly reader: Kysely<Database>
   readonly write: Write<Database>
+  /** Whether the last write transaction failed. */
+  readonly isFailing: () => boolean
   readonly broken: () => DatabaseBrokenError | null
   readonly close: () => Promise<void>
   readonly path: string
@@ -119,6 +121,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
       db,
       reader,
       write: readOnly ? refuseWrite : writer.write,
+      isFailing: writer.isFailing,
       broken: () => connection.broken,
       close: async () => {
         const written = writer.close()

@@ -17,6 +17,8 @@ export type Write<DB> = <T>(work: (tx: Transaction<DB>) => Promise<T>) => Promis
 
 export interface Writer<DB> {
   readonly write: Write<DB>
+  /** Whether the last transaction failed. */
+  readonly isFailing: () => boolean
   readonly close: () => Promise<void>
 }
 
@@ -49,6 +51,7 @@ export function createWriter<DB>(
   let queue: Job<DB>[] = []
   let closed = false
   let draining: Promise<void> | null = null
+  let isFailing = false
 
   function write<T>(work: (tx: Transaction<DB>) => Promise<T>): Promise<T> {
     if (closed)
@@ -101,6 +104,7 @@ export function createWriter<DB>(
         }
         const beganMs = performance.now()
         await connection.commit()
+        isFailing = false
         observer?.committed(batch.length, performance.now() - beganMs)
       } catch (error) {
         await connection.rollback()
@@ -108,6 +112,7 @@ export function createWriter<DB>(
       }
     } catch (error) {
       const failed = reached === 0 ? batch : batch.slice(0, reached)
+      isFailing = true
       for (const job of failed) job.reject(error)
       observer?.failed(error)
       return batch.slice(failed.length)
@@ -135,6 +140,7 @@ export function createWriter<DB>(
 
   return {
     write,
+    isFailing: () => isFailing,
     close: async () => {
       closed = true
       await draining

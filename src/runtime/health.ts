@@ -4,7 +4,6 @@ import type { jobRun } from '../contract/schemas/service.ts'
 import { version } from '../contract/version.ts'
 import type { Clock } from '../core/deps.ts'
 import { secondMs } from '../core/time.ts'
-import { setMeta } from '../db/meta.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { lastRuns } from '../db/runs.ts'
 import type { RunRecord } from '../db/runs.ts'
@@ -13,7 +12,8 @@ import type { HealthAnswer } from '../http/health.ts'
 import type { SettlementMode } from '../payments/settler.ts'
 
 interface HealthDeps {
-  readonly database: OpenDatabase
+  readonly database: Pick<OpenDatabase, 'reader'>
+  readonly canWrite: () => Promise<boolean>
   readonly store: Pick<DocumentStore, 'state'>
   readonly clock: Clock
   readonly startedMonotonicMs: number
@@ -23,14 +23,10 @@ interface HealthDeps {
   readonly settlement: SettlementMode
 }
 
-/** Limits disk flushes, since `/health` is public. */
-const probeLifeMs = 5 * secondMs
-
 /** Responds 503 if the database is not writable, `degraded` for other problems. */
 export function createHealth(deps: HealthDeps): () => Promise<HealthAnswer> {
-  const canWrite = createProbe(deps)
   return async () => {
-    const { clock, store, startedMonotonicMs } = deps
+    const { canWrite, clock, store, startedMonotonicMs } = deps
     const nowMs = clock.now()
     const [writable, jobs] = await Promise.all([canWrite(), jobStates(deps)])
     const { manifest, problem } = store.state()
@@ -55,23 +51,6 @@ export function createHealth(deps: HealthDeps): () => Promise<HealthAnswer> {
         problems,
         jobs,
       },
-    }
-  }
-}
-
-function createProbe({ database, clock }: HealthDeps): () => Promise<boolean> {
-  let last: { readonly atMs: number; readonly answer: Promise<boolean> } | null = null
-  return () => {
-    const nowMs = clock.monotonic()
-    if (last === null || nowMs - last.atMs > probeLifeMs) last = { atMs: nowMs, answer: probe() }
-    return last.answer
-  }
-  async function probe(): Promise<boolean> {
-    try {
-      await database.write((tx) => setMeta(tx, 'last_probe', String(clock.now())))
-      return true
-    } catch {
-      return false
     }
   }
 }

@@ -49,6 +49,10 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     disk.fill(64 * 1024)
     const answers = await clients.post(url, 12)
     expect(answers.some(({ status }) => status === 503)).toBe(true)
+    // At once: the refused writes count, not only the next probe.
+    for (const path of ['/api/v1/health', '/readyz']) {
+      expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 503])
+    }
     for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402&limit=5']) {
       expect((await fetch(`${url}${path}`)).status).toBe(200)
     }
@@ -64,6 +68,7 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     expect((await clients.post(nextUrl, 4)).every(({ status }) => status === 201)).toBe(true)
     expect(await clients.expectStored(ledger)).toBe(8 * 4 + answers.length + 8 * 4)
     await expect.poll(async () => await healthOf(nextUrl)).toMatchObject(well)
+    expect((await fetch(`${nextUrl}/readyz`)).status).toBe(200)
     await stop(next)
     ledger.remove()
     disk.remove()

@@ -89,6 +89,7 @@ export async function startTarget(): Promise<Target> {
     health: async () =>
       await createHealth({
         database: service.actions.database,
+        canWrite: () => Promise.resolve(true),
         store: service.store,
         clock,
         startedMonotonicMs: 0,
