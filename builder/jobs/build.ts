@@ -12,7 +12,7 @@ import { factsOf, nextFacts } from '../publish/last-facts.ts'
 import { publish } from '../publish/publish.ts'
 import type { PublishOutcome } from '../publish/publish.ts'
 import { readShareImages, renderShareImages } from '../publish/share-images.ts'
-import type { SharedPage } from '../site/share.ts'
+import type { Drawing } from '../publish/share-images.ts'
 import { gatherWorld } from '../world/gather.ts'
 import type { GatherOptions } from '../world/gather.ts'
 import type { World } from '../world/world.ts'
@@ -110,7 +110,7 @@ const fewPictures = 2
 /** Publishes existing images first and rendered ones in a second set, so that figures do not wait. */
 async function withShareImages(
   dir: string,
-  drawings: readonly SharedPage[],
+  drawings: readonly Drawing[],
   publishWith: (images: readonly PublicDocument[]) => Promise<PublishOutcome>,
   log: Log,
 ): Promise<PublishOutcome> {

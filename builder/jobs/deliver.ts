@@ -42,9 +42,7 @@ export interface WebhookRound {
   readonly dead: number
 }
 
-export interface Webhooks {
-  readonly run: () => Promise<WebhookRound>
-}
+export type Webhooks = ReturnType<typeof createWebhooks>
 
 const cursorKey = 'webhooks_cursor'
 const rowsPerWrite = 2000
@@ -60,11 +58,11 @@ const lanes = 8
 const finishedKeptMs = 30 * dayMs
 const cleanEveryMs = hourMs
 
-export function createWebhooks(deps: WebhookDeps): Webhooks {
+export function createWebhooks(deps: WebhookDeps) {
   const { database, clock, signal } = deps
   let cleanedAtMs = Number.NEGATIVE_INFINITY
   return {
-    run: async () => {
+    run: async (): Promise<WebhookRound> => {
       await fillOutbox(deps)
       const totals = { delivered: 0, failed: 0, dead: 0 }
       const lane = async (): Promise<void> => {

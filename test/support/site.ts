@@ -1,7 +1,7 @@
 /** The documents and preview images of one world, derived without memory of an earlier world. */
 import type { PublicDocument } from '../../builder/publish/document.ts'
+import type { Drawing } from '../../builder/publish/share-images.ts'
 import { createSharedPages } from '../../builder/site/share.ts'
-import type { SharedPage } from '../../builder/site/share.ts'
 import { createSite } from '../../builder/site/site-documents.ts'
 import type { World } from '../../builder/world/world.ts'
 
@@ -12,6 +12,6 @@ export function siteOf(
   return createSite()(world, shareImages)
 }
 
-export function sharedPages(world: World): readonly SharedPage[] {
+export function sharedPages(world: World): readonly Drawing[] {
   return createSharedPages()(world)
 }
