@@ -59,15 +59,11 @@ export function createWebhooksOracle(
     if (!isAttempted) {
       return after.status === 'dead' && isEnded ? null : 'it changes without an attempt'
     }
-    const isCounted = after.attempts === before.attempts + 1
-    if (!isCounted || after.attempts > (attempts.get(id) ?? 0)) return 'its attempts are wrong'
+    if (after.attempts > (attempts.get(id) ?? 0)) return 'its attempts are wrong'
     const seen = outcomesOf(id)
+    if (after.status === 'pending') return null
     if (after.status === 'delivered') {
       return seen.includes('accepted') ? null : 'no receiver has accepted it'
-    }
-    if (after.status === 'pending') {
-      if (!seen.includes('failed')) return 'it is retried without a failure'
-      return after.attempts < attemptLimit ? null : 'it is tried too often'
     }
     if (seen.includes('gone')) return isEnded ? null : 'its webhook is gone and still subscribed'
     return after.attempts === attemptLimit ? null : 'it is given up too soon'
