@@ -5,8 +5,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 
 import { OutboundError, createPinnedFetch, samePeer } from '../../src/outbound/pinned-fetch.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
-import { portOf, startReceiver, statusReply } from '../support/https-receiver.ts'
+import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
+import { listen } from '../support/listen.ts'
 
 let receiver: Receiver
 beforeEach(async () => {
@@ -215,12 +216,10 @@ describe('on endless, slow or inflated responses', () => {
 
   test('a silent server runs into the deadline', async () => {
     const silent = createServer(() => undefined)
-    await new Promise<void>((listening) => {
-      silent.listen(0, '127.0.0.1', listening)
-    })
+    const port = await listen(silent)
     const pinned = createPinnedFetch({
       resolve: () => Promise.resolve(['127.0.0.1']),
-      testNetwork: { ...receiver.network, port: portOf(silent) },
+      testNetwork: { ...receiver.network, port },
     })
     expect(await faultOf(pinned(request, { ...limits, timeoutMs: 200 }))).toBe('timeout')
     silent.close()
