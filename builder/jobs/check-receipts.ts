@@ -46,7 +46,7 @@ const maxFailures = 3
 const maxDue = 20_000
 /** Chain transactions per database transaction; other writers wait for it. */
 const perWrite = 50
-/** The reputation ledger keeps a reversal forever; its flag is closed after this time. */
+/** The flag of a reversal is closed after this time. The reversal remains in the reputation ledger. */
 const reversalFlagTtlMs = 30 * dayMs
 const uncheckedPerWrite = 500
 
@@ -109,7 +109,7 @@ async function write(
   for (let at = 0; at < entries.length; at += perWrite) {
     signal.throwIfAborted()
     const nowMs = clock.now()
-    // Added to the tally only when committed.
+    // Added to the tally only after the commit.
     const counted = { ...noTally }
     await database.write(async (tx) => {
       for (const [txHash, facts] of entries.slice(at, at + perWrite)) {
@@ -173,7 +173,7 @@ async function closeOldReversalFlags({ database, clock, random }: ReceiptCheckDe
   const open = await listOpenFlags(database.reader)
   const old = open.filter((flag) => flag.kind === 'receipt_reversed' && flag.openedAt < before)
   for (const flag of old) {
-    const reason = 'a month has passed; the reversal stays in the ledger of reputation'
+    const reason = 'a month has passed; the reversal remains in the reputation ledger'
     await database.write((tx) => closeFlagWithEvent(tx, random, flag, isoTime(nowMs), reason))
   }
 }

@@ -32,7 +32,7 @@ export interface WebhookDeps {
   /** The secret of a subscription, `whsec_…`. */
   readonly secretOf: (subscriptionId: string) => string
   readonly userAgent: string
-  /** Ends running attempts; a later round repeats them. */
+  /** The signal ends running attempts. A later round repeats them. */
   readonly signal: AbortSignal
 }
 
@@ -52,7 +52,7 @@ const attemptTimeoutMs = 15 * secondMs
 const maxAnswerBytes = 64 * 1024
 /** Longer than an attempt and the write of its outcome can take. */
 const leaseMs = minuteMs
-/** Concurrent attempts; the lease never grants two to one subscription. */
+/** Number of concurrent attempts. A subscription never has two of them. */
 const lanes = 8
 
 const finishedKeptMs = 30 * dayMs
@@ -136,7 +136,7 @@ async function leaseOne({ database, clock }: WebhookDeps): Promise<DeliveryLease
   return delivery
 }
 
-/** Null when the outcome does not count: the round was stopped, or another process has the lease. */
+/** Returns null if the round was stopped or another process has the lease, so that the outcome does not count. */
 async function attempt(
   deps: WebhookDeps,
   delivery: DeliveryLease,

@@ -49,7 +49,7 @@ describe('two builders on one ledger', () => {
     const codes = await Promise.all(builders.map(async ({ ended }) => await ended))
     for (const [at, builder] of builders.entries()) {
       // A builder that finds the lock held exits and says so.
-      if (codes[at] !== 0) expect(builder.output()).toMatch(/is held by another process/)
+      if (codes[at] !== 0) expect(builder.output()).toMatch(/is locked by another process/)
     }
     expect(codes).toContain(0)
     const last = ledger.builder(['--once'], { POLL: 'off' })
@@ -67,7 +67,7 @@ describe('two builders on one ledger', () => {
     await holder.says('publishing is blocked')
     const other = ledger.builder(['--once'])
     expect(await other.ended).toBe(1)
-    expect(other.output()).toContain('is held by another process')
+    expect(other.output()).toContain('is locked by another process')
     const runs = await ledger.withDatabase(async ({ reader }) => {
       return await reader
         .selectFrom('job_runs')
@@ -76,7 +76,7 @@ describe('two builders on one ledger', () => {
         .execute()
     })
     expect(runs).toMatchObject([{ job: 'build', outcome: 'failed' }])
-    expect(runs[0]?.detail).toContain('is held by another process')
+    expect(runs[0]?.detail).toContain('is locked by another process')
     holder.kill('SIGKILL')
     await holder.ended
     // The lock of a dead process is free.

@@ -352,7 +352,7 @@ describe('pacts stay unchanged when the node', () => {
   })
 
   test.each([
-    ['is on another chain', 'eth_chainId', /0xa4b1/, '0x1', 'of chain 1, not 42161'],
+    ['is on another chain', 'eth_chainId', /0xa4b1/, '0x1', 'serves chain 1, not 42161'],
     ['lacks the contract', 'eth_getCode', /"0x\w+"/, '"0x"', 'no contract at the escrow address'],
   ])('%s', async (_fault, method, from, to, failure) => {
     await inProgress()

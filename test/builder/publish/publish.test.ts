@@ -307,7 +307,7 @@ describe('a build', () => {
   test('rejects two documents with one file name, and reserved names', async () => {
     const twice = [jsonDocument('/a', {}), jsonDocument('/a.json', {})]
     await expect(place.publish(twice)).rejects.toThrow(
-      '/a.json and /a would both be the file a.json',
+      '/a.json and /a would both have the file a.json',
     )
     for (const path of ['/snapshot.json', '/a.gz', '/../a', '/a//b', '/%2e', '/.git/config', 'a']) {
       await expect(place.publish([jsonDocument(path, {})])).rejects.toThrow(path)

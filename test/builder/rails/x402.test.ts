@@ -113,9 +113,7 @@ describe('x402 on Base', () => {
       self_payment: 1,
     })
     expect(measurement.notes).toContain('4 seller wallets on Base in 10 listed resources.')
-    expect(measurement.notes).toContain(
-      '2 parts of the listing could not be read and are left out.',
-    )
+    expect(measurement.notes).toContain('2 entries of the list could not be read and are excluded.')
     expect(measurement.evidence.map(({ kind }) => kind)).toEqual(['http', 'logs'])
   })
 
