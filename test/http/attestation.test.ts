@@ -1,15 +1,12 @@
-import { join } from 'node:path'
-
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import { messages, sha256Hex } from '../../src/auth/messages.ts'
 import { cancelSubscription } from '../../src/core/partner.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { findPartner, releaseAttestation } from '../../src/db/partners/partners.ts'
 import { setSubscription } from '../../src/db/partners/subscription.ts'
-import { tempFolder } from '../db/temp-database.ts'
+import { gate, tempDatabase } from '../db/temp-database.ts'
 import { makePartner } from '../support/partners.ts'
 import { expectRefusal, requestJson } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
@@ -173,14 +170,18 @@ describe('an attestation endpoint without a bound wallet', () => {
 })
 
 test('two concurrent endpoint changes: one wins, the other returns 409, and both are in the history', async () => {
-  const opened = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
-  onTestFinished(() => opened.close())
-  const meeting = meetingOf(2)
+  const opened = await tempDatabase()
+  const both = gate()
   let isArmed = false
+  let writes = 0
   const database: OpenDatabase = {
     ...opened,
     write: async (work) => {
-      if (isArmed) await meeting()
+      if (isArmed) {
+        writes += 1
+        if (writes === 2) both.open()
+        await both.opened
+      }
       return await opened.write(work)
     },
   }
@@ -202,8 +203,7 @@ test('two concurrent endpoint changes: one wins, the other returns 409, and both
 })
 
 test('an endpoint change returns 403 and writes nothing if the partner is cancelled during verification', async () => {
-  const opened = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
-  onTestFinished(() => opened.close())
+  const opened = await tempDatabase()
   let isArmed = false
   const database: OpenDatabase = {
     ...opened,
@@ -226,20 +226,6 @@ test('an endpoint change returns 403 and writes nothing if the partner is cancel
   expectRefusal(await patch(body), 403, 'not_a_partner')
   expect(await actions()).toEqual(['signupPartner'])
 })
-
-/** Lets nobody pass before `size` have come. */
-function meetingOf(size: number): () => Promise<void> {
-  let resolve: () => void = () => undefined
-  const promise = new Promise<void>((settle) => {
-    resolve = settle
-  })
-  let come = 0
-  return async () => {
-    come += 1
-    if (come === size) resolve()
-    await promise
-  }
-}
 
 test.each(['https://127.0.0.1/', 'https://acme.test/\nX-Injected: 1'])(
   'the endpoint URL %j returns 400 before any signature is verified',

@@ -11,7 +11,7 @@ import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
 import { startService } from '../support/http-service.ts'
-import { makePartner, partnerClient } from '../support/partners.ts'
+import { fillPartnerWrites, makePartner, partnerClient } from '../support/partners.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
 import { expectRefusal, registrationBody, requestJson } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
@@ -88,15 +88,7 @@ test('a partner has at most 200 open bids, and can change a bid at the limit', a
 test('a partner makes 2000 writes a day times the multiplier of its tier, or any number on an unlimited tier', async () => {
   const team = evmWallet('team')
   await makePartner(service, team, { handle: 'team', tier: 'team' })
-  await service.actions.database.write(async (tx) => {
-    for (const handle of ['poster', 'team']) {
-      await sql`
-        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWritesPerDay})
-        insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
-        select 'write', 'w', ${handle}, 'postJob', 'm', 's', 'b', 'body', ${isoTime(service.clock.now())} from counted
-      `.execute(tx)
-    }
-  })
+  for (const handle of ['poster', 'team']) await fillPartnerWrites(service, handle)
   const refused = await post()
   expectRefusal(refused, 429, 'rate_limited')
   expect(refused.body['details']).toBe(

@@ -18,6 +18,7 @@ import { lastModified } from '../../src/core/documents.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { DocumentStore } from '../../src/http/document-store.ts'
+import { gate } from '../db/temp-database.ts'
 import {
   handClock,
   jsonDocument,
@@ -39,7 +40,7 @@ beforeEach(async () => {
   store = openStore()
 })
 
-/** A store as it is after a start: nothing in memory. */
+/** Opens a store without documents in memory, as at a start. */
 function openStore(sleep = clock.sleep): DocumentStore {
   const silent = () => undefined
   const error = (message: string) => void problems.push(message)
@@ -54,7 +55,7 @@ async function restartStore(): Promise<void> {
   await store.reload()
 }
 
-/** A set in which every document carries the same number, so that a mixture would show. */
+/** A set in which every document contains the same number, so that a mixture is visible. */
 function numbered(number: number) {
   return ['a', 'b', 'c', 'd'].map((name) => jsonDocument(`/api/v1/${name}`, { number }))
 }
@@ -62,6 +63,7 @@ function numbered(number: number) {
 const textOf = (path: string) => store.get(path)?.variants.identity.body.toString() ?? ''
 const numbers = z.object({ number: z.number() })
 const numberOf = (name: string) => numbers.parse(JSON.parse(textOf(`/api/v1/${name}`))).number
+const allNumbers = () => ['a', 'b', 'c', 'd'].map(numberOf)
 
 async function currentFile(file: string): Promise<string> {
   return join(published.dir, await readlink(join(published.dir, 'current')), file)
@@ -143,7 +145,7 @@ test.each(damages)(
     await published.publish(numbered(2), clock.now())
     await damageCurrent(file, damage)
     await store.reload()
-    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
+    expect(allNumbers()).toEqual([1, 1, 1, 1])
     expect(store.state().problem).toMatch(problem)
     expect(store.state().problem).not.toContain(published.dir)
     expect(problems).toEqual(['published set refused'])
@@ -167,7 +169,7 @@ describe('a service started on a damaged set', () => {
     await published.publish(numbered(2), aged(2))
     await damageCurrent(file, damage)
     await restartStore()
-    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
+    expect(allNumbers()).toEqual([1, 1, 1, 1])
     const { problem: said, manifest: served } = store.state()
     expect(served).toEqual(manifest)
     const [reason = '', rest] = said?.split('; ') ?? []
@@ -186,7 +188,7 @@ describe('a service started on a damaged set', () => {
     }
     await rename(join(published.dir, 'was-3'), join(published.dir, 'current'))
     await restartStore()
-    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
+    expect(allNumbers()).toEqual([1, 1, 1, 1])
     expect(problems).toEqual([
       'published set refused',
       'older published set refused',
@@ -269,7 +271,7 @@ describe('a service started on a damaged set', () => {
     const service = await startService(published.dir)
     try {
       expect(await headersOf(service.url)).toEqual(whole)
-      // Whoever holds what is damaged now is not told that the older one is the same.
+      // A client with the damaged newer document does not receive 304 for the older one.
       const since = { 'If-Modified-Since': lastModified(isoTime(aged(2))) }
       expect((await fetch(`${service.url}/api/v1/a`, { headers: since })).status).toBe(200)
       expect(service.lines().map(({ level, message }) => [level, message])).toEqual(
@@ -306,26 +308,19 @@ test('a generation name reused after the directory was emptied is a new set', as
 
 test('the watcher notices documents that another process publishes or removes', async () => {
   const ending = new AbortController()
-  let wake = (): void => undefined
-  let fellAsleep = (): void => undefined
-  const sleep = () =>
-    new Promise<void>((resolve) => {
-      wake = resolve
-      fellAsleep()
-    })
-  const asleep = () =>
-    new Promise<void>((resolve) => {
-      fellAsleep = resolve
-    })
-  store = openStore(sleep)
+  let [asleep, wake] = [gate(), gate()]
+  store = openStore(async () => {
+    asleep.open()
+    await wake.opened
+  })
   const tick = async (): Promise<void> => {
-    const again = asleep()
-    wake()
-    await again
+    const woken = wake
+    ;[asleep, wake] = [gate(), gate()]
+    woken.open()
+    await asleep.opened
   }
-  const first = asleep()
   const watching = store.watch(ending.signal)
-  await first
+  await asleep.opened
   await published.publish(numbered(1))
   await tick()
   expect(numberOf('a')).toBe(1)
@@ -337,7 +332,7 @@ test('the watcher notices documents that another process publishes or removes', 
   expect(numberOf('a')).toBe(2)
   expect(store.state().problem).toBe('the published set is gone')
   ending.abort()
-  wake()
+  wake.open()
   await watching
 })
 
@@ -349,7 +344,7 @@ test('readers during 60 publications see one set or the next, never a mixture', 
   let reads = 0
   const reader = async (): Promise<void> => {
     while (!done.signal.aborted) {
-      const found = new Set(['a', 'b', 'c', 'd'].map(numberOf))
+      const found = new Set(allNumbers())
       if (found.size !== 1) mixtures += 1
       reads += 1
       await nextTurn()

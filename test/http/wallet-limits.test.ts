@@ -28,7 +28,7 @@ const limited = (options: Parameters<typeof services.start>[0] = {}) =>
 
 const me = '/api/v1/partners/me'
 
-/** The same signed read again and again: it may be repeated inside the window. */
+/** Repeats one signed read, which is allowed within its time window. */
 async function reads(service: Service, wallet: TestWallet, count: number): Promise<Tally> {
   const nowMs = service.clock.now()
   const headers = await partnerHeaders(wallet, { method: 'GET', path: me }, { nowMs })
@@ -40,7 +40,7 @@ interface Tally {
   readonly last: Response
 }
 
-/** All but the last at once in lots of 32, the last alone: its answer is of a state that is known. */
+/** Sends requests 32 at a time and the last one alone, so that its answer shows the final state. */
 async function tally(count: number, request: () => Promise<Response>): Promise<Tally> {
   const statuses: Record<string, number> = {}
   const one = async (): Promise<Response> => {
@@ -139,7 +139,7 @@ async function registration(
     })
 }
 
-/** Calls without a proof that this network has left after one more. */
+/** Sends a forged call; returns how many more the network may send. */
 async function leftUnproven(service: Service): Promise<number> {
   const forged = { ...evmWallet('carol'), sign: evmWallet('mallory').sign }
   const { last } = await reads(service, forged, 1)
@@ -214,7 +214,7 @@ describe('rate limits of signed calls', () => {
     expect(await reads(service, alice, 1)).toMatchObject({ statuses: { 429: 1 } })
     expect(checks).toBe(checked)
     expect(meter.counter('ledger_limiter_refusals_total', { policy: 'wallet' }).value).toBe(501)
-    // A neighbour that proves nothing is the first one of 600.
+    // A forged call of the same network is the first one of its 600.
     expect(await leftUnproven(service)).toBe(599)
     service.clock.advance(200)
     expect((await tally(2, register)).statuses).toEqual({ 200: 1, 429: 1 })
@@ -234,14 +234,14 @@ describe('rate limits of signed calls', () => {
     })
     const register = await registration(service, alice)
     await tally(250, register)
-    // When they are named there are fifty left, for each of them.
+    // All of the 100 calls pass the first check, since the wallet has 50 calls left.
     const calls = Array.from({ length: 100 }, register)
     await expect.poll(() => checks).toBe(350)
     checked.open()
     const statuses = await Promise.all(calls)
     expect(statusCounts(statuses)).toEqual({ 200: 50, 429: 50 })
     expect(await leftUnproven(service)).toBe(599)
-    // Those that were refused count among the calls over the limit, each once.
+    // Each refused call counts once among the calls over the limit.
     const { last } = await tally(549, register)
     expect(last.headers.get('ratelimit')).toMatch(/^"wallet";r=0;/)
     expect((await register()).headers.get('ratelimit')).toBe('"overrun";r=0;t=1')
@@ -269,7 +269,7 @@ describe('rate limits of signed calls', () => {
     }
     expect(refusals('wallet')).toBe(600)
 
-    // Time for one more lets in one more, however many come at once.
+    // After the time of one call, one of 50 concurrent calls reaches the wallet's limit.
     service.clock.advance(100)
     const atDoor = refusals('over_limit')
     await flood(50)
@@ -331,10 +331,19 @@ describe('the daily count after a restart', () => {
     return /"day";r=(\d+)/.exec(health.headers.get('ratelimit') ?? '')?.[1]
   }
 
+  /** Reads `before` documents, flushes the count, then reads `after` more. */
+  async function readAndFlush(path: string, before: number, after = 0): Promise<Service> {
+    const service = await restart(path)
+    const read = () => fetch(`${service.url}/api/v1/rails`)
+    await tally(before, read)
+    await service.app.counters.flush()
+    if (after > 0) await tally(after, read)
+    return service
+  }
+
   test('is kept for each address', async () => {
     const path = join(tempFolder(), 'ledger.db')
-    const first = await restart(path)
-    await tally(99, () => fetch(`${first.url}/api/v1/rails`))
+    const first = await readAndFlush(path, 50, 49)
     expect(await dayLeft(first)).toBe('900')
     await first.stop()
     expect(await dayLeft(await restart(path))).toBe('899')
@@ -342,18 +351,13 @@ describe('the daily count after a restart', () => {
 
   test('after a crash lacks only the calls since the last flush', async () => {
     const path = join(tempFolder(), 'ledger.db')
-    const first = await restart(path)
-    await tally(50, () => fetch(`${first.url}/api/v1/rails`))
-    await first.app.counters.flush()
-    await tally(20, () => fetch(`${first.url}/api/v1/rails`))
+    await readAndFlush(path, 50, 20)
     expect(await dayLeft(await restart(path))).toBe('949')
   })
 
   test('starts at zero on another day', async () => {
     const path = join(tempFolder(), 'ledger.db')
-    const first = await restart(path)
-    await tally(50, () => fetch(`${first.url}/api/v1/rails`))
-    await first.app.counters.flush()
+    await readAndFlush(path, 50)
     const tomorrow = handClock(Date.UTC(2026, 10, 22))
     expect(await dayLeft(await restart(path, tomorrow))).toBe('999')
   })

@@ -1,3 +1,6 @@
+import { sql } from 'kysely'
+
+import { writeQuotas } from '../../src/core/limits.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { newSubscription } from '../../src/core/partner.ts'
 import type { TierName } from '../../src/core/partner.ts'
@@ -59,6 +62,19 @@ export async function makePartner(
     )
     await setSubscription(tx, handle, subscription, now)
   })
+}
+
+/** Adds as many writes to the history of a partner as its daily quota permits. */
+export async function fillPartnerWrites(
+  { actions, clock }: Pick<Service, 'actions' | 'clock'>,
+  handle: string,
+): Promise<void> {
+  const write = sql`
+    with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWritesPerDay})
+    insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
+    select 'write', 'w', ${handle}, 'postJob', 'm', 's', 'b', 'body', ${isoTime(clock.now())} from counted
+  `
+  await actions.database.write((tx) => write.execute(tx))
 }
 
 /** Returns a function for signed calls. Each write has its own millisecond. */
