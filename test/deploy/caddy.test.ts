@@ -146,15 +146,4 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     expect(status).toBe(431)
     expect(origin.service.lines().length).toBe(before)
   })
-
-  test('answers documents, and 503 with no-store for the rest, while the service is stopped', async () => {
-    const original = await direct(list)
-    await origin.stop()
-    expect((await get(list)).body).toEqual(original.body)
-    for (const answer of [get('/api/v1/health'), get(premium, 'Authorization: Bearer x')]) {
-      const { status, headers, body } = await answer
-      expect([status, headers.get('cache-control')]).toEqual([503, 'no-store'])
-      expect(JSON.parse(body.toString())).toMatchObject({ code: 'unavailable' })
-    }
-  })
 })

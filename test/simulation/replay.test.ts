@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareInstallation } from './installation.ts'
 import type { Installation } from './installation.ts'
 import { planOf } from './plan.ts'
-import { warmUp } from './runs.ts'
 import { chosen } from './seeds.ts'
+import { warmUp } from './shard.ts'
 import { simulate } from './simulation.ts'
 
 const sample = 25
