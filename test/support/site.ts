@@ -1,4 +1,5 @@
 /** The documents and preview images of one world, derived without memory of an earlier world. */
+import { renderBody } from '../../builder/publish/document.ts'
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import type { Drawing } from '../../builder/publish/share-images.ts'
 import { createSharedPages } from '../../builder/site/share.ts'
@@ -14,4 +15,14 @@ export function siteOf(
 
 export function sharedPages(world: World): readonly Drawing[] {
   return createSharedPages()(world)
+}
+
+export function textOf(document: PublicDocument, stamp = ''): string {
+  return Buffer.from(renderBody(document, stamp)).toString('utf8')
+}
+
+export function textAt(path: string, documents: readonly PublicDocument[], stamp = ''): string {
+  const document = documents.find((candidate) => candidate.path === path)
+  if (document === undefined) throw new Error(`no document ${path}`)
+  return textOf(document, stamp)
 }
