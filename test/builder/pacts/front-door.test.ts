@@ -357,9 +357,7 @@ describe('pact verify', () => {
     const after = await verify()
     expect(after.code).toBe(1)
     expect(after.out).toContain('BAD   payment: the node does not know the transaction')
-    expect(after.out).toContain(
-      'BAD   escrow and record: ledger: settled; escrow: WorkSubmitted',
-    )
+    expect(after.out).toContain('BAD   escrow and record: ledger: settled; escrow: WorkSubmitted')
   })
 
   async function withManifest(changes: object): Promise<void> {

@@ -4,7 +4,6 @@ import {
   readFileSync,
   readlinkSync,
   readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -24,6 +23,7 @@ import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { PublishOptions } from '../../../builder/publish/publish.ts'
 import { DamagedGenerationError } from '../../../builder/publish/published-generation.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
+import { quietLog } from '../../support/rail-context.ts'
 import {
   filesBelow,
   generationNames,
@@ -54,52 +54,6 @@ describe('the memory of a process about its published set', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace('"n":1', '"n":2'))
     utimesSync(file, atime, mtime)
     await expect(place.publish(documents, { memory })).rejects.toThrow(DamagedGenerationError)
-  })
-
-  test('reuses rendered documents when others are published with them', async () => {
-    const memory = emptyMemory()
-    let reads = 0
-    const body = {
-      get json() {
-        reads += 1
-        return { n: 1 }
-      },
-      stamp: 'computed_at' as const,
-    }
-    const document: PublicDocument = { ...jsonDocument('/api/v1/rails', {}), body }
-    await place.publish([document], { memory })
-    const atFirst = reads
-    await place.publish([document, jsonDocument('/api/v1/skills', { n: 1 })], { memory })
-    expect(atFirst).toBeGreaterThan(0)
-    expect(reads).toBe(atFirst)
-  })
-
-  test('contains nothing of removed documents and assets', async () => {
-    const memory = emptyMemory()
-    const assetsDir = join(place.root, 'assets')
-    const page = (n: number): PublicDocument => ({
-      path: `/receipts/${n}`,
-      contentType: 'text/html; charset=utf-8',
-      maxAgeSeconds: 60,
-      body: { revision: `${n}`, make: () => ({ text: `Receipt ${n}` }) },
-      archive: null,
-    })
-    mkdirSync(assetsDir)
-    for (let n = 0; n < 9; n += 1) {
-      rmSync(join(assetsDir, `${n - 1}.txt`), { force: true })
-      writeFileSync(join(assetsDir, `${n}.txt`), 'An asset.')
-      await place.publish([page(n), page(n + 1)], { memory, assetsDir, nowMs: startMs + n })
-    }
-    expect([...memory.rendered.revisions.keys()].toSorted()).toEqual(['/receipts/8', '/receipts/9'])
-    expect([...memory.checked.keys()].toSorted()).toEqual([
-      '8.txt',
-      'receipts/8.html',
-      'receipts/9.html',
-    ])
-    expect([...memory.assets.keys()]).toEqual(['8.txt'])
-    expect(memory.records.size).toBe(4)
-    const touched = [...memory.records.values()].flatMap((record) => [...record.touched])
-    expect(touched.filter((file) => file.startsWith('receipts/')).length).toBeLessThanOrEqual(8)
   })
 })
 
@@ -176,14 +130,6 @@ describe('a deferred body', () => {
     await expect(publish(1, [history(2)], { beforeStep })).rejects.toThrow('died')
     await publish(2, [history(2)])
     expect(published()).toEqual({ computed_at: '2026-11-21T06:02:00.000Z', polls: 2 })
-  })
-
-  test('is rendered again to be signed by a new key', async () => {
-    await publish(0, [history(1)])
-    const keys = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
-    const { signer, ring } = keys
-    expect(await publish(1, [history(1)], { signer, ring })).toBe(1)
-    readSet(place.publicDir, keys.publicKeys)
   })
 })
 
@@ -342,7 +288,7 @@ describe('keys', () => {
     const fresh = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
     const { signer, ring } = fresh
     const warnings: string[] = []
-    const log = { debug() {}, info() {}, warn: (text: string) => warnings.push(text), error() {} }
+    const log = { ...quietLog, warn: (text: string) => void warnings.push(text) }
     const next = await place.publish(worldOf(1), { signer, ring, log, nowMs: startMs + 1000 })
     expect(next).toMatchObject({ generation: 2, changed: [], unchanged: 16 })
     expect(warnings).toHaveLength(1)

@@ -27,9 +27,9 @@ import {
   parseManifestSignature,
 } from '../../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../../src/core/documents.ts'
+import { quietLog } from '../../support/rail-context.ts'
 
 export const startMs = Date.UTC(2026, 10, 21, 6)
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 export interface Workspace {
   readonly root: string
@@ -90,7 +90,7 @@ export function useWorkspace(): Omit<Workspace, 'remove'> {
 
 export function publishDefaults(publicDir: string, keys: Keys) {
   const { signer, ring } = keys
-  return { publicDir, assetsDir: null, signer, ring, nowMs: startMs, log: quiet }
+  return { publicDir, assetsDir: null, signer, ring, nowMs: startMs, log: quietLog }
 }
 
 export function jsonDocument(path: string, json: JsonObject): PublicDocument {

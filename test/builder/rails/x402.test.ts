@@ -2,8 +2,10 @@ import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 
 import { usdcEvents, x402 } from '../../../builder/rails/x402.ts'
+import { unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
+import { volumes } from '../../support/figures.ts'
 import { useLocalServer } from '../../support/local-server.ts'
 import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { proxyDuringTest, rangeOf, rpcError } from '../../support/rpc-proxy.ts'
@@ -92,16 +94,13 @@ describe('x402 on Base', () => {
     const { measurement } = await chain.poll(x402, { baseUrl: bazaar.url })
     // 1.50 + 2.00 + 0.75 + 0.50, in 7 days 0.75 + 0.50; raw also 0.25 + 9 + 4 + 1 + 150 + 0.50.
     expect(measurement.figures).toEqual({
-      tpv30dMicroUsdc: 4_750_000,
-      tpv7dMicroUsdc: 1_250_000,
-      tpv30dRawMicroUsdc: 169_500_000,
-      tpv7dRawMicroUsdc: 165_750_000,
+      ...unknownFigures,
+      ...volumes(4_750_000, 1_250_000, 169_500_000, 165_750_000),
       uniqueCreators30d: 2,
       // api.example runs two wallets, other.example one.
       uniqueWorkers30d: 2,
       // 2.50 of 4.75
       topWorkerShare: 0.526315,
-      creatorsWithBudget30d: null,
       activity30d: 4,
       lastPayoutAtMs: endMs - 2 * dayMs,
     })
