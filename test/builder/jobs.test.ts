@@ -4,7 +4,7 @@ import { runJob } from '../../builder/jobs/run-job.ts'
 import { lastRuns } from '../../src/db/runs.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
-import { quietLog } from '../support/rail-context.ts'
+import { quietLog } from '../support/quiet-log.ts'
 
 async function runBuild(work: Parameters<typeof runJob>[3]) {
   const database = await tempDatabase()

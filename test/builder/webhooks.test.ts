@@ -21,7 +21,7 @@ import { handClock } from '../support/http-service.ts'
 import type { HandClock } from '../support/http-service.ts'
 import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { ReceivedRequest, Receiver, Reply } from '../support/https-receiver.ts'
-import { quietLog } from '../support/rail-context.ts'
+import { quietLog } from '../support/quiet-log.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 

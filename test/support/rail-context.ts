@@ -7,7 +7,7 @@ import type { AdapterContext } from '../../builder/rails/adapter.ts'
 import { createPayoutStore } from '../../builder/rails/payout-store.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
 import { createHttp } from '../../builder/sources/http-client.ts'
-import type { Clock, Log, Random } from '../../src/core/deps.ts'
+import type { Clock, Random } from '../../src/core/deps.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 
 export interface RailContextOptions {
@@ -22,8 +22,6 @@ export interface RailContextOptions {
 }
 
 const random: Random = { bytes: (length) => new Uint8Array(length), unit: () => 0 }
-const quiet = (): void => {}
-export const quietLog: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 const clock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -18,7 +18,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 
 import { archive, emptyArchiveMemory } from '../../../builder/publish/archive.ts'
 import type { ArchiveOptions } from '../../../builder/publish/archive.ts'
-import { FAST_IMPORT, fastImportStream } from '../../../builder/publish/git-tree.ts'
 import { withoutCredentials } from '../../../builder/publish/git.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -130,52 +129,10 @@ describe('the archive', () => {
     expectIntact()
   })
 
-  test('gets no commit from a truncated stream', async () => {
-    await record()
-    const parent = head()
-    const commit = { parent, message: 'x', author, nowMs: startMs }
-    const change = { written: ['api/v1/rails/olas.json'], deleted: [] }
-    const stream = fastImportStream(commit, moved.files, change)
-    for (const length of [stream.length - 5, stream.length - 20, 40]) {
-      const run = () =>
-        execFileSync('git', [`--git-dir=${repoDir}`, ...FAST_IMPORT], {
-          input: stream.subarray(0, length),
-          stdio: 'pipe',
-        })
-      expect(run).toThrow()
-      expect(head()).toBe(parent)
-    }
-    expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
-  })
-
-  test('starts git once per commit while the last commit is its own', async () => {
-    const memory = emptyArchiveMemory()
-    const recording = recordingGit()
-    const runs: string[] = []
-    for (let build = 0; build < 5; build += 1) {
-      const files = new Map([...filesWith('paying'), ['build.txt', `${build}\n`]])
-      const message = `build ${build}\n\nbody é\n`
-      const { committed } = await record({ files, message, memory, env: recording.env })
-      runs.push(recording.commands())
-      expect(committed).toBe(head())
-      expectIntact()
-      if (build === 2) git(repoDir, 'pack-refs', '--all')
-    }
-    // The packed branch has no ref file, so git resolves it.
-    const resolved = 'for-each-ref\nfast-import'
-    expect(runs.slice(1)).toEqual(['fast-import', 'fast-import', resolved, 'fast-import'])
-  })
-
-  test('is not overwritten when another process committed or locks the branch', async () => {
+  test('is not overwritten when another process committed', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     await recordStatus('dormant', { memory })
-    const lock = join(repoDir, 'refs/heads/main.lock')
-    writeFileSync(lock, '')
-    const { mtimeMs } = statSync(lock)
-    const waiting = await recordStatus('concentrated', { memory, nowMs: mtimeMs + 1000 })
-    expect(waiting).toMatchObject({ state: 'failed', committed: null, restarted: null })
-    rmSync(lock)
     // Another builder commits meanwhile: its commit is read and becomes the parent of the next one.
     await recordStatus('another')
     const next = await recordStatus('concentrated', { memory })

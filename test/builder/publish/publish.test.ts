@@ -23,7 +23,7 @@ import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { PublishOptions } from '../../../builder/publish/publish.ts'
 import { DamagedGenerationError } from '../../../builder/publish/published-generation.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
-import { quietLog } from '../../support/rail-context.ts'
+import { quietLog } from '../../support/quiet-log.ts'
 import {
   filesBelow,
   generationNames,

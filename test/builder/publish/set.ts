@@ -27,7 +27,8 @@ import {
   parseManifestSignature,
 } from '../../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../../src/core/documents.ts'
-import { quietLog } from '../../support/rail-context.ts'
+import { filledByHook } from '../../support/filled-by-hook.ts'
+import { quietLog } from '../../support/quiet-log.ts'
 
 export const startMs = Date.UTC(2026, 10, 21, 6)
 
@@ -65,27 +66,12 @@ export async function workspace(): Promise<Workspace> {
 
 /** A workspace for each test of the file. */
 export function useWorkspace(): Omit<Workspace, 'remove'> {
-  let place: Workspace
+  const place = filledByHook<Workspace>()
   beforeEach(async () => {
-    place = await workspace()
+    Object.assign(place, await workspace())
     return place.remove
   })
-  return {
-    get root() {
-      return place.root
-    },
-    get publicDir() {
-      return place.publicDir
-    },
-    get keysDir() {
-      return place.keysDir
-    },
-    get keys() {
-      return place.keys
-    },
-    publish: async (documents, more) => await place.publish(documents, more),
-    read: () => place.read(),
-  }
+  return place
 }
 
 export function publishDefaults(publicDir: string, keys: Keys) {

@@ -8,7 +8,7 @@ import { tempDatabase } from '../../db/temp-database.ts'
 import { volumes } from '../../support/figures.ts'
 import { useLocalServer } from '../../support/local-server.ts'
 import { endMs, useRailChain } from '../../support/rail-chain.ts'
-import { proxyDuringTest, rangeOf, rpcError } from '../../support/rpc-proxy.ts'
+import { proxyDuringTest } from '../../support/rpc-proxy.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
 
@@ -131,19 +131,6 @@ describe('x402 on Base', () => {
       expect(measurement.figures.tpv30dMicroUsdc).toBe(5_050_000)
       expect(measurement.figures.lastPayoutAtMs).toBe(endMs + hourMs)
     })
-  })
-
-  test('halves block ranges that the node refuses, with the same figures', async () => {
-    const proxy = await proxyDuringTest(chain.anvil().url, {
-      instead: (request) => {
-        const range = rangeOf(request)
-        if (range === null || range.to - range.from < 5) return undefined
-        return rpcError(request, -32602, 'eth_getLogs is limited to a 5 block range')
-      },
-    })
-    const { measurement } = await chain.poll(x402, { rpcUrl: proxy.url, baseUrl: bazaar.url })
-    expect(measurement.figures.tpv30dMicroUsdc).toBe(4_750_000)
-    expect(measurement.removed30d['no_authorization']).toBe(2)
   })
 
   test('fails where the Bazaar lists no seller', async () => {
