@@ -27,7 +27,7 @@ const passedOn = ['PATH', 'HOME', 'TMPDIR', 'NO_COLOR']
 const env = Object.fromEntries(passedOn.map((name) => [name, process.env[name]]))
 if (await isUp()) throw new Error(`another server answers at ${origin}`)
 const startedMs = performance.now()
-// In a process group of its own, which can be killed as a whole.
+// Runs in a separate process group, so that all its processes can be killed together.
 const child = spawn('npm', ['start'], {
   cwd: directory,
   env,
@@ -78,7 +78,7 @@ async function isUp(): Promise<boolean> {
   }
 }
 
-/** Whether the first set is published. These requests do not count towards the limits of the API. */
+/** Returns true if the first set is published. These requests do not count towards the limits of the API. */
 async function isReady(): Promise<boolean> {
   return (await isUp()) && (await get(MANIFEST_PATH)).status === 200
 }
@@ -89,7 +89,7 @@ async function checkEveryDocument(): Promise<number> {
   const { body } = await get('/.well-known/signing-keys.json')
   const { keys } = signingKeys.parse(JSON.parse(body.toString()))
   for (const [at, { path }] of manifest.documents.entries()) {
-    // Another client address for each hundred, to stay below the limits.
+    // Uses another client address for each hundred requests, to stay below the limits.
     await checkDocument(path, keys, `127.0.0.${2 + Math.floor(at / 100)}`)
   }
   return manifest.documents.length
@@ -102,7 +102,7 @@ async function checkDocument(
 ): Promise<void> {
   const { status, headers, body } = await get(path, reader)
   if (status !== 200) throw new Error(`${path} answers ${status}`)
-  // Not compared with the manifest: polls may have published another set since.
+  // The hash is not compared with the manifest, since polls may have published another set.
   const sha256 = createHash('sha256').update(body).digest('hex')
   if (headers.etag !== `"${sha256}"`) throw new Error(`${path} does not match its ETag`)
   const kid = headers['x-signature-key']

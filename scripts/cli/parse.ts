@@ -21,7 +21,7 @@ export function findCommand(
     : { command, rest: args.slice(command.words.split(' ').length) }
 }
 
-/** Null if help is requested. @throws UsageError */
+/** Returns null if the user requests help. @throws UsageError */
 export function parseInput(command: Command, rest: readonly string[]): Input | null {
   const options = optionsOf(command)
   const { values, positionals, tokens } = parseStrictly(options, rest)

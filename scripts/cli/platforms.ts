@@ -26,7 +26,7 @@ export function readPlatforms(path: string): PlatformsFile {
   throw new UsageError(`${path} is not a registry of platforms: ${z.prettifyError(parsed.error)}`)
 }
 
-/** Keys by slug, with revoked keys, which verify older receipts. */
+/** Keys by platform slug, including revoked keys, which verify older receipts. */
 export function platformKeys(path: string | undefined): PlatformKeys {
   const { platforms } = readPlatforms(path ?? platformsPath())
   return new Map(platforms.map((entry) => [entry.platform, entry.public_key]))

@@ -118,7 +118,7 @@ export async function verifyCurrentSet(
   }
 }
 
-/** Null if all compressed files match. */
+/** Returns null if all compressed files match. */
 function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Check | null {
   if (compressedForm === null) return null
   for (const encoding of ['br', 'gzip'] as const) {

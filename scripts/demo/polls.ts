@@ -113,7 +113,7 @@ export function inventMeasurement(rail: string, sizeUsdc: number, endMs: number)
   }
 }
 
-/** Evenly spread in [0, 1), the same for the same text. */
+/** Returns a number evenly spread in [0, 1); the same text gives the same number. */
 function noise(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32
 }
