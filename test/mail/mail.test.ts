@@ -16,7 +16,7 @@ interface Received {
   readonly message: string
 }
 
-/** A real SMTP server on a free port that keeps what it is given. */
+/** Starts an SMTP server on a free port that records the messages it receives. */
 async function mailServer(options: SMTPServerOptions = {}) {
   const received: Received[] = []
   const server = new SMTPServer({
