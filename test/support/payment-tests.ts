@@ -10,13 +10,15 @@ import type { ProxyRules, RpcProxy } from './rpc-proxy.ts'
 import { allowSlowTests } from './slow-tests.ts'
 import { startUsdcChain } from './usdc-chain.ts'
 import type { UsdcChain } from './usdc-chain.ts'
-import { chainAccount, headerOf, paymentV2, signAuthorization } from './x402-payment.ts'
+import { chainAccount, chainKey, headerOf, paymentV2, signAuthorization } from './x402-payment.ts'
 import type { SignedAuthorization } from './x402-payment.ts'
 
 export const feed = '/api/v1/alerts/feed'
 export const price = 2000n
 export const payer = chainAccount('payer')
 const funds = 1_000_000_000_000n
+/** Part of the URL of the node, like the keys of hosted nodes. */
+const nodeKey = 'b5f0a1c2d3e4'
 
 export interface PaymentTests extends PaymentChain {
   /** The service of the running test; a test may replace it. */
@@ -100,25 +102,40 @@ export function usePaymentChain() {
   return { tests, charged: async () => funds - (await tests.chain.balanceOf(payer.address)) }
 }
 
-/** @param start starts the service of each test; by default one that settles through the proxy. */
+/**
+ * Expects at the end of each test that no answer, health report or log contains a key or a payment.
+ *
+ * @param start starts the service of each test; by default one that settles through the proxy.
+ */
 export function usePaymentTests(
   start = ({ chain, proxy }: PaymentTests): Promise<PaidService> =>
-    startPaidService({ chain, rpcUrl: proxy.url, level: 'debug' }),
+    startPaidService({ chain, rpcUrl: `${proxy.url}/${nodeKey}`, level: 'debug' }),
 ) {
   const { tests: chainTests, charged } = usePaymentChain()
   const tests = filledByHook<PaymentTests>(chainTests)
+  const secrets = [nodeKey, chainKey('settler').slice(2)]
+  const answers: unknown[] = []
   beforeEach(async () => {
     tests.paid = await start(tests)
     return async () => {
+      await get('/api/v1/health', {})
       tests.rules = {}
       await tests.paid.stop()
+      const shown = JSON.stringify([answers.splice(0), tests.paid.lines()]).toLowerCase()
+      expect(secrets.filter((secret) => shown.includes(secret.toLowerCase()))).toEqual([])
     }
   })
 
-  const get = (path: string, headers: Readonly<Record<string, string>>) =>
-    getAnswer(`${tests.paid.url}${path}`, headers)
-  const buy = (signed: SignedAuthorization, path = feed) =>
-    get(path, { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) })
+  const get = async (path: string, headers: Readonly<Record<string, string>>) => {
+    const answer = await getAnswer(`${tests.paid.url}${path}`, headers)
+    answers.push(answer.body, [...answer.headers])
+    return answer
+  }
+  const buy = (signed: SignedAuthorization, path = feed) => {
+    const header = headerOf(paymentV2(signed))
+    secrets.push(signed.signature.slice(2), header)
+    return get(path, { 'PAYMENT-SIGNATURE': header })
+  }
   const expectUsed = async (signed: SignedAuthorization): Promise<void> => {
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
     expect(await charged()).toBe(price)

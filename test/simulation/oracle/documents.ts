@@ -3,10 +3,16 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { z } from 'zod'
 
-import { jobStatusAt } from './facts.ts'
+import { countedEntries, isNear, jobStatusAt, scoreOf } from './facts.ts'
 import type { Snapshot } from './snapshot.ts'
 
 const listed = z.record(z.string(), z.unknown())
+const board = z.object({
+  as_of: z.string(),
+  leaderboard: z.array(
+    z.object({ rank: z.number(), rep_score: z.number(), receipts_count: z.number() }),
+  ),
+})
 type Derive = (db: Snapshot, nowMs: number) => unknown
 type DeriveRows = (db: Snapshot, nowMs: number) => readonly unknown[]
 
@@ -70,6 +76,10 @@ export function compareDocuments(
     const columns = shown.map((one) => names.split(' ').map((name) => one[name]))
     expectState(path, columns, (db) => newest(rows(db, nowMs)))
   }
+  const shown = board.parse(documents.get('/api/v1/leaderboard'))
+  if (!states.some((db) => isLeaderboard(shown, db))) {
+    problems.push(`the leaderboard is ${JSON.stringify(shown)}`)
+  }
   const partners = z.array(listed).parse(documents.get('/partners'))
   const shownPartners = partners.map((one) => [one['handle'], one['attestation_endpoint_url']])
   expectState('the list of partners', byName(shownPartners), (db) =>
@@ -88,4 +98,25 @@ function byName(rows: readonly (readonly unknown[])[]): readonly unknown[] {
 
 function activePartners({ partners }: Snapshot) {
   return partners.filter(({ status }) => status === 'active')
+}
+
+/** True if each row has the score and the number of receipts of its rank. Equal scores may be in any order. */
+function isLeaderboard({ as_of: asOf, leaderboard }: z.infer<typeof board>, db: Snapshot): boolean {
+  const wallets = [...new Set(db.reputation_ledger.map(({ wallet }) => wallet))]
+  const expected = wallets
+    .map((wallet) => ({
+      count: countedEntries(db, wallet).length,
+      score: scoreOf(db, wallet, Date.parse(asOf)),
+    }))
+    .filter(({ count }) => count > 0)
+    .toSorted((a, b) => b.score - a.score)
+  return (
+    expected.length === leaderboard.length &&
+    leaderboard.every((row, at) => {
+      const score = expected[at]?.score ?? 0
+      const ties = expected.filter((one) => isNear(one.score, score))
+      const hasCount = ties.some(({ count }) => count === row.receipts_count)
+      return row.rank === at + 1 && isNear(score, row.rep_score) && hasCount
+    })
+  )
 }

@@ -59,9 +59,12 @@ export function createWebhooksOracle(
     if (!isAttempted) {
       return after.status === 'dead' && isEnded ? null : 'it changes without an attempt'
     }
-    if (after.attempts > (attempts.get(id) ?? 0)) return 'its attempts are wrong'
+    const isCounted = after.attempts === before.attempts + 1
+    if (!isCounted || after.attempts > (attempts.get(id) ?? 0)) return 'its attempts are wrong'
     const seen = outcomesOf(id)
-    if (after.status === 'pending') return null
+    if (after.status === 'pending') {
+      return seen.includes('failed') ? null : 'it is retried without a failure'
+    }
     if (after.status === 'delivered') {
       return seen.includes('accepted') ? null : 'no receiver has accepted it'
     }
