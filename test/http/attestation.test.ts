@@ -63,6 +63,14 @@ const release = () =>
     releaseAttestation(tx, 'acme-agents', '2026-11-21T06:00:00.000Z'),
   )
 
+async function cancelPartner({ reader, write }: OpenDatabase): Promise<void> {
+  const partner = await findPartner(reader, { handle: 'acme-agents' })
+  if (partner === null) throw new Error('there is no partner')
+  const nowMs = service.clock.now()
+  const ended = cancelSubscription(partner.subscription, nowMs)
+  await write((tx) => setSubscription(tx, partner.handle, ended, isoTime(nowMs)))
+}
+
 describe('changing the attestation endpoint', () => {
   test('is possible for the bound wallet, and stores signature hash, signing time and a history row', async () => {
     const body = await statement(alice, endpoint)
@@ -88,11 +96,7 @@ describe('changing the attestation endpoint', () => {
     )
     expect((await patch(await statement(alice, 'https://new.test/'))).status).toBe(403)
     expect(await patch(body)).toEqual(first)
-    const partner = await findPartner(database.reader, { handle: 'acme-agents' })
-    if (partner === null) throw new Error('there is no partner')
-    const now = service.clock.now()
-    const ended = cancelSubscription(partner.subscription, now)
-    await database.write((tx) => setSubscription(tx, partner.handle, ended, isoTime(now)))
+    await cancelPartner(database)
     expect(await patch(body)).toEqual(first)
     expect(await actions()).toHaveLength(2)
   })
@@ -169,29 +173,39 @@ describe('an attestation endpoint without a bound wallet', () => {
   })
 })
 
-test('two concurrent endpoint changes: one wins, the other returns 409, and both are in the history', async () => {
+/** Restarts with a partner; the result sets what runs before each later write to the database. */
+async function interceptWrites() {
   const opened = await tempDatabase()
-  const both = gate()
-  let isArmed = false
-  let writes = 0
+  let before = () => Promise.resolve()
   const database: OpenDatabase = {
     ...opened,
     write: async (work) => {
-      if (isArmed) {
-        writes += 1
-        if (writes === 2) both.open()
-        await both.opened
-      }
+      await before()
       return await opened.write(work)
     },
   }
   await service.restart({ actions: { database } })
   await makePartner(service, alice, { handle: 'acme-agents' })
+  return {
+    opened,
+    beforeWrites: (work: () => Promise<void>) => {
+      before = work
+    },
+  }
+}
+
+test('two concurrent endpoint changes: one wins, the other returns 409, and both are in the history', async () => {
+  const { beforeWrites } = await interceptWrites()
+  const both = gate()
+  let writes = 0
   const first = await statement(alice, 'https://one.test/')
   const second = await statement(alice, 'https://two.test/')
-  isArmed = true
+  beforeWrites(async () => {
+    writes += 1
+    if (writes === 2) both.open()
+    await both.opened
+  })
   const answers = await Promise.all([patch(first), patch(second)])
-  isArmed = false
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
   const winner = answers.find(({ status }) => status === 200)
   expect(await record()).toEqual(winner?.body)
@@ -203,26 +217,9 @@ test('two concurrent endpoint changes: one wins, the other returns 409, and both
 })
 
 test('an endpoint change returns 403 and writes nothing if the partner is cancelled during verification', async () => {
-  const opened = await tempDatabase()
-  let isArmed = false
-  const database: OpenDatabase = {
-    ...opened,
-    write: async (work) => {
-      if (isArmed) {
-        isArmed = false
-        const found = await findPartner(opened.reader, { handle: 'acme-agents' })
-        if (found === null) throw new Error('there is no partner')
-        const { now } = service.clock
-        const ended = cancelSubscription(found.subscription, now())
-        await opened.write((tx) => setSubscription(tx, found.handle, ended, isoTime(now())))
-      }
-      return await opened.write(work)
-    },
-  }
-  await service.restart({ actions: { database } })
-  await makePartner(service, alice, { handle: 'acme-agents' })
+  const { opened, beforeWrites } = await interceptWrites()
   const body = await statement(alice, endpoint)
-  isArmed = true
+  beforeWrites(() => cancelPartner(opened))
   expectRefusal(await patch(body), 403, 'not_a_partner')
   expect(await actions()).toEqual(['signupPartner'])
 })

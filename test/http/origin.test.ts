@@ -123,14 +123,16 @@ test('406 is returned only if no form of the document is acceptable', async () =
   }
 })
 
-test('each content coding has its own strong ETag', async () => {
-  const tags = await Promise.all(
-    ['identity', 'gzip', 'br'].map(async (coding) =>
-      (await get(list, `Accept-Encoding: ${coding}`)).headers.get('etag'),
-    ),
-  )
-  expect(new Set(tags).size).toBe(3)
-  for (const tag of tags) expect(tag).toMatch(/^"/)
+test('each content coding has its own strong ETag, which matches no other coding', async () => {
+  const codings = ['identity', 'gzip', 'br'].map((coding) => `Accept-Encoding: ${coding}`)
+  for (const coding of codings) {
+    const etag = String((await get(list, coding)).headers.get('etag'))
+    expect(etag).toMatch(/^"/)
+    for (const other of codings) {
+      const { status } = await get(list, other, `If-None-Match: ${etag}`)
+      expect([coding, other, status]).toEqual([coding, other, other === coding ? 304 : 200])
+    }
+  }
 })
 
 test.each(['identity', 'gzip', 'br'])(
@@ -154,12 +156,6 @@ test.each(['identity', 'gzip', 'br'])(
     }
   },
 )
-
-test('the ETag of one coding does not match another', async () => {
-  const etag = String((await get(list, 'Accept-Encoding: br')).headers.get('etag'))
-  expect((await get(list, `If-None-Match: ${etag}`)).status).toBe(200)
-  expect((await get(list, 'Accept-Encoding: gzip', `If-None-Match: ${etag}`)).status).toBe(200)
-})
 
 test.each([
   ['Sat, 21 Nov 2026 05:30:15 GMT', 304],
@@ -250,17 +246,6 @@ test.each([
     code,
     docs: `https://ledger.test/docs/errors#${code}`,
   })
-})
-
-test('handlers refuse unknown parameters', async () => {
-  const answer = await get('/api/v1/health?verbose=1')
-  expect(answer.status).toBe(400)
-  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'unknown_parameter' })
-})
-
-test('the content security policy lets a page load its own assets and an API response nothing', async () => {
-  expect((await get('/')).headers.get('content-security-policy')).toContain("script-src 'self'")
-  expect((await get(list)).headers.get('content-security-policy')).not.toContain('script-src')
 })
 
 test('a CORS preflight is accepted from any origin, without credentials', async () => {
