@@ -136,7 +136,7 @@ async function markUnsupportedChains(deps: ReceiptCheckDeps): Promise<ChainRepor
           verification: receipt.verification,
           verificationReason: isWord ? receipt.verificationReason : reason,
           onchain: 'pending',
-          now,
+          onchainCheckedAt: now,
         })
       }
     })

@@ -12,8 +12,7 @@ import {
   countWrongTry,
   deleteEmailCode,
   deleteOldCodes,
-  findClaimOfEmail,
-  findClaimOfWallet,
+  findClaim,
   findEmailCode,
   putEmailCode,
   recordSend,
@@ -48,7 +47,7 @@ export async function sendClaimCode(
     const hasClaim = await deps.database.write(async (tx) => {
       await requireFreeWallet(tx, wallet)
       await countSend(tx, { emailHash, remoteHash, nowMs })
-      return (await findClaimOfEmail(tx, emailHash)) !== null
+      return (await findClaim(tx, { emailHash })) !== null
     })
     const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, code, wallet)
     await sendEmail(deps, body.email, lines)
@@ -57,7 +56,8 @@ export async function sendClaimCode(
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
   return await commitOnce(deps, request, [], async (tx) => {
     if (!isClaimed) {
-      await putEmailCode(tx, emailHash, {
+      await putEmailCode(tx, {
+        emailHash,
         codeHash: codeHashOf(deps, emailHash, code),
         displayName: body.display_name,
         wallet: wallet?.id ?? null,
@@ -90,7 +90,7 @@ export async function claimWithCode(
       return { refused: new ApiError('code_invalid') }
     }
     const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
-    if ((await findClaimOfEmail(tx, emailHash)) !== null) {
+    if ((await findClaim(tx, { emailHash })) !== null) {
       throw new ApiError('spot_claimed', 'This address has already claimed a spot')
     }
     await requireFreeWallet(tx, wallet)
@@ -104,7 +104,8 @@ export async function claimWithCode(
 async function requireFreeWallet(tx: Db, wallet: Wallet | null): Promise<void> {
   if (wallet === null) return
   const isTaken =
-    (await findClaimOfWallet(tx, wallet.id)) !== null || (await findWorker(tx, wallet.id)) !== null
+    (await findClaim(tx, { wallet: wallet.id })) !== null ||
+    (await findWorker(tx, wallet.id)) !== null
   if (isTaken)
     throw new ApiError('spot_claimed', 'This spot was claimed with the key of the wallet')
 }
@@ -123,7 +124,7 @@ async function countSend(
       headers: { 'Retry-After': String(hourMs / 1000) },
     })
   }
-  await recordSend(tx, { ...send, now })
+  await recordSend(tx, { ...send, sentAt: now })
 }
 
 /** Names the wallet, so that recipients notice a claim by a stranger. */

@@ -114,9 +114,10 @@ async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
     const standing = await settlementStatus(on, payment)
     if (standing.kind === 'found') {
       if (standing.in.blockNumber > head.number) continue
-      const now = isoTime(deps.clock.now())
+      const { txHash, blockNumber, blockHash } = standing.in
+      const final = { finality: 'final', finalAt: isoTime(deps.clock.now()) } as const
       await deps.database.write((tx) =>
-        closePayment(tx, payment.id, { finality: 'final', in: standing.in, now }),
+        closePayment(tx, payment.id, { ...final, txHash, blockNumber, blockHash }),
       )
     } else if (standing.kind === 'spent' || (await isLost(on, payment, head))) {
       await undo(deps, payment)

@@ -1,13 +1,12 @@
 import { ApiError } from '../contract/errors.ts'
 import { writeQuotas } from '../core/limits.ts'
 import { dayMs, isoTime, secondMs } from '../core/time.ts'
-import type { QuotaWindow } from '../db/queries.ts'
+import { insertRecord, nthLastTime, selectRecords } from '../db/records.ts'
+import type { QuotaWindow } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import {
   countOpenBids,
   countOpenJobs,
-  insertNetworkWrite,
-  nthLastOfNetwork,
   nthLastUnverified,
   nthLastWrite,
 } from '../db/write-quotas.ts'
@@ -91,9 +90,13 @@ export async function chargeNetworkQuota(
     const quota = ofNetwork[kind](times)
     const { today, known } = fingerprintHashes(deps, `network ${kind}`, parts, nowMs)
     await enforceQuota(quota, nowMs, (window) =>
-      nthLastOfNetwork(tx, { kind, networks: known }, window),
+      nthLastTime(
+        selectRecords(tx, 'network_writes', { network: known, kind }),
+        'created_at',
+        window,
+      ),
     )
-    await insertNetworkWrite(tx, { kind, network: today, now: isoTime(nowMs) })
+    await insertRecord(tx, 'network_writes', { kind, network: today, createdAt: isoTime(nowMs) })
   }
 }
 

@@ -1,30 +1,13 @@
 import type { Wallet } from '../core/wallet.ts'
-import { countRows } from './queries.ts'
-import { columnsExcept, toRow } from './rows.ts'
-import type { RecordOf } from './rows.ts'
+import { countRows, deleteRecords, findRecord, insertRecord, putRecord } from './records.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-export interface ClaimRecord {
-  readonly id: number
-  readonly method: 'wallet' | 'email'
-}
-
-export async function findClaimOfWallet(db: Db, walletId: string): Promise<ClaimRecord | null> {
-  const row = await db
-    .selectFrom('claims')
-    .select(['id', 'method'])
-    .where('wallet', '=', walletId)
-    .executeTakeFirst()
-  return row ?? null
-}
-
-export async function findClaimOfEmail(db: Db, emailHash: string): Promise<ClaimRecord | null> {
-  const row = await db
-    .selectFrom('claims')
-    .select(['id', 'method'])
-    .where('email_hash', '=', emailHash)
-    .executeTakeFirst()
-  return row ?? null
+export async function findClaim(
+  db: Db,
+  by: { readonly wallet: string } | { readonly emailHash: string },
+): Promise<RecordOf<'claims'> | null> {
+  return await findRecord(db, 'claims', by)
 }
 
 /** Deletes the claim `replaced`: the claim by a wallet replaces one by e-mail. */
@@ -38,45 +21,29 @@ export async function putClaim(
     readonly replaced?: number
   },
 ): Promise<void> {
-  if (claim.replaced !== undefined) {
-    await db.deleteFrom('claims').where('id', '=', claim.replaced).execute()
-  }
-  await db
-    .insertInto('claims')
-    .values({
-      wallet: claim.wallet?.id ?? null,
-      display_name: claim.displayName,
-      method: claim.emailHash === null ? 'wallet' : 'email',
-      email_hash: claim.emailHash,
-      claimed_at: claim.now,
-    })
-    .execute()
+  const { wallet, displayName, emailHash, now, replaced } = claim
+  if (replaced !== undefined) await deleteRecords(db, 'claims', { id: replaced })
+  await insertRecord(db, 'claims', {
+    wallet: wallet?.id ?? null,
+    displayName,
+    method: emailHash === null ? 'wallet' : 'email',
+    emailHash,
+    claimedAt: now,
+  })
 }
 
-export type EmailCode = Omit<RecordOf<'email_codes'>, 'emailHash'>
-
-const codeColumns = columnsExcept('email_codes', 'email_hash')
-
-export async function findEmailCode(db: Db, emailHash: string): Promise<EmailCode | null> {
-  const row = await db
-    .selectFrom('email_codes')
-    .select(codeColumns)
-    .where('email_hash', '=', emailHash)
-    .executeTakeFirst()
-  return row ?? null
+export async function findEmailCode(
+  db: Db,
+  emailHash: string,
+): Promise<RecordOf<'email_codes'> | null> {
+  return await findRecord(db, 'email_codes', { emailHash })
 }
 
 export async function putEmailCode(
   db: Db,
-  emailHash: string,
-  code: Omit<EmailCode, 'tries'>,
+  code: Omit<NewRecordOf<'email_codes'>, 'tries'>,
 ): Promise<void> {
-  const row = toRow<'email_codes'>({ ...code, emailHash, tries: 0 })
-  await db
-    .insertInto('email_codes')
-    .values(row)
-    .onConflict((conflict) => conflict.column('email_hash').doUpdateSet(row))
-    .execute()
+  await putRecord(db, 'email_codes', { ...code, tries: 0 }, 'emailHash')
 }
 
 export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
@@ -88,7 +55,7 @@ export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
 }
 
 export async function deleteEmailCode(db: Db, emailHash: string): Promise<void> {
-  await db.deleteFrom('email_codes').where('email_hash', '=', emailHash).execute()
+  await deleteRecords(db, 'email_codes', { emailHash })
 }
 
 /** Counts codes sent to an address and codes requested from a network since a time. */
@@ -106,12 +73,9 @@ export async function countSends(
 
 export async function recordSend(
   db: Db,
-  send: { readonly emailHash: string; readonly remoteHash: string; readonly now: string },
+  { emailHash, remoteHash, sentAt }: NewRecordOf<'email_sends'>,
 ): Promise<void> {
-  await db
-    .insertInto('email_sends')
-    .values({ email_hash: send.emailHash, remote_hash: send.remoteHash, sent_at: send.now })
-    .execute()
+  await insertRecord(db, 'email_sends', { emailHash, remoteHash, sentAt })
 }
 
 export async function deleteOldCodes(

@@ -1,4 +1,4 @@
-import { columnsExcept, columnsOf } from './rows.ts'
+import { columnsExcept } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 
 /** `id` is the key of rows, `display` the form in responses. */
@@ -12,5 +12,3 @@ export type StoredEntry = RecordOf<'reputation_ledger'>
 export type NewEntry = Omit<StoredEntry, 'seq' | 'wallet'>
 
 export const standingColumns = columnsExcept('reputation', 'wallet', 'display')
-
-export const entryColumns = columnsOf('reputation_ledger')

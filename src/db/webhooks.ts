@@ -1,5 +1,6 @@
 /** Outbox: rows are inserted in the transaction that moves the cursor, and leave `pending` once. */
 
+import { findRecord, updateRecord } from './records.ts'
 import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -58,14 +59,8 @@ export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<bo
 }
 
 export async function hasPendingTest(db: Db, subscriptionId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('alert_deliveries')
-    .select('id')
-    .where('subscription_id', '=', subscriptionId)
-    .where('event_seq', 'is', null)
-    .where('status', '=', 'pending')
-    .executeTakeFirst()
-  return row !== undefined
+  const test = { subscriptionId, eventSeq: null, status: 'pending' } as const
+  return (await findRecord(db, 'alert_deliveries', test)) !== null
 }
 
 export async function deliveriesOf(
@@ -117,14 +112,15 @@ export async function leaseDeliveries(
     .orderBy('due_since')
     .limit(lease.limit)
     .execute()
-  for (const { id, leaseVersion } of rows) {
-    await tx
-      .updateTable('alert_deliveries')
-      .set({ leased_until: lease.leasedUntil, lease_version: leaseVersion + 1 })
-      .where('id', '=', id)
-      .execute()
+  const { leasedUntil } = lease
+  const leases = rows.map(({ due_since: _, ...row }) => ({
+    ...row,
+    leaseVersion: row.leaseVersion + 1,
+  }))
+  for (const { id, leaseVersion } of leases) {
+    await updateRecord(tx, 'alert_deliveries', { id }, { leasedUntil, leaseVersion })
   }
-  return rows.map(({ due_since: _, ...row }) => ({ ...row, leaseVersion: row.leaseVersion + 1 }))
+  return leases
 }
 
 function dueQuery(db: Db, now: string) {
@@ -169,21 +165,12 @@ export async function settleDelivery(
 export async function failPendingDeliveries(
   tx: Db,
   subscriptionId: string,
-  error: string,
-  at: string,
+  lastError: string,
+  finishedAt: string,
 ): Promise<void> {
-  await tx
-    .updateTable('alert_deliveries')
-    .set({
-      status: 'dead',
-      next_attempt_at: null,
-      leased_until: null,
-      last_error: error,
-      finished_at: at,
-    })
-    .where('subscription_id', '=', subscriptionId)
-    .where('status', '=', 'pending')
-    .execute()
+  const pending = { subscriptionId, status: 'pending' } as const
+  const ended = { status: 'dead', nextAttemptAt: null, leasedUntil: null } as const
+  await updateRecord(tx, 'alert_deliveries', pending, { ...ended, lastError, finishedAt })
 }
 
 /** Returns the number of deleted deliveries. */

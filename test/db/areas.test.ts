@@ -9,7 +9,6 @@ import {
   saveHourlyAggregate,
 } from '../../src/db/hourly-aggregates.ts'
 import {
-  allHistory,
   historyOf,
   insertPoll,
   loadRailStates,
@@ -51,12 +50,6 @@ test('polls are returned as stored, newest first', async () => {
   expect((await historyOf(reader, 'olas', { limit: 1 })).map(({ id }) => id)).toEqual([2])
   expect((await historyOf(reader, 'olas', { from: at(1) })).map(({ id }) => id)).toEqual([2])
   expect(await historyOf(reader, 'unknown')).toEqual([])
-  const all = await allHistory(reader)
-  expect([...all].map(([rail, polls]) => [rail, polls.map(({ id }) => id)])).toEqual([
-    ['olas', [2, 1]],
-    ['poidh', [3]],
-  ])
-  expect([...(await allHistory(reader, at(4))).keys()]).toEqual(['olas'])
   expect((await pollsAfter(reader, 1, 10)).map(({ id }) => id)).toEqual([2, 3])
   expect((await pollsAfter(reader, 1, 1)).map(({ id }) => id)).toEqual([2])
 })

@@ -89,9 +89,9 @@ function move(event: 'bid' | 'award' | 'cancel', status: 'open' | 'awarded' | 'c
       event,
       role: 'poster',
       actor: wallet(1).id,
-      status,
+      statusAfter: status,
       note: null,
-      now: isoTime(nowMs),
+      createdAt: isoTime(nowMs),
     }) as const
 }
 

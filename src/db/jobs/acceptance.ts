@@ -35,9 +35,9 @@ export async function writeAcceptance(
     event: 'accept',
     role: by.role,
     actor,
-    status: 'accepted',
+    statusAfter: 'accepted',
     note: null,
-    now,
+    createdAt: now,
   } as const
   // Inserts the receipt before the transition, since the job refers to it.
   await insertReceipt(tx, receipt)

@@ -1,8 +1,9 @@
 import type { Expression, SqlBool } from 'kysely'
 
 import { sql } from '../kysely.ts'
+import { selectRecords } from '../records.ts'
 import type { Db } from '../schema.ts'
-import { paymentColumns, toPayment } from './record.ts'
+import { toPayment } from './record.ts'
 import type { PaymentRecord } from './record.ts'
 
 interface SeqPage {
@@ -16,9 +17,7 @@ export async function listPayments(
   { afterSeq, limit }: SeqPage,
   filter: Expression<SqlBool> = sql<SqlBool>`true`,
 ): Promise<readonly PaymentRecord[]> {
-  const rows = await db
-    .selectFrom('payments')
-    .select(paymentColumns)
+  const rows = await selectRecords(db, 'payments')
     .where(filter)
     .where('seq', '>', afterSeq)
     .orderBy('seq')

@@ -53,7 +53,7 @@ async function wins(
 const reserve = (changes?: Partial<NewPayment>) =>
   database.write((tx) => reservePayment(tx, payment(changes)))
 const submit = (txHash: string) =>
-  database.write((tx) => submitPayment(tx, 'pay_1', { txHash, now }))
+  database.write((tx) => submitPayment(tx, 'pay_1', { txHash, submittedAt: now }))
 const state = async () => (await findPayment(database.reader, payment()))?.state
 
 describe('an authorization', () => {
