@@ -158,10 +158,6 @@ describe('mapConcurrent', () => {
     expect(await settled).toBe('Error: a failed')
     expect(started).toEqual(['a', 'b'])
   })
-
-  test('returns nothing for no items', async () => {
-    expect(await mapConcurrent([], 4, () => Promise.reject(new Error('called')))).toEqual([])
-  })
 })
 
 test('a tick throttle starts so many callers per tick, in order', async () => {
