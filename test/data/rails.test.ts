@@ -44,7 +44,7 @@ describe.each(rails)('$rail', (rail) => {
     expect(rail.methodology.length).toBeGreaterThanOrEqual(80)
     const sentences = rail.methodology.split(/[.!?](?: |$)/).filter((part) => part !== '')
     expect(sentences.length).toBeGreaterThanOrEqual(2)
-    expect(sentences.length).toBeLessThanOrEqual(7)
+    expect(sentences.length).toBeLessThanOrEqual(12)
   })
 
   test('links only to https pages', () => {
