@@ -11,7 +11,7 @@ import type { AnswerOf } from '../../src/contract/route-types.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { routeOf } from '../../src/contract/routes.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
-import type { Command, Option, OptionGroup, Options } from './command.ts'
+import type { Argument, Arguments, Command, OptionGroup } from './command.ts'
 import { readPayment } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
@@ -22,12 +22,12 @@ type ComputeField = (session: Session, input: Input) => unknown
 
 interface Additions<Id extends RouteId> {
   readonly description?: string
-  /** Body fields that the command computes. An undefined value omits the field. */
+  /** Body fields that are operands. */
   readonly operands?: readonly string[]
   /** Body fields that the command computes; undefined omits the field. */
   readonly computed?: Readonly<Record<string, ComputeField>>
-  /** Further options, for `computed` and `oath`. */
-  readonly options?: Options
+  /** Further arguments, for `computed` and `oath`. */
+  readonly args?: Arguments
   readonly oath?: (input: Input) => OathText['kind'] | undefined
   /** Returns false if this input needs no key. */
   readonly needsKey?: (input: Input) => boolean
@@ -37,15 +37,13 @@ interface Additions<Id extends RouteId> {
   readonly footer?: (answer: AnswerOf<Id>) => string
 }
 
-interface Field {
+interface Field extends Argument {
   readonly place: 'params' | 'query' | 'body'
   readonly name: string
   /** The schema without `optional` and `nullable`. */
-  readonly schema: z.ZodType
-  readonly isRequired: boolean
-  readonly doc: string
-  readonly option: string
-  readonly isOperand: boolean
+  readonly fieldSchema: z.ZodType
+  /** Name of the operand or option. */
+  readonly argument: string
 }
 
 export function apiCommand<Id extends RouteId>(
@@ -56,17 +54,14 @@ export function apiCommand<Id extends RouteId>(
   const route = routeOf(id)
   const { computed = {}, columns } = additions
   const fields = fieldsOf(route, additions.operands).filter(({ name }) => !(name in computed))
-  const operands = fields.filter(({ isOperand }) => isOperand)
-  const options = fields.filter(({ isOperand }) => !isOperand)
   const isSoldRead = route.price !== undefined && route.method === 'GET'
   return {
     words,
     summary: route.summary,
     description: additions.description,
-    operands: operands.map(({ option, doc }) => ({ name: option, doc })),
-    options: {
-      ...Object.fromEntries(options.map((field) => [field.option, optionOf(field)])),
-      ...additions.options,
+    args: {
+      ...Object.fromEntries(fields.map((field) => [field.argument, field])),
+      ...additions.args,
     },
     groups: groupsOf(route),
     run: async (session, input) => {
@@ -76,7 +71,10 @@ export function apiCommand<Id extends RouteId>(
         ? await session.client(isSoldRead ? 'key-if-given' : 'key')
         : session.reader()
       const kind = additions.oath?.(input)
-      const oath = kind === undefined ? undefined : await fetchOath(session, kind)
+      const oath =
+        kind === undefined
+          ? undefined
+          : newestOath((await session.reader().call('listOaths')).oaths, kind)
       for (const [name, compute] of Object.entries(computed)) {
         const value = await compute(session, input)
         if (value !== undefined) body[name] = value
@@ -111,30 +109,37 @@ function groupsOf({ price, priceRange, access, method }: Route): OptionGroup[] {
 const signatureFields = ['wallet', 'timestamp', 'signature', 'oath_signature']
 
 function fieldsOf(route: Route, bodyOperands: readonly string[] = []): readonly Field[] {
-  const parameters = (place: 'params' | 'query'): Field[] =>
-    Object.entries(route[place] ?? {}).map(([name, { schema, description }]) => ({
-      place,
-      name,
-      schema,
-      isRequired: place === 'params',
-      doc: firstSentence(description),
-      option: name,
-      isOperand: place === 'params',
-    }))
-  const body = Object.entries(bodyShape(route.body)).map(([name, wrapped]): Field => {
-    const schema = unwrap(wrapped)
-    const doc = wrapped.description ?? schema.description ?? name.replaceAll('_', ' ')
+  const parameters = (['params', 'query'] as const).flatMap((place) =>
+    Object.entries(route[place] ?? {}).map(([name, { schema, description }]) => {
+      const isRequired = place === 'params'
+      return {
+        place,
+        name,
+        fieldSchema: schema,
+        doc: description,
+        isRequired,
+        isOperand: isRequired,
+      }
+    }),
+  )
+  const body = Object.entries(bodyShape(route.body)).map(([name, wrapped]) => {
+    const fieldSchema = unwrap(wrapped)
     return {
-      place: 'body',
+      place: 'body' as const,
       name,
-      schema,
+      fieldSchema,
+      doc: wrapped.description ?? fieldSchema.description ?? name.replaceAll('_', ' '),
       isRequired: !wrapped.safeParse(undefined).success,
-      doc: firstSentence(doc),
-      option: optionName(name, schema),
       isOperand: bodyOperands.includes(name),
     }
   })
-  return [...parameters('params'), ...parameters('query'), ...body]
+  return [...parameters, ...body].map((field) => ({
+    ...field,
+    doc: firstSentence(field.doc),
+    argument: argumentName(field.name, field.fieldSchema),
+    value: placeholder(field.name, field.fieldSchema),
+    isRepeatable: isRepeated(field.fieldSchema),
+  }))
 }
 
 /** Returns the fields without signature fields. Fields of a union are optional. */
@@ -164,22 +169,13 @@ function unwrap(schema: z.ZodType): z.ZodType {
 }
 
 /** Examples: `budget_usdc` becomes `budget`, `skills` becomes `skill`, `eta_hours` becomes `eta-hours`. */
-function optionName(name: string, schema: z.ZodType): string {
+function argumentName(name: string, schema: z.ZodType): string {
   const bare = name.replace(/_(?:usdc|id|short)$/, '').replaceAll('_', '-')
   return isRepeated(schema) ? bare.replace(/s$/, '') : bare
 }
 
 function isRepeated(schema: z.ZodType): boolean {
   return schema instanceof z.ZodArray || schema instanceof z.ZodRecord
-}
-
-function optionOf({ name, schema, doc, isRequired }: Field): Option {
-  return {
-    value: placeholder(name, schema),
-    doc,
-    isRequired,
-    isRepeatable: isRepeated(schema),
-  }
 }
 
 /** Longer lists of choices would widen the columns of the help. */
@@ -211,26 +207,29 @@ function readFields(fields: readonly Field[], input: Input): FieldValues {
   const values: FieldValues = { params: {}, query: {}, body: {} }
   const issues: Issue[] = []
   for (const field of fields) {
-    const { place, name, schema, isRequired } = field
+    const { place, name, fieldSchema } = field
     const value = readField(field, input)
-    if (value === undefined && !isRequired) continue
-    const parsed = schema.safeParse(value)
-    const issue = parsed.success ? undefined : describeIssues(parsed.error, value)[0]
-    if (parsed.success) values[place][name] = value
-    else issues.push({ path: name, message: issue?.message ?? 'is not valid' })
+    if (value === undefined && field.isRequired !== true) continue
+    const { error } = fieldSchema.safeParse(value)
+    if (error === undefined) values[place][name] = value
+    else
+      issues.push({
+        path: name,
+        message: describeIssues(error, value)[0]?.message ?? 'is not valid',
+      })
   }
   if (issues.length > 0) throw new UsageError(explain(issues, fields))
   return values
 }
 
-function readField({ option, schema, isOperand, isRequired }: Field, input: Input): unknown {
-  if (isRepeated(schema)) {
-    const list = input.list(option)
-    if (list.length === 0 && !isRequired) return undefined
-    return schema instanceof z.ZodRecord ? Object.fromEntries(list.map(nameAndText)) : [...list]
+function readField({ argument, fieldSchema, isRequired }: Field, input: Input): unknown {
+  if (isRepeated(fieldSchema)) {
+    const list = input.list(argument)
+    if (list.length === 0 && isRequired !== true) return undefined
+    return fieldSchema instanceof z.ZodRecord ? Object.fromEntries(list.map(nameAndText)) : list
   }
-  const text = isOperand ? input.operand(option) : input.text(option)
-  const isNumber = schema instanceof z.ZodNumber && /^-?\d+(?:\.\d+)?$/.test(text ?? '')
+  const text = input.text(argument)
+  const isNumber = fieldSchema instanceof z.ZodNumber && /^-?\d+(?:\.\d+)?$/.test(text ?? '')
   return isNumber ? Number(text) : text
 }
 
@@ -245,18 +244,14 @@ function explain(issues: readonly Issue[], fields: readonly Field[]): string {
   const lines = issues.map(({ path, message }) => {
     const field = fields.find(({ name }) => name === path.split('.', 1)[0])
     if (field === undefined) return path === '' ? message : `${path}: ${message}`
-    return `${path}: ${message} (\`${field.isOperand ? `<${field.option}>` : `--${field.option}`}\`)`
+    const { argument, isOperand } = field
+    return `${path}: ${message} (\`${isOperand === true ? `<${argument}>` : `--${argument}`}\`)`
   })
   return lines.join('\n')
 }
 
 function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
-}
-
-async function fetchOath(session: Session, kind: OathText['kind']): Promise<OathText> {
-  const { oaths } = await session.reader().call('listOaths')
-  return newestOath(oaths, kind)
 }
 
 function tableOf<Id extends RouteId>(

@@ -37,7 +37,7 @@ import type { Session } from './session.ts'
 type Attestations = z.infer<typeof pactAttestation>[]
 
 export async function verifyPact(session: Session, input: Input): Promise<number> {
-  const id = input.operand('id').replace(/^pact-/, '')
+  const id = input.required('id').replace(/^pact-/, '')
   const file = input.text('attestations')
   const attestations = file === undefined ? [] : readAttestations(file)
   const origin = siteUrlOf(session.ledger)

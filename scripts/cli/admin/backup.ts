@@ -38,7 +38,7 @@ export function manifestPath(file: string): string {
  * need a safer place.
  */
 export async function backUp(session: Session, input: Input): Promise<void> {
-  const file = resolve(input.operand('file'))
+  const file = resolve(input.required('file'))
   if (fileExists(file)) throw new UsageError(`${file} already exists`)
   await withDatabase(session, async (database, config) => {
     try {

@@ -56,7 +56,7 @@ export async function openOperatorFlag(session: Session, input: Input): Promise<
 }
 
 export async function closeOperatorFlag(session: Session, input: Input): Promise<number> {
-  const subject = input.operand('flag')
+  const subject = input.required('flag')
   const reason = input.required('reason')
   const createdAt = isoTime(session.clock.now())
   return await changeDatabase(

@@ -68,7 +68,7 @@ export async function addPlatform(session: Session, input: Input): Promise<numbe
 
 /** The entry remains, so that old receipts can be verified. */
 export async function revokePlatform(session: Session, input: Input): Promise<number> {
-  const slug = input.operand('platform')
+  const slug = input.required('platform')
   const reason = input.required('reason')
   const { platforms: present } = readPlatforms(platformsPath(input.text('data')))
   const found = present.find((entry) => entry.platform === slug)
@@ -97,7 +97,7 @@ function challengeText(session: Session, entry: Platform, at: string): string {
 
 async function newEntry(input: Input, nowMs: number): Promise<Platform> {
   const parsed = platform.safeParse({
-    platform: input.operand('platform'),
+    platform: input.required('platform'),
     name: input.required('name'),
     public_key: input.required('public-key'),
     rails: [...input.list('rail')],

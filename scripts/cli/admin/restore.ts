@@ -27,7 +27,7 @@ import { databasePath, logAct, settingsOf } from './settings.ts'
  */
 export async function restore(session: Session, input: Input): Promise<number> {
   const config = settingsOf(session)
-  const backup = resolve(input.operand('file'))
+  const backup = resolve(input.required('file'))
   const findings = [await checkManifest(backup), ...(await examineBackup(backup))]
   if (findings.some(({ good }) => !good)) return printChecks(session, { backup }, findings)
 

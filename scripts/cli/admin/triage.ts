@@ -32,7 +32,7 @@ async function decide(
   input: Input,
   status: Exclude<ProposalRecord['status'], 'pending'>,
 ): Promise<number> {
-  const subject = input.operand('proposal')
+  const subject = input.required('proposal')
   const reason = input.text('reason')
   const decision = { status, reason: reason ?? null, decidedAt: isoTime(session.clock.now()) }
   return await changeDatabase(
