@@ -58,19 +58,16 @@ export async function restore(session: Session, input: Input): Promise<number> {
 }
 
 async function checkManifest(backup: string): Promise<Check> {
+  const what = 'manifest of the backup'
   const path = manifestPath(backup)
   const bytes = await readFile(path).catch(() => null)
-  if (bytes === null) return manifestCheck(false, `${path} cannot be read`)
-  const manifest = backupManifest.safeParse(strictJsonOrNull(bytes))
-  if (!manifest.success) return manifestCheck(false, 'is not the manifest of a backup')
-  if (!fileExists(backup)) return manifestCheck(false, 'the backup is missing')
-  const isSame = (await sha256Of(backup)) === manifest.data.sha256
-  const created = `created ${manifest.data.created_at}`
-  return manifestCheck(isSame, isSame ? created : 'the file has a different SHA-256')
+  if (bytes === null) return check(what, false, `${path} cannot be read`)
+  const { data } = backupManifest.safeParse(strictJsonOrNull(bytes))
+  if (data === undefined) return check(what, false, 'is not the manifest of a backup')
+  if (!fileExists(backup)) return check(what, false, 'the backup is missing')
+  const isSame = (await sha256Of(backup)) === data.sha256
+  return check(what, isSame, `created ${data.created_at}`, 'the file has a different SHA-256')
 }
-
-const manifestCheck = (good: boolean, detail: string) =>
-  check('manifest of the backup', good, detail)
 
 /**
  * Runs `work` while no other process can open the database. Leaving WAL mode succeeds only without other connections.
