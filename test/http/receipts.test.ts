@@ -52,6 +52,8 @@ async function send(receipt: object, submitter: TestWallet = alice) {
 const facts = (changes: object = {}) =>
   receiptFacts(alice, { from_wallet: payer.address, ...changes })
 
+const sendIssued = (changes: object = {}) => send(issued(facts(changes), platformKey))
+
 const total = (table: 'receipts' | 'reputation_ledger' | 'used_messages') =>
   countRows(service, table)
 
@@ -158,32 +160,26 @@ describe('a platform-issued receipt', () => {
 
   test('is refused from a platform that is unknown, revoked or not allowed for the rail', async () => {
     expectRefusal(await send(issued(facts(), platformKey, 'other_board')), 422, 'refused')
-    expectRefusal(await send(issued(facts({ rail: 'near' }), platformKey)), 422, 'refused')
+    expectRefusal(await sendIssued({ rail: 'near' }), 422, 'refused')
     const revoked = withPlatform(service.actions.reference(), platformKey, {
       revoked_at: '2026-11-21T06:00:00.000Z',
     })
     await service.restart({ actions: { reference: () => revoked } })
-    expectRefusal(await send(issued(facts(), platformKey)), 401, 'signature_invalid')
+    expectRefusal(await sendIssued(), 401, 'signature_invalid')
     expect(await total('receipts')).toBe(0)
   })
 
   test('is refused with another key or a malformed signature', async () => {
     const good = issued(facts(), platformKey)
     const { platform_signature: signature } = good
-    const zeroKey = Buffer.alloc(64).toString('base64')
-    const forms = [
-      issued(facts(), workerKey),
-      { ...good, platform_signature: `ed25519:${zeroKey}` },
-      { ...good, platform_signature: workerSigned(facts(), platformKey).worker_signature },
-    ]
-    for (const receipt of forms) expect((await send(receipt)).status).toBe(401)
-    for (const text of [
-      '',
-      'ed25519:',
-      signature.slice(0, -1),
-      `${signature}=`,
-      signature.replace('ed25519', 'ed448'),
-    ]) {
+    const zeros = `ed25519:${Buffer.alloc(64).toString('base64')}`
+    const { worker_signature: ofOtherFields } = workerSigned(facts(), platformKey)
+    const { platform_signature: ofOtherKey } = issued(facts(), workerKey)
+    for (const platform_signature of [zeros, ofOtherFields, ofOtherKey]) {
+      expect((await send({ ...good, platform_signature })).status).toBe(401)
+    }
+    const [cut, longer] = [signature.slice(0, -1), `${signature}=`]
+    for (const text of ['', 'ed25519:', cut, longer, signature.replace('ed25519', 'ed448')]) {
       expect((await send({ ...good, platform_signature: text })).status).toBe(400)
     }
   })
@@ -247,23 +243,17 @@ describe('reputation', () => {
   test('decreases per receipt of the same payer, and is zero for payments of a wallet to itself', async () => {
     const deltas: unknown[] = []
     for (let index = 0; index < 4; index += 1) {
-      const { body } = await send(issued(facts({ summary: `${index}` }), platformKey))
+      const { body } = await sendIssued({ summary: `${index}` })
       deltas.push(body['rep_delta'])
     }
     expect(deltas).toEqual([8, 4, 2.666666, 2])
-    const own = await send(issued(facts({ from_wallet: alice.id, summary: 'own' }), platformKey))
+    const own = await sendIssued({ from_wallet: alice.id, summary: 'own' })
     expect(own.body).toMatchObject({ verification: 'verified', rep_delta: 0 })
-    const other = await send(
-      issued(facts({ from_wallet: evmWallet('other').address }), platformKey),
-    )
+    const other = await sendIssued({ from_wallet: evmWallet('other').address })
     expect(other.body['rep_delta']).toBe(8)
     const score = await scoreOf(alice)
-    expect(score).toMatchObject({
-      receipts_count: 5,
-      total_usdc_lifetime: 50,
-      rank: 1,
-      entries_total: 6,
-    })
+    const counts = { receipts_count: 5, total_usdc_lifetime: 50, entries_total: 6 }
+    expect(score).toMatchObject({ ...counts, rank: 1 })
     expect(score.rep_score).toBeCloseTo(24.666666, 5)
     const ownEntry = score.entries.find(({ weight }) => weight === 0)
     expect(ownEntry?.reason).toBe('payer and worker are one wallet')
@@ -279,7 +269,7 @@ describe('reputation', () => {
 
   test('can be recomputed from the published entries', async () => {
     for (let index = 0; index < 5; index += 1) {
-      await send(issued(facts({ amount_usdc: 2.123456 + index, summary: `${index}` }), platformKey))
+      await sendIssued({ amount_usdc: 2.123456 + index, summary: `${index}` })
       service.clock.advance(9 * dayMs)
     }
     const shown = await scoreOf(alice)
@@ -296,7 +286,7 @@ describe('reputation', () => {
 
   test('shows the last 50 entries, newest first', async () => {
     for (let index = 0; index < 52; index += 1) {
-      await send(issued(facts({ summary: `${index}` }), platformKey))
+      await sendIssued({ summary: `${index}` })
     }
     const { entries, entries_total } = await scoreOf(alice)
     expect([entries.length, entries_total]).toEqual([50, 52])
@@ -306,17 +296,14 @@ describe('reputation', () => {
   })
 
   test('is zero for an unknown wallet, and hidden without credentials', async () => {
-    expect(await scoreOf(evmWallet('nobody'))).toMatchObject({
-      rep_score: 0,
-      rank: null,
-      entries: [],
-    })
+    const score = await scoreOf(evmWallet('nobody'))
+    expect(score).toMatchObject({ rep_score: 0, rank: null, entries: [] })
     const answer = await get(`/api/v1/reputation/${alice.address}`)
     expect([401, 402]).toContain(answer.status)
   })
 
   test('has an append-only ledger, and recomputation detects changes', async () => {
-    await send(issued(facts(), platformKey))
+    await sendIssued()
     const { database } = service.actions
     await expectAppendOnly(database, 'reputation_ledger')
     const { db } = database
@@ -329,11 +316,10 @@ describe('reputation', () => {
   })
 
   test('ranks ties by the earlier first receipt, then by the wallet', async () => {
-    const names = ['a', 'b', 'c']
     const now = new Date(service.clock.now()).toISOString()
     const later = new Date(service.clock.now() + 1).toISOString()
     const { write } = service.actions.database
-    for (const name of names) {
+    for (const name of ['a', 'b', 'c']) {
       const wallet = nearWallet(name)
       const entry = {
         kind: 'receipt_verified',
@@ -361,9 +347,9 @@ describe('reputation', () => {
 describe('the list of receipts', () => {
   test('is paged and filtered', async () => {
     for (let index = 0; index < 5; index += 1) {
-      await send(issued(facts({ summary: `p${index}`, chain: 'base' }), platformKey))
+      await sendIssued({ summary: `p${index}`, chain: 'base' })
     }
-    await send(issued(facts({ rail: 'olas', chain: 'gnosis' }), platformKey))
+    await sendIssued({ rail: 'olas', chain: 'gnosis' })
     await send(workerSigned(facts(), workerKey))
     const pages = await readPages(service, path, '?limit=2')
     const lists = pages.map((page) => receiptList.strict().parse(page))
