@@ -324,15 +324,6 @@ describe('a builder that cannot read the published set leaves it unchanged', () 
     expect(touches(place.publicDir)).toEqual(before)
   })
 
-  test('and publishes everything again after the operator removed the link', async () => {
-    await place.publish(worldOf(1))
-    truncateSync(inCurrent('snapshot.json'), 100)
-    unlinkSync(current())
-    const next = await place.publish(worldOf(1), { nowMs: startMs + 1000 })
-    expect(next).toMatchObject({ generation: 2, unchanged: 0 })
-    place.read()
-  })
-
   function edit(file: string, from: string, to: string) {
     const text = readFileSync(inCurrent(file), 'utf8')
     expect(text).toContain(from)
