@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Random } from '../../src/core/deps.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
-import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flag-events.ts'
+import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
 import {
   dropCheck,
   receiptsOfTransaction,

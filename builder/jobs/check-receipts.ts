@@ -1,8 +1,7 @@
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
-import { closeFlagWithEvent } from '../../src/db/flag-events.ts'
-import { listOpenFlags } from '../../src/db/flags.ts'
+import { closeFlagWithEvent, listOpenFlags } from '../../src/db/flags.ts'
 import { setMeta } from '../../src/db/meta.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import {

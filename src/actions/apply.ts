@@ -17,7 +17,7 @@ import { outboundUserAgent } from '../outbound/user-agent.ts'
 import type { ActionDeps } from './deps.ts'
 import { priorAnswer, requireFresh } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
-import { requirePartner, tierOf } from './partner-access.ts'
+import { requirePartner } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { requireWallet } from './signed-body.ts'
@@ -155,8 +155,7 @@ async function begin(
     // Runs the checks of the final write before anything is sent.
     await requireFresh(deps, request, [proof])
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
-    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
-    await enforcePartnerWriteQuota(tx, { handle: partner.handle, multiplier }, nowMs)
+    await enforcePartnerWriteQuota(tx, deps, partner, nowMs)
     return { ...(await record(tx, deps, write, { worker, mode: 'forwarded' })), isNew: true }
   })
 }

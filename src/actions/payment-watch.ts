@@ -1,14 +1,24 @@
 /** Follows submitted payments after a restart, and settled ones until their block is final. */
 import { numbered } from '../core/number-text.ts'
 import { isoTime, minuteMs, secondMs } from '../core/time.ts'
-import { countPayments, paymentsToFinalize, submittedPayments } from '../db/payments/lists.ts'
-import type { PaymentCounts } from '../db/payments/lists.ts'
-import { closePayment, dropStaleReservations } from '../db/payments/payments.ts'
+import {
+  countPayments,
+  paymentsToFinalize,
+  submittedPayments,
+  closePayment,
+  dropStaleReservations,
+} from '../db/payments/payments.ts'
+import type { PaymentCounts } from '../db/payments/payments.ts'
 import type { PaymentRecord } from '../db/payments/record.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
-import { paymentEffects } from './payment-effects.ts'
-import { abandonPayment, expectedTransfer, settle, settlementStatus } from './settlement.ts'
+import {
+  paymentEffects,
+  abandonPayment,
+  expectedTransfer,
+  settle,
+  settlementStatus,
+} from './settlement.ts'
 
 export interface PaymentWatch {
   readonly run: () => Promise<void>

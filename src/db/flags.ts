@@ -1,6 +1,9 @@
 /** At most one flag per kind, rail and subject is open at a time. */
 
 import type { JsonObject } from '../core/canonical-json.ts'
+import type { Random } from '../core/deps.ts'
+import { newId } from '../core/new-id.ts'
+import { appendEvent } from './events.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
 import { columnsOf, toRow } from './rows.ts'
@@ -81,4 +84,45 @@ export async function listClosedFlags(db: Db, limit: number): Promise<readonly F
     .limit(limit)
     .execute()
   return rows.map(toRecord)
+}
+
+/** Does nothing if an equal flag is open. */
+export async function openFlagWithEvent(
+  tx: Db,
+  random: Pick<Random, 'bytes'>,
+  flag: Omit<NewFlag, 'id'>,
+): Promise<void> {
+  const id = newId(random, 'flg', 9)
+  if (!(await openFlag(tx, { ...flag, id }))) return
+  const { kind, rail, severity, title, evidence, openedAt } = flag
+  await appendEvent(tx, {
+    id: newId(random, 'evt', 9),
+    kind: 'flag_opened',
+    rail,
+    severity,
+    title,
+    data: { flag_id: id, flag_kind: kind, evidence },
+    createdAt: openedAt,
+  })
+}
+
+/** Does nothing if no such flag is open. */
+export async function closeFlagWithEvent(
+  tx: Db,
+  random: Pick<Random, 'bytes'>,
+  key: FlagKey,
+  closedAt: string,
+  reason: string,
+): Promise<void> {
+  const closed = await closeFlag(tx, key, closedAt, reason)
+  if (closed === null) return
+  await appendEvent(tx, {
+    id: newId(random, 'evt', 9),
+    kind: 'flag_closed',
+    rail: closed.rail,
+    severity: 'info',
+    title: closed.title,
+    data: { flag_id: closed.id, flag_kind: closed.kind },
+    createdAt: closedAt,
+  })
 }

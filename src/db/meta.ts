@@ -1,3 +1,5 @@
+import { parseTime } from '../core/time.ts'
+import type { OpenDatabase } from './open.ts'
 import { findRecord, putRecord } from './records.ts'
 import type { NewRecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -16,4 +18,33 @@ export async function saveCounts(db: Db, counts: NewRecordOf<'persisted_counters
 
 export async function loadCounts(db: Db, name: string): Promise<Buffer | null> {
   return (await findRecord(db, 'persisted_counters', { name }))?.body ?? null
+}
+
+const RESTORED_AT = 'restored_at'
+
+export async function setRestoredAt(db: Db, restoredAt: string): Promise<void> {
+  await setMeta(db, RESTORED_AT, restoredAt)
+}
+
+/** Cached per opening: files are restored only while closed. */
+const known = new WeakMap<object, Promise<number | null>>()
+
+/**
+ * Unix milliseconds; null if never restored. Messages signed earlier may have been used in the lost part of the file, so
+ * repeats cannot be detected.
+ */
+export async function restoredAtMs(database: Pick<OpenDatabase, 'reader'>): Promise<number | null> {
+  const found = known.get(database) ?? look(database.reader)
+  known.set(database, found)
+  try {
+    return await found
+  } catch (error) {
+    known.delete(database)
+    throw error
+  }
+}
+
+async function look(db: Db): Promise<number | null> {
+  const text = await getMeta(db, RESTORED_AT)
+  return text === null ? null : parseTime(text)
 }

@@ -11,10 +11,21 @@ import {
 } from '../core/reputation.ts'
 import type { Standing } from '../core/reputation.ts'
 import { insertRecord, selectRecords } from './records.ts'
-import { standingColumns } from './reputation-rows.ts'
-import type { LedgerWallet, NewEntry, StoredEntry } from './reputation-rows.ts'
-import { toRow } from './rows.ts'
+import { toRow, columnsExcept } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
+
+/** `id` is the key of rows, `display` the form in responses. */
+export interface LedgerWallet {
+  readonly id: string
+  readonly display: string
+}
+
+export type StoredEntry = RecordOf<'reputation_ledger'>
+
+export type NewEntry = Omit<StoredEntry, 'seq' | 'wallet'>
+
+export const standingColumns = columnsExcept('reputation', 'wallet', 'display')
 
 export async function standingOf(db: Db, walletId: string): Promise<Standing> {
   const row = await db

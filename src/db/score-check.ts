@@ -2,7 +2,7 @@ import { entriesOf } from '../core/entries.ts'
 import { applyEntry, noStanding } from '../core/reputation.ts'
 import type { Standing } from '../core/reputation.ts'
 import { selectRecords } from './records.ts'
-import { standingColumns } from './reputation-rows.ts'
+import { standingColumns } from './reputation.ts'
 import type { Db } from './schema.ts'
 
 export interface ScoreDifference {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import { z } from 'zod'
 
-import { listPayments } from '../../src/db/payments/lists.ts'
+import { listPayments } from '../../src/db/payments/payments.ts'
 import { filledByHook } from './filled-by-hook.ts'
 import { startPaidService } from './paid-service.ts'
 import type { PaidOptions, PaidService } from './paid-service.ts'

@@ -6,7 +6,7 @@ import type { Offer } from '../../core/subscription-price.ts'
 import { isoTime } from '../../core/time.ts'
 import type { ActionDeps } from '../deps.ts'
 import type { OutcomeOf } from '../idempotency.ts'
-import { commitOwnWrite } from '../partner-write.ts'
+import { commitPartnerWrite } from '../partner-write.ts'
 import type { PartnerWrite } from '../partner-write.ts'
 import { SUBSCRIPTION_ACTION, recordChange } from './effect.ts'
 
@@ -15,14 +15,7 @@ export async function cancelOwnSubscription(
   deps: ActionDeps,
   write: PartnerWrite,
 ): Promise<OutcomeOf<'cancelSubscription'>> {
-  const { nowMs } = write.request
-  const action = 'cancelSubscription'
-  return await commitOwnWrite(deps, { ...write, action }, async (tx, partner) => {
-    const subscription = cancelSubscription(partner.subscription, nowMs)
-    const change = { ...noMoney, kind: 'cancelled', tier: subscription.tier } as const
-    const body = await recordChange(deps, tx, { ...partner, subscription }, { nowMs, change })
-    return { status: 200, body }
-  })
+  return await changeWithoutMoney(deps, { ...write, action: 'cancelSubscription' }, 'cancelled')
 }
 
 /** Paid time is kept to its end. */
@@ -30,12 +23,21 @@ export async function changeToFree(
   deps: ActionDeps,
   write: PartnerWrite,
 ): Promise<OutcomeOf<'changeSubscription'>> {
+  return await changeWithoutMoney(deps, { ...write, action: SUBSCRIPTION_ACTION }, 'free')
+}
+
+async function changeWithoutMoney(
+  deps: ActionDeps,
+  write: PartnerWrite & { readonly action: string },
+  kind: 'cancelled' | 'free',
+): Promise<OutcomeOf<'cancelSubscription' | 'changeSubscription'>> {
   const { nowMs } = write.request
-  const action = SUBSCRIPTION_ACTION
-  return await commitOwnWrite(deps, { ...write, action }, async (tx, partner) => {
-    const subscription = switchToFree(partner.subscription, nowMs)
-    const change = { ...noMoney, kind: 'free', tier: 'free' } as const
-    const body = await recordChange(deps, tx, { ...partner, subscription }, { nowMs, change })
+  return await commitPartnerWrite(deps, { ...write, use: 'own' }, async (tx, partner) => {
+    const change = kind === 'free' ? switchToFree : cancelSubscription
+    const subscription = change(partner.subscription, nowMs)
+    const tier = kind === 'free' ? kind : subscription.tier
+    const done = { nowMs, change: { ...noMoney, kind, tier } }
+    const body = await recordChange(deps, tx, { ...partner, subscription }, done)
     return { status: 200, body }
   })
 }
@@ -48,9 +50,9 @@ export async function upgradeWithCredit(
 ): Promise<OutcomeOf<'changeSubscription'>> {
   const { request } = write
   const { nowMs } = request
-  return await commitOwnWrite(
+  return await commitPartnerWrite(
     deps,
-    { ...write, action: SUBSCRIPTION_ACTION },
+    { ...write, action: SUBSCRIPTION_ACTION, use: 'own' },
     async (tx, partner) => {
       // Repeats the check inside the transaction, since the credit may be used by now.
       const { dueMicroUsdc } = quoteOf(partner.subscription, offer, nowMs)
@@ -67,17 +69,9 @@ export async function upgradeWithCredit(
         from: isoTime(bought.fromMs),
         until: isoTime(bought.untilMs),
       } as const
-      const body = await recordChange(
-        deps,
-        tx,
-        { ...partner, subscription },
-        {
-          nowMs,
-          change,
-          priceMicroUsdc: offer.priceMicroUsdc,
-          creditMicroUsdc: bought.valueMicroUsdc,
-        },
-      )
+      const { priceMicroUsdc } = offer
+      const done = { nowMs, change, priceMicroUsdc, creditMicroUsdc: bought.valueMicroUsdc }
+      const body = await recordChange(deps, tx, { ...partner, subscription }, done)
       return { status: 200, body }
     },
   )

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 
 import type { OpenDatabase } from '../../../src/db/open.ts'
-import { listPayments } from '../../../src/db/payments/lists.ts'
 import {
+  listPayments,
   claimDelivery,
   closePayment,
   dropStaleReservations,
