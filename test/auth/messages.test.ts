@@ -72,11 +72,6 @@ describe('messages', () => {
 })
 
 describe('oaths', () => {
-  test('contain wallet and time', () => {
-    const text = fillOath('I, {WALLET}, swear at {TIMESTAMP}.', { wallet, timestamp })
-    expect(text).toBe(`I, ${wallet}, swear at ${timestamp}.`)
-  })
-
   test('are filled in once: braces in values stay text', () => {
     const values = { wallet: '{TIMESTAMP}$&$1', timestamp: '{WALLET}' }
     expect(fillOath('{WALLET} at {TIMESTAMP}', values)).toBe('{TIMESTAMP}$&$1 at {WALLET}')

@@ -74,15 +74,6 @@ describe('the price of a tier', () => {
     expect(credit(startMs + PERIOD_MS - 1)).toBe(Math.ceil(prices.starter / 720))
   })
 
-  test('is zero where the credit exceeds 30 days, which then last longer', () => {
-    let starter = fresh
-    for (let period = 0; period < 6; period += 1) starter = buy(starter, 'starter', startMs)
-    const quote = quoteOf(starter, offerOf('pro'), startMs)
-    expect(quote).toMatchObject({ creditMicroUsdc: 174_000_000, dueMicroUsdc: 0 })
-    expect(quote.untilMs).toBe(startMs + Math.ceil((PERIOD_MS * 174) / 99))
-    expect(valueOf(buy(starter, 'pro', startMs), startMs)).toBe(174_000_000)
-  })
-
   test('continues the same tier where it ended within the grace period, and starts another one now', () => {
     const pro = buy(fresh, 'pro', startMs)
     const late = startMs + PERIOD_MS + GRACE_MS - 1

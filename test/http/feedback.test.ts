@@ -198,9 +198,8 @@ describe('taxonomy proposals', () => {
 
   test('are limited to ten an hour per network', async () => {
     for (let number = 1; number <= 10; number += 1) {
-      expect(
-        (await propose({ name: `Skill ${number}` }, { agent: `agent/${number}` })).status,
-      ).toBe(202)
+      const { status } = await propose({ name: `Skill ${number}` }, { agent: `agent/${number}` })
+      expect(status).toBe(202)
     }
     const eleventh = await propose({ name: 'Skill 11' })
     expect(eleventh.status).toBe(429)

@@ -59,6 +59,13 @@ const LOT = 32
 
 const alice = evmWallet('alice')
 
+/** Starts a service with rate limits and a partner. */
+async function limitedPartner(tier: TierName = 'free'): Promise<Service> {
+  const service = await limited()
+  await makePartner(service, alice, { handle: 'acme', tier })
+  return service
+}
+
 describe('the rate limit of a wallet', () => {
   test.each([
     ['free', 300],
@@ -66,8 +73,7 @@ describe('the rate limit of a wallet', () => {
     ['pro', 3000],
   ] as const)('for the tier %s permits exactly %d signed calls at once', async (...row) => {
     const [tier, quota] = row
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme', tier })
+    const service = await limitedPartner(tier)
     const { statuses, last } = await reads(service, alice, quota + 3)
     expect(statuses).toEqual({ 200: quota, 429: 3 })
     expect(last.headers.get('ratelimit-policy')).toBe(`"wallet";q=${quota};w=60`)
@@ -78,8 +84,7 @@ describe('the rate limit of a wallet', () => {
   })
 
   test('does not exist for the tier team, nor do its headers', async () => {
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme', tier: 'team' })
+    const service = await limitedPartner('team')
     const { statuses, last } = await reads(service, alice, 3500)
     expect(statuses).toEqual({ 200: 3500 })
     expect(last.headers.has('ratelimit')).toBe(false)
@@ -98,8 +103,7 @@ describe('the rate limit of a wallet', () => {
   })
 
   test('is shown in the own record with the remaining calls', async () => {
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme', tier: 'starter' })
+    const service = await limitedPartner('starter')
     await reads(service, alice, 9)
     const { body } = await (await signedRequest(service, alice, { method: 'GET', path: me }))()
     expect(body).toMatchObject({ usage: { requests_remaining: 590 } })
@@ -149,8 +153,7 @@ async function leftUnproven(service: Service): Promise<number> {
 
 describe('rate limits of signed calls', () => {
   test('do not charge the calls of a partner to its address, nor limit them by it', async () => {
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme' })
+    const service = await limitedPartner()
     await reads(service, alice, 200)
     const health = () => fetch(`${service.url}/api/v1/health`)
     const left = (await health()).headers.get('ratelimit')

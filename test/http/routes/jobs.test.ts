@@ -345,31 +345,27 @@ describe.each(jobStatuses)('a job that is %s', (status) => {
   })
 })
 
-describe('a job past its deadline', () => {
-  test('is expired for every reader and writer before the scheduled job runs', async () => {
-    const { id } = await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
-    await exchange.bid(id)
-    service.clock.advance(hourMs)
-    const before = await exchange.rows()
-    const detail = await detailOf(id)
-    expect(detail.status).toBe('expired')
-    expect(detail.history.at(-1)).toEqual({
-      event: 'expire',
-      by: 'time',
-      status: 'expired',
-      at: detail.deadline,
-    })
-    const ids = async (status: string) =>
-      jobList
-        .parse((await exchange.look(`${jobs}?status=${status}`)).body)
-        .jobs.map((one) => one.id)
-    expect([await ids('open'), await ids('expired')]).toEqual([[], [id]])
-    const late = await exchange.act('stranger', id, 'bid', terms)
-    expect([late.status, late.body['details']]).toEqual([409, 'the job is expired'])
-    const { body } = await exchange.read('worker', `${jobs}/${id}/bids`)
-    expect(bidList.parse(body).bids[0]?.status).toBe('lapsed')
-    expect(await exchange.rows()).toEqual(before)
+test('a job past its deadline is expired for every reader and writer before the scheduled job runs', async () => {
+  const { id } = await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
+  await exchange.bid(id)
+  service.clock.advance(hourMs)
+  const before = await exchange.rows()
+  const detail = await detailOf(id)
+  expect(detail.status).toBe('expired')
+  expect(detail.history.at(-1)).toEqual({
+    event: 'expire',
+    by: 'time',
+    status: 'expired',
+    at: detail.deadline,
   })
+  const ids = async (status: string) =>
+    jobList.parse((await exchange.look(`${jobs}?status=${status}`)).body).jobs.map((one) => one.id)
+  expect([await ids('open'), await ids('expired')]).toEqual([[], [id]])
+  const late = await exchange.act('stranger', id, 'bid', terms)
+  expect([late.status, late.body['details']]).toEqual([409, 'the job is expired'])
+  const { body } = await exchange.read('worker', `${jobs}/${id}/bids`)
+  expect(bidList.parse(body).bids[0]?.status).toBe('lapsed')
+  expect(await exchange.rows()).toEqual(before)
 })
 
 describe('a delivery without a response', () => {
