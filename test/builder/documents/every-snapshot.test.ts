@@ -103,11 +103,6 @@ describe('the documents as a whole', () => {
     expect(built([...documentsOf(smallWorld())])).toEqual(built(documents))
   })
 
-  test('have one path each', () => {
-    const paths = documents.map(({ path }) => path)
-    expect(paths.filter((path, at) => paths.indexOf(path) !== at)).toEqual([])
-  })
-
   test('leave volatile members out of the archive', () => {
     const volatile = ['polled_at', 'poll_duration_ms', 'computed_at', 'figures_as_of', 'views_24h']
     const facts = documents.filter(({ path }) => path !== '/openapi.json')

@@ -15,9 +15,7 @@ import type { ReplayMode, ReplayServer } from '../../support/replay-server.ts'
 const endMs = Date.UTC(2026, 9, 5)
 const usd = (dollars: number): number => Math.round(dollars * 1_000_000)
 
-const noMoney = {
-  ...volumes(0, 0),
-} as const
+const noMoney = volumes(0, 0)
 
 type Outcome = RegExp | { readonly figures: Figures; readonly removed: Record<string, number> }
 /** Figures that a poll returns, computed by hand from the fixtures, and how many items it removed by rule. */
@@ -270,9 +268,7 @@ describe('lifetime counters', () => {
       at(31, { rewards_micro_usdc: usd(1) }),
     ])
     expect(counters).toEqual({ rewards_micro_usdc: 2_789_623_764, open: 53 })
-    expect(measurement.figures).toMatchObject({
-      ...volumes(789_623_764, 289_123_764),
-    })
+    expect(measurement.figures).toMatchObject(volumes(789_623_764, 289_123_764))
   })
 
   test('give no volume where no poll is within twelve hours, or a counter fell', async () => {
