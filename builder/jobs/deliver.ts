@@ -2,7 +2,6 @@ import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
-import { alertEventOf, alertPayload } from '../../src/db/alert-message.ts'
 import { activeSubscriptions, disableSubscription } from '../../src/db/alerts.ts'
 import type { SubscriptionRecord } from '../../src/db/alerts.ts'
 import { eventsSince, lastEventSeq } from '../../src/db/events.ts'
@@ -10,6 +9,8 @@ import type { EventRecord } from '../../src/db/events.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import {
+  alertEventOf,
+  alertPayload,
   dropDeliveriesBefore,
   enqueueDelivery,
   isDeliveryDue,

@@ -6,6 +6,7 @@ import { newId } from '../core/new-id.ts'
 import { appendEvent } from './events.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
+import { selectRecords } from './records.ts'
 import { columnsOf, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -64,20 +65,13 @@ export async function closeFlag(
 }
 
 export async function listOpenFlags(db: Db): Promise<readonly FlagRecord[]> {
-  const rows = await db
-    .selectFrom('flags')
-    .select(columns)
-    .where('closed_at', 'is', null)
-    .orderBy('opened_at')
-    .orderBy('id')
-    .execute()
+  const open = selectRecords(db, 'flags', { closedAt: null })
+  const rows = await open.orderBy('opened_at').orderBy('id').execute()
   return rows.map(toRecord)
 }
 
 export async function listClosedFlags(db: Db, limit: number): Promise<readonly FlagRecord[]> {
-  const rows = await db
-    .selectFrom('flags')
-    .select(columns)
+  const rows = await selectRecords(db, 'flags')
     .where('closed_at', 'is not', null)
     .orderBy('closed_at', 'desc')
     .orderBy('id')

@@ -40,10 +40,7 @@ export interface WorkerInput {
 }
 
 /** Keeps the time of registration. */
-export async function putWorker(
-  db: Db,
-  input: WorkerInput,
-): Promise<{ readonly worker: Worker; readonly isNew: boolean }> {
+export async function putWorker(db: Db, input: WorkerInput): Promise<void> {
   const { wallet, now } = input
   const facts = {
     display_name: input.displayName,
@@ -53,17 +50,14 @@ export async function putWorker(
     receipt_key: input.receiptKey,
     updated_at: now,
   }
-  const before = await findWorker(db, wallet.id)
-  const row = await db
+  await db
     .insertInto('workers')
     .values({ wallet: wallet.id, display: wallet.display, registered_at: now, ...facts })
     .onConflict((conflict) => conflict.column('wallet').doUpdateSet(facts))
-    .returning(columns)
-    .executeTakeFirstOrThrow()
+    .execute()
   await deleteRecords(db, 'worker_skills', { wallet: wallet.id })
   const rows = input.skills.map((skill) => ({ skill, wallet: wallet.id }))
   await db.insertInto('worker_skills').values(rows).execute()
-  return { worker: toWorker(row), isNew: before === null }
 }
 
 export async function findWorker(db: Db, walletId: string): Promise<Worker | null> {
