@@ -18,7 +18,7 @@ import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn, removeDirectory, syncDirectory } from './files.ts'
+import { namesIn, removeDirectory, syncFile } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { withFileLock } from './lock.ts'
 import { draftPlan, emptyRenderCache } from './plan.ts'
@@ -192,7 +192,7 @@ async function nameAndSwitch(
   step?.('name the generation')
   await rename(root, directory)
   step?.('flush the generations')
-  await syncDirectory(join(publicDir, GENERATIONS_DIR))
+  await syncFile(join(publicDir, GENERATIONS_DIR))
   const next = join(publicDir, NEXT_LINK)
   step?.('make the link')
   // Relative, so that the directory can be moved or mounted elsewhere.
@@ -200,7 +200,7 @@ async function nameAndSwitch(
   step?.('switch')
   await rename(next, join(publicDir, CURRENT_LINK))
   step?.('flush the switch')
-  await syncDirectory(publicDir)
+  await syncFile(publicDir)
 }
 
 async function prune(

@@ -3,7 +3,7 @@ import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
-import { inSlices, syncDirectory, unlinkIfExists } from './files.ts'
+import { inSlices, syncFile, unlinkIfExists } from './files.ts'
 
 interface GenerationRecord {
   /** By directory relative to the generation; `.` is its root. */
@@ -54,7 +54,7 @@ export async function recycleGeneration({
   step?.(`take generation ${oldest}`)
   await rename(directoryOf(oldest), root)
   // Flushed before any change, since a power cut must not leave a changed directory with the name of a generation.
-  await syncDirectory(dirname(root))
+  await syncFile(dirname(root))
   records.delete(oldest)
   await inSlices(lacking, (file) => {
     step?.(`unlink ${file}`)

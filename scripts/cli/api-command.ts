@@ -110,17 +110,14 @@ const signatureFields = ['wallet', 'timestamp', 'signature', 'oath_signature']
 
 function fieldsOf(route: Route, bodyOperands: readonly string[] = []): readonly Field[] {
   const parameters = (['params', 'query'] as const).flatMap((place) =>
-    Object.entries(route[place] ?? {}).map(([name, { schema, description }]) => {
-      const isRequired = place === 'params'
-      return {
-        place,
-        name,
-        fieldSchema: schema,
-        doc: description,
-        isRequired,
-        isOperand: isRequired,
-      }
-    }),
+    Object.entries(route[place] ?? {}).map(([name, { schema: fieldSchema, description: doc }]) => ({
+      place,
+      name,
+      fieldSchema,
+      doc,
+      isRequired: place === 'params',
+      isOperand: place === 'params',
+    })),
   )
   const body = Object.entries(bodyShape(route.body)).map(([name, wrapped]) => {
     const fieldSchema = unwrap(wrapped)
@@ -151,14 +148,11 @@ function bodyShape(schema: z.ZodType | undefined): Readonly<Record<string, z.Zod
     return Object.fromEntries(shapes.flat().map(([name, field]) => [name, field.optional()]))
   }
   if (!(schema instanceof z.ZodObject)) return {}
-  const fields = Object.entries<z.core.$ZodType>(schema.shape)
   const isSigned = 'oath_signature' in schema.shape || 'signature' in schema.shape
   return Object.fromEntries(
-    fields.flatMap(([name, field]) =>
-      (isSigned && signatureFields.includes(name)) || !(field instanceof z.ZodType)
-        ? []
-        : [[name, field]],
-    ),
+    Object.entries<z.core.$ZodType>(schema.shape)
+      .filter(([name]) => !isSigned || !signatureFields.includes(name))
+      .flatMap(([name, field]) => (field instanceof z.ZodType ? [[name, field]] : [])),
   )
 }
 
@@ -254,22 +248,18 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
 }
 
+const listAnswer = z.looseObject({ next_cursor: z.string().optional() })
+const rowList = z.array(z.looseObject({})).min(1)
+
+/** Without `rows`, lists the first list that is not empty. */
 function tableOf<Id extends RouteId>(
   answer: AnswerOf<Id>,
   columns: readonly string[],
   { rows, footer }: Additions<Id>,
 ): string {
-  const { next_cursor: next, ...members } = answerMembers.parse(answer)
-  const listed = rows?.(answer) ?? firstList(members)
+  const { next_cursor: next, ...members } = listAnswer.parse(answer)
+  const lists = Object.values(members).map((member) => rowList.safeParse(member).data ?? [])
+  const listed = rows?.(answer) ?? lists.find(({ length }) => length > 0) ?? []
   const more = next === undefined ? '' : `More: --cursor ${next}\n`
   return `${table(columns, listed)}${more}${footer?.(answer) ?? ''}`
-}
-
-const answerMembers = z.looseObject({ next_cursor: z.string().optional() })
-const rowList = z.array(z.looseObject({}))
-
-/** The first list that is not empty. */
-function firstList(members: Readonly<Record<string, unknown>>): readonly object[] {
-  const lists = Object.values(members).map((member) => rowList.safeParse(member).data)
-  return lists.find((list) => list !== undefined && list.length > 0) ?? []
 }

@@ -80,15 +80,15 @@ export async function listClosedFlags(db: Db, limit: number): Promise<readonly F
   return rows.map(toRecord)
 }
 
-/** Does nothing if an equal flag is open. */
+/** Returns null if an equal flag is open. */
 export async function openFlagWithEvent(
   tx: Db,
   random: Pick<Random, 'bytes'>,
-  flag: Omit<NewFlag, 'id'>,
-): Promise<void> {
-  const id = newId(random, 'flg', 9)
-  if (!(await openFlag(tx, { ...flag, id }))) return
-  const { kind, rail, severity, title, evidence, openedAt } = flag
+  flag: Omit<NewFlag, 'id'> & Partial<Pick<NewFlag, 'id'>>,
+): Promise<NewFlag | null> {
+  const opened = { id: newId(random, 'flg', 9), ...flag }
+  if (!(await openFlag(tx, opened))) return null
+  const { id, kind, rail, severity, title, evidence, openedAt } = opened
   await appendEvent(tx, {
     id: newId(random, 'evt', 9),
     kind: 'flag_opened',
@@ -98,25 +98,28 @@ export async function openFlagWithEvent(
     data: { flag_id: id, flag_kind: kind, evidence },
     createdAt: openedAt,
   })
+  return opened
 }
 
-/** Does nothing if no such flag is open. */
+/** Returns null if no such flag is open. `data` are further members of the event. */
 export async function closeFlagWithEvent(
   tx: Db,
   random: Pick<Random, 'bytes'>,
   key: FlagKey,
   closedAt: string,
   reason: string,
-): Promise<void> {
+  data: JsonObject = {},
+): Promise<FlagRecord | null> {
   const closed = await closeFlag(tx, key, closedAt, reason)
-  if (closed === null) return
+  if (closed === null) return null
   await appendEvent(tx, {
     id: newId(random, 'evt', 9),
     kind: 'flag_closed',
     rail: closed.rail,
     severity: 'info',
     title: closed.title,
-    data: { flag_id: closed.id, flag_kind: closed.kind },
+    data: { flag_id: closed.id, flag_kind: closed.kind, ...data },
     createdAt: closedAt,
   })
+  return closed
 }

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
-import { syncDirectory } from '../../../builder/publish/files.ts'
+import { syncFile } from '../../../builder/publish/files.ts'
 import { strictJsonOrNull } from '../../../src/client/verify.ts'
 import { check } from '../../../src/core/check.ts'
 import type { Check } from '../../../src/core/check.ts'
@@ -17,7 +17,7 @@ import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { exitCodes, printChecks } from '../output.ts'
 import type { Session } from '../session.ts'
-import { backupManifest, flush, manifestPath, sha256Of } from './backup.ts'
+import { backupManifest, manifestPath, sha256Of } from './backup.ts'
 import { examineBackup, withPlainFile } from './integrity.ts'
 import { databasePath, logAct, settingsOf } from './settings.ts'
 
@@ -43,10 +43,10 @@ export async function restore(session: Session, input: Input): Promise<number> {
       // The service uses WAL mode; the file must have it before the service starts, so that others can read it.
       await sql`pragma journal_mode = wal`.execute(db)
     })
-    await flush(draft)
+    await syncFile(draft)
     if (kept !== null) await setAside(path, kept)
     await rename(draft, path)
-    await syncDirectory(dirname(path))
+    await syncFile(dirname(path))
   }
   await (exists ? withExclusiveLock(path, input.flag('damaged'), replace) : replace())
   await logAct(session, config, { command: 'restore', subject: backup })
