@@ -1,7 +1,6 @@
 import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
 import { parseSignedReceipt, signReceipt } from '../../src/client/sign-receipt.ts'
 import type { ReceiptFacts, SignedReceipt } from '../../src/client/sign-receipt.ts'
-import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { operand, option } from './command.ts'
 import type { Arguments, Command } from './command.ts'
@@ -132,10 +131,7 @@ async function exchangeKeys(session: Session, input: Input): Promise<string | re
   return [active, ...retired.map(({ public_key: key }) => key)]
 }
 
-async function findReceipt(
-  session: Session,
-  input: Input,
-): Promise<{ readonly receipt: JsonObject; readonly id: string | null }> {
+async function findReceipt(session: Session, input: Input) {
   const text = input.required('receipt')
   const expectedId = input.text('id') ?? null
   if (!/^rcp_[0-9a-f]{64}$/.test(text)) return { receipt: readJsonObject(text), id: expectedId }

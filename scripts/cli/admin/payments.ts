@@ -37,11 +37,11 @@ export async function exportPayments(session: Session, input: Input): Promise<vo
   const rows = (await readPayments(session)).map((payment) =>
     Object.values(columns).map((cellOf) => cellOf(payment)),
   )
-  if (input.flag('csv')) return session.write(csv(names, rows))
   const payments = rows.map((cells) =>
     Object.fromEntries(names.map((name, at) => [name, cells[at]])),
   )
-  session.print({ count: payments.length, payments }, table(names, payments))
+  if (input.flag('csv')) session.write(csv(names, rows))
+  else session.print({ count: payments.length, payments }, table(names, payments))
 }
 
 async function readPayments(session: Session): Promise<readonly PaymentRecord[]> {
