@@ -109,7 +109,7 @@ const invalidValues: readonly (readonly [WriteId, string, readonly unknown[]])[]
   ['bidOnJob', 'eta_hours', [0, 0.5]],
   ['bidOnJob', 'proposal', ['']],
   ['deliverJob', 'uri', ['http://files.example.com/a', 'https://2130706433/']],
-  ['subscribeAlerts', 'url', ['http://hooks.example.com/', 'https://127.0.0.1/']],
+  ['subscribeAlerts', 'url', ['http://hooks.example.com/']],
   ['submitFeedback', 'message', [undefined, 'x'.repeat(4001), 'bell \u0007']],
   ['submitFeedback', 'message', ['turned \u202E text']],
   ['submitFeedback', 'rating', [6, 1.5]],
