@@ -28,8 +28,15 @@ export type RecordOf<Name extends keyof Database> = CamelKeys<Selectable<Databas
 
 export type NewRecordOf<Name extends keyof Database> = CamelKeys<Insertable<Database[Name]>>
 
+const memberNames = new Map<string, string>()
+
 function camelCase(column: string): string {
-  return column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+  let member = memberNames.get(column)
+  if (member === undefined) {
+    member = column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+    memberNames.set(column, member)
+  }
+  return member
 }
 
 /** Select list with camelCase aliases, so that rows need no mapping. The default is all columns of the table. */
