@@ -227,7 +227,6 @@ export async function simulate(
     await oracle.examine(probe.query)
   }
 
-  /** Runs waiting operations and takes steps until there are none left. */
   async function executeSteps(todo: readonly Step[], first: number): Promise<void> {
     let at = 0
     while (hasPassed()) {

@@ -151,7 +151,6 @@ test.for([
       expect(p50(kind, flood)).toBeLessThan(READS_SLOWER * p50(kind, calm))
       expect(p50(kind, flood)).toBeLessThan(quantile(tookMs(accepted), 0.5))
     }
-    // The first attempt after the flood succeeds.
     expect(afterwards?.status).toBe(201)
 
     for (const connection of many) connection.close()

@@ -144,7 +144,6 @@ function publishedNow(): Pick<Weight, 'documents' | 'publishedBytes'> {
   }
 }
 
-/** Measures the heaps of service and builder after garbage collections, with the number of requests. */
 async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
   const weights: Weight[] = []
   const builder = builderPid()
@@ -274,7 +273,6 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
   }
   expect(Math.max(...held.walMiB)).toBeLessThan(WAL_MIB)
 
-  // Looks up the acknowledged writes in the service and in its database.
   const every = Math.max(1, Math.floor(acknowledged.receipts.length / 200))
   for (const [at, id] of acknowledged.receipts.entries()) {
     if (at % every !== 0) continue

@@ -135,7 +135,6 @@ export function createWebhooksOracle(
       }
       for (const one of due) fail(`no delivery was created for ${one}`)
     },
-    /** Called with a request before it leaves. */
     leaves: ({ id, timestamp }: WebhookRequest): void => {
       if (timestamp !== Math.floor(machine.nowMs() / 1000)) fail(`${id} has another time`)
       const lease = leased.get(id)
@@ -181,7 +180,6 @@ function isWanted(webhook: RowOf<'alert_subscriptions'>, event: RowOf<'events'>)
   return rails === null || (Array.isArray(rails) && rails.includes(event.rail))
 }
 
-/** The number of the last event whose deliveries exist. */
 function cursorOf(db: Snapshot): number {
   return Number(db.meta.find(({ key }) => key === 'webhooks_cursor')?.value ?? 0)
 }

@@ -1,4 +1,3 @@
-/** The API operations of the simulated requests. */
 import type { RouteId } from '../../../src/contract/routes.ts'
 import { namesOf } from '../random.ts'
 
