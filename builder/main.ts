@@ -47,7 +47,7 @@ const random = systemRandom
 const log = systemLog(config.LOG_LEVEL)
 const broken = new AbortController()
 const stopped = AbortSignal.any([stopSignal(), broken.signal])
-// Every wait for others listens to it: Node warns of a leak above ten listeners.
+// Many functions listen to this signal, and Node warns of a leak above ten listeners.
 setMaxListeners(0, stopped)
 
 const keysDir = join(config.DATA_DIR, 'keys')
@@ -58,7 +58,7 @@ const secretsDir = join(config.DATA_DIR, 'secrets')
 const keyedHash = await loadKeyedHash(secretsDir, random).catch(exitOnUnusableKey)
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
-  // The service goes first: its callers wait for an answer.
+  // The builder waits longer than the service, whose callers wait for an answer.
   lockPatienceMs: minuteMs,
   checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
   onBroken: (error) => {

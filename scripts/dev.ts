@@ -26,7 +26,7 @@ let restarting = Promise.resolve()
 const compiler = spawn(
   'tsc',
   ['-p', 'scripts/tsconfig.tools.json', '--watch', '--preserveWatchOutput'],
-  // In a process group of its own: its launcher passes no signal on to the compiler.
+  // Runs in a separate process group, since the launcher passes no signal to the compiler.
   { cwd: packageRoot, stdio: ['ignore', 'pipe', 'inherit'], detached: true },
 )
 onLine(compiler.stdout, (line) => {
@@ -71,7 +71,7 @@ function onLine(stream: Readable, handle: (line: string) => void): void {
   createInterface({ input: stream }).on('line', handle)
 }
 
-/** `06:00:00.000 info  request method=GET path=/ status=200`. Lines of other kinds stay as they are. */
+/** `06:00:00.000 info  request method=GET path=/ status=200`. Other lines do not change. */
 function pretty(line: string): string {
   if (!line.startsWith('{')) return `${line}\n`
   const { time, level, message, ...fields } = logLine.parse(JSON.parse(line))

@@ -21,7 +21,7 @@ const ROWS_SHOWN = 5
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const show = (value: unknown) => say(JSON.stringify(value, null, 2))
 const usdc = (micro: bigint) => `${formatUnits(micro, 6)} USDC`
-/** The content of an x402 header without `extensions`, which are long and for catalogues. */
+/** The content of an x402 header without the long `extensions`, which only catalogues use. */
 function decoded(header: string | null): unknown {
   const text = Buffer.from(header ?? '', 'base64').toString('utf8')
   const { extensions: _, ...rest } = z.looseObject({}).parse(JSON.parse(text))
@@ -48,7 +48,7 @@ try {
       DATABASE_URL: '',
       BUILDER: 'embedded',
       POLL: 'off',
-      // The probes until it is ready could use up the limit of an address.
+      // The requests before the service is ready could reach the limit of an address.
       LIMITS: 'off',
       SETTLEMENT: 'local',
       SETTLER_KEY_FILE: settlerKeyFile,

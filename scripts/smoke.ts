@@ -1,6 +1,5 @@
 /** `npm run smoke [-- <directory>]`: runs `npm start` there, checks every document and that no secret is printed. */
 import { spawn } from 'node:child_process'
-import { createHash, createPublicKey, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { get as request } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
@@ -10,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { z } from 'zod'
 
+import { sha256Hex } from '../src/auth/messages.ts'
+import { parseSigningKeys, verifyDocument } from '../src/client/verify.ts'
 import { MANIFEST_PATH, manifestSchema } from '../src/core/documents.ts'
 import { expectNoSecrets, neverLogSecretsOf } from '../test/support/no-secrets.ts'
 
@@ -19,15 +20,11 @@ const SHOWN_LENGTH = 8000
 const origin = 'http://127.0.0.1:8787'
 const [directory = '.'] = process.argv.slice(2)
 
-const signingKeys = z.object({
-  keys: z.array(z.object({ kid: z.string(), public_key: z.string() })),
-})
-
 const passedOn = ['PATH', 'HOME', 'TMPDIR', 'NO_COLOR']
 const env = Object.fromEntries(passedOn.map((name) => [name, process.env[name]]))
 if (await isUp()) throw new Error(`another server answers at ${origin}`)
 const startedMs = performance.now()
-// In a process group of its own, which can be killed as a whole.
+// Runs in a separate process group, so that all its processes can be killed together.
 const child = spawn('npm', ['start'], {
   cwd: directory,
   env,
@@ -78,7 +75,7 @@ async function isUp(): Promise<boolean> {
   }
 }
 
-/** Whether the first set is published. These requests do not count towards the limits of the API. */
+/** Returns true if the first set is published. These requests do not count towards the limits of the API. */
 async function isReady(): Promise<boolean> {
   return (await isUp()) && (await get(MANIFEST_PATH)).status === 200
 }
@@ -86,34 +83,22 @@ async function isReady(): Promise<boolean> {
 /** Each must answer 200 with the bytes of its ETag, signed by a listed key. */
 async function checkEveryDocument(): Promise<number> {
   const manifest = manifestSchema.parse(JSON.parse((await get(MANIFEST_PATH)).body.toString()))
-  const { body } = await get('/.well-known/signing-keys.json')
-  const { keys } = signingKeys.parse(JSON.parse(body.toString()))
+  const keys = parseSigningKeys((await get('/.well-known/signing-keys.json')).body)
+  if (keys === null) throw new Error('the signing keys are malformed')
   for (const [at, { path }] of manifest.documents.entries()) {
-    // Another client address for each hundred, to stay below the limits.
-    await checkDocument(path, keys, `127.0.0.${2 + Math.floor(at / 100)}`)
+    // Uses another client address for each hundred requests, to stay below the limits.
+    const { status, headers, body } = await get(path, `127.0.0.${2 + Math.floor(at / 100)}`)
+    if (status !== 200) throw new Error(`${path} answers ${status}`)
+    // The hash is not compared with the manifest, since polls may have published another set.
+    if (headers.etag !== `"${sha256Hex(body)}"`) throw new Error(`${path} does not match its ETag`)
+    const signed = {
+      signature: String(headers['x-signature']),
+      kid: String(headers['x-signature-key']),
+    }
+    const { good, what, detail } = await verifyDocument(body, signed, keys)
+    if (!good) throw new Error(`${path}: ${what} ${detail}`)
   }
   return manifest.documents.length
-}
-
-async function checkDocument(
-  path: string,
-  keys: z.infer<typeof signingKeys>['keys'],
-  reader: string,
-): Promise<void> {
-  const { status, headers, body } = await get(path, reader)
-  if (status !== 200) throw new Error(`${path} answers ${status}`)
-  // Not compared with the manifest: polls may have published another set since.
-  const sha256 = createHash('sha256').update(body).digest('hex')
-  if (headers.etag !== `"${sha256}"`) throw new Error(`${path} does not match its ETag`)
-  const kid = headers['x-signature-key']
-  const key = keys.find((each) => each.kid === kid)
-  if (key === undefined) throw new Error(`${path} is signed by ${String(kid)}, which is not listed`)
-  const x = Buffer.from(key.public_key, 'base64').toString('base64url')
-  const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-  const signature = String(headers['x-signature']).replace('ed25519:', '')
-  if (!verify(null, body, publicKey, Buffer.from(signature, 'base64'))) {
-    throw new Error(`${path} has a signature that does not verify`)
-  }
 }
 
 async function get(

@@ -81,7 +81,7 @@ export const settings = {
     default: 'embedded',
   },
   DEMO: {
-    doc: '`on` marks every page, document and response as a demo. `npm run demo` sets it for the folders that it creates.',
+    doc: '`on` marks every page, document and response as a demo. `npm run demo` sets `DEMO` for the folders that it creates.',
     schema: onOff,
     default: 'off',
   },
@@ -92,12 +92,12 @@ export const settings = {
     default: '360',
   },
   LIMITS: {
-    doc: '`off` disables the rate limits, for tests and fuzzing. This value is allowed only if `HOST` is a loopback address.',
+    doc: '`off` disables the rate limits, for tests and fuzzing. The value `off` is allowed only if `HOST` is a loopback address.',
     schema: onOff,
     default: 'on',
   },
   TRUSTED_PROXIES: {
-    doc: 'Comma-separated addresses or CIDR ranges of your proxies. The service uses `X-Forwarded-For` only in requests from these addresses.',
+    doc: 'Comma-separated addresses or CIDR ranges of your proxies. The service uses `X-Forwarded-For` only in requests from your proxies.',
     schema: z.string().transform((value) =>
       value
         .split(',')

@@ -207,16 +207,14 @@ const importing = (file: string, from: string): Plant => ({
   code: `import { thing } from '${from}'\n\nexport const other = thing\n`,
   rule: 'no-restricted-imports',
 })
-const breaking = (rule: string, code: string, file = 'src/plant.ts'): Plant => ({
-  file,
-  code,
-  rule,
-})
+const breaking = (rule: string, code: string, file = 'src/plant.ts') => ({ file, code, rule })
 const partner = "import { partner } from './partner.ts'\n\nexport const plant = () => partner\n"
 const partnerType =
   "import type { Partner } from './partner.ts'\n\nexport const plant = (it: Partner) => it\n"
 const restricted = 'no-restricted-properties'
 const home = 'export const home = () => process.env.HOME\n'
+const fetches = 'export const get = () => fetch("/")\n'
+const says = "export const say = () => console.log('x')\n"
 
 const plants: Readonly<Record<string, Plant>> = {
   'the service imports the builder': importing('src/app.ts', '../builder/thing.ts'),
@@ -251,15 +249,9 @@ const plants: Readonly<Record<string, Plant>> = {
   'two modules import types of each other': breaking('no-cycle', partnerType),
   'code reads the clock': breaking(restricted, 'export const at = () => Date.now()\n'),
   'code uses Math.random': breaking(restricted, 'export const chance = () => Math.random()\n'),
-  'code uses the global fetch': breaking(
-    'no-restricted-globals',
-    'export const get = () => fetch("/")\n',
-  ),
+  'code uses the global fetch': breaking('no-restricted-globals', fetches),
   'the builder reads the environment': breaking('no-process-env', home, 'builder/plant.ts'),
-  'code writes to the console': breaking(
-    'no-console',
-    "export const say = () => console.log('x')\n",
-  ),
+  'code writes to the console': breaking('no-console', says),
   'a module has a default export': breaking('no-default-export', 'export default 1\n'),
   'code uses any': breaking('no-explicit-any', 'export const all: any = 1\n'),
 }

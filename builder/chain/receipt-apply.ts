@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Random } from '../../src/core/deps.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
-import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flag-events.ts'
+import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
 import {
   dropCheck,
   receiptsOfTransaction,
@@ -171,7 +171,7 @@ async function applyVerdict(
       await closeFlagWithEvent(tx, deps.random, flag, now, `verified in block ${number}`)
     }
     const outcome = { verification: 'verified', verificationReason: null } as const
-    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', now })
+    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', onchainCheckedAt: now })
     return
   }
   if (isRejection(verdict) && 'reason' in verdict) {
@@ -180,7 +180,7 @@ async function applyVerdict(
     const { reason } = verdict
     await reverseVerdict(tx, receipt, { reason, evidence: {}, isShown: false }, deps)
     const outcome = { verification: 'rejected', verificationReason: reason } as const
-    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'failed', now })
+    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'failed', onchainCheckedAt: now })
     return
   }
   tally[verdict.verdict === 'safe' ? 'provisional' : 'waiting'] += 1
@@ -207,7 +207,7 @@ function pendingOutcome(
       ? receipt.verificationReason
       : waitingReason(verdict, wasReversed),
     onchain: 'pending',
-    now,
+    onchainCheckedAt: now,
   }
 }
 

@@ -106,26 +106,28 @@ function nameOf({ authored }: RailWeek): string {
 function headline({ moved, newlyRead, polls, failed }: Counted): string {
   if (failed === polls) return 'no poll succeeded'
   if (moved.length === 0 && newlyRead.length === 0) return 'nothing changed'
-  const parts = [
-    ...(moved.length === 0 ? [] : [`${counted(moved.length, 'rail')} changed`]),
-    ...(newlyRead.length === 0 ? [] : [counted(newlyRead.length, 'new reading')]),
-  ]
-  return parts.join(', ')
+  return onlyTexts([
+    moved.length > 0 && `${counted(moved.length, 'rail')} changed`,
+    newlyRead.length > 0 && counted(newlyRead.length, 'new reading'),
+  ]).join(', ')
+}
+
+function onlyTexts(parts: readonly (string | false)[]): string[] {
+  return parts.filter((part) => part !== false)
 }
 
 function excerptOf(counts: Counted): string {
   const { facts, polls, failed, moved, events, volume } = counts
   const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
   const [from, to] = weekDates(facts)
-  const happenings = [
+  const happenings = onlyTexts([
     `${countText(moved.length)} of ${counted(facts.rails.length, 'polled rail')} changed from ${from} to ${to}`,
-    ...(beganToPay.length === 0 ? [] : [`${countText(beganToPay.length)} began to pay`]),
-    ...(stoppedPaying.length === 0 ? [] : [`${countText(stoppedPaying.length)} stopped paying`]),
-    ...(flagsOpened.length + flagsClosed.length === 0
-      ? []
-      : [`${counted(flagsOpened.length, 'flag')} opened, ${countText(flagsClosed.length)} closed`]),
-    ...(failed === 0 ? [] : [`${countText(failed)} of ${counted(polls, 'poll')} failed`]),
-  ]
+    beganToPay.length > 0 && `${countText(beganToPay.length)} began to pay`,
+    stoppedPaying.length > 0 && `${countText(stoppedPaying.length)} stopped paying`,
+    flagsOpened.length + flagsClosed.length > 0 &&
+      `${counted(flagsOpened.length, 'flag')} opened, ${countText(flagsClosed.length)} closed`,
+    failed > 0 && `${countText(failed)} of ${counted(polls, 'poll')} failed`,
+  ])
   return `${happenings.join('; ')}.${volume === null ? '' : ` ${volumeSentence(volume)}`}`
 }
 
@@ -190,15 +192,13 @@ function movedSection({ moved, volume, facts }: Counted): string {
     }),
     [1, 2],
   )
-  const parts = [
-    ...(moved.length === 0 ? [] : [table]),
-    ...(volume === null ? [] : [`${volumeSentence(volume)}\n`]),
-    ...(volume === null || !volumeMoved(volume)
-      ? []
-      : [`![${volumeTitle(volume)}: ${volumeInWords(volume)}](${facts.chartUrl})\n`]),
-  ]
-  const heading = moved.length === 0 ? [] : ['## What changed\n']
-  return [...heading, ...parts].join('\n')
+  return onlyTexts([
+    moved.length > 0 && `## What changed\n\n${table}`,
+    volume !== null && `${volumeSentence(volume)}\n`,
+    volume !== null &&
+      volumeMoved(volume) &&
+      `![${volumeTitle(volume)}: ${volumeInWords(volume)}](${facts.chartUrl})\n`,
+  ]).join('\n')
 }
 
 function newlyReadSection({ newlyRead }: Counted): string {
@@ -235,20 +235,17 @@ function failedSection({ facts }: Counted): string {
 function caveatSection({ facts, carried, volume }: Counted): string {
   const rails = (weeks: readonly RailWeek[]) =>
     weeks.map(({ authored }) => `\`${authored.rail}\``).join(', ')
-  const caveats = [
+  const caveats = onlyTexts([
     'A 30-day volume changes as payments enter and leave the window, so a difference between two readings is not the income of the week.',
     'Figures are after the filter rule of each rail. An unknown figure is not zero, and totals exclude it.',
-    ...(carried.length === 0
-      ? []
-      : [`No poll of ${rails(carried)} succeeded this week, so older figures are shown.`]),
+    carried.length > 0 &&
+      `No poll of ${rails(carried)} succeeded this week, so older figures are shown.`,
     ...facts.rails.flatMap(ruleCaveat),
-    ...(volume === null || volume.leftOut === 0
-      ? []
-      : [
-          `The total excludes ${counted(volume.leftOut, 'rail')} whose volume became known during the week.`,
-        ]),
+    volume !== null &&
+      volume.leftOut > 0 &&
+      `The total excludes ${counted(volume.leftOut, 'rail')} whose volume became known during the week.`,
     `Every poll is listed at \`${facts.siteUrl}${apiPrefix}/rails/{rail}/history\`.`,
-  ]
+  ])
   return listSection('How to read this', caveats)
 }
 

@@ -12,7 +12,7 @@ import { factsOf, nextFacts } from '../publish/last-facts.ts'
 import { publish } from '../publish/publish.ts'
 import type { PublishOutcome } from '../publish/publish.ts'
 import { readShareImages, renderShareImages } from '../publish/share-images.ts'
-import type { SharedPage } from '../site/share.ts'
+import type { Drawing } from '../publish/share-images.ts'
 import { gatherWorld } from '../world/gather.ts'
 import type { GatherOptions } from '../world/gather.ts'
 import type { World } from '../world/world.ts'
@@ -28,7 +28,7 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   readonly move?: boolean
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
   readonly isDemo?: boolean
-  /** Absent: everything is read and rendered again. */
+  /** If it is missing, everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
   /** Runs after each publication, before images are rendered and facts archived. */
@@ -44,7 +44,7 @@ export interface BuildOutcome {
 
 const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
 
-/** Publishes before archiving, whose failure the next build repairs. @throws Error before it overwrites anything */
+/** Publishes before archiving: the next build repairs a failed archive. @throws Error before it overwrites anything */
 export async function build(options: BuildOptions): Promise<BuildOutcome> {
   const { memory = emptyBuildMemory(options) } = options
   const remembering = { ...options, memory }
@@ -111,10 +111,10 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
 /** Up to this many images are rendered first, since a second generation takes longer. */
 const fewPictures = 2
 
-/** Publishes existing images first and rendered ones in a second set, so that figures do not wait. */
+/** Publishes existing images first and new ones in a second set, so that figures are not delayed. */
 async function withShareImages(
   dir: string,
-  drawings: readonly SharedPage[],
+  drawings: readonly Drawing[],
   publishWith: (images: readonly PublicDocument[]) => Promise<PublishOutcome>,
   log: Log,
 ): Promise<PublishOutcome> {
@@ -170,7 +170,7 @@ export function buildSummary({ published, archived }: BuildOutcome): string | nu
     archived.pushed === false ? `${archived.behind ?? 'some'} commits not pushed` : null,
   ].filter((part) => part !== null)
   if (parts.length === 0) return null
-  // Running without git is a choice, so it is reported only beside a change.
+  // Operators may run without git, so this is reported only together with a change.
   if (archived.state === 'off') parts.push(`not archived: ${archived.error ?? 'there is no git'}`)
   return parts.join(', ')
 }

@@ -6,8 +6,7 @@ import type { Clock, Random } from '../../src/core/deps.ts'
 import type { Disagreement } from '../../src/core/pact/disagreements.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
-import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flag-events.ts'
-import { listOpenFlags } from '../../src/db/flags.ts'
+import { closeFlagWithEvent, openFlagWithEvent, listOpenFlags } from '../../src/db/flags.ts'
 import type { FlagRecord } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { escrowReading, forgetEscrow, pactsOnChain, saveReading } from '../../src/db/pacts.ts'
@@ -22,13 +21,13 @@ export interface PactJobDeps {
   readonly database: OpenDatabase
   readonly clock: Pick<Clock, 'now'>
   readonly random: Random
-  /** Null when the operator has set no node: a public one is not evidence for money. */
+  /** Null if no node is configured, since a public node is no evidence for a payment. */
   readonly chain: ((name: 'arbitrum', signal: AbortSignal) => ChainReader) | null
   readonly authored: () => Promise<AuthoredPacts>
   readonly signal: AbortSignal
 }
 
-/** A run that takes longer stores nothing. */
+/** A run that exceeds this limit stores nothing. */
 export const pactsTimeoutMs = 15 * minuteMs
 const flagKind = 'pact_sources_disagree'
 /** Subject of the flag about the escrow as a whole. */
@@ -36,7 +35,7 @@ const escrowSubject = 'escrow'
 /** Keeps paid receipts with made-up job ids from flooding the list of flags. */
 const maxFlags = 200
 
-/** @throws the error of a failed node, after updating the flags from what was known before */
+/** @throws the error of a failed node, after updating the flags from stored facts */
 export async function checkPacts(deps: PactJobDeps): Promise<string> {
   const outcome = await read(deps).catch((error: unknown) => ({ error }))
   const flags = await updateFlags(deps, outcome)
@@ -50,7 +49,7 @@ async function read({ database, clock, chain, signal }: PactJobDeps): Promise<st
   const known = await pactsOnChain(database.reader)
   const question = { reader: chain('arbitrum', signal), nowMs: clock.now(), signal, stored, known }
   const answer = await readEscrow(question).catch(async (error: unknown) => {
-    // An unfinished first reading was never published: the next run starts over.
+    // An unfinished first reading is discarded: the next run starts again.
     const isFirst = stored?.caughtUp !== true
     if (error instanceof EscrowContradiction && isFirst) await database.write(forgetEscrow)
     throw error
@@ -85,7 +84,7 @@ async function updateFlags(
       .map(findingOf)
     const open = (await listOpenFlags(tx)).filter(({ kind }) => kind === flagKind)
     if (typeof outcome !== 'string') {
-      // A failed reading confirms nothing: an earlier contradiction stays open.
+      // A failed reading confirms nothing, so the flag of an earlier contradiction stays open.
       const before = open.filter(({ subject }) => subject === escrowSubject)
       const isFound = outcome.error instanceof EscrowContradiction
       findings.push(...(isFound ? [contradictionOf(outcome.error)] : before))
@@ -95,7 +94,7 @@ async function updateFlags(
   })
 }
 
-/** Sorted last, so that disagreements any stranger can cause are dropped first. */
+/** Disagreements that a stranger can cause are sorted last, so that they are dropped first. */
 function isByStrangers([, disagreements]: readonly [number, readonly Disagreement[]]): boolean {
   return disagreements.every(({ byStranger }) => byStranger === true)
 }

@@ -1,8 +1,7 @@
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
-import { closeFlagWithEvent } from '../../src/db/flag-events.ts'
-import { listOpenFlags } from '../../src/db/flags.ts'
+import { closeFlagWithEvent, listOpenFlags } from '../../src/db/flags.ts'
 import { setMeta } from '../../src/db/meta.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import {
@@ -46,7 +45,7 @@ const maxFailures = 3
 const maxDue = 20_000
 /** Chain transactions per database transaction; other writers wait for it. */
 const perWrite = 50
-/** The reputation ledger keeps a reversal forever; its flag is closed after this time. */
+/** The flag of a reversal is closed after this time. The reversal remains in the reputation ledger. */
 const reversalFlagTtlMs = 30 * dayMs
 const uncheckedPerWrite = 500
 
@@ -109,7 +108,7 @@ async function write(
   for (let at = 0; at < entries.length; at += perWrite) {
     signal.throwIfAborted()
     const nowMs = clock.now()
-    // Added to the tally only when committed.
+    // Added to the tally only after the commit.
     const counted = { ...noTally }
     await database.write(async (tx) => {
       for (const [txHash, facts] of entries.slice(at, at + perWrite)) {
@@ -136,7 +135,7 @@ async function markUnsupportedChains(deps: ReceiptCheckDeps): Promise<ChainRepor
           verification: receipt.verification,
           verificationReason: isWord ? receipt.verificationReason : reason,
           onchain: 'pending',
-          now,
+          onchainCheckedAt: now,
         })
       }
     })
@@ -173,7 +172,7 @@ async function closeOldReversalFlags({ database, clock, random }: ReceiptCheckDe
   const open = await listOpenFlags(database.reader)
   const old = open.filter((flag) => flag.kind === 'receipt_reversed' && flag.openedAt < before)
   for (const flag of old) {
-    const reason = 'a month has passed; the reversal stays in the ledger of reputation'
+    const reason = 'a month has passed; the reversal remains in the reputation ledger'
     await database.write((tx) => closeFlagWithEvent(tx, random, flag, isoTime(nowMs), reason))
   }
 }

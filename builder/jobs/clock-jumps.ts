@@ -2,10 +2,10 @@ import type { Clock } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 
 const checkEveryMs = secondMs
-/** Larger than what load or slewing changes within one check. */
+/** Larger than the change that load or slewing causes within one check. */
 const minJumpMs = 10 * secondMs
 
-/** Reports jumps of the wall clock in milliseconds: node-cron runs every skipped tick, or waits for the old time. */
+/** Reports jumps of the wall clock in milliseconds, since node-cron runs all skipped ticks or waits. */
 export async function watchForJumps(
   clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>,
   signal: AbortSignal,

@@ -2,7 +2,6 @@ import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
-import { alertEventOf, alertPayload } from '../../src/db/alert-message.ts'
 import { activeSubscriptions, disableSubscription } from '../../src/db/alerts.ts'
 import type { SubscriptionRecord } from '../../src/db/alerts.ts'
 import { eventsSince, lastEventSeq } from '../../src/db/events.ts'
@@ -10,6 +9,8 @@ import type { EventRecord } from '../../src/db/events.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import {
+  alertEventOf,
+  alertPayload,
   dropDeliveriesBefore,
   enqueueDelivery,
   isDeliveryDue,
@@ -32,7 +33,7 @@ export interface WebhookDeps {
   /** The secret of a subscription, `whsec_…`. */
   readonly secretOf: (subscriptionId: string) => string
   readonly userAgent: string
-  /** Ends running attempts; a later round repeats them. */
+  /** The signal ends running attempts. A later round repeats them. */
   readonly signal: AbortSignal
 }
 
@@ -42,9 +43,7 @@ export interface WebhookRound {
   readonly dead: number
 }
 
-export interface Webhooks {
-  readonly run: () => Promise<WebhookRound>
-}
+export type Webhooks = ReturnType<typeof createWebhooks>
 
 const cursorKey = 'webhooks_cursor'
 const rowsPerWrite = 2000
@@ -54,17 +53,17 @@ const attemptTimeoutMs = 15 * secondMs
 const maxAnswerBytes = 64 * 1024
 /** Longer than an attempt and the write of its outcome can take. */
 const leaseMs = minuteMs
-/** Concurrent attempts; the lease never grants two to one subscription. */
+/** Number of concurrent attempts. A subscription never has two of them. */
 const lanes = 8
 
 const finishedKeptMs = 30 * dayMs
 const cleanEveryMs = hourMs
 
-export function createWebhooks(deps: WebhookDeps): Webhooks {
+export function createWebhooks(deps: WebhookDeps) {
   const { database, clock, signal } = deps
   let cleanedAtMs = Number.NEGATIVE_INFINITY
   return {
-    run: async () => {
+    run: async (): Promise<WebhookRound> => {
       await fillOutbox(deps)
       const totals = { delivered: 0, failed: 0, dead: 0 }
       const lane = async (): Promise<void> => {
@@ -138,7 +137,7 @@ async function leaseOne({ database, clock }: WebhookDeps): Promise<DeliveryLease
   return delivery
 }
 
-/** Null when the outcome does not count: the round was stopped, or another process has the lease. */
+/** Returns null if the round was stopped or another process has the lease, so that the outcome does not count. */
 async function attempt(
   deps: WebhookDeps,
   delivery: DeliveryLease,

@@ -29,7 +29,7 @@ export function createJobs(deps: JobsDeps) {
   const authored = async () => await loadAuthored(buildOptions.dataDir)
   const announced = { announce: true } as const
   return {
-    /** Polls due rails, or all. Fails when every rail of a round of two or more failed. */
+    /** Polls the due rails, or all rails. Fails if at least two rails were polled and all of them failed. */
     poll: async (which: RoundOptions['which'], onReport?: (report: PollReport) => void) => {
       const { rails } = await authored()
       return await runJob('poll', deps, { announce: which === 'all' }, async () => {
@@ -68,7 +68,7 @@ export function createJobs(deps: JobsDeps) {
 
 function pollResult(reports: readonly PollReport[]): JobResult {
   const detail = roundSummary(reports)
-  // One failed rail is a fault of its source; if all fail, the fault is probably here.
+  // If one rail fails, its source is at fault. If all rails fail, this installation is probably at fault.
   if (reports.length > 1 && reports.every(({ outcome }) => outcome === 'failed')) {
     throw new Error(detail)
   }

@@ -4,7 +4,7 @@ import { minuteMs } from '../../src/core/time.ts'
 /** A wrong clock is assumed to be corrected within this time. */
 export const clockTrustMs = 10 * minuteMs
 
-/** Earliest wall-clock time of the last `clockTrustMs`, so that a jump ahead expires nothing; null before. */
+/** Earliest wall-clock time of the last `clockTrustMs`, so that a forward jump expires nothing. Null at first. */
 export function createTimeLowWatermark(
   clock: Pick<Clock, 'now' | 'monotonic'>,
 ): () => number | null {

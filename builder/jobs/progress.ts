@@ -1,6 +1,6 @@
 import type { PollReport } from './poll-rail.ts'
 
-/** A terminal gets aligned lines, anything else plain ones. */
+/** Lines are aligned on a terminal and plain otherwise. */
 export interface ProgressOutput {
   readonly isTTY: boolean
   readonly write: (text: string) => void

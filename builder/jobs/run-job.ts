@@ -22,11 +22,11 @@ export interface FinishedRun {
 
 export interface JobResult {
   readonly detail: string | null
-  /** Nothing worth recording happened: the run is not stored. */
+  /** True if nothing happened. The run is then not stored. */
   readonly quiet: boolean
 }
 
-/** Records failures, never throws. `announce` stores the start at once; `work` returns null if it had nothing to do. */
+/** Records failures and never throws. `announce` stores the start at once; `work` returns null if it had nothing to do. */
 export async function runJob(
   job: JobName,
   deps: JobDeps,

@@ -26,7 +26,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
   { name: 'webhooks', when: { pauseMs: 5 * secondMs }, run: (jobs) => jobs.deliver() },
 ]
-/** Jobs that also run at the start: those of one group one after another, the groups side by side. */
+/** Jobs that also run at the start. The jobs of a group run one after another; the groups run in parallel. */
 const startGroups: readonly (readonly string[])[] = [['poll'], ['receipts', 'pacts']]
 
 export async function runOnce(
@@ -34,7 +34,7 @@ export async function runOnce(
   { polls, onReport }: { readonly polls: boolean; readonly onReport: (report: PollReport) => void },
 ): Promise<boolean> {
   const polled = !polls || (await jobs.poll('all', onReport))
-  // An unreachable Arbitrum node changes no known fact, and so does not fail the round.
+  // An unreachable Arbitrum node changes no known fact, so it does not make the round fail.
   await jobs.checkPacts()
   const checked = await jobs.checkReceipts()
   await jobs.expire()

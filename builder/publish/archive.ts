@@ -1,4 +1,4 @@
-/** Commits the facts that differ from the last commit to a bare git repository; so the next build repairs a crash. */
+/** Commits the facts that differ from the last commit to a bare git repository. The next build repairs a crash. */
 import { createHash } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -27,13 +27,13 @@ export interface ArchiveOptions {
   readonly files: ReadonlyMap<string, Uint8Array | string>
   readonly message: string
   readonly nowMs: number
-  /** Credentials in it never reach an outcome. */
+  /** Outcomes never contain the credentials of this address. */
   readonly remote: string | null
   readonly author: { readonly name: string; readonly email: string }
   readonly env: GitEnvironment
-  /** `full` (at start, once a day) has git check every object first. */
+  /** With `full` (at the start and once a day), git checks every object first. */
   readonly check: 'full' | 'quick'
-  /** Absent: the last commit is read back. */
+  /** If it is missing, the last commit is read back. */
   readonly memory?: ArchiveMemory
 }
 
@@ -53,7 +53,7 @@ export interface ArchiveOutcome {
   readonly state: 'ok' | 'off' | 'failed'
   /** Null when no fact changed. */
   readonly committed: string | null
-  /** True also when the remote already had everything; null without a remote. */
+  /** Also true if the remote already had all commits; null without a remote. */
   readonly pushed: boolean | null
   readonly behind: number | null
   /** A damaged repository was moved aside and replaced. */
@@ -132,7 +132,7 @@ async function commit(git: Git, options: ArchiveOptions): Promise<string | null>
   const head = await headOf(git)
   // The first commit of a process is read back; later ones by the full check.
   if (head === null || head === parent || !(isKnown || sameTree(await treeOf(git, head), wanted))) {
-    throw new GitError('git fast-import: the commit differs from what was sent')
+    throw new GitError('git fast-import: the commit differs from the sent files')
   }
   memory.commit = { name: head, tree: wanted }
   memory.commitsSincePacking += 1
@@ -145,7 +145,7 @@ async function commit(git: Git, options: ArchiveOptions): Promise<string | null>
 
 class LostBranchError extends GitError {}
 
-/** Git ignores a ref that it cannot read: without this check a new history would begin unnoticed. */
+/** Git ignores a ref that it cannot read. Without this check, a new history would begin without notice. */
 async function assertUnused(git: Git): Promise<void> {
   const counts = (await runGit(git, ['count-objects', '-v'])).toString('utf8')
   if (/^(?:count|in-pack): [1-9]/m.test(counts)) {

@@ -15,7 +15,7 @@ const SECTIONS = {
 } as const satisfies Record<string, string>
 type Area = keyof typeof SECTIONS
 
-/** In the order in which a commit subject counts them. */
+/** Areas, in the order in which a commit subject counts them. */
 const AREA_OF = {
   status: 'rails',
   'rail added': 'rails',
@@ -43,9 +43,9 @@ export interface Change {
   readonly kind: ChangeKind
   /** Markdown; null where the table of figures shows the change. */
   readonly item: string | null
-  /** In the body of the commit message. */
+  /** Line in the body of the commit message. */
   readonly line: string
-  /** In the subject of the commit message, for changes of status. */
+  /** Text for the subject of the commit message, for changes of status. */
   readonly subject?: string
   /** Rows of the table of figures. */
   readonly figureRows?: readonly string[]
@@ -125,7 +125,7 @@ export function code(text: string): string {
   return `\`${oneLine(text).replaceAll('`', "'")}\``
 }
 
-/** Escapes text from outside: none of it may become a link, an image, HTML or a table cell. */
+/** Escapes untrusted text, so that it cannot become a link, an image, HTML or a table cell. */
 export function escapeMarkdown(text: string): string {
   return oneLine(text).replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (mark) => `\\${mark}`)
 }

@@ -45,7 +45,7 @@ export async function compress(
   return forms.filter((form) => form.bytes.length < bytes.length)
 }
 
-/** The window is as large as the body, since clearing a larger one takes time. */
+/** The window is as large as the body, since a larger window takes longer to clear. */
 function windowBits(size: number): number {
   return Math.min(MOST_WINDOW_BITS, Math.max(LEAST_WINDOW_BITS, Math.ceil(Math.log2(size + 16))))
 }

@@ -5,7 +5,7 @@ import type { DocumentBody, PublicDocument } from './document.ts'
 
 const marked = new WeakMap<PublicDocument, PublicDocument>()
 
-/** Adds `demo: true` to JSON (`x-demo` in OpenAPI) and a first line to pages and texts; others stay. */
+/** Adds `demo: true` to JSON (`x-demo` in OpenAPI) and a first line to pages and texts. Other documents do not change. */
 export function markAsDemo(document: PublicDocument): PublicDocument {
   const known = marked.get(document)
   if (known !== undefined) return known

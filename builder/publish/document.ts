@@ -38,7 +38,7 @@ export function renderBody(document: PublicDocument, stampTime: string): Uint8Ar
 
 function stamped(json: JsonValue, stamp: string | null, stampTime: string): JsonValue {
   if (stamp === null) return json
-  if (!isJsonObject(json)) throw new Error(`only an object can hold ${stamp}`)
+  if (!isJsonObject(json)) throw new Error(`only an object can contain ${stamp}`)
   return { ...json, [stamp]: stampTime }
 }
 

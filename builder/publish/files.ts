@@ -42,12 +42,13 @@ export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number)
   }
 }
 
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, constants.O_RDONLY)
+/** Flushes a file or a directory. */
+export async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY)
   try {
-    await directory.sync()
+    await handle.sync()
   } finally {
-    await directory.close()
+    await handle.close()
   }
 }
 
@@ -59,7 +60,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode: number)
   const draft = draftOf(path)
   await writeNew(draft, bytes, { mode })
   await rename(draft, path)
-  await syncDirectory(dirname(path))
+  await syncFile(dirname(path))
 }
 
 /** Creates a file atomically; returns false when it exists. */
@@ -74,7 +75,7 @@ export async function createFile(path: string, bytes: Uint8Array, mode: number):
   } finally {
     await rm(draft)
   }
-  await syncDirectory(dirname(path))
+  await syncFile(dirname(path))
   return true
 }
 

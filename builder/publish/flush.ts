@@ -6,7 +6,7 @@ import { platform } from 'node:process'
 import { promisify } from 'node:util'
 
 import { mapConcurrent } from '../../src/core/concurrency.ts'
-import { syncDirectory } from './files.ts'
+import { syncFile } from './files.ts'
 
 const MANY_FILES = 256
 const FLUSHES_AT_ONCE = 16
@@ -22,7 +22,7 @@ export async function flushAll(
 ): Promise<void> {
   if (files.length >= MANY_FILES && (await syncFileSystem(root))) return
   await mapConcurrent(files, FLUSHES_AT_ONCE, flushFile)
-  for (const directory of directories) await syncDirectory(directory)
+  for (const directory of directories) await syncFile(directory)
 }
 
 /** A new descriptor also reports write errors of the closed one. */

@@ -79,7 +79,7 @@ export function treeDifference(from: Tree, to: Tree): { written: string[]; delet
   }
 }
 
-/** A stream that is cut off makes no commit. */
+/** A truncated stream creates no commit. */
 export const FAST_IMPORT = ['fast-import', '--quiet', '--done', '--date-format=raw'] as const
 
 /** Paths and message may contain anything but NUL. */

@@ -1,5 +1,6 @@
 /** Runs git isolated from settings, prompts and hooks of the machine. */
 import { spawn } from 'node:child_process'
+import { kill } from 'node:process'
 
 /** The message is git's, without credentials. */
 export class GitError extends Error {
@@ -58,7 +59,7 @@ export async function runGit(
     let stopped: string | null = null
     const stop = (reason: string): void => {
       stopped ??= reason
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+      if (child.pid !== undefined) kill(-child.pid, 'SIGKILL')
     }
     const timer = setTimeout(() => stop('took too long'), git.timeoutMs ?? GIT_TIMEOUT_MS)
     const [output, errors] = [child.stdout, child.stderr].map((stream) => {

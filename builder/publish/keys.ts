@@ -55,7 +55,7 @@ export interface Keys {
   readonly publicKeys: PublicKeys
 }
 
-/** Creates missing keys. @throws Error when others may read the file or it is broken; it is never replaced */
+/** Creates missing keys. @throws Error if others may read the file or the file is invalid; it is never replaced */
 export async function loadKeys(options: {
   readonly dir: string
   readonly nowMs: number
@@ -63,7 +63,7 @@ export async function loadKeys(options: {
   const path = join(options.dir, SIGNING_KEYS_FILE)
   await mkdir(options.dir, { recursive: true, mode: OWNER_ONLY_DIRECTORY })
   await refuseLoose(options.dir, OWNER_ONLY_DIRECTORY)
-  // Of two processes that start at once, the loser reads the file of the winner.
+  // If two processes start at once, one creates the file and the other reads it.
   if ((await readIfExists(path)) === null) {
     const first: KeyFile = { active: newKey(options.nowMs), retired: [] }
     await createFile(path, serialise(first), OWNER_ONLY)
@@ -141,7 +141,7 @@ function assertFits({ active, retired }: KeyFile): void {
   }
   const derived = rawPublicKey(createPublicKey(createPrivateKey(active.private_key_pem)))
   if (derived.toString('base64') !== active.public_key) {
-    throw new MisfitError(`the private part of ${active.kid} belongs to another key`)
+    throw new MisfitError(`the private part of ${active.kid} is the part of another key`)
   }
 }
 
@@ -149,7 +149,9 @@ async function refuseLoose(path: string, wanted: number): Promise<void> {
   const mode = (await stat(path)).mode & 0o777
   if ((mode & OTHERS) === 0) return
   const command = `chmod ${wanted.toString(8)} ${path}`
-  throw new Error(`${path} is open to others than its owner (mode ${mode.toString(8)}): ${command}`)
+  throw new Error(
+    `${path} can be read by other users than its owner (mode ${mode.toString(8)}): ${command}`,
+  )
 }
 
 function serialise(file: KeyFile): Uint8Array {

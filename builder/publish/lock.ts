@@ -14,7 +14,7 @@ export async function withFileLock<Result>(
   try {
     await connection.exec('pragma busy_timeout = 0; begin exclusive').catch((error: unknown) => {
       throw error instanceof BusyError
-        ? new LockedError(`${path} is held by another process`, { cause: error })
+        ? new LockedError(`${path} is locked by another process`, { cause: error })
         : error
     })
     return await work()

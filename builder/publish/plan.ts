@@ -28,7 +28,7 @@ export interface Plan {
   readonly unchanged: number
 }
 
-/** Never stored: other code may render other bytes. */
+/** The cache is never stored, since other code may render other bytes. */
 export interface RenderCache {
   readonly revisions: Map<string, { readonly revision: string; readonly sha256: string }>
   readonly bodies: WeakMap<
@@ -105,14 +105,15 @@ export async function draftPlan(
   }
 }
 
-/** @throws Error where two documents would be one file */
+/** @throws Error if two documents would have the same file */
 function filesOf(documents: readonly PublicDocument[]): ReadonlyMap<PublicDocument, string> {
   const paths = new Map<string, string>()
   const files = documents.map((document) => {
     const { path, contentType } = document
     const file = documentFile(path, contentType)
     const other = paths.get(file)
-    if (other !== undefined) throw new Error(`${path} and ${other} would both be the file ${file}`)
+    if (other !== undefined)
+      throw new Error(`${path} and ${other} would both have the file ${file}`)
     paths.set(file, path)
     return [document, file] as const
   })

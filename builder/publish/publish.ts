@@ -18,7 +18,7 @@ import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn, removeDirectory, syncDirectory } from './files.ts'
+import { namesIn, removeDirectory, syncFile } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { withFileLock } from './lock.ts'
 import { draftPlan, emptyRenderCache } from './plan.ts'
@@ -30,7 +30,7 @@ import type { GenerationRecords, StagedFiles } from './recycle-generation.ts'
 import { createStagingDirectory } from './staging-directory.ts'
 import type { StagingDirectory } from './staging-directory.ts'
 
-/** The current generation, two before it for readers, and the one that becomes the next. */
+/** The current generation, two earlier ones for readers, and the one that is recycled for the next. */
 const KEPT_GENERATIONS = 4
 const LOCK_FILE = '.lock'
 const STAGING_DIR = '.building'
@@ -68,7 +68,7 @@ export interface PublishOptions {
   readonly ring: KeyRing
   /** Absent: everything is read and rendered again. */
   readonly memory?: PublishMemory
-  /** The time of change of everything that changed. */
+  /** The time of change for all changed documents. */
   readonly nowMs: number
   readonly log: Log
   readonly beforeStep?: (step: string) => void
@@ -129,7 +129,7 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   const { changed, removed, unchanged, manifest } = plan
   const outcome = { changed, removed, unchanged, manifest }
   if (past !== null && manifest === past.manifest) {
-    // The previous builder may have died between its switch and its pruning.
+    // The previous builder may have ended between its switch and its pruning.
     const pruned = await prune(past.generation, options)
     if (pruned > 0 || past.hashed > 0) await rememberChecked(past.directory, manifest, checked)
     return { ...outcome, generation: past.generation }
@@ -203,7 +203,7 @@ async function stage(
   const signature = Buffer.from(signer.sign(manifestBytes)).toString('base64')
   const line = formatManifestSignature(signature, signer.kid)
   await staging.write(MANIFEST_SIGNATURE_FILE, Buffer.from(line, 'utf8'))
-  // The manifest goes last: a directory that has one is complete.
+  // The manifest is written last, so a directory with a manifest is complete.
   await staging.write(MANIFEST_FILE, manifestBytes)
   return await staging.flush()
 }
@@ -216,7 +216,7 @@ async function nameAndSwitch(
   step?.('name the generation')
   await rename(root, directory)
   step?.('flush the generations')
-  await syncDirectory(join(publicDir, GENERATIONS_DIR))
+  await syncFile(join(publicDir, GENERATIONS_DIR))
   const next = join(publicDir, NEXT_LINK)
   step?.('make the link')
   // Relative, so that the directory can be moved or mounted elsewhere.
@@ -224,7 +224,7 @@ async function nameAndSwitch(
   step?.('switch')
   await rename(next, join(publicDir, CURRENT_LINK))
   step?.('flush the switch')
-  await syncDirectory(publicDir)
+  await syncFile(publicDir)
 }
 
 async function prune(

@@ -27,7 +27,7 @@ export interface PublishedGeneration {
   readonly directory: string
   readonly manifest: Manifest
   readonly manifestSha256: string
-  /** False when another key signed it: everything is signed again. */
+  /** False if another key signed the generation. Everything is then signed again. */
   readonly isOurs: boolean
   readonly hashed: number
 }
@@ -41,7 +41,7 @@ export interface ParsedManifest {
 
 const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 
-/** Null before the first publication. @throws DamagedGenerationError naming what is wrong and what to do */
+/** Null before the first publication. @throws DamagedGenerationError with the problem and its remedy */
 export async function readPublishedGeneration(
   publicDir: string,
   ring: KeyRing,

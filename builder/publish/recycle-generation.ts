@@ -1,9 +1,9 @@
-/** Starts the next generation from the oldest one, so that a build costs what changed, not a link per file. */
+/** Starts the next generation from the oldest one, so that a build writes only changes and not a link per file. */
 import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
-import { inSlices, syncDirectory, unlinkIfExists } from './files.ts'
+import { inSlices, syncFile, unlinkIfExists } from './files.ts'
 
 interface GenerationRecord {
   /** By directory relative to the generation; `.` is its root. */
@@ -44,7 +44,7 @@ export async function recycleGeneration({
   readonly beforeStep: ((step: string) => void) | undefined
 }): Promise<RecycledGeneration | null> {
   if (!isUnchanged(directoryOf(current), records.get(current))) {
-    // Another process has published: older generations are unknown too.
+    // Another process has published, so older generations are also unknown.
     records.clear()
     return null
   }
@@ -53,8 +53,8 @@ export async function recycleGeneration({
   if (old === undefined || lacking === null || !isUnchanged(directoryOf(oldest), old)) return null
   step?.(`take generation ${oldest}`)
   await rename(directoryOf(oldest), root)
-  // Before any change: a power cut must not leave a changed directory under the name of a generation.
-  await syncDirectory(dirname(root))
+  // Flushed before any change, since a power cut must not leave a changed directory with the name of a generation.
+  await syncFile(dirname(root))
   records.delete(oldest)
   await inSlices(lacking, (file) => {
     step?.(`unlink ${file}`)

@@ -11,7 +11,8 @@ import { mapConcurrent } from '../../src/core/concurrency.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn, readIfExists, replaceFile } from './files.ts'
 
-interface Drawing {
+/** A preview image, by the path at which it is published. */
+export interface Drawing {
   readonly image: string
   readonly svg: string
 }
@@ -26,7 +27,7 @@ const indexSchema = z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/))
 /** Part of every file name: a new renderer invalidates all images. */
 const renderer = 'sharp png 1'
 const maxAgeSeconds = 300
-/** A second render at a time needs 50 MB more at the peak of a full build. */
+/** A second concurrent render would need 50 MB more at the peak of a full build. */
 const rendersAtOnce = 1
 
 export async function readShareImages(

@@ -9,7 +9,7 @@ import { flushAll } from './flush.ts'
 import type { RecycledGeneration, StagedFiles } from './recycle-generation.ts'
 
 export interface StagingDirectory {
-  /** Creates the directory with the first call. The file is durable only after `flush`. */
+  /** The first call creates the directory. The file is durable only after `flush`. */
   readonly write: (file: string, bytes: Uint8Array) => Promise<void>
   /** Links `files` of the directory `from`, and removes `gone` and directories that became empty. */
   readonly reuse: (reused: ReusedFiles) => Promise<void>
@@ -27,7 +27,7 @@ interface ReusedFiles {
 interface Options {
   readonly nowMs: number
   readonly beforeStep?: ((step: string) => void) | undefined
-  /** Makes an old generation the staging directory; null where none can be used. */
+  /** Turns an old generation into the staging directory. Returns null if no generation can be used. */
   readonly recycle: () => Promise<RecycledGeneration | null>
 }
 
@@ -40,7 +40,7 @@ export function createStagingDirectory(
   { nowMs, beforeStep: step, recycle }: Options,
 ): StagingDirectory {
   const directories = new Set<string>()
-  /** Directories in which a name is new or gone. */
+  /** Directories in which a name was added or removed. */
   const changed = new Set<string>()
   const written = new Set<string>()
   const linked = new Set<string>()
@@ -111,7 +111,7 @@ export function createStagingDirectory(
       const recycled = await begin()
       makeDirectory(dirname(file))
       step?.(`write ${file}`)
-      // Never in place: other generations share the bytes of an existing file.
+      // Files are never changed in place, since other generations share their bytes.
       if (recycled !== null) unlinkIfExists(join(root, file))
       writeUnflushed(join(root, file), bytes, nowMs)
       noteChange(file)

@@ -7,7 +7,7 @@ import { countField, countText, evidenceOf, noVolume, parseAnswer } from './answ
 const host = 'https://agentverse.ai'
 const sample = 30
 
-/** The search stops counting here. */
+/** The search counts no more hits than this number. */
 const searchCap = 10_000
 
 const answerShape = z.object({
@@ -23,7 +23,7 @@ export const agentverse = defineRail({
   rule: {
     name: 'active-agents',
     version: '1',
-    text: 'Activity and workers are the agents that the search finds in state active. The search stops at 10,000 hits, so from there on the count is a floor. There are no payments.',
+    text: 'Activity and workers are the agents that the search finds in state active. The search stops at 10,000 hits, so a count of 10,000 is a lower bound. There are no payments.',
   },
   hosts: [host],
   read: async (ctx) => {
@@ -56,11 +56,11 @@ export const agentverse = defineRail({
     },
     notes: [
       active >= searchCap
-        ? `At least ${countText(searchCap)} agents are active: a floor, the search counts no further.`
+        ? `At least ${countText(searchCap)} agents are active. This is a lower bound, since the search counts no further.`
         : `${countText(active)} agents are active.`,
       'The volume is 0 by definition: nobody is paid through the directory.',
       topInteractions !== null &&
-        `The most used one shows ${countText(topInteractions)} interactions, by the directory's own counter.`,
+        `The most used agent shows ${countText(topInteractions)} interactions, by the directory's own counter.`,
     ],
     evidence: [pointer],
   }),

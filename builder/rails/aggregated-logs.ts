@@ -1,4 +1,4 @@
-/** Reads the logs of a rail from where the last poll stopped to the settled head and aggregates them by hour. */
+/** Reads the logs of a rail, from the end of the last poll to the settled head, and aggregates them by hour. */
 import type { Abi } from 'viem'
 import { z } from 'zod'
 
@@ -68,7 +68,7 @@ export function reduceStream<Stream extends string>(
 const defaultChunkBlocks = 9_000
 const chunksPerSave = 16
 const maxMemory = 20_000
-/** A node further behind would present old figures as new ones. */
+/** A head older than this would present old figures as new ones. */
 const maxHeadAgeMs = 60 * minuteMs
 
 const cursorSchema = z.object({
@@ -78,7 +78,7 @@ const cursorSchema = z.object({
 })
 type LogStream = PayoutStream<z.infer<typeof cursorSchema>>
 
-/** @throws ChainError where the node fails, lags or is of another chain; what was read until then stays stored */
+/** @throws ChainError if the node fails, lags or serves another chain; payouts read before remain stored */
 export async function aggregateLogs<const TAbi extends Abi, const Stream extends string>(
   ctx: AdapterContext,
   request: AggregateLogsRequest<TAbi, Stream>,
@@ -118,7 +118,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       signal: ctx.signal,
       onChunk: async (chunk) => {
         const { payouts, remember = [] } = await request.toPayouts(chunk, reader, remembered)
-        // All reads come before the first change: a chunk that turns out too large is read again.
+        // All reads come before the first change, since a chunk that is too large is read again.
         const added: [LogStream, readonly Payout[]][] = []
         for (const name of streams) {
           const stream = opened.get(name)
@@ -139,7 +139,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     })
     doneTo = head
   } finally {
-    // Also after a failure: a node with a rate limit is caught up with over several polls.
+    // Also saves after a failure, so that a node with a rate limit can be read over several polls.
     if (doneTo >= fromBlock || doneTo === head) await save(doneTo)
   }
 

@@ -45,19 +45,15 @@ export const apify = defineRail({
       keyOf: ({ username, name }) => `${username}/${name}`,
     }),
   reduce: ({ items, moved, evidence }) => {
-    const verdicts = items.map((actor) => ({ actor, verdict: judge(actor) }))
-    const counted = verdicts.filter(({ verdict }) => verdict === 'counted')
-    const publishers = new Set(counted.map(({ actor }) => actor.username))
-    const users = counted.reduce((sum, { actor }) => sum + usersOf(actor), 0)
+    const counted = items.filter((actor) => judge(actor) === 'counted')
+    const publishers = new Set(counted.map(({ username }) => username))
+    const users = counted.reduce((sum, actor) => sum + usersOf(actor), 0)
     return {
       figures: {
         uniqueWorkers30d: publishers.size,
         activity30d: items.length === 0 ? 0 : null,
       },
-      removed30d: countExcept(
-        'counted',
-        verdicts.map(({ verdict }) => verdict),
-      ),
+      removed30d: countExcept('counted', items.map(judge)),
       notes: [
         `${countText(items.length)} Actors are listed; ${countText(counted.length)} of ${countText(publishers.size)} publishers are priced and were used, by ${countText(users)} users in 30 days (one person counts once per Actor).`,
         'Workers are publishers whose Actors were used, not publishers known to have been paid. Volume is unknown: payouts are not public.',

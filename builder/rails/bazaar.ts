@@ -59,7 +59,7 @@ export async function readBazaar(ctx: AdapterContext): Promise<BazaarListing> {
   const malformed = list.items.reduce((sum, row) => sum + row.malformed, 0)
   const notes = list.moved === null ? [] : [list.moved]
   if (malformed > 0)
-    notes.push(`${malformed} parts of the listing could not be read and are left out.`)
+    notes.push(`${malformed} entries of the list could not be read and are excluded.`)
   return {
     offers: list.items.flatMap(({ offers }) => offers),
     resources: list.items.length,

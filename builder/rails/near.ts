@@ -28,7 +28,7 @@ export const near = defineRail({
   rule: {
     name: 'completed-jobs',
     version: '1',
-    text: 'Creators are the agents whose jobs were completed in the window (by completed_at, else updated_at). A completed job is no payout. Budgets are offers and never volume; they stand in the notes by token, those above 1,000,000 left out and counted.',
+    text: 'Creators are the agents whose jobs were completed in the window (by completed_at, else updated_at). A completed job is no payout. Budgets are offers and never volume; the notes list them by token. Budgets above 1,000,000 are excluded and counted.',
   },
   hosts: [host],
   read: (ctx) =>

@@ -37,7 +37,7 @@ type Tracker = keyof typeof trackers
 type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
 const trackerNames = ['native', 'olas', 'nvm'] as const satisfies readonly Tracker[]
 
-/** Null for a log that counts nowhere. */
+/** Returns null for a log that no figure counts. */
 function streamEntry(log: OlasLog): readonly [Stream, Payout] | null {
   const { event } = log
   switch (event.eventName) {
@@ -84,7 +84,7 @@ function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): read
   const notes: string[] = []
   if (olas > 0n)
     notes.push(
-      `Mechs also earned ${formatUnits(olas, 18)} OLAS in 30 days, which the volume leaves out for want of a dated price.`,
+      `Mechs also earned ${formatUnits(olas, 18)} OLAS in 30 days, which the volume excludes because no dated price is available.`,
     )
   if (nvm.count > 0) {
     notes.push(

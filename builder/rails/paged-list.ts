@@ -29,7 +29,7 @@ export interface PagedList<Item> {
   readonly items: readonly Item[]
   readonly total: number | null
   readonly repeated: number
-  /** A note where the list changed while it was read. */
+  /** A note if the list changed during the read. */
   readonly moved: string | null
   readonly evidence: readonly EvidencePointer[]
 }
@@ -38,7 +38,7 @@ const defaultMaxPages = 500
 /** Part of the rows that may be missing, with a note, where the list changed while it was read. */
 const toleratedDrift = 0.005
 
-/** @throws SourceError where rows are missing or paging is ignored */
+/** @throws SourceError if rows are missing or the source ignores paging */
 export async function readPages<Item>(
   ctx: Pick<AdapterContext, 'http'>,
   read: PagedRequest<Item>,

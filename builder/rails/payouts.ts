@@ -140,7 +140,7 @@ export interface Totals {
   readonly removed: Readonly<Record<string, number>>
 }
 
-/** Totals of the hours that begin in `[startMs, endMs)`, so that a window is never longer than it says. */
+/** Totals of the hours that begin in `[startMs, endMs)`, so that a window is never longer than stated. */
 export function totalsOf(
   buckets: readonly PayoutHour[],
   startMs: number,

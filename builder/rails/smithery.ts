@@ -72,7 +72,7 @@ export const smithery = defineRail({
         `${countText(items.length)} servers of ${countText(byOwner.size)} owners, ${countText(totalUses(items))} uses in their whole life.`,
         'The volume is 0 by definition: nobody is paid through the directory.',
         items.length < stated &&
-          `Floors: the registry states ${countText(stated)} servers and pages through ${countText(items.length)}.`,
+          `The figures are lower bounds: the registry states ${countText(stated)} servers and pages through ${countText(items.length)}.`,
         usesGrown === null &&
           'Activity is unknown until our own poll of 30 days before can be compared.',
       ],

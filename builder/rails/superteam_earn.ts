@@ -195,7 +195,7 @@ function notesOf(kept: readonly Priced[]): (string | false)[] {
     'The time of a payout is the announcement of the winners; the transfer follows later and is not in the answers.',
     ...[...unpriced].map(([token, all]) => {
       const stated = all.reduce((sum, { listing }) => sum + Number(listing.amount ?? 0), 0)
-      return `Not in the volume, for want of a price: ${all.length} listings with ${stated.toLocaleString('en-US')} ${token}.`
+      return `Not in the volume, because there is no price: ${all.length} listings with ${stated.toLocaleString('en-US')} ${token}.`
     }),
     isUnnamed && 'Workers are unknown: a listing of the window does not name its winners.',
     !isUnnamed &&

@@ -33,7 +33,7 @@ export const taskmarket = defineRail({
   rule: {
     name: 'growth-of-total-rewards',
     version: '1',
-    text: 'Volume is the growth of totalRewards since our polls of 30 and 7 days before (at most 12 hours off); it is unknown until such polls exist and where the counter fell. It holds rewards that were refunded or are still in escrow, so it is an upper bound. Nothing is removed: raw and kept are equal.',
+    text: 'Volume is the growth of totalRewards since our polls of 30 and 7 days before (at most 12 hours off); it is unknown until such polls exist and where the counter fell. The volume includes refunded rewards and rewards still in escrow, so it is an upper bound. Nothing is removed: raw and kept are equal.',
   },
   hosts: [host],
   read: async (ctx) => {
@@ -46,7 +46,7 @@ export const taskmarket = defineRail({
       parse: (page) => {
         const { tasks, hasMore, nextCursor } = parseAnswer(tasksShape, page)
         if (hasMore && (nextCursor === null || nextCursor === undefined || tasks.length === 0)) {
-          throw new SourceError('the open tasks go on, but the answer does not say where')
+          throw new SourceError('there are more open tasks, but the answer has no cursor')
         }
         return { items: tasks, last: !hasMore, cursor: nextCursor ?? null }
       },
@@ -71,7 +71,7 @@ export const taskmarket = defineRail({
       tpv7dRawMicroUsdc: grown7d,
     },
     notes: [
-      `In its whole life: rewards of ${usdText(rewardsMicroUsdc)}${tasks === null ? '' : ` over ${countText(tasks)} tasks`}; ${countText(open)} tasks are open.`,
+      `Rewards since the start: ${usdText(rewardsMicroUsdc)}${tasks === null ? '' : ` over ${countText(tasks)} tasks`}; ${countText(open)} tasks are open.`,
       (grown30d === null || grown7d === null) &&
         'Volume is unknown until our own polls of 30 and 7 days before can be compared.',
     ],

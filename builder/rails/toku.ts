@@ -62,7 +62,7 @@ export const toku = defineRail({
       },
       notes: [
         `${countText(items.length)} agents are registered and have completed ${countText(completed(items))} jobs in their whole life.`,
-        'Volume, buyers and the last payout are unknown: no amount stands beside a job.',
+        'Volume, buyers and the last payout are unknown, because no job has an amount.',
         grown === null &&
           'Activity is unknown until our own poll of 30 days before can be compared.',
         moved,

@@ -17,7 +17,7 @@ const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 
 const ceilingMicroUsdc = 100_000_000n
 
-/** Read one by one in a poll; the rest waits for the next poll. */
+/** A poll reads at most this many transactions. The next poll reads the others. */
 const maxTransactionsPerPoll = 2000
 const signaturesPerStep = 100
 const requestsAtOnce = 4
@@ -108,7 +108,7 @@ export const x402Solana = defineRail({
       figures: {},
       notes: [
         ...notes,
-        `The figures are unknown: the transactions of ${unfinished} of them are not yet read back to the start of the window. The next polls go on.`,
+        `The figures are unknown: the transactions of ${unfinished} of them are not yet read back to the start of the window. The next polls continue.`,
       ],
       evidence: pointers,
     }

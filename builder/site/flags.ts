@@ -18,7 +18,7 @@ export function flagsPage(
   return {
     path: '/honesty',
     title: 'Honesty flags',
-    description: `${counted(openFlags.length, 'open doubt')} about figures of this ledger, each with the numbers that raised it, and recently closed ones.`,
+    description: `${counted(openFlags.length, 'open doubt')} about figures of this ledger, each with its evidence, and recently closed flags.`,
     nav: '/honesty',
     alternates: [
       jsonAlternate('/api/v1/honesty/flags'),
@@ -26,7 +26,7 @@ export function flagsPage(
     ],
     body: [
       introduction(
-        'A flag is a public, evidence-backed doubt about a rail, its source or our own reading. Flags are raised and closed by rules; none is removed on request.',
+        'A flag is a public, evidence-backed doubt about a rail, its source or our own reading. Flags are raised and closed by rules. No flag is removed on request.',
       ),
       section(
         'open',
@@ -60,7 +60,7 @@ export function flagsPage(
 }
 
 const kinds: Readonly<Record<World['openFlags'][number]['kind'], string>> = {
-  poll_failed: 'The last poll failed; the figures are carried over from an earlier one.',
+  poll_failed: 'The last poll failed; the figures are carried over from an earlier poll.',
   stale_figures: 'No successful poll in the last two cycles.',
   concentrated: 'One worker or service receives more than 90 %.',
   self_dealing: 'A large part of the raw volume does not pass the filter rule.',

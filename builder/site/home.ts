@@ -125,7 +125,7 @@ function railSection(
     table(rails.toSorted(byStatus), {
       id: 'rails',
       caption:
-        'Volumes are after each rail’s filter rule. “Unknown” does not mean zero: the figure could not be read.',
+        'Volumes are computed after the filter rule of each rail. “Unknown” does not mean zero: the figure could not be read.',
       rowData: ({ view: { status, chain, category } }) => ({ status, chain, category }),
       columns: [
         column('Rail', ({ view }) =>

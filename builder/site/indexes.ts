@@ -71,7 +71,7 @@ ${entry(`${api}/rails`, 'Rails', 'all rails with figures, status, method and age
 ${entry(`${api}/opportunities`, 'Opportunities', 'rails that pay now, highest expected income first, with caveats')}
 ${entry(`${api}/honesty/flags`, 'Honesty flags', 'open doubts about figures, with evidence')}
 ${entry(`${api}/pacts`, 'Pacts', 'settlements that can be verified on-chain')}
-${entry(`${api}/receipts`, 'Receipts', 'who was paid on which rail; a single receipt: /api/v1/receipts/{id}, those of a worker: ?wallet=')}
+${entry(`${api}/receipts`, 'Receipts', 'who was paid on which rail; one receipt is at /api/v1/receipts/{id}, and ?wallet= selects the receipts of a worker')}
 ${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula of the score')}
 ${entry(`${api}/stats/live`, 'Aggregate', 'totals of the ledger')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
@@ -115,7 +115,7 @@ export function introOf(world: Pick<World, 'agentSkills' | 'site'>): string {
 }
 
 function robots({ site }: Pick<World, 'site'>): string {
-  return `# Everything here is public and intended for programs as well as people.
+  return `# All pages are public and intended for programs and for people.
 User-agent: *
 Content-Signal: search=yes, ai-input=yes, ai-train=yes
 Allow: /

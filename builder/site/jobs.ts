@@ -14,12 +14,12 @@ export function jobsPage({ exchange }: Pick<World, 'exchange'>): SitePage {
   return {
     path: '/jobs',
     title: 'Job exchange',
-    description: `${counted(open, 'open job')} of ${total}: posted by partners, bid on, and delivered with a signed hash of the work.`,
+    description: `${counted(open, 'open job')} of ${total}. Partners post jobs, bid on them and deliver a signed hash of the work.`,
     nav: '/opportunities',
     alternates: [jsonAlternate('/api/v1/jobs')],
     body: [
       introduction(
-        inline`Partners post jobs with a budget and a deadline; the winning bidder delivers, and when the poster accepts the delivery, the exchange then issues a receipt. ${link('/partners', 'Becoming a partner')} is free.`,
+        inline`Partners post jobs with a budget and a deadline; the winning bidder delivers, and when the poster accepts the delivery, the exchange issues a receipt. ${link('/partners', 'Becoming a partner')} is free.`,
       ),
       searchForm('jobs'),
       jobTable(`The newest ${jobs.length} of ${total}.`, jobs),

@@ -28,7 +28,7 @@ export function opportunitiesPage(
     alternates: [jsonAlternate('/api/v1/opportunities')],
     body: [
       introduction(
-        inline`Only rails with status “paying” are listed. Expected income is the average daily earnings per worker, excluding the top earner. ${link('/arbitrage', 'How it is calculated')}, and why it is no promise.`,
+        inline`Only rails with status “paying” are listed. Expected income is the average daily earnings per worker, excluding the top earner. ${link('/arbitrage', 'How it is calculated')}, and why it is not guaranteed.`,
       ),
       table(found, {
         id: 'opportunities',

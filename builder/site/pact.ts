@@ -61,7 +61,7 @@ const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
   released: 'released and paid',
   refunded: 'refunded to the creator',
   disputed: 'disputed by the creator',
-  ruled: 'ruled by the arbitrator',
+  ruled: 'decided by the arbitrator',
   finalized: 'arbitration ended without a ruling',
 }
 
@@ -148,9 +148,9 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
 }
 
 const verificationTexts: Readonly<Record<Recorded['verification'], string>> = {
-  unverified: 'Published by third parties, not confirmed on-chain.',
+  unverified: 'Third parties published this pact. No on-chain check has confirmed it.',
   confirmed: 'The escrow data shown here was confirmed on-chain.',
-  contradicted: 'On-chain data contradicts what was published.',
+  contradicted: 'On-chain data contradicts the published claims.',
 }
 
 function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): SitePage {
@@ -207,7 +207,7 @@ function inFlightPage(pact: InFlight, logs: Logs): SitePage {
         ? null
         : section(
             'recipe',
-            `How to verify it, in ${counted(pact.verifier_recipe.length, 'step')}`,
+            `How to verify this pact, in ${counted(pact.verifier_recipe.length, 'step')}`,
             steps(pact.verifier_recipe.map(withCode)),
           ),
       checkSection(pact.pact_id),

@@ -19,14 +19,14 @@ export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): Sit
     alternates: [jsonAlternate('/api/v1/pacts')],
     body: [
       introduction(
-        inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on-chain, and settled from then on. Its manifest, the escrow contract and the receipt must agree; if they do not, an ${link('/honesty', 'honesty flag')} reports it. ${link('/pacts/SKILL.md', 'How an agent checks a pact')}.`,
+        inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on-chain, and settled from then on. Its manifest, the escrow contract and the receipt must agree; if they do not, an ${link('/honesty', 'honesty flag')} reports the contradiction. ${link('/pacts/SKILL.md', 'How an agent checks a pact')}.`,
       ),
       section(
         'settled',
         'Settled',
         table(settled, {
           id: 'settled-pacts',
-          caption: 'Each pact with its transaction and its verified receipt.',
+          caption: 'Each pact is listed with its transaction and its verified receipt.',
           columns: [
             column('Pact', pactCell),
             amountColumn('Amount', 'USDC', (pact) => pact.amount_usdc),
@@ -93,7 +93,7 @@ function recordedTable(recorded: World['pacts']['recorded']) {
   return table(recorded, {
     id: 'recorded-pacts',
     caption:
-      'Pacts published by third parties or found in the escrow contract. None has a verified receipt in this ledger; unverified means that no on-chain check has been made.',
+      'Pacts published by third parties or found in the escrow contract. None has a verified receipt in this ledger. The word “unverified” means that no on-chain check has been made.',
     columns: [
       column('Pact', pactCell),
       column('Verification', ({ verification }) => pill(verification)),

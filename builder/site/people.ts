@@ -76,12 +76,12 @@ export function workersPage({ community }: Pick<World, 'community'>): SitePage {
   return {
     path: '/workers',
     title: 'Workers',
-    description: `${counted(workersTotal, 'registered worker')}, each with a wallet and the skills it offers.`,
+    description: `${counted(workersTotal, 'registered worker')}, each with a wallet and skills.`,
     nav: '/leaderboard',
     alternates: [jsonAlternate('/api/v1/workers')],
     body: [
       introduction(
-        'A worker is a wallet with the skills it offers. Registration is a signed request and is free.',
+        'A worker is a wallet that offers skills. Registration is a signed request and is free.',
       ),
       searchForm('workers'),
       workerTable(caption, workers, workerWallets(community)),

@@ -71,7 +71,7 @@ export function railPage(
       section('status', 'Status history', statusTimeline(view.rail, world)),
       section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
       section('earn', 'How to earn here', ...entry(view)),
-      section('method', 'How it is measured', ...method(view)),
+      section('method', 'How this rail is measured', ...method(view)),
       section('check', 'Check it', ...checks(view, world)),
     ],
   }
@@ -98,7 +98,7 @@ function inputsOf(
 function volumeSentence(view: Rail): string {
   const volume = knownFigure(view, 'tpv_30d_usdc')
   return volume === null
-    ? 'Its 30-day volume is unknown.'
+    ? 'The 30-day volume is unknown.'
     : `${usdc(volume).md} over 30 days after the filter rule.`
 }
 
@@ -122,7 +122,7 @@ function figureTable(view: Rail): HtmlAndMarkdown {
   return table(windows, {
     id: 'figures',
     caption:
-      'Volume in USDC after and before the filter rule; wallets or accounts that paid or were paid.',
+      'Volumes are in USDC, after and before the filter rule. Creators and workers are wallets or accounts.',
     sortable: false,
     columns: [
       column('Window', ({ label }) => label),
@@ -207,7 +207,7 @@ function checks(view: Rail, world: Pick<World, 'site'>): (HtmlAndMarkdown | null
       ? para('No evidence has been recorded yet.')
       : table(view.evidence, {
           id: 'evidence',
-          caption: 'What the last successful poll read. The hash covers the response as received.',
+          caption: 'Sources of the last successful poll. A hash covers the response as received.',
           sortable: false,
           columns: [
             column('Source', (pointer) =>

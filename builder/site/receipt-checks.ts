@@ -39,7 +39,7 @@ export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAn
     'Receipt checks',
     table(receiptRun?.chains ?? [], {
       id: 'receipt-checks',
-      caption: inline`Receipts are checked on-chain every hour, ${when}.${where} An error changes no verdict. ${link('/docs/receipts', 'How receipts are verified')}`,
+      caption: inline`Receipts are checked on-chain every hour, ${when}.${where} An error does not change the result of a receipt. ${link('/docs/receipts', 'How receipts are verified')}`,
       columns: [
         column('Chain', ({ chain }) => untrustedText(chain)),
         column('Outcome', ({ state }) => pill(state)),

@@ -7,19 +7,14 @@ import { shareImage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
+import type { Drawing } from '../publish/share-images.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { PollRecord, World } from '../world/world.ts'
 import { articlePath } from './desk.ts'
 import { shownRails } from './rail-parts.ts'
 
-export interface SharedPage {
-  /** Path of the preview image. */
-  readonly image: string
-  readonly svg: string
-}
-
 /** For one world after another: a card is drawn again only when a part of the world that it shows has changed. */
-export function createSharedPages(): (world: World) => readonly SharedPage[] {
+export function createSharedPages(): (world: World) => readonly Drawing[] {
   const home = memoizeByParts(statsParts, (world) => [...homeShared(world)])
   const rails = memoizeByParts(['history', 'nowMs', 'pollEveryMs', 'rails'], (world) => [
     ...railsShared(world),
@@ -28,14 +23,14 @@ export function createSharedPages(): (world: World) => readonly SharedPage[] {
   return (world) => [...home(world), ...rails(world), ...articles(world)]
 }
 
-function* homeShared(world: StatsWorld): Generator<SharedPage> {
+function* homeShared(world: StatsWorld): Generator<Drawing> {
   const rails = shownRails(world).map(({ view }) => view)
   yield shared('/', ogCard(homeCard(statsOf(world), rails)))
 }
 
 function* railsShared(
   world: Pick<World, 'history' | 'nowMs' | 'pollEveryMs' | 'rails'>,
-): Generator<SharedPage> {
+): Generator<Drawing> {
   for (const { view: rail } of shownRails(world)) {
     const polls = newestMonth(world.history.get(rail.rail) ?? []).map(({ polledAtMs, figures }) => {
       const volume = figures?.tpv30dMicroUsdc ?? null
@@ -48,7 +43,7 @@ function* railsShared(
   }
 }
 
-function* articlesShared({ articles }: Pick<World, 'articles'>): Generator<SharedPage> {
+function* articlesShared({ articles }: Pick<World, 'articles'>): Generator<Drawing> {
   for (const article of articles) {
     yield shared(articlePath(article.slug), ogCard(articleCard(article)))
   }
@@ -61,6 +56,6 @@ function newestMonth(polls: readonly PollRecord[]): readonly PollRecord[] {
   return older === -1 ? polls : polls.slice(0, older)
 }
 
-function shared(page: string, svg: string): SharedPage {
+function shared(page: string, svg: string): Drawing {
   return { image: shareImage(page), svg }
 }

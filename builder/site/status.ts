@@ -35,7 +35,7 @@ export function statusPage(
   return {
     path: '/status',
     title: 'Status',
-    description: `${sum} Every failure of the last thirty days, rail by rail.`,
+    description: `${sum} The page lists every failure of the last thirty days by rail.`,
     nav: '/docs',
     alternates: [jsonAlternate('/api/v1/health', 'Health')],
     body: [
@@ -47,7 +47,7 @@ export function statusPage(
       table(rails, {
         id: 'polls',
         caption:
-          'Each bar is one day, newest on the right: full if all polls succeeded, half if some failed, low if all failed, none without polls.',
+          'Each bar shows one day, and the newest day is on the right. The bar is full if all polls succeeded, half if some failed, and low if all failed. A day without polls has no bar.',
         columns: [
           column('Rail', ({ view }) => cell(railLink(view), view.display_name.toLowerCase())),
           timeColumn('Last poll', ({ record }) => record.state.lastPollAtMs, 'never'),

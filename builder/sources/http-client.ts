@@ -1,4 +1,4 @@
-/** JSON over HTTP from sources that may answer late, endlessly, inflated, in half, in HTML, or redirect elsewhere. */
+/** Reads JSON over HTTP from sources whose answers may be late, endless, compressed, truncated or redirected. */
 import { createHash } from 'node:crypto'
 
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
@@ -41,7 +41,7 @@ export function userAgentOf(version: string, siteUrl?: string): string {
   return `agent-income-ledger/${version}${siteUrl === undefined ? '' : ` (+${siteUrl})`}`
 }
 
-/** Retries transient failures (network errors, timeouts, 429, 5xx) as `retryPauseMs` says; others fail at once. */
+/** Retries transient failures (network errors, timeouts, 429, 5xx) after `retryPauseMs`. Other failures are final. */
 export function createHttp(options: HttpOptions): Http {
   const { clock, random, signal, retries = defaultRetries } = options
   const budget = { bytes: options.maxTotalBytes ?? defaultTotalBytes }

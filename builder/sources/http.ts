@@ -2,7 +2,7 @@ export interface HttpRequest {
   /** Sent as JSON; makes the request a POST. */
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** What errors call the request; method, host and path by default. Given where the path contains a key. */
+  /** Name of the request in errors; the default is method, host and path. Set it if the path contains a key. */
   readonly name?: string
 }
 
@@ -15,7 +15,7 @@ export interface HttpAnswer {
 }
 
 export interface Http {
-  /** @throws SourceError, without secrets, on anything but a 2xx JSON answer */
+  /** @throws SourceError without secrets, unless the answer is 2xx with JSON */
   readonly json: (url: string, request?: HttpRequest) => Promise<HttpAnswer>
 }
 

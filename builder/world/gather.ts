@@ -57,7 +57,7 @@ export function emptyGatherMemory(dataDir: string): GatherMemory {
   }
 }
 
-/** The time of the world moves in steps, so that ages alone do not change documents all the time. */
+/** The time of the world advances in steps, so that ages alone rarely change documents. */
 const worldStepMs = 10 * minuteMs
 const viewHours = 24
 const eventsMs = 373 * dayMs

@@ -24,15 +24,15 @@ export function recipeOf({ pactId, siteUrl, uris, workHash }: RecipeFor): string
   })
   const expected =
     workHash === null
-      ? 'There is no work hash to expect: the manifests are refused, and the script says why.'
+      ? 'There is no expected work hash, since the manifests are refused; the script prints the reason.'
       : `It prints ${workHash}.`
   return [
     `Fetch the specification: \`curl -fsS -o spec.json ${uris.spec_uri}\``,
     `Fetch the manifest: \`curl -fsS -o instance.json ${uris.instance_uri}\``,
     `Fetch the script and read it: \`curl -fsS -o reproduce.mjs ${uris.reproduce_uri}\``,
     `Compute the work hash (Node 20 or newer): \`node reproduce.mjs instance.json spec.json\` ${expected}`,
-    `Ask a node of your own choice what the escrow keeps: \`curl -fsS -H 'content-type: application/json' -d '${request}' "$RPC"\``,
-    `In its answer each 64 digits are a word. Word ${hashWord} is the work hash, zeros before work is submitted; word ${hashWord + 1} is the status: 0 Active, 1 WorkSubmitted, 2 Completed, 3 Disputed, 4 Refunded, 5 Arbitrated. A hash that is there equals the one above.`,
-    `Or all of it at once: \`agent-income-ledger pact verify ${pactId} --ledger ${siteUrl} --rpc "$RPC"\``,
+    `Read the state of the escrow from a node of your choice: \`curl -fsS -H 'content-type: application/json' -d '${request}' "$RPC"\``,
+    `In the answer, each group of 64 digits is a word. Word ${hashWord} is the work hash, zeros before work is submitted; word ${hashWord + 1} is the status: 0 Active, 1 WorkSubmitted, 2 Completed, 3 Disputed, 4 Refunded, 5 Arbitrated. A work hash other than zeros must equal the one above.`,
+    `To do all of this at once: \`agent-income-ledger pact verify ${pactId} --ledger ${siteUrl} --rpc "$RPC"\``,
   ]
 }

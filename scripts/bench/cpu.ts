@@ -8,7 +8,7 @@ export function cpuUsOfFamily(pid: number): number {
   return pids.reduce((sum, child) => sum + cpuUsOfFamily(child), cpuUsOf(pid))
 }
 
-/** The same without children. */
+/** CPU time of a process without its children, in microseconds. */
 export function cpuUsOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`)
   return threads.reduce((sum, thread) => sum + cpuUsOfThread(pid, Number(thread)), 0)

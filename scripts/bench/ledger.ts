@@ -1,4 +1,7 @@
-/** A database with very many receipts, written by SQLite itself: rows as the service writes them, signatures made up. */
+/**
+ * A database with very many receipts, written by SQLite itself: rows as the service writes them, with invented
+ * signatures.
+ */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 

@@ -11,7 +11,6 @@ import type { BenchReport } from './report.ts'
 import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
 import { builder } from './suites/builder.ts'
 import { images } from './suites/images.ts'
-import { limiter } from './suites/limiter.ts'
 import { origin } from './suites/origin.ts'
 import { overload } from './suites/overload.ts'
 import { start } from './suites/start.ts'
@@ -27,7 +26,6 @@ const suites: Readonly<Record<string, Suite>> = {
   verify,
   visible,
   images,
-  limiter,
   start,
 }
 /** sysexits.h EX_USAGE. */

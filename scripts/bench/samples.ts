@@ -4,8 +4,8 @@ import { entriesOf } from '../../src/core/entries.ts'
 export type Sample = Readonly<Record<string, number | string>>
 
 /**
- * Measures all contestants in every round, in reversed order every other round, so that other load on the machine and the
- * heat of the contestant before do not always hit the same one. Figures are named `<contestant>.<figure>`.
+ * Measures all contestants in every round, in reversed order every other round, so that other load on the machine does
+ * not always affect the same contestant. Figures are named `<contestant>.<figure>`.
  */
 export async function interleave(
   rounds: number,

@@ -23,7 +23,7 @@ interface ServiceOptions {
   readonly probeEveryMs?: number
 }
 
-/** Starts the service without limits, polls or a log line per request. `env` overrides that. */
+/** Starts the service without limits, polls or a log line per request. `env` overrides these settings. */
 export async function startService(
   dir: string,
   { env = {}, builder = false, readyPath = '/healthz', probeEveryMs = 20 }: ServiceOptions = {},

@@ -2,7 +2,7 @@ import type { BenchRow } from './rows.ts'
 import type { Sample } from './samples.ts'
 
 export interface SuiteContext {
-  /** Few and short rounds: enough to see that nothing is broken, not enough to decide by. */
+  /** Few and short rounds: enough to find errors, but too few for reliable figures. */
   readonly quick: boolean
   /** An empty directory for this suite, removed at the end of the run. */
   readonly dir: string

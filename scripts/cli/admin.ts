@@ -6,69 +6,58 @@ import { z } from 'zod'
 import { flagKind, severity } from '../../src/contract/schemas/flag.ts'
 import { tierName } from '../../src/contract/schemas/partner.ts'
 import type * as implementations from './admin/index.ts'
-import { choice, flag, option, requiredOption } from './command.ts'
-import type { Command, Operand, Options } from './command.ts'
+import { choice, flag, operand, option, requiredOption } from './command.ts'
+import type { Arguments, Command } from './command.ts'
 
 const reason = requiredOption('text', 'reason for the operator log')
 const data = option('path', 'directory of authored files (default: the files of the package)')
-const proposal: Operand = { name: 'proposal', doc: 'id of the proposal' }
-const handle: Operand = { name: 'handle', doc: 'the partner' }
+const proposal = operand('id of the proposal')
+const handle = operand('the partner')
 const block = z.string().regex(/^(?:0|[1-9]\d{0,11})$/, 'must be a block number')
 const days = z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of days')
 const mebibytes = z.string().regex(/^\d{1,9}$/, 'must be a number of MiB')
 const proposalStatus = z.enum(['pending', 'accepted', 'rejected'])
 
-interface AdminCommand {
-  readonly description?: string
-  readonly operands?: readonly Operand[]
-  readonly options?: Options
-}
-
 function admin(
   words: string,
   name: keyof typeof implementations,
   summary: string,
-  { description, operands = [], options = {} }: AdminCommand = {},
+  args: Arguments = {},
+  description?: string,
 ): Command {
   const scope = 'Uses DATA_DIR and the settings of the service, from the environment and .env.'
   return {
     words: `admin ${words}`,
     summary,
     description: description === undefined ? scope : `${description}\n${scope}`,
-    operands,
-    options,
+    args,
     run: async (session, input) => await (await import('./admin/index.ts'))[name](session, input),
   }
 }
 
 export const adminCommands: readonly Command[] = [
   admin('proposals list', 'listSkillProposals', 'List proposed skills, oldest first', {
-    options: { status: choice(proposalStatus, 'status (default: pending)') },
+    status: choice(proposalStatus, 'status (default: pending)'),
   }),
   admin(
     'proposals accept',
     'acceptProposal',
     'Add a proposed skill to the taxonomy with the next build',
-    { operands: [proposal], options: { reason: option('text', 'reason for the operator log') } },
+    { proposal, reason: option('text', reason.doc) },
   ),
-  admin('proposals reject', 'rejectProposal', 'Reject a proposed skill', {
-    operands: [proposal],
-    options: { reason },
-  }),
+  admin('proposals reject', 'rejectProposal', 'Reject a proposed skill', { proposal, reason }),
   admin('feedback list', 'listMessages', 'List feedback, newest first'),
   admin('flags list', 'listFlags', 'List open honesty flags with their ids'),
   admin('flags open', 'openOperatorFlag', 'Open an honesty flag', {
-    options: {
-      kind: requiredOption('kind', 'kind of flag', flagKind),
-      severity: { ...choice(severity, 'severity of the flag'), isRequired: true },
-      title: requiredOption('text', 'public title'),
-      rail: option('slug', 'the rail (default: the ledger itself)'),
-      reason,
-    },
+    kind: requiredOption('kind', 'kind of flag', flagKind),
+    severity: { ...choice(severity, 'severity of the flag'), isRequired: true },
+    title: requiredOption('text', 'public title'),
+    rail: option('slug', 'the rail (default: the ledger itself)'),
+    reason,
   }),
   admin('flags close', 'closeOperatorFlag', 'Close an honesty flag', {
-    operands: [{ name: 'flag', doc: 'id of the flag' }],
-    options: { reason },
+    flag: operand('id of the flag'),
+    reason,
   }),
   admin('keys list', 'listKeys', 'List the signing keys of the service, the active one first'),
   admin(
@@ -80,19 +69,16 @@ export const adminCommands: readonly Command[] = [
     'keys rotate-exchange',
     'rotateExchange',
     'Create a new key for receipts of the job exchange; the current one remains listed',
-    {
-      description:
-        'Receipts signed with the old key remain valid. A running service uses the new key within seconds.',
-    },
+    {},
+    'Receipts signed with the old key remain valid. A running service uses the new key within seconds.',
   ),
-  admin('platforms list', 'listPlatforms', 'List platforms that may issue receipts', {
-    options: { data },
-  }),
-  admin('platforms add', 'addPlatform', 'Add a platform after proof of its key', {
-    description:
-      'Without --proof, prints the text that the platform must sign; with --proof and --challenged-at, adds the platform.',
-    operands: [{ name: 'platform', doc: 'slug, never used before' }],
-    options: {
+  admin('platforms list', 'listPlatforms', 'List platforms that may issue receipts', { data }),
+  admin(
+    'platforms add',
+    'addPlatform',
+    'Add a platform after proof of its key',
+    {
+      platform: operand('slug, never used before'),
       name: requiredOption('text', 'public name'),
       'public-key': requiredOption('base64', 'ed25519 public key, 32 bytes'),
       rail: {
@@ -103,46 +89,43 @@ export const adminCommands: readonly Command[] = [
       proof: option('base64', 'signature over that text'),
       data,
     },
-  }),
+    'Without --proof, prints the text that the platform must sign; with --proof and --challenged-at, adds the platform.',
+  ),
   admin(
     'platforms revoke',
     'revokePlatform',
     'Refuse further receipts of a platform; its entry remains',
-    { operands: [{ name: 'platform', doc: 'slug of the platform' }], options: { reason, data } },
+    { platform: operand('slug of the platform'), reason, data },
   ),
   admin('partners list', 'listAllPartners', 'List partners with tier and status'),
   admin(
     'partners release-wallet',
     'releaseWallet',
     'Unbind the wallet from the attestation endpoint of a partner',
-    {
-      description: 'The next signature by a wallet of the partner’s oath history binds it again.',
-      operands: [handle],
-      options: { reason },
-    },
+    { handle, reason },
+    'The next signature by a wallet of the partner’s oath history binds it again.',
   ),
   admin('partners set-tier', 'setTier', 'Give a partner a tier without a payment', {
-    operands: [handle, { name: 'tier', doc: tierName.options.join(', '), schema: tierName }],
-    options: { days: option('number', 'number of days (default: 30)', days), reason },
+    handle,
+    tier: operand(tierName.options.join(', '), tierName),
+    days: option('number', 'number of days (default: 30)', days),
+    reason,
   }),
   admin(
     'payments export',
     'exportPayments',
     'Print every payment for a read or a subscription, oldest first',
-    { options: { csv: flag('as CSV with a header, safe to open in a spreadsheet') } },
+    { csv: flag('as CSV with a header, safe to open in a spreadsheet') },
   ),
   admin(
     'payments reconcile',
     'reconcile',
     'Compare every payment with the chain; exit code 1 on differences',
     {
-      description:
-        'Reads all USDC transfers to the receiver from RPC_URL_BASE and matches them with the payment rows.',
-      options: {
-        'from-block': option('number', 'first block (default: the block of the first row)', block),
-        'to-block': option('number', 'last block (default: the newest)', block),
-      },
+      'from-block': option('number', 'first block (default: the block of the first row)', block),
+      'to-block': option('number', 'last block (default: the newest)', block),
     },
+    'Reads all USDC transfers to the receiver from RPC_URL_BASE and matches them with the payment rows.',
   ),
   admin(
     'scores check',
@@ -153,21 +136,24 @@ export const adminCommands: readonly Command[] = [
     'backup',
     'backUp',
     'Copy the database while the service runs, with a manifest of hashes beside it',
-    {
-      description:
-        'The copy contains no keys: back up DATA_DIR/keys and DATA_DIR/secrets separately, in a safer place.',
-      operands: [{ name: 'file', doc: 'path of the copy, a new file' }],
-    },
+    { file: operand('path of the copy, a new file') },
+    'The copy contains no keys: back up DATA_DIR/keys and DATA_DIR/secrets separately, in a safer place.',
   ),
-  admin('restore', 'restore', 'Replace the database with a backup, while no service runs', {
-    description:
-      'Verifies the backup first: hash, schema, integrity, references. Keeps the current file under another name.\nSigned writes are then refused for five minutes, to prevent replays of writes from before the restore.',
-    operands: [{ name: 'file', doc: 'the backup, with its manifest beside it' }],
-    options: { damaged: flag('confirm that the current file is unreadable and no service runs') },
-  }),
-  admin('doctor', 'runDoctor', 'Check the installation and recommend fixes; changes nothing', {
-    description:
-      'Checks database, scores, rows against documents, keys and secrets, the published set, the snapshot repository, disks,\nclock and jobs. Exit code 1 if a check fails. The service may be running.',
-    options: { 'min-free': option('MiB', 'required free disk space (default: 512)', mebibytes) },
-  }),
+  admin(
+    'restore',
+    'restore',
+    'Replace the database with a backup, while no service runs',
+    {
+      file: operand('the backup, with its manifest beside it'),
+      damaged: flag('confirm that the current file is unreadable and no service runs'),
+    },
+    'Verifies the backup first: hash, schema, integrity, references. Keeps the current file under another name.\nSigned writes are then refused for five minutes, to prevent replays of writes from before the restore.',
+  ),
+  admin(
+    'doctor',
+    'runDoctor',
+    'Check the installation and recommend fixes; changes nothing',
+    { 'min-free': option('MiB', 'required free disk space (default: 512)', mebibytes) },
+    'Checks database, scores, rows against documents, keys and secrets, the published set, the snapshot repository, disks,\nclock and jobs. Exit code 1 if a check fails. The service may be running.',
+  ),
 ]

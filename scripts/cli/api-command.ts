@@ -1,4 +1,4 @@
-/** Commands generated from routes: path parameters are operands, query and body fields are options. */
+/** Commands generated from routes. */
 import { z } from 'zod'
 
 import { prepareCall } from '../../src/client/call.ts'
@@ -11,7 +11,9 @@ import type { AnswerOf } from '../../src/contract/route-types.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { routeOf } from '../../src/contract/routes.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
-import type { Command, Option, OptionGroup, Options } from './command.ts'
+import { fieldsOf, isRepeated } from './api-fields.ts'
+import type { Field } from './api-fields.ts'
+import type { Arguments, Command, OptionGroup } from './command.ts'
 import { readPayment } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
@@ -22,12 +24,12 @@ type ComputeField = (session: Session, input: Input) => unknown
 
 interface Additions<Id extends RouteId> {
   readonly description?: string
-  /** Body fields that the command computes. An undefined value omits the field. */
+  /** Body fields that are operands. */
   readonly operands?: readonly string[]
   /** Body fields that the command computes; undefined omits the field. */
   readonly computed?: Readonly<Record<string, ComputeField>>
-  /** Further options, for `computed` and `oath`. */
-  readonly options?: Options
+  /** Further arguments, for `computed` and `oath`. */
+  readonly args?: Arguments
   readonly oath?: (input: Input) => OathText['kind'] | undefined
   /** Returns false if this input needs no key. */
   readonly needsKey?: (input: Input) => boolean
@@ -35,17 +37,6 @@ interface Additions<Id extends RouteId> {
   /** The default is the first list of objects. */
   readonly rows?: (answer: AnswerOf<Id>) => readonly object[]
   readonly footer?: (answer: AnswerOf<Id>) => string
-}
-
-interface Field {
-  readonly place: 'params' | 'query' | 'body'
-  readonly name: string
-  /** The schema without `optional` and `nullable`. */
-  readonly schema: z.ZodType
-  readonly isRequired: boolean
-  readonly doc: string
-  readonly option: string
-  readonly isOperand: boolean
 }
 
 export function apiCommand<Id extends RouteId>(
@@ -56,17 +47,14 @@ export function apiCommand<Id extends RouteId>(
   const route = routeOf(id)
   const { computed = {}, columns } = additions
   const fields = fieldsOf(route, additions.operands).filter(({ name }) => !(name in computed))
-  const operands = fields.filter(({ isOperand }) => isOperand)
-  const options = fields.filter(({ isOperand }) => !isOperand)
   const isSoldRead = route.price !== undefined && route.method === 'GET'
   return {
     words,
     summary: route.summary,
     description: additions.description,
-    operands: operands.map(({ option, doc }) => ({ name: option, doc })),
-    options: {
-      ...Object.fromEntries(options.map((field) => [field.option, optionOf(field)])),
-      ...additions.options,
+    args: {
+      ...Object.fromEntries(fields.map((field) => [field.argument, field])),
+      ...additions.args,
     },
     groups: groupsOf(route),
     run: async (session, input) => {
@@ -76,7 +64,10 @@ export function apiCommand<Id extends RouteId>(
         ? await session.client(isSoldRead ? 'key-if-given' : 'key')
         : session.reader()
       const kind = additions.oath?.(input)
-      const oath = kind === undefined ? undefined : await fetchOath(session, kind)
+      const oath =
+        kind === undefined
+          ? undefined
+          : newestOath((await session.reader().call('listOaths')).oaths, kind)
       for (const [name, compute] of Object.entries(computed)) {
         const value = await compute(session, input)
         if (value !== undefined) body[name] = value
@@ -108,102 +99,6 @@ function groupsOf({ price, priceRange, access, method }: Route): OptionGroup[] {
   ]
 }
 
-const signatureFields = ['wallet', 'timestamp', 'signature', 'oath_signature']
-
-function fieldsOf(route: Route, bodyOperands: readonly string[] = []): readonly Field[] {
-  const parameters = (place: 'params' | 'query'): Field[] =>
-    Object.entries(route[place] ?? {}).map(([name, { schema, description }]) => ({
-      place,
-      name,
-      schema,
-      isRequired: place === 'params',
-      doc: firstSentence(description),
-      option: name,
-      isOperand: place === 'params',
-    }))
-  const body = Object.entries(bodyShape(route.body)).map(([name, wrapped]): Field => {
-    const schema = unwrap(wrapped)
-    const doc = wrapped.description ?? schema.description ?? name.replaceAll('_', ' ')
-    return {
-      place: 'body',
-      name,
-      schema,
-      isRequired: !wrapped.safeParse(undefined).success,
-      doc: firstSentence(doc),
-      option: optionName(name, schema),
-      isOperand: bodyOperands.includes(name),
-    }
-  })
-  return [...parameters('params'), ...parameters('query'), ...body]
-}
-
-/** Returns the fields without signature fields. Fields of a union are optional. */
-function bodyShape(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> {
-  if (schema instanceof z.ZodUnion) {
-    const shapes = schema.options.map((option) =>
-      Object.entries(bodyShape(option instanceof z.ZodType ? option : undefined)),
-    )
-    return Object.fromEntries(shapes.flat().map(([name, field]) => [name, field.optional()]))
-  }
-  if (!(schema instanceof z.ZodObject)) return {}
-  const fields = Object.entries<z.core.$ZodType>(schema.shape)
-  const isSigned = 'oath_signature' in schema.shape || 'signature' in schema.shape
-  return Object.fromEntries(
-    fields.flatMap(([name, field]) =>
-      (isSigned && signatureFields.includes(name)) || !(field instanceof z.ZodType)
-        ? []
-        : [[name, field]],
-    ),
-  )
-}
-
-function unwrap(schema: z.ZodType): z.ZodType {
-  const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
-  const inner = isWrapper ? schema.unwrap() : null
-  return inner instanceof z.ZodType ? unwrap(inner) : schema
-}
-
-/** Examples: `budget_usdc` becomes `budget`, `skills` becomes `skill`, `eta_hours` becomes `eta-hours`. */
-function optionName(name: string, schema: z.ZodType): string {
-  const bare = name.replace(/_(?:usdc|id|short)$/, '').replaceAll('_', '-')
-  return isRepeated(schema) ? bare.replace(/s$/, '') : bare
-}
-
-function isRepeated(schema: z.ZodType): boolean {
-  return schema instanceof z.ZodArray || schema instanceof z.ZodRecord
-}
-
-function optionOf({ name, schema, doc, isRequired }: Field): Option {
-  return {
-    value: placeholder(name, schema),
-    doc,
-    isRequired,
-    isRepeatable: isRepeated(schema),
-  }
-}
-
-/** Longer lists of choices would widen the columns of the help. */
-const MAX_PLACEHOLDER = 60
-
-function placeholder(name: string, schema: z.ZodType): string {
-  if (schema instanceof z.ZodEnum) {
-    const choices = schema.options.join('|')
-    return choices.length > MAX_PLACEHOLDER ? 'text' : choices
-  }
-  if (schema instanceof z.ZodNumber) return 'number'
-  if (schema instanceof z.ZodRecord) return 'name=text'
-  if (name.endsWith('_usdc')) return 'usdc'
-  const format = schema.meta()?.['format']
-  if (format === 'date-time') return 'RFC 3339'
-  return format === 'uri' ? 'url' : 'text'
-}
-
-function firstSentence(text: string): string {
-  const [sentence = text] = /^.*?\.(?=\s|$)/s.exec(text) ?? []
-  const line = sentence.replace(/\.$/, '').replaceAll('`', '')
-  return /^[A-Z][a-z]/.test(line) ? `${line.charAt(0).toLowerCase()}${line.slice(1)}` : line
-}
-
 type FieldValues = Record<Field['place'], Record<string, unknown>>
 
 /** @throws UsageError with the issue of each invalid field */
@@ -211,26 +106,29 @@ function readFields(fields: readonly Field[], input: Input): FieldValues {
   const values: FieldValues = { params: {}, query: {}, body: {} }
   const issues: Issue[] = []
   for (const field of fields) {
-    const { place, name, schema, isRequired } = field
+    const { place, name, fieldSchema } = field
     const value = readField(field, input)
-    if (value === undefined && !isRequired) continue
-    const parsed = schema.safeParse(value)
-    const issue = parsed.success ? undefined : describeIssues(parsed.error, value)[0]
-    if (parsed.success) values[place][name] = value
-    else issues.push({ path: name, message: issue?.message ?? 'is not valid' })
+    if (value === undefined && field.isRequired !== true) continue
+    const { error } = fieldSchema.safeParse(value)
+    if (error === undefined) values[place][name] = value
+    else
+      issues.push({
+        path: name,
+        message: describeIssues(error, value)[0]?.message ?? 'is not valid',
+      })
   }
   if (issues.length > 0) throw new UsageError(explain(issues, fields))
   return values
 }
 
-function readField({ option, schema, isOperand, isRequired }: Field, input: Input): unknown {
-  if (isRepeated(schema)) {
-    const list = input.list(option)
-    if (list.length === 0 && !isRequired) return undefined
-    return schema instanceof z.ZodRecord ? Object.fromEntries(list.map(nameAndText)) : [...list]
+function readField({ argument, fieldSchema, isRequired }: Field, input: Input): unknown {
+  if (isRepeated(fieldSchema)) {
+    const list = input.list(argument)
+    if (list.length === 0 && isRequired !== true) return undefined
+    return fieldSchema instanceof z.ZodRecord ? Object.fromEntries(list.map(nameAndText)) : list
   }
-  const text = isOperand ? input.operand(option) : input.text(option)
-  const isNumber = schema instanceof z.ZodNumber && /^-?\d+(?:\.\d+)?$/.test(text ?? '')
+  const text = input.text(argument)
+  const isNumber = fieldSchema instanceof z.ZodNumber && /^-?\d+(?:\.\d+)?$/.test(text ?? '')
   return isNumber ? Number(text) : text
 }
 
@@ -245,7 +143,8 @@ function explain(issues: readonly Issue[], fields: readonly Field[]): string {
   const lines = issues.map(({ path, message }) => {
     const field = fields.find(({ name }) => name === path.split('.', 1)[0])
     if (field === undefined) return path === '' ? message : `${path}: ${message}`
-    return `${path}: ${message} (\`${field.isOperand ? `<${field.option}>` : `--${field.option}`}\`)`
+    const { argument, isOperand } = field
+    return `${path}: ${message} (\`${isOperand === true ? `<${argument}>` : `--${argument}`}\`)`
   })
   return lines.join('\n')
 }
@@ -254,27 +153,18 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
 }
 
-async function fetchOath(session: Session, kind: OathText['kind']): Promise<OathText> {
-  const { oaths } = await session.reader().call('listOaths')
-  return newestOath(oaths, kind)
-}
+const listAnswer = z.looseObject({ next_cursor: z.string().optional() })
+const rowList = z.array(z.looseObject({})).min(1)
 
+/** Without `rows`, lists the first list that is not empty. */
 function tableOf<Id extends RouteId>(
   answer: AnswerOf<Id>,
   columns: readonly string[],
   { rows, footer }: Additions<Id>,
 ): string {
-  const { next_cursor: next, ...members } = answerMembers.parse(answer)
-  const listed = rows?.(answer) ?? firstList(members)
+  const { next_cursor: next, ...members } = listAnswer.parse(answer)
+  const lists = Object.values(members).map((member) => rowList.safeParse(member).data ?? [])
+  const listed = rows?.(answer) ?? lists.find(({ length }) => length > 0) ?? []
   const more = next === undefined ? '' : `More: --cursor ${next}\n`
   return `${table(columns, listed)}${more}${footer?.(answer) ?? ''}`
-}
-
-const answerMembers = z.looseObject({ next_cursor: z.string().optional() })
-const rowList = z.array(z.looseObject({}))
-
-/** The first list that is not empty. */
-function firstList(members: Readonly<Record<string, unknown>>): readonly object[] {
-  const lists = Object.values(members).map((member) => rowList.safeParse(member).data)
-  return lists.find((list) => list !== undefined && list.length > 0) ?? []
 }

@@ -4,46 +4,47 @@ import type { z } from 'zod'
 import type { Input } from './input.ts'
 import type { Session } from './session.ts'
 
-export interface Operand {
-  readonly name: string
+export interface Argument {
   readonly doc: string
   readonly schema?: z.ZodType | undefined
-}
-
-export interface Option extends Omit<Operand, 'name'> {
+  readonly isOperand?: boolean
   /** Placeholder in the help. An option without it is a flag. */
   readonly value?: string
   readonly isRequired?: boolean
   readonly isRepeatable?: boolean
 }
 
-export type Options = Readonly<Record<string, Option>>
+export type Arguments = Readonly<Record<string, Argument>>
 
 export interface Command {
   /** Example: `receipt post`. */
   readonly words: string
   readonly summary: string
   readonly description?: string | undefined
-  readonly operands?: readonly Operand[]
-  /** Every command also has `--json` and `--help`. */
-  readonly options?: Options
+  /** Operands have the order of the command line. Every command also has `--json` and `--help`. */
+  readonly args?: Arguments
   readonly groups?: readonly OptionGroup[]
   /** Returns the exit code; undefined means 0. */
   readonly run: (session: Session, input: Input) => Promise<number | void>
 }
 
-export const flag = (doc: string): Option => ({ doc })
-export const option = (value: string, doc: string, schema?: z.ZodType): Option => ({
+export const flag = (doc: string): Argument => ({ doc })
+export const operand = (doc: string, schema?: z.ZodType): Argument => ({
+  doc,
+  schema,
+  isOperand: true,
+})
+export const option = (value: string, doc: string, schema?: z.ZodType): Argument => ({
   value,
   doc,
   schema,
 })
-export const requiredOption = (...parts: Parameters<typeof option>): Option => ({
+export const requiredOption = (...parts: Parameters<typeof option>): Argument => ({
   ...option(...parts),
   isRequired: true,
 })
 
-export const choice = (schema: z.ZodEnum, doc: string): Option =>
+export const choice = (schema: z.ZodEnum, doc: string): Argument =>
   option(schema.options.join('|'), doc, schema)
 
 const optionGroups = {
@@ -84,10 +85,15 @@ const optionGroups = {
     json: flag('print one JSON value instead of text'),
     help: flag('print this help'),
   },
-} as const satisfies Record<string, Options>
+} as const satisfies Record<string, Arguments>
 export type OptionGroup = keyof typeof optionGroups
 
-export function optionsOf({ options = {}, groups = [] }: Command): Options {
-  const shared = [...groups, 'output' as const].map((group): Options => optionGroups[group])
-  return Object.fromEntries([options, ...shared].flatMap((some) => Object.entries(some)))
+/** Returns the arguments by name. */
+export function argumentsOf({ args = {}, groups = [] }: Command) {
+  const shared = [...groups, 'output' as const].map((group): Arguments => optionGroups[group])
+  const all = [args, ...shared].flatMap((some) => Object.entries(some))
+  return {
+    operands: all.filter(([, { isOperand }]) => isOperand === true),
+    options: new Map(all.filter(([, { isOperand }]) => isOperand !== true)),
+  }
 }

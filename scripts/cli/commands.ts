@@ -11,7 +11,7 @@ import { verifyCommands } from './verify.ts'
 export const commands: readonly Command[] = [
   keygen,
   apiCommand('register', 'registerWorker', {
-    options: {
+    args: {
       'receipt-key-file': option(
         'path',
         'ed25519 key that signs your receipts; only its public key is sent',
@@ -35,7 +35,7 @@ export const commands: readonly Command[] = [
   ...receiptCommands,
   ...verifyCommands,
   apiCommand('partner signup', 'signupPartner', {
-    options: { tier: option('tier', 'tier (default: free)') },
+    args: { tier: option('tier', 'tier (default: free)') },
     oath: () => 'partner',
     computed: { tier: (_session, input) => input.text('tier') ?? 'free' },
   }),
@@ -56,7 +56,7 @@ export const commands: readonly Command[] = [
   apiCommand('job bid', 'bidOnJob'),
   apiCommand('job award', 'awardJob'),
   apiCommand('job deliver', 'deliverJob', {
-    options: {
+    args: {
       file: option('path', 'file with the work, to compute its SHA-256'),
       sha256: option('hex', 'SHA-256 of the work, instead of --file'),
     },
@@ -81,7 +81,7 @@ export const commands: readonly Command[] = [
   apiCommand('alerts unsubscribe', 'unsubscribeAlerts'),
   apiCommand('apply', 'applyToRail', {
     operands: ['rail'],
-    options: { worker: option('wallet', 'wallet of the worker (default: your own)') },
+    args: { worker: option('wallet', 'wallet of the worker (default: your own)') },
     computed: {
       worker_wallet: async (session, input) =>
         input.text('worker') ?? (await session.signer()).wallet,

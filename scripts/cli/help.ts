@@ -1,5 +1,5 @@
-import { optionsOf } from './command.ts'
-import type { Command, Option } from './command.ts'
+import { argumentsOf } from './command.ts'
+import type { Argument, Command } from './command.ts'
 
 const program = 'agent-income-ledger'
 
@@ -23,10 +23,11 @@ ${codes}
 }
 
 export function commandHelp(command: Command): string {
-  const { summary, description, operands = [] } = command
+  const { summary, description } = command
+  const { operands, options } = argumentsOf(command)
   const rows = [
-    ...operands.map(({ name, doc }) => [`<${name}>`, doc] as const),
-    ...Object.entries(optionsOf(command)).map(([name, option]) => {
+    ...operands.map(([name, { doc }]) => [`<${name}>`, doc] as const),
+    ...[...options].map(([name, option]) => {
       const value = option.value === undefined ? '' : ` <${option.value}>`
       return [`--${name}${value}`, optionDoc(option)] as const
     }),
@@ -46,11 +47,12 @@ function columns(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, doc]) => `  ${name.padEnd(width)}  ${doc}`).join('\n')
 }
 
-function usage({ words, operands = [] }: Command): string {
-  return [words, ...operands.map(({ name }) => `<${name}>`)].join(' ')
+function usage(command: Command): string {
+  const operands = argumentsOf(command).operands.map(([name]) => `<${name}>`)
+  return [command.words, ...operands].join(' ')
 }
 
-function optionDoc({ doc, isRequired = false, isRepeatable = false }: Option): string {
+function optionDoc({ doc, isRequired = false, isRepeatable = false }: Argument): string {
   const notes = [...(isRequired ? ['required'] : []), ...(isRepeatable ? ['may be repeated'] : [])]
   return notes.length === 0 ? doc : `${doc} (${notes.join(', ')})`
 }

@@ -1,7 +1,6 @@
 export interface Input {
-  readonly operand: (name: string) => string
   readonly text: (name: string) => string | undefined
-  /** The empty string if the option is missing. */
+  /** The empty string if the argument is missing. */
   readonly required: (name: string) => string
   readonly list: (name: string) => readonly string[]
   readonly flag: (name: string) => boolean

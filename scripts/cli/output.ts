@@ -53,17 +53,14 @@ export function printChecks(
   { print }: { readonly print: (value: object, text?: string) => void },
   subject: object,
   checks: readonly (Check & { readonly remedy?: string })[],
-  [ifGood, ifBad]: readonly [string, string] = ['All checks passed.', 'Some checks failed.'],
 ): number {
   const good = allGood(checks)
   const lines = checks.map(({ good: isGood, what, detail, remedy }) => {
     const line = `${isGood ? 'good' : 'BAD '}  ${plain(what)}: ${plain(detail)}\n`
     return remedy === undefined ? line : `${line}      What to do: ${remedy}\n`
   })
-  print(
-    { ...subject, good, checks },
-    `${describe(subject)}${lines.join('')}${good ? ifGood : ifBad}\n`,
-  )
+  const verdict = good ? 'All checks passed.' : 'Some checks failed.'
+  print({ ...subject, good, checks }, `${describe(subject)}${lines.join('')}${verdict}\n`)
   return good ? exitCodes.ok : exitCodes.refused
 }
 

@@ -19,11 +19,17 @@ export type SettledPact = PactLists['settled'][number]
 type RecordedPact = PactLists['recorded'][number]
 export type PactRecord = SettledPact | RecordedPact | PactLists['in_flight'][number]
 
-/** Checks that the transaction paid at least the amount from payer to worker, and that its block is final. */
-export async function checkPayment(
+/** Returns no check of a pact in flight, which has no payment yet. */
+export async function checkTransactions(
   reader: ChainReader,
-  pact: SettledPact,
+  record: PactRecord | null,
 ): Promise<readonly Check[]> {
+  if (record?.state === 'settled') return await checkPayment(reader, record)
+  return record?.state === 'recorded' ? await checkPublishedRecord(reader, record) : []
+}
+
+/** Checks that the transaction paid at least the amount from payer to worker, and that its block is final. */
+async function checkPayment(reader: ChainReader, pact: SettledPact): Promise<readonly Check[]> {
   const receipt = await findReceipt(reader, pact.tx_hash)
   if (typeof receipt === 'string') return [check('payment', false, receipt)]
   const [payer, worker] = [pact.payer.toLowerCase(), pact.worker.toLowerCase()]
@@ -50,7 +56,7 @@ export async function checkPayment(
   ]
 }
 
-export async function checkPublishedRecord(
+async function checkPublishedRecord(
   reader: ChainReader,
   { pact_id: pactId, published }: RecordedPact,
 ): Promise<readonly Check[]> {
@@ -63,11 +69,15 @@ export async function checkPublishedRecord(
   ] as const) {
     if (txHash === undefined) continue
     const receipt = await findReceipt(reader, txHash)
-    const hasLog =
-      typeof receipt !== 'string' &&
-      receipt.logs.some(({ address, topics }) => address === escrow && topics[1] === topic)
-    const found = `${txHash} ${hasLog ? 'has' : 'has no'} log of the escrow for pact ${pactId}`
-    checks.push(check(what, hasLog, typeof receipt === 'string' ? receipt : found))
+    if (typeof receipt === 'string') {
+      checks.push(check(what, false, receipt))
+      continue
+    }
+    const hasLog = receipt.logs.some(
+      ({ address, topics }) => address === escrow && topics[1] === topic,
+    )
+    const log = `log of the escrow for pact ${pactId}`
+    checks.push(check(what, hasLog, `${txHash} has ${log}`, `${txHash} has no ${log}`))
   }
   return checks
 }

@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import type { z } from 'zod'
 
 import { describeIssues } from '../../src/contract/issue-text.ts'
-import { optionsOf } from './command.ts'
-import type { Command, Options } from './command.ts'
+import { argumentsOf } from './command.ts'
+import type { Argument, Command } from './command.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 
@@ -21,23 +21,38 @@ export function findCommand(
     : { command, rest: args.slice(command.words.split(' ').length) }
 }
 
-/** Null if help is requested. @throws UsageError */
+/** Returns null if the user requests help. @throws UsageError */
 export function parseInput(command: Command, rest: readonly string[]): Input | null {
-  const options = optionsOf(command)
+  const { operands, options } = argumentsOf(command)
   const { values, positionals, tokens } = parseStrictly(options, rest)
   const given = new Map<string, unknown>(Object.entries(values))
   if (given.get('help') === true) return null
-  refuseRepeats(
-    tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : [])),
-    options,
+  const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+  const repeated = names.find(
+    (name, at) => names.indexOf(name) !== at && options.get(name)?.isRepeatable !== true,
   )
-  requireOptions(options, given)
-  requireOperands(command, positionals)
-  return createInput(command, given, positionals)
+  if (repeated !== undefined) throw new UsageError(`--${repeated} may be given only once`)
+  for (const [name, { isRequired, isRepeatable, value, schema }] of options) {
+    const text = given.get(name)
+    if (text !== undefined) requireFit(`--${name}`, schema, text)
+    // The schema of a repeatable option checks the number of its values.
+    else if (isRequired === true && isRepeatable !== true)
+      throw new UsageError(`--${name} <${value}> is required`)
+  }
+  for (const [at, [name, { doc, schema }]] of operands.entries()) {
+    const text = positionals[at]
+    if (text === undefined) throw new UsageError(`<${name}> is required: ${doc}`)
+    requireFit(`<${name}>`, schema, text)
+    given.set(name, text)
+  }
+  const unexpected = positionals[operands.length]
+  if (unexpected !== undefined)
+    throw new UsageError(`unexpected argument ${JSON.stringify(unexpected)}`)
+  return createInput(given)
 }
 
-function parseStrictly(options: Options, args: readonly string[]) {
-  const types = Object.entries(options).map(([name, { value, isRepeatable = false }]) => {
+function parseStrictly(options: ReadonlyMap<string, Argument>, args: readonly string[]) {
+  const types = [...options].map(([name, { value, isRepeatable = false }]) => {
     const type = value === undefined ? ('boolean' as const) : ('string' as const)
     return [name, { type, multiple: isRepeatable }] as const
   })
@@ -55,34 +70,6 @@ function parseStrictly(options: Options, args: readonly string[]) {
   }
 }
 
-function refuseRepeats(names: readonly string[], options: Options): void {
-  const repeated = names.find(
-    (name, at) => names.indexOf(name) !== at && options[name]?.isRepeatable !== true,
-  )
-  if (repeated !== undefined) throw new UsageError(`--${repeated} may be given only once`)
-}
-
-function requireOptions(options: Options, given: ReadonlyMap<string, unknown>): void {
-  for (const [name, { isRequired, isRepeatable, value, schema }] of Object.entries(options)) {
-    const text = given.get(name)
-    if (text !== undefined) requireFit(`--${name}`, schema, text)
-    // The schema of a repeatable option checks the number of its values.
-    else if (isRequired === true && isRepeatable !== true)
-      throw new UsageError(`--${name} <${value}> is required`)
-  }
-}
-
-function requireOperands({ operands = [] }: Command, positionals: readonly string[]): void {
-  const missing = operands[positionals.length]
-  if (missing !== undefined) throw new UsageError(`<${missing.name}> is required: ${missing.doc}`)
-  if (positionals.length > operands.length) {
-    throw new UsageError(`unexpected argument ${JSON.stringify(positionals[operands.length])}`)
-  }
-  for (const [at, { name, schema }] of operands.entries()) {
-    requireFit(`<${name}>`, schema, positionals[at])
-  }
-}
-
 function requireFit(name: string, schema: z.ZodType | undefined, text: unknown): void {
   const parsed = schema?.safeParse(text)
   if (parsed === undefined || parsed.success) return
@@ -91,18 +78,13 @@ function requireFit(name: string, schema: z.ZodType | undefined, text: unknown):
   )
 }
 
-function createInput(
-  { operands = [] }: Command,
-  given: ReadonlyMap<string, unknown>,
-  positionals: readonly string[],
-): Input {
+function createInput(given: ReadonlyMap<string, unknown>): Input {
   const text = (name: string): string | undefined => {
     const value = given.get(name)
     return typeof value === 'string' ? value : undefined
   }
   return {
     text,
-    operand: (name) => positionals[operands.findIndex((operand) => operand.name === name)] ?? '',
     required: (name) => text(name) ?? '',
     list: (name) => {
       const value = given.get(name)

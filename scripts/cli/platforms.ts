@@ -4,12 +4,12 @@ import { z } from 'zod'
 
 import type { PlatformKeys } from '../../src/auth/verify-receipt.ts'
 import { platform } from '../../src/contract/schemas/platform.ts'
+import type { Platform } from '../../src/contract/schemas/platform.ts'
 import { packageRoot } from '../../src/runtime/runtime.ts'
 import { readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 
 const platformsFile = z.strictObject({ platforms: z.array(platform) })
-export type PlatformsFile = z.infer<typeof platformsFile>
 
 export function dataDir(named?: string): string {
   return named ?? join(packageRoot, 'data')
@@ -20,14 +20,14 @@ export function platformsPath(named?: string): string {
 }
 
 /** @throws UsageError */
-export function readPlatforms(path: string): PlatformsFile {
+export function readPlatforms(path: string): readonly Platform[] {
   const parsed = platformsFile.safeParse(readJsonObject(path))
-  if (parsed.success) return parsed.data
+  if (parsed.success) return parsed.data.platforms
   throw new UsageError(`${path} is not a registry of platforms: ${z.prettifyError(parsed.error)}`)
 }
 
-/** Keys by slug, with revoked keys, which verify older receipts. */
+/** Keys by platform slug, including revoked keys, which verify older receipts. */
 export function platformKeys(path: string | undefined): PlatformKeys {
-  const { platforms } = readPlatforms(path ?? platformsPath())
+  const platforms = readPlatforms(path ?? platformsPath())
   return new Map(platforms.map((entry) => [entry.platform, entry.public_key]))
 }

@@ -11,7 +11,6 @@ import {
   verifyEntry,
   verifyManifest,
 } from '../../src/client/verify.ts'
-import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import { allGood, check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import {
@@ -80,10 +79,7 @@ export async function readManifest(set: PublishedSet): Promise<Manifest | null> 
 }
 
 /** Returns two checks of the manifest, then one check of each document. */
-async function verifySet(
-  set: PublishedSet,
-  keysFile: string | undefined,
-): Promise<readonly Check[]> {
+async function verifySet(set: PublishedSet, keysFile?: string): Promise<readonly Check[]> {
   const { keys, manifest, checks } = await openManifest(set, keysFile)
   const all = [...checks]
   for (const entry of manifest?.documents ?? []) {
@@ -95,7 +91,7 @@ async function verifySet(
 
 /** Verifies a directory with the keys in it. */
 export async function verifyDirectory(dir: string): Promise<readonly Check[]> {
-  return await verifySet(openDirectory(dir), undefined)
+  return await verifySet(openDirectory(dir))
 }
 
 const MAX_REPLACEMENTS = 5
@@ -118,7 +114,7 @@ export async function verifyCurrentSet(
   }
 }
 
-/** Null if all compressed files match. */
+/** Returns null if all compressed files match. */
 function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Check | null {
   if (compressedForm === null) return null
   for (const encoding of ['br', 'gzip'] as const) {
@@ -140,18 +136,14 @@ export async function verifyAnswer(
 ): Promise<Check> {
   const fetchKeys = async () => (await sendGet(session, `${origin}${keysPath}`)).bytes
   const keys = await readKeys(keysFile, fetchKeys)
-  const signature = headers.get('x-signature')
-  const kid = headers.get('x-signature-key')
-  return signature === null || kid === null
-    ? check('signature', false, 'the answer has no signature')
-    : await verifyDocument(bytes, { signature, kid }, keys)
+  const [signature, kid] = [headers.get('x-signature'), headers.get('x-signature-key')]
+  if (signature === null || kid === null)
+    return check('signature', false, 'the answer has no signature')
+  return await verifyDocument(bytes, { signature, kid }, keys)
 }
 
 /** @throws UsageError, UnexpectedAnswerError if the file or the set has no keys */
-export async function readKeys(
-  keysFile: string | undefined,
-  published: () => Promise<Uint8Array>,
-): Promise<SigningKeys> {
+async function readKeys(keysFile: string | undefined, published: () => Promise<Uint8Array>) {
   const keys = parseSigningKeys(keysFile === undefined ? await published() : readBytes(keysFile))
   if (keys !== null) return keys
   if (keysFile !== undefined) throw new UsageError(`${keysFile} is not a signing-keys.json`)

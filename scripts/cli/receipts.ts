@@ -1,10 +1,9 @@
 import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
 import { parseSignedReceipt, signReceipt } from '../../src/client/sign-receipt.ts'
 import type { ReceiptFacts, SignedReceipt } from '../../src/client/sign-receipt.ts'
-import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { option } from './command.ts'
-import type { Command, Options } from './command.ts'
+import { operand, option } from './command.ts'
+import type { Arguments, Command } from './command.ts'
 import { readJsonObject, writeNewFile } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
@@ -21,7 +20,7 @@ const optionalFacts = {
   'evidence-url': { field: 'evidence_url', ...option('url', 'public evidence') },
 }
 
-const factOptions: Options = {
+const factOptions: Arguments = {
   rail: option('slug', 'rail of the payment'),
   amount: option('usdc', 'at most six decimals'),
   to: option('wallet', 'the worker (default: your own wallet)'),
@@ -39,7 +38,7 @@ export const receiptCommands: readonly Command[] = [
   {
     words: 'receipt post',
     summary: 'Sign a receipt and submit it',
-    options: { ...factOptions, file: option('path', 'submit this signed receipt instead') },
+    args: { ...factOptions, file: option('path', 'submit this signed receipt instead') },
     groups: ['key', 'repeat', 'preview', 'ledger'],
     run: async (session, input) => {
       const client = await session.client('key')
@@ -57,7 +56,7 @@ export const receiptCommands: readonly Command[] = [
   {
     words: 'receipt sign',
     summary: 'Sign a receipt and print it for submission by others',
-    options: {
+    args: {
       ...factOptions,
       'key-file': option('path', 'key of the worker, if --to is not given'),
     },
@@ -72,8 +71,8 @@ export const receiptCommands: readonly Command[] = [
     summary: 'Verify the id and the signature of a receipt',
     description:
       'A file is verified offline. Platform keys come from --platforms, a file like data/platforms.json.\nThe payment itself is not verified: see its chain.',
-    operands: [{ name: 'receipt', doc: 'a file, - for standard input, or the id of a receipt' }],
-    options: {
+    args: {
+      receipt: operand('a file, - for standard input, or the id of a receipt'),
       platforms: option('path', 'registry of platform keys'),
       'exchange-key': option(
         'base64',
@@ -132,11 +131,8 @@ async function exchangeKeys(session: Session, input: Input): Promise<string | re
   return [active, ...retired.map(({ public_key: key }) => key)]
 }
 
-async function findReceipt(
-  session: Session,
-  input: Input,
-): Promise<{ readonly receipt: JsonObject; readonly id: string | null }> {
-  const text = input.operand('receipt')
+async function findReceipt(session: Session, input: Input) {
+  const text = input.required('receipt')
   const expectedId = input.text('id') ?? null
   if (!/^rcp_[0-9a-f]{64}$/.test(text)) return { receipt: readJsonObject(text), id: expectedId }
   const { content } = await session.reader().call('getReceipt', { params: { id: text } })

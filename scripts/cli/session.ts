@@ -1,8 +1,6 @@
 import type { Call } from '../../src/client/call.ts'
 import { createClient } from '../../src/client/client.ts'
-import type { LedgerClient } from '../../src/client/client.ts'
 import { receiptKeyOf, signerOf } from '../../src/client/signers.ts'
-import type { ReceiptKey, WalletSigner } from '../../src/client/signers.ts'
 import type { AnswerOf } from '../../src/contract/route-types.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
@@ -22,39 +20,25 @@ export interface CliDeps {
   readonly warn: (text: string) => void
 }
 
-export interface Session extends CliDeps {
-  readonly ledger: string
-  readonly reader: () => LedgerClient
-  /** @throws UsageError if `need` is `key` and there is none */
-  readonly client: (need: 'key' | 'key-if-given') => Promise<LedgerClient>
-  /** @throws UsageError without a key */
-  readonly signer: () => Promise<WalletSigner>
-  /** @throws UsageError without a key */
-  readonly receiptKey: (file: string | undefined) => ReceiptKey
-  /** Prints `text`, or JSON with `--json`. */
-  readonly print: (value: object, text?: string) => void
-  /** Sends a call and prints its answer, or only its request with `--dry-run` or `--print-curl`. */
-  readonly perform: <Id extends RouteId>(
-    call: Call<Id>,
-    text?: (answer: AnswerOf<Id>) => string,
-  ) => Promise<void>
-}
+export type Session = ReturnType<typeof createSession>
 
 const defaultUrl = 'http://localhost:8787'
 const defaultService = 'agent-income-ledger'
 
-export function createSession(deps: CliDeps, input: Input): Session {
+export function createSession(deps: CliDeps, input: Input) {
   const { environment, clock, random, fetch, write } = deps
   const baseUrl = input.text('ledger') ?? environment['LEDGER_URL'] ?? defaultUrl
   const serviceName = input.text('service') ?? environment['LEDGER_SERVICE'] ?? defaultService
   const options = { baseUrl, serviceName, clock, random, fetch }
   const reader = () => createClient(options)
   const walletKey = () => findKey(input.text('key-file'), 'LEDGER_KEY', environment)
+  /** @throws UsageError without a key */
   const signer = async () => {
     const key = walletKey()
     if (key !== null) return await signerOf(key)
     throw new UsageError('no key: use --key-file, LEDGER_KEY_FILE or LEDGER_KEY')
   }
+  /** Prints `text`, or JSON with `--json`. */
   const print = (value: object, text?: string) =>
     write(input.flag('json') ? json(value) : (text ?? describe(value)))
   return {
@@ -62,19 +46,25 @@ export function createSession(deps: CliDeps, input: Input): Session {
     ledger: baseUrl,
     reader,
     signer,
-    client: async (need) =>
+    print,
+    /** @throws UsageError if `need` is `key` and there is none */
+    client: async (need: 'key' | 'key-if-given') =>
       need === 'key-if-given' && walletKey() === null
         ? reader()
         : createClient({ ...options, signer: await signer() }),
-    receiptKey: (file) => {
+    /** @throws UsageError without a key */
+    receiptKey: (file: string | undefined) => {
       const key = findKey(file, 'LEDGER_RECEIPT_KEY', environment) ?? walletKey()
       if (key !== null) return receiptKeyOf(key)
       throw new UsageError(
         'no receipt key: create one with `keygen --kind ed25519 <file>` and use --receipt-key-file or LEDGER_RECEIPT_KEY_FILE',
       )
     },
-    print,
-    perform: async (call, text) => {
+    /** Sends a call and prints its answer, or only its request with `--dry-run` or `--print-curl`. */
+    perform: async <Id extends RouteId>(
+      call: Call<Id>,
+      text?: (answer: AnswerOf<Id>) => string,
+    ) => {
       const { method, url, signed } = call.request
       if (input.flag('dry-run')) {
         print({ method, url, signed }, describeSigned(call.request))

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { ChainError } from '../../builder/chain/errors.ts'
 import { createRpcClient } from '../../builder/chain/json-rpc.ts'
 import { createChainReader } from '../../builder/chain/reader.ts'
-import type { ChainReader } from '../../builder/chain/reader.ts'
 import { verifyPersonalSign } from '../../src/auth/eip191.ts'
 import {
   LedgerError,
@@ -29,15 +28,13 @@ import { readJson } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { printChecks } from './output.ts'
-import { checkPayment, checkPublishedRecord } from './pact-payment.ts'
+import { checkTransactions } from './pact-payment.ts'
 import type { PactRecord, SettledPact } from './pact-payment.ts'
 import { verifyAnswer } from './published-set.ts'
 import type { Session } from './session.ts'
 
-type Attestations = z.infer<typeof pactAttestation>[]
-
 export async function verifyPact(session: Session, input: Input): Promise<number> {
-  const id = input.operand('id').replace(/^pact-/, '')
+  const id = input.required('id').replace(/^pact-/, '')
   const file = input.text('attestations')
   const attestations = file === undefined ? [] : readAttestations(file)
   const origin = siteUrlOf(session.ledger)
@@ -59,22 +56,15 @@ export async function verifyPact(session: Session, input: Input): Promise<number
   ])
 }
 
-function findRecord(
-  list: Uint8Array,
-  id: string,
-): { readonly record: PactRecord | null; readonly check: Check } {
+function findRecord(list: Uint8Array, id: string) {
   const parsed = pactList.safeParse(strictJsonOrNull(list))
   if (!parsed.success) throw new UnexpectedAnswerError('the ledger’s list of pacts is malformed')
   const { settled, in_flight: inFlight, recorded } = parsed.data
   const found = [...settled, ...inFlight, ...recorded].filter((pact) => pact.pact_id === id)
-  const [record = null] = found
-  const detail =
-    record === null
-      ? `the ledger has no pact ${id}`
-      : found.length > 1
-        ? `the ledger has it ${found.length} times`
-        : describeRecord(record)
-  return { record, check: check('record', found.length === 1, detail) }
+  const record = found.at(0) ?? null
+  const detail = record === null ? `the ledger has no pact ${id}` : describeRecord(record)
+  const ifBad = record === null ? detail : `the ledger has it ${found.length} times`
+  return { record, check: check('record', found.length === 1, detail, ifBad) }
 }
 
 function describeRecord(record: PactRecord): string {
@@ -131,11 +121,9 @@ function manifestChecks(
     checks.push(check('manifest', refusals.length === 0, detail))
   }
   if (record?.state === 'in_flight') {
-    const good = record.work_hash === workHash
-    const detail = good
-      ? 'the ledger states the same hash'
-      : `hash_divergence: the ledger states ${record.work_hash ?? 'none'}`
-    checks.push(check('manifest and record', good, detail))
+    const ifBad = `hash_divergence: the ledger states ${record.work_hash ?? 'none'}`
+    const isSame = record.work_hash === workHash
+    checks.push(check('manifest and record', isSame, 'the ledger states the same hash', ifBad))
   }
   return checks
 }
@@ -146,49 +134,32 @@ interface PactToCheck {
   readonly workHash: string | null
 }
 
-interface ChainChecks {
-  /** Null if the escrow has no such pact, or if the node serves another chain. */
-  readonly escrow: EscrowPact | null
-  readonly checks: readonly Check[]
-}
-
-/** @throws LedgerUnreachableError or UnexpectedAnswerError if the node does not answer correctly */
-async function checkChain(
-  session: Session,
-  rpcUrl: string,
-  pact: PactToCheck,
-): Promise<ChainChecks> {
+/**
+ * Reads the escrow and the payment. `escrow` is null if the escrow has no such pact, or if the node serves another chain.
+ * @throws LedgerUnreachableError or UnexpectedAnswerError if the node does not answer correctly
+ */
+async function checkChain(session: Session, rpcUrl: string, pact: PactToCheck) {
   const options = { ...session, retries: 0 }
   try {
     const id = await createRpcClient('arbitrum', rpcUrl, options).call('eth_chainId')
-    const chainId = Number(id)
-    if (chainId === pactEscrow.chainId) {
-      const reader = createChainReader('arbitrum', rpcUrl, options)
-      return await checkOnChain(reader, pact, session.clock.now())
-    }
-    const detail = `wrong_chain: the node serves chain ${chainId}, not ${pactEscrow.chainId}`
-    return { escrow: null, checks: [check('chain', false, detail)] }
+    const chain = check(
+      'chain',
+      Number(id) === pactEscrow.chainId,
+      `the node serves ${pactEscrow.chain} (${pactEscrow.chainId})`,
+      `wrong_chain: the node serves chain ${Number(id)}, not ${pactEscrow.chainId}`,
+    )
+    if (!chain.good) return { escrow: null, checks: [chain] }
+    const reader = createChainReader('arbitrum', rpcUrl, options)
+    const call = { to: pactEscrow.address, data: getPactCall(pact.pactId) }
+    const escrow = await reader.view(call, decodePact)
+    const checks = escrowChecks(escrow, pact, session.clock.now())
+    return { escrow, checks: [chain, ...checks, ...(await checkTransactions(reader, pact.record))] }
   } catch (error) {
     if (!(error instanceof ChainError)) throw error
     throw error.isTransient
       ? new LedgerUnreachableError(error.message)
       : new UnexpectedAnswerError(error.message)
   }
-}
-
-async function checkOnChain(
-  reader: ChainReader,
-  pact: PactToCheck,
-  nowMs: number,
-): Promise<ChainChecks> {
-  const { pactId, record } = pact
-  const call = { to: pactEscrow.address, data: getPactCall(pactId) }
-  const escrow = await reader.view(call, decodePact)
-  const detail = `the node serves ${pactEscrow.chain} (${pactEscrow.chainId})`
-  const checks = [check('chain', true, detail), ...escrowChecks(escrow, pact, nowMs)]
-  if (record?.state === 'settled') checks.push(...(await checkPayment(reader, record)))
-  if (record?.state === 'recorded') checks.push(...(await checkPublishedRecord(reader, record)))
-  return { escrow, checks }
 }
 
 /** The escrow statuses that match a phase. A blocked pact may have any status. */
@@ -219,11 +190,10 @@ function escrowChecks(
     checks.push(check('escrow and record', good, `ledger: ${phase}; escrow: ${status}`))
   }
   if (escrow.workHash !== null && workHash !== null) {
-    const good = escrow.workHash === workHash
-    const detail = good
-      ? 'the submitted work has the hash of the manifest'
-      : `hash_divergence: the submitted work has ${escrow.workHash}`
-    checks.push(check('escrow and manifest', good, detail))
+    const isSame = escrow.workHash === workHash
+    const same = 'the submitted work has the hash of the manifest'
+    const ifBad = `hash_divergence: the submitted work has ${escrow.workHash}`
+    checks.push(check('escrow and manifest', isSame, same, ifBad))
   }
   if (status === 'Active' && nowMs > deadlineMs) {
     const detail = `deadline_passed: no work was submitted by ${isoTime(deadlineMs)}`
@@ -236,11 +206,11 @@ function partiesCheck({ creator, recipient }: EscrowPact, { worker, payer }: Set
   const what = 'escrow and record'
   if (worker.toLowerCase() !== recipient)
     return check(what, false, `wrong_signer: the ledger names the worker ${worker}`)
-  const good = [creator, pactEscrow.address.toLowerCase()].includes(payer.toLowerCase())
-  return check(what, good, good ? 'payer and worker match' : `the ledger names the payer ${payer}`)
+  const isKnown = [creator, pactEscrow.address.toLowerCase()].includes(payer.toLowerCase())
+  return check(what, isKnown, 'payer and worker match', `the ledger names the payer ${payer}`)
 }
 
-function readAttestations(file: string): Attestations {
+function readAttestations(file: string) {
   const json = readJson(file)
   const parsed = z.array(pactAttestation).safeParse(Array.isArray(json) ? json : [json])
   if (parsed.success) return parsed.data
@@ -248,15 +218,13 @@ function readAttestations(file: string): Attestations {
 }
 
 async function checkGivenAttestations(
-  attestations: Attestations,
+  attestations: ReturnType<typeof readAttestations>,
   pactId: number,
   { workHash, escrow }: { readonly workHash: string | null; readonly escrow: EscrowPact | null },
 ): Promise<Check[]> {
   if (attestations.length === 0) return []
-  if (workHash === null || escrow === null) {
-    const detail = 'no manifest or no escrow record to check them against'
-    return [check('attestations', false, detail)]
-  }
+  if (workHash === null || escrow === null)
+    return [check('attestations', false, 'no manifest or no escrow record to check them against')]
   const verdicts = await checkAttestations(attestations, {
     pactId,
     chainId: pactEscrow.chainId,
@@ -268,9 +236,8 @@ async function checkGivenAttestations(
       (await verifyPersonalSign(message, signature, wallet)).valid,
   })
   return verdicts.map((refusals, at) => {
+    const what = `attestation ${attestations[at]?.attestation_id ?? at}`
     const reasons = refusals.map(({ code, reason }) => `${code}: ${reason}`).join('; ')
-    const isGood = refusals.length === 0
-    const detail = isGood ? 'signed by the worker, in time, for this work' : reasons
-    return check(`attestation ${attestations[at]?.attestation_id ?? at}`, isGood, detail)
+    return check(what, reasons === '', 'signed by the worker, in time, for this work', reasons)
   })
 }

@@ -12,7 +12,7 @@ import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import { MANIFEST_FILE } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
-import { option, requiredOption } from './command.ts'
+import { operand, option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
 import { fileExists, readBytes, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
@@ -39,10 +39,10 @@ export const verifyCommands: readonly Command[] = [
     summary: 'Verify the signature of a published document',
     description:
       'Fetches an address or a path of the site. A file is verified offline, against the manifest in a parent directory.',
-    operands: [{ name: 'document', doc: 'address, path such as /api/v1/rails, or file' }],
+    args: { document: operand('address, path such as /api/v1/rails, or file') },
     groups: ['signingKeys', 'ledger'],
     run: async (session, input) => {
-      const document = input.operand('document')
+      const document = input.required('document')
       const isRemote = /^https?:\/\//.test(document) || document.startsWith('/api/')
       const checks = isRemote
         ? [await verifyRemote(session, input, document)]
@@ -53,7 +53,7 @@ export const verifyCommands: readonly Command[] = [
   {
     words: 'snapshot verify',
     summary: 'Verify the manifest and every document of the published set',
-    options: {
+    args: {
       dir: option('path', 'a published directory (public/current) instead of the site'),
       'max-age': option('minutes', 'maximum age of the set', minutes),
     },
@@ -72,14 +72,14 @@ export const verifyCommands: readonly Command[] = [
   {
     words: 'score verify',
     summary: 'Recompute a score from its entries by the published formula',
-    operands: [{ name: 'wallet', doc: 'the worker' }],
-    options: {
+    args: {
+      wallet: operand('the worker'),
       file: option('path', 'a saved answer of GET /reputation/{wallet}, instead of a request'),
     },
     groups: ['key', 'preview', 'ledger'],
     run: async (session, input) => {
       const file = input.text('file')
-      const wallet = input.operand('wallet')
+      const wallet = input.required('wallet')
       const call = async (query = {}) =>
         await (
           await session.client('key-if-given')
@@ -103,8 +103,8 @@ export const verifyCommands: readonly Command[] = [
     summary: 'Verify a pact against its manifest, the escrow and the ledger record',
     description:
       'Reads the ledger over HTTP and the chain from a node of your choice; neither is trusted alone.',
-    operands: [{ name: 'id', doc: 'pact number', schema: pactNumber }],
-    options: {
+    args: {
+      id: operand('pact number', pactNumber),
       rpc: requiredOption(
         'url',
         'JSON-RPC address of an Arbitrum One node that you trust',

@@ -17,7 +17,7 @@ export interface DemoCalls {
   readonly deps: { readonly clock: Clock; readonly random: Random; readonly fetch: Fetch }
 }
 
-const rails = ['x402', 'olas', 'near', 'sherlock', 'superteam_earn'] as const
+export const demoRails = ['x402', 'olas', 'near', 'sherlock', 'superteam_earn'] as const
 const workers = [
   ['Marginalia', ['proofreading', 'technical-documentation']],
   ['Null Island Maps', ['data-labeling']],
@@ -78,7 +78,7 @@ async function addWorker(calls: DemoCalls, at: number): Promise<void> {
   for (let number = 0; number < receiptsPerWorker; number += 1) {
     const payer = await evmSigner(random.bytes(32))
     const facts = {
-      rail: rails[(at + number) % rails.length] ?? rails[0],
+      rail: demoRails[(at + number) % demoRails.length] ?? demoRails[0],
       to_wallet: signer.wallet,
       from_wallet: payer.wallet,
       amount_usdc: (5 + ((at * 37 + number * 53) % 190)) / 2,

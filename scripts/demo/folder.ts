@@ -16,7 +16,7 @@ import {
   systemClock as clock,
   systemRandom as random,
 } from '../../src/runtime/runtime.ts'
-import { fillLedger } from './calls.ts'
+import { demoRails, fillLedger } from './calls.ts'
 import { writeYearOfPolls } from './polls.ts'
 
 export const demoServiceName = 'agent-income-ledger-demo'
@@ -54,13 +54,13 @@ export async function prepareDemoFolder(dataDir: string): Promise<void> {
     platform,
     name: 'Demo Board',
     public_key: key.publicKey,
-    rails: ['x402', 'olas', 'near', 'sherlock', 'superteam_earn'],
+    rails: demoRails,
     added_at: isoTime(nowMs - 365 * dayMs),
   }
   writeFileSync(join(authored, 'platforms.json'), JSON.stringify({ platforms: [entry] }))
   const { oaths } = await loadReference(authored)
   const database = await openDatabase({ url: join(dataDir, 'ledger.db') })
-  await writeYearOfPolls({ database, railsDir: join(authored, 'rails'), nowMs, random })
+  await writeYearOfPolls(database, join(authored, 'rails'), { nowMs, random })
   await database.close()
   const service = startService({
     ...demoSettings(dataDir),

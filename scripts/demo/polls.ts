@@ -8,7 +8,7 @@ import { railAdapters } from '../../builder/rails/index.ts'
 import { createSources } from '../../builder/rails/sources.ts'
 import type { AuthoredRail } from '../../builder/world/authored-rails.ts'
 import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
-import type { Fetch, Log, Random } from '../../src/core/deps.ts'
+import type { Fetch, Log } from '../../src/core/deps.ts'
 import type { Measurement } from '../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
@@ -20,20 +20,12 @@ const pollDays = [
 ]
 const pollEveryMs = dayMs
 
-interface PollYear {
-  readonly database: OpenDatabase
-  readonly railsDir: string
-  readonly nowMs: number
-  readonly random: Random
-}
-
 /** Polls every rail for a year, the last time at `nowMs`. Nothing is read from a network. */
-export async function writeYearOfPolls({
-  database,
-  railsDir,
-  nowMs,
-  random,
-}: PollYear): Promise<void> {
+export async function writeYearOfPolls(
+  database: OpenDatabase,
+  railsDir: string,
+  { nowMs, random }: Pick<PollDeps, 'random'> & { readonly nowMs: number },
+): Promise<void> {
   const authored = await loadAuthoredRails(railsDir)
   const adapters = railAdapters.map((adapter) => invent(adapter, authored))
   let timeMs = nowMs
@@ -43,15 +35,8 @@ export async function writeYearOfPolls({
     sleep: () => Promise.resolve(),
   }
   const fetch: Fetch = () => Promise.reject(new TypeError('a demo reads no network'))
-  const source = {
-    fetch,
-    clock,
-    random,
-    userAgent: 'demo',
-    rpcUrls: noRpc,
-    railBaseUrls: new Map(),
-  }
-  const sources = createSources(source)
+  const outbound = { fetch, clock, random, userAgent: 'demo' }
+  const sources = createSources({ ...outbound, rpcUrls: noRpc, railBaseUrls: new Map() })
   const deps: PollDeps = { database, clock, random, fetch, log: silentLog, sources, pollEveryMs }
   const { signal } = new AbortController()
   for (const day of pollDays) {
@@ -113,7 +98,7 @@ export function inventMeasurement(rail: string, sizeUsdc: number, endMs: number)
   }
 }
 
-/** Evenly spread in [0, 1), the same for the same text. */
+/** Returns a number evenly spread in [0, 1); the same text gives the same number. */
 function noise(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32
 }

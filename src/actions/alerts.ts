@@ -3,7 +3,6 @@ import type { SubscribeBody, Subscription } from '../contract/schemas/alert.ts'
 import { newId } from '../core/new-id.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
-import { testPayload } from '../db/alert-message.ts'
 import {
   deleteSubscription,
   findSubscription,
@@ -12,7 +11,7 @@ import {
 } from '../db/alerts.ts'
 import type { SubscriptionRecord } from '../db/alerts.ts'
 import { lastEventSeq } from '../db/events.ts'
-import { enqueueDelivery, hasPendingTest } from '../db/webhooks.ts'
+import { testPayload, enqueueDelivery, hasPendingTest } from '../db/webhooks.ts'
 import { webhookSecret } from '../outbound/standard-webhook.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'

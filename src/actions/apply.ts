@@ -7,13 +7,9 @@ import type { Application, ApplyBlock, ApplyBody } from '../contract/schemas/app
 import { newId } from '../core/new-id.ts'
 import { withSiteUrl } from '../core/site-url.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../core/time.ts'
-import {
-  findApplication,
-  finishApplication,
-  insertApplication,
-  nthLastApplication,
-} from '../db/applications.ts'
+import { findApplication, finishApplication, insertApplication } from '../db/applications.ts'
 import type { ApplicationEnd, ApplicationRecord } from '../db/applications.ts'
+import { nthLastTime, selectRecords } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
 import type { ForwardResult } from '../outbound/application.ts'
@@ -21,7 +17,7 @@ import { outboundUserAgent } from '../outbound/user-agent.ts'
 import type { ActionDeps } from './deps.ts'
 import { priorAnswer, requireFresh } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
-import { requirePartner, tierOf } from './partner-access.ts'
+import { requirePartner } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { requireWallet } from './signed-body.ts'
@@ -159,8 +155,7 @@ async function begin(
     // Runs the checks of the final write before anything is sent.
     await requireFresh(deps, request, [proof])
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
-    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
-    await enforcePartnerWriteQuota(tx, { handle: partner.handle, multiplier }, nowMs)
+    await enforcePartnerWriteQuota(tx, deps, partner, nowMs)
     return { ...(await record(tx, deps, write, { worker, mode: 'forwarded' })), isNew: true }
   })
 }
@@ -172,7 +167,10 @@ async function record(
   { worker, mode }: { readonly worker: string; readonly mode: 'forwarded' | 'manual' },
 ): Promise<Omit<RecordedAttempt, 'isNew'>> {
   const { nowMs, requestSha256, idempotencyKey } = request
-  await enforceQuota(perPartner, nowMs, (window) => nthLastApplication(tx, proof.wallet.id, window))
+  const partner = proof.wallet.id
+  await enforceQuota(perPartner, nowMs, (window) =>
+    nthLastTime(selectRecords(tx, 'applications', { partner }), 'submitted_at', window),
+  )
   const attempt = {
     id: newId(deps.random, 'app'),
     rail: body.rail,
@@ -181,7 +179,7 @@ async function record(
   }
   await insertApplication(tx, {
     ...attempt,
-    partner: proof.wallet.id,
+    partner,
     workerWallet: worker,
     contentSha256: sha256Hex(signingText({ message: body.message, fields: body.fields ?? {} })),
     requestSha256,

@@ -14,8 +14,8 @@ import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf, CommittedRefusal, SignedProof, WriteRequest } from './idempotency.ts'
-import { partnerAt, tierOf } from './partner-access.ts'
-import type { CurrentPartner } from './partner-access.ts'
+import { partnerAt } from './partner-access.ts'
+import { writeRow } from './partner-write.ts'
 import { invalidField, verifySignedMessage } from './signed-body.ts'
 import { enforcePartnerWriteQuota } from './write-quotas.ts'
 
@@ -45,18 +45,14 @@ export async function setAttestationEndpoint(
     if (current === null) throw new ApiError('unknown_partner')
     const partner = partnerAt(current, nowMs)
     // The subscription may have been cancelled in the meantime.
-    requireStanding(partner)
+    if (partner.subscription.status === 'cancelled') {
+      throw new ApiError('not_a_partner', 'The subscription is cancelled')
+    }
     const { attestation } = before ?? current
     await requireRight(tx, { handle, attestation }, proof)
-    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
-    await enforcePartnerWriteQuota(tx, { handle, multiplier }, nowMs)
+    await enforcePartnerWriteQuota(tx, deps, partner, nowMs)
     return await bind(tx, write, proof, { before: attestation, current })
   })
-}
-
-function requireStanding({ subscription }: CurrentPartner): void {
-  if (subscription.status !== 'cancelled') return
-  throw new ApiError('not_a_partner', 'The subscription is cancelled')
 }
 
 async function requireRight(
@@ -79,37 +75,28 @@ async function bind(
   proof: SignedProof,
   { before, current }: { readonly before: Attestation; readonly current: PartnerRecord },
 ): Promise<OutcomeOf<'updateAttestationEndpoint'> | CommittedRefusal> {
-  const now = isoTime(request.nowMs)
-  const audit = {
-    kind: 'write',
-    oathVersion: null,
-    wallet: proof.wallet.id,
-    handle,
-    messageSha256: proof.messageSha256,
-    signatureSha256: proof.signatureSha256,
-    bodySha256: rawSha256,
-    binding: 'statement',
-    createdAt: now,
-  } as const
+  const { nowMs } = request
+  const action = 'updateAttestationEndpoint'
+  const written = { handle, nowMs, bodySha256: rawSha256, binding: 'statement' } as const
   if (!isSame(current.attestation, before)) {
-    await appendOath(tx, { ...audit, action: 'updateAttestationEndpoint.conflict' })
+    await appendOath(tx, writeRow(proof, { ...written, action: `${action}.conflict` }))
     return { refused: new ApiError('conflict', 'Another request has changed the endpoint') }
   }
   const { signedAt } = current.attestation
   if (signedAt !== null && proof.timestampMs < Date.parse(signedAt)) {
     throw new ApiError('conflict', 'The stored endpoint was signed later than this one')
   }
-  const oathSeq = await appendOath(tx, { ...audit, action: 'updateAttestationEndpoint' })
+  const oathSeq = await appendOath(tx, writeRow(proof, { ...written, action }))
   const record = await moveAttestation(tx, handle, before, {
     wallet: proof.wallet.id,
     url: body.url,
     signatureSha256: sha256Hex(body.signature),
     signedAt: isoTime(proof.timestampMs),
     oathSeq,
-    now,
+    now: isoTime(nowMs),
   })
   if (record === null) throw new Error('attestation binding changed within one transaction')
-  return { status: 200, body: partnerView(partnerAt(record, request.nowMs)) }
+  return { status: 200, body: partnerView(partnerAt(record, nowMs)) }
 }
 
 function isSame(a: Attestation, b: Attestation): boolean {

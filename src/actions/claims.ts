@@ -2,7 +2,7 @@ import { messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { ClaimBody, WalletClaimBody } from '../contract/schemas/claim.ts'
 import { isoTime } from '../core/time.ts'
-import { findClaimOfWallet } from '../db/claims.ts'
+import { findClaim } from '../db/claims.ts'
 import { appendOath } from '../db/oaths.ts'
 import { recordClaim } from './claim-record.ts'
 import type { ActionDeps } from './deps.ts'
@@ -37,7 +37,7 @@ async function claimByWallet(
   if (email !== undefined) return await sendClaimCode(deps, write, { ...body, email }, proof)
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof], async (tx) => {
-    const before = await findClaimOfWallet(tx, proof.wallet.id)
+    const before = await findClaim(tx, { wallet: proof.wallet.id })
     if (before?.method === 'wallet') {
       throw new ApiError('spot_claimed', 'This wallet has already claimed its spot')
     }

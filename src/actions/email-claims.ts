@@ -11,8 +11,7 @@ import {
   countSends,
   countWrongTry,
   deleteOldCodes,
-  findClaimOfEmail,
-  findClaimOfWallet,
+  findClaim,
   findEmailCode,
   markCodeUsed,
   putEmailCode,
@@ -61,7 +60,7 @@ export async function sendClaimCode(
     const hasClaim = await deps.database.write(async (tx) => {
       if (proof === null) await requireUnprovenWallet(tx, wallet)
       await countSend(tx, send, nowMs)
-      return (await findClaimOfEmail(tx, emailHash)) !== null
+      return (await findClaim(tx, { emailHash })) !== null
     })
     const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, code, wallet)
     await sendEmail(deps, body.email, lines)
@@ -70,7 +69,8 @@ export async function sendClaimCode(
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
   return await commitOnce(deps, request, proofs, async (tx) => {
     if (!isClaimed) {
-      await putEmailCode(tx, emailHash, {
+      await putEmailCode(tx, {
+        emailHash,
         codeHash: codeHashOf(deps, emailHash, code),
         displayName: body.display_name,
         wallet: wallet?.id ?? null,
@@ -103,7 +103,7 @@ export async function claimWithCode(
       await countWrongTry(tx, emailHash)
       return { refused: new ApiError('code_invalid') }
     }
-    const made = await findClaimOfEmail(tx, emailHash)
+    const made = await findClaim(tx, { emailHash })
     if (made !== null) {
       if (emailCode.used === 1) return await claimAnswer(tx, deps.siteUrl, made, 200)
       throw new ApiError('spot_claimed', 'This address has already claimed a spot')
@@ -111,7 +111,7 @@ export async function claimWithCode(
     const { displayName, signed } = emailCode
     const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
     if (signed === 0) await requireUnprovenWallet(tx, wallet)
-    const before = wallet === null ? null : await findClaimOfWallet(tx, wallet.id)
+    const before = wallet === null ? null : await findClaim(tx, { wallet: wallet.id })
     await markCodeUsed(tx, emailHash)
     return await recordClaim(tx, deps.siteUrl, {
       wallet,
@@ -130,7 +130,7 @@ export async function claimWithCode(
  */
 async function requireUnprovenWallet(tx: Db, wallet: Wallet | null): Promise<void> {
   if (wallet === null) return
-  const claim = await findClaimOfWallet(tx, wallet.id)
+  const claim = await findClaim(tx, { wallet: wallet.id })
   if (claim?.method === 'email') {
     throw new ApiError('spot_claimed', 'Another e-mail address has claimed this wallet')
   }

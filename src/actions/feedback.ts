@@ -3,7 +3,9 @@ import type { AnswerOf } from '../contract/route-types.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
 import { newId } from '../core/new-id.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
-import { findDuplicate, insertFeedback, nthLastFeedback } from '../db/feedback.ts'
+import { findDuplicate } from '../db/feedback.ts'
+import { insertRecord, nthLastTime, selectRecords } from '../db/records.ts'
+import type { Match } from '../db/records.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
@@ -49,14 +51,14 @@ export async function submitFeedback(
     if (duplicate !== null) {
       return { status: 200, body: { feedback_id: duplicate, deduplicated: true } }
     }
-    await enforceQuota(perFingerprint, nowMs, (window) =>
-      nthLastFeedback(tx, 'fingerprint', client.known, window),
-    )
-    await enforceQuota(perNetwork, nowMs, (window) =>
-      nthLastFeedback(tx, 'network', network.known, window),
-    )
+    const enforce = (quota: Quota, match: Match<'feedback'>): Promise<void> =>
+      enforceQuota(quota, nowMs, (window) =>
+        nthLastTime(selectRecords(tx, 'feedback', match), 'created_at', window),
+      )
+    await enforce(perFingerprint, { fingerprint: client.known })
+    await enforce(perNetwork, { network: network.known })
     const id = newId(deps.random, 'fbk')
-    await insertFeedback(tx, {
+    await insertRecord(tx, 'feedback', {
       id,
       fingerprint: client.today,
       network: network.today,

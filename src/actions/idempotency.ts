@@ -13,7 +13,7 @@ import {
   insertUsedMessage,
 } from '../db/guard.ts'
 import type { FirstAnswer, NewAnswer } from '../db/guard.ts'
-import { restoredAtMs } from '../db/restored.ts'
+import { restoredAtMs } from '../db/meta.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 

@@ -52,9 +52,9 @@ export async function applyTransition(
   },
 ): Promise<JobRecord> {
   const { event, actor, nowMs, note = null, changes } = move
-  const status = requireTransition({ job, role }, event, nowMs)
-  const now = isoTime(nowMs)
-  const moved = await transitionJob(tx, job, { event, role, actor, status, note, now }, changes)
+  const statusAfter = requireTransition({ job, role }, event, nowMs)
+  const transition = { event, role, actor, statusAfter, note, createdAt: isoTime(nowMs) }
+  const moved = await transitionJob(tx, job, transition, changes)
   const after = await findJob(tx, job.id)
   if (!moved || after === null) throw new ApiError('conflict', 'The job has changed')
   return after

@@ -25,43 +25,26 @@ export function partnerAt(partner: PartnerRecord, nowMs: number): CurrentPartner
   return { ...partner, subscription: subscriptionAt(partner.subscription, nowMs) }
 }
 
-/** `past_due` allows reads only. @throws ApiError 403 `not_a_partner`, 401 `body_signature_required` */
+/**
+ * `past_due` allows reads only; `own` allows any state, so that late partners can pay. @throws ApiError 403
+ * `not_a_partner`, 401 `body_signature_required`
+ */
 export async function requirePartner(
   db: Db,
   proof: BearerProof,
-  { use, nowMs }: { readonly use: 'read' | 'write'; readonly nowMs: number },
+  { use, nowMs }: { readonly use: 'read' | 'write' | 'own'; readonly nowMs: number },
 ): Promise<CurrentPartner> {
   const found = await findPartner(db, { wallet: proof.wallet.id })
   if (found === null) throw new ApiError('not_a_partner', 'Sign up at /api/v1/partners/signup')
   const partner = partnerAt(found, nowMs)
   const { status } = partner.subscription
-  if (!mayUse(status, use)) throw new ApiError('not_a_partner', `The subscription is ${status}`)
-  if (use === 'write') requireBinding(partner, proof)
-  return partner
-}
-
-/**
- * Accepts any subscription state: late partners may pay. @throws ApiError 403 `not_a_partner`, 401
- * `body_signature_required`
- */
-export async function requireOwnPartner(
-  db: Db,
-  proof: BearerProof,
-  nowMs: number,
-): Promise<CurrentPartner> {
-  const found = await findPartner(db, { wallet: proof.wallet.id })
-  if (found === null) throw new ApiError('not_a_partner', 'Sign up at /api/v1/partners/signup')
-  requireBinding(found, proof)
-  return partnerAt(found, nowMs)
-}
-
-export function requireBinding(
-  partner: Pick<PartnerRecord, 'requireBodySignature'>,
-  { binding }: Pick<BearerProof, 'binding'>,
-): void {
-  if (partner.requireBodySignature && binding !== 'body') {
+  if (use !== 'own' && !mayUse(status, use)) {
+    throw new ApiError('not_a_partner', `The subscription is ${status}`)
+  }
+  if (use !== 'read' && partner.requireBodySignature && proof.binding !== 'body') {
     throw new ApiError('body_signature_required')
   }
+  return partner
 }
 
 export function tierOf(

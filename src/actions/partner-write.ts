@@ -5,7 +5,7 @@ import type { DbTransaction } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
-import { requireOwnPartner, requirePartner, tierOf } from './partner-access.ts'
+import { requirePartner } from './partner-access.ts'
 import type { BearerProof, CurrentPartner } from './partner-access.ts'
 import { enforcePartnerWriteQuota } from './write-quotas.ts'
 
@@ -27,52 +27,34 @@ export async function commitPartnerWrite<Body extends object>(
   write: PartnerWrite & {
     readonly action: string
     readonly statement?: Statement
+    /** `own` also allows writes of partners without an active subscription, without a quota. */
+    readonly use?: 'own'
   },
-  work: (tx: DbTransaction) => Promise<Outcome<Body>>,
+  work: (tx: DbTransaction, partner: CurrentPartner) => Promise<Outcome<Body>>,
 ): Promise<Outcome<Body>> {
-  const { request, proof, rawSha256, action, statement } = write
+  const { request, proof, rawSha256, action, statement, use = 'write' } = write
   const { nowMs } = request
   const proofs = statement === undefined ? [proof] : [proof, statement.proof]
   return await commitOnce(deps, request, proofs, async (tx) => {
-    const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
+    const partner = await requirePartner(tx, proof, { use, nowMs })
     const { handle } = partner
-    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
-    await enforcePartnerWriteQuota(tx, { handle, multiplier }, nowMs)
-    const outcome = await work(tx)
+    if (use === 'write') await enforcePartnerWriteQuota(tx, deps, partner, nowMs)
+    const outcome = await work(tx, partner)
     const { binding } = proof
-    await appendOath(tx, rowOf(proof, { handle, action, nowMs, bodySha256: rawSha256, binding }))
+    await appendOath(tx, writeRow(proof, { handle, action, nowMs, bodySha256: rawSha256, binding }))
     if (statement !== undefined) {
       const { bodySha256 } = statement
       await appendOath(
         tx,
-        rowOf(statement.proof, { handle, action, nowMs, bodySha256, binding: 'statement' }),
+        writeRow(statement.proof, { handle, action, nowMs, bodySha256, binding: 'statement' }),
       )
     }
     return outcome
   })
 }
 
-/** Like `commitPartnerWrite`, for any state of the subscription. @throws ApiError 403 for wallets without a partner */
-export async function commitOwnWrite<Body extends object>(
-  deps: ActionDeps,
-  write: PartnerWrite & { readonly action: string },
-  work: (tx: DbTransaction, partner: CurrentPartner) => Promise<Outcome<Body>>,
-): Promise<Outcome<Body>> {
-  const { request, proof, rawSha256: bodySha256, action } = write
-  const { nowMs } = request
-  return await commitOnce(deps, request, [proof], async (tx) => {
-    const partner = await requireOwnPartner(tx, proof, nowMs)
-    const { handle } = partner
-    const outcome = await work(tx, partner)
-    await appendOath(
-      tx,
-      rowOf(proof, { handle, action, nowMs, bodySha256, binding: proof.binding }),
-    )
-    return outcome
-  })
-}
-
-function rowOf(
+/** The row of a write without an oath. */
+export function writeRow(
   { wallet, messageSha256, signatureSha256 }: SignedProof,
   write: Pick<NewOathRow, 'handle' | 'action' | 'bodySha256' | 'binding'> & {
     readonly nowMs: number

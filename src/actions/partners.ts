@@ -16,7 +16,7 @@ import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import type { SwornOath } from './oaths.ts'
-import { partnerAt, requirePartner } from './partner-access.ts'
+import { partnerAt } from './partner-access.ts'
 import type { BearerProof } from './partner-access.ts'
 import { signupView } from './partner-view.ts'
 import { commitPartnerWrite } from './partner-write.ts'
@@ -99,9 +99,9 @@ export async function updatePartner(
   if (body.require_body_signature !== undefined && proof.binding !== 'body') {
     throw new ApiError('body_signature_required')
   }
-  return await commitPartnerWrite(deps, { ...write, action: 'updateMyPartner' }, async (tx) => {
-    const { nowMs } = request
-    const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
+  const { nowMs } = request
+  const action = 'updateMyPartner'
+  return await commitPartnerWrite(deps, { ...write, action }, async (tx, partner) => {
     if (body.display_name !== undefined) {
       const name = body.display_name
       await putName(tx, { wallet: proof.wallet.id, kind: 'partner', name, now: isoTime(nowMs) })

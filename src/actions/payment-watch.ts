@@ -1,14 +1,24 @@
 /** Follows submitted payments after a restart, and settled ones until their block is final. */
 import { numbered } from '../core/number-text.ts'
 import { isoTime, minuteMs, secondMs } from '../core/time.ts'
-import { countPayments, paymentsToFinalize, submittedPayments } from '../db/payments/lists.ts'
-import type { PaymentCounts } from '../db/payments/lists.ts'
-import { closePayment, dropStaleReservations } from '../db/payments/payments.ts'
+import {
+  countPayments,
+  paymentsToFinalize,
+  submittedPayments,
+  closePayment,
+  dropStaleReservations,
+} from '../db/payments/payments.ts'
+import type { PaymentCounts } from '../db/payments/payments.ts'
 import type { PaymentRecord } from '../db/payments/record.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
-import { paymentEffects } from './payment-effects.ts'
-import { abandonPayment, expectedTransfer, settle, settlementStatus } from './settlement.ts'
+import {
+  paymentEffects,
+  abandonPayment,
+  expectedTransfer,
+  settle,
+  settlementStatus,
+} from './settlement.ts'
 
 export interface PaymentWatch {
   readonly run: () => Promise<void>
@@ -114,9 +124,10 @@ async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
     const standing = await settlementStatus(on, payment)
     if (standing.kind === 'found') {
       if (standing.in.blockNumber > head.number) continue
-      const now = isoTime(deps.clock.now())
+      const { txHash, blockNumber, blockHash } = standing.in
+      const final = { finality: 'final', finalAt: isoTime(deps.clock.now()) } as const
       await deps.database.write((tx) =>
-        closePayment(tx, payment.id, { finality: 'final', in: standing.in, now }),
+        closePayment(tx, payment.id, { ...final, txHash, blockNumber, blockHash }),
       )
     } else if (standing.kind === 'spent' || (await isLost(on, payment, head))) {
       await undo(deps, payment)

@@ -3,7 +3,8 @@ import { skillSlug } from '../contract/schemas/skill.ts'
 import type { ProposalBody } from '../contract/schemas/skill.ts'
 import { newId } from '../core/new-id.ts'
 import { hourMs, isoTime } from '../core/time.ts'
-import { insertProposal, isAcceptedSlug, nthLastProposal } from '../db/proposals.ts'
+import { insertProposal, isAcceptedSlug } from '../db/proposals.ts'
+import { nthLastTime, selectRecords } from '../db/records.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
@@ -39,7 +40,13 @@ export async function proposeSkill(
     if (skills.has(slug) || (await isAcceptedSlug(tx, slug))) {
       throw new ApiError('conflict', `The taxonomy already has the skill ${slug}`)
     }
-    await enforceQuota(perNetwork, nowMs, (window) => nthLastProposal(tx, network.known, window))
+    await enforceQuota(perNetwork, nowMs, (window) =>
+      nthLastTime(
+        selectRecords(tx, 'skill_proposals', { network: network.known }),
+        'created_at',
+        window,
+      ),
+    )
     const id = newId(deps.random, 'skp')
     await insertProposal(tx, {
       id,

@@ -7,7 +7,7 @@ import type { GroupRows, LookupResult, ReceiptLookup } from '../db/receipts/grou
 import { findReceipt } from '../db/receipts/receipts.ts'
 import { newReceiptRecord } from '../db/receipts/record.ts'
 import type { NewReceipt } from '../db/receipts/record.ts'
-import type { LedgerWallet } from '../db/reputation-rows.ts'
+import type { LedgerWallet } from '../db/reputation.ts'
 import { earnedBy, grantEntry } from '../db/reputation.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
 import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'

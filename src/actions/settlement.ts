@@ -2,11 +2,12 @@
 import { ApiError } from '../contract/errors.ts'
 import { isoTime, parseTime, secondMs } from '../core/time.ts'
 import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments/payments.ts'
-import type { PaymentRecord, SettledIn } from '../db/payments/record.ts'
+import type { PaymentRecord, SettledIn, PaymentPurpose } from '../db/payments/record.ts'
+import type { DbTransaction } from '../db/schema.ts'
 import { MOST_LIFE_SECONDS } from '../payments/check.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
-import { paymentEffects } from './payment-effects.ts'
+import { subscriptionPaid, subscriptionUndone } from './subscriptions/effect.ts'
 
 /** `open`: the payment may settle. `spent`: cancelled or used for another transfer. `dead`: it can never settle. */
 export type SettlementStatus =
@@ -110,4 +111,25 @@ export function settlementPending(headers: Readonly<Record<string, string>>): Ap
     'Repeat the request with the same payment; do not sign a new one',
     { headers: { ...headers, 'Retry-After': '3' } },
   )
+}
+
+type Effect = (
+  deps: InstalledDeps,
+  tx: DbTransaction,
+  payment: PaymentRecord,
+  nowMs: number,
+) => Promise<void>
+
+interface PaymentEffect {
+  /** Must not fail, since the money has moved. */
+  readonly settled: Effect
+  readonly undone: Effect
+}
+
+const nothing = () => Promise.resolve()
+
+/** Run once, in the transaction that settles the payment, even after a crash or a closed connection. */
+export const paymentEffects: Readonly<Record<PaymentPurpose, PaymentEffect>> = {
+  read: { settled: nothing, undone: nothing },
+  subscription: { settled: subscriptionPaid, undone: subscriptionUndone },
 }

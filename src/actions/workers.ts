@@ -35,10 +35,11 @@ export async function registerWorker(
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { nowMs } = request
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
-    if ((await findWorker(tx, proof.wallet.id)) === null) {
+    const isNew = (await findWorker(tx, proof.wallet.id)) === null
+    if (isNew) {
       await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs })
     }
-    const { isNew } = await putWorker(tx, {
+    await putWorker(tx, {
       wallet: proof.wallet,
       displayName: body.display_name ?? null,
       skills: body.skills,

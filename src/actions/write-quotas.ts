@@ -1,13 +1,12 @@
 import { ApiError } from '../contract/errors.ts'
 import { writeQuotas } from '../core/limits.ts'
 import { dayMs, isoTime, secondMs } from '../core/time.ts'
-import type { QuotaWindow } from '../db/queries.ts'
+import { insertRecord, nthLastTime, selectRecords } from '../db/records.ts'
+import type { QuotaWindow } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import {
   countOpenBids,
   countOpenJobs,
-  insertNetworkWrite,
-  nthLastOfNetwork,
   nthLastUnverified,
   nthLastWrite,
 } from '../db/write-quotas.ts'
@@ -15,6 +14,8 @@ import type { NetworkWrite } from '../db/write-quotas.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
+import { tierOf } from './partner-access.ts'
+import type { CurrentPartner } from './partner-access.ts'
 
 export async function enforceOpenJobLimit(tx: Db, poster: string, nowMs: number): Promise<void> {
   if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < writeQuotas.openJobs) return
@@ -32,14 +33,16 @@ export async function enforceOpenBidLimit(tx: Db, bidder: string): Promise<void>
   )
 }
 
-/** `multiplier` of the tier; null means no limit. @throws ApiError `rate_limited` */
+/** @throws ApiError `rate_limited` */
 export async function enforcePartnerWriteQuota(
   tx: Db,
-  partner: { readonly handle: string; readonly multiplier: number | null },
+  { reference }: Pick<ActionDeps, 'reference'>,
+  partner: CurrentPartner,
   nowMs: number,
 ): Promise<void> {
-  if (partner.multiplier === null) return
-  const quota = perDay('partner-writes', writeQuotas.partnerWritesPerDay * partner.multiplier, {
+  const { wallet_rate_multiplier: multiplier } = tierOf(reference(), partner)
+  if (multiplier === null) return
+  const quota = perDay('partner-writes', writeQuotas.partnerWritesPerDay * multiplier, {
     what: 'writes by this partner',
     advice: 'higher tiers allow more',
   })
@@ -91,9 +94,13 @@ export async function chargeNetworkQuota(
     const quota = ofNetwork[kind](times)
     const { today, known } = fingerprintHashes(deps, `network ${kind}`, parts, nowMs)
     await enforceQuota(quota, nowMs, (window) =>
-      nthLastOfNetwork(tx, { kind, networks: known }, window),
+      nthLastTime(
+        selectRecords(tx, 'network_writes', { network: known, kind }),
+        'created_at',
+        window,
+      ),
     )
-    await insertNetworkWrite(tx, { kind, network: today, now: isoTime(nowMs) })
+    await insertRecord(tx, 'network_writes', { kind, network: today, createdAt: isoTime(nowMs) })
   }
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
+import { check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
-import { WalletError, parseWallet, walletPublicKey } from '../core/wallet.ts'
+import { walletOrNull, walletPublicKey } from '../core/wallet.ts'
 import { verifyEd25519 } from './ed25519.ts'
 import { receiptId, signingText } from './messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from './signing-key.ts'
@@ -32,11 +33,7 @@ export async function verifyReceipt(
   const id = receiptId(receipt)
   const checks: Check[] = []
   if (expectedId !== null) {
-    checks.push({
-      what: 'receipt id',
-      good: id === expectedId,
-      detail: `the content hashes to ${id}`,
-    })
+    checks.push(check('receipt id', id === expectedId, `the content hashes to ${id}`))
   }
   const kind = kindOf(receipt)
   if (kind === 'unsigned') {
@@ -59,7 +56,7 @@ export async function verifyReceipt(
       ),
     )
     checks.push(
-      ...[found.find(({ good }) => good) ?? found[0]].filter((check) => check !== undefined),
+      ...[found.find(({ good }) => good) ?? found[0]].filter((verdict) => verdict !== undefined),
     )
   }
   return { receiptId: id, kind, checks }
@@ -103,7 +100,8 @@ function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {
 
 function checkWalletKey(receipt: JsonObject): readonly Check[] {
   const worker = receipt['to_wallet']
-  const own = typeof worker === 'string' ? ed25519KeyOf(worker) : null
+  const wallet = typeof worker === 'string' ? walletOrNull(worker) : null
+  const own = wallet === null ? null : walletPublicKey(wallet)
   if (own === null) return []
   const key = publicKeyOf(receipt['public_key'])
   const isOwn = key !== null && Buffer.from(key).equals(own)
@@ -111,13 +109,4 @@ function checkWalletKey(receipt: JsonObject): readonly Check[] {
     ? 'the key is the wallet’s own'
     : 'a receipt key: see the worker’s registration'
   return [{ what: 'key of the worker', good: true, detail }]
-}
-
-function ed25519KeyOf(wallet: string): Uint8Array | null {
-  try {
-    return walletPublicKey(parseWallet(wallet))
-  } catch (error) {
-    if (error instanceof WalletError) return null
-    throw error
-  }
 }

@@ -105,10 +105,9 @@ export async function prepareCall<Id extends RouteId>(
 }
 
 function definedOnly(query: NonNullable<AnyCallParts['query']>): Record<string, string> {
-  const entries = Object.entries(query)
-  return Object.fromEntries(
-    entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  )
+  const isDefined = (entry: [string, string | undefined]): entry is [string, string] =>
+    entry[1] !== undefined
+  return Object.fromEntries(Object.entries(query).filter(isDefined))
 }
 
 async function bodyToSend(

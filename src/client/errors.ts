@@ -86,13 +86,16 @@ const errorAnswer = z.object({
 
 export function parseError(status: number, headers: Headers, text: string): LedgerError {
   const retryAfterSeconds = secondsOf(headers.get('retry-after'))
-  const parsed = errorAnswer.safeParse(jsonOrNull(text))
-  if (!parsed.success) {
-    const message = `HTTP ${status}`
-    return new LedgerError({ status, code: 'unknown', message, retryAfterSeconds })
-  }
-  const { error: message, code, details, issues, accepts } = parsed.data
-  const answer = { status, code, message, details, issues, retryAfterSeconds }
+  const { data } = errorAnswer.safeParse(jsonOrNull(text))
+  if (data === undefined)
+    return new LedgerError({
+      status,
+      code: 'unknown',
+      message: `HTTP ${status}`,
+      retryAfterSeconds,
+    })
+  const { error: message, accepts, ...reason } = data
+  const answer = { status, message, retryAfterSeconds, ...reason }
   const priceUsdc = headers.get('x-payment-price-usdc')
   if (status !== 402 || priceUsdc === null) return new LedgerError(answer)
   const isPayable = accepts.length > 0

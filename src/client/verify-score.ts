@@ -37,9 +37,8 @@ export function verifyScore(reputation: Reputation): readonly Check[] {
     check(
       'entries',
       wrong === undefined,
-      wrong === undefined
-        ? `${listed}, each equal to its amount times its weight`
-        : `entry ${wrong.seq} is not its amount times its weight`,
+      `${listed}, each equal to its amount times its weight`,
+      `entry ${wrong?.seq} is not its amount times its weight`,
     ),
     check(
       'score',

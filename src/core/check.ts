@@ -5,10 +5,11 @@ export interface Check {
   readonly detail: string
 }
 
-export const check = (what: string, good: boolean, detail: string): Check => ({
+/** `ifBad` is the detail of a bad result; the default is the same detail. */
+export const check = (what: string, good: boolean, detail: string, ifBad = detail): Check => ({
   what,
   good,
-  detail,
+  detail: good ? detail : ifBad,
 })
 
 export const allGood = (checks: readonly Check[]): boolean => checks.every(({ good }) => good)

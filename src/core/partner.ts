@@ -24,10 +24,9 @@ export const subscriptionStatuses = ['pending', 'active', 'past_due', 'cancelled
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
 /** `period_over`: the paid period ended. `time_to_pay_over`: the grace period or the time to pay for a signup ended. */
-export const subscriptionEvents = ['paid', 'period_over', 'time_to_pay_over', 'cancel'] as const
-export type SubscriptionEvent = (typeof subscriptionEvents)[number]
+type SubscriptionEvent = 'paid' | 'period_over' | 'time_to_pay_over' | 'cancel'
 
-export const subscriptionTransitions = {
+const subscriptionTransitions = {
   pending: {
     paid: 'active',
     period_over: null,

@@ -27,6 +27,15 @@ export function parseWallet(text: string): Wallet {
   return parseEd25519('solana', text, decodeBase58(text, 32))
 }
 
+export function walletOrNull(text: string): Wallet | null {
+  try {
+    return parseWallet(text)
+  } catch (error) {
+    if (error instanceof WalletError) return null
+    throw error
+  }
+}
+
 /** Null for EVM. */
 export function walletPublicKey(wallet: Wallet): Uint8Array | null {
   if (wallet.kind === 'evm') return null

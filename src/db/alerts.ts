@@ -1,5 +1,5 @@
 import { stringsFromJsonText, toJsonTextOrNull } from './json.ts'
-import { columnsOf, toRow } from './rows.ts'
+import { deleteRecords, findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -11,8 +11,6 @@ export interface SubscriptionRecord extends Omit<Row, 'rails'> {
 }
 
 export type NewSubscription = Omit<SubscriptionRecord, 'status' | 'statusReason' | 'disabledAt'>
-
-const columns = columnsOf('alert_subscriptions')
 
 function toRecord(row: Row): SubscriptionRecord {
   return { ...row, rails: row.rails === null ? null : stringsFromJsonText(row.rails) }
@@ -28,10 +26,8 @@ export async function insertSubscription(
     statusReason: null,
     disabledAt: null,
   } as const
-  await db
-    .insertInto('alert_subscriptions')
-    .values(toRow<'alert_subscriptions'>({ ...record, rails: toJsonTextOrNull(record.rails) }))
-    .execute()
+  const rails = toJsonTextOrNull(record.rails)
+  await insertRecord(db, 'alert_subscriptions', { ...record, rails })
   return record
 }
 
@@ -39,10 +35,7 @@ export async function subscriptionsOf(
   db: Db,
   wallet: string,
 ): Promise<readonly SubscriptionRecord[]> {
-  const rows = await db
-    .selectFrom('alert_subscriptions')
-    .select(columns)
-    .where('wallet', '=', wallet)
+  const rows = await selectRecords(db, 'alert_subscriptions', { wallet })
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .execute()
@@ -54,22 +47,13 @@ export async function findSubscription(
   wallet: string,
   id: string,
 ): Promise<SubscriptionRecord | null> {
-  const row = await db
-    .selectFrom('alert_subscriptions')
-    .select(columns)
-    .where('id', '=', id)
-    .where('wallet', '=', wallet)
-    .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  const row = await findRecord(db, 'alert_subscriptions', { id, wallet })
+  return row === null ? null : toRecord(row)
 }
 
 export async function activeSubscriptions(db: Db): Promise<readonly SubscriptionRecord[]> {
-  const rows = await db
-    .selectFrom('alert_subscriptions')
-    .select(columns)
-    .where('status', '=', 'active')
-    .orderBy('id')
-    .execute()
+  const active = selectRecords(db, 'alert_subscriptions', { status: 'active' })
+  const rows = await active.orderBy('id').execute()
   return rows.map(toRecord)
 }
 
@@ -77,22 +61,14 @@ export async function activeSubscriptions(db: Db): Promise<readonly Subscription
 export async function disableSubscription(
   db: Db,
   id: string,
-  reason: string,
+  statusReason: string,
   disabledAt: string,
 ): Promise<void> {
-  await db
-    .updateTable('alert_subscriptions')
-    .set({ status: 'disabled', status_reason: reason, disabled_at: disabledAt })
-    .where('id', '=', id)
-    .execute()
+  const changes = { status: 'disabled', statusReason, disabledAt } as const
+  await updateRecord(db, 'alert_subscriptions', { id }, changes)
 }
 
 /** Also deletes the deliveries. Returns false if there is no such subscription. */
 export async function deleteSubscription(db: Db, wallet: string, id: string): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('alert_subscriptions')
-    .where('id', '=', id)
-    .where('wallet', '=', wallet)
-    .executeTakeFirst()
-  return numDeletedRows === 1n
+  return (await deleteRecords(db, 'alert_subscriptions', { id, wallet })) === 1
 }

@@ -1,29 +1,22 @@
 import type { Wallet } from '../core/wallet.ts'
-import { countRows } from './queries.ts'
-import { columnsExcept, columnsOf, toRow } from './rows.ts'
-import type { RecordOf } from './rows.ts'
+import {
+  countRows,
+  deleteRecords,
+  findRecord,
+  insertRecord,
+  putRecord,
+  updateRecord,
+} from './records.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type ClaimRecord = RecordOf<'claims'>
 
-const claimColumns = columnsOf('claims')
-
-export async function findClaimOfWallet(db: Db, walletId: string): Promise<ClaimRecord | null> {
-  const row = await db
-    .selectFrom('claims')
-    .select(claimColumns)
-    .where('wallet', '=', walletId)
-    .executeTakeFirst()
-  return row ?? null
-}
-
-export async function findClaimOfEmail(db: Db, emailHash: string): Promise<ClaimRecord | null> {
-  const row = await db
-    .selectFrom('claims')
-    .select(claimColumns)
-    .where('email_hash', '=', emailHash)
-    .executeTakeFirst()
-  return row ?? null
+export async function findClaim(
+  db: Db,
+  by: { readonly wallet: string } | { readonly emailHash: string },
+): Promise<ClaimRecord | null> {
+  return await findRecord(db, 'claims', by)
 }
 
 /** Deletes `replaced`, an earlier claim of the same wallet. */
@@ -38,45 +31,29 @@ export async function putClaim(
     readonly replaced?: number
   },
 ): Promise<void> {
-  if (claim.replaced !== undefined) {
-    await db.deleteFrom('claims').where('id', '=', claim.replaced).execute()
-  }
-  await db
-    .insertInto('claims')
-    .values({
-      wallet: claim.wallet?.id ?? null,
-      display_name: claim.displayName,
-      method: claim.method,
-      email_hash: claim.emailHash,
-      claimed_at: claim.now,
-    })
-    .execute()
+  const { wallet, displayName, method, emailHash, now, replaced } = claim
+  if (replaced !== undefined) await deleteRecords(db, 'claims', { id: replaced })
+  await insertRecord(db, 'claims', {
+    wallet: wallet?.id ?? null,
+    displayName,
+    method,
+    emailHash,
+    claimedAt: now,
+  })
 }
 
-export type EmailCode = Omit<RecordOf<'email_codes'>, 'emailHash'>
-
-const codeColumns = columnsExcept('email_codes', 'email_hash')
-
-export async function findEmailCode(db: Db, emailHash: string): Promise<EmailCode | null> {
-  const row = await db
-    .selectFrom('email_codes')
-    .select(codeColumns)
-    .where('email_hash', '=', emailHash)
-    .executeTakeFirst()
-  return row ?? null
+export async function findEmailCode(
+  db: Db,
+  emailHash: string,
+): Promise<RecordOf<'email_codes'> | null> {
+  return await findRecord(db, 'email_codes', { emailHash })
 }
 
 export async function putEmailCode(
   db: Db,
-  emailHash: string,
-  code: Omit<EmailCode, 'tries' | 'used'>,
+  code: Omit<NewRecordOf<'email_codes'>, 'tries' | 'used'>,
 ): Promise<void> {
-  const row = toRow<'email_codes'>({ ...code, emailHash, tries: 0, used: 0 })
-  await db
-    .insertInto('email_codes')
-    .values(row)
-    .onConflict((conflict) => conflict.column('email_hash').doUpdateSet(row))
-    .execute()
+  await putRecord(db, 'email_codes', { ...code, tries: 0, used: 0 }, 'emailHash')
 }
 
 export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
@@ -88,7 +65,7 @@ export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
 }
 
 export async function markCodeUsed(db: Db, emailHash: string): Promise<void> {
-  await db.updateTable('email_codes').set({ used: 1 }).where('email_hash', '=', emailHash).execute()
+  await updateRecord(db, 'email_codes', { emailHash }, { used: 1 })
 }
 
 /** Keyed hashes of where a code goes and who requests it. */
@@ -117,10 +94,9 @@ export async function countSends(
 export async function recordSend(
   db: Db,
   { emailHash, remoteHash, rangeHash }: EmailSend,
-  now: string,
+  sentAt: string,
 ): Promise<void> {
-  const row = toRow<'email_sends'>({ emailHash, remoteHash, rangeHash, sentAt: now })
-  await db.insertInto('email_sends').values(row).execute()
+  await insertRecord(db, 'email_sends', { emailHash, remoteHash, rangeHash, sentAt })
 }
 
 export async function deleteOldCodes(

@@ -1,32 +1,24 @@
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
-import { columnsOf, toRow } from './rows.ts'
+import { findRecord, insertRecord, putRecord, selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-export interface FirstAnswer {
-  readonly requestSha256: string
-  readonly status: number
+type AnswerFacts = Pick<RecordOf<'used_messages'>, 'requestSha256' | 'status'>
+
+export interface FirstAnswer extends AnswerFacts {
   readonly body: JsonObject
 }
 
-export interface NewAnswer {
-  readonly requestSha256: string
-  readonly status: number
+export interface NewAnswer extends AnswerFacts {
   readonly body: object
   /** RFC 3339; the row may be deleted after this time. */
   readonly expiresAt: string
 }
 
-const columns = columnsOf('used_messages', 'request_sha256', 'status', 'answer')
-
-function toAnswer(
-  row: Pick<RecordOf<'used_messages'>, 'requestSha256' | 'status' | 'answer'> | undefined,
-): FirstAnswer | null {
-  if (row === undefined) return null
-  const { requestSha256, status, answer } = row
-  return { requestSha256, status, body: objectFromJsonText(answer) }
+function toAnswer(row: (AnswerFacts & { readonly answer: string }) | null): FirstAnswer | null {
+  return row === null ? null : { ...row, body: objectFromJsonText(row.answer) }
 }
 
 /** Also finds expired messages. */
@@ -35,13 +27,7 @@ export async function findUsedMessage(
   wallet: string,
   messageSha256: string,
 ): Promise<FirstAnswer | null> {
-  const row = await db
-    .selectFrom('used_messages')
-    .select(columns)
-    .where('wallet', '=', wallet)
-    .where('message_sha256', '=', messageSha256)
-    .executeTakeFirst()
-  return toAnswer(row)
+  return toAnswer(await findRecord(db, 'used_messages', { wallet, messageSha256 }))
 }
 
 export async function insertUsedMessage(
@@ -49,10 +35,7 @@ export async function insertUsedMessage(
   message: { readonly wallet: string; readonly messageSha256: string },
   answer: NewAnswer,
 ): Promise<void> {
-  await db
-    .insertInto('used_messages')
-    .values(toRow<'used_messages'>({ ...message, ...toAnswerRecord(answer) }))
-    .execute()
+  await insertRecord(db, 'used_messages', { ...message, ...toAnswerRecord(answer) })
 }
 
 export async function findIdempotencyKey(
@@ -61,14 +44,9 @@ export async function findIdempotencyKey(
   key: string,
   now: string,
 ): Promise<FirstAnswer | null> {
-  const row = await db
-    .selectFrom('idempotency_keys')
-    .select(columns)
-    .where('caller', '=', caller)
-    .where('key', '=', key)
-    .where('expires_at', '>', now)
-    .executeTakeFirst()
-  return toAnswer(row)
+  const stored = selectRecords(db, 'idempotency_keys', { caller, key })
+  const row = await stored.where('expires_at', '>', now).executeTakeFirst()
+  return toAnswer(row ?? null)
 }
 
 /** Replaces an expired one. */
@@ -77,12 +55,8 @@ export async function insertIdempotencyKey(
   key: { readonly caller: string; readonly key: string },
   answer: NewAnswer,
 ): Promise<void> {
-  const row = toRow<'idempotency_keys'>({ ...key, ...toAnswerRecord(answer) })
-  await db
-    .insertInto('idempotency_keys')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['caller', 'key']).doUpdateSet(row))
-    .execute()
+  const record = { ...key, ...toAnswerRecord(answer) }
+  await putRecord(db, 'idempotency_keys', record, 'caller', 'key')
 }
 
 /** Deletes at most `limit` rows of each kind; returns their number. */

@@ -2,6 +2,7 @@
 
 import type { JsonValue } from '../core/canonical-json.ts'
 import { fromJsonText, toJsonText } from './json.ts'
+import { putRecord } from './records.ts'
 import type { Db, DbTransaction } from './schema.ts'
 
 /** Cursors and bodies are JSON, checked by the rail's adapter. */
@@ -54,11 +55,7 @@ export async function saveHourlyAggregate(
   changed: HourlyAggregate,
 ): Promise<void> {
   const cursor = toJsonText(changed.cursor)
-  await tx
-    .insertInto('aggregate_cursors')
-    .values({ rail, stream, cursor })
-    .onConflict((conflict) => conflict.columns(['rail', 'stream']).doUpdateSet({ cursor }))
-    .execute()
+  await putRecord(tx, 'aggregate_cursors', { rail, stream, cursor }, 'rail', 'stream')
   for (let start = 0; start < changed.buckets.length; start += rowsPerInsert) {
     const rows = changed.buckets
       .slice(start, start + rowsPerInsert)

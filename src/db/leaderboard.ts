@@ -1,8 +1,7 @@
 import type { Standing } from '../core/reputation.ts'
 import { sql } from './kysely.ts'
 import { lookAlikes } from './names.ts'
-import { standingColumns } from './reputation-rows.ts'
-import { standingOf } from './reputation.ts'
+import { standingColumns, standingOf } from './reputation.ts'
 import type { Db } from './schema.ts'
 
 export interface RankedStanding extends Standing {

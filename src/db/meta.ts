@@ -1,35 +1,50 @@
+import { parseTime } from '../core/time.ts'
+import type { OpenDatabase } from './open.ts'
+import { findRecord, putRecord } from './records.ts'
+import type { NewRecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export async function getMeta(db: Db, key: string): Promise<string | null> {
-  const row = await db.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst()
-  return row?.value ?? null
+  return (await findRecord(db, 'meta', { key }))?.value ?? null
 }
 
 export async function setMeta(db: Db, key: string, value: string): Promise<void> {
-  await db
-    .insertInto('meta')
-    .values({ key, value })
-    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
-    .execute()
+  await putRecord(db, 'meta', { key, value }, 'key')
 }
 
-export async function saveCounts(
-  db: Db,
-  counts: { readonly name: string; readonly body: Buffer },
-): Promise<void> {
-  const values = { body: counts.body }
-  await db
-    .insertInto('persisted_counters')
-    .values({ name: counts.name, ...values })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet(values))
-    .execute()
+export async function saveCounts(db: Db, counts: NewRecordOf<'persisted_counters'>): Promise<void> {
+  await putRecord(db, 'persisted_counters', counts, 'name')
 }
 
 export async function loadCounts(db: Db, name: string): Promise<Buffer | null> {
-  const row = await db
-    .selectFrom('persisted_counters')
-    .select('body')
-    .where('name', '=', name)
-    .executeTakeFirst()
-  return row?.body ?? null
+  return (await findRecord(db, 'persisted_counters', { name }))?.body ?? null
+}
+
+const RESTORED_AT = 'restored_at'
+
+export async function setRestoredAt(db: Db, restoredAt: string): Promise<void> {
+  await setMeta(db, RESTORED_AT, restoredAt)
+}
+
+/** Cached per opening: files are restored only while closed. */
+const known = new WeakMap<object, Promise<number | null>>()
+
+/**
+ * Unix milliseconds; null if never restored. Messages signed earlier may have been used in the lost part of the file, so
+ * repeats cannot be detected.
+ */
+export async function restoredAtMs(database: Pick<OpenDatabase, 'reader'>): Promise<number | null> {
+  const found = known.get(database) ?? look(database.reader)
+  known.set(database, found)
+  try {
+    return await found
+  } catch (error) {
+    known.delete(database)
+    throw error
+  }
+}
+
+async function look(db: Db): Promise<number | null> {
+  const text = await getMeta(db, RESTORED_AT)
+  return text === null ? null : parseTime(text)
 }

@@ -2,9 +2,11 @@
 
 import { skeletonOf } from '../core/look-alike.ts'
 import { sql } from './kysely.ts'
+import { deleteRecords } from './records.ts'
+import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-export type NameKind = 'worker' | 'claim' | 'partner'
+export type NameKind = RecordOf<'names'>['kind']
 
 /** A new name with the same skeleton keeps the time of the old name. */
 export async function putName(
@@ -20,7 +22,7 @@ export async function putName(
   const { wallet, kind, name, now } = named
   const skeleton = name === null ? null : skeletonOf(name)
   if (skeleton === null) {
-    await db.deleteFrom('names').where('wallet', '=', wallet).where('kind', '=', kind).execute()
+    await deleteRecords(db, 'names', { wallet, kind })
     return
   }
   await db

@@ -1,15 +1,13 @@
 /** Append-only, enforced by triggers. */
 
-import { countRows } from './queries.ts'
-import { columnsOf, toRow } from './rows.ts'
+import { countRows, findRecord, selectRecords } from './records.ts'
+import { toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type NewOathRow = NewRecordOf<'oath_history'>
 
 export type OathRow = RecordOf<'oath_history'>
-
-const columns = columnsOf('oath_history')
 
 /** Returns the sequence number. */
 export async function appendOath(db: Db, row: NewOathRow): Promise<number> {
@@ -27,28 +25,20 @@ export async function oathsOfHandle(
   handle: string,
   page: { readonly limit: number; readonly before: number | null },
 ): Promise<readonly OathRow[]> {
-  let query = db.selectFrom('oath_history').select(columns).where('handle', '=', handle)
+  let query = selectRecords(db, 'oath_history', { handle })
   if (page.before !== null) query = query.where('seq', '<', page.before)
   return await query.orderBy('seq', 'desc').limit(page.limit).execute()
 }
 
 export async function isInOathHistory(db: Db, handle: string, walletId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('oath_history')
-    .select('seq')
-    .where('handle', '=', handle)
-    .where('wallet', '=', walletId)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  return (await findRecord(db, 'oath_history', { handle, wallet: walletId })) !== null
 }
 
 export async function countPartnerWrites(db: Db, handle: string, since: string): Promise<number> {
-  return await countRows(
-    db.selectFrom('oath_history').where('handle', '=', handle).where('created_at', '>', since),
-  )
+  const writes = selectRecords(db, 'oath_history', { handle })
+  return await countRows(writes.where('created_at', '>', since))
 }
 
 export async function countOaths(db: Db, handle: string): Promise<number> {
-  return await countRows(db.selectFrom('oath_history').where('handle', '=', handle))
+  return await countRows(selectRecords(db, 'oath_history', { handle }))
 }

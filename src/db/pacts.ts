@@ -3,7 +3,7 @@ import type { EscrowEvent, EscrowReading, PactOnChain, PactReceipt } from '../co
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
-import { columnsExcept, columnsOf, toRow } from './rows.ts'
+import { deleteRecords, findRecord, insertRecord, putRecord, selectRecords } from './records.ts'
 import type { Db, DbTransaction } from './schema.ts'
 
 /** `finalHash`: hash of the final block at which the next reading starts. */
@@ -12,34 +12,20 @@ export interface StoredReading extends EscrowReading {
   readonly revision: number
 }
 
-const readingColumns = columnsExcept('escrow_readings', 'escrow')
-
-const eventColumns = columnsOf('escrow_events')
-
 /** Null before the first reading. `escrow`: lower-case address. */
 export async function escrowReading(db: Db, escrow: string): Promise<StoredReading | null> {
-  const row = await db
-    .selectFrom('escrow_readings')
-    .select(readingColumns)
-    .where('escrow', '=', escrow)
-    .executeTakeFirst()
-  return row === undefined ? null : { ...row, caughtUp: row.caughtUp === 1 }
+  const row = await findRecord(db, 'escrow_readings', { escrow })
+  return row === null ? null : { ...row, caughtUp: row.caughtUp === 1 }
 }
 
 /** Keyed by pact number. Logs are in chain order. */
 export async function pactsOnChain(db: Db): Promise<ReadonlyMap<number, PactOnChain>> {
-  const events = await db
-    .selectFrom('escrow_events')
-    .select(eventColumns)
+  const events = await selectRecords(db, 'escrow_events')
     .orderBy('pact_id')
     .orderBy('block')
     .orderBy('log_index')
     .execute()
-  const states = await db
-    .selectFrom('escrow_pacts')
-    .select(['pact_id as pactId', 'state'])
-    .orderBy('pact_id')
-    .execute()
+  const states = await selectRecords(db, 'escrow_pacts').execute()
   const found = new Map<number, { events: EscrowEvent[]; state: EscrowPact | null }>()
   for (const { at, favorRecipient, ...event } of events) {
     const pact = found.get(event.pactId) ?? { events: [], state: null }
@@ -80,41 +66,25 @@ export async function saveReading(
   const before = await contentToken(tx)
   await tx.deleteFrom('escrow_events').where('block', '>', aboveBlock).execute()
   for (const { atMs, favorRecipient, ...event } of events) {
-    await tx
-      .insertInto('escrow_events')
-      .values(
-        toRow<'escrow_events'>({
-          ...event,
-          at: isoTime(atMs),
-          favorRecipient: favorRecipient === null ? null : Number(favorRecipient),
-        }),
-      )
-      .execute()
+    await insertRecord(tx, 'escrow_events', {
+      ...event,
+      at: isoTime(atMs),
+      favorRecipient: favorRecipient === null ? null : Number(favorRecipient),
+    })
   }
   for (const [pactId, state] of states) {
-    await tx.deleteFrom('escrow_pacts').where('pact_id', '=', pactId).execute()
-    if (state === null) continue
-    await tx
-      .insertInto('escrow_pacts')
-      .values({ pact_id: pactId, state: toJsonText(state) })
-      .execute()
+    if (state === null) await deleteRecords(tx, 'escrow_pacts', { pactId })
+    else await putRecord(tx, 'escrow_pacts', { pactId, state: toJsonText(state) }, 'pactId')
   }
   await sql`delete from escrow_pacts where pact_id not in (select pact_id from escrow_events)`.execute(
     tx,
   )
   const last = await escrowReading(tx, escrow)
   const changed = before !== (await contentToken(tx)) || last?.caughtUp !== reading.caughtUp
-  const row = toRow<'escrow_readings'>({
-    ...reading,
-    escrow,
-    caughtUp: reading.caughtUp ? 1 : 0,
-    revision: (last?.revision ?? 0) + Number(changed || reading.finalBlock !== last?.finalBlock),
-  })
-  await tx
-    .insertInto('escrow_readings')
-    .values(row)
-    .onConflict((conflict) => conflict.column('escrow').doUpdateSet(row))
-    .execute()
+  const caughtUp = reading.caughtUp ? 1 : 0
+  const revision =
+    (last?.revision ?? 0) + Number(changed || reading.finalBlock !== last?.finalBlock)
+  await putRecord(tx, 'escrow_readings', { ...reading, escrow, caughtUp, revision }, 'escrow')
   return changed
 }
 

@@ -7,7 +7,8 @@ import {
   toJsonText,
   toJsonTextOrNull,
 } from './json.ts'
-import { columnsOf, toRow } from './rows.ts'
+import { putRecord, selectRecords } from './records.ts'
+import { toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Database, Db } from './schema.ts'
 
@@ -32,10 +33,6 @@ export interface StoredRailState<Figures extends object = JsonObject> extends Om
 > {
   readonly figures: Figures | null
 }
-
-const pollColumns = columnsOf('polls')
-
-const stateColumns = columnsOf('rail_state')
 
 export function toPollRow(poll: NewPoll): Insertable<Database['polls']> {
   const { figures, evidence } = poll
@@ -74,10 +71,7 @@ export async function historyOf(
   rail: string,
   { from, limit }: HistoryRange = {},
 ): Promise<readonly StoredPoll[]> {
-  let query = db
-    .selectFrom('polls')
-    .select(pollColumns)
-    .where('rail', '=', rail)
+  let query = selectRecords(db, 'polls', { rail })
     .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
   if (from !== undefined) query = query.where('started_at', '>=', from)
@@ -91,51 +85,19 @@ export async function pollsAfter(
   afterId: number,
   limit: number,
 ): Promise<readonly StoredPoll[]> {
-  const rows = await db
-    .selectFrom('polls')
-    .select(pollColumns)
-    .where('id', '>', afterId)
-    .orderBy('id')
-    .limit(limit)
-    .execute()
+  const later = selectRecords(db, 'polls').where('id', '>', afterId)
+  const rows = await later.orderBy('id').limit(limit).execute()
   return rows.map(toPoll)
 }
 
-/** Newest first. A year of 60 rails is about 90,000 polls. */
-export async function allHistory(
-  db: Db,
-  from = '',
-): Promise<ReadonlyMap<string, readonly StoredPoll[]>> {
-  const rows = await db
-    .selectFrom('polls')
-    .select(pollColumns)
-    .where('started_at', '>=', from)
-    .orderBy('rail')
-    .orderBy('started_at', 'desc')
-    .orderBy('id', 'desc')
-    .execute()
-  const byRail = new Map<string, StoredPoll[]>()
-  for (const row of rows) {
-    const polls = byRail.get(row.rail)
-    if (polls === undefined) byRail.set(row.rail, [toPoll(row)])
-    else polls.push(toPoll(row))
-  }
-  return byRail
-}
-
 export async function loadRailStates(db: Db): Promise<ReadonlyMap<string, StoredRailState>> {
-  const rows = await db.selectFrom('rail_state').select(stateColumns).orderBy('rail').execute()
+  const rows = await selectRecords(db, 'rail_state').orderBy('rail').execute()
   return new Map(
     rows.map((row) => [row.rail, { ...row, figures: objectOrNullFromJsonText(row.figures) }]),
   )
 }
 
 export async function saveRailState(db: Db, state: StoredRailState<object>): Promise<void> {
-  const row = toRow<'rail_state'>({ ...state, figures: toJsonTextOrNull(state.figures) })
-  const { rail: _, ...changes } = row
-  await db
-    .insertInto('rail_state')
-    .values(row)
-    .onConflict((conflict) => conflict.column('rail').doUpdateSet(changes))
-    .execute()
+  const figures = toJsonTextOrNull(state.figures)
+  await putRecord(db, 'rail_state', { ...state, figures }, 'rail')
 }

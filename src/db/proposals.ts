@@ -1,7 +1,6 @@
 import { stringsFromJsonText, toJsonText } from './json.ts'
-import { nthLastTime } from './queries.ts'
-import type { QuotaWindow } from './queries.ts'
-import { columnsExcept, toRow } from './rows.ts'
+import { findRecord, insertRecord } from './records.ts'
+import { columnsExcept } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -25,19 +24,7 @@ function toRecord(row: Row): ProposalRecord {
 export async function insertProposal(db: Db, proposal: NewProposal): Promise<void> {
   const pending = { status: 'pending', reason: null, decidedAt: null } as const
   const surface = toJsonText(proposal.surface)
-  await db
-    .insertInto('skill_proposals')
-    .values(toRow<'skill_proposals'>({ ...proposal, surface, ...pending }))
-    .execute()
-}
-
-export async function nthLastProposal(
-  db: Db,
-  networks: readonly string[],
-  window: QuotaWindow,
-): Promise<string | null> {
-  const proposals = db.selectFrom('skill_proposals').where('network', 'in', networks)
-  return await nthLastTime(proposals, 'created_at', window)
+  await insertRecord(db, 'skill_proposals', { ...proposal, surface, ...pending })
 }
 
 export async function listProposals(
@@ -57,13 +44,7 @@ export async function listProposals(
 }
 
 export async function isAcceptedSlug(db: Db, slug: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('skill_proposals')
-    .select('id')
-    .where('slug', '=', slug)
-    .where('status', '=', 'accepted')
-    .executeTakeFirst()
-  return row !== undefined
+  return (await findRecord(db, 'skill_proposals', { slug, status: 'accepted' })) !== null
 }
 
 /** Null if not pending. Throws a unique violation for an already accepted slug. */

@@ -10,10 +10,22 @@ import {
   weightOf,
 } from '../core/reputation.ts'
 import type { Standing } from '../core/reputation.ts'
-import { entryColumns, standingColumns } from './reputation-rows.ts'
-import type { LedgerWallet, NewEntry, StoredEntry } from './reputation-rows.ts'
-import { toRow } from './rows.ts'
+import { insertRecord, selectRecords } from './records.ts'
+import { toRow, columnsExcept } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
+
+/** `id` is the key of rows, `display` the form in responses. */
+export interface LedgerWallet {
+  readonly id: string
+  readonly display: string
+}
+
+export type StoredEntry = RecordOf<'reputation_ledger'>
+
+export type NewEntry = Omit<StoredEntry, 'seq' | 'wallet'>
+
+export const standingColumns = columnsExcept('reputation', 'wallet', 'display')
 
 export async function standingOf(db: Db, walletId: string): Promise<Standing> {
   const row = await db
@@ -30,16 +42,9 @@ export async function appendEntry(
   wallet: LedgerWallet,
   entry: NewEntry,
 ): Promise<Standing> {
-  await db
-    .insertInto('reputation_ledger')
-    .values(toRow<'reputation_ledger'>({ ...entry, wallet: wallet.id }))
-    .execute()
+  await insertRecord(db, 'reputation_ledger', { ...entry, wallet: wallet.id })
   const standing = applyEntry(await standingOf(db, wallet.id), entry)
-  const row = toRow<'reputation'>({
-    wallet: wallet.id,
-    display: wallet.display,
-    ...standing,
-  })
+  const row = toRow<'reputation'>({ wallet: wallet.id, display: wallet.display, ...standing })
   const { wallet: _, display: _display, ...values } = row
   await db
     .insertInto('reputation')
@@ -95,11 +100,9 @@ function takesRank({ wallet, payer, tenths }: Grant): boolean {
 }
 
 async function lastPayerRank(db: Db, wallet: string, payer: string): Promise<number> {
-  const row = await db
-    .selectFrom('reputation_ledger')
+  const row = await selectRecords(db, 'reputation_ledger', { wallet, payer })
+    .clearSelect()
     .select('payer_rank')
-    .where('wallet', '=', wallet)
-    .where('payer', '=', payer)
     .where('payer_rank', 'is not', null)
     .orderBy('payer_rank', 'desc')
     .limit(1)
@@ -192,12 +195,7 @@ function sumOf(entries: readonly StoredEntry[]): { weight: number; valueMicroUsd
 }
 
 async function entriesOfReceipt(db: Db, receiptId: string): Promise<readonly StoredEntry[]> {
-  return await db
-    .selectFrom('reputation_ledger')
-    .select(entryColumns)
-    .where('receipt_id', '=', receiptId)
-    .orderBy('seq')
-    .execute()
+  return await selectRecords(db, 'reputation_ledger', { receiptId }).orderBy('seq').execute()
 }
 
 function unreversedEntries(entries: readonly StoredEntry[]): readonly StoredEntry[] {
@@ -215,10 +213,7 @@ export async function listEntries(
   wallet: LedgerWallet,
   { limit, before }: { readonly limit: number; readonly before: number | null },
 ): Promise<readonly ReputationEntry[]> {
-  let query = db
-    .selectFrom('reputation_ledger')
-    .select(entryColumns)
-    .where('wallet', '=', wallet.id)
+  let query = selectRecords(db, 'reputation_ledger', { wallet: wallet.id })
   if (before !== null) query = query.where('seq', '<', before)
   const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
   return rows.map((entry) => ({

@@ -8,7 +8,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
 
-type CamelKeys<Row> = {
+export type CamelKeys<Row> = {
   readonly [Column in keyof Row as Column extends string ? CamelCase<Column> : never]: Row[Column]
 }
 
@@ -28,8 +28,15 @@ export type RecordOf<Name extends keyof Database> = CamelKeys<Selectable<Databas
 
 export type NewRecordOf<Name extends keyof Database> = CamelKeys<Insertable<Database[Name]>>
 
+const memberNames = new Map<string, string>()
+
 function camelCase(column: string): string {
-  return column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+  let member = memberNames.get(column)
+  if (member === undefined) {
+    member = column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+    memberNames.set(column, member)
+  }
+  return member
 }
 
 /** Select list with camelCase aliases, so that rows need no mapping. The default is all columns of the table. */
@@ -65,11 +72,13 @@ export function columnOf(member: string): string {
   return column
 }
 
+/** The row of a record. */
 export function toRow<Name extends keyof Database>(
   record: NewRecordOf<Name> & { readonly seq?: never },
-): Insertable<Database[Name]> {
-  const row: Record<string, unknown> = {}
-  for (const [member, value] of Object.entries(record)) row[columnOf(member)] = value
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types state the same rule
-  return row as Insertable<Database[Name]>
+): Insertable<Database[Name]>
+export function toRow(record: object): Record<string, unknown>
+export function toRow(record: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(record).map(([member, value]: [string, unknown]) => [columnOf(member), value]),
+  )
 }

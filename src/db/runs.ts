@@ -1,15 +1,11 @@
-import { columnsOf } from './rows.ts'
+import { selectRecords, updateRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export const jobNames = ['poll', 'build', 'expire', 'webhooks', 'pacts', 'receipts'] as const
 export type JobName = (typeof jobNames)[number]
 
-export type RunOutcome = 'ok' | 'failed' | 'skipped'
-
 export type RunRecord = RecordOf<'job_runs'>
-
-const columns = columnsOf('job_runs')
 
 export async function startRun(db: Db, job: string, startedAt: string): Promise<number> {
   const { id } = await db
@@ -24,19 +20,9 @@ export async function startRun(db: Db, job: string, startedAt: string): Promise<
 export async function finishRun(
   db: Db,
   id: number,
-  end: {
-    readonly finishedAt: string
-    readonly outcome: RunOutcome
-    readonly detail: string | null
-  },
+  end: Pick<RunRecord, 'finishedAt' | 'outcome' | 'detail'>,
 ): Promise<boolean> {
-  const updated = await db
-    .updateTable('job_runs')
-    .set({ finished_at: end.finishedAt, outcome: end.outcome, detail: end.detail })
-    .where('id', '=', id)
-    .where('finished_at', 'is', null)
-    .executeTakeFirst()
-  return updated.numUpdatedRows === 1n
+  return await updateRecord(db, 'job_runs', { id, finishedAt: null }, end)
 }
 
 function lastRunIds(db: Db) {
@@ -47,12 +33,8 @@ function lastRunIds(db: Db) {
 }
 
 export async function lastRuns(db: Db): Promise<ReadonlyMap<string, RunRecord>> {
-  const rows = await db
-    .selectFrom('job_runs')
-    .select(columns)
-    .where('id', 'in', lastRunIds(db))
-    .orderBy('job')
-    .execute()
+  const last = selectRecords(db, 'job_runs').where('id', 'in', lastRunIds(db))
+  const rows = await last.orderBy('job').execute()
   return new Map(rows.map((row) => [row.job, row]))
 }
 
@@ -63,15 +45,11 @@ export async function lastSuccesses(
 ): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const job of jobs) {
-    const row = await db
-      .selectFrom('job_runs')
-      .select('finished_at')
-      .where('job', '=', job)
-      .where('outcome', '=', 'ok')
+    const row = await selectRecords(db, 'job_runs', { job, outcome: 'ok' })
       .orderBy('started_at', 'desc')
       .limit(1)
       .executeTakeFirst()
-    if (row !== undefined && row.finished_at !== null) found.set(job, row.finished_at)
+    if (row !== undefined && row.finishedAt !== null) found.set(job, row.finishedAt)
   }
   return found
 }

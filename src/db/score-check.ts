@@ -1,7 +1,8 @@
 import { entriesOf } from '../core/entries.ts'
 import { applyEntry, noStanding } from '../core/reputation.ts'
 import type { Standing } from '../core/reputation.ts'
-import { entryColumns, standingColumns } from './reputation-rows.ts'
+import { selectRecords } from './records.ts'
+import { standingColumns } from './reputation.ts'
 import type { Db } from './schema.ts'
 
 export interface ScoreDifference {
@@ -22,9 +23,7 @@ export async function recomputeScores(db: Db): Promise<{
   const recomputed = new Map<string, Standing>()
   let entries = 0
   for (let after = 0; ;) {
-    const rows = await db
-      .selectFrom('reputation_ledger')
-      .select(entryColumns)
+    const rows = await selectRecords(db, 'reputation_ledger')
       .where('seq', '>', after)
       .orderBy('seq')
       .limit(entriesPerPage)

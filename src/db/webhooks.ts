@@ -1,5 +1,9 @@
 /** Outbox: rows are inserted in the transaction that moves the cursor, and leave `pending` once. */
 
+import { alertKind } from '../contract/schemas/alert.ts'
+import type { AlertEvent } from '../contract/schemas/alert.ts'
+import type { EventRecord } from './events.ts'
+import { findRecord, updateRecord } from './records.ts'
 import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -58,14 +62,8 @@ export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<bo
 }
 
 export async function hasPendingTest(db: Db, subscriptionId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('alert_deliveries')
-    .select('id')
-    .where('subscription_id', '=', subscriptionId)
-    .where('event_seq', 'is', null)
-    .where('status', '=', 'pending')
-    .executeTakeFirst()
-  return row !== undefined
+  const test = { subscriptionId, eventSeq: null, status: 'pending' } as const
+  return (await findRecord(db, 'alert_deliveries', test)) !== null
 }
 
 export async function deliveriesOf(
@@ -117,14 +115,15 @@ export async function leaseDeliveries(
     .orderBy('due_since')
     .limit(lease.limit)
     .execute()
-  for (const { id, leaseVersion } of rows) {
-    await tx
-      .updateTable('alert_deliveries')
-      .set({ leased_until: lease.leasedUntil, lease_version: leaseVersion + 1 })
-      .where('id', '=', id)
-      .execute()
+  const { leasedUntil } = lease
+  const leases = rows.map(({ due_since: _, ...row }) => ({
+    ...row,
+    leaseVersion: row.leaseVersion + 1,
+  }))
+  for (const { id, leaseVersion } of leases) {
+    await updateRecord(tx, 'alert_deliveries', { id }, { leasedUntil, leaseVersion })
   }
-  return rows.map(({ due_since: _, ...row }) => ({ ...row, leaseVersion: row.leaseVersion + 1 }))
+  return leases
 }
 
 function dueQuery(db: Db, now: string) {
@@ -169,21 +168,12 @@ export async function settleDelivery(
 export async function failPendingDeliveries(
   tx: Db,
   subscriptionId: string,
-  error: string,
-  at: string,
+  lastError: string,
+  finishedAt: string,
 ): Promise<void> {
-  await tx
-    .updateTable('alert_deliveries')
-    .set({
-      status: 'dead',
-      next_attempt_at: null,
-      leased_until: null,
-      last_error: error,
-      finished_at: at,
-    })
-    .where('subscription_id', '=', subscriptionId)
-    .where('status', '=', 'pending')
-    .execute()
+  const pending = { subscriptionId, status: 'pending' } as const
+  const ended = { status: 'dead', nextAttemptAt: null, leasedUntil: null } as const
+  await updateRecord(tx, 'alert_deliveries', pending, { ...ended, lastError, finishedAt })
 }
 
 /** Returns the number of deleted deliveries. */
@@ -194,4 +184,34 @@ export async function dropDeliveriesBefore(tx: Db, time: string): Promise<number
     .where('finished_at', '<', time)
     .executeTakeFirst()
   return Number(dropped.numDeletedRows)
+}
+
+/** Standard Webhooks recommends less than 20 kB. */
+const MAX_PAYLOAD_BYTES = 19_000
+
+export function alertEventOf(record: EventRecord): AlertEvent {
+  return {
+    id: record.id,
+    kind: alertKind.parse(record.kind),
+    rail: record.rail,
+    severity: record.severity,
+    title: record.title,
+    data: record.data,
+    created_at: record.createdAt,
+  }
+}
+
+/** The body of a delivery. A marker replaces oversized data; the feed contains all of it. */
+export function alertPayload(event: AlertEvent): string {
+  const whole = payloadOf(event.kind, event.created_at, event)
+  if (Buffer.byteLength(whole) <= MAX_PAYLOAD_BYTES) return whole
+  return payloadOf(event.kind, event.created_at, { ...event, data: { truncated: true } })
+}
+
+export function testPayload(subscriptionId: string, createdAt: string): string {
+  return payloadOf('test', createdAt, { subscription_id: subscriptionId })
+}
+
+function payloadOf(type: string, timestamp: string, data: object): string {
+  return JSON.stringify({ type, timestamp, data })
 }

@@ -2,7 +2,7 @@ import type { Worker } from '../contract/schemas/worker.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { stringsFromJsonText, toJsonText } from './json.ts'
 import { lookAlikes } from './names.ts'
-import { countRows } from './queries.ts'
+import { countRows, deleteRecords, findRecord } from './records.ts'
 import { columnsOf } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -40,10 +40,7 @@ export interface WorkerInput {
 }
 
 /** Keeps the time of registration. */
-export async function putWorker(
-  db: Db,
-  input: WorkerInput,
-): Promise<{ readonly worker: Worker; readonly isNew: boolean }> {
+export async function putWorker(db: Db, input: WorkerInput): Promise<void> {
   const { wallet, now } = input
   const facts = {
     display_name: input.displayName,
@@ -53,26 +50,19 @@ export async function putWorker(
     receipt_key: input.receiptKey,
     updated_at: now,
   }
-  const before = await findWorker(db, wallet.id)
-  const row = await db
+  await db
     .insertInto('workers')
     .values({ wallet: wallet.id, display: wallet.display, registered_at: now, ...facts })
     .onConflict((conflict) => conflict.column('wallet').doUpdateSet(facts))
-    .returning(columns)
-    .executeTakeFirstOrThrow()
-  await db.deleteFrom('worker_skills').where('wallet', '=', wallet.id).execute()
+    .execute()
+  await deleteRecords(db, 'worker_skills', { wallet: wallet.id })
   const rows = input.skills.map((skill) => ({ skill, wallet: wallet.id }))
   await db.insertInto('worker_skills').values(rows).execute()
-  return { worker: toWorker(row), isNew: before === null }
 }
 
 export async function findWorker(db: Db, walletId: string): Promise<Worker | null> {
-  const row = await db
-    .selectFrom('workers')
-    .select(columns)
-    .where('wallet', '=', walletId)
-    .executeTakeFirst()
-  if (row === undefined) return null
+  const row = await findRecord(db, 'workers', { wallet: walletId })
+  if (row === null) return null
   const [marked] = await withMarks(db, [row])
   return marked?.worker ?? null
 }

@@ -1,6 +1,7 @@
 import { sql } from './kysely.ts'
-import { countRows, nthLastTime } from './queries.ts'
-import type { QuotaWindow } from './queries.ts'
+import { countRows, nthLastTime } from './records.ts'
+import type { QuotaWindow } from './records.ts'
+import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 /** Jobs past their deadline count as closed, even if their status is not written yet. */
@@ -54,28 +55,7 @@ export async function nthLastUnverified(
   return await nthLastTime(unverified, 'accepted_at', window)
 }
 
-export type NetworkWrite = 'registration' | 'receipt'
-
-/** Counts writes with any of the hashes of the network. */
-export async function nthLastOfNetwork(
-  db: Db,
-  from: { readonly kind: NetworkWrite; readonly networks: readonly string[] },
-  window: QuotaWindow,
-): Promise<string | null> {
-  const writes = db
-    .selectFrom('network_writes')
-    .where('network', 'in', from.networks)
-    .where('kind', '=', from.kind)
-  return await nthLastTime(writes, 'created_at', window)
-}
-
-export async function insertNetworkWrite(
-  db: Db,
-  row: { readonly kind: NetworkWrite; readonly network: string; readonly now: string },
-): Promise<void> {
-  const { kind, network, now } = row
-  await db.insertInto('network_writes').values({ kind, network, created_at: now }).execute()
-}
+export type NetworkWrite = RecordOf<'network_writes'>['kind']
 
 /** Deletes at most `limit` rows; returns their number. */
 export async function deleteNetworkWrites(db: Db, before: string, limit: number): Promise<number> {

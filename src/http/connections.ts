@@ -2,6 +2,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
+import { repeatEvery } from '../core/concurrency.ts'
 import type { Clock } from '../core/deps.ts'
 import type { NetworkHash } from '../limits/network-key.ts'
 
@@ -23,7 +24,7 @@ export interface ConnectionOwners {
 }
 
 export interface ConnectionLimitOptions {
-  readonly clock: Pick<Clock, 'monotonic'>
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>
   readonly maxConnections: number
   /** Null without limits per network. */
   readonly owners: ConnectionOwners | null
@@ -94,10 +95,11 @@ export function limitConnections(
     }
   })
 
-  const sweep = (): void => {
+  const sweep = (): Promise<void> => {
+    const connections = [...all.members]
     const nowMs = clock.monotonic()
     const isCrowded = all.members.size > maxConnections / 2
-    for (const connection of [...all.members]) {
+    for (const connection of connections) {
       if (noteProgress(connection, nowMs)) {
         for (const { members } of [...connection.groups, all]) {
           members.delete(connection)
@@ -109,10 +111,11 @@ export function limitConnections(
       const isCrowding = isCrowded && isIdle && connection.groups.length > 0
       if (isCrowding || isStalled(connection, nowMs)) evict(connection)
     }
+    return Promise.resolve()
   }
-  const timer = setInterval(sweep, SWEEP_INTERVAL_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  const stopping = new AbortController()
+  void repeatEvery(SWEEP_INTERVAL_MS, sweep, { clock, signal: stopping.signal })
+  return () => stopping.abort()
 }
 
 function idlestOf({ members }: Group): Connection | undefined {

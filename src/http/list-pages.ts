@@ -4,7 +4,7 @@ import { jobId, jobStatus } from '../contract/schemas/job.ts'
 import { receiptId } from '../contract/schemas/receipt.ts'
 import { skillSlug } from '../contract/schemas/skill.ts'
 import { HANDLE } from '../core/partner.ts'
-import { WalletError, parseWallet } from '../core/wallet.ts'
+import { walletOrNull } from '../core/wallet.ts'
 import { countJobs, listJobs } from '../db/jobs/jobs.ts'
 import type { JobFilter } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
@@ -35,7 +35,7 @@ export const listPages = {
   receipts: async (deps, query) => {
     const q = searchOf(query)
     if (receiptId.safeParse(q).success) return { redirect: receiptPath(q) }
-    const wallet = walletId(q)
+    const wallet = walletOrNull(q)?.id ?? null
     if (q !== '' && wallet === null) return noMatch('receipts', q)
     const { reader } = deps.database
     const filter = wallet === null ? {} : { wallet }
@@ -50,7 +50,7 @@ export const listPages = {
   },
   workers: async (deps, query) => {
     const q = searchOf(query)
-    if (walletId(q) !== null) return { redirect: workerPath(q) }
+    if (walletOrNull(q) !== null) return { redirect: workerPath(q) }
     if (q !== '' && !skillSlug.safeParse(q).success) return noMatch('workers', q)
     const { reader } = deps.database
     const filter = q === '' ? {} : { skill: q }
@@ -95,18 +95,9 @@ function jobFilter(q: string): JobFilter | null {
   if (q === '') return {}
   const status = jobStatus.safeParse(q)
   if (status.success) return { status: status.data }
-  const poster = walletId(q)
+  const poster = walletOrNull(q)?.id ?? null
   if (poster !== null) return { poster }
   return skillSlug.safeParse(q).success ? { skill: q } : null
-}
-
-function walletId(text: string): string | null {
-  try {
-    return parseWallet(text).id
-  } catch (error) {
-    if (error instanceof WalletError) return null
-    throw error
-  }
 }
 
 function captionOf({ rows, total }: RowPage<unknown>): string {

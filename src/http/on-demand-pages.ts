@@ -12,8 +12,7 @@ import { markPageAsDemo } from '../core/demo-mark.ts'
 import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
 import { HANDLE } from '../core/partner.ts'
-import { WalletError, parseWallet } from '../core/wallet.ts'
-import type { Wallet } from '../core/wallet.ts'
+import { walletOrNull } from '../core/wallet.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import { jobDetailView } from '../db/jobs/view.ts'
 import { countOaths, oathsOfHandle } from '../db/oaths.ts'
@@ -111,7 +110,7 @@ async function receiptPageOf(deps: ActionDeps, _store: Store, id: string): Promi
 /** Registered wallets and wallets with receipts have a page. */
 async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promise<SitePage> {
   const { database, siteUrl } = deps
-  const wallet = walletOf(text)
+  const wallet = walletOrNull(text)
   if (wallet === null) throw new ApiError('unknown_worker')
   const filter = { wallet: wallet.id }
   const [worker, records, total] = await Promise.all([
@@ -127,15 +126,6 @@ async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promi
     receiptsCaption: `Newest first, ${records.length} of ${total}.`,
     allReceipts: null,
   })
-}
-
-function walletOf(text: string): Wallet | null {
-  try {
-    return parseWallet(text)
-  } catch (error) {
-    if (error instanceof WalletError) return null
-    throw error
-  }
 }
 
 function standings(store: Store): readonly LeaderboardEntry[] {

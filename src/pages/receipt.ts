@@ -132,7 +132,7 @@ function paymentClaim({ platform, verification }: Receipt): string {
 const verdicts: Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], string>> = {
   unchecked: 'no',
   pending: 'not yet: the transaction is not in a block',
-  not_found: 'no: the chain does not know the transaction',
+  not_found: 'no: the transaction is not on the chain',
   soft: 'not yet: the block may still be reorganised',
   safe: 'provisionally: the block is safe but not final',
   final: 'yes: the block is final',

@@ -52,11 +52,12 @@ function threadsOf(entry: string, cores = 2): CheckThreads {
 }
 
 /** Starts threads that run `source` with `port`, `threadId`, `existsSync`, `writeFileSync` and `file`, a path for their state. */
-function scripted(name: string, source: string, cores = 2): CheckThreads {
+function scripted(name: string, source: string, cores = 2, beforeReady = ''): CheckThreads {
   const file = JSON.stringify(join(dir, `${name}.state`))
   const head = `import { parentPort as port, threadId } from 'node:worker_threads'
 import { existsSync, writeFileSync } from 'node:fs'
 const file = ${file}
+${beforeReady}
 port.postMessage('ready')\n`
   writeFileSync(join(dir, `${name}.js`), head + source)
   return threadsOf(`${name}.js`, cores)
@@ -158,10 +159,15 @@ port.on('message', (batch) => {
   if (message === 'release') for (const one of held.splice(0)) say(one)
 })`
 
+/** Returns a function that sends a check with a message for the script. */
+async function messagesTo(threads: CheckThreads) {
+  const check = await personal('')
+  return (message: string) => threads.check({ ...check, message })
+}
+
 test('waiting work starts a second thread on a second core, and one continues when the other exits', async () => {
   const threads = scripted('obeys', obeys, 3)
-  const check = await personal('')
-  const tell = (message: string) => threads.check({ ...check, message })
+  const tell = await messagesTo(threads)
   const first = await tell('who')
   const ofFirst = tell('hold')
   await turn()
@@ -177,19 +183,11 @@ test('waiting work starts a second thread on a second core, and one continues wh
 
 test('the next check starts a thread after the second failed to load and the first exited', async () => {
   // The second thread that is started fails to load.
-  writeFileSync(
-    join(dir, 'second-fails.js'),
-    `import { parentPort as port, threadId } from 'node:worker_threads'
-import { existsSync, writeFileSync } from 'node:fs'
-const [one, two] = ['one', 'two'].map((name) => ${JSON.stringify(dir)} + '/second-fails.' + name)
+  const failure = `const [one, two] = [file + '1', file + '2']
 if (existsSync(one) && !existsSync(two)) { writeFileSync(two, ''); throw new Error('not loaded') }
-writeFileSync(one, '')
-port.postMessage('ready')
-${obeys}`,
-  )
-  const threads = threadsOf('second-fails.js', 3)
-  const check = await personal('')
-  const tell = (message: string) => threads.check({ ...check, message })
+writeFileSync(one, '')`
+  const threads = scripted('second-fails', obeys, 3, failure)
+  const tell = await messagesTo(threads)
   const byThread = { valid: false, reason: expect.stringMatching(/^\d+$/) as unknown }
   const first = await tell('who')
   expect(first).toEqual(byThread)
@@ -209,8 +207,7 @@ ${obeys}`,
 
 test('one core gets one thread', async () => {
   const threads = scripted('alone', obeys)
-  const check = await personal('')
-  const tell = (message: string) => threads.check({ ...check, message })
+  const tell = await messagesTo(threads)
   const held = tell('hold')
   await turn()
   const said: unknown[] = []
@@ -219,23 +216,18 @@ test('one core gets one thread', async () => {
   expect(new Set(said.map((verdict) => JSON.stringify(verdict))).size).toBe(1)
 })
 
-test('unanswered checks are rejected on close', async () => {
+test('unanswered and later checks are rejected on close', async () => {
   const threads = scripted('left', obeys, 3)
-  const check = { ...(await personal('')), message: 'hold' }
+  const tell = await messagesTo(threads)
   const left: Promise<unknown>[] = []
   for (let at = 0; at < 3; at += 1) {
-    left.push(threads.check(check))
+    left.push(tell('hold'))
     await turn()
   }
-  const settled = Promise.allSettled([...left, threads.check(check)])
+  const settled = Promise.allSettled([...left, tell('hold')])
   await threads.close()
   expect((await settled).map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
-})
-
-test('checks are rejected after close', async () => {
-  const thread = scripted('closed', diesOnce)
-  await thread.close()
-  await expect(thread.check(await personal('a message'))).rejects.toThrow(SchemeUnavailableError)
+  await expect(tell('who')).rejects.toThrow(SchemeUnavailableError)
 })
 
 test('a receipt whose check was interrupted gets 503, leaves no row, and is accepted when it is sent again', async () => {

@@ -78,15 +78,8 @@ describe('verifyEd25519 on published vectors', () => {
 
   test('verifies none of the 914 CCTV cases that a strict verifier may refuse', () => {
     expect(cctv).toHaveLength(914)
-    const refusedFlags = [
-      'low_order_A',
-      'low_order_R',
-      'non_canonical_A',
-      'non_canonical_R',
-      'low_order_residue',
-      'reencoded_k',
-    ]
-    const mayVerify = cctv.filter(({ flags }) => !flags.some((flag) => refusedFlags.includes(flag)))
+    const refused = /^(?:low_order_(?:A|R|residue)|non_canonical_[AR]|reencoded_k)$/
+    const mayVerify = cctv.filter(({ flags }) => !flags.some((flag) => refused.test(flag)))
     expect(idsOfValid(cctv)).toEqual(mayVerify.map(({ id }) => id))
   })
 })

@@ -60,21 +60,19 @@ describe('verifyPersonalSign', () => {
   })
 })
 
-describe('the published cases of ethers', () => {
-  const accounts = readVectors(
-    'ethers/accounts.json.gz',
-    z.array(z.object({ privateKey: z.string(), address: z.string() })),
-  )
+const accounts = readVectors(
+  'ethers/accounts.json.gz',
+  z.array(z.object({ privateKey: z.string(), address: z.string() })),
+)
 
-  test('each of the 259 keys signs for its own address', async () => {
-    expect(accounts).toHaveLength(259)
-    for (const { privateKey, address } of accounts) {
-      const account = privateKeyToAccount(`0x${privateKey.slice(2)}`)
-      const signature = await account.signMessage({ message: 'one of 259' })
-      const verdict = await verifyPersonalSign('one of 259', signature, address.toLowerCase())
-      expect(verdict).toEqual({ valid: true })
-    }
-  })
+test('each of the 259 published keys of ethers signs for its own address', async () => {
+  expect(accounts).toHaveLength(259)
+  for (const { privateKey, address } of accounts) {
+    const account = privateKeyToAccount(`0x${privateKey.slice(2)}`)
+    const signature = await account.signMessage({ message: 'one of 259' })
+    const verdict = await verifyPersonalSign('one of 259', signature, address.toLowerCase())
+    expect(verdict).toEqual({ valid: true })
+  }
 })
 
 describe('Wycheproof, secp256k1 with low s only', () => {

@@ -4,14 +4,13 @@ import { runJob } from '../../builder/jobs/run-job.ts'
 import { lastRuns } from '../../src/db/runs.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
-
-const silent = () => undefined
+import { quietLog } from '../support/quiet-log.ts'
 
 async function runBuild(work: Parameters<typeof runJob>[3]) {
   const database = await tempDatabase()
   const logged: string[] = []
   const error = (_message: string, fields?: object) => void logged.push(JSON.stringify(fields))
-  const log = { debug: silent, info: silent, warn: silent, error }
+  const log = { ...quietLog, error }
   const succeeded = await runJob('build', { database, clock: handClock(), log }, {}, work)
   return { succeeded, logged, recorded: (await lastRuns(database.reader)).get('build') }
 }

@@ -3,7 +3,6 @@ import { z } from 'zod'
 
 import { checkReceipts, receiptsResult } from '../../builder/jobs/check-receipts.ts'
 import type { ReceiptCheckDeps } from '../../builder/jobs/check-receipts.ts'
-import { renderBody } from '../../builder/publish/document.ts'
 import { lastReceiptRun } from '../../builder/world/receipt-run.ts'
 import type { ChainReport } from '../../builder/world/receipt-run.ts'
 import { acceptedReceipt, receiptDetail } from '../../src/contract/schemas/receipt.ts'
@@ -25,7 +24,7 @@ import {
 } from '../support/receipts.ts'
 import { proxyDuringTest, rpcError } from '../support/rpc-proxy.ts'
 import type { ProxyRules } from '../support/rpc-proxy.ts'
-import { siteOf } from '../support/site.ts'
+import { siteOf, textAt } from '../support/site.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, solanaWallet } from '../support/wallets.ts'
@@ -55,15 +54,7 @@ beforeAll(async () => {
   await chain.mine(3)
 })
 afterAll(() => chain.stop())
-beforeEach(async () => await takeSnapshot())
-
-/** Returns a function that undoes what happens on the chain from now on. */
-async function takeSnapshot(): Promise<() => Promise<void>> {
-  const id = await chain.rpc('evm_snapshot', [])
-  return async () => {
-    await chain.rpc('evm_revert', [id])
-  }
-}
+beforeEach(() => chain.snapshot())
 
 async function post(receipt: object, submitter: TestWallet = alice) {
   service.clock.advance(1)
@@ -99,6 +90,11 @@ const sendIssued = (txHash: string, changes: object = {}) =>
 
 async function detailOf(id: string) {
   return receiptDetail.strict().parse((await service.getJson(`/api/v1/receipts/${id}`)).body)
+}
+
+/** Expects the verification of a receipt, what it earned, and other members. */
+async function expectReceipt(id: string, verification: string, repDelta: number, more = {}) {
+  expect(await detailOf(id)).toMatchObject({ verification, rep_delta: repDelta, ...more })
 }
 
 /** Runs the checks an hour after the last run. */
@@ -152,7 +148,7 @@ const openFlags = async () => await listOpenFlags(service.actions.database.reade
 describe('a payment before finality', () => {
   test('becomes soft, provisional and verified, and earns only when verified', async () => {
     const id = await sendSigned(await chain.pay(paidMs, payment()))
-    expect(await detailOf(id)).toMatchObject({ verification: 'pending', rep_delta: 0 })
+    await expectReceipt(id, 'pending', 0)
     expect(await runOf()).toMatchObject({ due: 1, checked: 1, waiting: 1, verified: 0 })
     expect(await detailOf(id)).toMatchObject({
       verification: 'pending',
@@ -197,19 +193,15 @@ describe('a payment before finality', () => {
     expect(await runOf()).toMatchObject({ due: 1, checked: 1, verified: 0, rpc_calls: 5 })
     service.clock.advance(30 * dayMs)
     expect((await run()).chains).toEqual([])
-    expect(await detailOf(id)).toMatchObject({ verification: 'verified', rep_delta: 10 })
+    await expectReceipt(id, 'verified', 10)
   })
 
   test('raises what a platform signature had earned, and needs at least the stated amount', async () => {
     const id = await sendIssued(await chain.pay(paidMs, payment({ usdc: 12.5 })))
-    expect(await detailOf(id)).toMatchObject({ verification: 'verified', rep_delta: 8 })
+    await expectReceipt(id, 'verified', 8)
     await chain.mine(15)
     await runOf()
-    expect(await detailOf(id)).toMatchObject({
-      verification: 'verified',
-      onchain_verified: true,
-      rep_delta: 10,
-    })
+    await expectReceipt(id, 'verified', 10, { onchain_verified: true })
     await expectEntries('receipt_verified 8', 'adjustment 2')
   })
 
@@ -288,11 +280,9 @@ describe('a transaction that does not support its receipt', () => {
     await chain.blockAt(paidMs)
     const id = await sendIssued(hash)
     expect(await runOf()).toMatchObject({ failed: 1, reversed: 1 })
-    expect(await detailOf(id)).toMatchObject({
-      verification: 'rejected',
+    await expectReceipt(id, 'rejected', 0, {
       verification_reason: 'The transaction was reverted',
       onchain: { verdict: 'reverted' },
-      rep_delta: 0,
     })
     await expectEntries('receipt_verified 8', 'receipt_reversed -8')
     expect(await openFlags()).toMatchObject([
@@ -329,14 +319,10 @@ describe('a transaction that does not support its receipt', () => {
     for (let hour = 0; hour < 24; hour += 1) {
       expect(await runOf()).toMatchObject({ waiting: 1, failed: 0 })
     }
-    expect(await detailOf(id)).toMatchObject({ verification: 'verified', rep_delta: 8 })
+    await expectReceipt(id, 'verified', 8)
     expect((await detailOf(id)).onchain?.reason).toMatch(/unknown on arbitrum so far/)
     expect(await runOf()).toMatchObject({ failed: 1, reversed: 1 })
-    expect(await detailOf(id)).toMatchObject({
-      verification: 'rejected',
-      rep_delta: 0,
-      onchain: { verdict: 'not_found' },
-    })
+    await expectReceipt(id, 'rejected', 0, { onchain: { verdict: 'not_found' } })
   })
 
   test('waits on after days without runs, which do not count as not found', async () => {
@@ -364,11 +350,7 @@ describe('a chain that was reorganised', () => {
     expect(atOnce.reversed + atOnce.errors).toBe(1)
     await chain.mine(8)
     if (atOnce.errors === 1) expect(await runOf()).toMatchObject({ reversed: 1, waiting: 1 })
-    expect(await detailOf(id)).toMatchObject({
-      verification: 'pending',
-      rep_delta: 0,
-      onchain: { verdict: 'not_found' },
-    })
+    await expectReceipt(id, 'pending', 0, { onchain: { verdict: 'not_found' } })
     await expectEntries('receipt_verified 8', 'receipt_reversed -8')
     expect(await openFlags()).toMatchObject([
       { kind: 'receipt_reversed', subject: id, evidence: { tx_hash: hash, had_earned: true } },
@@ -379,7 +361,7 @@ describe('a chain that was reorganised', () => {
   })
 
   test('reverses even a final payment at its second check', async () => {
-    const undo = await takeSnapshot()
+    const undo = await chain.snapshot()
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     await chain.mine(15)
     expect(await runOf()).toMatchObject({ verified: 1 })
@@ -389,11 +371,7 @@ describe('a chain that was reorganised', () => {
     expect(await runOf()).toMatchObject({ reversed: 1, waiting: 1 })
     await expectEntries('receipt_verified 10', 'receipt_reversed -10')
     expect(await openFlags()).toMatchObject([{ subject: id, severity: 'critical' }])
-    expect(await detailOf(id)).toMatchObject({
-      verification: 'pending',
-      onchain_verified: false,
-      rep_delta: 0,
-    })
+    await expectReceipt(id, 'pending', 0, { onchain_verified: false })
   })
 
   /** Sends the same transaction again after its block was undone; it is mined in a later block. */
@@ -404,7 +382,7 @@ describe('a chain that was reorganised', () => {
   }
 
   test('lets a receipt earn again once its transaction is final in another block', async () => {
-    const undo = await takeSnapshot()
+    const undo = await chain.snapshot()
     const hash = await chain.pay(paidMs, payment())
     const id = await sendIssued(hash)
     await chain.mine(5)
@@ -413,17 +391,13 @@ describe('a chain that was reorganised', () => {
     await mineAgain(() => chain.send(payment()), hash)
     await chain.mine(15)
     expect(await runOf()).toMatchObject({ reversed: 1, verified: 1 })
-    expect(await detailOf(id)).toMatchObject({
-      verification: 'verified',
-      onchain_verified: true,
-      rep_delta: 10,
-    })
+    await expectReceipt(id, 'verified', 10, { onchain_verified: true })
     await expectEntries('receipt_verified 8', 'receipt_reversed -8', 'receipt_verified 10')
     expect(await openFlags()).toEqual([])
   })
 
   test('moves receipts of one transaction together to a block with other log indexes', async () => {
-    const undo = await takeSnapshot()
+    const undo = await chain.snapshot()
     const payments = [payment({ usdc: 10 }), payment({ usdc: 30 })] as const
     const hash = await chain.pay(paidMs, ...payments)
     const ids = [
@@ -457,7 +431,7 @@ describe('a chain that was reorganised', () => {
   })
 
   test('withdraws a rejection, and a transaction that is valid later is verified and earns', async () => {
-    const undo = await takeSnapshot()
+    const undo = await chain.snapshot()
     const hash = await chain.sendReverting(payment())
     await chain.blockAt(paidMs)
     const id = await sendIssued(hash)
@@ -466,27 +440,12 @@ describe('a chain that was reorganised', () => {
     await chain.rpc('anvil_setCode', [refusing, '0x'])
     await mineAgain(() => chain.sendReverting(payment()), hash)
     expect(await runOf()).toMatchObject({ waiting: 1, failed: 0, reversed: 0 })
-    expect(await detailOf(id)).toMatchObject({ verification: 'pending', rep_delta: 0 })
+    await expectReceipt(id, 'pending', 0)
     await chain.mine(15)
     expect(await runOf()).toMatchObject({ verified: 1 })
-    expect(await detailOf(id)).toMatchObject({ verification: 'verified', rep_delta: 10 })
+    await expectReceipt(id, 'verified', 10)
     await expectEntries('receipt_verified 8', 'receipt_reversed -8', 'receipt_verified 10')
     expect(await openFlags()).toEqual([])
-  })
-
-  test('withdraws a rejection, and a transaction that is unmined waits again', async () => {
-    const undo = await takeSnapshot()
-    const hash = await chain.sendReverting(payment())
-    await chain.blockAt(paidMs)
-    const id = await sendSigned(hash)
-    expect(await runOf()).toMatchObject({ failed: 1 })
-    await undo()
-    await chain.mine(3)
-    expect(await runOf()).toMatchObject({ waiting: 1 })
-    expect(await detailOf(id)).toMatchObject({
-      verification: 'pending',
-      onchain: { verdict: 'not_found' },
-    })
   })
 })
 
@@ -525,6 +484,7 @@ describe('a node in trouble', () => {
     ['another chain id', replaced('0xa4b1', '0x2105')],
     ['text that is no JSON', () => '<html>busy</html>'],
     ['answers without results', replaced('"result"', '"rseult"')],
+    ['errors', (request) => rpcError(request, -32_000, 'overloaded').body],
   ])('that returns %s changes no verdict', async (_name, change) => {
     const report = await runBehind({ change })
     expect(report).toMatchObject({ verified: 0, failed: 0, reversed: 0, waiting: 0 })
@@ -540,12 +500,6 @@ describe('a node in trouble', () => {
     expect(() => receiptsResult(report)).toThrow(
       'arbitrum: 1 due, 4 RPC calls (arbitrum RPC at 127.0.0.1:1: the connection failed)',
     )
-    expect(await detailOf(id)).toEqual(before)
-  })
-
-  test('that returns errors changes no verdict', async () => {
-    const instead: ProxyRules['instead'] = (request) => rpcError(request, -32_000, 'overloaded')
-    expect(await runBehind({ instead })).toMatchObject({ state: 'failed' })
     expect(await detailOf(id)).toEqual(before)
   })
 
@@ -581,11 +535,8 @@ describe('a run', () => {
     )
     const receiptRun = await lastReceiptRun(service.actions.database)
     expect(receiptRun).toEqual(found)
-    const documents = [...siteOf({ ...fullWorld('https://ledger.test'), receiptRun })]
-    const text = (path: string) => {
-      const document = documents.find((one) => one.path === path)
-      return document === undefined ? '' : Buffer.from(renderBody(document, '')).toString('utf8')
-    }
+    const documents = siteOf({ ...fullWorld('https://ledger.test'), receiptRun })
+    const text = (path: string) => textAt(path, documents)
     expect(JSON.parse(text('/status/receipts.json'))).toEqual(JSON.parse(JSON.stringify(found)))
     expect(text('/status.md')).toMatch(
       /\| arbitrum \| checked \| 2 \| 1 \| 0 \| 0 \| 1 \| 0 \| 0 \|/,
@@ -601,7 +552,7 @@ describe('a chain that is not checked', () => {
     expect(receiptsResult(report).detail).toBe(
       'arbitrum: no RPC is set for arbitrum (RPC_URL_ARBITRUM), 1 waiting',
     )
-    expect(await detailOf(id)).toMatchObject({ verification: 'pending', rep_delta: 0 })
+    await expectReceipt(id, 'pending', 0)
   })
 
   test('is reported as without a checker when it is not an EVM chain', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { optionsOf } from '../../scripts/cli/command.ts'
+import { argumentsOf } from '../../scripts/cli/command.ts'
 import { commands } from '../../scripts/cli/commands.ts'
 import { curlCommand, describe as describeValue, plain, table } from '../../scripts/cli/output.ts'
 import { runCommand } from '../support/command-line.ts'
@@ -38,8 +38,9 @@ describe('help', () => {
     async (words, command) => {
       const { code, out, err } = await runCommand([...words.split(' '), '--help'])
       expect([code, err]).toEqual([0, ''])
-      for (const { name } of command.operands ?? []) expect(out).toContain(`<${name}>`)
-      for (const name of Object.keys(optionsOf(command))) expect(out).toContain(`--${name}`)
+      const { operands, options } = argumentsOf(command)
+      for (const [name] of operands) expect(out).toContain(`<${name}>`)
+      for (const name of options.keys()) expect(out).toContain(`--${name}`)
       expect(out).toContain('Exit codes')
     },
   )

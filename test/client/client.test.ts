@@ -60,7 +60,7 @@ async function clientOf(url: string, timeoutMs = 30_000) {
   return { client, sleeps }
 }
 
-const taken = { feedback_id: 'fbk_1', deduplicated: false }
+const accepted = { feedback_id: 'fbk_1', deduplicated: false }
 const tooMany = {
   error: 'Too many requests',
   code: 'rate_limited',
@@ -72,10 +72,10 @@ describe('the client', () => {
     const { url, seen } = await serverOf((nth) =>
       nth < 3
         ? { status: 429, headers: { 'Retry-After': '7' }, body: tooMany }
-        : { status: 201, body: taken },
+        : { status: 201, body: accepted },
     )
     const { client, sleeps } = await clientOf(url)
-    expect(await client.call('submitFeedback', { body: { message: 'hello' } })).toEqual(taken)
+    expect(await client.call('submitFeedback', { body: { message: 'hello' } })).toEqual(accepted)
     expect(sleeps).toEqual([7000, 7000])
     expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
     expect(new Set(seen.map(({ request }) => request.headers['idempotency-key']))).toEqual(
@@ -98,55 +98,48 @@ describe('the client', () => {
 })
 
 describe('an error of the client', () => {
-  test('has status, code, details and issues of the ledger’s answer', async () => {
-    const issues = [{ path: 'skills.0', message: 'must be a slug' }]
-    const body = {
-      error: 'The input is invalid',
-      code: 'invalid_input',
-      details: 'more',
-      docs: 'https://x.test/',
-      issues,
-    }
-    const { url } = await serverOf(() => ({ status: 400, body }))
-    const { client } = await clientOf(url)
-    await expect(client.call('listRails')).rejects.toMatchObject({
-      status: 400,
-      code: 'invalid_input',
-      message: 'The input is invalid',
-      details: 'more',
-      issues,
-    })
-  })
+  const issues = [{ path: 'skills.0', message: 'must be a slug' }]
+  const invalid = { code: 'invalid_input', details: 'more', issues }
+  const body = { ...invalid, error: 'The input is invalid', docs: 'https://x.test/' }
+  const refusal = { ...invalid, status: 400, message: body.error }
 
-  test('has the code unknown if a proxy answers', async () => {
-    const { url } = await serverOf(() => ({ status: 502, body: '<html>' }))
-    const { client } = await clientOf(url)
-    await expect(client.call('listRails')).rejects.toMatchObject({ status: 502, code: 'unknown' })
+  test.each<readonly [string, Answer, object]>([
+    ['has the members of a refusal by the ledger', { status: 400, body }, refusal],
+    [
+      'has the code unknown if a proxy answers',
+      { status: 502, body: '<html>' },
+      { status: 502, code: 'unknown' },
+    ],
+    [
+      'is an UnexpectedAnswerError if the body does not match the contract',
+      { status: 200, body: { count: 'many', rails: [] } },
+      { name: UnexpectedAnswerError.name },
+    ],
+    [
+      'is an UnexpectedAnswerError if the body is not JSON',
+      { status: 200, body: 'not JSON' },
+      { name: UnexpectedAnswerError.name },
+    ],
+    [
+      'contains the timeout if an answer does not end in time',
+      { status: 200, body: null, stalls: true },
+      { message: expect.stringMatching(/no complete response within 0\.1 s/) },
+    ],
+  ])('%s', async (_name, answer, expected) => {
+    const { url } = await serverOf(() => answer)
+    const { client } = await clientOf(url, answer.stalls === true ? 100 : 30_000)
+    await expect(client.call('listRails')).rejects.toMatchObject(expected)
   })
 
   test('is a LedgerUnreachableError if the network fails', async () => {
     const { client } = await clientOf('http://127.0.0.1:9')
     await expect(client.call('listRails')).rejects.toThrow(LedgerUnreachableError)
   })
-
-  test('contains the timeout if an answer does not end in time', async () => {
-    const { url } = await serverOf(() => ({ status: 200, body: null, stalls: true }))
-    const { client } = await clientOf(url, 100)
-    await expect(client.call('listRails')).rejects.toThrow(/no complete response within 0\.1 s/)
-  })
-
-  test('is an UnexpectedAnswerError if another program answers', async () => {
-    for (const body of [{ count: 'many', rails: [] }, 'not JSON']) {
-      const { url } = await serverOf(() => ({ status: 200, body }))
-      const { client } = await clientOf(url)
-      await expect(client.call('listRails')).rejects.toThrow(UnexpectedAnswerError)
-    }
-  })
 })
 
 describe('a signed request', () => {
   test('does not follow a redirect', async () => {
-    const other = await serverOf(() => ({ status: 201, body: taken }))
+    const other = await serverOf(() => ({ status: 201, body: accepted }))
     const { url } = await serverOf(() => ({
       status: 307,
       headers: { Location: other.url },

@@ -98,11 +98,6 @@ describe('rankRails', () => {
     })
     expect(new Set(caveats).size).toBe(railStatus.options.length)
   })
-
-  test('adds titles of flags as caveats', () => {
-    const flags = [{ severity: 'warning', title: 'One ring pays itself.' }] as const
-    expect(rowOf({ flags }).caveats).toEqual(['One ring pays itself.'])
-  })
 })
 
 test('sorts the best first, unknown last, and ties by worker income and name', () => {

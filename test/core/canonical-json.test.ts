@@ -113,21 +113,19 @@ test('the pretty form has sorted names, two-space indentation and a final newlin
   )
 })
 
-describe('zeroSignatureFields', () => {
-  test('empties present fields at the top level and adds none', () => {
-    const body = {
-      signature: '0xabc',
-      worker_signature: null,
-      platform_signature: 'x',
-      oath_signature: 'y',
-      nested: { signature: 'kept' },
-    }
-    expect(canonicalize(zeroSignatureFields(body))).toBe(
-      '{"nested":{"signature":"kept"},"oath_signature":"","platform_signature":"","signature":"","worker_signature":""}',
-    )
-    expect(body.signature).toBe('0xabc')
-    expect(canonicalize(zeroSignatureFields({ a: 1 }))).toBe('{"a":1}')
-  })
+test('zeroSignatureFields empties present fields at the top level and adds none', () => {
+  const body = {
+    signature: '0xabc',
+    worker_signature: null,
+    platform_signature: 'x',
+    oath_signature: 'y',
+    nested: { signature: 'kept' },
+  }
+  expect(canonicalize(zeroSignatureFields(body))).toBe(
+    '{"nested":{"signature":"kept"},"oath_signature":"","platform_signature":"","signature":"","worker_signature":""}',
+  )
+  expect(body.signature).toBe('0xabc')
+  expect(canonicalize(zeroSignatureFields({ a: 1 }))).toBe('{"a":1}')
 })
 
 function isCanonicalisable(value: unknown): boolean {

@@ -93,25 +93,39 @@ describe('a failed poll', () => {
     expect(kindsOf(decision)).toEqual(['poll_failed'])
     expect(decision.cleared).not.toContain('concentrated')
   })
-
-  it('is stale from the third cycle without a good poll', () => {
-    expect(kindsOf(after(good(), failed(), failed()))).not.toContain('stale_figures')
-    expect(kindsOf(after(good(), failed(), failed(), failed()))).toContain('stale_figures')
-  })
-
-  it('is stale after two cycles where there never was a good poll', () => {
-    expect(kindsOf(after(failed()))).not.toContain('stale_figures')
-    expect(kindsOf(after(failed(), failed()))).toContain('stale_figures')
-  })
-
-  it('is cleared by the next good poll', () => {
-    const decision = after(good(), failed(), failed(), failed(), good())
-    expect(kindsOf(decision)).toEqual([])
-    expect(decision.state.consecutiveFailures).toBe(0)
-  })
 })
 
-describe('flags of a good poll', () => {
+const raw = (usdc: number) => ({ tpv30dRawMicroUsdc: usdc * 1_000_000 })
+const tenfold = { tpv30dMicroUsdc: 10_000_000_000, ...raw(10_000) }
+const creators = (uniqueCreators30d: number) => good({ uniqueCreators30d })
+const paidAt = (lastPayoutAtMs: number) => good({ lastPayoutAtMs })
+const impossible: PollOutcome = { kind: 'failed', error: 'figures', impossible: ['tpv < 0'] }
+
+describe('flags', () => {
+  it.each<[string, PollOutcome[], string[]]>([
+    ['two failed polls after a good one', [good(), failed(), failed()], ['poll_failed']],
+    [
+      'three failed polls after a good one',
+      [good(), failed(), failed(), failed()],
+      ['poll_failed', 'stale_figures'],
+    ],
+    ['one failed poll', [failed()], ['poll_failed']],
+    ['two failed polls without a good one', [failed(), failed()], ['poll_failed', 'stale_figures']],
+    ['a good poll after failed ones', [good(), failed(), failed(), failed(), good()], []],
+    ['impossible figures', [impossible], ['poll_failed', 'negative_or_impossible_figures']],
+    ['a rule that removes half of the volume', [good(raw(2000))], []],
+    ['a rule that removes more than half', [good(raw(2000.000001))], ['self_dealing']],
+    ['a first poll, which differs from the audit', [good()], []],
+    ['a tenfold rise of a figure', [good(), good(tenfold)], ['figures_jump']],
+    ['a tenfold fall of a figure', [good(tenfold), good()], ['figures_jump']],
+    ['a tenfold rise from one', [creators(1), creators(10)], ['figures_jump']],
+    ['a rise of a small figure from zero', [creators(0), creators(9)], []],
+    ['a payout two minutes ahead', [paidAt(start + 120_000)], []],
+    ['a payout more than two minutes ahead', [paidAt(start + 121_000)], ['clock_skew']],
+  ])('after %s are as listed', (_polls, outcomes, kinds) => {
+    expect(kindsOf(after(...outcomes))).toEqual(kinds)
+  })
+
   it('report that one worker earns nearly everything', () => {
     expect(after(good({ topWorkerShare: 0.99 })).raised).toEqual([
       {
@@ -128,39 +142,6 @@ describe('flags of a good poll', () => {
         },
       },
     ])
-  })
-
-  it('report that the rule removes most of the volume', () => {
-    const decision = after(good({ tpv30dRawMicroUsdc: 2_000_000_001 }))
-    expect(kindsOf(decision)).toEqual(['self_dealing'])
-    expect(kindsOf(after(good({ tpv30dRawMicroUsdc: 2_000_000_000 })))).toEqual([])
-  })
-
-  it('report a tenfold change of a figure, except of a small one', () => {
-    const high = { tpv30dMicroUsdc: 10_000_000_000, tpv30dRawMicroUsdc: 10_000_000_000 }
-    expect(kindsOf(after(good(), good(high)))).toEqual(['figures_jump'])
-    expect(kindsOf(after(good(high), good()))).toEqual(['figures_jump'])
-    const creators = (uniqueCreators30d: number) => good({ uniqueCreators30d })
-    expect(kindsOf(after(creators(0), creators(9)))).toEqual([])
-    expect(kindsOf(after(creators(1), creators(10)))).toEqual(['figures_jump'])
-  })
-
-  it('do not compare the first poll with the audit', () => {
-    expect(kindsOf(after(good()))).toEqual([])
-  })
-
-  it('report a payout dated in the future', () => {
-    expect(kindsOf(after(good({ lastPayoutAtMs: start + 121_000 })))).toEqual(['clock_skew'])
-    expect(kindsOf(after(good({ lastPayoutAtMs: start + 120_000 })))).toEqual([])
-  })
-
-  it('report refused figures', () => {
-    const outcome: PollOutcome = {
-      kind: 'failed',
-      error: 'figures',
-      impossible: ['tpv is negative'],
-    }
-    expect(kindsOf(after(outcome))).toEqual(['poll_failed', 'negative_or_impossible_figures'])
   })
 })
 

@@ -12,13 +12,7 @@ import {
   switchToFree,
 } from '../../src/core/partner.ts'
 import type { PartnerSubscription, TierName } from '../../src/core/partner.ts'
-import {
-  MOST_PERIODS,
-  afterPurchase,
-  afterUndone,
-  isPaidAhead,
-  quoteOf,
-} from '../../src/core/subscription-price.ts'
+import { afterPurchase, afterUndone, quoteOf } from '../../src/core/subscription-price.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
 
 const startMs = Date.UTC(2026, 10, 21)
@@ -80,32 +74,6 @@ describe('the price of a tier', () => {
     expect(credit(startMs + PERIOD_MS - 1)).toBe(Math.ceil(prices.starter / 720))
   })
 
-  test('is zero where the credit exceeds 30 days, which then last longer', () => {
-    let starter = fresh
-    for (let period = 0; period < 6; period += 1) starter = buy(starter, 'starter', startMs)
-    const quote = quoteOf(starter, offerOf('pro'), startMs)
-    expect(quote).toMatchObject({ creditMicroUsdc: 174_000_000, dueMicroUsdc: 0 })
-    expect(quote.untilMs).toBe(startMs + Math.ceil((PERIOD_MS * 174) / 99))
-    expect(valueOf(buy(starter, 'pro', startMs), startMs)).toBe(174_000_000)
-  })
-
-  test('of a lower tier applies when the paid time ends', () => {
-    const pro = buy(fresh, 'pro', startMs)
-    const lower = buy(pro, 'starter', startMs + dayMs)
-    expect(lower).toMatchObject({ tier: 'pro', renewsAtMs: startMs + 2 * PERIOD_MS })
-    expect(subscriptionAt(lower, startMs + PERIOD_MS - 1).tier).toBe('pro')
-    expect(subscriptionAt(lower, startMs + PERIOD_MS)).toMatchObject({
-      tier: 'starter',
-      status: 'active',
-    })
-    expect(subscriptionAt(lower, startMs + 2 * PERIOD_MS)).toMatchObject({
-      tier: 'starter',
-      status: 'past_due',
-    })
-    const again = quoteOf(lower, offerOf('pro'), startMs + dayMs)
-    expect(again).toMatchObject({ creditMicroUsdc: prices.starter, fromMs: startMs + PERIOD_MS })
-  })
-
   test('continues the same tier where it ended within the grace period, and starts another one now', () => {
     const pro = buy(fresh, 'pro', startMs)
     const late = startMs + PERIOD_MS + GRACE_MS - 1
@@ -123,27 +91,6 @@ describe('the price of a tier', () => {
     const leaving = cancelSubscription(buy(fresh, 'pro', startMs), startMs)
     expect(buy(leaving, 'pro', startMs).onExpiry).toBe('renewal')
     expect(buy(switchToFree(leaving, startMs), 'pro', startMs).onExpiry).toBe('renewal')
-  })
-
-  test('is quoted for at most twelve periods', () => {
-    let pro = fresh
-    for (let period = 0; period < MOST_PERIODS; period += 1) {
-      expect(isPaidAhead(pro, 'pro', startMs)).toBe(false)
-      pro = buy(pro, 'pro', startMs)
-    }
-    expect(isPaidAhead(pro, 'pro', startMs)).toBe(true)
-    expect(isPaidAhead(pro, 'team', startMs)).toBe(false)
-  })
-
-  test('buys time for both of two concurrent payments, though only one was credited', () => {
-    const half = startMs + PERIOD_MS / 2
-    const starter = buy(fresh, 'starter', startMs)
-    const due = quoteOf(starter, offerOf('pro'), half).dueMicroUsdc
-    const payment = { ...offerOf('pro'), paidMicroUsdc: due, quotedAtMs: half }
-    const first = afterPurchase(starter, payment, half).subscription
-    const second = afterPurchase(first, payment, half + 5).subscription
-    expect(valueOf(second, half)).toBe(14_500_000 + 2 * due)
-    expect(second.renewsAtMs).toBe(half + PERIOD_MS + Math.ceil((PERIOD_MS * due) / prices.pro))
   })
 
   test('keeps the credit of the quote when an hour passes before the payment', () => {

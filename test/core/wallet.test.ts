@@ -116,19 +116,17 @@ describe('ed25519 wallets', () => {
   })
 })
 
-describe('wallet identity', () => {
-  test('no text is a wallet of two kinds, and an id parses to itself', () => {
-    fc.assert(
-      fc.property(bytes32, (key) => {
-        fc.pre(isUsablePoint(key))
-        for (const text of [encodeBase58(key), bytesToHex(key), `0x${bytesToHex(key).slice(24)}`]) {
-          const wallet = parseWallet(text)
-          expect(parseWallet(wallet.id)).toEqual(wallet)
-          expect(parseWallet(wallet.display)).toEqual(wallet)
-        }
-      }),
-    )
-  })
+test('no text is a wallet of two kinds, and an id parses to itself', () => {
+  fc.assert(
+    fc.property(bytes32, (key) => {
+      fc.pre(isUsablePoint(key))
+      for (const text of [encodeBase58(key), bytesToHex(key), `0x${bytesToHex(key).slice(24)}`]) {
+        const wallet = parseWallet(text)
+        expect(parseWallet(wallet.id)).toEqual(wallet)
+        expect(parseWallet(wallet.display)).toEqual(wallet)
+      }
+    }),
+  )
 })
 
 test('base58 and hex round-trip bytes, and decode only the expected length', () => {

@@ -1,31 +1,15 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
-import { parseFrontMatter } from '../../src/core/front-matter.ts'
+import { loadArticles } from '../../builder/world/articles.ts'
+import { loadReference } from '../../src/actions/reference.ts'
+import { platform } from '../../src/contract/schemas/platform.ts'
 
-const dataDir = new URL('../../data/', import.meta.url)
+const reference = await loadReference('data')
 
-async function readData(file: string): Promise<unknown> {
-  return JSON.parse(await readFile(new URL(file, dataDir), 'utf8'))
-}
-
-const tiersSchema = z.strictObject({
-  tiers: z.array(
-    z.strictObject({
-      tier: z.string(),
-      name: z.string().min(1),
-      price_usdc_month: z.number(),
-      wallet_rate_multiplier: z.number().nullable(),
-      features: z.array(z.string().regex(/^[A-Z0-9].*\.$/)).nonempty(),
-      covers: z.array(z.string()),
-    }),
-  ),
-})
-
-describe('data/tiers.json', async () => {
-  const { tiers } = tiersSchema.parse(await readData('tiers.json'))
+describe('data/tiers.json', () => {
+  const tiers = [...reference.tiers.values()]
 
   test('lists five tiers by price, with their limits', () => {
     expect(
@@ -46,18 +30,8 @@ describe('data/tiers.json', async () => {
   })
 })
 
-const oathsSchema = z.strictObject({
-  oaths: z.array(
-    z.strictObject({ kind: z.string(), version: z.int().positive(), text: z.string() }),
-  ),
-})
-
-describe('data/oaths.json', async () => {
-  const { oaths } = oathsSchema.parse(await readData('oaths.json'))
-
-  test('contains one oath each for workers, claims and partners', () => {
-    expect(oaths.map(({ kind }) => kind)).toEqual(['worker', 'claim', 'partner'])
-  })
+describe('data/oaths.json', () => {
+  const oaths = [...reference.oaths.values()]
 
   test('opens each oath with fixed words that name service, kind and version', () => {
     for (const { kind, version, text } of oaths) {
@@ -76,58 +50,20 @@ describe('data/oaths.json', async () => {
   })
 })
 
-const platformsSchema = z.strictObject({
-  platforms: z.array(
-    z.strictObject({
-      platform: z.string().regex(/^[a-z0-9_-]+$/),
-      name: z.string().min(1),
-      public_key: z.string().refine((key) => Buffer.from(key, 'base64').length === 32),
-      rails: z.array(z.string()).nonempty(),
-      added_at: z.iso.datetime(),
-      revoked_at: z.iso.datetime().optional(),
-    }),
-  ),
-})
-
-describe('data/platforms.json', () => {
-  test('contains valid entries with unique slugs', async () => {
-    const { platforms } = platformsSchema.parse(await readData('platforms.json'))
-    expect(new Set(platforms.map(({ platform }) => platform)).size).toBe(platforms.length)
-  })
-
-  test('has a README with a valid example entry', async () => {
-    const readme = await readFile(new URL('platforms.README.md', dataDir), 'utf8')
-    const example = /```json\n([^`]+)```/.exec(readme)?.[1] ?? ''
-    expect(() => platformsSchema.parse({ platforms: [JSON.parse(example)] })).not.toThrow()
-  })
-})
-
-const articleSchema = z.strictObject({
-  title: z.string().min(1).max(120),
-  date: z.iso.date(),
-  excerpt: z.string().min(60).max(300),
-  keywords: z.array(z.string().regex(/^[a-z0-9]/)).nonempty(),
+test('data/platforms.README.md has a valid example entry', async () => {
+  const readme = await readFile('data/platforms.README.md', 'utf8')
+  const example = /```json\n([^`]+)```/.exec(readme)?.[1] ?? ''
+  expect(() => platform.parse(JSON.parse(example))).not.toThrow()
 })
 
 describe('data/desk', async () => {
-  const files = await readdir(new URL('desk/', dataDir))
-  const articles = await Promise.all(
-    files.map(async (file) => ({
-      file,
-      ...parseFrontMatter(await readFile(new URL(`desk/${file}`, dataDir), 'utf8')),
-    })),
-  )
+  const articles = await loadArticles('data/desk')
 
-  test('names each article by its slug', () => {
-    expect(files.filter((file) => !/^[a-z0-9]+(-[a-z0-9]+)*\.md$/.test(file))).toEqual([])
-    expect(files.length).toBeGreaterThanOrEqual(4)
-  })
-
-  test.each(articles)('$file has valid front matter', ({ fields }) => {
-    expect(() => articleSchema.parse(fields)).not.toThrow()
-  })
-
-  test.each(articles)('$file has the length of an article', ({ body }) => {
+  test.each(articles)('$slug has the front matter and the length of an article', (article) => {
+    const { title, excerpt, body } = article
+    expect(title.length).toBeLessThanOrEqual(120)
+    expect(excerpt.length).toBeGreaterThanOrEqual(60)
+    expect(excerpt.length).toBeLessThanOrEqual(300)
     const words = body.split(/\s+/).length
     expect(words).toBeGreaterThanOrEqual(500)
     expect(words).toBeLessThanOrEqual(900)

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 import { describe, expect, test } from 'vitest'
 
+import { railAdapters } from '../../builder/rails/index.ts'
 import { authoredRailSchema, loadAuthoredRails } from '../../builder/world/authored-rails.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
 
@@ -10,31 +11,6 @@ const dataDir = fileURLToPath(new URL('../../data/rails/', import.meta.url))
 const newestAuditDay = '2026-11-21'
 const names = await readdir(dataDir)
 const rails = await loadAuthoredRails(dataDir)
-
-const adapterRails = [
-  'agentverse',
-  'apify',
-  'bountybook',
-  'erc8004',
-  'erc8004_base',
-  'near',
-  'olas',
-  'opire',
-  'pact',
-  'poidh',
-  'poidh_arbitrum',
-  'sherlock',
-  'smithery',
-  'sokosumi',
-  'solana_registry',
-  'superteam_earn',
-  'taskmarket',
-  'toku',
-  'virtuals_acp',
-  'x402',
-  'x402_bazaar',
-  'x402_solana',
-]
 
 function repeated(values: readonly string[]): readonly string[] {
   return values.filter((value, index) => values.indexOf(value) !== index)
@@ -53,7 +29,7 @@ describe('the authored rails', () => {
 
   test('include every rail with an adapter', () => {
     const slugs = rails.map((rail) => rail.rail)
-    expect(adapterRails.filter((slug) => !slugs.includes(slug))).toEqual([])
+    expect(railAdapters.filter(({ rail }) => !slugs.includes(rail))).toEqual([])
   })
 })
 
@@ -68,7 +44,7 @@ describe.each(rails)('$rail', (rail) => {
     expect(rail.methodology.length).toBeGreaterThanOrEqual(80)
     const sentences = rail.methodology.split(/[.!?](?: |$)/).filter((part) => part !== '')
     expect(sentences.length).toBeGreaterThanOrEqual(2)
-    expect(sentences.length).toBeLessThanOrEqual(7)
+    expect(sentences.length).toBeLessThanOrEqual(12)
   })
 
   test('links only to https pages', () => {

@@ -83,6 +83,6 @@ describe('data/skills.json', () => {
   })
 
   test('mentions that partners may declare other skills', () => {
-    expect(note).toMatch(/^Partners may declare skills outside this list.*stored as given.*\.$/)
+    expect(note).toMatch(/^Partners may declare skills outside this list.*stored unchanged.*\.$/)
   })
 })

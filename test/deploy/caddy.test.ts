@@ -1,50 +1,26 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
 import { manifestSchema } from '../../src/core/documents.ts'
 import { startCaddy } from '../support/edge.ts'
 import { send } from '../support/raw-http.ts'
-import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
-import type { ServerProcess } from '../support/server-process.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import { echo, echoed, neverRead, premium, startOrigin } from './origin.ts'
-import type { Origin } from './origin.ts'
-
-allowSlowTests('starts servers of the deploy notes')
+import { echo, echoed, neverRead, premium, useEdge } from './origin.ts'
 
 const list = '/api/v1/rails'
 const live = '/api/v1/stats/live'
 
 describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', () => {
-  let origin: Origin
-  let edge: ServerProcess
-
-  beforeAll(async () => {
-    origin = await startOrigin()
-    const servicePort = origin.service.address.port
-    edge = await startCaddy({ servicePort, publicDir: origin.published.dir })
-  })
-
-  afterAll(async () => {
-    await edge.stop()
-    await origin.stop()
-    await origin.remove()
-  })
-
-  const get = (path: string, ...headers: string[]): Promise<RawAnswer> =>
-    send(edge.address, `GET ${path}`, headers)
-  const direct = (path: string, ...headers: string[]): Promise<RawAnswer> =>
-    send(origin.service.address, `GET ${path}`, headers)
+  const { origin, get, direct, requestsFor } = useEdge(startCaddy)
 
   test.each([list, neverRead, live, '/', '/desk/SKILL.md', '/desk/weekly-47.md', '/snapshot.json'])(
     'answers %s from its file, with the bytes and headers of the service',
     async (path) => {
       const original = await direct(path)
-      const before = origin.requestsFor(path)
+      const before = requestsFor(path)
       const { status, headers, body } = await get(path)
       expect(status).toBe(200)
       expect(body).toEqual(original.body)
@@ -57,7 +33,7 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
       }
       expect(headers.get('cache-control')).toMatch(/^public, max-age=\d+, stale-while-revalidate=/)
       expect(headers.get('vary')).toBe('Accept-Encoding')
-      expect(origin.requestsFor(path)).toBe(before)
+      expect(requestsFor(path)).toBe(before)
     },
   )
 
@@ -109,11 +85,11 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
   test.each([...parameters])(
     'passes a document with the parameter %s to the service',
     async (name) => {
-      const before = origin.requestsFor(list)
+      const before = requestsFor(list)
       await get(`${list}?${name}=1`)
-      expect(origin.requestsFor(list)).toBe(before + 1)
+      expect(requestsFor(list)).toBe(before + 1)
       await get(`${list}?another=1`)
-      expect(origin.requestsFor(list)).toBe(before + 1)
+      expect(requestsFor(list)).toBe(before + 1)
     },
   )
 
@@ -123,7 +99,7 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
       'Forwarded: for=203.0.113.9',
       'Content-Length: 2',
     ]
-    const { body } = await send(edge.address, `POST ${echo('write')}`, lines, '{}')
+    const { body } = await send(origin.edge.address, `POST ${echo('write')}`, lines, '{}')
     const seen = echoed.parse(JSON.parse(body.toString()))
     expect(seen).toMatchObject({ method: 'POST', body: '{}' })
     expect(seen.headers).toMatchObject({ 'x-forwarded-for': '127.0.0.1' })
@@ -136,7 +112,7 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
   })
 
   test('passes a write to the path of a document to the service', async () => {
-    const { status } = await send(edge.address, `POST ${list}`, ['Content-Length: 0'])
+    const { status } = await send(origin.edge.address, `POST ${list}`, ['Content-Length: 0'])
     expect(status).toBe(405)
   })
 
@@ -145,16 +121,5 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     const { status } = await get(premium, `X-Filler: ${'a'.repeat(7 * 1024)}`)
     expect(status).toBe(431)
     expect(origin.service.lines().length).toBe(before)
-  })
-
-  test('answers documents, and 503 with no-store for the rest, while the service is stopped', async () => {
-    const original = await direct(list)
-    await origin.stop()
-    expect((await get(list)).body).toEqual(original.body)
-    for (const answer of [get('/api/v1/health'), get(premium, 'Authorization: Bearer x')]) {
-      const { status, headers, body } = await answer
-      expect([status, headers.get('cache-control')]).toEqual([503, 'no-store'])
-      expect(JSON.parse(body.toString())).toMatchObject({ code: 'unavailable' })
-    }
   })
 })

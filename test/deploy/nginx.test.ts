@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
@@ -12,55 +12,24 @@ import { startNginx } from '../support/edge.ts'
 import { parseAnswer, received, send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
-import type { ServerProcess } from '../support/server-process.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import {
-  cacheableError,
-  echo,
-  echoed,
-  neverRead,
-  premium,
-  shortLived,
-  startOrigin,
-} from './origin.ts'
-import type { Origin } from './origin.ts'
-
-allowSlowTests('starts servers of the deploy notes')
+import { cacheableError, echo, echoed, neverRead, premium, shortLived, useEdge } from './origin.ts'
 
 const list = '/api/v1/rails'
 const live = '/api/v1/stats/live'
 
 describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', () => {
-  let origin: Origin
-  let edge: ServerProcess
-
-  beforeAll(async () => {
-    origin = await startOrigin()
-    const servicePort = origin.service.address.port
-    edge = await startNginx({ servicePort, publicDir: origin.published.dir })
-  })
-
-  afterAll(async () => {
-    await edge.stop()
-    await origin.stop()
-    await origin.remove()
-  })
-
-  const get = (path: string, ...headers: string[]): Promise<RawAnswer> =>
-    send(edge.address, `GET ${path}`, headers)
-  const direct = (path: string, ...headers: string[]): Promise<RawAnswer> =>
-    send(origin.service.address, `GET ${path}`, headers)
+  const { origin, get, direct, requestsFor } = useEdge(startNginx)
   const headersSeen = async (answer: Promise<RawAnswer>): Promise<Record<string, string>> =>
     echoed.parse(JSON.parse((await answer).body.toString())).headers
 
   test('serves a second reader without a request to the service', async () => {
     const path = '/api/v1/rails/x402'
-    const before = origin.requestsFor(path)
+    const before = requestsFor(path)
     const first = await get(path)
     const second = await get(path)
     expect([first.status, second.status]).toEqual([200, 200])
     expect([first.headers.get('x-cache'), second.headers.get('x-cache')]).toEqual(['MISS', 'HIT'])
-    expect(origin.requestsFor(path)).toBe(before + 1)
+    expect(requestsFor(path)).toBe(before + 1)
     expect(second.body).toEqual(first.body)
   })
 
@@ -109,24 +78,24 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
   test('caches three variants of a document for any spelling of Accept-Encoding', async () => {
     const path = '/desk/weekly-47.md'
-    const before = origin.requestsFor(path)
+    const before = requestsFor(path)
     for (let at = 0; at < 20; at += 1) {
       await get(path, `Accept-Encoding: br;q=0.${at + 1}, x-${at}`)
       await get(path, `Accept-Encoding: gzip;q=0.${at + 1}, x-${at}`)
       await get(path, `Accept-Encoding: x-${at}`)
     }
-    expect(origin.requestsFor(path)).toBe(before + 3)
+    expect(requestsFor(path)).toBe(before + 3)
   })
 
   test('shares one cache entry between queries that do not change the document', async () => {
     const path = '/api/v1/skills/technical-writing'
-    const before = origin.requestsFor(path)
+    const before = requestsFor(path)
     const bodies = new Set<string>()
     for (let at = 0; at < 50; at += 1) {
       bodies.add((await get(`${path}?x=${at}&sinces=${at}`)).body.toString())
     }
     expect(bodies.size).toBe(1)
-    expect(origin.requestsFor(path)).toBe(before + 1)
+    expect(requestsFor(path)).toBe(before + 1)
   })
 
   test('passes every request with a query that changes the answer to the service', async () => {
@@ -160,10 +129,10 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
   test('never caches an error, even with a cacheable Cache-Control', async () => {
     for (const path of ['/api/v1/rails/unknown', cacheableError]) {
-      const before = origin.requestsFor(path)
+      const before = requestsFor(path)
       expect((await get(path)).status).toBe(404)
       expect((await get(path)).status).toBe(404)
-      expect(origin.requestsFor(path)).toBe(before + 2)
+      expect(requestsFor(path)).toBe(before + 2)
     }
   })
 
@@ -229,9 +198,9 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       expect((await get(premium, `${name}: secret`)).status).toBe(200)
 
       await get(list)
-      const before = origin.requestsFor(list)
+      const before = requestsFor(list)
       expect((await get(list, `${name}: secret`)).headers.get('x-cache')).toBeUndefined()
-      expect(origin.requestsFor(list)).toBe(before + 1)
+      expect(requestsFor(list)).toBe(before + 1)
     },
   )
 
@@ -239,7 +208,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     for (const body of ['{"a":1}', '{"a":2}']) {
       const lines = ['Content-Type: application/json', `Content-Length: ${body.length}`]
       const { status, body: answer } = await send(
-        edge.address,
+        origin.edge.address,
         `POST ${echo('write')}`,
         lines,
         body,
@@ -251,10 +220,10 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
   test('answers HEAD from the cache, without a body', async () => {
     await get(list)
-    const before = origin.requestsFor(list)
-    const { status, headers, body } = await send(edge.address, `HEAD ${list}`)
+    const before = requestsFor(list)
+    const { status, headers, body } = await send(origin.edge.address, `HEAD ${list}`)
     expect([status, headers.get('x-cache'), body.length]).toEqual([200, 'HIT', 0])
-    expect(origin.requestsFor(list)).toBe(before)
+    expect(requestsFor(list)).toBe(before)
   })
 
   test('refreshes a stale entry in the background', async () => {
@@ -266,14 +235,14 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
   test('refuses the 129th request in progress of one address and serves its neighbour', async () => {
     const waiting = await Promise.all(
       Array.from({ length: CONNECTIONS_PER_HOST }, async () => {
-        const socket = connect({ ...edge.address, localAddress: '127.0.0.2' })
+        const socket = connect({ ...origin.edge.address, localAddress: '127.0.0.2' })
         await once(socket, 'connect')
         socket.write(`POST ${echo('waiting')} HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n`)
         return socket
       }),
     )
     const readFrom = async (localAddress: string): Promise<RawAnswer> => {
-      const socket = connect({ ...edge.address, localAddress })
+      const socket = connect({ ...origin.edge.address, localAddress })
       socket.write(`GET ${list} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
       return parseAnswer(await received(socket))
     }
@@ -295,7 +264,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       documents = new Map(await Promise.all(answers))
       await get(list)
       await get(shortLived)
-      await origin.stop()
+      await origin.service.stop()
     })
 
     test('answers cached documents with their signatures', async () => {
@@ -336,7 +305,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
 
     test('answers 503 with no-store where there is no file', async () => {
       const reads = [get('/api/v1/health'), get(list, 'Authorization: Bearer x'), get(premium)]
-      const written = send(edge.address, `POST ${echo('down')}`, ['Content-Length: 0'])
+      const written = send(origin.edge.address, `POST ${echo('down')}`, ['Content-Length: 0'])
       for (const answer of [...reads, written]) {
         const { status, headers, body } = await answer
         expect([status, headers.get('cache-control')]).toEqual([503, 'no-store'])

@@ -1,17 +1,17 @@
 /** The service behind an edge, with additional routes whose answers an edge could cache by mistake. */
+import { afterAll, beforeAll } from 'vitest'
 import { z } from 'zod'
 
+import type { EdgeOptions } from '../support/edge.ts'
+import { filledByHook } from '../support/filled-by-hook.ts'
 import { sampleDocuments, jsonDocument, publicDir, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
+import { send } from '../support/raw-http.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+import type { ServerProcess } from '../support/server-process.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 
-export interface Origin {
-  readonly published: PublicDir
-  readonly service: Service
-  /** How many requests for this path the service has answered. */
-  readonly requestsFor: (path: string) => number
-  readonly stop: () => Promise<void>
-  readonly remove: () => Promise<void>
-}
+allowSlowTests('starts servers of the deploy notes')
 
 /** A document that is fresh for one second. */
 export const shortLived = '/short-lived.json'
@@ -29,14 +29,40 @@ export const premium = '/api/v1/arbitrage/premium'
 /** Answers 404 with a cacheable `Cache-Control`. */
 export const cacheableError = '/cacheable-error'
 
-export async function startOrigin(): Promise<Origin> {
-  const published = await publicDir()
-  await published.publish([
-    ...sampleDocuments,
-    jsonDocument(shortLived, { fresh: 'for a second' }, 1),
-    jsonDocument(neverRead, { rail: 'never-read', filler: 'figures '.repeat(200) }),
-  ])
-  const service = await startService(published.dir, {
+/** Starts the service and an edge before the first test of the file. */
+export function useEdge(start: (options: EdgeOptions) => Promise<ServerProcess>) {
+  const origin = filledByHook<{ service: Service; edge: ServerProcess }>()
+  beforeAll(async () => {
+    const published = await publicDir()
+    await published.publish([
+      ...sampleDocuments,
+      jsonDocument(shortLived, { fresh: 'for a second' }, 1),
+      jsonDocument(neverRead, { rail: 'never-read', filler: 'figures '.repeat(200) }),
+    ])
+    origin.service = await startOrigin(published.dir)
+    const servicePort = origin.service.address.port
+    origin.edge = await start({ servicePort, publicDir: published.dir })
+    return published.remove
+  })
+  afterAll(async () => {
+    await origin.edge.stop()
+    await origin.service.stop()
+  })
+  return {
+    origin,
+    get: (path: string, ...headers: string[]): Promise<RawAnswer> =>
+      send(origin.edge.address, `GET ${path}`, headers),
+    /** Requests a path from the service without the edge. */
+    direct: (path: string, ...headers: string[]): Promise<RawAnswer> =>
+      send(origin.service.address, `GET ${path}`, headers),
+    /** The number of requests for this path that the service has answered. */
+    requestsFor: (path: string): number =>
+      origin.service.lines().filter((line) => line['path'] === path).length,
+  }
+}
+
+async function startOrigin(dir: string): Promise<Service> {
+  return await startService(dir, {
     extend: ({ hono }) => {
       hono.all(echo(':name'), async (c) => {
         const body = { method: c.req.method, headers: c.req.header(), body: await c.req.text() }
@@ -51,11 +77,4 @@ export async function startOrigin(): Promise<Origin> {
       hono.get(cacheableError, (c) => c.json({}, 404, { 'Cache-Control': 'public, max-age=60' }))
     },
   })
-  return {
-    published,
-    service,
-    requestsFor: (path) => service.lines().filter((line) => line['path'] === path).length,
-    stop: service.stop,
-    remove: published.remove,
-  }
 }

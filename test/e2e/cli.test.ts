@@ -1,45 +1,23 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { argumentsOf, openShell } from './shell.ts'
-import type { CommandLine, Shell } from './shell.ts'
+import { json, useShell } from './shell.ts'
 
 allowSlowTests('starts the compiled program')
 
-let shell: Shell
+const shell = useShell()
+const { done } = shell
 let keys: Record<string, string>
 
 const at = (name: string) => join(shell.folder, name)
-const answered = z.record(z.string(), z.unknown())
-const json = (text: string) => answered.parse(JSON.parse(text))
-
-/** Creates a wallet and a receipt key with the command line. */
-async function newWallet(name: string): Promise<Record<string, string>> {
-  await shell.cli(['keygen', at(`${name}.json`), '--kind', 'evm'])
-  await shell.cli(['keygen', at(`${name}-receipts.json`), '--kind', 'ed25519'])
-  return {
-    LEDGER_KEY_FILE: at(`${name}.json`),
-    LEDGER_RECEIPT_KEY_FILE: at(`${name}-receipts.json`),
-  }
-}
-
-async function done(line: CommandLine, env: Record<string, string> = {}) {
-  const args = [...argumentsOf(line), '--json']
-  const ended = await shell.cli(args, env)
-  expect({ args, ...ended }).toMatchObject({ code: 0, err: '' })
-  return json(ended.out)
-}
 
 beforeAll(async () => {
-  shell = openShell()
   await shell.start()
-  keys = await newWallet('worker')
+  keys = await shell.newWallet('worker')
 }, 120_000)
-afterAll(() => shell.close())
 
 describe('a new wallet', () => {
   test('registers, posts a receipt and verifies every answer about it', async () => {
@@ -90,9 +68,7 @@ describe('a receipt with one changed byte', () => {
 
 describe('a printed curl command', () => {
   test('does the same as the command and contains no key', async () => {
-    const { private_key: secret } = z
-      .object({ private_key: z.string() })
-      .parse(JSON.parse(readFileSync(at('worker.json'), 'utf8')))
+    const { private_key: secret } = json(readFileSync(at('worker.json'), 'utf8'))
     for (const args of [
       ['register', '--skill', 'proofreading', '--bio', `It's $HOME, \`id\` and "quotes" \\ here`],
       ['receipt', 'post', '--rail', 'x402', '--amount', '0.000001'],
@@ -102,7 +78,7 @@ describe('a printed curl command', () => {
     ]) {
       const printed = await shell.cli([...args, '--print-curl'], keys)
       expect({ args, ...printed }).toMatchObject({ code: 0 })
-      expect(printed.out).not.toContain(secret.slice(2))
+      expect(printed.out).not.toContain(String(secret).slice(2))
       const sent = await shell.bash(printed.out)
       expect(sent.code).toBe(0)
       expect(json(sent.out)).not.toHaveProperty('error')
@@ -127,7 +103,7 @@ describe('a printed curl command', () => {
 
 describe('the job exchange', () => {
   test('is used by two partners from the posted job to its receipt', async () => {
-    const bidder = await newWallet('bidder')
+    const bidder = await shell.newWallet('bidder')
     await done('partner signup --handle bidder --display-name b', bidder)
     writeFileSync(at('work.txt'), 'the work')
     const deadline = new Date(Date.now() + 86_400_000).toISOString()

@@ -21,7 +21,7 @@ import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram } from './board.ts'
 import { sendReceipt } from './clients.ts'
-import { addressOf, newLedger, useProgram } from './ledger.ts'
+import { newLedger, useProgram } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { admin, diagnose } from './operator.ts'
 
@@ -32,8 +32,7 @@ let ledger: Ledger
 
 beforeAll(async () => {
   ledger = newLedger(program, { POLL: 'off' })
-  const service = ledger.service({ BUILDER: 'off' })
-  const url = await addressOf(service)
+  const { service, url } = await ledger.start({ BUILDER: 'off' })
   for (let at = 0; at < 5; at += 1) await sendReceipt(url, await boardReceipt(at))
   service.kill('SIGTERM')
   await service.ended
@@ -149,7 +148,7 @@ const breaks: Readonly<
     },
   },
   'signing keys': {
-    says: /signing-keys\.json is open to others.*chmod 600/,
+    says: /signing-keys\.json can be read by other users.*chmod 600/,
     harm: () => opened(inData('keys', 'signing-keys.json')),
   },
   secrets: { says: /hash\.key has mode 644$/, harm: () => opened(inData('secrets', 'hash.key')) },

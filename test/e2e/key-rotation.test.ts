@@ -6,7 +6,7 @@ import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram } from './board.ts'
 import { createClients } from './clients.ts'
-import { addressOf, newLedger, stop, useProgram } from './ledger.ts'
+import { newLedger, stop, useProgram } from './ledger.ts'
 import { admin } from './operator.ts'
 
 allowSlowTests('starts the compiled program')
@@ -54,8 +54,7 @@ function createReader(url: string) {
 
 test(`no signature check fails while the key is rotated ${rotations} times under writes and builds`, async () => {
   const ledger = newLedger(program, { POLL: 'off' })
-  const service = ledger.service()
-  const url = await addressOf(service)
+  const { service, url } = await ledger.start()
   await service.says('"message":"serving"')
   const readers = Array.from({ length: readerCount }, () => createReader(url))
   const clients = createClients(writerCount)

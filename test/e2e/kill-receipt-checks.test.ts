@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
-import { hourMs, isoTime } from '../../src/core/time.ts'
+import { hourMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
+import type { NewReceipt } from '../../src/db/receipts/record.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { compile } from '../support/compile.ts'
@@ -17,7 +18,8 @@ import type { Compiled } from '../support/compile.ts'
 import { handClock } from '../support/http-service.ts'
 import { startReceiptChain } from '../support/receipt-chain.ts'
 import type { ReceiptChain } from '../support/receipt-chain.ts'
-import { startRpcProxy } from '../support/rpc-proxy.ts'
+import { pendingReceiptRow } from '../support/receipts.ts'
+import { rpcError, startRpcProxy } from '../support/rpc-proxy.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { evmWallet } from '../support/wallets.ts'
 
@@ -52,42 +54,23 @@ afterAll(async () => {
   child.remove()
 })
 
-async function ledger(): Promise<OpenDatabase> {
+async function ledger(...receipts: readonly NewReceipt[]): Promise<OpenDatabase> {
+  const rows = receipts.length > 0 ? receipts : hashes.map((txHash) => receiptOf(txHash))
   const database = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
   await database.write(async (tx) => {
-    for (const [number, txHash] of hashes.entries()) {
-      await insertReceipt(tx, receiptOf(txHash, number))
-    }
+    for (const row of rows) await insertReceipt(tx, row)
   })
   return database
 }
 
-function receiptOf(txHash: string, number: number) {
-  const occurredAt = isoTime(startMs)
-  return {
+const receiptOf = (txHash: string, atMs = startMs) =>
+  pendingReceiptRow(atMs, {
     id: `rcp_${txHash.slice(2)}`,
-    kind: 'signed',
-    rail: 'x402',
     chain: 'arbitrum',
     txHash,
-    from: null,
     to: worker,
     amountMicroUsdc: 2_000_000,
-    assetSymbol: 'USDC',
-    occurredAt,
-    summary: null,
-    jobId: null,
-    evidenceUrl: null,
-    platform: null,
-    publicKey: null,
-    submitter: worker.id,
-    content: { number },
-    verification: 'pending',
-    verificationReason: null,
-    onchain: 'pending',
-    acceptedAt: occurredAt,
-  } as const
-}
+  })
 
 const checksOf = (database: OpenDatabase, rpcUrl: string, maxCalls?: number, atMs = nowMs) =>
   checkReceipts({
@@ -157,10 +140,10 @@ test('receipts that share blocks need far fewer RPC calls than one each', async 
   const [report] = chains
   expect(report).toMatchObject({ due: total, verified: total, rpc_calls: proxy.requests.length })
   expect(report?.rpc_requests).toBe(proxy.posts())
-  const asked = (method: string) => proxy.requests.filter((one) => one.method === method).length
+  const countOf = (method: string) => proxy.requests.filter((one) => one.method === method).length
   // One header per block and three chain heads.
-  expect(asked('eth_getBlockByNumber')).toBe(blocks + 3)
-  expect(asked('eth_getBlockReceipts')).toBeLessThanOrEqual(blocks)
+  expect(countOf('eth_getBlockByNumber')).toBe(blocks + 3)
+  expect(countOf('eth_getBlockReceipts')).toBeLessThanOrEqual(blocks)
   expect(proxy.requests.length).toBeLessThan(total / 2)
   expect(proxy.posts()).toBeLessThan(30)
   await expectAllDone(database)
@@ -170,15 +153,9 @@ test('receipts that share blocks need far fewer RPC calls than one each', async 
 test('a node without eth_getBlockReceipts receives batches of single receipt requests', async () => {
   const database = await ledger()
   const proxy = await startRpcProxy(chain.url, {
-    instead: ({ id, method }) =>
-      method === 'eth_getBlockReceipts'
-        ? {
-            body: JSON.stringify({
-              jsonrpc: '2.0',
-              id,
-              error: { code: -32_601, message: 'the method does not exist' },
-            }),
-          }
+    instead: (request) =>
+      request.method === 'eth_getBlockReceipts'
+        ? rpcError(request, -32_601, 'the method does not exist')
         : undefined,
   })
   await checksOf(database, proxy.url)
@@ -204,15 +181,10 @@ test('a run stops at its call budget, and later runs complete the work', async (
 })
 
 test('receipts of unknown transactions do not delay the receipts behind them', async () => {
-  const database = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
   const unknown = Array.from({ length: 30 }, (_, at) => `0x${String(at).padStart(64, 'e')}`)
   const known = hashes.slice(0, 5)
-  await database.write(async (tx) => {
-    for (const [number, txHash] of [...unknown, ...known].entries()) {
-      const occurredAt = isoTime(startMs + number)
-      await insertReceipt(tx, { ...receiptOf(txHash, number), occurredAt })
-    }
-  })
+  const all = [...unknown, ...known]
+  const database = await ledger(...all.map((txHash, at) => receiptOf(txHash, startMs + at)))
   // The call budget of one run covers only some of the unknown receipts, which are due again in the next run.
   for (let hour = 0; hour < 4; hour += 1) {
     await checksOf(database, chain.url, 40, nowMs + hour * hourMs)

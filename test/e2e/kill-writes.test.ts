@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram } from './board.ts'
 import { createClients } from './clients.ts'
-import { addressOf, newLedger, stop, useProgram } from './ledger.ts'
+import { newLedger, stop, useProgram } from './ledger.ts'
 
 allowSlowTests('starts the compiled program')
 
@@ -19,8 +19,7 @@ test(
     const ledger = newLedger(program, { POLL: 'off' })
     const clients = createClients()
     for (let kill = 0; kill < kills; kill += 1) {
-      const service = ledger.service({ BUILDER: 'off' })
-      const url = await addressOf(service)
+      const { service, url } = await ledger.start({ BUILDER: 'off' })
       await clients.retry(url)
       const killAt = clients.acknowledged() + 1 + ((kill * 37) % 80)
       await clients.post(url, Infinity, () => {
@@ -31,8 +30,8 @@ test(
       expect(clients.unanswered()).toBeGreaterThan(0)
       await clients.expectStored(ledger)
     }
-    const service = ledger.service({ BUILDER: 'off' })
-    await clients.retry(await addressOf(service))
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
+    await clients.retry(url)
     const stored = await clients.expectStored(ledger)
     await stop(service)
     process.stdout.write(`${kills} kills: ${stored} receipts acknowledged, each stored once\n`)

@@ -12,14 +12,24 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { eventsSince } from '../../src/db/events.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { Running } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram } from './board.ts'
 import { createClients } from './clients.ts'
-import { addressOf, newLedger, problemsOfSet, stop, useProgram, withHooks } from './ledger.ts'
+import {
+  builderPid,
+  expectReads,
+  healthOf,
+  newLedger,
+  problemsOfSet,
+  recordedEvents,
+  sound,
+  stop,
+  useProgram,
+  withHooks,
+} from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
@@ -110,41 +120,21 @@ function expectIntactArchive(ledger: Ledger): void {
 
 /** Starts the service: it serves the version and reports no problem. */
 async function expectServed(ledger: Ledger, version: number): Promise<void> {
-  const service = ledger.service()
-  const url = await addressOf(service)
+  const { service, url } = await ledger.start()
   await service.says('"message":"serving"')
-  const answerOf = async (path: string): Promise<unknown> =>
-    await (await fetch(`${url}/api/v1${path}`)).json()
   const patience = { timeout: 60_000 }
-  await expect
-    .poll(async () => await answerOf('/rails/olas'), patience)
-    .toMatchObject({ notes: `version ${version}` })
-  await expect
-    .poll(async () => await answerOf('/health'), patience)
-    .toMatchObject({ status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } })
+  const rail = async (): Promise<unknown> => await (await fetch(`${url}/api/v1/rails/olas`)).json()
+  await expect.poll(rail, patience).toMatchObject({ notes: `version ${version}` })
+  await expect.poll(async () => await healthOf(url), patience).toMatchObject(sound)
   await stop(service)
 }
 
 /** `KILL_SEED` repeats the times of the kills. */
 const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 2 ** 31)
 
-/** The process id of the last builder that the service has started. */
-function builderPid(service: Running): number {
-  const started = [...service.output().matchAll(/builder\/main\.js runs as process (\d+)/g)]
-  return Number(started.at(-1)?.[1])
-}
-
-/** Reads a document and a list in turn. Returns the statuses. */
-async function readUntil(url: string, isOver: () => boolean): Promise<readonly number[]> {
-  const statuses: number[] = []
-  while (!isOver()) {
-    for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402&limit=5']) {
-      const answer = await fetch(url + path)
-      await answer.arrayBuffer()
-      statuses.push(answer.status)
-    }
-  }
-  return statuses
+/** Reads until the load is over. */
+async function readUntil(url: string, isOver: () => boolean): Promise<void> {
+  while (!isOver()) await expectReads(url)
 }
 
 async function killed(running: Running): Promise<void> {
@@ -233,16 +223,10 @@ describe('a builder killed with SIGKILL', () => {
       const builder = ledger.builder(['--once'])
       expect(await builder.ended).toBe(0)
       await expectIntact(ledger)
-      const transitions = await ledger.withDatabase(async ({ reader }) => {
-        const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
-        return events.map(
-          ({ kind, rail, title, data }) =>
-            `${kind} ${rail} ${JSON.stringify(data['flag_kind'])} ${title}`,
-        )
-      })
+      const events = await recordedEvents(ledger)
       // Nine status changes, five flags of rails and six of pacts.
-      expect(transitions.toSorted()).toEqual([...new Set(transitions)].toSorted())
-      expect(transitions).toHaveLength(20)
+      expect(new Set(events).size).toBe(20)
+      expect(events).toHaveLength(20)
       ledger.remove()
     },
     timeoutMs,
@@ -257,8 +241,7 @@ describe('a builder killed with SIGKILL', () => {
       const clients = createClients()
       for (let kill = 0; kill < kills.withService; kill += 1) {
         writeVersion(kill + 1)
-        const service = ledger.service()
-        const url = await addressOf(service)
+        const { service, url } = await ledger.start()
         await clients.retry(url)
         const posting = clients.post(url, Infinity)
         await delay(random() * 4000)
@@ -267,8 +250,8 @@ describe('a builder killed with SIGKILL', () => {
         await expectIntact(ledger)
         await clients.expectStored(ledger)
       }
-      const service = ledger.service()
-      await clients.retry(await addressOf(service))
+      const { service, url } = await ledger.start()
+      await clients.retry(url)
       const stored = await clients.expectStored(ledger)
       await stop(service)
       await expectServed(ledger, kills.withService)
@@ -287,8 +270,7 @@ describe('a builder killed with SIGKILL', () => {
       process.stdout.write(`kills of the builder: KILL_SEED=${seed}\n`)
       const random = randomFrom(seed)
       const ledger = newLedger(program, { POLL: 'off' })
-      const service = ledger.service(withHooks(program, pidHook))
-      const url = await addressOf(service)
+      const { service, url } = await ledger.start(withHooks(program, pidHook))
       await service.says('"message":"serving"')
       const clients = createClients()
       const load = { isOver: false }
@@ -314,7 +296,7 @@ describe('a builder killed with SIGKILL', () => {
       load.isOver = true
       const results = await posting
       expect(new Set(results.map(({ status }) => status))).toEqual(new Set([201]))
-      expect(new Set(await reading)).toEqual(new Set([200]))
+      await reading
       const stored = await clients.expectStored(ledger)
       expect(stored).toBe(results.length)
       const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()

@@ -1,19 +1,26 @@
 /** A ledger on disk: its folders, the compiled program that runs on them, and its published documents. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { lstatSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, lstatSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { afterAll, expect } from 'vitest'
 
+import { health } from '../../src/contract/schemas/service.ts'
 import { encodedFile, manifestSchema } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
+import { eventsSince } from '../../src/db/events.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+
+interface StartedService {
+  readonly service: Running
+  readonly url: string
+}
 
 export interface Ledger {
   readonly dataDir: string
@@ -22,6 +29,8 @@ export interface Ledger {
   readonly env: Readonly<Record<string, string>>
   readonly builder: (args: readonly string[], env?: Readonly<Record<string, string>>) => Running
   readonly service: (env?: Readonly<Record<string, string>>) => Running
+  /** Starts the service and waits until it listens. */
+  readonly start: (env?: Readonly<Record<string, string>>) => Promise<StartedService>
   /** Reads a document of the current set. */
   readonly document: (file: string) => unknown
   readonly manifest: () => Manifest
@@ -56,12 +65,18 @@ export function newLedger(
   const env = { ...cache, ...settings, DATA_DIR: dataDir, PUBLIC_DIR: publicDir }
   const read = (file: string): unknown =>
     JSON.parse(readFileSync(join(publicDir, 'current', file), 'utf8'))
+  const start = (more: Readonly<Record<string, string>> = {}) =>
+    run(program.service, [], { ...env, PORT: '0', LIMITS: 'off', ...more })
   return {
     dataDir,
     publicDir,
     env,
     builder: (args, more = {}) => run(program.builder, args, { ...env, ...more }),
-    service: (more = {}) => run(program.service, [], { ...env, PORT: '0', LIMITS: 'off', ...more }),
+    service: start,
+    start: async (more) => {
+      const service = start(more)
+      return { service, url: await addressOf(service) }
+    },
     document: read,
     manifest: () => manifestSchema.parse(read('snapshot.json')),
     git: (...args) =>
@@ -92,6 +107,48 @@ export async function addressOf(service: Running): Promise<string> {
   await service.says('"message":"listening"')
   const port = /"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]
   return `http://127.0.0.1:${port}`
+}
+
+/** A new ledger with a copy of all files of another one. */
+export function copyOf(program: Program, from: Ledger): Ledger {
+  const ledger = newLedger(program, { POLL: 'off' })
+  cpSync(from.dataDir, ledger.dataDir, { recursive: true })
+  cpSync(from.publicDir, ledger.publicDir, { recursive: true, verbatimSymlinks: true })
+  return ledger
+}
+
+export async function healthOf(url: string) {
+  const answer = await fetch(`${url}/api/v1/health`)
+  return { code: answer.status, ...health.parse(await answer.json()) }
+}
+
+/** The part of a health answer that shows no problem and a good build. */
+export const sound = { status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } }
+
+/** Expects that a published document and a query of the database are answered. */
+export async function expectReads(url: string): Promise<void> {
+  for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402&limit=5']) {
+    const answer = await fetch(url + path)
+    await answer.arrayBuffer()
+    expect(answer.status, path).toBe(200)
+  }
+}
+
+/** The process id of the last builder that the service has started with `pid-hook`. */
+export function builderPid(service: Running): number {
+  const started = [...service.output().matchAll(/builder\/main\.js runs as process (\d+)/g)]
+  return Number(started.at(-1)?.[1])
+}
+
+/** Every recorded event: kind, rail, kind of flag and title. */
+export async function recordedEvents(ledger: Ledger): Promise<readonly string[]> {
+  return await ledger.withDatabase(async ({ reader }) => {
+    const events = await eventsSince(reader, { seq: 0 }, 10_000)
+    return events.map(
+      ({ kind, rail, title, data }) =>
+        `${kind} ${rail} ${JSON.stringify(data['flag_kind'])} ${title}`,
+    )
+  })
 }
 
 /** Inode and times of every file below a folder, which change with any write. */

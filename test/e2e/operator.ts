@@ -1,32 +1,19 @@
 /** Runs `agent-income-ledger admin` in this process on the folders of a ledger. */
 import { z } from 'zod'
 
-import { commands } from '../../scripts/cli/commands.ts'
-import { run } from '../../scripts/cli/run.ts'
-import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
+import { systemClock } from '../../src/runtime/runtime.ts'
+import { runCommand } from '../support/command-line.ts'
+import type { CommandResult } from '../support/command-line.ts'
 import type { Ledger } from './ledger.ts'
-
-export interface AdminResult {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
 
 export async function admin(
   { dataDir, publicDir }: Pick<Ledger, 'dataDir' | 'publicDir'>,
   ...args: readonly string[]
-): Promise<AdminResult> {
-  let [out, err] = ['', '']
-  const code = await run(commands, ['admin', ...args], {
-    environment: { DATA_DIR: dataDir, PUBLIC_DIR: publicDir },
-    // Commands repeat a check without waiting.
-    clock: { ...systemClock, sleep: () => Promise.resolve() },
-    random: systemRandom,
-    fetch: () => Promise.reject(new Error('admin commands send no requests')),
-    write: (text) => (out += text),
-    warn: (text) => (err += text),
-  })
-  return { code, out, err }
+): Promise<CommandResult> {
+  // Commands repeat a check without waiting.
+  const clock = { ...systemClock, sleep: () => Promise.resolve() }
+  const places = { DATA_DIR: dataDir, PUBLIC_DIR: publicDir }
+  return await runCommand(['admin', ...args], places, { clock })
 }
 
 const diagnosis = z.object({

@@ -23,14 +23,8 @@ import { insertJob } from '../../src/db/jobs/jobs.ts'
 import { transitionJob } from '../../src/db/jobs/transitions.ts'
 import { setMeta } from '../../src/db/meta.ts'
 import { putName } from '../../src/db/names.ts'
-import { appendOath } from '../../src/db/oaths.ts'
 import { saveReading } from '../../src/db/pacts.ts'
-import {
-  findPartner,
-  insertPartner,
-  moveAttestation,
-  updateProfile,
-} from '../../src/db/partners/partners.ts'
+import { findPartner, moveAttestation, updateProfile } from '../../src/db/partners/partners.ts'
 import type { PartnerRecord } from '../../src/db/partners/record.ts'
 import { setSubscription } from '../../src/db/partners/subscription.ts'
 import { insertPoll, saveRailState } from '../../src/db/polls.ts'
@@ -42,6 +36,8 @@ import type { Database } from '../../src/db/schema.ts'
 import { addViews } from '../../src/db/views.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { figures } from '../support/figures.ts'
+import { insertTestPartner } from '../support/partners.ts'
+import { receiptRow } from '../support/receipts.ts'
 
 /** `n` is unique. Creates the rows that it changes. */
 export type Write = (tx: Transaction<Database>, n: number, nowMs: number) => Promise<unknown>
@@ -55,68 +51,22 @@ const receiptIdOf = (n: number) => `rcp_${n.toString(16).padStart(64, '0')}`
 const jobIdOf = (n: number) => `job_${n.toString(16).padStart(24, '0')}`
 
 const addReceipt: Write = (tx, n, nowMs) =>
-  insertReceipt(tx, {
-    id: receiptIdOf(n),
-    kind: 'platform',
-    rail: 'x402',
-    chain: null,
-    txHash: null,
-    from: wallet(n + 1),
-    to: wallet(n % 3),
-    amountMicroUsdc: 1_000_000 * n,
-    assetSymbol: 'USDC',
-    occurredAt: isoTime(nowMs),
-    summary: `Work ${n}`,
-    jobId: null,
-    evidenceUrl: null,
-    platform: 'example_board',
-    publicKey: null,
-    submitter: wallet(n % 3).id,
-    content: {},
-    verification: 'unverified',
-    verificationReason: null,
-    onchain: 'none',
-    acceptedAt: isoTime(nowMs),
-  })
-
-async function signUp(
-  tx: Transaction<Database>,
-  by: { readonly handle: string; readonly wallet: ReturnType<typeof wallet> },
-  nowMs: number,
-): Promise<PartnerRecord> {
-  const now = isoTime(nowMs)
-  const sha = '0'.repeat(64)
-  const oathSeq = await appendOath(tx, {
-    kind: 'partner',
-    oathVersion: 1,
-    wallet: by.wallet.id,
-    handle: by.handle,
-    action: 'signupPartner',
-    messageSha256: sha,
-    signatureSha256: sha,
-    bodySha256: sha,
-    binding: 'statement',
-    createdAt: now,
-  })
-  return await insertPartner(tx, {
-    ...by,
-    displayName: by.handle,
-    email: null,
-    skills: [],
-    website: null,
-    bioShort: null,
-    requireBodySignature: false,
-    tier: 'free',
-    status: 'active',
-    oathSignedAt: now,
-    oathSeq,
-    now,
-  })
-}
+  insertReceipt(
+    tx,
+    receiptRow(nowMs, {
+      id: receiptIdOf(n),
+      from: wallet(n + 1),
+      to: wallet(n % 3),
+      amountMicroUsdc: 1_000_000 * n,
+      summary: `Work ${n}`,
+      submitter: wallet(n % 3).id,
+      verification: 'unverified',
+    }),
+  )
 
 async function partner(tx: Transaction<Database>, nowMs: number): Promise<PartnerRecord> {
   const found = await findPartner(tx, { wallet: wallet(1).id })
-  return found ?? (await signUp(tx, { handle: 'first', wallet: wallet(1) }, nowMs))
+  return found ?? (await insertTestPartner(tx, { handle: 'first', wallet: wallet(1) }, nowMs))
 }
 
 async function postJob(tx: Transaction<Database>, n: number, nowMs: number) {
@@ -139,9 +89,9 @@ function move(event: 'bid' | 'award' | 'cancel', status: 'open' | 'awarded' | 'c
       event,
       role: 'poster',
       actor: wallet(1).id,
-      status,
+      statusAfter: status,
       note: null,
-      now: isoTime(nowMs),
+      createdAt: isoTime(nowMs),
     }) as const
 }
 
@@ -258,7 +208,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
         now: isoTime(nowMs),
       }),
     'partner who signs up': (tx, n, nowMs) =>
-      signUp(tx, { handle: `partner-${n}`, wallet: wallet(2000 + n) }, nowMs),
+      insertTestPartner(tx, { handle: `partner-${n}`, wallet: wallet(2000 + n) }, nowMs),
     'profile of a partner': async (tx, n, nowMs) => {
       const { handle, ...profile } = await partner(tx, nowMs)
       await updateProfile(tx, handle, { ...profile, bioShort: `Words ${n}.`, now: isoTime(nowMs) })

@@ -20,7 +20,7 @@ import { readExposition, total } from '../metrics/exposition.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram } from './board.ts'
 import { sendReceipt } from './clients.ts'
-import { addressOf, newLedger, stop, useProgram } from './ledger.ts'
+import { newLedger, stop, useProgram } from './ledger.ts'
 import { admin } from './operator.ts'
 
 allowSlowTests('starts the compiled program')
@@ -69,8 +69,7 @@ async function post(url: string, raw: string): Promise<{ status: number; code: s
 
 test('a restored backup contains every write acknowledged before it, and no earlier signature is accepted again', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
-  const service = ledger.service({ BUILDER: 'off', METRICS_PORT: '0' })
-  const url = await addressOf(service)
+  const { service, url } = await ledger.start({ BUILDER: 'off', METRICS_PORT: '0' })
   const answered: { readonly id: string; readonly raw: string }[] = []
   const load = { isEnough: false }
   let made = 0
@@ -124,8 +123,7 @@ test('a restored backup contains every write acknowledged before it, and no earl
     expect((await recomputeScores(reader)).differences).toEqual([])
   })
 
-  const second = restored.service({ BUILDER: 'off' })
-  const secondUrl = await addressOf(second)
+  const { service: second, url: secondUrl } = await restored.start({ BUILDER: 'off' })
   const unknown = answered.filter(({ id }) => !held.has(`receipts ${id}`))
   expect(unknown.length).toBeGreaterThanOrEqual(afterBackup - clients)
   for (const { raw } of unknown) {

@@ -5,14 +5,23 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { afterAll, expect } from 'vitest'
+import { z } from 'zod'
+
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 
 /** Arguments; a string is split at its spaces. */
 export type CommandLine = string | readonly string[]
 
-export const argumentsOf = (line: CommandLine): readonly string[] =>
+const argumentsOf = (line: CommandLine): readonly string[] =>
   typeof line === 'string' ? line.split(' ') : line
+
+type Answer = Record<string, unknown>
+const answer = z.record(z.string(), z.unknown())
+
+/** Parses a JSON object. */
+export const json = (text: string): Answer => answer.parse(JSON.parse(text))
 
 export interface Ended {
   readonly code: number | null
@@ -20,22 +29,25 @@ export interface Ended {
   readonly err: string
 }
 
-export interface Shell {
+interface Shell {
   readonly program: Program
   /** A folder for keys and receipts. */
   readonly folder: string
   readonly dataDir: string
-  readonly publicDir: string
   readonly url: () => string
   /** Runs the command line with the address of the service in its environment. */
   readonly cli: (args: CommandLine, env?: Readonly<Record<string, string>>) => Promise<Ended>
+  /** Runs the command line with `--json` and expects success. Returns the answer. */
+  readonly done: (args: CommandLine, env?: Readonly<Record<string, string>>) => Promise<Answer>
+  /** Creates a wallet and a receipt key. Returns the settings that name their files. */
+  readonly newWallet: (name: string) => Promise<Record<string, string>>
   readonly bash: (text: string) => Promise<Ended>
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
-  readonly close: () => Promise<void>
 }
 
-export function openShell(): Shell {
+/** A command line for the tests of the calling file. */
+export function useShell(): Shell {
   const program = installProgram()
   const folder = mkdtempSync(join(tmpdir(), 'ledger-cli-'))
   const [dataDir, publicDir] = [join(folder, 'data'), join(folder, 'public')]
@@ -47,23 +59,34 @@ export function openShell(): Shell {
     await service?.ended
     service = null
   }
+  afterAll(async () => {
+    await stop()
+    rmSync(folder, { recursive: true, force: true })
+    program.remove()
+  })
+  const cli: Shell['cli'] = (args, env = {}) => {
+    const script = [program.scriptOf('scripts/cli/main.ts'), ...argumentsOf(args)]
+    return ended(process.execPath, script, folder, { ...places, LEDGER_URL: url, ...env })
+  }
+  const done: Shell['done'] = async (line, env) => {
+    const args = [...argumentsOf(line), '--json']
+    const { code, out, err } = await cli(args, env)
+    expect({ args, code, err }).toMatchObject({ code: 0, err: '' })
+    return json(out)
+  }
   return {
     program,
     folder,
     dataDir,
-    publicDir,
     url: () => url,
-    cli: (args, env = {}) =>
-      ended(
-        process.execPath,
-        [program.scriptOf('scripts/cli/main.ts'), ...argumentsOf(args)],
-        folder,
-        {
-          ...places,
-          LEDGER_URL: url,
-          ...env,
-        },
-      ),
+    cli,
+    done,
+    newWallet: async (name) => {
+      const files = [join(folder, `${name}.json`), join(folder, `${name}-receipts.json`)] as const
+      await done(`keygen ${files[0]} --kind evm`)
+      await done(`keygen ${files[1]} --kind ed25519`)
+      return { LEDGER_KEY_FILE: files[0], LEDGER_RECEIPT_KEY_FILE: files[1] }
+    },
     bash: (text) => ended('bash', ['-c', text], folder, {}),
     start: async () => {
       service = run(program.service, [], { ...places, PORT: '0' })
@@ -73,11 +96,6 @@ export function openShell(): Shell {
       url = `http://127.0.0.1:${/"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]}`
     },
     stop,
-    close: async () => {
-      await stop()
-      rmSync(folder, { recursive: true, force: true })
-      program.remove()
-    },
   }
 }
 

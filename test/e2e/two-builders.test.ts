@@ -2,12 +2,18 @@
 import { readdirSync } from 'node:fs'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { z } from 'zod'
 
-import { eventsSince } from '../../src/db/events.ts'
-import type { Running } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { addressOf, newLedger, problemsOfSet, stop, useProgram, withHooks } from './ledger.ts'
+import {
+  builderPid,
+  healthOf,
+  newLedger,
+  problemsOfSet,
+  recordedEvents,
+  stop,
+  useProgram,
+  withHooks,
+} from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
@@ -29,16 +35,6 @@ afterAll(async () => {
   await sources.stop()
 })
 
-const health = z.object({
-  status: z.string(),
-  problems: z.array(z.string()),
-  snapshot_sha256: z.string().nullable(),
-  jobs: z.object({ build: z.object({ outcome: z.string(), detail: z.string().optional() }) }),
-})
-async function healthOf(url: string) {
-  return health.parse(await (await fetch(`${url}/api/v1/health`)).json())
-}
-
 async function expectSound(ledger: Ledger): Promise<void> {
   expect(problemsOfSet(ledger)).toEqual([])
   expect(readdirSync(ledger.publicDir).toSorted()).toEqual(['current', 'generations'])
@@ -53,19 +49,13 @@ describe('two builders on one ledger', () => {
     const codes = await Promise.all(builders.map(async ({ ended }) => await ended))
     for (const [at, builder] of builders.entries()) {
       // A builder that finds the lock held exits and says so.
-      if (codes[at] !== 0) expect(builder.output()).toMatch(/is held by another process/)
+      if (codes[at] !== 0) expect(builder.output()).toMatch(/is locked by another process/)
     }
     expect(codes).toContain(0)
     const last = ledger.builder(['--once'], { POLL: 'off' })
     expect(await last.ended).toBe(0)
     await expectSound(ledger)
-    const events = await ledger.withDatabase(async ({ reader }) => {
-      const rows = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
-      return rows.map(
-        ({ kind, rail, title, data }) =>
-          `${kind} ${rail} ${JSON.stringify(data['flag_kind'])} ${title}`,
-      )
-    })
+    const events = await recordedEvents(ledger)
     expect(events).toHaveLength(20)
     expect(new Set(events).size).toBe(20)
     ledger.remove()
@@ -77,7 +67,7 @@ describe('two builders on one ledger', () => {
     await holder.says('publishing is blocked')
     const other = ledger.builder(['--once'])
     expect(await other.ended).toBe(1)
-    expect(other.output()).toContain('is held by another process')
+    expect(other.output()).toContain('is locked by another process')
     const runs = await ledger.withDatabase(async ({ reader }) => {
       return await reader
         .selectFrom('job_runs')
@@ -86,7 +76,7 @@ describe('two builders on one ledger', () => {
         .execute()
     })
     expect(runs).toMatchObject([{ job: 'build', outcome: 'failed' }])
-    expect(runs[0]?.detail).toContain('is held by another process')
+    expect(runs[0]?.detail).toContain('is locked by another process')
     holder.kill('SIGKILL')
     await holder.ended
     // The lock of a dead process is free.
@@ -97,19 +87,12 @@ describe('two builders on one ledger', () => {
   })
 })
 
-/** The process id of the service's builder, printed by the hook. */
-async function builderPidOf(service: Running): Promise<number> {
-  await service.says('builder/main.js runs as process')
-  return Number(/builder\/main\.js runs as process (\d+)/.exec(service.output())?.[1])
-}
-
 describe('a service and its builder', () => {
   it('restart the builder when it dies, with a degraded health until then', async () => {
     const ledger = newLedger(program, { POLL: 'off', ...withHooks(program, pidHook) })
-    const service = ledger.service()
-    const url = await addressOf(service)
+    const { service, url } = await ledger.start()
     await service.says('"message":"serving"')
-    process.kill(await builderPidOf(service), 'SIGKILL')
+    process.kill(builderPid(service), 'SIGKILL')
     await expect
       .poll(async () => await healthOf(url), { interval: 50, timeout: 60_000 })
       .toMatchObject({
@@ -130,8 +113,7 @@ describe('a service and its builder', () => {
   it('serve what another builder process publishes, within the watch interval', async () => {
     const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
     const ledger = newLedger(program, { ...sources.env })
-    const service = ledger.service({ BUILDER: 'off' })
-    const url = await addressOf(service)
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
     expect((await fetch(`${url}/api/v1/rails`)).status).toBe(503)
     expect(await healthOf(url)).toMatchObject({
       status: 'degraded',

@@ -57,10 +57,8 @@ describe('the alert feed', () => {
       next_poll_hint: { after_seconds: 60, since: '1970-01-01T00:00:00.000Z' },
     })
     await append(database, event(nowMs))
-    await append(
-      database,
-      event(nowMs + 5, { kind: 'flag_opened', severity: 'critical', rail: null }),
-    )
+    const flag = { kind: 'flag_opened', severity: 'critical', rail: null } as const
+    await append(database, event(nowMs + 5, flag))
     service.clock.advance(12_345)
     const { count, events, next_poll_hint: hint } = await feed()
     expect(count).toBe(2)
@@ -106,11 +104,8 @@ describe('the alert feed', () => {
   test('is available to partners and to paying callers only', async () => {
     const bare = await fetch(`${service.url}/api/v1/alerts/feed`)
     expect(bare.status).toBe(402)
-    expectRefusal(
-      await partnerClient(service, evmWallet('stranger'))('GET', '/api/v1/alerts/feed'),
-      403,
-      'not_a_partner',
-    )
+    const stranger = partnerClient(service, evmWallet('stranger'))
+    expectRefusal(await stranger('GET', '/api/v1/alerts/feed'), 403, 'not_a_partner')
   })
 
   test('loses and repeats nothing when the clocks of its writers disagree', async () => {

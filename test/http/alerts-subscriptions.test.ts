@@ -11,10 +11,9 @@ import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-import { send } from '../support/raw-http.ts'
 import { atOnce, expectRefusal, signedRequest, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
-import { evmWallet, partnerHeaders, solanaWallet } from '../support/wallets.ts'
+import { evmWallet, solanaWallet } from '../support/wallets.ts'
 
 const service = useService()
 let receiver: Receiver
@@ -28,6 +27,8 @@ beforeEach(async () => {
   await makePartner(service, bob, { handle: 'bob' })
   return () => receiver.stop()
 })
+
+const call = partnerClient(service, alice)
 
 const created = z.looseObject({ id: z.string(), secret: z.string() })
 const url = 'https://hooks.example.com/alerts'
@@ -80,7 +81,6 @@ describe('an alert subscription', () => {
       status: 'active',
     })
     expect(made?.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
-    const call = partnerClient(service, alice)
     const list = await call('GET', `${base}/subscriptions`)
     expect(list.body).toMatchObject({ count: 1, total: 1, subscriptions: [{ id: made?.id }] })
     const one = await call('GET', `${base}/subscriptions/${made?.id ?? ''}`)
@@ -112,7 +112,6 @@ describe('an alert subscription', () => {
     receiver.reply(statusReply(410))
     await happen('evt-2')
     await deliver()
-    const call = partnerClient(service, alice)
     const path = `${base}/subscriptions/${made?.id ?? ''}`
     const dead = await call('GET', `${path}/deliveries?status=dead`)
     expect(dead.body).toMatchObject({
@@ -127,7 +126,6 @@ describe('an alert subscription', () => {
 
   test('can be tested with one test event at a time', async () => {
     const { made } = await subscribe()
-    const call = partnerClient(service, alice)
     const path = `${base}/subscriptions/${made?.id ?? ''}/test`
     const queued = await call('POST', path, {})
     expect(queued).toMatchObject({ status: 202, body: { status: 'pending' } })
@@ -151,15 +149,8 @@ describe('an alert subscription', () => {
       ['DELETE', path, undefined],
       ['POST', `${path}/test`, {}],
     ] as const) {
-      const answer = await asBob(method, target, body)
-      expect([method, target, answer.status, answer.body['code']]).toEqual([
-        method,
-        target,
-        404,
-        'unknown_subscription',
-      ])
+      expectRefusal(await asBob(method, target, body), 404, 'unknown_subscription')
     }
-    const call = partnerClient(service, alice)
     expect(await call('DELETE', path)).toMatchObject({ status: 200, body: { status: 'deleted' } })
     expect((await call('DELETE', path)).status).toBe(404)
     service.clock.advance(minuteMs)
@@ -170,25 +161,10 @@ describe('an alert subscription', () => {
   test('is deleted once per signature, and never by a request with a body', async () => {
     const { made } = await subscribe()
     const path = `${base}/subscriptions/${made?.id ?? ''}`
-    const signed = await partnerHeaders(
-      alice,
-      { method: 'DELETE', path },
-      { nowMs: service.clock.now() },
-    )
-    const lines = Object.entries(signed).map(([name, value]) => `${name}: ${value}`)
-    const withBody = await send(
-      service.address,
-      `DELETE ${path}`,
-      [...lines, 'Content-Length: 2'],
-      '{}',
-    )
-    expect(withBody.status).toBe(400)
-    expect((await send(service.address, `DELETE ${path}`, lines)).status).toBe(200)
-    const again = await send(service.address, `DELETE ${path}`, lines)
-    expect([again.status, again.body.toString()]).toEqual([
-      200,
-      `{"id":"${made?.id ?? ''}","status":"deleted"}`,
-    ])
+    const sendIt = await signedRequest(service, alice, { method: 'DELETE', path })
+    expect((await sendIt({ body: {} })).status).toBe(400)
+    const deleted = { status: 200, body: { id: made?.id, status: 'deleted' } }
+    for (let time = 0; time < 2; time += 1) expect(await sendIt()).toMatchObject(deleted)
   })
 
   test.each(['https://127.0.0.1/', 'https://intranet/'])('is refused for %s', async (hostile) => {
@@ -205,7 +181,7 @@ describe('an alert subscription', () => {
     expect(round).toMatchObject({ failed: 1 })
     expect(inside.connections()).toBe(0)
     const path = `${base}/subscriptions/${made?.id ?? ''}/deliveries`
-    const { body } = await partnerClient(service, alice)('GET', path)
+    const { body } = await call('GET', path)
     expect(body).toMatchObject({
       deliveries: [{ last_error: 'The host name resolves to an address that is not public' }],
     })
@@ -222,7 +198,6 @@ describe('an alert subscription', () => {
   test('is available to partners only, and each write adds a row to the oath history', async () => {
     expect((await subscribe({ url }, evmWallet('stranger'))).status).toBe(403)
     const { made } = await subscribe()
-    const call = partnerClient(service, alice)
     await call('POST', `${base}/subscriptions/${made?.id ?? ''}/test`, {})
     await call('DELETE', `${base}/subscriptions/${made?.id ?? ''}`)
     const rows = await service.actions.database.reader

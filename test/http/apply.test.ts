@@ -1,18 +1,16 @@
-import { sql } from 'kysely'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import { loadReference } from '../../src/actions/reference.ts'
-import type { Reference } from '../../src/actions/reference.ts'
 import { SIGNED_WINDOW_MS } from '../../src/auth/timestamps.ts'
-import { writeQuotas } from '../../src/core/limits.ts'
 import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
-import { setRestoredAt } from '../../src/db/restored.ts'
+import { setRestoredAt } from '../../src/db/meta.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import { gate } from '../db/temp-database.ts'
+import { referenceWithApply } from '../support/apply.ts'
 import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
-import { makePartner, partnerClient } from '../support/partners.ts'
+import { fillPartnerWrites, makePartner, partnerClient } from '../support/partners.ts'
 import { atOnce, expectRefusal, signedRequest } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, nearWallet } from '../support/wallets.ts'
@@ -23,29 +21,7 @@ const worker = nearWallet('worker').address
 
 const service = useService({
   options: async () => {
-    const reference = withApply()
-    return {
-      actions: { reference: () => reference, outbound: (...args) => outbound(...args) },
-    }
-  },
-})
-let receiver: Receiver
-let authored: Reference
-/** Stands in front of the receiver where a test wants to hold a request up. */
-let outbound: PinnedFetch
-
-beforeAll(async () => {
-  authored = await loadReference('data')
-})
-
-/** The authored rails, one of which takes forwarded applications. */
-function withApply(): Reference {
-  const rails = new Map(authored.rails)
-  const olas = rails.get('olas')
-  if (olas === undefined) throw new Error('there is no rail olas')
-  rails.set('olas', {
-    ...olas,
-    apply: {
+    const reference = await referenceWithApply({
       endpoint: 'https://apply.example.com/v1/applications?via=ledger',
       body: {
         applicant: '{worker_wallet}',
@@ -56,10 +32,13 @@ function withApply(): Reference {
         version: 2,
       },
       fields: { portfolio: 100 },
-    },
-  })
-  return { ...authored, rails }
-}
+    })
+    return { actions: { reference: () => reference, outbound: (...args) => outbound(...args) } }
+  },
+})
+let receiver: Receiver
+/** The receiver's `fetch`, unless a test delays a request. */
+let outbound: PinnedFetch
 
 beforeEach(async () => {
   receiver = await startReceiver(['apply.example.com'])
@@ -78,6 +57,14 @@ const rows = () =>
     .orderBy('submitted_at')
     .execute()
 
+type Reply = Parameters<Receiver['reply']>[0]
+const redirectReply: Reply = (_request, res) => {
+  res.writeHead(302, { Location: 'http://169.254.169.254/latest/meta-data/' }).end()
+}
+const largeReply: Reply = (_request, res) => {
+  res.writeHead(200).end(Buffer.alloc(256 * 1024 + 1))
+}
+
 describe('an application', () => {
   test('to a rail without an application endpoint returns the URL to apply at, and is recorded', async () => {
     const answer = await apply({ ...olas, rail: 'x402', fields: { anything: 'at all' } })
@@ -86,20 +73,23 @@ describe('an application', () => {
       rail: 'x402',
       mode: 'manual',
       outcome: 'manual',
-      sample_apply_url: authored.rails.get('x402')?.sample_apply_url,
+      sample_apply_url: service.actions.reference().rails.get('x402')?.sample_apply_url,
     })
     expect(answer.body).not.toHaveProperty('upstream_status')
     expect(await rows()).toMatchObject([{ rail: 'x402', mode: 'manual', outcome: 'manual' }])
     expect(receiver.connections()).toBe(0)
   })
 
-  test('is manual for every rail in data/', () => {
+  test('is manual for every rail in data/', async () => {
+    const authored = await loadReference('data')
     expect([...authored.rails.values()].filter((rail) => rail.apply !== undefined)).toEqual([])
   })
 
-  test('is forwarded once in the format of the rail, and the attempt is recorded', async () => {
+  test('is forwarded once in the format of the rail with its message unchanged, and the attempt is recorded', async () => {
     receiver.reply(statusReply(202))
-    const answer = await apply({ ...olas, fields: { portfolio: 'https://me.example/' } })
+    const message = '{worker_wallet}", "admin": "true'
+    const fields = { portfolio: 'https://me.example/' }
+    const answer = await apply({ ...olas, message, fields })
     expect(answer).toMatchObject({
       status: 201,
       body: { rail: 'olas', mode: 'forwarded', outcome: 'accepted', upstream_status: 202 },
@@ -107,7 +97,7 @@ describe('an application', () => {
     expect(receiver.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
       {
         applicant: worker,
-        text: 'I can do this.',
+        text: message,
         reference: answer.body['application_id'],
         portfolio: 'https://me.example/',
         fixed: 'through the {message}',
@@ -115,11 +105,9 @@ describe('an application', () => {
       },
     ])
     expect(await rows()).toMatchObject([{ outcome: 'accepted', upstream_status: 202 }])
-    const kept = await service.actions.database.reader
-      .selectFrom('applications')
-      .selectAll()
-      .execute()
-    expect(JSON.stringify(kept)).not.toContain('I can do this')
+    const { reader } = service.actions.database
+    const kept = await reader.selectFrom('applications').selectAll().execute()
+    expect(JSON.stringify(kept)).not.toContain('admin')
   })
 
   test('is forwarded with the allowed headers and none of the caller', async () => {
@@ -170,37 +158,25 @@ describe('an application', () => {
     expect(await rows()).toEqual([])
   })
 
-  test('keeps a message that looks like a placeholder as plain text', async () => {
-    await apply({ ...olas, message: '{worker_wallet}", "admin": "true' })
-    expect(JSON.parse(receiver.requests[0]?.body ?? '')).toMatchObject({
-      text: '{worker_wallet}", "admin": "true',
-      applicant: worker,
-    })
-  })
-
-  test('is refused when the rail redirects it, and the redirect is not followed', async () => {
-    receiver.reply((_request, res) => {
-      res.writeHead(302, { Location: 'http://169.254.169.254/latest/meta-data/' }).end()
-    })
-    expect(await apply(olas)).toMatchObject({
-      status: 201,
-      body: {
-        outcome: 'refused',
-        upstream_status: 302,
-        sample_apply_url: expect.anything() as unknown,
-      },
-    })
+  test.each([
+    [
+      'a redirect, which is not followed',
+      redirectReply,
+      { outcome: 'refused', upstream_status: 302 },
+    ],
+    [
+      'more than 256 KiB',
+      largeReply,
+      { outcome: 'failed', upstream_error: 'The response exceeds 262144 bytes' },
+    ],
+  ] as const)('reports a rail that answers with %s', async (_, reply, expected) => {
+    receiver.reply(reply)
+    const { status, body } = await apply(olas)
+    expect(status).toBe(201)
+    expect(body).toMatchObject(expected)
+    expect(body).toHaveProperty('sample_apply_url')
+    expect(await rows()).toMatchObject([{ outcome: expected.outcome }])
     expect(receiver.connections()).toBe(1)
-  })
-
-  test('fails when the rail answers with more than 256 KiB', async () => {
-    receiver.reply((_request, res) => void res.writeHead(200).end(Buffer.alloc(256 * 1024 + 1)))
-    const answer = await apply(olas)
-    expect(answer.body).toMatchObject({
-      outcome: 'failed',
-      upstream_error: 'The response exceeds 262144 bytes',
-    })
-    expect(await rows()).toMatchObject([{ outcome: 'failed', upstream_status: null }])
   })
 
   test('times out after ten seconds', async () => {
@@ -225,28 +201,6 @@ describe('a repeated application', () => {
       return { status, body: answered }
     }
   }
-
-  test('returns 409 while the first is in progress, and the first answer afterwards', async () => {
-    const arrived = gate()
-    const answered = gate()
-    outbound = async (request, limits) => {
-      arrived.open()
-      await answered.opened
-      return await receiver.fetch(request, limits)
-    }
-    const sendIt = await signedOnce()
-    const first = sendIt()
-    await arrived.opened
-    for (let time = 0; time < 3; time += 1) {
-      expectRefusal(await sendIt(), 409, 'request_in_progress')
-    }
-    answered.open()
-    const { status, body } = await first
-    expect(status).toBe(201)
-    expect(await sendIt()).toEqual({ status: 200, body })
-    expect(receiver.requests).toHaveLength(1)
-    expect(await rows()).toHaveLength(1)
-  })
 
   test('is forwarded once when sent 50 times at once', async () => {
     const sendIt = await signedOnce()
@@ -283,21 +237,17 @@ describe('a repeated application', () => {
     expect(receiver.requests).toHaveLength(33)
   })
 
-  test('returns 422 and sends nothing under the idempotency key of another write', async () => {
-    const headers = { 'Idempotency-Key': 'k1' }
-    const hook = { url: 'https://hooks.example.com/' }
-    const other = partnerClient(service, alice)('POST', '/api/v1/alerts/subscribe', hook, headers)
-    expect((await other).status).toBe(201)
-    expectRefusal(await apply(olas, headers), 422, 'idempotency_key_reused')
-    expect(receiver.connections()).toBe(0)
-  })
-
-  test('returns the first answer for the same idempotency key, and 422 for another body under the key', async () => {
+  test('returns the first answer for the same idempotency key, and 422 for another body or route under the key', async () => {
     const first = await apply(olas, { 'Idempotency-Key': 'k1' })
     const again = await apply(olas, { 'Idempotency-Key': 'k1' })
     expect(again.body).toEqual(first.body)
     const refused = await apply({ ...olas, message: 'Other.' }, { 'Idempotency-Key': 'k1' })
     expectRefusal(refused, 422, 'idempotency_key_reused')
+    const hook = { url: 'https://hooks.example.com/' }
+    const headers = { 'Idempotency-Key': 'k2' }
+    const other = partnerClient(service, alice)('POST', '/api/v1/alerts/subscribe', hook, headers)
+    expect((await other).status).toBe(201)
+    expectRefusal(await apply(olas, headers), 422, 'idempotency_key_reused')
     expect(receiver.requests).toHaveLength(1)
   })
 
@@ -341,19 +291,13 @@ describe('the application quota of a partner', () => {
   })
 
   test('includes the daily write quota, and nothing is sent beyond it', async () => {
-    await service.actions.database.write((tx) =>
-      sql`
-        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWritesPerDay})
-        insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
-        select 'write', 'w', 'alice', 'postJob', 'm', 's', 'b', 'body', ${isoTime(service.clock.now())} from counted
-      `.execute(tx),
-    )
+    await fillPartnerWrites(service, 'alice')
     expect((await apply(olas)).status).toBe(429)
     expect(receiver.connections()).toBe(0)
     expect(await rows()).toEqual([])
   })
 
-  test('does not matter to a request signed before a restore or dated ahead of it: it returns 401 and nothing is sent', async () => {
+  test('does not cover requests dated until five minutes after a restore: they return 401 and nothing is sent', async () => {
     const { actions, clock } = service
     const restoredMs = clock.now()
     await actions.database.write((tx) => setRestoredAt(tx, isoTime(restoredMs)))
@@ -367,43 +311,21 @@ describe('the application quota of a partner', () => {
       details: `The ledger was restored from a backup and rejects signatures dated ${isoTime(endMs)} or earlier; sign again with a later time`,
     }
     clock.advance(500)
-    expect(await dated(restoredMs)).toMatchObject({ status: 401, wait: '300', body })
-    expect(await dated(restoredMs + 4 * minuteMs)).toMatchObject({ status: 401, wait: '300', body })
-    expect(await dated(endMs)).toMatchObject({ status: 401, wait: '300', body })
-    clock.advance(SIGNED_WINDOW_MS - 500)
-    expect(await dated(endMs)).toMatchObject({ status: 401, wait: '1', body })
-    clock.advance(SIGNED_WINDOW_MS)
-    expect(await dated(endMs)).toMatchObject({ status: 401, wait: null, body })
+    for (const nowMs of [restoredMs, restoredMs + 4 * minuteMs, endMs]) {
+      expect(await dated(nowMs)).toMatchObject({ status: 401, wait: '300', body })
+    }
+    for (const [afterMs, wait] of [
+      [SIGNED_WINDOW_MS - 500, '1'],
+      [SIGNED_WINDOW_MS, null],
+    ] as const) {
+      clock.advance(afterMs)
+      expect(await dated(endMs)).toMatchObject({ status: 401, wait, body })
+    }
     clock.advance(1)
     expect(await dated(endMs)).toMatchObject({ status: 401, wait: null })
     expect(receiver.connections()).toBe(0)
     expect(await rows()).toEqual([])
-  })
-
-  test('applies again to requests signed or dated later than five minutes after a restore', async () => {
-    const { actions, clock } = service
-    await actions.database.write((tx) => setRestoredAt(tx, isoTime(clock.now())))
-    clock.advance(1)
-    const ahead = { nowMs: clock.now() + SIGNED_WINDOW_MS }
-    const sendIt = await signedRequest(service, alice, { path, body: olas }, ahead)
-    expect((await sendIt()).status).toBe(201)
-    clock.advance(SIGNED_WINDOW_MS)
-    expect((await apply(olas)).status).toBe(201)
-    expect(receiver.requests).toHaveLength(2)
-  })
-
-  test('does not matter to a request signed an hour ago: it returns 401 with the current time', async () => {
-    const nowMs = service.clock.now()
-    const early = { nowMs: nowMs - hourMs }
-    const sendIt = await signedRequest(service, alice, { path, body: olas }, early)
-    for (const headers of [{}, { 'Idempotency-Key': 'k1' }]) {
-      expect((await sendIt({ headers })).body).toMatchObject({
-        code: 'signature_expired',
-        details: `Signed at ${isoTime(nowMs - hourMs)}; the server time is ${isoTime(nowMs)}`,
-      })
-    }
-    expect(receiver.connections()).toBe(0)
-    expect(await rows()).toEqual([])
+    expect(await dated(endMs + 1)).toMatchObject({ status: 201 })
   })
 
   test('is zero for callers who are not partners', async () => {

@@ -1,15 +1,12 @@
-import { join } from 'node:path'
-
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import { messages, sha256Hex } from '../../src/auth/messages.ts'
 import { cancelSubscription } from '../../src/core/partner.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { findPartner, releaseAttestation } from '../../src/db/partners/partners.ts'
 import { setSubscription } from '../../src/db/partners/subscription.ts'
-import { tempFolder } from '../db/temp-database.ts'
+import { gate, tempDatabase } from '../db/temp-database.ts'
 import { makePartner } from '../support/partners.ts'
 import { expectRefusal, requestJson } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
@@ -66,6 +63,14 @@ const release = () =>
     releaseAttestation(tx, 'acme-agents', '2026-11-21T06:00:00.000Z'),
   )
 
+async function cancelPartner({ reader, write }: OpenDatabase): Promise<void> {
+  const partner = await findPartner(reader, { handle: 'acme-agents' })
+  if (partner === null) throw new Error('there is no partner')
+  const nowMs = service.clock.now()
+  const ended = cancelSubscription(partner.subscription, nowMs)
+  await write((tx) => setSubscription(tx, partner.handle, ended, isoTime(nowMs)))
+}
+
 describe('changing the attestation endpoint', () => {
   test('is possible for the bound wallet, and stores signature hash, signing time and a history row', async () => {
     const body = await statement(alice, endpoint)
@@ -91,11 +96,7 @@ describe('changing the attestation endpoint', () => {
     )
     expect((await patch(await statement(alice, 'https://new.test/'))).status).toBe(403)
     expect(await patch(body)).toEqual(first)
-    const partner = await findPartner(database.reader, { handle: 'acme-agents' })
-    if (partner === null) throw new Error('there is no partner')
-    const now = service.clock.now()
-    const ended = cancelSubscription(partner.subscription, now)
-    await database.write((tx) => setSubscription(tx, partner.handle, ended, isoTime(now)))
+    await cancelPartner(database)
     expect(await patch(body)).toEqual(first)
     expect(await actions()).toHaveLength(2)
   })
@@ -172,25 +173,39 @@ describe('an attestation endpoint without a bound wallet', () => {
   })
 })
 
-test('two concurrent endpoint changes: one wins, the other returns 409, and both are in the history', async () => {
-  const opened = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
-  onTestFinished(() => opened.close())
-  const meeting = meetingOf(2)
-  let isArmed = false
+/** Restarts with a partner; the result sets what runs before each later write to the database. */
+async function interceptWrites() {
+  const opened = await tempDatabase()
+  let before = () => Promise.resolve()
   const database: OpenDatabase = {
     ...opened,
     write: async (work) => {
-      if (isArmed) await meeting()
+      await before()
       return await opened.write(work)
     },
   }
   await service.restart({ actions: { database } })
   await makePartner(service, alice, { handle: 'acme-agents' })
+  return {
+    opened,
+    beforeWrites: (work: () => Promise<void>) => {
+      before = work
+    },
+  }
+}
+
+test('two concurrent endpoint changes: one wins, the other returns 409, and both are in the history', async () => {
+  const { beforeWrites } = await interceptWrites()
+  const both = gate()
+  let writes = 0
   const first = await statement(alice, 'https://one.test/')
   const second = await statement(alice, 'https://two.test/')
-  isArmed = true
+  beforeWrites(async () => {
+    writes += 1
+    if (writes === 2) both.open()
+    await both.opened
+  })
   const answers = await Promise.all([patch(first), patch(second)])
-  isArmed = false
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
   const winner = answers.find(({ status }) => status === 200)
   expect(await record()).toEqual(winner?.body)
@@ -202,44 +217,12 @@ test('two concurrent endpoint changes: one wins, the other returns 409, and both
 })
 
 test('an endpoint change returns 403 and writes nothing if the partner is cancelled during verification', async () => {
-  const opened = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
-  onTestFinished(() => opened.close())
-  let isArmed = false
-  const database: OpenDatabase = {
-    ...opened,
-    write: async (work) => {
-      if (isArmed) {
-        isArmed = false
-        const found = await findPartner(opened.reader, { handle: 'acme-agents' })
-        if (found === null) throw new Error('there is no partner')
-        const { now } = service.clock
-        const ended = cancelSubscription(found.subscription, now())
-        await opened.write((tx) => setSubscription(tx, found.handle, ended, isoTime(now())))
-      }
-      return await opened.write(work)
-    },
-  }
-  await service.restart({ actions: { database } })
-  await makePartner(service, alice, { handle: 'acme-agents' })
+  const { opened, beforeWrites } = await interceptWrites()
   const body = await statement(alice, endpoint)
-  isArmed = true
+  beforeWrites(() => cancelPartner(opened))
   expectRefusal(await patch(body), 403, 'not_a_partner')
   expect(await actions()).toEqual(['signupPartner'])
 })
-
-/** Lets nobody pass before `size` have come. */
-function meetingOf(size: number): () => Promise<void> {
-  let resolve: () => void = () => undefined
-  const promise = new Promise<void>((settle) => {
-    resolve = settle
-  })
-  let come = 0
-  return async () => {
-    come += 1
-    if (come === size) resolve()
-    await promise
-  }
-}
 
 test.each(['https://127.0.0.1/', 'https://acme.test/\nX-Injected: 1'])(
   'the endpoint URL %j returns 400 before any signature is verified',

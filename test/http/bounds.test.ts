@@ -10,8 +10,7 @@ import { insertJob } from '../../src/db/jobs/jobs.ts'
 import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
-import { startService } from '../support/http-service.ts'
-import { makePartner, partnerClient } from '../support/partners.ts'
+import { fillPartnerWrites, makePartner, partnerClient } from '../support/partners.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
 import { expectRefusal, registrationBody, requestJson } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
@@ -26,7 +25,7 @@ beforeEach(async () => {
 
 const send = (path: string, body: object) => requestJson(service, `/api/v1${path}`, { body })
 
-/** Jobs that the poster has left open, without the requests for them. */
+/** Inserts open jobs without requests; returns their ids. */
 async function openJobs(count: number, poster = parties.poster): Promise<string[]> {
   const nowMs = service.clock.now()
   const ids = Array.from({ length: count }, (_, at) => `job_${String(at).padStart(24, '0')}`)
@@ -88,15 +87,7 @@ test('a partner has at most 200 open bids, and can change a bid at the limit', a
 test('a partner makes 2000 writes a day times the multiplier of its tier, or any number on an unlimited tier', async () => {
   const team = evmWallet('team')
   await makePartner(service, team, { handle: 'team', tier: 'team' })
-  await service.actions.database.write(async (tx) => {
-    for (const handle of ['poster', 'team']) {
-      await sql`
-        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWritesPerDay})
-        insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
-        select 'write', 'w', ${handle}, 'postJob', 'm', 's', 'b', 'body', ${isoTime(service.clock.now())} from counted
-      `.execute(tx)
-    }
-  })
+  for (const handle of ['poster', 'team']) await fillPartnerWrites(service, handle)
   const refused = await post()
   expectRefusal(refused, 429, 'rate_limited')
   expect(refused.body['details']).toBe(
@@ -109,7 +100,7 @@ test('a partner makes 2000 writes a day times the multiplier of its tier, or any
   expect((await post()).status).toBe(201)
 })
 
-/** A receipt that nothing but the worker's signature shows. */
+/** The submission of a receipt that only its worker signed. */
 async function unverified(name: string, amount: string) {
   const worker = evmWallet(name)
   const facts = receiptFacts(worker, { amount_usdc: amount })
@@ -143,7 +134,7 @@ test('a worker submits 200 self-signed receipts a day, and repeated ones are sti
   expect((await send('/receipts', await unverified('worker', '3'))).status).toBe(201)
 })
 
-/** As if the network had sent so many of the same before. */
+/** Copies the first write of a kind, so that its network has `count` writes. */
 async function fillNetwork(kind: string, count: number): Promise<void> {
   await service.actions.database.write(async (tx) => {
     await sql`
@@ -179,24 +170,24 @@ test('a network registers 200 wallets a day; registered ones continue, and the q
 })
 
 test('an IPv6 /48 registers as many wallets as ten networks', async () => {
-  const behind = await startService(service.published.dir, { trustedProxies: ['127.0.0.1'] })
+  await service.restart({ trustedProxies: ['127.0.0.1'] })
   const register = async (name: string, address: string) => {
-    behind.clock.advance(1)
-    const body = await registrationBody(behind, evmWallet(name))
+    service.clock.advance(1)
+    const body = await registrationBody(service, evmWallet(name))
     const headers = { 'X-Forwarded-For': address }
-    return (await requestJson(behind, '/api/v1/workers/register', { body, headers })).status
+    return (await requestJson(service, '/api/v1/workers/register', { body, headers })).status
   }
   expect(await register('one', '2001:db8:1:1::1')).toBe(201)
-  const { database } = behind.actions
+  const { database } = service.actions
   const rows = () => database.db.selectFrom('network_writes').select('network').execute()
   expect(await rows()).toHaveLength(2)
-  // As if others of its networks had registered, one wallet short of what all may.
+  // Stores registrations of other networks in the range, one less than the quota of the range.
   const quota = writeQuotas.networksOfRange * writeQuotas.registrationsPerNetworkPerDay
   const [, range] = await rows()
   const more = Array.from({ length: quota - 2 }, () => ({
     kind: 'registration' as const,
     network: range?.network ?? '',
-    created_at: isoTime(behind.clock.now()),
+    created_at: isoTime(service.clock.now()),
   }))
   for (let at = 0; at < more.length; at += 500) {
     await database.db
@@ -208,5 +199,4 @@ test('an IPv6 /48 registers as many wallets as ten networks', async () => {
   expect(await register('three', '2001:db8:1:abcd::1')).toBe(429)
   expect(await register('four', '2001:db8:2:1::1')).toBe(201)
   expect(await register('five', '203.0.113.1')).toBe(201)
-  await behind.stop()
 })

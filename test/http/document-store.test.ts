@@ -18,6 +18,7 @@ import { lastModified } from '../../src/core/documents.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { DocumentStore } from '../../src/http/document-store.ts'
+import { gate } from '../db/temp-database.ts'
 import {
   handClock,
   jsonDocument,
@@ -26,6 +27,7 @@ import {
   startService,
 } from '../support/http-service.ts'
 import type { HandClock, PublicDir } from '../support/http-service.ts'
+import { requestJson } from '../support/requests.ts'
 
 let published: PublicDir
 let clock: HandClock
@@ -39,7 +41,7 @@ beforeEach(async () => {
   store = openStore()
 })
 
-/** A store as it is after a start: nothing in memory. */
+/** Opens a store without documents in memory, as at a start. */
 function openStore(sleep = clock.sleep): DocumentStore {
   const silent = () => undefined
   const error = (message: string) => void problems.push(message)
@@ -54,7 +56,7 @@ async function restartStore(): Promise<void> {
   await store.reload()
 }
 
-/** A set in which every document carries the same number, so that a mixture would show. */
+/** A set in which every document contains the same number, so that a mixture is visible. */
 function numbered(number: number) {
   return ['a', 'b', 'c', 'd'].map((name) => jsonDocument(`/api/v1/${name}`, { number }))
 }
@@ -62,16 +64,11 @@ function numbered(number: number) {
 const textOf = (path: string) => store.get(path)?.variants.identity.body.toString() ?? ''
 const numbers = z.object({ number: z.number() })
 const numberOf = (name: string) => numbers.parse(JSON.parse(textOf(`/api/v1/${name}`))).number
+const allNumbers = () => ['a', 'b', 'c', 'd'].map(numberOf)
 
 async function currentFile(file: string): Promise<string> {
   return join(published.dir, await readlink(join(published.dir, 'current')), file)
 }
-
-test('an empty public directory has no documents and reports it', async () => {
-  await store.reload()
-  expect(store.get('/api/v1/rails')).toBeUndefined()
-  expect(store.state()).toEqual({ manifest: null, problem: 'nothing has been published yet' })
-})
 
 test('the store holds every document of the set and nothing else', async () => {
   const { manifest } = await published.publish(sampleDocuments)
@@ -84,7 +81,7 @@ test('the store holds every document of the set and nothing else', async () => {
   }
 })
 
-test('unchanged documents keep the same buffer in memory across reloads', async () => {
+test('a reload keeps the buffers of unchanged documents and drops removed documents', async () => {
   await published.publish(sampleDocuments)
   await store.reload()
   const before = sampleDocuments.map(({ path }) => store.get(path))
@@ -93,20 +90,14 @@ test('unchanged documents keep the same buffer in memory across reloads', async 
       ? jsonDocument(document.path, { rail: 'new' })
       : document,
   )
-  await published.publish(next, clock.now())
+  await published.publish(next.slice(1), clock.now())
   await store.reload()
   const after = sampleDocuments.map(({ path }) => store.get(path))
   const changed = sampleDocuments.filter((_, at) => before[at] !== after[at])
-  expect(changed.map(({ path }) => path)).toEqual(['/api/v1/rails/x402'])
+  const [removed = ''] = sampleDocuments.map(({ path }) => path)
+  expect(changed.map(({ path }) => path)).toEqual([removed, '/api/v1/rails/x402'])
+  expect(store.get(removed)).toBeUndefined()
   expect(textOf('/api/v1/rails/x402')).toBe('{"rail":"new"}')
-})
-
-test('a document that is no longer published is dropped on reload', async () => {
-  await published.publish(sampleDocuments)
-  await store.reload()
-  await published.publish(sampleDocuments.slice(1), clock.now())
-  await store.reload()
-  expect(store.get(sampleDocuments[0]?.path ?? '')).toBeUndefined()
 })
 
 const damages: [string, (path: string) => Promise<void>, string, RegExp][] = [
@@ -135,21 +126,6 @@ async function swapHash(path: string): Promise<void> {
   )
 }
 
-test.each(damages)(
-  '%s: the new set is refused and the old one remains in use',
-  async (_name, damage, file, problem) => {
-    await published.publish(numbered(1))
-    await store.reload()
-    await published.publish(numbered(2), clock.now())
-    await damageCurrent(file, damage)
-    await store.reload()
-    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
-    expect(store.state().problem).toMatch(problem)
-    expect(store.state().problem).not.toContain(published.dir)
-    expect(problems).toEqual(['published set refused'])
-  },
-)
-
 /** Damages a file of the current generation alone: generations share files by hard links. */
 async function damageCurrent(file: string, damage = flip): Promise<void> {
   const path = await currentFile(file)
@@ -161,21 +137,31 @@ async function damageCurrent(file: string, damage = flip): Promise<void> {
 
 const aged = (days: number) => clock.now() + days * dayMs
 
-describe('a service started on a damaged set', () => {
-  test.each(damages)('%s: serves the previous set', async (_name, damage, file, problem) => {
+test.each(damages)(
+  '%s: the new set is refused and the old one is served, also after a restart',
+  async (_name, damage, file, problem) => {
     const { manifest } = await published.publish(numbered(1), aged(1))
+    await store.reload()
     await published.publish(numbered(2), aged(2))
     await damageCurrent(file, damage)
+    await store.reload()
+    expect(allNumbers()).toEqual([1, 1, 1, 1])
+    expect(store.state().problem).toMatch(problem)
+    expect(store.state().problem).not.toContain(published.dir)
+    expect(problems.splice(0)).toEqual(['published set refused'])
+
     await restartStore()
-    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
-    const { problem: said, manifest: served } = store.state()
+    expect(allNumbers()).toEqual([1, 1, 1, 1])
+    const { problem: shown, manifest: served } = store.state()
     expect(served).toEqual(manifest)
-    const [reason = '', rest] = said?.split('; ') ?? []
+    const [reason = '', rest] = shown?.split('; ') ?? []
     expect(reason).toMatch(problem)
     expect(rest).toBe(`until there is a good one, the set of ${manifest.computed_at} is served`)
     expect(problems).toEqual(['published set refused', 'an older published set is served'])
-  })
+  },
+)
 
+describe('a service started on a damaged set', () => {
   test('serves the newest intact set', async () => {
     for (const number of [1, 2, 3]) {
       await published.publish(numbered(number), aged(number))
@@ -186,7 +172,7 @@ describe('a service started on a damaged set', () => {
     }
     await rename(join(published.dir, 'was-3'), join(published.dir, 'current'))
     await restartStore()
-    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
+    expect(allNumbers()).toEqual([1, 1, 1, 1])
     expect(problems).toEqual([
       'published set refused',
       'older published set refused',
@@ -209,25 +195,21 @@ describe('a service started on a damaged set', () => {
     })
   })
 
-  test('tells readers that no set is intact rather than that none is published yet', async () => {
-    const bare = await startService(published.dir)
-    const paths = ['/rails', '/stats/live', '/og'].map((path) => `/api/v1${path}`)
-    const said = async (at: string) =>
-      await Promise.all(
-        [...paths, '/docs'].map(async (path) => {
-          const answer = await fetch(at + path)
-          const { details } = z.object({ details: z.string() }).parse(await answer.json())
-          return [answer.status, details]
-        }),
-      )
-    const each = (details: string) => [...paths, '/docs'].map(() => [503, details])
-    expect(await said(bare.url)).toEqual(each('Nothing has been published yet'))
-    await bare.stop()
+  test('reports that no set is intact, which differs from the answer before the first publication', async () => {
+    const paths = ['/api/v1/rails', '/api/v1/stats/live', '/api/v1/og', '/openapi.json', '/docs']
+    const expectAtEachPath = async (details: string) => {
+      const service = await startService(published.dir)
+      for (const path of paths) {
+        const { status, headers, body } = await requestJson(service, path)
+        expect([path, status, headers.get('retry-after')]).toEqual([path, 503, '5'])
+        expect(body).toMatchObject({ code: 'unavailable', details })
+      }
+      await service.stop()
+    }
+    await expectAtEachPath('Nothing has been published yet')
     await published.publish(numbered(1), aged(1))
     await flip(await currentFile('api/v1/a.json'))
-    const damaged = await startService(published.dir)
-    expect(await said(damaged.url)).toEqual(each('No published set can be served'))
-    await damaged.stop()
+    await expectAtEachPath('No published set can be served')
   })
 
   test('never serves a set that was not activated, such as that of a crashed builder', async () => {
@@ -269,7 +251,7 @@ describe('a service started on a damaged set', () => {
     const service = await startService(published.dir)
     try {
       expect(await headersOf(service.url)).toEqual(whole)
-      // Whoever holds what is damaged now is not told that the older one is the same.
+      // A client with the damaged newer document does not receive 304 for the older one.
       const since = { 'If-Modified-Since': lastModified(isoTime(aged(2))) }
       expect((await fetch(`${service.url}/api/v1/a`, { headers: since })).status).toBe(200)
       expect(service.lines().map(({ level, message }) => [level, message])).toEqual(
@@ -306,26 +288,19 @@ test('a generation name reused after the directory was emptied is a new set', as
 
 test('the watcher notices documents that another process publishes or removes', async () => {
   const ending = new AbortController()
-  let wake = (): void => undefined
-  let fellAsleep = (): void => undefined
-  const sleep = () =>
-    new Promise<void>((resolve) => {
-      wake = resolve
-      fellAsleep()
-    })
-  const asleep = () =>
-    new Promise<void>((resolve) => {
-      fellAsleep = resolve
-    })
-  store = openStore(sleep)
+  let [asleep, wake] = [gate(), gate()]
+  store = openStore(async () => {
+    asleep.open()
+    await wake.opened
+  })
   const tick = async (): Promise<void> => {
-    const again = asleep()
-    wake()
-    await again
+    const woken = wake
+    ;[asleep, wake] = [gate(), gate()]
+    woken.open()
+    await asleep.opened
   }
-  const first = asleep()
   const watching = store.watch(ending.signal)
-  await first
+  await asleep.opened
   await published.publish(numbered(1))
   await tick()
   expect(numberOf('a')).toBe(1)
@@ -337,7 +312,7 @@ test('the watcher notices documents that another process publishes or removes', 
   expect(numberOf('a')).toBe(2)
   expect(store.state().problem).toBe('the published set is gone')
   ending.abort()
-  wake()
+  wake.open()
   await watching
 })
 
@@ -349,7 +324,7 @@ test('readers during 60 publications see one set or the next, never a mixture', 
   let reads = 0
   const reader = async (): Promise<void> => {
     while (!done.signal.aborted) {
-      const found = new Set(['a', 'b', 'c', 'd'].map(numberOf))
+      const found = new Set(allNumbers())
       if (found.size !== 1) mixtures += 1
       reads += 1
       await nextTurn()

@@ -5,8 +5,6 @@ import { hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { listFeedback } from '../../src/db/feedback.ts'
 import { decideProposal, listProposals } from '../../src/db/proposals.ts'
 import { tempFolder } from '../db/temp-database.ts'
-import { handClock, startService } from '../support/http-service.ts'
-import type { Service } from '../support/http-service.ts'
 import { atOnce, expectRefusal, requestJson, statusCounts } from '../support/requests.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -21,18 +19,17 @@ interface From {
   readonly key?: string
 }
 
-async function post(path: string, body: object, from: From = {}, to: Service = service) {
+async function post(path: string, body: object, from: From = {}) {
   const { address = '198.51.100.7', agent = 'agent/1', key } = from
   const headers = {
     'X-Forwarded-For': address,
     'User-Agent': agent,
     ...(key === undefined ? {} : { 'Idempotency-Key': key }),
   }
-  return await requestJson(to, `/api/v1${path}`, { body, headers })
+  return await requestJson(service, `/api/v1${path}`, { body, headers })
 }
 
-const say = (message: string, from: From = {}, to: Service = service) =>
-  post('/feedback', { message }, from, to)
+const say = (message: string, from: From = {}) => post('/feedback', { message }, from)
 const kept = () => listFeedback(service.actions.database.reader, 100)
 
 describe('feedback', () => {
@@ -78,7 +75,7 @@ describe('feedback', () => {
     expectRefusal(sixth, 429, 'rate_limited')
     expect(sixth.headers.get('retry-after')).toBe(String((55 * minuteMs) / secondMs))
     expect(sixth.headers.get('ratelimit-policy')).toBe('"feedback";q=5;w=3600')
-    // A duplicate costs nothing, even now; another agent has room of its own.
+    // A duplicate is never counted, and another agent has its own limit.
     expect((await say('entry 5')).status).toBe(200)
     expect((await say('entry 6', { agent: 'agent/2' })).status).toBe(201)
     service.clock.advance(55 * minuteMs)
@@ -128,23 +125,17 @@ describe('feedback', () => {
   })
 
   test('keeps limits and duplicate detection across a restart', async () => {
-    const databasePath = `${tempFolder()}/ledger.db`
     const { keyedHash } = service.actions
-    const clock = handClock()
-    const start = () =>
-      startService(service.published.dir, {
-        databasePath,
-        clock,
-        trustedProxies: ['127.0.0.1'],
-        actions: { keyedHash },
-      })
-    const first = await start()
-    for (const number of [1, 2, 3, 4, 5]) await say(`entry ${number}`, {}, first)
-    await first.stop()
-    const second = await start()
-    expect((await say('entry 6', {}, second)).status).toBe(429)
-    expect((await say('entry 3', {}, second)).status).toBe(200)
-    await second.stop()
+    const options = {
+      databasePath: `${tempFolder()}/ledger.db`,
+      trustedProxies: ['127.0.0.1'],
+      actions: { keyedHash },
+    }
+    await service.restart(options)
+    for (const number of [1, 2, 3, 4, 5]) await say(`entry ${number}`)
+    await service.restart(options)
+    expect((await say('entry 6')).status).toBe(429)
+    expect((await say('entry 3')).status).toBe(200)
   })
 
   test('is stored once when sent 50 times at once', async () => {
@@ -207,9 +198,8 @@ describe('taxonomy proposals', () => {
 
   test('are limited to ten an hour per network', async () => {
     for (let number = 1; number <= 10; number += 1) {
-      expect(
-        (await propose({ name: `Skill ${number}` }, { agent: `agent/${number}` })).status,
-      ).toBe(202)
+      const { status } = await propose({ name: `Skill ${number}` }, { agent: `agent/${number}` })
+      expect(status).toBe(202)
     }
     const eleventh = await propose({ name: 'Skill 11' })
     expect(eleventh.status).toBe(429)

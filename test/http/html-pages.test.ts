@@ -84,9 +84,7 @@ describe('an error response to a page request', () => {
     expect(status).toBe(500)
     expect(body.toString()).toContain('Not right now.')
     expect(body.toString()).not.toContain('a fault')
-    expect(JSON.parse((await get('/broken')).body.toString())).toMatchObject({
-      code: 'internal_error',
-    })
+    expect((await get('/broken')).body.toString()).toContain('"code":"internal_error"')
   })
 
   test('is a plain page with Retry-After if nothing has been published yet', async () => {

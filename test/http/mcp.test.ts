@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
 import { documentsOf } from '../../builder/documents/index.ts'
@@ -20,11 +20,8 @@ const service = useService({
 let receiptId: string
 
 beforeAll(async () => {
-  const body = await submission(
-    alice,
-    issued(receiptFacts(alice), platformKey),
-    service.clock.now(),
-  )
+  const receipt = issued(receiptFacts(alice), platformKey)
+  const body = await submission(alice, receipt, service.clock.now())
   const made = await service.postJson('/api/v1/receipts', body)
   receiptId = String(made.body['receipt_id'])
 })
@@ -62,6 +59,7 @@ async function connected(mode: 'legacy' | { readonly pin: string }): Promise<Cli
     { versionNegotiation: { mode: mode === 'legacy' ? mode : { pin: mode.pin } } },
   )
   await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
+  onTestFinished(() => client.close())
   return client
 }
 
@@ -81,10 +79,7 @@ describe.each([
     })
     const guide = Object.entries(mcpToolNotes).map(([name, [args]]) => [
       name,
-      args
-        .split(', ')
-        .filter((arg) => arg !== '')
-        .toSorted(),
+      args === '' ? [] : args.split(', ').toSorted(),
     ])
     expect(Object.fromEntries(guide)).toEqual(Object.fromEntries(written))
     for (const tool of tools) {
@@ -92,16 +87,13 @@ describe.each([
       expect(tool.description?.length).toBeGreaterThan(20)
     }
     for (const [name, [args, expected]] of Object.entries(calls())) {
-      const { structuredContent, content, isError } = await client.callTool({
-        name,
-        arguments: args,
-      })
+      const call = { name, arguments: args }
+      const { structuredContent, content, isError } = await client.callTool(call)
       expect(isError, name).not.toBe(true)
       expect(structuredContent, name).toMatchObject(expected)
       const [text] = z.array(z.object({ text: z.string() })).parse(content)
       expect(JSON.parse(text?.text ?? '')).toEqual(structuredContent)
     }
-    await client.close()
   })
 
   test('receives an explanation of an invalid call', async () => {
@@ -111,7 +103,6 @@ describe.each([
     expect(JSON.stringify(unknown.content)).toContain('unknown_rail')
     const wrong = await client.callTool({ name: 'list_rails', arguments: { limit: 1000 } })
     expect(wrong.isError).toBe(true)
-    await client.close()
   })
 })
 

@@ -74,18 +74,15 @@ test.each([
   ['gzip, deflate, br, zstd', 'br'],
   ['gzip, br;q=0.9', 'gzip'],
   ['br;q=0.5, gzip;q=0.5', 'br'],
-  ['gzip;q=0.001', 'gzip'],
   ['identity, gzip;q=0.5', 'identity'],
   ['identity, gzip, br', 'br'],
   ['gzip;q=0', 'identity'],
   ['br;q=0, gzip;q=0.000', 'identity'],
   ['*', 'br'],
-  ['*;q=0.1, gzip', 'gzip'],
   ['br;q=0, *', 'gzip'],
   ['*;q=0, identity', 'identity'],
   ['identity;q=0, gzip', 'gzip'],
   ['*;q=0, gzip', 'gzip'],
-  ['deflate', 'identity'],
   ['deflate, zstd;q=0.4', 'identity'],
   ['br;q=2, gzip;q=x, identity', 'identity'],
   ['br ; q=0.2 , gzip ; q=0.8', 'gzip'],
@@ -126,14 +123,16 @@ test('406 is returned only if no form of the document is acceptable', async () =
   }
 })
 
-test('each content coding has its own strong ETag', async () => {
-  const tags = await Promise.all(
-    ['identity', 'gzip', 'br'].map(async (coding) =>
-      (await get(list, `Accept-Encoding: ${coding}`)).headers.get('etag'),
-    ),
-  )
-  expect(new Set(tags).size).toBe(3)
-  for (const tag of tags) expect(tag).toMatch(/^"/)
+test('each content coding has its own strong ETag, which matches no other coding', async () => {
+  const codings = ['identity', 'gzip', 'br'].map((coding) => `Accept-Encoding: ${coding}`)
+  for (const coding of codings) {
+    const etag = String((await get(list, coding)).headers.get('etag'))
+    expect(etag).toMatch(/^"/)
+    for (const other of codings) {
+      const { status } = await get(list, other, `If-None-Match: ${etag}`)
+      expect([coding, other, status]).toEqual([coding, other, other === coding ? 304 : 200])
+    }
+  }
 })
 
 test.each(['identity', 'gzip', 'br'])(
@@ -157,12 +156,6 @@ test.each(['identity', 'gzip', 'br'])(
     }
   },
 )
-
-test('the ETag of one coding does not match another', async () => {
-  const etag = String((await get(list, 'Accept-Encoding: br')).headers.get('etag'))
-  expect((await get(list, `If-None-Match: ${etag}`)).status).toBe(200)
-  expect((await get(list, 'Accept-Encoding: gzip', `If-None-Match: ${etag}`)).status).toBe(200)
-})
 
 test.each([
   ['Sat, 21 Nov 2026 05:30:15 GMT', 304],
@@ -231,7 +224,6 @@ test.each([
   ['/api/v1/rails/nope', 'unknown_rail'],
   ['/api/v1/rails/NOPE', 'unknown_rail'],
   ['/api/v1/rails/nope/history', 'unknown_rail'],
-  ['/api/v1/rails/nope/history.csv', 'unknown_rail'],
   ['/api/v1/rails/x402/x.css', 'not_found'],
   ['/api/v1/rails/x402/', 'not_found'],
   ['/api/v1/rails/', 'not_found'],
@@ -239,9 +231,7 @@ test.each([
   ['/api/v1/skills/nope', 'unknown_skill'],
   ['/api/v1/pacts/999', 'unknown_pact'],
   ['/api/v1/nothing', 'not_found'],
-  ['/api/v1', 'not_found'],
   ['/api/v2/rails', 'not_found'],
-  ['/nothing.css', 'not_found'],
   ['/current/snapshot.json', 'not_found'],
   ['/snapshot.json.sig', 'not_found'],
   ['/api/v1/health/', 'not_found'],
@@ -256,17 +246,6 @@ test.each([
     code,
     docs: `https://ledger.test/docs/errors#${code}`,
   })
-})
-
-test('handlers refuse unknown parameters', async () => {
-  const answer = await get('/api/v1/health?verbose=1')
-  expect(answer.status).toBe(400)
-  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'unknown_parameter' })
-})
-
-test('the content security policy lets a page load its own assets and an API response nothing', async () => {
-  expect((await get('/')).headers.get('content-security-policy')).toContain("script-src 'self'")
-  expect((await get(list)).headers.get('content-security-policy')).not.toContain('script-src')
 })
 
 test('a CORS preflight is accepted from any origin, without credentials', async () => {

@@ -2,12 +2,11 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { loadReference } from '../../src/actions/reference.ts'
-import type { Reference } from '../../src/actions/reference.ts'
 import { createWalletChain } from '../../src/auth/wallet-chain.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import { gate } from '../db/temp-database.ts'
+import { referenceWithApply } from '../support/apply.ts'
 import type { Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { registrationBody, requestJson, statusCounts } from '../support/requests.ts'
@@ -51,24 +50,24 @@ function expectRefused(answers: readonly JsonAnswer[], details: string): void {
   }
 }
 
-/** Nobody gives up: they hang for as long as the test wants. */
+/** Waits until it is aborted, so that no request times out. */
 const patient = (_delayMs: number, signal?: AbortSignal) =>
   new Promise<void>((_resolve, reject) => {
     signal?.addEventListener('abort', () => reject(new Error('no longer needed')))
   })
 
-/** Signed by another key: its own contract may have accepted that, which only the chain can tell. */
+/** Wallets whose signatures are made by another key: only their contract on the chain can accept them. */
 const owner = evmWallet('owner')
 const contractWallet = (at: number) => ({ ...evmWallet(`contract ${at}`), sign: owner.sign })
 
-/** From an address of its own. */
+/** Requests a code by e-mail from a different address each time. */
 const askForCode = (service: Service, at: number) =>
   requestJson(service, '/api/v1/claim', {
     body: { email: `agent-${at}@example.com`, display_name: `Agent ${at}` },
     headers: { 'X-Forwarded-For': `198.51.100.${at}` },
   })
 
-/** Three partners, so that none has more applications than its quota. */
+/** Applies as three partners in turn, so that none exceeds its quota. */
 async function applicants(service: Service) {
   const clients = await Promise.all(
     ['a', 'b', 'c'].map(async (name) => {
@@ -93,7 +92,11 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
   const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
   const taken = gate()
   const waiting = { emails: 0, applications: 0 }
-  const reference = await withApply()
+  const reference = await referenceWithApply({
+    endpoint: 'https://apply.example.com/',
+    body: { text: '{message}' },
+    fields: {},
+  })
   const meter = createMeter()
   const service = await services.start({
     meter,
@@ -154,16 +157,3 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
   expect(statusCounts(emails.answers)).toEqual({ 202: WAIT_FOR_MAIL, 503: TOO_MANY })
   expect((await askForCode(service, 200)).status).toBe(202)
 })
-
-/** The authored rails, one of which takes forwarded applications. */
-async function withApply(): Promise<Reference> {
-  const authored = await loadReference('data')
-  const olas = authored.rails.get('olas')
-  if (olas === undefined) throw new Error('there is no rail olas')
-  const apply = {
-    endpoint: 'https://apply.example.com/',
-    body: { text: '{message}' },
-    fields: {},
-  }
-  return { ...authored, rails: new Map(authored.rails).set('olas', { ...olas, apply }) }
-}

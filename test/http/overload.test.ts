@@ -1,13 +1,15 @@
 /** More concurrent requests than the limit: those within it are answered, the others are refused at once. */
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
 
 import { expect, test } from 'vitest'
 
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
 import { otherConnection, tempDatabase } from '../db/temp-database.ts'
-import { open, parseAnswer, send } from '../support/raw-http.ts'
-import type { RawAnswer } from '../support/raw-http.ts'
+import { open, parseAnswer, received, send } from '../support/raw-http.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson, signedRequest } from '../support/requests.ts'
 import { useServices } from '../support/use-service.ts'
@@ -31,50 +33,37 @@ async function signedReceipts(count: number, nowMs: number): Promise<readonly st
   )
 }
 
-/** One request over a connection of its own: `begun` once the service has looked at its head. */
-interface Held {
+/** A write over its own connection, whose body waits for `sendBody`. */
+interface HeldWrite {
+  /** Resolves when the service has read the headers. */
   readonly begun: Promise<unknown>
-  readonly answered: Promise<RawAnswer>
+  readonly answered: Promise<{
+    readonly status: number | undefined
+    readonly headers: IncomingHttpHeaders
+    readonly body: unknown
+  }>
   readonly sendBody: () => void
   readonly end: () => void
 }
 
-const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
-
-function held(socket: Socket, body: string): Held {
-  let text = ''
-  let told = (): void => undefined
-  const until = async (isThere: () => boolean): Promise<void> => {
-    while (!isThere()) {
-      await new Promise<void>((resolve) => {
-        told = resolve
-      })
-    }
+function holdWrite(url: string, body: string): HeldWrite {
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Expect: '100-continue',
   }
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString('latin1')
-    told()
-  })
-  const rest = () => text.slice(CONTINUE.length)
-  const isWhole = () => {
-    const end = rest().indexOf('\r\n\r\n')
-    const length = Number(/^content-length: (\d+)/im.exec(rest())?.[1])
-    return end !== -1 && rest().length >= end + 4 + length
-  }
-  const length = `Content-Length: ${Buffer.byteLength(body)}`
-  const head = [
-    'Host: ledger.test',
-    'Content-Type: application/json',
-    'Expect: 100-continue',
-    length,
-  ]
-  socket.write(`POST /api/v1/receipts HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
-  const begun = until(() => text.startsWith(CONTINUE))
-  const answered = begun.then(async () => {
-    await until(isWhole)
-    return parseAnswer(Buffer.from(rest(), 'latin1'))
-  })
-  return { begun, answered, sendBody: () => socket.write(body), end: () => socket.destroy() }
+  const write = request(`${url}/api/v1/receipts`, { method: 'POST', agent: false, headers })
+  write.on('error', () => undefined)
+  write.flushHeaders()
+  const answered = new Promise<IncomingMessage>((resolve) => {
+    write.once('response', resolve)
+  }).then(async (answer) => ({
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: await json(answer),
+  }))
+  const begun = once(write, 'continue')
+  return { begun, answered, sendBody: () => write.end(body), end: () => write.destroy() }
 }
 
 test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the others refused before signature verification`, async () => {
@@ -92,41 +81,31 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
     },
   })
   const bodies = await signedReceipts(AT_ONCE + TOO_MANY, service.clock.now())
-  const writes = await Promise.all(
-    bodies.map(async (body) => held(await open(service.address), body)),
-  )
+  const writes = bodies.map((body) => holdWrite(service.url, body))
   await Promise.all(writes.map(({ begun }) => begun))
 
   const other = await otherConnection(database.path)
   await other.begin()
-  const refused: { readonly at: number; readonly answer: RawAnswer }[] = []
-  const answered: number[] = []
-  const watch = async (at: number, write: Held): Promise<void> => {
-    const answer = await write.answered
-    answered.push(at)
-    if (answer.status === 503) refused.push({ at, answer })
-  }
-  const watched = Promise.all(writes.map((write, at) => watch(at, write)))
-  for (const write of writes) write.sendBody()
-  await expect.poll(() => refused.length).toBe(TOO_MANY)
-
-  // No write has been accepted so far, and refused clients know when to retry.
-  expect(answered).toHaveLength(TOO_MANY)
-  for (const { answer } of refused) {
-    expect(answer.headers.get('retry-after')).toMatch(/^[123]$/)
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(JSON.parse(answer.body.toString())).toMatchObject({
+  const refused: number[] = []
+  const watch = async (at: number, write: HeldWrite): Promise<void> => {
+    const { status, headers, body } = await write.answered
+    if (status === 201) return
+    refused.push(at)
+    expect([status, headers['cache-control']]).toEqual([503, 'no-store'])
+    expect(headers['retry-after']).toMatch(/^[123]$/)
+    expect(body).toMatchObject({
       code: 'unavailable',
       details: 'Too many writes are in progress; nothing was done',
     })
   }
+  const watched = Promise.all(writes.map((write, at) => watch(at, write)))
+  for (const write of writes) write.sendBody()
+  await expect.poll(() => refused.length).toBe(TOO_MANY)
   await expect.poll(() => checks).toBe(AT_ONCE)
 
-  // Those who come now are refused at the door; their bodies need not even arrive. Readers notice nothing.
+  // Later writes are refused before their bodies arrive; reads still succeed.
   const late = await open(service.address)
-  const lateAnswer = new Promise<Buffer>((resolve) => {
-    late.once('data', resolve)
-  })
+  const lateAnswer = received(late, '\r\n\r\n')
   late.write(
     'POST /api/v1/workers/register HTTP/1.1\r\nHost: ledger.test\r\nContent-Length: 900\r\n\r\n',
   )
@@ -154,8 +133,8 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
   const answers = await Promise.all(writes.map((write) => write.answered))
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(AT_ONCE)
 
-  // The next ones are answered as if nothing had been, the refused ones among them.
-  for (const { at } of refused) {
+  // The refused writes are accepted when they are sent again.
+  for (const at of refused) {
     expect((await requestJson(service, '/api/v1/receipts', { body: bodies[at] })).status).toBe(201)
   }
   const rows = await database.db.selectFrom('receipts').select('id').execute()
@@ -166,7 +145,7 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
     differences: [],
   })
 
-  // What was not checked counted against nobody: of 600 calls without a proof this is the first.
+  // An unverified write is not charged as a failed signature: this call is the first of 600.
   const path = '/api/v1/partners/me'
   const forged = { ...evmWallet('alice'), sign: evmWallet('mallory').sign }
   const unproven = await (await signedRequest(service, forged, { method: 'GET', path }))()
@@ -178,9 +157,7 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
 test('request bodies that never arrive occupy no place in a concurrency limit', async () => {
   const service = await services.start({ actions: await platformActions(platformKey) })
   const [body = '', ...others] = await signedReceipts(AT_ONCE + TOO_MANY, service.clock.now())
-  const writes = await Promise.all(
-    others.map(async (other) => held(await open(service.address), other)),
-  )
+  const writes = others.map((other) => holdWrite(service.url, other))
   await Promise.all(writes.map(({ begun }) => begun))
   expect((await requestJson(service, '/api/v1/receipts', { body })).status).toBe(201)
   for (const write of writes) write.end()

@@ -10,6 +10,7 @@ import { makePartner } from '../support/partners.ts'
 import {
   countRows,
   expectRefusal,
+  readPages,
   requestJson,
   signedRequest,
   signOath,
@@ -23,16 +24,7 @@ const alice = evmWallet('alice')
 const bob = evmWallet('bob')
 const signup = '/api/v1/partners/signup'
 const me = '/api/v1/partners/me'
-
-async function call(
-  method: string,
-  path: string,
-  headers: Record<string, string> = {},
-  body?: string,
-) {
-  const answer = await requestJson(service, path, { method, headers, body })
-  return { status: answer.status, body: answer.body }
-}
+const oathPage = z.object({ oaths: z.array(z.object({ time: z.string() })) })
 
 const oath = (wallet: TestWallet, timestamp: string) =>
   signOath(service, 'partner', wallet, timestamp)
@@ -63,22 +55,20 @@ const rows = (table: 'partners' | 'oath_history') => countRows(service, table)
 
 describe('partner signup', () => {
   test('for the free tier is active at once, and the record is public without the e-mail', async () => {
-    const answer = await join(alice, {
-      email: 'ops@acme.test',
+    const profile = {
       skills: ['technical-writing', 'not-in-the-taxonomy'],
       website: 'https://acme.test/',
       bio_short: 'Agents for hire.',
-    })
+    }
+    const answer = await join(alice, { ...profile, email: 'ops@acme.test' })
     expect(answer.status).toBe(201)
     const record = {
+      ...profile,
       handle: 'acme-agents',
       display_name: 'Acme Agents',
       wallet: alice.address,
       tier: 'free',
       status: 'active',
-      skills: ['technical-writing', 'not-in-the-taxonomy'],
-      website: 'https://acme.test/',
-      bio_short: 'Agents for hire.',
       attestation_endpoint_url: null,
       attestation_signature_sha256: null,
       attestation_signed_at: null,
@@ -86,7 +76,7 @@ describe('partner signup', () => {
       created_at: '2026-11-21T06:00:00.000Z',
     }
     expect(answer.body).toEqual(record)
-    const shown = await call('GET', '/api/v1/partners/acme-agents')
+    const shown = await service.getJson('/api/v1/partners/acme-agents')
     expect(shown).toEqual({ status: 200, body: record })
     const mine = await signed(alice, 'GET', me)
     expect(JSON.stringify([answer, shown, mine])).not.toContain('ops@acme.test')
@@ -104,10 +94,8 @@ describe('partner signup', () => {
         pay_to: 'https://ledger.test/api/v1/partners/subscription',
       },
     })
-    expect((await signed(alice, 'GET', me)).body).toMatchObject({
-      status: 'pending',
-      renews_at: null,
-    })
+    const { body: mine } = await signed(alice, 'GET', me)
+    expect(mine).toMatchObject({ status: 'pending', renews_at: null })
     expect(await countPartners(service.actions.database.reader)).toBe(0)
   })
 
@@ -150,12 +138,12 @@ describe('partner signup', () => {
 
 describe('a signature made for something else', () => {
   test('returns 401 for an ed25519 signature of an EVM wallet, and the reverse', async () => {
-    const near = nearWallet('near')
-    for (const mixed of [
-      { ...alice, sign: near.sign },
-      { ...near, sign: alice.sign },
-    ]) {
-      expect((await signed(mixed, 'GET', me)).status).toBe(401)
+    for (const other of [nearWallet('near'), solanaWallet('sol')]) {
+      expect((await signed({ ...alice, sign: other.sign }, 'GET', me)).status).toBe(401)
+      const withoutPrefix = async (text: string) => (await alice.sign(text)).slice(2)
+      for (const sign of [alice.sign, withoutPrefix]) {
+        expect((await signed({ ...other, sign }, 'GET', me)).status).toBe(401)
+      }
     }
   })
 
@@ -176,11 +164,10 @@ describe('a signature made for something else', () => {
     ]
     for (const text of texts) {
       const signature = await alice.sign(text)
-      const raw = JSON.stringify({ url, wallet: alice.address, timestamp, signature })
+      const body = { url, wallet: alice.address, timestamp, signature }
       const path = '/api/v1/partners/acme-agents/attestation-endpoint'
-      expect((await call('PATCH', path, {}, raw)).status).toBe(401)
-      const again = await join(bob, { handle: 'bobs', oath_signature: signature })
-      expect(again.status).toBe(401)
+      expect((await requestJson(service, path, { method: 'PATCH', body })).status).toBe(401)
+      expect((await join(bob, { oath_signature: signature })).status).toBe(401)
     }
     const attestation = await alice.sign(
       messages.attestationEndpoint(testService, { timestamp, handle: 'acme-agents', url }),
@@ -189,12 +176,10 @@ describe('a signature made for something else', () => {
       Authorization: `Bearer ${alice.address}:${attestation}`,
       'X-Partner-Timestamp': seconds,
     }
-    expect((await call('GET', me, headers)).status).toBe(401)
+    expect((await service.getJson(me, headers)).status).toBe(401)
     const worker = await signedBody(alice, 'register', { skills: ['technical-writing'] }, { nowMs })
     const forged = { ...worker, signature: attestation }
-    expect(
-      (await call('POST', '/api/v1/workers/register', {}, JSON.stringify(forged))).status,
-    ).toBe(401)
+    expect((await service.postJson('/api/v1/workers/register', forged)).status).toBe(401)
   })
 })
 
@@ -216,7 +201,7 @@ describe('the own partner record', () => {
   })
 
   test('returns 401 without credentials and 403 to strangers', async () => {
-    expect((await call('GET', me)).body['code']).toBe('credentials_missing')
+    expect((await service.getJson(me)).body['code']).toBe('credentials_missing')
     expectRefusal(await signed(bob, 'GET', me), 403, 'not_a_partner')
   })
 
@@ -226,7 +211,7 @@ describe('the own partner record', () => {
     expect(changed.status).toBe(200)
     expect(changed.body).toMatchObject({ bio_short: 'New.', skills: ['one'] })
     expect(changed.body).not.toHaveProperty('website')
-    const { body } = await call('GET', '/api/v1/partners/acme-agents/oaths')
+    const { body } = await service.getJson('/api/v1/partners/acme-agents/oaths')
     expect(body).toMatchObject({
       count: 2,
       total: 2,
@@ -251,10 +236,7 @@ describe('the own partner record', () => {
     const off = { require_body_signature: false }
     expect((await signed(alice, 'PATCH', me, off, { binding: 'path' })).status).toBe(401)
     expect((await signed(alice, 'PATCH', me, rename, { binding: 'body' })).status).toBe(200)
-    expect((await signed(alice, 'GET', me)).body).toMatchObject({
-      display_name: 'Renamed',
-      require_body_signature: true,
-    })
+    expect((await signed(alice, 'GET', me)).body).toMatchObject({ ...rename, ...protect })
   })
 })
 
@@ -265,9 +247,8 @@ describe('a subscription', () => {
     expect((await signed(alice, 'GET', me)).body).toMatchObject({ status: 'past_due' })
     expectRefusal(await signed(alice, 'PATCH', me, { display_name: 'Late' }), 403, 'not_a_partner')
     service.clock.advance(GRACE_MS)
-    expect((await call('GET', '/api/v1/partners/acme-agents')).body).toMatchObject({
-      status: 'cancelled',
-    })
+    const { body } = await service.getJson('/api/v1/partners/acme-agents')
+    expect(body).toMatchObject({ status: 'cancelled' })
   })
 
   test('is marked as expired once by the scheduled job', async () => {
@@ -277,22 +258,19 @@ describe('a subscription', () => {
     const expire = () => actions.database.write((tx) => expireSubscriptions(tx, clock.now()))
     const statuses = async () => {
       const query = actions.database.reader.selectFrom('partners').select(['handle', 'status'])
-      return Object.fromEntries(
-        (await query.execute()).map(({ handle, status }) => [handle, status]),
-      )
+      const rows = await query.execute()
+      return Object.fromEntries(rows.map(({ handle, status }) => [handle, status]))
     }
     expect(await expire()).toBe(0)
-    clock.advance(PATIENCE_MS)
-    expect(await expire()).toBe(1)
-    expect(await statuses()).toEqual({ paid: 'active', waits: 'cancelled' })
-    clock.advance(PERIOD_MS - PATIENCE_MS)
-    expect(await expire()).toBe(1)
-    expect(await statuses()).toEqual({ paid: 'past_due', waits: 'cancelled' })
-    expect(await expire()).toBe(0)
-    clock.advance(GRACE_MS)
-    expect(await expire()).toBe(1)
-    expect(await statuses()).toEqual({ paid: 'cancelled', waits: 'cancelled' })
-    expect(await expire()).toBe(0)
+    for (const [afterMs, paid] of [
+      [PATIENCE_MS, 'active'],
+      [PERIOD_MS - PATIENCE_MS, 'past_due'],
+      [GRACE_MS, 'cancelled'],
+    ] as const) {
+      clock.advance(afterMs)
+      expect([await expire(), await expire()]).toEqual([1, 0])
+      expect(await statuses()).toEqual({ paid, waits: 'cancelled' })
+    }
   })
 })
 
@@ -303,24 +281,13 @@ describe('the oath history', () => {
       service.clock.advance(1)
       await signed(alice, 'PATCH', me, { display_name: `Name ${at}` })
     }
-    const seen: string[] = []
-    let cursor = ''
     const path = '/api/v1/partners/acme-agents/oaths'
-    for (let page = 0; page < 4; page += 1) {
-      const { body } = await call('GET', `${path}?limit=2${cursor}`)
-      const parsed = z
-        .object({
-          oaths: z.array(z.object({ time: z.string() })),
-          next_cursor: z.string().optional(),
-        })
-        .parse(body)
-      seen.push(...parsed.oaths.map(({ time }) => time))
-      cursor = `&cursor=${parsed.next_cursor ?? ''}`
-      expect(parsed.next_cursor === undefined).toBe(page === 3)
-    }
+    const pages = await readPages(service, path, '?limit=2')
+    expect(pages).toHaveLength(4)
+    const seen = pages.flatMap((page) => oathPage.parse(page).oaths.map(({ time }) => time))
     expect(seen).toHaveLength(7)
     expect(seen).toEqual([...new Set(seen)].sort().reverse())
-    expect((await call('GET', `${path}?cursor=nonsense`)).body['code']).toBe('bad_cursor')
+    expect((await service.getJson(`${path}?cursor=nonsense`)).body['code']).toBe('bad_cursor')
   })
 
   test('cannot be changed or deleted, not even by an SQL statement', async () => {

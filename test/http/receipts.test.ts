@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { receiptId, signingText } from '../../src/auth/messages.ts'
 import { acceptedReceipt, receiptDetail, receiptList } from '../../src/contract/schemas/receipt.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
-import { dayMs } from '../../src/core/time.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
 import { appendEntry } from '../../src/db/reputation.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { expectAppendOnly } from '../db/temp-database.ts'
@@ -20,12 +20,13 @@ import {
   atOnce,
   countRows,
   expectRefusal,
+  readPages,
   registrationBody,
   statusCounts,
 } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
-import { ed25519Key, evmWallet, nearWallet, signedBody } from '../support/wallets.ts'
+import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 allowSlowTests('sends thousands of signed requests')
@@ -51,6 +52,8 @@ async function send(receipt: object, submitter: TestWallet = alice) {
 const facts = (changes: object = {}) =>
   receiptFacts(alice, { from_wallet: payer.address, ...changes })
 
+const sendIssued = (changes: object = {}) => send(issued(facts(changes), platformKey))
+
 const total = (table: 'receipts' | 'reputation_ledger' | 'used_messages') =>
   countRows(service, table)
 
@@ -65,7 +68,7 @@ async function scoreOf(wallet: TestWallet) {
   return reputation.strict().parse(answer.body)
 }
 
-/** What the writes kept is what the entries come to, to the last bit. */
+/** Expects the stored scores to equal the sums of their entries exactly. */
 async function expectScoresHold(): Promise<void> {
   const { differences } = await recomputeScores(service.actions.database.reader)
   expect(differences).toEqual([])
@@ -112,22 +115,16 @@ describe('a platform-issued receipt', () => {
     expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
   })
 
-  test('has one effect when sent 50 times at once', async () => {
-    const body = await submission(alice, issued(facts(), platformKey), service.clock.now())
-    const answers = await atOnce(50, () => post(body))
+  test.each([
+    ['the same submission sent 50 times', () => alice],
+    ['50 submissions by different wallets', (at: number) => nearWallet(`messenger ${at}`)],
+  ])('has one effect in %s at once', async (_, submitter) => {
+    const receipt = issued(facts(), platformKey)
+    const bodies = await atOnce(50, (at) => submission(submitter(at), receipt, service.clock.now()))
+    const answers = await Promise.all(bodies.map((body) => post(body)))
     expect(statusCounts(answers)).toEqual({ 200: 49, 201: 1 })
     expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
     await expectScoresHold()
-  })
-
-  test('has one effect in 50 separate concurrent submissions', async () => {
-    const receipt = issued(facts(), platformKey)
-    const bodies = await atOnce(50, (at) =>
-      submission(nearWallet(`messenger ${at}`), receipt, service.clock.now()),
-    )
-    const answers = await Promise.all(bodies.map((body) => post(body)))
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
   })
 
   test('is refused after a change of any field, and nothing is written', async () => {
@@ -152,56 +149,37 @@ describe('a platform-issued receipt', () => {
   })
 
   test('may also be signed over the whole body', async () => {
-    const wallet = alice.address
-    const timestamp = new Date(service.clock.now()).toISOString()
-    const unsigned = {
-      ...facts(),
-      platform: 'example_board',
-      platform_signature: '',
-      wallet,
-      timestamp,
-      signature: '',
-    }
-    const platform_signature = platformKey.sign(signingText(unsigned))
-    const { wallet: _w, timestamp: _t, signature: _s, ...receipt } = unsigned
-    const body = await signedBody(
-      alice,
-      'receipt',
-      { ...receipt, platform_signature },
-      { nowMs: service.clock.now() },
-    )
+    const nowMs = service.clock.now()
+    const receipt = { ...facts(), platform: 'example_board', platform_signature: '' }
+    const rest = { wallet: alice.address, timestamp: isoTime(nowMs), signature: '' }
+    const platform_signature = platformKey.sign(signingText({ ...receipt, ...rest }))
+    const body = await submission(alice, { ...receipt, platform_signature }, nowMs)
     const made = await post(body)
     expect(made).toMatchObject({ status: 201, body: { receipt_id: receiptId(receipt) } })
   })
 
   test('is refused from a platform that is unknown, revoked or not allowed for the rail', async () => {
     expectRefusal(await send(issued(facts(), platformKey, 'other_board')), 422, 'refused')
-    expectRefusal(await send(issued(facts({ rail: 'near' }), platformKey)), 422, 'refused')
+    expectRefusal(await sendIssued({ rail: 'near' }), 422, 'refused')
     const revoked = withPlatform(service.actions.reference(), platformKey, {
       revoked_at: '2026-11-21T06:00:00.000Z',
     })
     await service.restart({ actions: { reference: () => revoked } })
-    expectRefusal(await send(issued(facts(), platformKey)), 401, 'signature_invalid')
+    expectRefusal(await sendIssued(), 401, 'signature_invalid')
     expect(await total('receipts')).toBe(0)
   })
 
   test('is refused with another key or a malformed signature', async () => {
     const good = issued(facts(), platformKey)
     const { platform_signature: signature } = good
-    const zeroKey = Buffer.alloc(64).toString('base64')
-    const forms = [
-      issued(facts(), workerKey),
-      { ...good, platform_signature: `ed25519:${zeroKey}` },
-      { ...good, platform_signature: workerSigned(facts(), platformKey).worker_signature },
-    ]
-    for (const receipt of forms) expect((await send(receipt)).status).toBe(401)
-    for (const text of [
-      '',
-      'ed25519:',
-      signature.slice(0, -1),
-      `${signature}=`,
-      signature.replace('ed25519', 'ed448'),
-    ]) {
+    const zeros = `ed25519:${Buffer.alloc(64).toString('base64')}`
+    const { worker_signature: ofOtherFields } = workerSigned(facts(), platformKey)
+    const { platform_signature: ofOtherKey } = issued(facts(), workerKey)
+    for (const platform_signature of [zeros, ofOtherFields, ofOtherKey]) {
+      expect((await send({ ...good, platform_signature })).status).toBe(401)
+    }
+    const [cut, longer] = [signature.slice(0, -1), `${signature}=`]
+    for (const text of ['', 'ed25519:', cut, longer, signature.replace('ed25519', 'ed448')]) {
       expect((await send({ ...good, platform_signature: text })).status).toBe(400)
     }
   })
@@ -265,23 +243,17 @@ describe('reputation', () => {
   test('decreases per receipt of the same payer, and is zero for payments of a wallet to itself', async () => {
     const deltas: unknown[] = []
     for (let index = 0; index < 4; index += 1) {
-      const { body } = await send(issued(facts({ summary: `${index}` }), platformKey))
+      const { body } = await sendIssued({ summary: `${index}` })
       deltas.push(body['rep_delta'])
     }
     expect(deltas).toEqual([8, 4, 2.666666, 2])
-    const own = await send(issued(facts({ from_wallet: alice.id, summary: 'own' }), platformKey))
+    const own = await sendIssued({ from_wallet: alice.id, summary: 'own' })
     expect(own.body).toMatchObject({ verification: 'verified', rep_delta: 0 })
-    const other = await send(
-      issued(facts({ from_wallet: evmWallet('other').address }), platformKey),
-    )
+    const other = await sendIssued({ from_wallet: evmWallet('other').address })
     expect(other.body['rep_delta']).toBe(8)
     const score = await scoreOf(alice)
-    expect(score).toMatchObject({
-      receipts_count: 5,
-      total_usdc_lifetime: 50,
-      rank: 1,
-      entries_total: 6,
-    })
+    const counts = { receipts_count: 5, total_usdc_lifetime: 50, entries_total: 6 }
+    expect(score).toMatchObject({ ...counts, rank: 1 })
     expect(score.rep_score).toBeCloseTo(24.666666, 5)
     const ownEntry = score.entries.find(({ weight }) => weight === 0)
     expect(ownEntry?.reason).toBe('payer and worker are one wallet')
@@ -297,7 +269,7 @@ describe('reputation', () => {
 
   test('can be recomputed from the published entries', async () => {
     for (let index = 0; index < 5; index += 1) {
-      await send(issued(facts({ amount_usdc: 2.123456 + index, summary: `${index}` }), platformKey))
+      await sendIssued({ amount_usdc: 2.123456 + index, summary: `${index}` })
       service.clock.advance(9 * dayMs)
     }
     const shown = await scoreOf(alice)
@@ -314,7 +286,7 @@ describe('reputation', () => {
 
   test('shows the last 50 entries, newest first', async () => {
     for (let index = 0; index < 52; index += 1) {
-      await send(issued(facts({ summary: `${index}` }), platformKey))
+      await sendIssued({ summary: `${index}` })
     }
     const { entries, entries_total } = await scoreOf(alice)
     expect([entries.length, entries_total]).toEqual([50, 52])
@@ -324,17 +296,14 @@ describe('reputation', () => {
   })
 
   test('is zero for an unknown wallet, and hidden without credentials', async () => {
-    expect(await scoreOf(evmWallet('nobody'))).toMatchObject({
-      rep_score: 0,
-      rank: null,
-      entries: [],
-    })
+    const score = await scoreOf(evmWallet('nobody'))
+    expect(score).toMatchObject({ rep_score: 0, rank: null, entries: [] })
     const answer = await get(`/api/v1/reputation/${alice.address}`)
     expect([401, 402]).toContain(answer.status)
   })
 
   test('has an append-only ledger, and recomputation detects changes', async () => {
-    await send(issued(facts(), platformKey))
+    await sendIssued()
     const { database } = service.actions
     await expectAppendOnly(database, 'reputation_ledger')
     const { db } = database
@@ -347,11 +316,10 @@ describe('reputation', () => {
   })
 
   test('ranks ties by the earlier first receipt, then by the wallet', async () => {
-    const names = ['a', 'b', 'c']
     const now = new Date(service.clock.now()).toISOString()
     const later = new Date(service.clock.now() + 1).toISOString()
     const { write } = service.actions.database
-    for (const name of names) {
+    for (const name of ['a', 'b', 'c']) {
       const wallet = nearWallet(name)
       const entry = {
         kind: 'receipt_verified',
@@ -368,35 +336,27 @@ describe('reputation', () => {
       await write((tx) => appendEntry(tx, { id: wallet.id, display: wallet.address }, entry))
     }
     const [first = '', second = ''] = ['b', 'c'].map((name) => nearWallet(name).id).toSorted()
-    const ranks = new Map<string, number | null>()
-    for (const name of names) ranks.set(nearWallet(name).id, (await scoreOf(nearWallet(name))).rank)
-    expect(ranks).toEqual(
-      new Map([
-        [nearWallet('a').id, 3],
-        [first, 1],
-        [second, 2],
-      ]),
-    )
+    const ranks: (number | null)[] = []
+    for (const id of [first, second, nearWallet('a').id]) {
+      ranks.push((await scoreOf({ ...alice, address: id })).rank)
+    }
+    expect(ranks).toEqual([1, 2, 3])
   })
 })
 
 describe('the list of receipts', () => {
   test('is paged and filtered', async () => {
     for (let index = 0; index < 5; index += 1) {
-      await send(issued(facts({ summary: `p${index}`, chain: 'base' }), platformKey))
+      await sendIssued({ summary: `p${index}`, chain: 'base' })
     }
-    await send(issued(facts({ rail: 'olas', chain: 'gnosis' }), platformKey))
+    await sendIssued({ rail: 'olas', chain: 'gnosis' })
     await send(workerSigned(facts(), workerKey))
-    const seen: string[] = []
-    let cursor: string | undefined
-    do {
-      const query = cursor === undefined ? '?limit=2' : `?limit=2&cursor=${cursor}`
-      const page = receiptList.strict().parse((await get(`${path}${query}`)).body)
-      expect(page).toMatchObject({ count: page.receipts.length, total: 7 })
-      seen.push(...page.receipts.map(({ receipt_id }) => receipt_id))
-      cursor = page.next_cursor
-    } while (cursor !== undefined)
-    expect(new Set(seen).size).toBe(7)
+    const pages = await readPages(service, path, '?limit=2')
+    const lists = pages.map((page) => receiptList.strict().parse(page))
+    for (const { count, receipts, total } of lists)
+      expect([count, total]).toEqual([receipts.length, 7])
+    const seen = lists.flatMap(({ receipts }) => receipts.map(({ receipt_id: id }) => id))
+    expect([seen.length, new Set(seen).size]).toEqual([7, 7])
     const found = async (query: string) => (await get(`${path}?${query}`)).body['total']
     expect(await found('rail=olas')).toBe(1)
     expect(await found('chain=base')).toBe(6)

@@ -32,9 +32,7 @@ describe('an error response', () => {
   test('to an invalid signature quotes the message that was checked', async () => {
     const body = { ...(await registration()), bio: 'added after it was signed' }
     const { code, details } = await refused('/workers/register', body)
-    const { wallet, timestamp } = z
-      .object({ wallet: z.string(), timestamp: z.string() })
-      .parse(body)
+    const { wallet, timestamp } = body
     const expected = { wallet, timestamp, bodySha256: bodySha256(body) }
     expect(code).toBe('signature_invalid')
     expect(details).toContain(messages.register(testService, expected))

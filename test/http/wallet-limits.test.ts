@@ -28,7 +28,7 @@ const limited = (options: Parameters<typeof services.start>[0] = {}) =>
 
 const me = '/api/v1/partners/me'
 
-/** The same signed read again and again: it may be repeated inside the window. */
+/** Repeats one signed read, which is allowed within its time window. */
 async function reads(service: Service, wallet: TestWallet, count: number): Promise<Tally> {
   const nowMs = service.clock.now()
   const headers = await partnerHeaders(wallet, { method: 'GET', path: me }, { nowMs })
@@ -40,7 +40,7 @@ interface Tally {
   readonly last: Response
 }
 
-/** All but the last at once in lots of 32, the last alone: its answer is of a state that is known. */
+/** Sends requests 32 at a time and the last one alone, so that its answer shows the final state. */
 async function tally(count: number, request: () => Promise<Response>): Promise<Tally> {
   const statuses: Record<string, number> = {}
   const one = async (): Promise<Response> => {
@@ -59,6 +59,13 @@ const LOT = 32
 
 const alice = evmWallet('alice')
 
+/** Starts a service with rate limits and a partner. */
+async function limitedPartner(tier: TierName = 'free'): Promise<Service> {
+  const service = await limited()
+  await makePartner(service, alice, { handle: 'acme', tier })
+  return service
+}
+
 describe('the rate limit of a wallet', () => {
   test.each([
     ['free', 300],
@@ -66,8 +73,7 @@ describe('the rate limit of a wallet', () => {
     ['pro', 3000],
   ] as const)('for the tier %s permits exactly %d signed calls at once', async (...row) => {
     const [tier, quota] = row
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme', tier })
+    const service = await limitedPartner(tier)
     const { statuses, last } = await reads(service, alice, quota + 3)
     expect(statuses).toEqual({ 200: quota, 429: 3 })
     expect(last.headers.get('ratelimit-policy')).toBe(`"wallet";q=${quota};w=60`)
@@ -78,8 +84,7 @@ describe('the rate limit of a wallet', () => {
   })
 
   test('does not exist for the tier team, nor do its headers', async () => {
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme', tier: 'team' })
+    const service = await limitedPartner('team')
     const { statuses, last } = await reads(service, alice, 3500)
     expect(statuses).toEqual({ 200: 3500 })
     expect(last.headers.has('ratelimit')).toBe(false)
@@ -98,8 +103,7 @@ describe('the rate limit of a wallet', () => {
   })
 
   test('is shown in the own record with the remaining calls', async () => {
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme', tier: 'starter' })
+    const service = await limitedPartner('starter')
     await reads(service, alice, 9)
     const { body } = await (await signedRequest(service, alice, { method: 'GET', path: me }))()
     expect(body).toMatchObject({ usage: { requests_remaining: 590 } })
@@ -139,7 +143,7 @@ async function registration(
     })
 }
 
-/** Calls without a proof that this network has left after one more. */
+/** Sends a forged call; returns how many more the network may send. */
 async function leftUnproven(service: Service): Promise<number> {
   const forged = { ...evmWallet('carol'), sign: evmWallet('mallory').sign }
   const { last } = await reads(service, forged, 1)
@@ -148,33 +152,28 @@ async function leftUnproven(service: Service): Promise<number> {
 }
 
 describe('rate limits of signed calls', () => {
-  test('do not charge the calls of a partner to its address', async () => {
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme' })
+  test('do not charge the calls of a partner to its address, nor limit them by it', async () => {
+    const service = await limitedPartner()
     await reads(service, alice, 200)
-    const health = await fetch(`${service.url}/api/v1/health`)
-    expect(health.headers.get('ratelimit')).toMatch(/^"ip";r=119;t=\d+, "day";r=999;t=64800$/)
-  })
-
-  test('let a partner continue after its address has reached the limit', async () => {
-    const service = await limited()
-    await makePartner(service, alice, { handle: 'acme' })
     const health = () => fetch(`${service.url}/api/v1/health`)
-    expect((await tally(121, health)).statuses).toEqual({ 200: 120, 429: 1 })
+    const left = (await health()).headers.get('ratelimit')
+    expect(left).toMatch(/^"ip";r=119;t=\d+, "day";r=999;t=64800$/)
+    expect((await tally(120, health)).statuses).toEqual({ 200: 119, 429: 1 })
     expect((await reads(service, alice, 5)).statuses).toEqual({ 200: 5 })
   })
 
-  test('charge public reads with credentials to the address', async () => {
-    const service = await limited()
-    const headers = { Authorization: `Bearer ${alice.address}:0xab` }
-    const read = () => fetch(`${service.url}/api/v1/rails`, { headers })
-    expect((await tally(121, read)).statuses).toEqual({ 200: 120, 429: 1 })
-  })
-
-  test('charge partner reads without credentials to the address', async () => {
-    const service = await limited()
-    const { statuses } = await tally(121, () => fetch(service.url + me))
-    expect(statuses).toEqual({ 401: 120, 429: 1 })
+  test.each([
+    [
+      'public reads with credentials',
+      '/api/v1/rails',
+      { Authorization: `Bearer ${alice.address}:0xab` },
+      200,
+    ],
+    ['partner reads without credentials', me, {}, 401],
+  ])('charge %s to the address', async (_reads, path, headers, status) => {
+    const { url } = await limited()
+    const { statuses } = await tally(121, () => fetch(url + path, { headers }))
+    expect(statuses).toEqual({ [status]: 120, 429: 1 })
   })
 
   test('limit failed signatures by network before verification', async () => {
@@ -214,7 +213,7 @@ describe('rate limits of signed calls', () => {
     expect(await reads(service, alice, 1)).toMatchObject({ statuses: { 429: 1 } })
     expect(checks).toBe(checked)
     expect(meter.counter('ledger_limiter_refusals_total', { policy: 'wallet' }).value).toBe(501)
-    // A neighbour that proves nothing is the first one of 600.
+    // A forged call of the same network is the first one of its 600.
     expect(await leftUnproven(service)).toBe(599)
     service.clock.advance(200)
     expect((await tally(2, register)).statuses).toEqual({ 200: 1, 429: 1 })
@@ -234,14 +233,14 @@ describe('rate limits of signed calls', () => {
     })
     const register = await registration(service, alice)
     await tally(250, register)
-    // When they are named there are fifty left, for each of them.
+    // All of the 100 calls pass the first check, since the wallet has 50 calls left.
     const calls = Array.from({ length: 100 }, register)
     await expect.poll(() => checks).toBe(350)
     checked.open()
     const statuses = await Promise.all(calls)
     expect(statusCounts(statuses)).toEqual({ 200: 50, 429: 50 })
     expect(await leftUnproven(service)).toBe(599)
-    // Those that were refused count among the calls over the limit, each once.
+    // Each refused call counts once among the calls over the limit.
     const { last } = await tally(549, register)
     expect(last.headers.get('ratelimit')).toMatch(/^"wallet";r=0;/)
     expect((await register()).headers.get('ratelimit')).toBe('"overrun";r=0;t=1')
@@ -269,7 +268,7 @@ describe('rate limits of signed calls', () => {
     }
     expect(refusals('wallet')).toBe(600)
 
-    // Time for one more lets in one more, however many come at once.
+    // After the time of one call, one of 50 concurrent calls reaches the wallet's limit.
     service.clock.advance(100)
     const atDoor = refusals('over_limit')
     await flood(50)
@@ -305,20 +304,6 @@ describe('rate limits of signed calls', () => {
   })
 })
 
-test('a refunded call counts as if it had not been made', () => {
-  const clock = handClock()
-  const limiter = createLimiter(clock, 2 ** 12)
-  const claim = [{ policy: 'failed_signatures' as const, key: 5 }]
-  for (let at = 0; at < 5000; at += 1) {
-    expect(limiter.take(claim)).toBe(true)
-    limiter.refund(claim)
-  }
-  for (let at = 0; at < 600; at += 1) expect(limiter.take(claim)).toBe(true)
-  expect(limiter.take(claim)).toBe(false)
-  limiter.refund(claim)
-  expect([limiter.take(claim), limiter.take(claim)]).toEqual([true, false])
-})
-
 describe('the daily count after a restart', () => {
   const keyedHash = keyedHashOf(Buffer.alloc(32, 7))
 
@@ -331,29 +316,28 @@ describe('the daily count after a restart', () => {
     return /"day";r=(\d+)/.exec(health.headers.get('ratelimit') ?? '')?.[1]
   }
 
-  test('is kept for each address', async () => {
-    const path = join(tempFolder(), 'ledger.db')
-    const first = await restart(path)
-    await tally(99, () => fetch(`${first.url}/api/v1/rails`))
-    expect(await dayLeft(first)).toBe('900')
-    await first.stop()
-    expect(await dayLeft(await restart(path))).toBe('899')
-  })
+  /** Reads `before` documents, flushes the count, then reads `after` more. */
+  async function readAndFlush(path: string, before: number, after = 0): Promise<Service> {
+    const service = await restart(path)
+    const read = () => fetch(`${service.url}/api/v1/rails`)
+    await tally(before, read)
+    await service.app.counters.flush()
+    if (after > 0) await tally(after, read)
+    return service
+  }
 
-  test('after a crash lacks only the calls since the last flush', async () => {
+  test('is that of the last flush', async () => {
     const path = join(tempFolder(), 'ledger.db')
-    const first = await restart(path)
-    await tally(50, () => fetch(`${first.url}/api/v1/rails`))
-    await first.app.counters.flush()
-    await tally(20, () => fetch(`${first.url}/api/v1/rails`))
-    expect(await dayLeft(await restart(path))).toBe('949')
+    await readAndFlush(path, 50, 20)
+    const crashed = await restart(path)
+    expect(await dayLeft(crashed)).toBe('949')
+    await crashed.stop()
+    expect(await dayLeft(await restart(path))).toBe('948')
   })
 
   test('starts at zero on another day', async () => {
     const path = join(tempFolder(), 'ledger.db')
-    const first = await restart(path)
-    await tally(50, () => fetch(`${first.url}/api/v1/rails`))
-    await first.app.counters.flush()
+    await readAndFlush(path, 50)
     const tomorrow = handClock(Date.UTC(2026, 10, 22))
     expect(await dayLeft(await restart(path, tomorrow))).toBe('999')
   })

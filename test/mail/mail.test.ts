@@ -16,7 +16,7 @@ interface Received {
   readonly message: string
 }
 
-/** A real SMTP server on a free port that keeps what it is given. */
+/** Starts an SMTP server on a free port that records the messages it receives. */
 async function mailServer(options: SMTPServerOptions = {}) {
   const received: Received[] = []
   const server = new SMTPServer({
@@ -88,15 +88,6 @@ test('treats an address as one recipient, whatever it contains', async () => {
   for (const to of tricks) await mail({ ...email, to }).catch(() => undefined)
   expect(server.received.flatMap(({ to }) => to)).not.toContain('b@ledger.example')
   expect(server.received.flatMap(({ to }) => to)).not.toContain('c@ledger.example')
-})
-
-test('rejects a message that no server accepts', async () => {
-  const server = await mailServer({
-    onRcptTo: (_address, _session, done) => done(new Error('550 no such user')),
-  })
-  const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
-  await expect(mail(email)).rejects.toThrow(/550/)
-  await expect(createSmtpMail('smtp://127.0.0.1:1', 'l@ledger.example')(email)).rejects.toThrow()
 })
 
 test('writes messages to a folder in order, readable by the owner alone, without a mail server', async () => {

@@ -1,4 +1,4 @@
-/** Reads the text form by its grammar, strictly: what does not fit is an error with its line. */
+/** Parses the Prometheus text format strictly: a line that does not match the grammar is an error. */
 
 export interface ReadSample {
   readonly name: string
@@ -19,7 +19,7 @@ const helpLine = new RegExp(String.raw`^# HELP (${name}) (?:[^\\]|\\[\\n])+$`)
 const typeLine = new RegExp(String.raw`^# TYPE (${name}) (counter|gauge|histogram)$`)
 const sampleLine = new RegExp(String.raw`^(${name})(?:\{(${label}(?:,${label})*)\})? (${number})$`)
 
-/** @throws Error for a line that is not by the grammar, a family told twice, a sample outside of its family. */
+/** @throws Error for a line that does not match the grammar, a repeated family or a sample outside its family. */
 export function readExposition(text: string): ReadMetrics {
   if (!text.endsWith('\n')) throw new Error('the last line does not end')
   const kinds = new Map<string, string>()
@@ -30,19 +30,21 @@ export function readExposition(text: string): ReadMetrics {
   for (const line of text.slice(0, -1).split('\n')) {
     const help = helpLine.exec(line)?.[1]
     if (help !== undefined) {
-      if (helped.has(help)) throw new Error(`told twice: ${line}`)
+      if (helped.has(help)) throw new Error(`repeated help: ${line}`)
       helped.add(help)
       family = help
       continue
     }
     const [, typed, kind] = typeLine.exec(line) ?? []
     if (typed !== undefined && kind !== undefined) {
-      if (typed !== family || kinds.has(typed)) throw new Error(`out of its place: ${line}`)
+      if (typed !== family || kinds.has(typed))
+        throw new Error(`type without its help, or repeated: ${line}`)
       kinds.set(typed, kind)
       continue
     }
     const [, sampled, labels = '', value] = sampleLine.exec(line) ?? []
-    if (sampled === undefined || value === undefined) throw new Error(`not by the grammar: ${line}`)
+    if (sampled === undefined || value === undefined)
+      throw new Error(`does not match the grammar: ${line}`)
     const isHistogram = kinds.get(family) === 'histogram'
     const belongs = isHistogram
       ? [`${family}_bucket`, `${family}_sum`, `${family}_count`].includes(sampled)
@@ -69,7 +71,7 @@ function labelsOf(text: string): Readonly<Record<string, string>> {
   )
 }
 
-/** The sum of a metric's samples whose labels hold what is given. */
+/** Sums the samples of a metric that have these labels. */
 export function total(
   { samples }: ReadMetrics,
   metric: string,

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -24,8 +23,10 @@ import { createServiceMetrics } from '../../src/metrics/service.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import { SettlementUnavailableError } from '../../src/payments/authorization.ts'
 import { createFacilitator } from '../../src/payments/facilitator.ts'
+import { tempFolder } from '../db/temp-database.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { HandClock, PublicDir, Service } from '../support/http-service.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import { exchange, send } from '../support/raw-http.ts'
 import { readExposition, total } from './exposition.ts'
 import type { ReadMetrics } from './exposition.ts'
@@ -38,8 +39,6 @@ let database: OpenDatabase
 let service: Service
 let metrics: MetricsServer
 
-const silent = () => undefined
-const log = { debug: silent, info: silent, warn: silent, error: silent }
 const authorization = {
   from: `0x${'1'.repeat(40)}`,
   to: `0x${'2'.repeat(40)}`,
@@ -61,7 +60,7 @@ const readProcess = createProcessReadings(process, Date.UTC(2026, 10, 21))
 beforeEach(async () => {
   published = await publicDir()
   await published.publish(sampleDocuments)
-  folder = await mkdtemp(join(tmpdir(), 'ledger-metrics-'))
+  folder = tempFolder()
   meter = createMeter()
   clock = handClock()
   const observer = createWriteObserver(meter)
@@ -70,7 +69,7 @@ beforeEach(async () => {
   metrics = await serveMetrics({
     host: '127.0.0.1',
     port: 0,
-    log,
+    log: quietLog,
     render: createServiceMetrics({
       meter,
       clock,
@@ -90,7 +89,6 @@ afterEach(async () => {
   await service.stop()
   await database.close()
   await published.remove()
-  await rm(folder, { recursive: true, force: true })
 })
 
 async function scrape(): Promise<ReadMetrics> {
@@ -127,7 +125,12 @@ async function everythingHappens(): Promise<void> {
     await finishRun(tx, run, { finishedAt, outcome: 'ok', detail: null })
   })
   const stop = new AbortController()
-  const reporter = createReporter({ dataDir: folder, clock, log, process: readProcess })
+  const reporter = createReporter({
+    dataDir: folder,
+    clock,
+    log: quietLog,
+    process: readProcess,
+  })
   const finishedMs = Date.UTC(2026, 10, 21, 5, 30)
   reporter.onRun({ job: 'build', outcome: 'ok', finishedMs, tookMs: 1500 })
   reporter.onRun({ job: 'build', outcome: 'failed', finishedMs: finishedMs + 1000, tookMs: 500 })
@@ -173,6 +176,7 @@ describe('the metrics server', () => {
     expect(total(found, 'ledger_database_bytes', { file: 'database' })).toBeGreaterThanOrEqual(4096)
     expect(total(found, 'ledger_disk_free_bytes', { place: 'data' })).toBeGreaterThan(0)
     expect(total(found, 'ledger_settlement_problems')).toBe(1)
+    expect(total(found, 'ledger_limiter_refusals_total', { policy: 'ip' })).toBe(6)
     expect(total(found, 'ledger_published_documents')).toBeGreaterThanOrEqual(
       sampleDocuments.length,
     )
@@ -229,13 +233,6 @@ describe('counters', () => {
     expect(total(after, 'ledger_write_queue')).toBe(0)
   })
 
-  test('of rate limits count every refused request', async () => {
-    await get('/api/v1/rails', 125)
-    const found = await scrape()
-    expect(total(found, 'ledger_limiter_refusals_total', { policy: 'ip' })).toBe(5)
-    expect(total(found, 'ledger_http_requests_total', { status: '4xx' })).toBe(5)
-  })
-
   test('of writes count failed transactions by cause and show the queue', async () => {
     const observer = createWriteObserver(meter)
     observer.waiting(7)
@@ -279,7 +276,7 @@ describe('counters', () => {
 
 describe('labels', () => {
   test('of routes come from the registry, whatever is requested', async () => {
-    const asked = [
+    const targets = [
       '/api/v1/rails/0x52908400098527886e0f7030069857d2e4169ee7',
       '/api/v1/workers/0x52908400098527886e0f7030069857d2e4169ee7',
       '/api/v1/receipts/rcp_abc"} 1',
@@ -294,7 +291,7 @@ describe('labels', () => {
       '*',
       'http://other.example/',
     ]
-    for (const target of asked) await send(service.address, `GET ${target.replaceAll(' ', '')}`)
+    for (const target of targets) await send(service.address, `GET ${target.replaceAll(' ', '')}`)
     await send(service.address, 'BREW /coffee')
     const { samples } = await scrape()
     const known = new Set<string>(routes.map(({ path }) => path))
@@ -302,9 +299,7 @@ describe('labels', () => {
     const labelled = samples.flatMap(({ labels }) => labels['route'] ?? [])
     expect(labelled.filter((route) => !known.has(route) && !other.has(route))).toEqual([])
     const methods = new Set(samples.flatMap(({ labels }) => labels['method'] ?? []))
-    expect(
-      [...methods].every((method) => /^(?:GET|HEAD|POST|PATCH|DELETE|OPTIONS|other)$/.test(method)),
-    ).toBe(true)
+    expect(methods).toEqual(new Set(['GET']))
     expect(new Set(labelled)).toContain('/api/v1/workers/{wallet}')
   })
 })

@@ -1,9 +1,6 @@
-/**
- * Whatever fails between payer, service and chain: a payer gets what was paid for once, or is not charged, and nobody
- * learns a key or a signature.
- */
+/** Faults between payer, service and chain: a payer receives the answer once, or is not charged. */
 import { encodeEventTopics } from 'viem'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
 import { startPaidService } from '../support/paid-service.ts'
@@ -20,43 +17,10 @@ import type { Answer } from '../support/payment-tests.ts'
 import { rpcError, rpcResult, startRpcProxy } from '../support/rpc-proxy.ts'
 import type { ProxyRules } from '../support/rpc-proxy.ts'
 import { usdcAbi, usdcAddress } from '../support/usdc-chain.ts'
-import {
-  chainAccount,
-  chainKey,
-  headerOf,
-  paymentV2,
-  settlementCall,
-  signAuthorization,
-} from '../support/x402-payment.ts'
+import { chainAccount, settlementCall, signAuthorization } from '../support/x402-payment.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
 
-/** Part of the node's URL, as keys of hosted nodes are. */
-const nodeKey = 'b5f0a1c2d3e4'
-const secrets: string[] = [chainKey('settler').slice(2), nodeKey]
-/** Everything that payers and operators saw in any of the tests. */
-const seen: string[] = []
-
-const payments = usePaymentTests(({ chain, proxy }) =>
-  startPaidService({ chain, rpcUrl: `${proxy.url}/${nodeKey}`, level: 'debug' }),
-)
-const { tests: t, charged, expectUsed, expectDeliveredOnce, rows } = payments
-
-afterEach(async () => {
-  const health = await fetch(`${t.paid.url}/api/v1/health`)
-  seen.push(await health.text(), JSON.stringify(t.paid.lines()))
-})
-
-async function sign(): Promise<SignedAuthorization> {
-  const signed = await payments.sign()
-  secrets.push(signed.signature.slice(2), headerOf(paymentV2(signed)))
-  return signed
-}
-
-async function buy(signed: SignedAuthorization, path?: string): Promise<Answer> {
-  const answer = await payments.buy(signed, path)
-  seen.push(`${JSON.stringify(answer.body)}\n${JSON.stringify([...answer.headers])}`)
-  return answer
-}
+const { tests: t, buy, sign, charged, expectUsed, expectDeliveredOnce, rows } = usePaymentTests()
 
 /** Either delivered now, or pending and delivered by a repeat; never twice. */
 async function expectDelivery(answer: Answer, signed: SignedAuthorization): Promise<void> {
@@ -64,6 +28,10 @@ async function expectDelivery(answer: Answer, signed: SignedAuthorization): Prom
   expectPending(answer)
   await expectDeliveredOnce(signed)
 }
+
+const word = (hex: string) => `0x${hex.replace('0x', '').toLowerCase().padStart(64, '0')}`
+const stranger = chainAccount('somebody else').address.toLowerCase()
+const someHash = `0x${'12'.repeat(32)}`
 
 /** Answers requests of one method in place of the node. */
 function replace(method: string, answer: NonNullable<ProxyRules['instead']>): ProxyRules {
@@ -96,16 +64,6 @@ describe('one payment', () => {
     await expectNoneReverted()
   })
 
-  it('for one thing does not buy another', async () => {
-    const signed = await sign()
-    await t.chain.automine(false)
-    expectPending(await buy(signed))
-    await t.chain.mine()
-    const other = await buy(signed, '/api/v1/alerts/feed?rail=x402')
-    expect(other.status).toBe(402)
-    await expectDeliveredOnce(signed)
-  })
-
   it('that a stranger settled is recorded where there is nothing to deliver', async () => {
     const signed = await signAuthorization(payer, { to: t.paid.receiver, value: 10_000n })
     await t.chain.call(settlementCall(signed))
@@ -135,7 +93,7 @@ describe('a settlement', () => {
     await expectNoneReverted()
   })
 
-  it('that is not mined is pending, with its transaction hash, until it is', async () => {
+  it('that is not mined is pending, with its transaction hash, and buys nothing else', async () => {
     await t.chain.automine(false)
     const signed = await sign()
     const first = await buy(signed)
@@ -154,6 +112,8 @@ describe('a settlement', () => {
     )
     expect(await charged()).toBe(0n)
     await t.chain.mine()
+    const other = await buy(signed, '/api/v1/alerts/feed?rail=x402')
+    expect([other.status, other.code]).toEqual([402, 'authorization_already_used'])
     await expectDeliveredOnce(signed)
     await expectNoneReverted()
   })
@@ -224,14 +184,6 @@ describe('a stranger who settles first', () => {
     t.paid.clock.advance(-600_000)
     t.rules = {}
     await expectDeliveredOnce(signed)
-  })
-
-  it('is required once the payment has expired: otherwise it is refused without a row', async () => {
-    const signed = await sign()
-    t.paid.clock.advance(3_600_000)
-    expect(await buy(signed)).toMatchObject({ status: 402, code: 'payment_expired' })
-    expect((await rows())[0]).toBeUndefined()
-    expect(await charged()).toBe(0n)
   })
 
   it('is found in blocks as full as those of Base', async () => {
@@ -388,75 +340,34 @@ describe('a chain that', () => {
     expect(await charged()).toBe(0n)
   })
 
-  it.each<readonly [string, (receipt: ForgedReceipt) => object]>([
-    ['for another transaction', (receipt) => ({ ...receipt, transactionHash: someHash })],
-    ['that failed', (receipt) => ({ ...receipt, status: '0x0' })],
-    ['without logs', (receipt) => ({ ...receipt, logs: [] })],
-    ['of another amount', withTransfer({ data: word('7d1') })],
-    ['from another payer', withTransfer({ from: stranger })],
-    ['to another receiver', withTransfer({ to: stranger })],
-    [
-      'of another token',
-      (receipt) => ({
-        ...receipt,
-        logs: receipt.logs.map((log) => ({ ...log, address: stranger })),
-      }),
-    ],
-    [
-      'of another authorization',
-      (receipt) => ({
-        ...receipt,
-        logs: receipt.logs.map((log) => ({
-          ...log,
-          topics: log.topics.map((topic, at) =>
-            at === 2 && log.logIndex === '0x0' ? someHash : topic,
-          ),
-        })),
-      }),
-    ],
-    ['of a transfer elsewhere in the block', withTransfer({ logIndex: '0x5' })],
-  ])('shows a forged receipt %s is not trusted', async (_, forge) => {
+  it.each<readonly [string, RegExp, string]>([
+    ['for another transaction', /"transactionHash":"0x\w+"/, `"transactionHash":"${someHash}"`],
+    ['that failed', /"status":"0x1"/, '"status":"0x0"'],
+    ['without logs', /"logs":.*\]/, '"logs":[]'],
+    ['of another amount', /7d0","log/, '7d1","log'],
+    ['from another payer', /0x\w+(","0x\w+"\],"data":"0x0)/, `${word(stranger)}$1`],
+    ['to another receiver', /0x\w+("\],"data":"0x0)/, `${word(stranger)}$1`],
+    ['of another token', /"address":"0x\w+"/g, `"address":"${stranger}"`],
+    ['of another authorization', /0x\w+("\],"data":"0x",)/, `${someHash}$1`],
+    ['of a transfer elsewhere in the block', /"logIndex":"0x1"/, '"logIndex":"0x5"'],
+  ])('shows a forged receipt %s is not trusted', async (_, original, forged) => {
     const signed = await sign()
     await t.chain.automine(false)
-    let forged = 0
+    const shown: boolean[] = []
     t.rules = replace('eth_getTransactionReceipt', (request) => {
-      forged += 1
       const receipt = receiptOf(signed, String(request.params[0]), t.paid.receiver)
-      return rpcResult(request, forge(receipt))
+      const text = JSON.stringify(receipt)
+      shown.push(original.test(text))
+      return rpcResult(request, JSON.parse(text.replace(original, forged)))
     })
     const answer = await buy(signed)
-    expect(forged).toBeGreaterThan(0)
+    expect(shown).toContain(true)
     expect(answer.status).not.toBe(200)
     t.rules = {}
     await t.chain.mine()
     await expectDeliveredOnce(signed)
   })
 })
-
-it('a node that forges everything consistently is trusted, since there is no other', async () => {
-  const signed = await sign()
-  await t.chain.automine(false)
-  t.rules = replace('eth_getTransactionReceipt', (request) =>
-    rpcResult(request, receiptOf(signed, String(request.params[0]), t.paid.receiver)),
-  )
-  expect((await buy(signed)).status).toBe(200)
-})
-
-const word = (hex: string) => `0x${hex.replace('0x', '').toLowerCase().padStart(64, '0')}`
-const stranger = chainAccount('somebody else').address.toLowerCase()
-const someHash = `0x${'12'.repeat(32)}`
-
-interface ForgedReceipt {
-  readonly transactionHash: string
-  readonly logs: readonly ForgedLog[]
-}
-
-interface ForgedLog {
-  readonly address: string
-  readonly topics: readonly string[]
-  readonly data: string
-  readonly logIndex: string
-}
 
 /** As the node would show it, were the payment mined. */
 function receiptOf({ authorization }: SignedAuthorization, hash: string, payTo: string) {
@@ -477,28 +388,6 @@ function receiptOf({ authorization }: SignedAuthorization, hash: string, payTo: 
     status: '0x1',
     logs: logs.map((log) => ({ ...place, address: usdcAddress, ...log })),
   }
-}
-
-function withTransfer(changes: {
-  readonly from?: string
-  readonly to?: string
-  readonly data?: string
-  readonly logIndex?: string
-}) {
-  const { from, to, ...rest } = changes
-  return (receipt: ForgedReceipt): object => ({
-    ...receipt,
-    logs: receipt.logs.map((log) => {
-      if (log.logIndex === '0x0') return log
-      const [topic = '', wasFrom = '', wasTo = ''] = log.topics
-      const topics = [
-        topic,
-        from === undefined ? wasFrom : word(from),
-        to === undefined ? wasTo : word(to),
-      ]
-      return { ...log, topics, ...rest }
-    }),
-  })
 }
 
 describe('a reorganisation', () => {
@@ -529,6 +418,10 @@ describe('a reorganisation', () => {
     expect(watch.problems()).toEqual([
       'settlement: a reorganisation undid 1 settled payment permanently',
     ])
+    expect(await rows()).toMatchObject([
+      { state: 'settled', finality: 'undone', reason: 'a reorganisation removed the transfer' },
+    ])
+    expect(t.paid.lines()).toContainEqual(expect.objectContaining({ message: 'payment undone' }))
     expect((await buy(signed)).status).toBe(402)
   })
 
@@ -545,11 +438,4 @@ describe('a reorganisation', () => {
     expect((await rows())[0]).toMatchObject({ finality: 'final', txHash: used?.transaction })
     await expectUsed(signed)
   })
-})
-
-it("logs, errors and health contain no key and no payer's signature", () => {
-  const all = seen.join('\n').toLowerCase()
-  expect(all).toContain('settlement_pending')
-  expect(secrets.length).toBeGreaterThan(10)
-  expect(secrets.filter((secret) => all.includes(secret.toLowerCase()))).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** Payments of every bad kind, and of the rare good kinds: for each its name, and what a payer would send. */
+/** Invalid payments of every kind, and unusual valid payments: the name of each, and the payment that a client sends. */
 import {
   concat,
   encodeAbiParameters,
@@ -55,7 +55,7 @@ async function signed(
 const forTerms = (purchase: Purchase, payment: SignedAuthorization) =>
   paymentV2(payment, requirementsV2(purchase.receiver, purchase.amountMicroUsdc))
 
-/** Signed with one thing other than asked for. */
+/** Signed with one field that differs from the offer. */
 function signedWith(
   name: string,
   changes: (purchase: Purchase) => Partial<Authorization>,
@@ -73,7 +73,7 @@ function signedUnder(
   return { name, version: 2, pay }
 }
 
-/** Signed as asked for, sent with another signature. */
+/** Signed for the offer, sent with another signature. */
 function withSignature(
   name: string,
   change: (signature: Hex, purchase: Purchase) => unknown,
@@ -84,20 +84,21 @@ function withSignature(
   }))
 }
 
-/** Signed as asked for, sent with other terms. */
-function accepting(name: string, change: (accepted: Json) => unknown): HostilePayment {
+/** Signed for the offer, sent with other terms. */
+function accepting(name: string, change: Json | ((accepted: Json) => unknown)): HostilePayment {
   return {
     name,
     version: 2,
     pay: async (purchase) => {
       const { receiver, amountMicroUsdc } = purchase
-      const accepted = change({ ...requirementsV2(receiver, amountMicroUsdc) })
+      const terms = { ...requirementsV2(receiver, amountMicroUsdc) }
+      const accepted = typeof change === 'function' ? change(terms) : { ...terms, ...change }
       return { ...paymentV2(await signed(purchase)), accepted }
     },
   }
 }
 
-/** Signed as asked for, sent with another spelling of one value. */
+/** Signed for the offer, sent with another spelling of one value. */
 function spelled(name: string, field: keyof Authorization, spell: (value: string) => unknown) {
   return inPayload(name, (payload) => {
     const authorization = jsonOf(payload['authorization'])
@@ -132,7 +133,7 @@ function inV1(name: string, change: (payment: Json) => unknown): HostilePayment 
   }
 }
 
-/** Signed as asked for, after something happened on the chain. */
+/** Signed for the offer, after something happened on the chain. */
 function after(
   name: string,
   happen: (purchase: Purchase, payment: SignedAuthorization) => Promise<unknown>,
@@ -188,8 +189,8 @@ const contractPayer =
     await chain.rpc('anvil_setCode', [payer.address, answering(answer)])
 
 export const hostilePayments: readonly HostilePayment[] = [
-  { name: 'version 2 as asked for', version: 2, pay: async (p) => forTerms(p, await signed(p)) },
-  { name: 'version 1 as asked for', version: 1, pay: async (p) => paymentV1(await signed(p)) },
+  { name: 'version 2 as offered', version: 2, pay: async (p) => forTerms(p, await signed(p)) },
+  { name: 'version 1 as offered', version: 1, pay: async (p) => paymentV1(await signed(p)) },
 
   signedWith('one unit too little', ({ amountMicroUsdc }) => ({ value: amountMicroUsdc - 1n })),
   signedWith('one unit too much', ({ amountMicroUsdc }) => ({ value: amountMicroUsdc + 1n })),
@@ -229,28 +230,18 @@ export const hostilePayments: readonly HostilePayment[] = [
     'a signature in upper case',
     (signature) => `0x${signature.slice(2).toUpperCase()}`,
   ),
-  withSignature('a signature of half bytes', (signature) => signature.slice(0, -1)),
   withSignature('a signature of words', () => 'signed, the payer'),
   withSignature('a wallet that is yet to be made', undeployed),
   withSignature('a signature of two thousand bytes', () => `0x${'ab'.repeat(2000)}`),
 
-  accepting('accepts less', (accepted) => ({ ...accepted, amount: '1' })),
-  accepting('accepts another receiver', (accepted) => ({
-    ...accepted,
-    payTo: chainAccount('somebody else').address,
-  })),
-  accepting('accepts another token', (accepted) => ({
-    ...accepted,
-    asset: chainAccount('token').address,
-  })),
-  accepting('accepts Base Sepolia', (accepted) => ({ ...accepted, network: 'eip155:84532' })),
-  accepting('accepts the network of version 1', (accepted) => ({ ...accepted, network: 'base' })),
-  accepting('accepts another scheme', (accepted) => ({ ...accepted, scheme: 'upto' })),
-  accepting('accepts another time-out', (accepted) => ({ ...accepted, maxTimeoutSeconds: 60 })),
-  accepting('accepts another name of the token', (accepted) => ({
-    ...accepted,
-    extra: { name: 'USDC', version: '2' },
-  })),
+  accepting('accepts less', { amount: '1' }),
+  accepting('accepts another receiver', { payTo: chainAccount('somebody else').address }),
+  accepting('accepts another token', { asset: chainAccount('token').address }),
+  accepting('accepts Base Sepolia', { network: 'eip155:84532' }),
+  accepting('accepts the network of version 1', { network: 'base' }),
+  accepting('accepts another scheme', { scheme: 'upto' }),
+  accepting('accepts another time-out', { maxTimeoutSeconds: 60 }),
+  accepting('accepts another name of the token', { extra: { name: 'USDC', version: '2' } }),
   accepting('accepts without extra', ({ extra: _, ...accepted }) => accepted),
   accepting('accepts in lower case', (accepted) => ({
     ...accepted,
@@ -269,38 +260,24 @@ export const hostilePayments: readonly HostilePayment[] = [
   spelled('a value with spaces', 'value', (value) => ` ${value} `),
   spelled('a hexadecimal value', 'value', (value) => `0x${Number(value).toString(16)}`),
   spelled('a value with a leading zero', 'value', (value) => `0${value}`),
-  spelled('a value with decimals', 'value', (value) => `${value}.0`),
-  spelled('a value with an exponent', 'value', () => '2e3'),
   spelled('a value with a sign', 'value', (value) => `+${value}`),
-  spelled('a negative value', 'value', (value) => `-${value}`),
-  spelled('an empty value', 'value', () => ''),
-  spelled('a value in a list', 'value', (value) => [value]),
-  spelled('a value that is null', 'value', () => null),
-  spelled('a value that is true', 'value', () => true),
-  spelled('a value of letters', 'value', () => 'abc'),
   spelled('a value beyond 256 bits', 'value', () => `1${'0'.repeat(80)}`),
   spelled('a value that is missing', 'value', () => undefined),
   spelled('a time that is a number', 'validBefore', Number),
-  spelled('a time with spaces', 'validBefore', (value) => ` ${value}`),
-  spelled('a negative time', 'validAfter', () => '-1'),
   spelled('a time that is missing', 'validBefore', () => undefined),
   spelled('a nonce of 31 bytes', 'nonce', (value) => value.slice(0, -2)),
-  spelled('a nonce of 33 bytes', 'nonce', (value) => `${value}00`),
   spelled('a nonce in upper case', 'nonce', (value) => `0x${value.slice(2).toUpperCase()}`),
   spelled('a nonce without 0x', 'nonce', (value) => value.slice(2)),
   spelled('a nonce that is missing', 'nonce', () => undefined),
   spelled('a payer in lower case', 'from', (value) => value.toLowerCase()),
   spelled('a payer in upper case', 'from', (value) => `0x${value.slice(2).toUpperCase()}`),
-  spelled('a payer of 19 bytes', 'from', (value) => value.slice(0, -2)),
   spelled('a payer by name', 'from', () => 'payer.eth'),
   spelled('a payer that is missing', 'from', () => undefined),
   spelled('a receiver in lower case', 'to', (value) => value.toLowerCase()),
 
   inPayload('a payload that is null', () => null),
   inPayload('an empty payload', () => ({})),
-  inPayload('a payload that is a list', (payload) => [payload]),
   inPayload('a payload without an authorization', ({ authorization: _, ...rest }) => rest),
-  inPayload('an authorization that is null', (payload) => ({ ...payload, authorization: null })),
   inPayload('half a payment by Permit2', ({ signature }) => ({
     signature,
     permit2Authorization: {},
@@ -315,7 +292,6 @@ export const hostilePayments: readonly HostilePayment[] = [
   inV1('another scheme in version 1', (payment) => ({ ...payment, scheme: 'upto' })),
   inV1('no network in version 1', ({ network: _, ...payment }) => payment),
   inV1('version 3', (payment) => ({ ...payment, x402Version: 3 })),
-  inV1('a version that is text', (payment) => ({ ...payment, x402Version: '1' })),
   inV1('no version', ({ x402Version: _, ...payment }) => payment),
 
   after('by somebody who has nothing', async ({ chain, payer, receiver, amountMicroUsdc }) => {

@@ -209,25 +209,6 @@ describe('a settled payment', () => {
     expect(methods).toEqual(['eth_getBalance'])
     expect(watch.problems()).toEqual([])
   })
-
-  it('that a reorganisation reverted for good becomes a problem', async () => {
-    const signed = await sign()
-    expect((await buy(signed)).status).toBe(200)
-    await t.chain.reorg(1)
-    expect(await charged()).toBe(0n)
-    await later(300)
-    await t.chain.mine(finalDepth)
-    const watch = watched()
-    await watch.run()
-    expect(await rows()).toMatchObject([
-      { state: 'settled', finality: 'undone', reason: 'a reorganisation removed the transfer' },
-    ])
-    expect(watch.problems()).toEqual([
-      'settlement: a reorganisation undid 1 settled payment permanently',
-    ])
-    expect(t.paid.lines()).toContainEqual(expect.objectContaining({ message: 'payment undone' }))
-    expect(await buy(signed)).toMatchObject({ status: 402 })
-  })
 })
 
 describe('the watch', () => {
@@ -238,15 +219,5 @@ describe('the watch', () => {
     expect(watch.problems()).toEqual([
       `settlement: the settlement wallet ${t.paid.settler} is low on ETH on Base`,
     ])
-  })
-
-  it('reports a chain that is unavailable, and continues when it is back', async () => {
-    t.rules = { instead: () => ({ status: 502, body: '' }) }
-    const watch = watched()
-    await watch.run()
-    expect(watch.problems()).toEqual(['settlement: the chain is unavailable'])
-    t.rules = {}
-    await watch.run()
-    expect(watch.problems()).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** The steps of a run. Each has its own seed, so that a run can be shortened without changing the other steps. */
+/** The steps of a run, each with its own seed. */
 import { createChance, namesOf, seedFor } from './random.ts'
 import type { Chance } from './random.ts'
 

@@ -196,7 +196,6 @@ export async function startBuilder(host: Host) {
     const snapshots = createSnapshots()
     return {
       worker,
-      /** Builds all documents. Returns their contents by path. */
       build: async (nowMs: number): Promise<ReadonlyMap<string, unknown>> => {
         const world = await gatherWorld({ ...gather, publicKeys: keys.publicKeys, nowMs })
         const documents = snapshots(world).map(

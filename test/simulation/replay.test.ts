@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareInstallation } from './installation.ts'
 import type { Installation } from './installation.ts'
 import { planOf } from './plan.ts'
-import { stepsOf, warmUp } from './runs.ts'
 import { chosen } from './seeds.ts'
+import { warmUp } from './shard.ts'
 import { simulate } from './simulation.ts'
 
 const sample = 25
@@ -38,9 +38,9 @@ test('different seeds yield different histories', async () => {
 })
 
 test('a single seed runs without a problem and can print its history', async () => {
-  const { one, keep } = chosen
+  const { one } = chosen
   const seed = one ?? 1
-  const { lines, problem } = await simulate(seed, stepsOf(seed, keep), installation)
+  const { lines, problem } = await simulate(seed, planOf(seed), installation)
   if (one !== null) process.stdout.write(`${lines.join('\n')}\n`)
   expect(lines.length).toBeGreaterThan(0)
   expect(problem).toBeNull()

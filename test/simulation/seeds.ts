@@ -11,7 +11,6 @@ export const chosen = {
     process.env['SIMULATION_SEED'] === undefined
       ? null
       : count.parse(process.env['SIMULATION_SEED']),
-  keep: process.env['SIMULATION_KEEP'],
 } as const
 
 export function seedsOfShard(shard: 0 | 1): readonly number[] {

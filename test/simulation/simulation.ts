@@ -54,6 +54,8 @@ export async function simulate(
   let problem: string | null = null
   let service: ServiceProcess
   let builder: BuilderProcess
+  /** True until the service dies between the record of a payment and its settlement, in half of the runs. */
+  let diesAtPayment = chanceFor('death at a payment').happens(0.5)
   /** States after writes of the open transaction. */
   let between: Snapshot[] = []
 
@@ -225,7 +227,6 @@ export async function simulate(
     await oracle.examine(probe.query)
   }
 
-  /** Runs waiting operations and takes steps until there are none left. */
   async function executeSteps(todo: readonly Step[], first: number): Promise<void> {
     let at = 0
     while (hasPassed()) {
@@ -235,7 +236,11 @@ export async function simulate(
       const mayStep =
         canStep && (machine.waiting() === 0 || (hasRoom && !isPatient && order.happens(0.12)))
       const broken = [service.process, builder.process].find(({ isBroken }) => isBroken)
-      if (broken !== undefined && (machine.waiting() === 0 || order.happens(0.1))) {
+      const isSubmitted = oracle.db().payments.some(({ state }) => state === 'submitted')
+      if (diesAtPayment && isSubmitted) {
+        diesAtPayment = false
+        await restart('service')
+      } else if (broken !== undefined && (machine.waiting() === 0 || order.happens(0.1))) {
         await restart(broken.name)
       } else if (mayStep) {
         const step = todo[at]

@@ -26,7 +26,6 @@ export interface WindDownParts {
   readonly moveClock: (byMs: number) => void
   readonly watch: () => void
   readonly deliver: () => void
-  /** Runs all waiting operations. */
   readonly drain: () => Promise<void>
 }
 

@@ -37,7 +37,6 @@ export async function postOf(at: number, network?: string): Promise<string> {
   ].join('\r\n')
 }
 
-/** Sends one request at a time. */
 export interface Connection {
   /** @throws Error if nothing listens at the address */
   readonly send: (request: string) => Promise<Answer>

@@ -14,7 +14,6 @@ export interface Pace {
   readonly toMs: number
   /** The requested rate; null without one. */
   readonly perSecond: number | null
-  /** Times of the answers. */
   readonly doneMs: readonly number[]
   /** Times at which a due request had to wait. */
   readonly lateMs: readonly number[]

@@ -15,7 +15,6 @@ export interface Sample {
 /** The kernel counts CPU time in hundredths of a second (`USER_HZ`). */
 const TICK_MS = 10
 
-/** Null if the process has ended. */
 export function sampleOf(pid: number): Sample | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')

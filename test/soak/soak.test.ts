@@ -25,15 +25,7 @@ import type { Asked } from './empty-server.ts'
 import { feedPrice, payer, receiver, startLoad } from './load.ts'
 import type { Load } from './load.ts'
 import { MAX_UNDER_WAY, asFastAsTheyGo, atRate, paceOf } from './pace.ts'
-import {
-  childrenOf,
-  fileMiB,
-  heapOf,
-  median,
-  quantile,
-  sampleOf,
-  trendOf,
-} from './process-samples.ts'
+import { childrenOf, fileMiB, heapOf, sampleOf, trendOf } from './process-samples.ts'
 import type { Sample } from './process-samples.ts'
 import { thirdsOf, windowsOf } from './thirds.ts'
 import type { Span, Third } from './thirds.ts'
@@ -152,7 +144,6 @@ function publishedNow(): Pick<Weight, 'documents' | 'publishedBytes'> {
   }
 }
 
-/** Measures the heaps of service and builder after garbage collections, with the number of requests. */
 async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
   const weights: Weight[] = []
   const builder = builderPid()
@@ -202,7 +193,6 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
     leastHeldByBuilder(weights.slice(-WEIGHINGS / 4)) -
     leastHeldByBuilder(weights.slice(WEIGHINGS / 4, WEIGHINGS / 2))
 
-  // Prints requests by kind and status, and the figures of each third.
   const requests = load.requests.slice(measuredFrom)
   const thirds = thirdsOf({
     pace,
@@ -213,20 +203,6 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
     weighings: weights,
   })
   const [first, , last] = thirds
-  const rows = [...new Set(requests.map(({ kind }) => kind))].map((kind) => {
-    const some = requests.filter((one) => one.kind === kind)
-    const statuses = [...new Set(some.map(({ status }) => status))].join(' ')
-    return `${kind.padEnd(10)} ${String(some.length).padStart(8)}  p50 ${median(
-      some.map(({ tookMs }) => tookMs),
-    )
-      .toFixed(1)
-      .padStart(7)} ms  p99 ${quantile(
-      some.map(({ tookMs }) => tookMs),
-      0.99,
-    )
-      .toFixed(1)
-      .padStart(8)} ms  ${statuses}`
-  })
   const grown = (samples: readonly Sample[]) =>
     trendOf(secondHalf(samples), ({ residentMiB }) => residentMiB)
   const ofThirds = (of: (third: Third) => number) =>
@@ -256,12 +232,10 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
     'documents in the second half': `${middle.documents} to ${end.documents}`,
     'resident MiB of the service, its trend in the second half': `${most(held.service, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.service).toFixed(1)}`,
     'resident MiB of the builder, its trend in the second half': `${most(held.builder, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.builder).toFixed(1)}`,
-    'descriptors of the service at most': most(held.service, ({ descriptors }) => descriptors),
-    'threads of the service at most': most(held.service, ({ threads }) => threads),
     'write-ahead log at most, MiB': Math.max(...held.walMiB).toFixed(1),
   }
   const lines = Object.entries(figures).map(([name, value]) => `${name}: ${value}`)
-  process.stdout.write(`${[...rows, ...lines].join('\n')}\n`)
+  process.stdout.write(`${lines.join('\n')}\n`)
 
   for (const { payments } of thirds) {
     expect(payments).toBeGreaterThan(LEAST_PAYMENTS * thirds[0].payments)
@@ -299,7 +273,6 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
   }
   expect(Math.max(...held.walMiB)).toBeLessThan(WAL_MIB)
 
-  // Looks up the acknowledged writes in the service and in its database.
   const every = Math.max(1, Math.floor(acknowledged.receipts.length / 200))
   for (const [at, id] of acknowledged.receipts.entries()) {
     if (at % every !== 0) continue

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+
 import { commands } from '../../scripts/cli/commands.ts'
 import { run } from '../../scripts/cli/run.ts'
 import type { CliDeps } from '../../scripts/cli/session.ts'
@@ -30,4 +32,19 @@ export async function runCommand(
     ...deps,
   })
   return { code, out, err }
+}
+
+/** Runs a program to its end, with `environment` added to the environment of the tests. */
+export async function execute(
+  file: string,
+  args: readonly string[],
+  cwd: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  return await new Promise((resolve) => {
+    const options = { cwd, env: { ...process.env, ...environment } }
+    execFile(file, [...args], options, (error, out, err) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: out.trim(), err })
+    })
+  })
 }

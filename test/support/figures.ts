@@ -18,3 +18,13 @@ export function figures(changes: Partial<Figures> = {}): Figures {
     ...changes,
   }
 }
+
+/** Volumes in micro-USDC over 30 and 7 days; the raw ones, before the filter rule, are the same unless given. */
+export function volumes(
+  tpv30dMicroUsdc: number | null,
+  tpv7dMicroUsdc: number | null,
+  tpv30dRawMicroUsdc = tpv30dMicroUsdc,
+  tpv7dRawMicroUsdc = tpv7dMicroUsdc,
+) {
+  return { tpv30dMicroUsdc, tpv7dMicroUsdc, tpv30dRawMicroUsdc, tpv7dRawMicroUsdc }
+}

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
-import type { Server } from 'node:net'
 
 import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import type { PinnedFetch, Resolve, TestNetwork } from '../../src/outbound/pinned-fetch.ts'
 import { testCertificate } from './certificate.ts'
+import { listen } from './listen.ts'
 
 export interface ReceivedRequest {
   readonly method: string
@@ -55,10 +55,7 @@ export async function startReceiver(
   server.on('connection', () => {
     connections += 1
   })
-  await new Promise<void>((listening) => {
-    server.listen(0, '127.0.0.1', listening)
-  })
-  const port = portOf(server)
+  const port = await listen(server)
   const network = { allowAddresses: ['127.0.0.1'], port, ca: cert }
   return {
     requests,
@@ -74,12 +71,6 @@ export async function startReceiver(
         server.closeAllConnections()
       }),
   }
-}
-
-export function portOf(server: Server): number {
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the server does not listen')
-  return address.port
 }
 
 async function bodyOf(incoming: IncomingMessage): Promise<string> {

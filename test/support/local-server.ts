@@ -4,18 +4,17 @@ import type { RequestListener } from 'node:http'
 
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
+import { listen } from './listen.ts'
+
 export interface LocalServer {
   readonly url: string
   readonly stop: () => Promise<void>
 }
 
 export async function startLocalServer(listener: RequestListener): Promise<LocalServer> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  const server = createServer(listener)
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     stop: async () => {
       server.closeAllConnections()
       server.close()

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import { z } from 'zod'
 
-import { listPayments } from '../../src/db/payments/lists.ts'
+import { listPayments } from '../../src/db/payments/payments.ts'
 import { filledByHook } from './filled-by-hook.ts'
 import { startPaidService } from './paid-service.ts'
 import type { PaidOptions, PaidService } from './paid-service.ts'
@@ -10,19 +10,24 @@ import type { ProxyRules, RpcProxy } from './rpc-proxy.ts'
 import { allowSlowTests } from './slow-tests.ts'
 import { startUsdcChain } from './usdc-chain.ts'
 import type { UsdcChain } from './usdc-chain.ts'
-import { chainAccount, headerOf, paymentV2, signAuthorization } from './x402-payment.ts'
+import { chainAccount, chainKey, headerOf, paymentV2, signAuthorization } from './x402-payment.ts'
 import type { SignedAuthorization } from './x402-payment.ts'
 
 export const feed = '/api/v1/alerts/feed'
 export const price = 2000n
 export const payer = chainAccount('payer')
 const funds = 1_000_000_000_000n
+/** Part of the URL of the node, like the keys of hosted nodes. */
+const nodeKey = 'b5f0a1c2d3e4'
 
-export interface PaymentTests {
-  readonly chain: UsdcChain
-  readonly proxy: RpcProxy
+export interface PaymentTests extends PaymentChain {
   /** The service of the running test; a test may replace it. */
   paid: PaidService
+}
+
+interface PaymentChain {
+  readonly chain: UsdcChain
+  readonly proxy: RpcProxy
   /** Faults between service and chain; reset for every test. */
   rules: ProxyRules
 }
@@ -71,18 +76,12 @@ export function usePaidService(options: Omit<PaidOptions, 'chain'> = {}): {
   }
 }
 
-/** @param start starts the service of each test; by default one that settles through the proxy. */
-export function usePaymentTests(
-  start = ({ chain, proxy }: PaymentTests): Promise<PaidService> =>
-    startPaidService({ chain, rpcUrl: proxy.url, level: 'debug' }),
-) {
+/** One chain behind a proxy per file, restored after each test; `payer` has a million USDC. */
+export function usePaymentChain() {
   allowSlowTests('starts anvil')
-  let chain: UsdcChain
-  let restore: () => Promise<void>
-  const tests = filledByHook<PaymentTests>({ rules: {} })
-
+  const tests = filledByHook<PaymentChain>({ rules: {} })
   beforeAll(async () => {
-    chain = await startUsdcChain()
+    const chain = await startUsdcChain()
     await chain.mint(payer.address, funds)
     const proxy = await startRpcProxy(chain.url, {
       before: async (request) => tests.rules.before?.(request),
@@ -91,31 +90,56 @@ export function usePaymentTests(
         tests.rules.change === undefined ? answer : tests.rules.change(request, answer),
     })
     Object.assign(tests, { chain, proxy })
+    return async () => {
+      await proxy.stop()
+      await chain.stop()
+    }
   })
   beforeEach(async () => {
     tests.rules = {}
-    restore = await chain.snapshot()
+    return await tests.chain.snapshot()
+  })
+  return { tests, charged: async () => funds - (await tests.chain.balanceOf(payer.address)) }
+}
+
+/**
+ * Expects at the end of each test that no answer, health report or log contains a key or a payment.
+ *
+ * @param start starts the service of each test; by default one that settles through the proxy.
+ */
+export function usePaymentTests(
+  start = ({ chain, proxy }: PaymentTests): Promise<PaidService> =>
+    startPaidService({ chain, rpcUrl: `${proxy.url}/${nodeKey}`, level: 'debug' }),
+) {
+  const { tests: chainTests, charged } = usePaymentChain()
+  const tests = filledByHook<PaymentTests>(chainTests)
+  const secrets = [nodeKey, chainKey('settler').slice(2)]
+  const answers: unknown[] = []
+  beforeEach(async () => {
     tests.paid = await start(tests)
-  })
-  afterEach(async () => {
-    tests.rules = {}
-    await tests.paid.stop()
-    await restore()
-  })
-  afterAll(async () => {
-    await tests.proxy.stop()
-    await chain.stop()
+    return async () => {
+      await get('/api/v1/health', {})
+      tests.rules = {}
+      await tests.paid.stop()
+      const shown = JSON.stringify([answers.splice(0), tests.paid.lines()]).toLowerCase()
+      expect(secrets.filter((secret) => shown.includes(secret.toLowerCase()))).toEqual([])
+    }
   })
 
-  const get = (path: string, headers: Readonly<Record<string, string>>) =>
-    getAnswer(`${tests.paid.url}${path}`, headers)
-  const buy = (signed: SignedAuthorization, path = feed) =>
-    get(path, { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) })
-  const charged = async () => funds - (await chain.balanceOf(payer.address))
+  const get = async (path: string, headers: Readonly<Record<string, string>>) => {
+    const answer = await getAnswer(`${tests.paid.url}${path}`, headers)
+    answers.push(answer.body, [...answer.headers])
+    return answer
+  }
+  const buy = (signed: SignedAuthorization, path = feed) => {
+    const header = headerOf(paymentV2(signed))
+    secrets.push(signed.signature.slice(2), header)
+    return get(path, { 'PAYMENT-SIGNATURE': header })
+  }
   const expectUsed = async (signed: SignedAuthorization): Promise<void> => {
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
     expect(await charged()).toBe(price)
-    expect(await chain.usedAuthorizations()).toHaveLength(1)
+    expect(await tests.chain.usedAuthorizations()).toHaveLength(1)
   }
   return {
     tests,

@@ -17,6 +17,7 @@ export interface RailContextOptions {
   readonly rpcUrl: string
   readonly baseUrl?: string
   readonly timeoutMs?: number
+  readonly maxBytes?: number
   readonly signal?: AbortSignal
 }
 
@@ -33,12 +34,12 @@ export function quickRequests(timeoutMs = 5000) {
 
 /** One poll at `endMs`, without retries. */
 export function railContext(options: RailContextOptions): AdapterContext {
-  const { rail, endMs, database, rpcUrl, baseUrl, timeoutMs = 5000 } = options
+  const { rail, endMs, database, rpcUrl, timeoutMs = 5000 } = options
   const signal = options.signal ?? new AbortController().signal
   const polling = { ...quickRequests(timeoutMs), signal }
   return {
     window: windowEndingAt(endMs),
-    http: createHttp({ ...polling, userAgent: 'agent-income-ledger/test', baseUrl }),
+    http: createHttp({ ...options, ...polling, userAgent: 'agent-income-ledger/test' }),
     chain: (name) => createChainReader(name, rpcUrl, polling),
     solana: () => createRpcClient('solana', rpcUrl, polling),
     payouts: createPayoutStore(rail, database),

@@ -167,7 +167,7 @@ function bodyIn(mode: ReplayMode, { answer, edits }: Fixture): unknown {
 }
 
 /** Puts a NUL in the middle of every string, as real sources have done. */
-function withNul(value: unknown): unknown {
+export function withNul(value: unknown): unknown {
   if (typeof value === 'string') {
     const half = Math.ceil(value.length / 2)
     return `${value.slice(0, half)}\0${value.slice(half)}`

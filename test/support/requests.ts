@@ -77,6 +77,22 @@ export function expectRefusal(
   expect([status, body['code']]).toEqual([expectedStatus, code])
 }
 
+/** Reads a list page by page; `query` starts with `?`. Returns the pages as bodies. */
+export async function readPages(
+  service: Pick<Service, 'url'>,
+  path: string,
+  query: string,
+): Promise<readonly Record<string, unknown>[]> {
+  const pages: Record<string, unknown>[] = []
+  for (let cursor = ''; ;) {
+    const { status, body } = await requestJson(service, `${path}${query}${cursor}`)
+    expect(status).toBe(200)
+    pages.push(body)
+    if (body['next_cursor'] === undefined) return pages
+    cursor = `&cursor=${String(body['next_cursor'])}`
+  }
+}
+
 /** The signature of a wallet over the current oath of a kind. */
 export function signOath(
   { actions }: Pick<Service, 'actions'>,

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+import { listen } from './listen.ts'
 import type { Address } from './raw-http.ts'
 
 const startTimeoutMs = 120_000
@@ -87,11 +88,9 @@ function statusOf(port: number, path: string): Promise<number | null> {
 }
 
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, host)
-  await once(server, 'listening')
-  const address = server.address()
+  const server = createServer()
+  const port = await listen(server)
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no TCP address')
-  return address.port
+  return port
 }

@@ -1,7 +1,7 @@
 /** A Solana node for tests: two JSON-RPC methods over a list of transactions. */
 import { z } from 'zod'
 
-import { startAnswering } from './replay-server.ts'
+import { startAnswering, withNul } from './replay-server.ts'
 import type { ReplayMode, ReplayServer } from './replay-server.ts'
 
 export interface FakeTransaction {
@@ -152,11 +152,4 @@ function info(
   return plain === true
     ? { ...ends, amount }
     : { ...ends, mint, tokenAmount: { amount, decimals: 6, uiAmountString: '0' } }
-}
-
-function withNul(value: unknown): unknown {
-  const text = JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'string' ? `${inner}\0` : inner,
-  )
-  return JSON.parse(text) as unknown
 }

@@ -61,7 +61,7 @@ export function moneyTable(): HtmlAndMarkdown {
   const { perMillionReads, perGb, perOriginGb } = examplePrices
   return table(scenarios, {
     id: 'money-a-day',
-    caption: `Example prices, not those of any provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
+    caption: `The prices are examples and not those of a provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
     sortable: false,
     columns: [
       column('Reads a day', ({ name }) => name),

@@ -45,7 +45,7 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
     'Send the path without unnecessary percent-encoding, double slashes or dot segments.',
   malformed_host: 'Send exactly one Host header.',
   malformed_json: 'Send strict JSON: no comments, no trailing commas, no duplicate keys.',
-  invalid_input: 'Read issues: each names a field and the problem with it.',
+  invalid_input: 'Read issues: each entry names a field and its problem.',
   unknown_parameter: 'Remove the parameter named in details.',
   bad_cursor: 'Start the list again without a cursor.',
   digest_mismatch: 'Compute Content-Digest over the bytes that are sent.',
@@ -77,7 +77,7 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   payment_refused:
     'Read details: the token contract would reject the transfer. Nothing was charged.',
   authorization_already_used:
-    'An authorization buys one response: sign a new one with a new nonce for the next.',
+    'One authorization pays for one response. Sign a new authorization with a new nonce for the next response.',
   payment_unavailable:
     'Send the same payment again after Retry-After. Do not sign another payment: the first one may still be settled.',
   settlement_pending:

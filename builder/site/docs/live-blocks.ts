@@ -76,8 +76,8 @@ function chainTable(): HtmlAndMarkdown {
 
 const evidence = [
   ['onchain', 'The payment was found on-chain.'],
-  ['platform', 'The receipt was issued by a platform that the ledger knows.'],
-  ['exchange', 'The receipt was issued by the job exchange, which sees work but no payment.'],
+  ['platform', 'The receipt was issued by a platform that the ledger lists.'],
+  ['exchange', 'The job exchange issued the receipt for accepted work, not for a payment.'],
   ['signed', 'The receipt was signed only by the worker.'],
 ] as const satisfies readonly (readonly [keyof typeof evidenceTenths, string])[]
 

@@ -63,5 +63,5 @@ export function docsValues(
 function reputationExample(amountUsdc: number, payerRank: number, ageDays: number): string {
   const worth = valueMicroUsdc(amountUsdc * 1e6, evidenceTenths.onchain, payerRank) / 1e6
   const now = worth * Math.exp(-ageDays / reputationDecayDays)
-  return `A receipt of ${amountText(amountUsdc)} USDC whose payment was found on-chain, the second from its payer, is worth ${amountText(worth)} on the day it counts from and ${amountText(now)} when it is ${ageDays} days old.`
+  return `A receipt of ${amountText(amountUsdc)} USDC that is verified on-chain and is the second receipt from its payer has the value ${amountText(worth)} on its first day and ${amountText(now)} after ${ageDays} days.`
 }

@@ -128,7 +128,7 @@ export const origin: Suite = {
   },
 }
 
-/** A path that the shipped configuration of nginx knows as the path of a document. */
+/** A path that the shipped nginx configuration treats as the path of a document. */
 function pathOf(sizeKb: number): string {
   return `/api/v1/rails/bench-${sizeKb}k`
 }
@@ -139,7 +139,7 @@ async function publishDocuments(dir: string): Promise<string> {
   const documents = sizesKb.map((sizeKb) => ({
     path: pathOf(sizeKb),
     contentType: 'application/json',
-    // Longer than any run, so that the service rests behind nginx.
+    // Longer than any run, so that nginx serves all reads from its cache.
     maxAgeSeconds: 86_400,
     body: { json: { text: 'x'.repeat(sizeKb * 1024 - '{"text":""}'.length) }, stamp: null },
     archive: null,

@@ -101,7 +101,7 @@ async function buildOnce(dir: string): Promise<void> {
   await promisify(execFile)(process.execPath, [script, '--once'], { env, maxBuffer: 2 ** 26 })
 }
 
-/** Reads a document over one connection until the signal aborts. This process has nothing else to do meanwhile. */
+/** Reads a document over one connection until the signal aborts. This process does no other work during the reads. */
 async function readEvery10Ms(url: string, signal: AbortSignal): Promise<Sample> {
   const { read, close } = createReader()
   const latenciesMs: number[] = []

@@ -12,7 +12,7 @@ import type { TestWallet } from '../../../test/support/wallets.ts'
 import { factsOf, fastWallets, platformKey } from '../signed-receipts.ts'
 import { rateOf } from '../task.ts'
 
-/** What the wallet and the platform of a receipt sign. */
+/** The texts that the wallet and the platform of a receipt sign. */
 interface Signed {
   readonly address: string
   readonly message: string

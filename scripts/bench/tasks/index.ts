@@ -1,7 +1,6 @@
 /** Scripts that are measured in a fresh process. Each loads only what it runs. */
 export const tasks = {
   build: () => import('./build.ts'),
-  'check-limits': () => import('./check-limits.ts'),
   'check-signatures': () => import('./check-signatures.ts'),
   copy: () => import('./copy.ts'),
   'draw-with-sharp': () => import('./draw-with-sharp.ts'),

@@ -10,7 +10,7 @@ const resolutionMs = 1
 const delays = monitorEventLoopDelay({ resolution: resolutionMs })
 delays.enable()
 process.on('SIGUSR2', () => {
-  // The timer itself takes its resolution.
+  // Each measurement includes the resolution of the timer, which is subtracted.
   const ms = (ns: number) => Math.max(0, ns / 1e6 - resolutionMs)
   const figures = { loopP99Ms: ms(delays.percentile(99)), loopMaxMs: ms(delays.max) }
   writeFileSync(`${file}.new`, JSON.stringify(figures))

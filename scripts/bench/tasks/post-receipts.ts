@@ -14,7 +14,7 @@ export interface ReceiptLoad {
   readonly seed: string
   /** Receipts that are posted before the measurement. */
   readonly warm: number
-  /** Receipts of the measurement, which ends when none is left. */
+  /** Receipts of the measurement, which ends after the last receipt. */
   readonly signed: number
   /**
    * At 0 each connection posts its next receipt when the last one is answered. Otherwise that many a second are sent as far

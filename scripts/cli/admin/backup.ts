@@ -1,14 +1,14 @@
 /** `admin backup`: a copy of the database with a manifest of its hash and rows. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { chmod, open, rm, stat } from 'node:fs/promises'
+import { chmod, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
 import { sql } from 'kysely'
 import { z } from 'zod'
 
-import { syncDirectory } from '../../../builder/publish/files.ts'
+import { syncFile } from '../../../builder/publish/files.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { migrations } from '../../../src/db/migrations.ts'
 import { fileExists, writeNewFile } from '../files.ts'
@@ -38,7 +38,7 @@ export function manifestPath(file: string): string {
  * need a safer place.
  */
 export async function backUp(session: Session, input: Input): Promise<void> {
-  const file = resolve(input.operand('file'))
+  const file = resolve(input.required('file'))
   if (fileExists(file)) throw new UsageError(`${file} already exists`)
   await withDatabase(session, async (database, config) => {
     try {
@@ -49,12 +49,12 @@ export async function backUp(session: Session, input: Input): Promise<void> {
       throw new UsageError(`${file} cannot be written: ${reason}`)
     }
     await chmod(file, 0o600)
-    await flush(file)
+    await syncFile(file)
     await logAct(session, config, { command: 'backup', subject: file })
   })
   const manifest = await describe(session, file)
   writeNewFile(manifestPath(file), json(manifest), 0o600)
-  await syncDirectory(dirname(file))
+  await syncFile(dirname(file))
   session.print({ file, ...manifest })
 }
 
@@ -73,13 +73,4 @@ export async function sha256Of(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)
   return hash.digest('hex')
-}
-
-export async function flush(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

@@ -45,8 +45,7 @@ export async function runDoctor(session: Session, input: Input): Promise<number>
       if (result !== null) results.push({ ...result, what, ...(result.good ? {} : { remedy }) })
     }
     const { DATA_DIR: dataDir, PUBLIC_DIR: publicDir } = config
-    const verdicts = ['All checks passed.', 'Some checks failed.'] as const
-    return printChecks(session, { data_dir: dataDir, public_dir: publicDir }, results, verdicts)
+    return printChecks(session, { data_dir: dataDir, public_dir: publicDir }, results)
   } finally {
     if (isOpen) await opened.close()
   }

@@ -13,17 +13,19 @@ import { createDialect } from '../../../src/db/sqlite3/dialect.ts'
 export async function checkPages(db: Kysely<Database>): Promise<Check> {
   const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check(20)`.execute(db)
   const problems = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok')
-  const good = problems.length === 0
-  const detail = good ? 'every page is readable' : problems.join('; ')
-  return check('pages of the database', good, detail)
+  const isGood = problems.length === 0
+  return check('pages of the database', isGood, 'every page is readable', problems.join('; '))
 }
 
 export async function checkReferences(db: Kysely<Database>): Promise<Check> {
   const { rows } = await sql<{ table: string }>`pragma foreign_key_check`.execute(db)
-  const tables = [...new Set(rows.map((row) => row.table))]
-  const good = tables.length === 0
-  const detail = good ? 'no broken reference' : `broken in ${tables.join(', ')}`
-  return check('references between rows', good, detail)
+  const tables = [...new Set(rows.map((row) => row.table))].join(', ')
+  return check(
+    'references between rows',
+    tables === '',
+    'no broken reference',
+    `broken in ${tables}`,
+  )
 }
 
 export async function examine(db: Kysely<Database>): Promise<readonly Check[]> {
@@ -78,9 +80,7 @@ async function checkSchema(db: Kysely<Database>): Promise<Check> {
   const applied = sql<{ name: string }>`select name from schema_migrations order by position`
   const { rows } = await applied.execute(db)
   const unknown = rows.find(({ name }, at) => migrations[at]?.name !== name)
-  const detail =
-    unknown === undefined
-      ? `${rows.length} of ${migrations.length} migrations`
-      : `${unknown.name} belongs to another version of this program`
-  return check('schema', unknown === undefined, detail)
+  const detail = `${rows.length} of ${migrations.length} migrations`
+  const ifBad = `${unknown?.name} belongs to another version of this program`
+  return check('schema', unknown === undefined, detail, ifBad)
 }

@@ -28,10 +28,8 @@ export async function rotateExchange(session: Session): Promise<void> {
   const { dir, nowMs } = keysOf(session)
   const { random } = session
   const issuer = issuerOf(await orUsageError(rotateExchangeKey(dir, { random, nowMs })))
-  await logAct(session, settingsOf(session), {
-    command: 'keys rotate-exchange',
-    subject: issuer.public_key,
-  })
+  const act = { command: 'keys rotate-exchange', subject: issuer.public_key }
+  await logAct(session, settingsOf(session), act)
   session.print(issuer)
 }
 

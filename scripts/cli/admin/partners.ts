@@ -16,7 +16,7 @@ export async function listAllPartners(session: Session): Promise<void> {
 }
 
 export async function releaseWallet(session: Session, input: Input): Promise<number> {
-  const handle = input.operand('handle')
+  const handle = input.required('handle')
   const reason = input.required('reason')
   const now = isoTime(session.clock.now())
   const next = 'the next signature by a wallet of its oath history binds that wallet'
@@ -35,9 +35,9 @@ const NO_PARTNER = 'No partner has this handle.'
 const DEFAULT_DAYS = '30'
 
 export async function setTier(session: Session, input: Input): Promise<number> {
-  const handle = input.operand('handle')
+  const handle = input.required('handle')
   const reason = input.required('reason')
-  const tier = tierName.parse(input.operand('tier'))
+  const tier = tierName.parse(input.required('tier'))
   const days = Number(input.text('days') ?? DEFAULT_DAYS)
   const nowMs = session.clock.now()
   const now = isoTime(nowMs)

@@ -7,7 +7,7 @@ import { LedgerUnreachableError } from '../../../src/client/errors.ts'
 import { decimalUsdc } from '../../../src/contract/x402.ts'
 import { minuteMs, parseTime } from '../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
-import { listPayments } from '../../../src/db/payments/lists.ts'
+import { listPayments } from '../../../src/db/payments/payments.ts'
 import type { PaymentRecord } from '../../../src/db/payments/record.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
@@ -19,24 +19,29 @@ import { settingsOf, withDatabase } from './settings.ts'
 
 const PAGE = 1000
 
-const columns = [
-  'time',
-  'kind',
-  'payer',
-  'amount_usdc',
-  'resource',
-  'state',
-  'tx_hash',
-  'block',
-  'handle',
-] as const
+const columns: Readonly<Record<string, (payment: PaymentRecord) => Cell>> = {
+  time: ({ settledAt, submittedAt, reservedAt }) => settledAt ?? submittedAt ?? reservedAt,
+  kind: ({ purpose }) => purpose,
+  payer: ({ payer }) => payer,
+  amount_usdc: ({ amountMicroUsdc }) => decimalUsdc(amountMicroUsdc),
+  resource: ({ resource }) => resource,
+  state: ({ finality, state }) => (finality === 'undone' ? finality : state),
+  tx_hash: ({ txHash }) => txHash,
+  block: ({ blockNumber }) => blockNumber,
+  handle: ({ detail }) => (typeof detail?.['handle'] === 'string' ? detail['handle'] : null),
+}
 
 /** Prints all payments, oldest first; with `--csv` as RFC 4180, safe to open in a spreadsheet. */
 export async function exportPayments(session: Session, input: Input): Promise<void> {
-  const payments = (await readPayments(session)).map(view)
-  const cells = payments.map((row) => columns.map((column): Cell => row[column]))
-  if (input.flag('csv')) session.write(csv(columns, cells))
-  else session.print({ count: payments.length, payments }, table(columns, payments))
+  const names = Object.keys(columns)
+  const rows = (await readPayments(session)).map((payment) =>
+    Object.values(columns).map((cellOf) => cellOf(payment)),
+  )
+  const payments = rows.map((cells) =>
+    Object.fromEntries(names.map((name, at) => [name, cells[at]])),
+  )
+  if (input.flag('csv')) session.write(csv(names, rows))
+  else session.print({ count: payments.length, payments }, table(names, payments))
 }
 
 async function readPayments(session: Session): Promise<readonly PaymentRecord[]> {
@@ -49,21 +54,6 @@ async function readPayments(session: Session): Promise<readonly PaymentRecord[]>
     }
   }
   return await withDatabase(session, readAll, true)
-}
-
-function view(payment: PaymentRecord) {
-  const handle = payment.detail?.['handle']
-  return {
-    time: payment.settledAt ?? payment.submittedAt ?? payment.reservedAt,
-    kind: payment.purpose,
-    payer: payment.payer,
-    amount_usdc: decimalUsdc(payment.amountMicroUsdc),
-    resource: payment.resource,
-    state: payment.finality === 'undone' ? 'undone' : payment.state,
-    tx_hash: payment.txHash,
-    block: payment.blockNumber,
-    handle: typeof handle === 'string' ? handle : null,
-  }
 }
 
 /** Others may settle an authorization before the ledger reserves it, and clocks differ. */

@@ -12,7 +12,6 @@ import { UsageError, orUsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { exitCodes, table } from '../output.ts'
 import { dataDir, platformsPath, readPlatforms } from '../platforms.ts'
-import type { PlatformsFile } from '../platforms.ts'
 import type { Session } from '../session.ts'
 import { logAct, settingsOf } from './settings.ts'
 
@@ -22,7 +21,7 @@ const proofLifeMs = dayMs
 const reserved: ReadonlySet<string> = new Set(['job-exchange'])
 
 export function listPlatforms(session: Session, input: Input): Promise<void> {
-  const { platforms } = readPlatforms(platformsPath(input.text('data')))
+  const platforms = readPlatforms(platformsPath(input.text('data')))
   const columns = ['platform', 'name', 'rails', 'added_at', 'revoked_at', 'public_key']
   session.print({ count: platforms.length, platforms }, table(columns, platforms))
   return Promise.resolve()
@@ -54,39 +53,22 @@ export async function addPlatform(session: Session, input: Input): Promise<numbe
     session.warn(`The proof is not valid: ${verdict.reason}.\n`)
     return exitCodes.refused
   }
-  await change(
-    session,
-    input,
-    { command: 'platforms add', subject: entry.platform },
-    ({ platforms }) => ({
-      platforms: [...platforms, entry].toSorted((a, b) => (a.platform < b.platform ? -1 : 1)),
-    }),
-  )
-  session.print(entry)
-  return exitCodes.ok
+  return await change(session, input, entry, { command: 'platforms add', subject: entry.platform })
 }
 
 /** The entry remains, so that old receipts can be verified. */
 export async function revokePlatform(session: Session, input: Input): Promise<number> {
-  const slug = input.operand('platform')
+  const slug = input.required('platform')
   const reason = input.required('reason')
-  const { platforms: present } = readPlatforms(platformsPath(input.text('data')))
-  const found = present.find((entry) => entry.platform === slug)
+  const platforms = readPlatforms(platformsPath(input.text('data')))
+  const found = platforms.find((entry) => entry.platform === slug)
   if (found === undefined || found.revoked_at !== undefined) {
     session.warn('No such platform, or it is already revoked.\n')
     return exitCodes.refused
   }
   const revoked = { ...found, revoked_at: isoTime(session.clock.now()) }
-  await change(
-    session,
-    input,
-    { command: 'platforms revoke', subject: slug, reason },
-    ({ platforms }) => ({
-      platforms: platforms.map((entry) => (entry.platform === slug ? revoked : entry)),
-    }),
-  )
-  session.print(revoked)
-  return exitCodes.ok
+  const act = { command: 'platforms revoke', subject: slug, reason }
+  return await change(session, input, revoked, act)
 }
 
 /** The text contains the ledger, the platform, the key and the time. */
@@ -97,7 +79,7 @@ function challengeText(session: Session, entry: Platform, at: string): string {
 
 async function newEntry(input: Input, nowMs: number): Promise<Platform> {
   const parsed = platform.safeParse({
-    platform: input.operand('platform'),
+    platform: input.required('platform'),
     name: input.required('name'),
     public_key: input.required('public-key'),
     rails: [...input.list('rail')],
@@ -109,7 +91,7 @@ async function newEntry(input: Input, nowMs: number): Promise<Platform> {
   const { rails } = await loadReference(dataDir(input.text('data')))
   const unknown = entry.rails.find((rail) => !rails.has(rail))
   if (unknown !== undefined) throw new UsageError(`there is no rail ${unknown}`)
-  const { platforms } = readPlatforms(platformsPath(input.text('data')))
+  const platforms = readPlatforms(platformsPath(input.text('data')))
   if (
     reserved.has(entry.platform) ||
     platforms.some((known) => known.platform === entry.platform)
@@ -122,15 +104,19 @@ async function newEntry(input: Input, nowMs: number): Promise<Platform> {
   return entry
 }
 
+/** Adds or replaces the entry of a platform, logs the act and prints the entry. */
 async function change(
   session: Session,
   input: Input,
+  entry: Platform,
   act: Parameters<typeof logAct>[2],
-  edit: (file: PlatformsFile) => PlatformsFile,
-): Promise<void> {
+): Promise<number> {
   const path = platformsPath(input.text('data'))
-  const text = `${JSON.stringify(edit(readPlatforms(path)), null, 2)}\n`
-  await replaceFile(path, Buffer.from(text), 0o644)
+  const others = readPlatforms(path).filter(({ platform: slug }) => slug !== entry.platform)
+  const platforms = [...others, entry].toSorted((a, b) => (a.platform < b.platform ? -1 : 1))
+  await replaceFile(path, Buffer.from(`${JSON.stringify({ platforms }, null, 2)}\n`), 0o644)
   await logAct(session, settingsOf(session), act)
   session.warn('A running service reloads its registry within seconds.\n')
+  session.print(entry)
+  return exitCodes.ok
 }

@@ -1,23 +1,13 @@
-/** Compares payment rows with transfers on the chain. Pure. */
+/** Compares payment rows with transfers on the chain, without side effects. */
 import { decimalUsdc } from '../../../src/contract/x402.ts'
 import type { PaymentRecord } from '../../../src/db/payments/record.ts'
 import type { ReceivedTransfer } from './payment-transfers.ts'
 
-export interface Difference {
-  /**
-   * `unexplained`: a transfer without a row. `row_not_settled`: a transfer whose row is not settled.
-   * `row_differs`: another amount, transaction or block. `missing`: a settled row without a transfer.
-   */
-  readonly kind: 'unexplained' | 'row_not_settled' | 'row_differs' | 'missing'
-  readonly payment: string | null
-  readonly tx_hash: string | null
-  readonly block: number | null
-  readonly payer: string
-  readonly amount_usdc: string
-  readonly detail: string
-}
-
-/** Ignores rows in blocks outside the range. */
+/**
+ * Ignores rows in blocks outside the range. Kinds of differences: `unexplained`: a transfer without a row.
+ * `row_not_settled`: a transfer whose row is not settled. `row_differs`: another amount, transaction or block.
+ * `missing`: a settled row without a transfer.
+ */
 export function reconciliation(
   payments: readonly PaymentRecord[],
   transfers: readonly ReceivedTransfer[],
@@ -58,18 +48,9 @@ function sum(amountsMicroUsdc: readonly bigint[]): string {
   return decimalUsdc(Number(amountsMicroUsdc.reduce((total, amount) => total + amount, 0n)))
 }
 
-function transferDifference(
-  transfer: ReceivedTransfer,
-  row: PaymentRecord | undefined,
-): Difference | null {
-  const { txHash, block, payer, amountMicroUsdc, nonce } = transfer
-  const facts = {
-    payment: row?.id ?? null,
-    tx_hash: txHash,
-    block,
-    payer,
-    amount_usdc: decimalUsdc(Number(amountMicroUsdc)),
-  }
+function transferDifference(transfer: ReceivedTransfer, row: PaymentRecord | undefined) {
+  const { txHash, block, amountMicroUsdc, nonce } = transfer
+  const facts = factsOf(row, transfer)
   if (row === undefined) {
     const detail = nonce === null ? 'not by an authorization' : `authorization ${nonce}`
     return { kind: 'unexplained', ...facts, detail }
@@ -89,14 +70,23 @@ function transferDifference(
   return { kind: 'row_differs', ...facts, detail: differing.join('; ') }
 }
 
-function missing(row: PaymentRecord): Difference {
+function missing(row: PaymentRecord) {
+  const facts = factsOf(row, { ...row, block: row.blockNumber })
+  return { kind: 'missing', ...facts, detail: 'the chain has no such transfer' }
+}
+
+function factsOf(
+  row: PaymentRecord | undefined,
+  paid: Pick<PaymentRecord, 'txHash' | 'payer'> & {
+    readonly block: number | null
+    readonly amountMicroUsdc: number | bigint
+  },
+) {
   return {
-    kind: 'missing',
-    payment: row.id,
-    tx_hash: row.txHash,
-    block: row.blockNumber,
-    payer: row.payer,
-    amount_usdc: decimalUsdc(row.amountMicroUsdc),
-    detail: 'the chain has no such transfer',
+    payment: row?.id ?? null,
+    tx_hash: paid.txHash,
+    block: paid.block,
+    payer: paid.payer,
+    amount_usdc: decimalUsdc(Number(paid.amountMicroUsdc)),
   }
 }

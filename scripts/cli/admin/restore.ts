@@ -5,19 +5,19 @@ import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
-import { syncDirectory } from '../../../builder/publish/files.ts'
+import { syncFile } from '../../../builder/publish/files.ts'
 import { strictJsonOrNull } from '../../../src/client/verify.ts'
 import { check } from '../../../src/core/check.ts'
 import type { Check } from '../../../src/core/check.ts'
 import { isoTime } from '../../../src/core/time.ts'
-import { setRestoredAt } from '../../../src/db/restored.ts'
+import { setRestoredAt } from '../../../src/db/meta.ts'
 import type { Database } from '../../../src/db/schema.ts'
 import { fileExists } from '../files.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { exitCodes, printChecks } from '../output.ts'
 import type { Session } from '../session.ts'
-import { backupManifest, flush, manifestPath, sha256Of } from './backup.ts'
+import { backupManifest, manifestPath, sha256Of } from './backup.ts'
 import { examineBackup, withPlainFile } from './integrity.ts'
 import { databasePath, logAct, settingsOf } from './settings.ts'
 
@@ -27,7 +27,7 @@ import { databasePath, logAct, settingsOf } from './settings.ts'
  */
 export async function restore(session: Session, input: Input): Promise<number> {
   const config = settingsOf(session)
-  const backup = resolve(input.operand('file'))
+  const backup = resolve(input.required('file'))
   const findings = [await checkManifest(backup), ...(await examineBackup(backup))]
   if (findings.some(({ good }) => !good)) return printChecks(session, { backup }, findings)
 
@@ -43,10 +43,10 @@ export async function restore(session: Session, input: Input): Promise<number> {
       // The service uses WAL mode; the file must have it before the service starts, so that others can read it.
       await sql`pragma journal_mode = wal`.execute(db)
     })
-    await flush(draft)
+    await syncFile(draft)
     if (kept !== null) await setAside(path, kept)
     await rename(draft, path)
-    await syncDirectory(dirname(path))
+    await syncFile(dirname(path))
   }
   await (exists ? withExclusiveLock(path, input.flag('damaged'), replace) : replace())
   await logAct(session, config, { command: 'restore', subject: backup })
@@ -58,19 +58,16 @@ export async function restore(session: Session, input: Input): Promise<number> {
 }
 
 async function checkManifest(backup: string): Promise<Check> {
+  const what = 'manifest of the backup'
   const path = manifestPath(backup)
   const bytes = await readFile(path).catch(() => null)
-  if (bytes === null) return manifestCheck(false, `${path} cannot be read`)
-  const manifest = backupManifest.safeParse(strictJsonOrNull(bytes))
-  if (!manifest.success) return manifestCheck(false, 'is not the manifest of a backup')
-  if (!fileExists(backup)) return manifestCheck(false, 'the backup is missing')
-  const isSame = (await sha256Of(backup)) === manifest.data.sha256
-  const created = `created ${manifest.data.created_at}`
-  return manifestCheck(isSame, isSame ? created : 'the file has a different SHA-256')
+  if (bytes === null) return check(what, false, `${path} cannot be read`)
+  const { data } = backupManifest.safeParse(strictJsonOrNull(bytes))
+  if (data === undefined) return check(what, false, 'is not the manifest of a backup')
+  if (!fileExists(backup)) return check(what, false, 'the backup is missing')
+  const isSame = (await sha256Of(backup)) === data.sha256
+  return check(what, isSame, `created ${data.created_at}`, 'the file has a different SHA-256')
 }
-
-const manifestCheck = (good: boolean, detail: string) =>
-  check('manifest of the backup', good, detail)
 
 /**
  * Runs `work` while no other process can open the database. Leaving WAL mode succeeds only without other connections.

@@ -4,7 +4,7 @@ import type { Session } from '../session.ts'
 import { withDatabase } from './settings.ts'
 
 export async function checkScores(session: Session): Promise<number> {
-  // One transaction, since writes continue.
+  // Reads in one transaction, since writes continue.
   const found = await withDatabase(
     session,
     ({ db }) => db.transaction().execute((tx) => recomputeScores(tx)),

@@ -2,7 +2,6 @@ import { isoTime } from '../../../src/core/time.ts'
 import { isUniqueViolation } from '../../../src/db/errors.ts'
 import { listFeedback } from '../../../src/db/feedback.ts'
 import { decideProposal, listProposals } from '../../../src/db/proposals.ts'
-import type { ProposalRecord } from '../../../src/db/proposals.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import type { Session } from '../session.ts'
@@ -19,20 +18,8 @@ export async function listSkillProposals(session: Session, input: Input): Promis
   )
 }
 
-export async function acceptProposal(session: Session, input: Input): Promise<number> {
-  return await decide(session, input, 'accepted')
-}
-
-export async function rejectProposal(session: Session, input: Input): Promise<number> {
-  return await decide(session, input, 'rejected')
-}
-
-async function decide(
-  session: Session,
-  input: Input,
-  status: Exclude<ProposalRecord['status'], 'pending'>,
-): Promise<number> {
-  const subject = input.operand('proposal')
+const decide = (status: 'accepted' | 'rejected') => async (session: Session, input: Input) => {
+  const subject = input.required('proposal')
   const reason = input.text('reason')
   const decision = { status, reason: reason ?? null, decidedAt: isoTime(session.clock.now()) }
   return await changeDatabase(
@@ -45,6 +32,9 @@ async function decide(
     throw new UsageError('a skill with this slug was already accepted')
   })
 }
+
+export const acceptProposal = decide('accepted')
+export const rejectProposal = decide('rejected')
 
 export async function listMessages(session: Session): Promise<void> {
   const columns = ['createdAt', 'rating', 'page', 'contact', 'message']

@@ -23,9 +23,9 @@ export async function charge<T>(
   const { terms } = request
   if (request.isGone()) throw settlementPending(stillPending(key.payer, null))
   const record = async (txHash: string | null): Promise<void> => {
-    const now = isoTime(deps.clock.now())
+    const submittedAt = isoTime(deps.clock.now())
     const isRecorded = await deps.database.write((tx) =>
-      submitPayment(tx, reserved.id, { txHash, now }),
+      submitPayment(tx, reserved.id, { txHash, submittedAt }),
     )
     if (!isRecorded) throw settlementPending(stillPending(key.payer, null))
   }

@@ -13,7 +13,7 @@ import { paymentOff, paymentRequired } from '../../payments/challenge.ts'
 import type { PaymentOffer } from '../../payments/challenge.ts'
 import type { ActionDeps } from '../deps.ts'
 import { expired, priorAnswer } from '../idempotency.ts'
-import { requireOwnPartner } from '../partner-access.ts'
+import { requirePartner } from '../partner-access.ts'
 import type { CurrentPartner } from '../partner-access.ts'
 import type { PartnerWrite } from '../partner-write.ts'
 import { purchase } from '../purchase/purchase.ts'
@@ -42,7 +42,7 @@ export async function changeSubscription(
   const prior = await priorAnswer<AnswerOf<'changeSubscription'>>(deps, request, [proof])
   if (prior !== null) return prior
   if (!proof.timely) throw expired(proof.timestampMs, nowMs)
-  const partner = await requireOwnPartner(deps.database.reader, proof, nowMs)
+  const partner = await requirePartner(deps.database.reader, proof, { use: 'own', nowMs })
   if (tier === 'free') return await changeToFree(deps, write)
   const authorization = write.payment === null ? null : authorizationOf(write.payment)
   const known = authorization === null ? null : await paymentOf(deps, authorization)

@@ -1,6 +1,7 @@
 /** Effects of a settled subscription payment: the period, the oath history and the stored answers for repeats. */
 import { z } from 'zod'
 
+import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { toUsdc } from '../../core/money.ts'
 import { tierNames } from '../../core/partner.ts'
@@ -24,6 +25,7 @@ import type { PaymentRecord } from '../../db/payments/record.ts'
 import type { DbTransaction } from '../../db/schema.ts'
 import type { InstalledDeps } from '../deps.ts'
 import { partnerAt } from '../partner-access.ts'
+import type { CurrentPartner } from '../partner-access.ts'
 import { subscriptionView } from './view.ts'
 
 const sha256 = z.string().length(64)
@@ -60,38 +62,20 @@ export async function subscriptionPaid(
   const paidMicroUsdc = payment.amountMicroUsdc
   const purchase = { tier, priceMicroUsdc, paidMicroUsdc, quotedAtMs }
   const { subscription, bought } = afterPurchase(partner.subscription, purchase, nowMs)
-  const now = isoTime(nowMs)
-  await setSubscription(tx, handle, subscription, now)
   const creditMicroUsdc = bought.valueMicroUsdc - paidMicroUsdc
-  const [from, until] = [isoTime(bought.fromMs), isoTime(bought.untilMs)]
-  const answer = subscriptionView(
-    deps.reference(),
-    partnerAt({ ...partner, subscription }, nowMs),
-    {
-      kind: 'paid',
-      tier,
-      paid_usdc: toUsdc(paidMicroUsdc),
-      credit_usdc: toUsdc(creditMicroUsdc),
-      from,
-      until,
-      payer: parseWallet(payment.payer).display,
-      tx_hash: payment.txHash,
-    },
-    nowMs,
-  )
-  await appendSubscriptionChange(tx, {
-    handle,
+  const change = {
     kind: 'paid',
-    paymentId: payment.id,
     tier,
-    priceMicroUsdc,
-    paidMicroUsdc,
-    creditMicroUsdc,
-    fromAt: from,
-    untilAt: until,
-    answer,
-    createdAt: now,
-  })
+    paid_usdc: toUsdc(paidMicroUsdc),
+    credit_usdc: toUsdc(creditMicroUsdc),
+    from: isoTime(bought.fromMs),
+    until: isoTime(bought.untilMs),
+    payer: parseWallet(payment.payer).display,
+    tx_hash: payment.txHash,
+  } as const
+  const money = { paymentId: payment.id, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc }
+  const done = { nowMs, change, ...money }
+  const answer = await recordChange(deps, tx, { ...partner, subscription }, done)
   await appendOath(tx, {
     kind: 'write',
     oathVersion: null,
@@ -102,9 +86,47 @@ export async function subscriptionPaid(
     signatureSha256: detail.signature_sha256,
     bodySha256: detail.raw_sha256,
     binding: detail.binding,
-    createdAt: now,
+    createdAt: isoTime(nowMs),
   })
   await storeAnswer(tx, detail, answer, nowMs)
+}
+
+interface RecordedChange {
+  readonly nowMs: number
+  readonly change: OwnSubscription['change']
+  readonly paymentId?: string
+  readonly priceMicroUsdc?: number
+  readonly paidMicroUsdc?: number
+  readonly creditMicroUsdc?: number
+}
+
+/** Stores the subscription of the partner and its change; returns the answer of the request. */
+export async function recordChange(
+  deps: Pick<InstalledDeps, 'reference'>,
+  tx: DbTransaction,
+  partner: CurrentPartner,
+  done: RecordedChange,
+): Promise<OwnSubscription> {
+  const { nowMs, change, ...money } = done
+  const { handle, subscription } = partner
+  const createdAt = isoTime(nowMs)
+  await setSubscription(tx, handle, subscription, createdAt)
+  const answer = subscriptionView(deps.reference(), partnerAt(partner, nowMs), change, nowMs)
+  await appendSubscriptionChange(tx, {
+    handle,
+    kind: change.kind,
+    paymentId: null,
+    tier: change.tier,
+    priceMicroUsdc: 0,
+    paidMicroUsdc: 0,
+    creditMicroUsdc: 0,
+    fromAt: change.from,
+    untilAt: change.until,
+    answer,
+    createdAt,
+    ...money,
+  })
+  return answer
 }
 
 /** The money has moved, so a message or key used in the meantime is not refused. The first stored answer remains. */

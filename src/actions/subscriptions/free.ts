@@ -1,33 +1,21 @@
 import { ApiError } from '../../contract/errors.ts'
-import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import { toUsdc } from '../../core/money.ts'
 import { cancelSubscription, switchToFree } from '../../core/partner.ts'
 import { afterPurchase, quoteOf } from '../../core/subscription-price.ts'
 import type { Offer } from '../../core/subscription-price.ts'
 import { isoTime } from '../../core/time.ts'
-import { appendSubscriptionChange, setSubscription } from '../../db/partners/subscription.ts'
-import type { NewSubscriptionChange } from '../../db/partners/subscription.ts'
 import type { ActionDeps } from '../deps.ts'
 import type { OutcomeOf } from '../idempotency.ts'
-import { partnerAt } from '../partner-access.ts'
-import type { CurrentPartner } from '../partner-access.ts'
-import { commitOwnWrite } from '../partner-write.ts'
+import { commitPartnerWrite } from '../partner-write.ts'
 import type { PartnerWrite } from '../partner-write.ts'
-import { SUBSCRIPTION_ACTION } from './effect.ts'
-import { subscriptionView } from './view.ts'
+import { SUBSCRIPTION_ACTION, recordChange } from './effect.ts'
 
 /** @throws ApiError 403 for wallets without a partner */
 export async function cancelOwnSubscription(
   deps: ActionDeps,
   write: PartnerWrite,
 ): Promise<OutcomeOf<'cancelSubscription'>> {
-  const { nowMs } = write.request
-  const action = 'cancelSubscription'
-  return await commitOwnWrite(deps, { ...write, action }, async (tx, partner) => {
-    const subscription = cancelSubscription(partner.subscription, nowMs)
-    const change = { ...noMoney, kind: 'cancelled', tier: subscription.tier } as const
-    return await recordChange(deps, tx, { ...partner, subscription }, { nowMs, change })
-  })
+  return await changeWithoutMoney(deps, { ...write, action: 'cancelSubscription' }, 'cancelled')
 }
 
 /** Paid time is kept to its end. */
@@ -35,12 +23,22 @@ export async function changeToFree(
   deps: ActionDeps,
   write: PartnerWrite,
 ): Promise<OutcomeOf<'changeSubscription'>> {
+  return await changeWithoutMoney(deps, { ...write, action: SUBSCRIPTION_ACTION }, 'free')
+}
+
+async function changeWithoutMoney(
+  deps: ActionDeps,
+  write: PartnerWrite & { readonly action: string },
+  kind: 'cancelled' | 'free',
+): Promise<OutcomeOf<'cancelSubscription' | 'changeSubscription'>> {
   const { nowMs } = write.request
-  const action = SUBSCRIPTION_ACTION
-  return await commitOwnWrite(deps, { ...write, action }, async (tx, partner) => {
-    const subscription = switchToFree(partner.subscription, nowMs)
-    const change = { ...noMoney, kind: 'free', tier: 'free' } as const
-    return await recordChange(deps, tx, { ...partner, subscription }, { nowMs, change })
+  return await commitPartnerWrite(deps, { ...write, use: 'own' }, async (tx, partner) => {
+    const change = kind === 'free' ? switchToFree : cancelSubscription
+    const subscription = change(partner.subscription, nowMs)
+    const tier = kind === 'free' ? kind : subscription.tier
+    const done = { nowMs, change: { ...noMoney, kind, tier } }
+    const body = await recordChange(deps, tx, { ...partner, subscription }, done)
+    return { status: 200, body }
   })
 }
 
@@ -52,9 +50,9 @@ export async function upgradeWithCredit(
 ): Promise<OutcomeOf<'changeSubscription'>> {
   const { request } = write
   const { nowMs } = request
-  return await commitOwnWrite(
+  return await commitPartnerWrite(
     deps,
-    { ...write, action: SUBSCRIPTION_ACTION },
+    { ...write, action: SUBSCRIPTION_ACTION, use: 'own' },
     async (tx, partner) => {
       // Repeats the check inside the transaction, since the credit may be used by now.
       const { dueMicroUsdc } = quoteOf(partner.subscription, offer, nowMs)
@@ -63,24 +61,18 @@ export async function upgradeWithCredit(
       }
       const purchased = { ...offer, paidMicroUsdc: 0, quotedAtMs: nowMs }
       const { subscription, bought } = afterPurchase(partner.subscription, purchased, nowMs)
-      return await recordChange(
-        deps,
-        tx,
-        { ...partner, subscription },
-        {
-          nowMs,
-          change: {
-            ...noMoney,
-            kind: 'credited',
-            tier: offer.tier,
-            credit_usdc: toUsdc(bought.valueMicroUsdc),
-            from: isoTime(bought.fromMs),
-            until: isoTime(bought.untilMs),
-          },
-          priceMicroUsdc: offer.priceMicroUsdc,
-          creditMicroUsdc: bought.valueMicroUsdc,
-        },
-      )
+      const change = {
+        ...noMoney,
+        kind: 'credited',
+        tier: offer.tier,
+        credit_usdc: toUsdc(bought.valueMicroUsdc),
+        from: isoTime(bought.fromMs),
+        until: isoTime(bought.untilMs),
+      } as const
+      const { priceMicroUsdc } = offer
+      const done = { nowMs, change, priceMicroUsdc, creditMicroUsdc: bought.valueMicroUsdc }
+      const body = await recordChange(deps, tx, { ...partner, subscription }, done)
+      return { status: 200, body }
     },
   )
 }
@@ -93,37 +85,3 @@ const noMoney = {
   payer: null,
   tx_hash: null,
 } as const
-
-async function recordChange(
-  deps: ActionDeps,
-  tx: Parameters<typeof setSubscription>[0],
-  partner: CurrentPartner,
-  done: {
-    readonly nowMs: number
-    readonly change: OwnSubscription['change']
-    readonly priceMicroUsdc?: number
-    readonly creditMicroUsdc?: number
-  },
-): Promise<OutcomeOf<'changeSubscription'>> {
-  const { nowMs, change, priceMicroUsdc = 0, creditMicroUsdc = 0 } = done
-  const { handle, subscription } = partner
-  const now = isoTime(nowMs)
-  await setSubscription(tx, handle, subscription, now)
-  const answer = subscriptionView(deps.reference(), partnerAt(partner, nowMs), change, nowMs)
-  const { kind, tier, from, until } = change
-  const row: NewSubscriptionChange = {
-    handle,
-    kind,
-    paymentId: null,
-    tier,
-    priceMicroUsdc,
-    paidMicroUsdc: 0,
-    creditMicroUsdc,
-    fromAt: from,
-    untilAt: until,
-    answer,
-    createdAt: now,
-  }
-  await appendSubscriptionChange(tx, row)
-  return { status: 200, body: answer }
-}

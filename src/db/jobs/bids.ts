@@ -1,7 +1,7 @@
 import type { Bid } from '../../contract/schemas/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import type { Wallet } from '../../core/wallet.ts'
-import { countRows } from '../queries.ts'
+import { countRows, findRecord, selectRecords, updateRecord } from '../records.ts'
 import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
@@ -47,13 +47,7 @@ export async function putBid(
 }
 
 export async function findBidBy(db: Db, jobId: string, bidder: string): Promise<BidRecord | null> {
-  const row = await db
-    .selectFrom('job_bids')
-    .select(columns)
-    .where('job_id', '=', jobId)
-    .where('bidder', '=', bidder)
-    .executeTakeFirst()
-  return row ?? null
+  return await findRecord(db, 'job_bids', { jobId, bidder })
 }
 
 /** Rejects all other bids. Returns false if the job has no such open bid. */
@@ -63,34 +57,23 @@ export async function awardBid(
   bidId: string,
   now: string,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('job_bids')
-    .set({ status: 'awarded', updated_at: now })
-    .where('job_id', '=', jobId)
-    .where('id', '=', bidId)
-    .where('status', '=', 'open')
-    .executeTakeFirstOrThrow()
-  if (numUpdatedRows !== 1n) return false
-  await closeBids(db, jobId, 'rejected', now)
-  return true
+  const isAwarded = await updateRecord(
+    db,
+    'job_bids',
+    { id: bidId, jobId, status: 'open' },
+    { status: 'awarded', updatedAt: now },
+  )
+  if (isAwarded) await closeBids(db, jobId, 'rejected', now)
+  return isAwarded
 }
 
-export async function lapseBids(db: Db, jobId: string, now: string): Promise<void> {
-  await closeBids(db, jobId, 'lapsed', now)
-}
-
-async function closeBids(
+export async function closeBids(
   db: Db,
   jobId: string,
   status: 'rejected' | 'lapsed',
-  now: string,
+  updatedAt: string,
 ): Promise<void> {
-  await db
-    .updateTable('job_bids')
-    .set({ status, updated_at: now })
-    .where('job_id', '=', jobId)
-    .where('status', '=', 'open')
-    .execute()
+  await updateRecord(db, 'job_bids', { jobId, status: 'open' }, { status, updatedAt })
 }
 
 export interface BidPage {
@@ -104,7 +87,7 @@ export async function listBids(
   db: Db,
   { jobId, limit, after }: BidPage,
 ): Promise<readonly BidRecord[]> {
-  let query = db.selectFrom('job_bids').select(columns).where('job_id', '=', jobId)
+  let query = selectRecords(db, 'job_bids', { jobId })
   if (after !== null) query = query.where('seq', '>', after)
   return await query.orderBy('seq').limit(limit).execute()
 }
@@ -124,5 +107,5 @@ export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
 }
 
 export async function countBids(db: Db, jobId: string): Promise<number> {
-  return await countRows(db.selectFrom('job_bids').where('job_id', '=', jobId))
+  return await countRows(selectRecords(db, 'job_bids', { jobId }))
 }

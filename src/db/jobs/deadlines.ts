@@ -47,9 +47,9 @@ async function expireSome(tx: Db, nowMs: number): Promise<number> {
       event: 'expire',
       role: 'clock',
       actor: null,
-      status: 'expired',
+      statusAfter: 'expired',
       note: null,
-      now,
+      createdAt: now,
     })
   }
   return due.length

@@ -4,7 +4,7 @@ import { isoTime } from '../../core/time.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
-import { countRows } from '../queries.ts'
+import { countRows } from '../records.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import { jobRows, toJob } from './record.ts'
@@ -49,9 +49,9 @@ export async function insertJob(db: Db, job: NewJob): Promise<void> {
     event: 'post',
     role: 'poster',
     actor: poster.id,
-    status: 'open',
+    statusAfter: 'open',
     note: null,
-    now,
+    createdAt: now,
   })
 }
 

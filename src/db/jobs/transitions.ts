@@ -1,45 +1,24 @@
-import type { JobEvent, JobRole, JobStatus } from '../../core/job.ts'
+import { insertRecord, selectRecords, updateRecord } from '../records.ts'
+import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { lapseBids } from './bids.ts'
+import { closeBids } from './bids.ts'
 import type { JobRecord } from './record.ts'
 
-export interface JobTransition {
-  readonly event: JobEvent
-  readonly role: JobRole
-  /** Wallet `id`; null if a deadline caused the transition. */
-  readonly actor: string | null
-  readonly status: JobStatus
-  readonly note: string | null
-  readonly now: string
-}
+export type JobTransition = Omit<RecordOf<'job_transitions'>, 'seq' | 'jobId'>
 
 /** Compare-and-set on the status of `job`. Lapses the open bids of an ended job. Returns false after a change. */
 export async function transitionJob(
   db: Db,
   job: Pick<JobRecord, 'id' | 'status'>,
   transition: JobTransition,
-  changes: {
-    readonly bidsCount?: number
-    readonly awardedBid?: string
-    readonly receiptId?: string
-  } = {},
+  changes: Partial<Pick<RecordOf<'jobs'>, 'bidsCount' | 'awardedBid' | 'receiptId'>> = {},
 ): Promise<boolean> {
-  const { bidsCount, awardedBid, receiptId } = changes
-  const { numUpdatedRows } = await db
-    .updateTable('jobs')
-    .set({
-      status: transition.status,
-      updated_at: transition.now,
-      ...(bidsCount === undefined ? {} : { bids_count: bidsCount }),
-      ...(awardedBid === undefined ? {} : { awarded_bid: awardedBid }),
-      ...(receiptId === undefined ? {} : { receipt_id: receiptId }),
-    })
-    .where('id', '=', job.id)
-    .where('status', '=', job.status)
-    .executeTakeFirstOrThrow()
-  if (numUpdatedRows !== 1n) return false
-  if (transition.status === 'cancelled' || transition.status === 'expired') {
-    await lapseBids(db, job.id, transition.now)
+  const { id, status } = job
+  const { statusAfter, createdAt } = transition
+  const changed = { ...changes, status: statusAfter, updatedAt: createdAt }
+  if (!(await updateRecord(db, 'jobs', { id, status }, changed))) return false
+  if (statusAfter === 'cancelled' || statusAfter === 'expired') {
+    await closeBids(db, id, 'lapsed', createdAt)
   }
   await appendTransition(db, job.id, transition)
   return true
@@ -51,27 +30,11 @@ export async function appendTransition(
   jobId: string,
   transition: JobTransition,
 ): Promise<void> {
-  await db
-    .insertInto('job_transitions')
-    .values({
-      job_id: jobId,
-      event: transition.event,
-      role: transition.role,
-      actor: transition.actor,
-      status_after: transition.status,
-      note: transition.note,
-      created_at: transition.now,
-    })
-    .execute()
+  await insertRecord(db, 'job_transitions', { ...transition, jobId })
 }
 
 /** Excludes bids; oldest first. */
 export async function transitionsOfJob(db: Db, jobId: string): Promise<readonly JobTransition[]> {
-  return await db
-    .selectFrom('job_transitions')
-    .select(['event', 'role', 'actor', 'status_after as status', 'note', 'created_at as now'])
-    .where('job_id', '=', jobId)
-    .where('event', '<>', 'bid')
-    .orderBy('seq')
-    .execute()
+  const transitions = selectRecords(db, 'job_transitions', { jobId })
+  return await transitions.where('event', '<>', 'bid').orderBy('seq').execute()
 }

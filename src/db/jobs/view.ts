@@ -6,7 +6,7 @@ import type { JobRole } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import { objectFromJsonText, toJsonText } from '../json.ts'
-import { columnsExcept, toRow } from '../rows.ts'
+import { findRecord, insertRecord } from '../records.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import type { JobRecord } from './record.ts'
@@ -86,7 +86,7 @@ export async function jobDetailView(
           dispute: {
             by: movers[dispute.role],
             reason: dispute.note ?? '',
-            opened_at: dispute.now,
+            opened_at: dispute.createdAt,
           },
         }),
     history: [...moves, ...unwrittenExpiry(record, at.nowMs)].map((move) =>
@@ -96,17 +96,18 @@ export async function jobDetailView(
 }
 
 function unwrittenExpiry(record: JobRecord, nowMs: number): readonly JobTransition[] {
-  const status = statusAt(record, nowMs)
-  if (status === record.status) return []
-  const now = isoTime(record.deadlineMs)
-  return [{ event: 'expire', role: 'clock', actor: null, status, note: null, now }]
+  const statusAfter = statusAt(record, nowMs)
+  if (statusAfter === record.status) return []
+  const createdAt = isoTime(record.deadlineMs)
+  return [{ event: 'expire', role: 'clock', actor: null, statusAfter, note: null, createdAt }]
 }
 
 function historyEntry(
-  { event, role, status, now }: JobTransition,
+  { event, role, statusAfter: status, createdAt }: JobTransition,
   { deadlineMs }: JobRecord,
 ): JobDetail['history'][number] {
-  return { event, by: movers[role], status, at: event === 'expire' ? isoTime(deadlineMs) : now }
+  const at = event === 'expire' ? isoTime(deadlineMs) : createdAt
+  return { event, by: movers[role], status, at }
 }
 
 export interface DeliveryRecord extends Omit<RecordOf<'job_deliveries'>, 'seq' | 'statement'> {
@@ -114,20 +115,12 @@ export interface DeliveryRecord extends Omit<RecordOf<'job_deliveries'>, 'seq' |
   readonly statement: JsonObject
 }
 
-const columns = columnsExcept('job_deliveries', 'seq')
-
 export async function insertDelivery(db: Db, delivery: DeliveryRecord): Promise<void> {
-  await db
-    .insertInto('job_deliveries')
-    .values(toRow<'job_deliveries'>({ ...delivery, statement: toJsonText(delivery.statement) }))
-    .execute()
+  const statement = toJsonText(delivery.statement)
+  await insertRecord(db, 'job_deliveries', { ...delivery, statement })
 }
 
 export async function findDelivery(db: Db, jobId: string): Promise<DeliveryRecord | null> {
-  const row = await db
-    .selectFrom('job_deliveries')
-    .select(columns)
-    .where('job_id', '=', jobId)
-    .executeTakeFirst()
-  return row === undefined ? null : { ...row, statement: objectFromJsonText(row.statement) }
+  const row = await findRecord(db, 'job_deliveries', { jobId })
+  return row === null ? null : { ...row, statement: objectFromJsonText(row.statement) }
 }

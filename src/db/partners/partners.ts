@@ -1,38 +1,27 @@
 import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
-import { countRows } from '../queries.ts'
+import { countRows, findRecord, insertRecord, selectRecords, updateRecord } from '../records.ts'
 import type { Db } from '../schema.ts'
-import { partnerColumns, toPartner } from './record.ts'
+import { toPartner } from './record.ts'
 import type { Attestation, PartnerProfile, PartnerRecord } from './record.ts'
 
 export async function findPartner(
   db: Db,
   by: { readonly handle: string } | { readonly wallet: string },
 ): Promise<PartnerRecord | null> {
-  const query = db.selectFrom('partners').select(partnerColumns)
-  const one =
-    'handle' in by ? query.where('handle', '=', by.handle) : query.where('wallet', '=', by.wallet)
-  const row = await one.executeTakeFirst()
-  return row === undefined ? null : toPartner(row)
+  const row = await findRecord(db, 'partners', by)
+  return row === null ? null : toPartner(row)
 }
 
 export async function listPartners(db: Db): Promise<readonly PartnerRecord[]> {
-  return (await db.selectFrom('partners').select(partnerColumns).orderBy('seq').execute()).map(
-    toPartner,
-  )
+  return (await selectRecords(db, 'partners').orderBy('seq').execute()).map(toPartner)
 }
 
 /** Newest first. */
 export async function newestPartners(db: Db, limit: number): Promise<readonly PartnerRecord[]> {
-  const rows = await db
-    .selectFrom('partners')
-    .select(partnerColumns)
-    .where('status', 'in', ['active', 'past_due'])
-    .orderBy('seq', 'desc')
-    .limit(limit)
-    .execute()
-  return rows.map(toPartner)
+  const newest = subscribed(db).orderBy('seq', 'desc').limit(limit)
+  return (await newest.execute()).map(toPartner)
 }
 
 export interface NewPartner extends PartnerProfile {
@@ -49,30 +38,22 @@ export interface NewPartner extends PartnerProfile {
 
 /** Handle and wallet must be free: check `findPartner` in the same transaction. */
 export async function insertPartner(db: Db, partner: NewPartner): Promise<PartnerRecord> {
-  const { wallet, now } = partner
-  const row = await db
-    .insertInto('partners')
-    .values({
-      handle: partner.handle,
-      wallet: wallet.id,
-      display: wallet.display,
-      email: partner.email,
-      ...profileColumns(partner),
-      tier: partner.tier,
-      status: partner.status,
-      renews_at: null,
-      oath_signed_at: partner.oathSignedAt,
-      attestation_wallet: wallet.id,
-      attestation_url: null,
-      attestation_signature_sha256: null,
-      attestation_signed_at: null,
-      attestation_oath_seq: partner.oathSeq,
-      created_at: now,
-      updated_at: now,
-    })
-    .returning(partnerColumns)
-    .executeTakeFirstOrThrow()
-  return toPartner(row)
+  const { wallet, oathSeq, now, ...facts } = partner
+  await insertRecord(db, 'partners', {
+    ...facts,
+    ...profileFacts(facts),
+    wallet: wallet.id,
+    display: wallet.display,
+    renewsAt: null,
+    attestationWallet: wallet.id,
+    attestationUrl: null,
+    attestationSignatureSha256: null,
+    attestationSignedAt: null,
+    attestationOathSeq: oathSeq,
+    createdAt: now,
+    updatedAt: now,
+  })
+  return await knownPartner(db, partner.handle)
 }
 
 export async function updateProfile(
@@ -80,27 +61,28 @@ export async function updateProfile(
   handle: string,
   profile: PartnerProfile & { readonly now: string },
 ): Promise<PartnerRecord> {
-  const row = await db
-    .updateTable('partners')
-    .set({ ...profileColumns(profile), updated_at: profile.now })
-    .where('handle', '=', handle)
-    .returning(partnerColumns)
-    .executeTakeFirstOrThrow()
-  return toPartner(row)
+  const { now: updatedAt, ...facts } = profile
+  await updateRecord(db, 'partners', { handle }, { ...profileFacts(facts), updatedAt })
+  return await knownPartner(db, handle)
+}
+
+async function knownPartner(db: Db, handle: string): Promise<PartnerRecord> {
+  const partner = await findPartner(db, { handle })
+  if (partner === null) throw new Error(`the partner ${handle} has no row`)
+  return partner
 }
 
 export async function countPartners(db: Db): Promise<number> {
-  return await countRows(db.selectFrom('partners').where('status', 'in', ['active', 'past_due']))
+  return await countRows(subscribed(db))
 }
 
-function profileColumns(profile: PartnerProfile) {
-  return {
-    display_name: profile.displayName,
-    skills: toJsonText(profile.skills),
-    website: profile.website,
-    bio_short: profile.bioShort,
-    require_body_signature: profile.requireBodySignature ? (1 as const) : (0 as const),
-  }
+function subscribed(db: Db) {
+  return selectRecords(db, 'partners', { status: ['active', 'past_due'] })
+}
+
+function profileFacts({ skills, requireBodySignature, ...facts }: PartnerProfile) {
+  const isRequired = requireBodySignature ? (1 as const) : (0 as const)
+  return { ...facts, skills: toJsonText(skills), requireBodySignature: isRequired }
 }
 
 /** Compare-and-set on `before`; null if another write came first. */
@@ -110,30 +92,24 @@ export async function moveAttestation(
   before: Attestation,
   after: Attestation & { readonly now: string },
 ): Promise<PartnerRecord | null> {
-  const row = await db
-    .updateTable('partners')
-    .set({
-      attestation_wallet: after.wallet,
-      attestation_url: after.url,
-      attestation_signature_sha256: after.signatureSha256,
-      attestation_signed_at: after.signedAt,
-      attestation_oath_seq: after.oathSeq,
-      updated_at: after.now,
-    })
-    .where('handle', '=', handle)
-    .where('attestation_oath_seq', '=', before.oathSeq)
-    .where('attestation_wallet', 'is', before.wallet)
-    .returning(partnerColumns)
-    .executeTakeFirst()
-  return row === undefined ? null : toPartner(row)
+  const isMoved = await updateRecord(
+    db,
+    'partners',
+    { handle, attestationOathSeq: before.oathSeq, attestationWallet: before.wallet },
+    {
+      attestationWallet: after.wallet,
+      attestationUrl: after.url,
+      attestationSignatureSha256: after.signatureSha256,
+      attestationSignedAt: after.signedAt,
+      attestationOathSeq: after.oathSeq,
+      updatedAt: after.now,
+    },
+  )
+  return isMoved ? await findPartner(db, { handle }) : null
 }
 
 /** Unbinds the wallet for the operator; the next signature binds one. Returns false for an unknown partner. */
 export async function releaseAttestation(db: Db, handle: string, now: string): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('partners')
-    .set({ attestation_wallet: null, updated_at: now })
-    .where('handle', '=', handle)
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  const changes = { attestationWallet: null, updatedAt: now }
+  return await updateRecord(db, 'partners', { handle }, changes)
 }

@@ -5,7 +5,6 @@ import { tierNames } from '../../core/partner.ts'
 import type { PaidPeriod, PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import { fromJsonText, stringsFromJsonText, toJsonText } from '../json.ts'
-import { columnsExcept } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 
 export interface Attestation {
@@ -35,8 +34,6 @@ export interface PartnerRecord
   readonly attestation: Attestation
 }
 
-export const partnerColumns = columnsExcept('partners', 'seq', 'email', 'updated_at')
-
 const periodList = z.array(
   z.object({
     tier: z.enum(tierNames),
@@ -65,9 +62,7 @@ export function periodsText(periods: readonly PaidPeriod[]): string {
   return toJsonText(rows)
 }
 
-export function toPartner(
-  row: Omit<RecordOf<'partners'>, 'seq' | 'email' | 'updatedAt'>,
-): PartnerRecord {
+export function toPartner(row: RecordOf<'partners'>): PartnerRecord {
   const { tier, status, renewsAt, periods, onExpiry, createdAt } = row
   return {
     handle: row.handle,

@@ -4,10 +4,10 @@ import type { PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import { objectFromJsonText, toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
-import { columnsOf, toRow } from '../rows.ts'
+import { findRecord, insertRecord, selectRecords, updateRecord } from '../records.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { partnerColumns, periodsText, toPartner } from './record.ts'
+import { periodsText, toPartner } from './record.ts'
 
 export async function setSubscription(
   db: Db,
@@ -17,25 +17,13 @@ export async function setSubscription(
 ): Promise<void> {
   const { tier, status, renewsAtMs, periods, onExpiry } = subscription
   const renewsAt = renewsAtMs === null ? null : isoTime(renewsAtMs)
-  await db
-    .updateTable('partners')
-    .set({
-      tier,
-      status,
-      renews_at: renewsAt,
-      periods: periodsText(periods),
-      on_expiry: onExpiry,
-      updated_at: now,
-    })
-    .where('handle', '=', handle)
-    .executeTakeFirstOrThrow()
+  const changes = { tier, status, renewsAt, periods: periodsText(periods), onExpiry }
+  await updateRecord(db, 'partners', { handle }, { ...changes, updatedAt: now })
 }
 
 /** Writes due status changes; returns their number. Reads do not depend on it: they use `subscriptionAt`. */
 export async function expireSubscriptions(db: Db, nowMs: number): Promise<number> {
-  const rows = await db
-    .selectFrom('partners')
-    .select(partnerColumns)
+  const rows = await selectRecords(db, 'partners')
     .where((eb) =>
       eb.or([
         eb('status', '=', 'active').and('renews_at', '<=', isoTime(nowMs)),
@@ -68,27 +56,18 @@ export interface NewSubscriptionChange extends Omit<Row, 'seq' | 'answer'> {
   readonly answer: object
 }
 
-const columns = columnsOf('subscription_changes')
-
 export async function appendSubscriptionChange(
   db: Db,
   change: NewSubscriptionChange,
 ): Promise<void> {
-  await db
-    .insertInto('subscription_changes')
-    .values(toRow<'subscription_changes'>({ ...change, answer: toJsonText(change.answer) }))
-    .execute()
+  const answer = toJsonText(change.answer)
+  await insertRecord(db, 'subscription_changes', { ...change, answer })
 }
 
 export async function changeByPayment(
   db: Db,
   paymentId: string,
 ): Promise<SubscriptionChange | null> {
-  const row = await db
-    .selectFrom('subscription_changes')
-    .select(columns)
-    .where('payment_id', '=', paymentId)
-    .where('kind', '=', 'paid')
-    .executeTakeFirst()
-  return row === undefined ? null : { ...row, answer: objectFromJsonText(row.answer) }
+  const row = await findRecord(db, 'subscription_changes', { paymentId, kind: 'paid' })
+  return row === null ? null : { ...row, answer: objectFromJsonText(row.answer) }
 }

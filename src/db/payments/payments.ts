@@ -1,10 +1,14 @@
 /** States: `reserved`, `submitted` (may settle), `settled`, `failed` (never will). All changes are compare-and-set. */
 
+import type { Expression, SqlBool } from 'kysely'
+
 import { isoTime, secondMs } from '../../core/time.ts'
 import { toJsonTextOrNull } from '../json.ts'
+import { sql } from '../kysely.ts'
+import { deleteRecords, findRecord, updateRecord, selectRecords } from '../records.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { paymentColumns, toPayment } from './record.ts'
+import { toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
 /** Returns false if the authorization already has a payment that did not fail. */
@@ -32,43 +36,27 @@ export async function reservePayment(db: Db, payment: NewPayment): Promise<boole
 }
 
 export async function findPayment(db: Db, key: PaymentKey): Promise<PaymentRecord | null> {
-  const row = await db
-    .selectFrom('payments')
-    .select(paymentColumns)
-    .where('chain_id', '=', key.chainId)
-    .where('asset', '=', key.asset)
-    .where('payer', '=', key.payer)
-    .where('nonce', '=', key.nonce)
-    .executeTakeFirst()
-  return row === undefined ? null : toPayment(row)
+  const { chainId, asset, payer, nonce } = key
+  const row = await findRecord(db, 'payments', { chainId, asset, payer, nonce })
+  return row === null ? null : toPayment(row)
 }
 
 export async function releasePayment(db: Db, id: string): Promise<void> {
-  await db.deleteFrom('payments').where('id', '=', id).where('state', '=', 'reserved').execute()
+  await deleteRecords(db, 'payments', { id, state: 'reserved' })
 }
 
 /** Commit before sending, since the payer may be charged afterwards. `txHash` is null for a facilitator's transaction. */
 export async function submitPayment(
   db: Db,
   id: string,
-  submitted: { readonly txHash: string | null; readonly now: string },
+  submitted: { readonly txHash: string | null; readonly submittedAt: string },
 ): Promise<boolean> {
-  const result = await db
-    .updateTable('payments')
-    .set({ state: 'submitted', tx_hash: submitted.txHash, submitted_at: submitted.now })
-    .where('id', '=', id)
-    .where('state', 'in', ['reserved', 'submitted'])
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
+  const unsettled = { id, state: ['reserved', 'submitted'] } as const
+  return await updateRecord(db, 'payments', unsettled, { ...submitted, state: 'submitted' })
 }
 
 export async function setPaymentHash(db: Db, id: string, txHash: string): Promise<void> {
-  await db
-    .updateTable('payments')
-    .set({ tx_hash: txHash })
-    .where('id', '=', id)
-    .where('state', '=', 'submitted')
-    .execute()
+  await updateRecord(db, 'payments', { id, state: 'submitted' }, { txHash })
 }
 
 /** Returns true for the first caller only. */
@@ -78,44 +66,28 @@ export async function settlePayment(
   { txHash, blockNumber, blockHash }: SettledIn,
   now: string,
 ): Promise<boolean> {
-  const result = await db
-    .updateTable('payments')
-    .set({
-      state: 'settled',
-      reason: null,
-      tx_hash: txHash,
-      block_number: blockNumber,
-      block_hash: blockHash,
-      finality: 'latest',
-      settled_at: now,
-    })
-    .where('id', '=', id)
-    .where('state', '<>', 'settled')
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
+  const block = { txHash, blockNumber, blockHash, finality: 'latest' } as const
+  return await updateRecord(
+    db,
+    'payments',
+    { id, state: ['reserved', 'submitted', 'failed'] },
+    { ...block, state: 'settled', reason: null, settledAt: now },
+  )
 }
 
 /** Returns true once per payment. */
 export async function claimDelivery(db: Db, id: string, now: string): Promise<boolean> {
-  const result = await db
-    .updateTable('payments')
-    .set({ delivered_at: now })
-    .where('id', '=', id)
-    .where('state', '=', 'settled')
-    .where('finality', '<>', 'undone')
-    .where('delivered_at', 'is', null)
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
+  const undelivered = {
+    state: 'settled',
+    finality: ['latest', 'final'],
+    deliveredAt: null,
+  } as const
+  return await updateRecord(db, 'payments', { id, ...undelivered }, { deliveredAt: now })
 }
 
 export async function failPayment(db: Db, id: string, reason: string): Promise<boolean> {
-  const result = await db
-    .updateTable('payments')
-    .set({ state: 'failed', reason })
-    .where('id', '=', id)
-    .where('state', '=', 'submitted')
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
+  const submitted = { id, state: 'submitted' } as const
+  return await updateRecord(db, 'payments', submitted, { state: 'failed', reason })
 }
 
 /** Deletes reservations that are older than a time and whose authorizations expired before it. */
@@ -135,24 +107,66 @@ export async function closePayment(
   db: Db,
   id: string,
   verdict:
-    | { readonly finality: 'final'; readonly in: SettledIn; readonly now: string }
+    | ({ readonly finality: 'final'; readonly finalAt: string } & SettledIn)
     | { readonly finality: 'undone'; readonly reason: string },
 ): Promise<boolean> {
-  const change =
-    verdict.finality === 'final'
-      ? {
-          finality: 'final' as const,
-          final_at: verdict.now,
-          tx_hash: verdict.in.txHash,
-          block_number: verdict.in.blockNumber,
-          block_hash: verdict.in.blockHash,
-        }
-      : { finality: 'undone' as const, reason: verdict.reason }
-  const result = await db
-    .updateTable('payments')
-    .set(change)
-    .where('id', '=', id)
-    .where('finality', '=', 'latest')
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
+  return await updateRecord(db, 'payments', { id, finality: 'latest' }, verdict)
+}
+
+interface SeqPage {
+  readonly afterSeq: number
+  readonly limit: number
+}
+
+/** Oldest first. */
+export async function listPayments(
+  db: Db,
+  { afterSeq, limit }: SeqPage,
+  filter: Expression<SqlBool> = sql<SqlBool>`true`,
+): Promise<readonly PaymentRecord[]> {
+  const rows = await selectRecords(db, 'payments')
+    .where(filter)
+    .where('seq', '>', afterSeq)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+  return rows.map(toPayment)
+}
+
+export async function submittedPayments(db: Db, page: SeqPage): Promise<readonly PaymentRecord[]> {
+  return await listPayments(db, page, isSubmitted)
+}
+
+/** The first condition selects the index. */
+const isSubmitted = sql<SqlBool>`state in ('reserved', 'submitted') and state = 'submitted'`
+
+/** Returns the settled payments up to a block that a reorganisation could still undo. */
+export async function paymentsToFinalize(
+  db: Db,
+  upToBlock: number,
+  page: SeqPage,
+): Promise<readonly PaymentRecord[]> {
+  const isOpen = sql<SqlBool>`finality = 'latest' and block_number <= ${upToBlock}`
+  return await listPayments(db, page, isOpen)
+}
+
+export interface PaymentCounts {
+  readonly submitted: number
+  /** Submitted payments whose authorization expired before the given time. */
+  readonly overdue: number
+  readonly notFinal: number
+  readonly undone: number
+}
+
+/** @param overdueBefore Unix seconds. */
+export async function countPayments(db: Db, overdueBefore: number): Promise<PaymentCounts> {
+  const { rows } = await sql<PaymentCounts>`
+    select
+      (select count(*) from payments where ${isSubmitted}) as submitted,
+      (select count(*) from payments where ${isSubmitted} and valid_before < ${overdueBefore})
+        as overdue,
+      (select count(*) from payments where finality = 'latest') as "notFinal",
+      (select count(*) from payments where finality = 'undone') as undone
+  `.execute(db)
+  return rows[0] ?? { submitted: 0, overdue: 0, notFinal: 0, undone: 0 }
 }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectOrNullFromJsonText } from '../json.ts'
-import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 
 type Row = RecordOf<'payments'>
@@ -35,8 +34,6 @@ export interface SettledIn {
   readonly blockNumber: number
   readonly blockHash: string
 }
-
-export const paymentColumns = columnsOf('payments')
 
 export function toPayment(row: Row): PaymentRecord {
   return {

@@ -1,8 +1,8 @@
 import { sql } from '../kysely.ts'
-import { columnsExcept, columnsOf, toRow } from '../rows.ts'
+import { deleteRecords, putRecord, selectRecords, updateRecord } from '../records.ts'
+import { columnsOf } from '../rows.ts'
 import type { MemberOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import type { OnchainState, Verification } from './record.ts'
 
 export interface StoredBlock {
   readonly number: number
@@ -111,15 +111,8 @@ export async function receiptsOfTransaction(
     .where('onchain', 'in', ['pending', 'verified', 'failed'])
     .orderBy('seq')
     .execute()
-  const checks = await db
-    .selectFrom('receipt_checks')
-    .select(columnsExcept('receipt_checks', 'chain', 'tx_hash'))
-    .where(
-      'receipt_id',
-      'in',
-      receipts.map(({ id }) => id),
-    )
-    .execute()
+  const receiptIds = receipts.map(({ id }) => id)
+  const checks = await selectRecords(db, 'receipt_checks', { receiptId: receiptIds }).execute()
   const checkOf = new Map(checks.map(({ receiptId, ...check }) => [receiptId, check]))
   return receipts
     .map((receipt) => ({ ...receipt, chain, txHash, check: checkOf.get(receipt.id) ?? null }))
@@ -133,41 +126,25 @@ export async function saveCheck(
   check: ReceiptCheck,
 ): Promise<void> {
   const { id: receiptId, chain, txHash } = receipt
-  const row = toRow<'receipt_checks'>({ ...check, receiptId, chain, txHash })
-  await db
-    .insertInto('receipt_checks')
-    .values(row)
-    .onConflict((conflict) => conflict.column('receipt_id').doUpdateSet(row))
-    .execute()
+  await putRecord(db, 'receipt_checks', { ...check, receiptId, chain, txHash }, 'receiptId')
 }
 
 /** Releases the transfer for another receipt. */
 export async function dropCheck(db: Db, receiptId: string): Promise<void> {
-  await db.deleteFrom('receipt_checks').where('receipt_id', '=', receiptId).execute()
+  await deleteRecords(db, 'receipt_checks', { receiptId })
 }
 
-export interface ReceiptOutcome {
-  readonly verification: Verification
-  readonly verificationReason: string | null
-  readonly onchain: OnchainState
-  readonly now: string
-}
+export type ReceiptOutcome = Pick<
+  RecordOf<'receipts'>,
+  'verification' | 'verificationReason' | 'onchain' | 'onchainCheckedAt'
+>
 
 export async function setOutcome(
   db: Db,
   receiptId: string,
   outcome: ReceiptOutcome,
 ): Promise<void> {
-  await db
-    .updateTable('receipts')
-    .set({
-      verification: outcome.verification,
-      verification_reason: outcome.verificationReason,
-      onchain: outcome.onchain,
-      onchain_checked_at: outcome.now,
-    })
-    .where('id', '=', receiptId)
-    .execute()
+  await updateRecord(db, 'receipts', { id: receiptId }, outcome)
 }
 
 type UnsupportedChainReceipt = Pick<

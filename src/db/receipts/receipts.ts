@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
-import { countRows } from '../queries.ts'
+import { countRows } from '../records.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import { foundColumns, newReceiptRecord, receiptColumns } from './record.ts'

@@ -41,7 +41,7 @@ export function partnerHandlers(deps: ActionDeps) {
     cancelSubscription: async (_input, context) =>
       cancelOwnSubscription(deps, await withProof(context)),
     async getPartner({ params }, { nowMs }) {
-      const found = await findPartner(reader, params)
+      const found = await findPartner(reader, { handle: params.handle })
       if (found === null) throw new ApiError('unknown_partner')
       const view = partnerView(partnerAt(found, nowMs))
       const marked = await lookAlikes(reader, 'partner', [found.wallet])

@@ -130,25 +130,25 @@ describe('readLogs', () => {
     expect((await read(rules, [all])).logs).toHaveLength(110)
   })
 
-  test('throws where a single block is too large', async () => {
-    const refuse: ProxyRules = {
-      instead: (request) =>
-        rangeOf(request) === null ? undefined : rpcError(request, -32602, 'range exceeds limit'),
-    }
-    await expect(read(refuse, [all])).rejects.toThrow(/error -32602: range exceeds limit/)
-  })
-
-  test('does not halve the range after a rate limit', async () => {
-    const ranges: unknown[] = []
+  test.each([
+    ['where a single block is too large', -32602, 'range exceeds limit', 20, 1],
+    ['after a rate limit, without a smaller range', -32016, 'rate limit exceeded', 1, 1],
+    ['after a refusal, without further requests', -32000, 'header not found', 10, 40],
+  ])('throws %s', async (_case, code, message, mostRequests, filters) => {
+    const many = Array.from({ length: filters }, (_, at): LogFilter => ({
+      addresses: [contract],
+      topics: [null, [addressTopic(wallet(at))]],
+    }))
+    let requests = 0
     const refuse: ProxyRules = {
       instead: (request) => {
         if (rangeOf(request) === null) return undefined
-        ranges.push(rangeOf(request))
-        return rpcError(request, -32016, 'rate limit exceeded: 10 requests per second')
+        requests += 1
+        return rpcError(request, code, message)
       },
     }
-    await expect(read(refuse, [all])).rejects.toThrow(/rate limit exceeded/)
-    expect(ranges).toHaveLength(1)
+    await expect(read(refuse, many)).rejects.toThrow(message)
+    expect(requests).toBeLessThanOrEqual(mostRequests)
   })
 
   test('dates logs by block headers where the node sends no times', async () => {
@@ -163,23 +163,6 @@ describe('readLogs', () => {
     expect(logs.every(({ atMs, block }) => Math.abs(atMs - startMs - block * minuteMs) <= 1)).toBe(
       true,
     )
-  })
-
-  test('starts no further request of a range after a refusal', async () => {
-    const many = Array.from({ length: 40 }, (_, at): LogFilter => ({
-      addresses: [contract],
-      topics: [null, [addressTopic(wallet(at))]],
-    }))
-    let requests = 0
-    const refuse: ProxyRules = {
-      instead: (request) => {
-        if (rangeOf(request) === null) return undefined
-        requests += 1
-        return rpcError(request, -32000, 'header not found')
-      },
-    }
-    await expect(read(refuse, many)).rejects.toThrow('header not found')
-    expect(requests).toBeLessThan(10)
   })
 
   test('stops between chunks when the poll is aborted', async () => {

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -10,6 +9,7 @@ import { routes } from '../../../src/contract/routes.ts'
 import { parseFrontMatter } from '../../../src/core/front-matter.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { fullWorld } from '../../site/worlds.ts'
+import { execute } from '../../support/command-line.ts'
 import { serveDuringTest, useLocalServer } from '../../support/local-server.ts'
 import { siteOf } from '../../support/site.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -32,14 +32,11 @@ const textOf = (name: (typeof names)[number]) => skills.get(name) ?? ''
 describe.each(names)('the agent skill %s', (name) => {
   const { fields, body } = parseFrontMatter(textOf(name))
 
-  test('has the name of its directory and a description of allowed length', () => {
+  test('has the name of its directory, and a description and a text of allowed length', () => {
     expect(fields['name']).toBe(name)
     expect(Object.keys(fields).toSorted()).toEqual(['description', 'license', 'name'])
     expect(String(fields['description'])).toMatch(/^[A-Z].* Use it when .*\.$/)
     expect(String(fields['description']).length).toBeLessThanOrEqual(1024)
-  })
-
-  test('is short enough to be read at once', () => {
     expect(body.split('\n').length).toBeLessThan(200)
     expect(body.length / 4).toBeLessThan(5000)
   })
@@ -88,23 +85,12 @@ describe('the scripts in the agent skills', () => {
     return source.replaceAll('{SITE_URL}', site).replaceAll('{BASE_URL}', `${site}/api/v1`)
   }
 
-  async function run(
-    dir: string,
-    command: string,
-    args: readonly string[],
-  ): Promise<{ code: number; out: string }> {
-    return await new Promise((done) => {
-      execFile(command, [...args], { cwd: dir }, (error, stdout) => {
-        done({ code: typeof error?.code === 'number' ? error.code : 0, out: stdout.trim() })
-      })
-    })
-  }
-
   async function runNode(name: (typeof names)[number], site: string, ...args: string[]) {
     const dir = tempFolder()
     const file = join(dir, `${name}.mjs`)
     await writeFile(file, block(name, 'js', site))
-    return await run(dir, process.execPath, [file, ...args])
+    const { code, out } = await execute(process.execPath, [file, ...args], dir)
+    return { code, out }
   }
 
   test.each([
@@ -118,8 +104,8 @@ describe('the scripts in the agent skills', () => {
   })
 
   test('reject a document changed in transit', async () => {
-    /** Forwards a document with one digit of the rails changed. */
-    async function forward(path: string, response: ServerResponse): Promise<void> {
+    /** Forwards a document with one digit changed. */
+    const forward = async (path: string, response: ServerResponse) => {
       const upstream = await fetch(service.url + path)
       const body = await upstream.text()
       for (const name of ['x-signature', 'x-signature-key']) {
@@ -127,9 +113,9 @@ describe('the scripts in the agent skills', () => {
       }
       response.end(path === '/api/v1/rails' ? body.replace('1000', '9000') : body)
     }
-    const site = await serveDuringTest((request, response) => {
-      void forward(request.url ?? '/', response)
-    })
+    const site = await serveDuringTest(
+      (request, response) => void forward(request.url ?? '/', response),
+    )
     expect(await runNode('desk', site, '/api/v1/rails')).toEqual({
       code: 1,
       out: 'SIGNATURE BAD not in the manifest',
@@ -139,7 +125,7 @@ describe('the scripts in the agent skills', () => {
   test('verify with curl and OpenSSL', async () => {
     const script = block('desk', 'sh', service.url)
     const verdict = { code: 0, out: 'Signature Verified Successfully' }
-    expect(await run(tempFolder(), 'sh', ['-c', script])).toEqual(verdict)
+    expect(await execute('sh', ['-c', script], tempFolder())).toMatchObject(verdict)
   })
 
   const [pact] = published.pacts.settled

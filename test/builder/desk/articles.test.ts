@@ -43,11 +43,6 @@ describe('loadArticles', () => {
     })
   })
 
-  test('reads the articles of the repository', async () => {
-    const articles = await loadArticles(new URL('../../../data/desk', import.meta.url).pathname)
-    expect(articles.length).toBeGreaterThanOrEqual(4)
-  })
-
   test.each([
     ['an unknown day', 'a.md', article({ date: '2026-02-30' }), 'a.md: front matter.date: '],
     ['a missing title', 'a.md', article({ title: null }), 'a.md: front matter.title: '],

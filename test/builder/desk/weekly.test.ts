@@ -170,20 +170,6 @@ describe('the weekly article', () => {
     expect(later.slice(0, 2)).toEqual(list)
     expect(weeks(later)).toEqual([...weeks(list), 'ledger-week-2026-w48'])
   })
-
-  test('is the same with a history that starts in the week before', () => {
-    const stale = goodPoll(at('2026-11-08T23:59:59.999Z'), usdc(1))
-    const fresh = goodPoll(at('2026-11-18T12:00:00Z'), usdc(2))
-    const [whole, cut] = [articles({ alpha: [stale, fresh] }), articles({ alpha: [fresh] })]
-    expect(whole.at(-1)).toEqual(only(cut))
-    expect(only(cut).title).toBe('The ledger in week 47 of 2026: 1 new reading')
-  })
-})
-
-test('a poll at midnight counts for the new day', () => {
-  const polls = alphaPolls({ '2026-11-15T12:00:00Z': 1, '2026-11-17T00:00:00Z': 2 })
-  const article = articles(polls).at(-1)
-  expect(article?.body).toContain('start 1.00; Mon 11-16 1.00; Tue 11-17 2.00; Wed 11-18 2.00')
 })
 
 test('a quiet week yields one paragraph without table, chart and empty sections', () => {

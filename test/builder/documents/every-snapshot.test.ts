@@ -4,13 +4,13 @@ import { z } from 'zod'
 import type { SnapshotFamily } from '../../../builder/documents/document.ts'
 import { historyDocuments } from '../../../builder/documents/history.ts'
 import { documentsOf, snapshotFamilies } from '../../../builder/documents/index.ts'
-import { renderBody } from '../../../builder/publish/document.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import type { PollRecord } from '../../../builder/world/world.ts'
 import { routeOf, routes } from '../../../src/contract/routes.ts'
 import type { RouteId } from '../../../src/contract/routes.ts'
 import { documentFile } from '../../../src/core/documents.ts'
 import { figures } from '../../support/figures.ts'
+import { textOf, textAt as documentTextAt } from '../../support/site.ts'
 import { failedPoll, goodPoll, railRecord, smallWorld, worldNowMs } from '../../support/world.ts'
 
 const computedAt = '2026-11-21T06:30:00.000Z'
@@ -18,7 +18,7 @@ const computedAt = '2026-11-21T06:30:00.000Z'
 /** Documents that the publisher derives from the others. */
 const derivedByPublisher = ['getSnapshotManifest', 'getLatestDiff']
 
-const documents = [...documentsOf(smallWorld())]
+const documents: readonly PublicDocument[] = [...documentsOf(smallWorld())]
 
 function pattern(id: RouteId): RegExp {
   const literal = routeOf(id).path.replace(/[.*+?^$()|[\]\\]/g, '\\$&')
@@ -32,15 +32,9 @@ function routeOfPath(path: string, ids: readonly RouteId[]): RouteId | undefined
     .toSorted((a, b) => routeOf(a).path.split('{').length - routeOf(b).path.split('{').length)[0]
 }
 
-const text = (document: PublicDocument) =>
-  Buffer.from(renderBody(document, computedAt)).toString('utf8')
-
-function textAt(path: string, from: readonly PublicDocument[] = documents): string {
-  const document = from.find((candidate) => candidate.path === path)
-  if (document === undefined) throw new Error(`no document ${path}`)
-  return text(document)
-}
-
+const text = (document: PublicDocument) => textOf(document, computedAt)
+const textAt = (path: string, from: readonly PublicDocument[] = documents) =>
+  documentTextAt(path, from, computedAt)
 const body = (path: string, from?: readonly PublicDocument[]): unknown =>
   JSON.parse(textAt(path, from))
 
@@ -109,18 +103,6 @@ describe('the documents as a whole', () => {
     expect(built([...documentsOf(smallWorld())])).toEqual(built(documents))
   })
 
-  test('have one path each', () => {
-    const paths = documents.map(({ path }) => path)
-    expect(paths.filter((path, at) => paths.indexOf(path) !== at)).toEqual([])
-  })
-
-  test('list rails by slug', () => {
-    const { rails } = z
-      .object({ rails: z.array(z.object({ rail: z.string() })) })
-      .parse(body('/api/v1/rails'))
-    expect(rails.map(({ rail }) => rail)).toEqual(['alpha', 'beta', 'delta', 'gamma'])
-  })
-
   test('leave volatile members out of the archive', () => {
     const volatile = ['polled_at', 'poll_duration_ms', 'computed_at', 'figures_as_of', 'views_24h']
     const facts = documents.filter(({ path }) => path !== '/openapi.json')
@@ -159,6 +141,7 @@ describe('unknown figures', () => {
   test('are empty cells in CSV, unlike a known zero', () => {
     const [header = [], ...rows] = csvRows(textAt('/api/v1/rails.csv'))
     const column = header.indexOf('tpv_30d_usdc')
+    // The rails are sorted by slug.
     expect(rows.map((row) => [row[0], row[column]])).toEqual([
       ['alpha', '1000'],
       ['beta', ''],

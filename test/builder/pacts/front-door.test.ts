@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,14 +8,14 @@ import { documentsOf } from '../../../builder/documents/index.ts'
 import { loadAuthoredPacts } from '../../../builder/world/authored-pacts.ts'
 import { gatherPacts } from '../../../builder/world/pacts.ts'
 import type { PactsWorld } from '../../../builder/world/pacts.ts'
-import { commands } from '../../../scripts/cli/commands.ts'
-import { run } from '../../../scripts/cli/run.ts'
 import { pactList } from '../../../src/contract/schemas/pact.ts'
 import { attestationMessage } from '../../../src/core/pact/check.ts'
 import { pactEscrow } from '../../../src/core/pact/escrow.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
-import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
+import { systemClock } from '../../../src/runtime/runtime.ts'
 import { tempFolder } from '../../db/temp-database.ts'
+import { execute, runCommand } from '../../support/command-line.ts'
+import type { CommandResult } from '../../support/command-line.ts'
 import { sampleDocuments } from '../../support/http-service.ts'
 import { manifestsOf } from '../../support/pact-ledger.ts'
 import { proxyDuringTest } from '../../support/rpc-proxy.ts'
@@ -86,23 +85,12 @@ async function get(path: string): Promise<Response> {
 }
 const listPacts = async () => pactList.parse(await (await get('/api/v1/pacts')).json())
 
-interface CommandResult {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
 async function command(
   file: string,
   args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
+  environment?: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
-  return await new Promise((resolve) => {
-    const options = { cwd: dir, env: { ...process.env, ...environment } }
-    execFile(file, [...args], options, (error, out, err) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: out.trim(), err })
-    })
-  })
+  return await execute(file, args, dir, environment)
 }
 
 /** The words of 32 bytes in the answer of a node. */
@@ -128,18 +116,6 @@ describe('the documents of pacts', () => {
     expect(await one.json()).toEqual(inFlight[0])
     expect((await get('/api/v1/pacts/999')).status).toBe(404)
     expect((await get('/pacts/999/spec.json')).status).toBe(404)
-  })
-
-  test('count settled pacts', async () => {
-    await submitted()
-    await approvedAndPaid()
-    await readAndPublish()
-    expect((await listPacts()).summary).toMatchObject({
-      settled_count: 1,
-      in_flight_count: 0,
-      settled_usdc: 12.5,
-      last_settled_at: isoTime(paidMs),
-    })
   })
 
   test('list published settlements as recorded and unverified, with their sources', async () => {
@@ -176,24 +152,17 @@ describe('the documents of pacts', () => {
     ])
     await readAndPublish()
     const { recorded } = await listPacts()
+    const notActive = 'status: published as Completed, but the escrow has Active'
     expect(
-      recorded.map((one) => [
-        one.pact_id,
-        one.verification,
-        one.confirmed.length,
-        one.contradictions,
-      ]),
+      recorded.map((one) => [one.pact_id, one.confirmed.length, ...one.contradictions]),
     ).toEqual([
-      ['7', 'contradicted', 0, ['the escrow has no pact 7']],
-      ['11', 'unverified', 0, []],
-      [String(id), 'confirmed', 4, []],
-      [
-        String(id + 1),
-        'contradicted',
-        1,
-        ['status: published as Completed, but the escrow has Active'],
-      ],
+      ['7', 0, 'the escrow has no pact 7'],
+      ['11', 0],
+      [String(id), 4],
+      [String(id + 1), 1, notActive],
     ])
+    const verifications = recorded.map(({ verification }) => verification)
+    expect(verifications).toEqual(['contradicted', 'unverified', 'confirmed', 'contradicted'])
     const subjects = (await pact.ledger.openFlags()).map(({ subject }) => subject)
     expect(new Set(subjects)).toEqual(new Set([`pact-${id + 1}`, 'pact-7']))
   })
@@ -339,21 +308,10 @@ describe('the script that reproduces a hash', () => {
 
 /** Runs the command line against this service. */
 async function ledgerCommand(...args: readonly string[]): Promise<CommandResult> {
-  let [out, err] = ['', '']
-  const code = await run(commands, args, {
-    environment: { LEDGER_URL: service.url },
-    clock: { ...systemClock, now: () => genesisMs + 5 * dayMs },
-    random: systemRandom,
-    fetch,
-    write: (text) => {
-      out += text
-    },
-    warn: (text) => {
-      err += text
-    },
-  })
-  return { code, out, err }
+  const clock = { ...systemClock, now: () => genesisMs + 5 * dayMs }
+  return await runCommand(args, { LEDGER_URL: service.url }, { clock, fetch })
 }
+
 async function verify(rpc = pact.chain.url, ...more: readonly string[]) {
   return await ledgerCommand('pact', 'verify', String(id), '--rpc', rpc, ...more)
 }
@@ -384,6 +342,12 @@ describe('pact verify', () => {
     const undo = await pact.chain.snapshot()
     await approvedAndPaid()
     await readAndPublish()
+    expect((await listPacts()).summary).toMatchObject({
+      settled_count: 1,
+      in_flight_count: 0,
+      settled_usdc: 12.5,
+      last_settled_at: isoTime(paidMs),
+    })
     const { code, out } = await verify()
     expect(code).toBe(0)
     expect(out).toContain('good  payment: 12.5 of 12.5 USDC went from payer to worker in 0x')
@@ -393,38 +357,13 @@ describe('pact verify', () => {
     const after = await verify()
     expect(after.code).toBe(1)
     expect(after.out).toContain('BAD   payment: the node does not know the transaction')
+    expect(after.out).toContain('BAD   escrow and record: ledger: settled; escrow: WorkSubmitted')
   })
 
   async function withManifest(changes: object): Promise<void> {
     pact.ledger.addManifests(id, { ...manifests, instance: { ...manifests.instance, ...changes } })
     await submitted()
     await readAndPublish()
-  }
-  /** Publishes a settlement with a payment that the escrow does not confirm. */
-  async function claimSettlement(): Promise<void> {
-    await submitted()
-    const undo = await pact.chain.snapshot()
-    await pact.approve()
-    await pact.read()
-    const txHash = await pact.chain.pay(creator, worker, 12_500_000, paidMs)
-    const pacts = await pact.ledger.pacts(service.url)
-    await undo()
-    const settled = pacts.inFlight.map(({ pact_id, job_id, confirmed_by }) => ({
-      pact_id,
-      job_id,
-      confirmed_by,
-      state: 'settled' as const,
-      chain: 'arbitrum',
-      tx_hash: txHash,
-      explorer_url: `https://arbiscan.io/tx/${txHash}`,
-      receipt_id: `rcp_${'1'.repeat(64)}`,
-      amount_usdc: 12.5,
-      payer: creator,
-      worker,
-      block_number: 1,
-      settled_at: isoTime(paidMs),
-    }))
-    await publishPacts({ ...pacts, inFlight: [], settled })
   }
   async function publishInFlight(changes: Partial<PactsWorld['inFlight'][number]>): Promise<void> {
     await pact.read()
@@ -439,11 +378,6 @@ describe('pact verify', () => {
       'a manifest of another chain',
       async () => await withManifest({ chain_id: 1 }),
       'manifest: wrong_chain: the instance names chain 1',
-    ],
-    [
-      'a settled pact that the escrow has not paid',
-      claimSettlement,
-      'escrow and record: ledger: settled; escrow: WorkSubmitted',
     ],
     [
       'work with another hash than its manifest',
@@ -506,7 +440,7 @@ describe('pact verify', () => {
     expect(nobody.out).toContain('BAD   record: the ledger has no pact 999')
   })
 
-  test('checks signer, time and hash of attestations, and counts each once', async () => {
+  test('checks the signature of each attestation, and counts each once', async () => {
     const signer = evmWallet('attesting worker')
     await pact.chain.rpc('anvil_setBalance', [signer.address, '0xde0b6b3a7640000'])
     await pact.chain.act(
@@ -525,24 +459,15 @@ describe('pact verify', () => {
       attested_at: isoTime(genesisMs + 2 * dayMs),
     }
     const signed = { ...unsigned, signature: await signer.sign(attestationMessage(unsigned)) }
-    const late = { ...unsigned, attestation_id: 'run-2', attested_at: isoTime(deadlineMs + 1000) }
-    const foreign = { ...unsigned, attestation_id: 'run-3' }
-    const stranger = evmWallet('a stranger')
+    const foreign = { ...signed, attestation_id: 'run-2' }
     const file = join(dir, 'attestations.json')
     writeFileSync(file, JSON.stringify(signed))
     expect((await verify(pact.chain.url, '--attestations', file)).code).toBe(0)
-    const attested = [
-      signed,
-      signed,
-      { ...late, signature: await signer.sign(attestationMessage(late)) },
-      { ...foreign, signature: await stranger.sign(attestationMessage(foreign)) },
-    ]
-    writeFileSync(file, JSON.stringify(attested))
+    writeFileSync(file, JSON.stringify([signed, signed, foreign]))
     const { code, out } = await verify(pact.chain.url, '--attestations', file)
     expect(code).toBe(1)
     expect(out).toContain('good  attestation run-1: signed by the worker')
     expect(out).toContain('BAD   attestation run-1: replay: ')
-    expect(out).toContain('BAD   attestation run-2: deadline_passed: ')
-    expect(out).toContain('BAD   attestation run-3: wrong_signer: ')
+    expect(out).toContain('BAD   attestation run-2: wrong_signer: ')
   })
 })

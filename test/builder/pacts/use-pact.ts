@@ -48,6 +48,10 @@ export function usePact() {
     ledger.addManifests(id, manifests)
     return () => restore()
   })
+  const create = async () => await chain.create(deadlineMs, genesisMs + dayMs)
+  const submit = async (hash: string = manifests.workHash) =>
+    await chain.act(worker, 'submitWork', [id, hash], genesisMs + 2 * dayMs)
+  const approve = async () => await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
   const toHead = async () => ledger.at((await chain.headTimeMs()) + minuteMs)
   return {
     get chain() {
@@ -56,10 +60,15 @@ export function usePact() {
     get ledger() {
       return ledger
     },
-    create: async () => await chain.create(deadlineMs, genesisMs + dayMs),
-    submit: async (hash: string = manifests.workHash) =>
-      await chain.act(worker, 'submitWork', [id, hash], genesisMs + 2 * dayMs),
-    approve: async () => await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs),
+    create,
+    submit,
+    approve,
+    /** Creates the pact, submits its work and approves the work. */
+    complete: async () => {
+      await create()
+      await submit()
+      await approve()
+    },
     /** Pays USDC and stores a receipt of the payment that waits for its chain. */
     pay: async (payment: PactPayment = {}) => {
       const { name = '1', pactId = id, to = worker, microUsdc = 12_500_000 } = payment

@@ -102,9 +102,7 @@ describe('a pact', () => {
   })
 
   test('with several verified receipts is listed once, with the first receipt that the escrow confirms', async () => {
-    await pact.create()
-    await pact.submit()
-    await pact.approve()
+    await pact.complete()
     const first = await pact.pay()
     await pact.pay({ name: '2', microUsdc: 1_000_000, atMs: genesisMs + 4 * dayMs })
     await pact.settle()
@@ -216,9 +214,7 @@ describe('a pact is blocked with the reason', () => {
 
 describe('a verified receipt does not settle a pact', () => {
   test('when it pays another recipient; the ledger opens a flag', async () => {
-    await pact.create()
-    await pact.submit()
-    await pact.approve()
+    await pact.complete()
     await pact.pay({ to: arbitrator })
     await pact.settle()
     // Anyone can send such a receipt, so it does not block the pact.
@@ -294,9 +290,7 @@ describe('a reorganisation', () => {
   })
 
   test('that removes the payment of a settled pact returns the pact to verifying', async () => {
-    await pact.create()
-    await pact.submit()
-    await pact.approve()
+    await pact.complete()
     await pact.chain.mine(finalBlocks)
     await pact.read()
     const undo = await pact.chain.snapshot()
@@ -352,7 +346,7 @@ describe('pacts stay unchanged when the node', () => {
   })
 
   test.each([
-    ['is on another chain', 'eth_chainId', /0xa4b1/, '0x1', 'of chain 1, not 42161'],
+    ['is on another chain', 'eth_chainId', /0xa4b1/, '0x1', 'serves chain 1, not 42161'],
     ['lacks the contract', 'eth_getCode', /"0x\w+"/, '"0x"', 'no contract at the escrow address'],
   ])('%s', async (_fault, method, from, to, failure) => {
     await inProgress()

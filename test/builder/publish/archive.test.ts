@@ -18,7 +18,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 
 import { archive, emptyArchiveMemory } from '../../../builder/publish/archive.ts'
 import type { ArchiveOptions } from '../../../builder/publish/archive.ts'
-import { FAST_IMPORT, fastImportStream } from '../../../builder/publish/git-tree.ts'
 import { withoutCredentials } from '../../../builder/publish/git.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -130,72 +129,10 @@ describe('the archive', () => {
     expectIntact()
   })
 
-  test('gets what an earlier build could not commit', async () => {
-    await record()
-    const missed = await recordStatus('dormant', { env: { PATH: root } })
-    expect(missed.committed).toBeNull()
-    const next = await record({ ...moved, check: 'full' })
-    expect(next.committed).not.toBeNull()
-    expect(git(repoDir, 'show', 'main:api/v1/rails/olas.json')).toBe(olas('concentrated'))
-  })
-
-  test('gets no commit from a truncated stream', async () => {
-    await record()
-    const parent = head()
-    const commit = { parent, message: 'x', author, nowMs: startMs }
-    const change = { written: ['api/v1/rails/olas.json'], deleted: [] }
-    const stream = fastImportStream(commit, moved.files, change)
-    for (const length of [stream.length - 5, stream.length - 20, 40]) {
-      const run = () =>
-        execFileSync('git', [`--git-dir=${repoDir}`, ...FAST_IMPORT], {
-          input: stream.subarray(0, length),
-          stdio: 'pipe',
-        })
-      expect(run).toThrow()
-      expect(head()).toBe(parent)
-    }
-    expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
-  })
-
-  test('starts git once per commit while the last commit is its own', async () => {
-    const memory = emptyArchiveMemory()
-    const recording = recordingGit()
-    const runs: string[] = []
-    for (let build = 0; build < 5; build += 1) {
-      const files = new Map([...filesWith('paying'), ['build.txt', `${build}\n`]])
-      const message = `build ${build}\n\nbody é\n`
-      const { committed } = await record({ files, message, memory, env: recording.env })
-      runs.push(recording.commands())
-      expect(committed).toBe(head())
-      expectIntact()
-      if (build === 2) git(repoDir, 'pack-refs', '--all')
-    }
-    // The packed branch has no ref file, so git resolves it.
-    const resolved = 'for-each-ref\nfast-import'
-    expect(runs.slice(1)).toEqual(['fast-import', 'fast-import', resolved, 'fast-import'])
-  })
-
-  test('keeps object names of present files only in memory', async () => {
-    const memory = emptyArchiveMemory()
-    for (let n = 0; n < 5; n += 1) {
-      const files = new Map([[`pacts/${n}.json`, olas(`${n}`)], ...filesWith(`${n}`)])
-      expect(await record({ files, message: `${n}\n`, memory })).toMatchObject({ state: 'ok' })
-    }
-    const paths = ['api/v1/rails.json', 'api/v1/rails/olas.json', 'pacts/4.json']
-    expect([...memory.names.keys()].toSorted()).toEqual(paths)
-    expect([...(memory.commit?.tree.keys() ?? [])].toSorted()).toEqual(paths)
-  })
-
-  test('is not overwritten when another process committed or locks the branch', async () => {
+  test('is not overwritten when another process committed', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     await recordStatus('dormant', { memory })
-    const lock = join(repoDir, 'refs/heads/main.lock')
-    writeFileSync(lock, '')
-    const { mtimeMs } = statSync(lock)
-    const waiting = await recordStatus('concentrated', { memory, nowMs: mtimeMs + 1000 })
-    expect(waiting).toMatchObject({ state: 'failed', committed: null, restarted: null })
-    rmSync(lock)
     // Another builder commits meanwhile: its commit is read and becomes the parent of the next one.
     await recordStatus('another')
     const next = await recordStatus('concentrated', { memory })
@@ -238,11 +175,6 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all`),
     expect(await commit('dormant')).toBe('fast-import')
     expect(await commit('concentrated')).toBe('fast-import\ngc')
     expect(await commit('paying')).toBe('fast-import')
-  })
-
-  test('is off when git is not installed', async () => {
-    const outcome = await record({ env: { PATH: root } })
-    expect(outcome).toMatchObject({ state: 'off', committed: null, error: 'git is not installed' })
   })
 
   test('ignores the settings and hooks of the machine', async () => {
@@ -294,39 +226,28 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all`),
 describe('a corrupted archive is moved aside and created again', () => {
   const objects = () =>
     filesBelow(join(repoDir, 'objects')).map((file) => join(repoDir, 'objects', file))
+  const inProcess = 'objects lost under a running process'
   const damages: [string, ArchiveOptions['check'], () => void][] = [
     ['a lost branch', 'quick', () => rmSync(join(repoDir, 'refs/heads/main'))],
     ['an emptied branch', 'quick', () => truncateSync(join(repoDir, 'refs/heads/main'), 0)],
     ['lost objects', 'quick', () => objects().forEach((file) => rmSync(file))],
+    [inProcess, 'quick', () => objects().forEach((file) => rmSync(file))],
     ['emptied objects', 'quick', () => objects().forEach(empty)],
     ['no HEAD', 'quick', () => rmSync(join(repoDir, 'HEAD'))],
     ['a flipped bit in old content', 'full', () => flip(blobFile('main~:api/v1/rails/olas.json'))],
     ['no repository at all', 'quick', () => readdirSync(repoDir).forEach(remove)],
   ]
 
-  test.each(damages)('%s', async (_, check, damage) => {
-    await record()
-    await record(moved)
+  test.each(damages)('%s', async (name, check, damage) => {
+    const remembered = name === inProcess ? { memory: emptyArchiveMemory() } : {}
+    await record(remembered)
+    await record({ ...moved, ...remembered })
     damage()
-
-    const outcome = await recordStatus('dormant', { check })
-
+    const outcome = await recordStatus('dormant', { check, ...remembered })
     expect(outcome).toMatchObject({ state: 'ok', error: null })
     expect(outcome.restarted?.movedTo).toBe(`${repoDir}.broken-2026-11-21T06-00-00-000Z`)
     expect(outcome.restarted?.reason).not.toBe('')
     expect(existsSync(outcome.restarted?.movedTo ?? '')).toBe(true)
-    expect(subjects(repoDir)).toEqual(['dormant'])
-    expectIntact()
-  })
-
-  test('when objects were lost under a running process', async () => {
-    const memory = emptyArchiveMemory()
-    await record({ memory })
-    await record({ ...moved, memory })
-    objects().forEach((file) => rmSync(file))
-    const outcome = await recordStatus('dormant', { memory })
-    expect(outcome).toMatchObject({ state: 'ok', error: null })
-    expect(outcome.restarted).not.toBeNull()
     expect(subjects(repoDir)).toEqual(['dormant'])
     expectIntact()
   })

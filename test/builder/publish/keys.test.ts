@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -110,19 +109,4 @@ test.each([
   await expect(failure).rejects.toThrow(/signing-keys.json cannot be used: .+ Restore it/)
   await expect(failure).rejects.not.toThrow(/PRIVATE|MC4C/)
   expect(readFileSync(file, 'utf8')).toBe(bad)
-})
-
-test('openssl verifies a signature with the published key alone', async () => {
-  const { signer, publicKeys } = await load()
-  const raw = Buffer.from(publicKeys.keys[0]?.public_key ?? '', 'base64')
-  // SubjectPublicKeyInfo of RFC 8410: a fixed head and the 32 bytes.
-  const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw])
-  const at = (name: string) => join(root, name)
-  writeFileSync(at('key.der'), der)
-  writeFileSync(at('body'), 'bytes')
-  writeFileSync(at('signature'), signer.sign(Buffer.from('bytes')))
-  const verify = ['pkeyutl', '-verify', '-pubin', '-keyform', 'DER', '-rawin']
-  const files = ['-inkey', at('key.der'), '-in', at('body'), '-sigfile', at('signature')]
-  const out = execFileSync('openssl', [...verify, ...files])
-  expect(out.toString()).toContain('Verified Successfully')
 })

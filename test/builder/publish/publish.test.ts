@@ -5,7 +5,6 @@ import {
   readFileSync,
   readlinkSync,
   readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -26,6 +25,7 @@ import type { PublishOptions } from '../../../builder/publish/publish.ts'
 import { DamagedGenerationError } from '../../../builder/publish/published-generation.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
+import { quietLog } from '../../support/quiet-log.ts'
 import {
   filesBelow,
   generationNames,
@@ -97,52 +97,6 @@ describe('the memory of a process about its published set', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace('"n":1', '"n":2'))
     utimesSync(file, atime, mtime)
     await expect(place.publish(documents, { memory })).rejects.toThrow(DamagedGenerationError)
-  })
-
-  test('reuses rendered documents when others are published with them', async () => {
-    const memory = emptyMemory()
-    let reads = 0
-    const body = {
-      get json() {
-        reads += 1
-        return { n: 1 }
-      },
-      stamp: 'computed_at' as const,
-    }
-    const document: PublicDocument = { ...jsonDocument('/api/v1/rails', {}), body }
-    await place.publish([document], { memory })
-    const atFirst = reads
-    await place.publish([document, jsonDocument('/api/v1/skills', { n: 1 })], { memory })
-    expect(atFirst).toBeGreaterThan(0)
-    expect(reads).toBe(atFirst)
-  })
-
-  test('contains nothing of removed documents and assets', async () => {
-    const memory = emptyMemory()
-    const assetsDir = join(place.root, 'assets')
-    const page = (n: number): PublicDocument => ({
-      path: `/receipts/${n}`,
-      contentType: 'text/html; charset=utf-8',
-      maxAgeSeconds: 60,
-      body: { revision: `${n}`, make: () => ({ text: `Receipt ${n}` }) },
-      archive: null,
-    })
-    mkdirSync(assetsDir)
-    for (let n = 0; n < 9; n += 1) {
-      rmSync(join(assetsDir, `${n - 1}.txt`), { force: true })
-      writeFileSync(join(assetsDir, `${n}.txt`), 'An asset.')
-      await place.publish([page(n), page(n + 1)], { memory, assetsDir, nowMs: startMs + n })
-    }
-    expect([...memory.rendered.revisions.keys()].toSorted()).toEqual(['/receipts/8', '/receipts/9'])
-    expect([...memory.checked.keys()].toSorted()).toEqual([
-      '8.txt',
-      'receipts/8.html',
-      'receipts/9.html',
-    ])
-    expect([...memory.assets.keys()]).toEqual(['8.txt'])
-    expect(memory.records.size).toBe(4)
-    const touched = [...memory.records.values()].flatMap((record) => [...record.touched])
-    expect(touched.filter((file) => file.startsWith('receipts/')).length).toBeLessThanOrEqual(8)
   })
 })
 
@@ -220,14 +174,6 @@ describe('a deferred body', () => {
     await publish(2, [history(2)])
     expect(published()).toEqual({ computed_at: '2026-11-21T06:02:00.000Z', polls: 2 })
   })
-
-  test('is rendered again to be signed by a new key', async () => {
-    await publish(0, [history(1)])
-    const keys = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
-    const { signer, ring } = keys
-    expect(await publish(1, [history(1)], { signer, ring })).toBe(1)
-    readSet(place.publicDir, keys.publicKeys)
-  })
 })
 
 describe('a build', () => {
@@ -238,6 +184,8 @@ describe('a build', () => {
     expect(readFileSync(inCurrent('api/v1/rails.json'), 'utf8')).toBe(
       '{"a":[2,"é"],"b":1,"computed_at":"2026-11-21T06:00:00.000Z"}',
     )
+    // A web server derives Last-Modified from the time of the file.
+    expect(statSync(inCurrent('api/v1/rails.json')).mtimeMs).toBe(startMs)
     expect(readlinkSync(current())).toBe('generations/00000001')
     const { manifest } = place.read()
     expect(canonicalize(manifest)).toBe(readFileSync(inCurrent('snapshot.json'), 'utf8'))
@@ -304,11 +252,6 @@ describe('a build', () => {
     place.read()
   })
 
-  test('dates files by the time of the build, so that a web server sends the right Last-Modified', async () => {
-    await place.publish(worldOf(1))
-    expect(statSync(inCurrent('api/v1/rails.json')).mtimeMs).toBe(startMs)
-  })
-
   test('reports documents that are no longer published', async () => {
     await place.publish(worldOf(1, 3))
     const next = await place.publish(worldOf(1, 2), { nowMs: startMs + 1000 })
@@ -350,7 +293,7 @@ describe('a build', () => {
   test('rejects two documents with one file name, and reserved names', async () => {
     const twice = [jsonDocument('/a', {}), jsonDocument('/a.json', {})]
     await expect(place.publish(twice)).rejects.toThrow(
-      '/a.json and /a would both be the file a.json',
+      '/a.json and /a would both have the file a.json',
     )
     for (const path of ['/snapshot.json', '/a.gz', '/../a', '/a//b', '/%2e', '/.git/config', 'a']) {
       await expect(place.publish([jsonDocument(path, {})])).rejects.toThrow(path)
@@ -385,7 +328,7 @@ describe('keys', () => {
     const fresh = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
     const { signer, ring } = fresh
     const warnings: string[] = []
-    const log = { debug() {}, info() {}, warn: (text: string) => warnings.push(text), error() {} }
+    const log = { ...quietLog, warn: (text: string) => void warnings.push(text) }
     const next = await place.publish(worldOf(1), { signer, ring, log, nowMs: startMs + 1000 })
     expect(next).toMatchObject({ generation: 2, changed: [], unchanged: 16 })
     expect(warnings).toHaveLength(1)
@@ -419,15 +362,6 @@ describe('a builder that cannot read the published set leaves it unchanged', () 
     await expect(failure).rejects.toThrow(DamagedGenerationError)
     await expect(failure).rejects.toThrow(/so it is not overwritten: .+ Restore it from a backup/)
     expect(touches(place.publicDir)).toEqual(before)
-  })
-
-  test('and publishes everything again after the operator removed the link', async () => {
-    await place.publish(worldOf(1))
-    truncateSync(inCurrent('snapshot.json'), 100)
-    unlinkSync(current())
-    const next = await place.publish(worldOf(1), { nowMs: startMs + 1000 })
-    expect(next).toMatchObject({ generation: 2, unchanged: 0 })
-    place.read()
   })
 
   function edit(file: string, from: string, to: string) {

@@ -27,9 +27,10 @@ import {
   parseManifestSignature,
 } from '../../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../../src/core/documents.ts'
+import { filledByHook } from '../../support/filled-by-hook.ts'
+import { quietLog } from '../../support/quiet-log.ts'
 
 export const startMs = Date.UTC(2026, 10, 21, 6)
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 export interface Workspace {
   readonly root: string
@@ -65,33 +66,18 @@ export async function workspace(): Promise<Workspace> {
 
 /** A workspace for each test of the file. */
 export function useWorkspace(): Omit<Workspace, 'remove'> {
-  let place: Workspace
+  const place = filledByHook<Workspace>()
   beforeEach(async () => {
-    place = await workspace()
+    Object.assign(place, await workspace())
     return place.remove
   })
-  return {
-    get root() {
-      return place.root
-    },
-    get publicDir() {
-      return place.publicDir
-    },
-    get keysDir() {
-      return place.keysDir
-    },
-    get keys() {
-      return place.keys
-    },
-    publish: async (documents, more) => await place.publish(documents, more),
-    read: () => place.read(),
-  }
+  return place
 }
 
 export function publishDefaults(publicDir: string, keys: Keys) {
   const { signer, ring } = keys
   const siteUrl = 'https://ledger.test'
-  return { publicDir, siteUrl, assetsDir: null, signer, ring, nowMs: startMs, log: quiet }
+  return { publicDir, siteUrl, assetsDir: null, signer, ring, nowMs: startMs, log: quietLog }
 }
 
 export function jsonDocument(path: string, json: JsonObject): PublicDocument {

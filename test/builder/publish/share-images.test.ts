@@ -8,7 +8,7 @@ import { renderBody } from '../../../builder/publish/document.ts'
 import { readShareImages, renderShareImages } from '../../../builder/publish/share-images.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { fullWorld } from '../../site/worlds.ts'
-import { sharedPages, siteOf } from '../../support/site.ts'
+import { sharedPages, siteOf, textAt } from '../../support/site.ts'
 import { railRecord, smallWorld } from '../../support/world.ts'
 
 let dir: string
@@ -69,11 +69,11 @@ describe('share images', () => {
   test('are referenced by their page once they exist', async () => {
     const world = fullWorld('https://ledger.test')
     const image = '<meta property="og:image" content="https://ledger.test/share/rails/alpha.png" />'
-    expect(pageOf([...siteOf(world)], '/rails/alpha')).not.toContain('og:image')
+    expect(textAt('/rails/alpha', siteOf(world))).not.toContain('og:image')
     const { documents } = await rendered([...sharedPages(world)])
-    const site = [...siteOf(world, documents)]
-    expect(pageOf(site, '/rails/alpha')).toContain(image)
-    expect(pageOf(site, '/pacts')).not.toContain('og:image')
+    const site = siteOf(world, documents)
+    expect(textAt('/rails/alpha', site)).toContain(image)
+    expect(textAt('/pacts', site)).not.toContain('og:image')
     expect(site.filter(({ path }) => path.startsWith('/share/'))).toEqual(documents)
   })
 })
@@ -82,10 +82,4 @@ type Documents = Awaited<ReturnType<typeof rendered>>['documents']
 
 function shown(document: Documents[number]) {
   return { path: document.path, bytes: Buffer.from(renderBody(document, '')).toString('base64') }
-}
-
-function pageOf(documents: Documents, path: string): string {
-  const document = documents.find((candidate) => candidate.path === path)
-  if (document === undefined) throw new Error(`no page ${path}`)
-  return Buffer.from(renderBody(document, '')).toString('utf8')
 }

@@ -7,7 +7,9 @@ import {
   identityEvents,
   reputationEvents,
 } from '../../../builder/rails/erc8004.ts'
+import { unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs } from '../../../src/core/time.ts'
+import { volumes } from '../../support/figures.ts'
 import { endMs, startRailChain } from '../../support/rail-chain.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
@@ -63,17 +65,13 @@ test.each([
     const { measurement } = await played.poll(adapter)
     await played.stop()
     expect(measurement.figures).toEqual({
-      tpv30dMicroUsdc: 0,
-      tpv7dMicroUsdc: 0,
-      tpv30dRawMicroUsdc: 0,
-      tpv7dRawMicroUsdc: 0,
+      ...unknownFigures,
+      ...volumes(0, 0),
       uniqueCreators30d: 2,
       uniqueWorkers30d: 2,
       // 2 of 3
       topWorkerShare: 0.666666,
-      creatorsWithBudget30d: null,
       activity30d: 3,
-      lastPayoutAtMs: null,
     })
     expect(measurement.notes).toEqual(['3 agents registered by 2 owners in 30 days.'])
   },

@@ -114,7 +114,7 @@ const failures: readonly (readonly [string, string, Answer, RegExp])[] = [
   ['logs of earlier blocks', 'eth_getLogs', oneLog({ blockNumber: '0x1' }), /not requested$/],
   ['logs of later blocks', 'eth_getLogs', oneLog({ blockNumber: laterBlock }), /not requested$/],
   ['an event of another kind', 'eth_getLogs', oneLog({}), /an event that was not requested$/],
-  ['a log that was reorganised', 'eth_getLogs', oneLog({ removed: true }), /reorganised$/],
+  ['a log that was reorganised', 'eth_getLogs', oneLog({ removed: true }), /reorganised block$/],
   ['an error with the key', 'eth_getLogs', keyInError, /-32000: \[address\] denied \[removed\]$/],
 ]
 

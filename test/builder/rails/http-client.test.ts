@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { gzipSync } from 'node:zlib'
 
 import { expect, test } from 'vitest'
 
@@ -150,17 +149,6 @@ test('a refused or broken connection is retried and reported without its address
   )
 })
 
-test('an attempt times out, even in the middle of a body', async () => {
-  const silent = await serve(() => undefined)
-  const dripping = await serve((_request, response) => {
-    response.writeHead(200, type).write('[1,')
-  })
-  for (const url of [silent, dripping]) {
-    const { http } = client({ timeoutMs: 80, retries: 1 })
-    expect(await failureOf(http.json(url))).toContain(': no complete response within 0.08 s')
-  }
-})
-
 test('an abort by the caller ends the request with its reason', async () => {
   const url = await serve(() => undefined)
   const stopping = new AbortController()
@@ -168,34 +156,6 @@ test('an abort by the caller ends the request with its reason', async () => {
   const reason = new Error('shutting down')
   stopping.abort(reason)
   await expect(reading).rejects.toBe(reason)
-})
-
-test('the size limit counts inflated bytes regardless of Content-Length', async () => {
-  const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
-  let bytesWritten = 0
-  const url = await serve((request, response) => {
-    if (request.url === '/bomb') {
-      response.writeHead(200, { ...type, 'content-encoding': 'gzip' }).end(bomb)
-    } else if (request.url === '/announced') {
-      response.writeHead(200, { ...type, 'content-length': '99999999999' })
-      response.write('[')
-    } else {
-      response.writeHead(200, type)
-      const more = (): void => {
-        if (response.destroyed) return
-        bytesWritten += 65_536
-        if (response.write('a'.repeat(65_536))) setImmediate(more)
-        else response.once('drain', more)
-      }
-      more()
-    }
-  })
-  const { http } = client({ maxBytes: 1_000_000 })
-  for (const path of ['bomb', 'announced', 'endless']) {
-    expect(await failureOf(http.json(`${url}/${path}`))).toContain('larger than 1000000 bytes')
-  }
-  expect(bomb.byteLength).toBeLessThan(100_000)
-  expect(bytesWritten).toBeLessThan(16_000_000)
 })
 
 test('an answer exactly at the size limit is accepted', async () => {
@@ -252,21 +212,6 @@ test('at most three redirects on the same host are followed', async () => {
   hops = 0
   expect(await failureOf(client().http.json(`${url}/9`))).toContain('more than 3 redirects')
   expect(hops).toBe(4)
-})
-
-test('a redirect to another port is refused without a request to it', async () => {
-  let requests = 0
-  const inside = await serve((_request, response) => {
-    requests += 1
-    response.end('{}')
-  })
-  const url = await serve((_request, response) => {
-    response.writeHead(302, { location: `${inside}/latest/meta-data?token=abc` }).end()
-  })
-  expect(await failureOf(client().http.json(url))).toBe(
-    `GET ${url.slice(7)}/: redirects to ${inside}, which is not followed`,
-  )
-  expect(requests).toBe(0)
 })
 
 test('a redirected POST is repeated only for 307 and 308', async () => {

@@ -3,24 +3,19 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { AnyRailAdapter, Figures, AdapterContext } from '../../../builder/rails/adapter.ts'
 import { httpRails } from '../../../builder/rails/index.ts'
 import type { PastPoll } from '../../../builder/rails/past-polls.ts'
-import { windowEndingAt } from '../../../builder/rails/window.ts'
-import { createHttp } from '../../../builder/sources/http-client.ts'
 import { SourceError } from '../../../builder/sources/http.ts'
 import { impossibleFigures, unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs } from '../../../src/core/time.ts'
-import { quickRequests } from '../../support/rail-context.ts'
+import { tempDatabase } from '../../db/temp-database.ts'
+import { volumes } from '../../support/figures.ts'
+import { railContext } from '../../support/rail-context.ts'
 import { fixturesOf, replayModes, startReplayServer } from '../../support/replay-server.ts'
 import type { ReplayMode, ReplayServer } from '../../support/replay-server.ts'
 
 const endMs = Date.UTC(2026, 9, 5)
 const usd = (dollars: number): number => Math.round(dollars * 1_000_000)
 
-const noMoney = {
-  tpv30dMicroUsdc: 0,
-  tpv7dMicroUsdc: 0,
-  tpv30dRawMicroUsdc: 0,
-  tpv7dRawMicroUsdc: 0,
-} as const
+const noMoney = volumes(0, 0)
 
 type Outcome = RegExp | { readonly figures: Figures; readonly removed: Record<string, number> }
 /** Figures that a poll returns, computed by hand from the fixtures, and how many items it removed by rule. */
@@ -35,16 +30,12 @@ type RailCase = { readonly normal: Outcome; readonly empty: Outcome } & {
 }
 
 const superteam: Figures = {
+  ...unknownFigures,
   // l2 500, l3 250.50, l6 100 (announced as the window begins) and l8 40; l4 is paid in SOL.
-  tpv30dMicroUsdc: usd(890.5),
-  tpv7dMicroUsdc: usd(290.5),
   // and l1, 3,000 for humans only, announced before the last week.
-  tpv30dRawMicroUsdc: usd(3890.5),
-  tpv7dRawMicroUsdc: usd(290.5),
+  ...volumes(usd(890.5), usd(290.5), usd(3890.5), usd(290.5)),
   uniqueCreators30d: 4,
   uniqueWorkers30d: 3,
-  topWorkerShare: null,
-  creatorsWithBudget30d: null,
   activity30d: 5,
   lastPayoutAtMs: Date.UTC(2026, 9, 1, 12),
 }
@@ -65,10 +56,7 @@ const registry: Figures = {
 }
 const contests: Figures = {
   ...unknownFigures,
-  tpv30dMicroUsdc: usd(175_500.5),
-  tpv7dMicroUsdc: usd(100_000),
-  tpv30dRawMicroUsdc: usd(195_500.5),
-  tpv7dRawMicroUsdc: usd(100_000),
+  ...volumes(usd(175_500.5), usd(100_000), usd(195_500.5), usd(100_000)),
   uniqueCreators30d: 2,
   activity30d: 3,
 }
@@ -89,10 +77,7 @@ const withoutWorkers = { uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 
 const oneLess = { ...bazaar, uniqueWorkers30d: 21, topWorkerShare: 21 / 56, activity30d: 56 }
 const oneContestLess: Figures = {
   ...contests,
-  tpv30dMicroUsdc: usd(75_500.5),
-  tpv7dMicroUsdc: 0,
-  tpv30dRawMicroUsdc: usd(95_500.5),
-  tpv7dRawMicroUsdc: 0,
+  ...volumes(usd(75_500.5), 0, usd(95_500.5), 0),
   activity30d: 2,
 }
 const creators = (count: number): Figures => ({ ...unknownFigures, uniqueCreators30d: count })
@@ -110,10 +95,7 @@ const cases: Readonly<Record<string, RailCase>> = {
     absurd: polled(
       {
         ...superteam,
-        tpv30dMicroUsdc: usd(640),
-        tpv7dMicroUsdc: usd(40),
-        tpv30dRawMicroUsdc: usd(3640),
-        tpv7dRawMicroUsdc: usd(40),
+        ...volumes(usd(640), usd(40), usd(3640), usd(40)),
         uniqueWorkers30d: 2,
         activity30d: 4,
       },
@@ -209,32 +191,17 @@ function adapterOf(rail: string): AnyRailAdapter {
   return adapter
 }
 
-/** These rails neither store payouts nor read a chain. */
-function never(): never {
-  throw new Error('unexpected use of a chain or of stored payouts')
-}
-
-function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterContext {
+async function contextFor(
+  rail: string,
+  server: ReplayServer,
+  mode: ReplayMode = 'normal',
+): Promise<AdapterContext> {
   server.setMode(mode)
-  const { signal } = new AbortController()
-  const requests = quickRequests(mode === 'time-out' ? 150 : 5000)
-  const clock = { ...requests.clock, now: () => endMs }
-  return {
-    window: windowEndingAt(endMs),
-    http: createHttp({
-      ...requests,
-      clock,
-      signal,
-      userAgent: 'agent-income-ledger/test',
-      baseUrl: server.url,
-      maxBytes: 262_144,
-    }),
-    chain: never,
-    solana: never,
-    payouts: { open: never },
-    past: [],
-    signal,
-  }
+  const timeoutMs = mode === 'time-out' ? 150 : 5000
+  const limits = { timeoutMs, maxBytes: 262_144 }
+  const database = await tempDatabase()
+  // These rails do not read a chain.
+  return railContext({ rail, endMs, database, rpcUrl: '', baseUrl: server.url, ...limits })
 }
 
 test('every rail read over HTTP has a case here, except x402 on Solana', () => {
@@ -254,7 +221,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
   test.each(replayModes)('reports an answer that is %s as expected', async (mode) => {
     const own = mode === 'empty' || mode === 'absurd' || mode === 'negative' ? expected[mode] : null
     const wanted = failures[mode] ?? own ?? expected.normal
-    const measuring = adapterOf(rail).measure(contextFor(server, mode))
+    const measuring = adapterOf(rail).measure(await contextFor(rail, server, mode))
     if (wanted instanceof RegExp) {
       const error: unknown = await measuring.catch((reason: unknown) => reason)
       expect(error).toBeInstanceOf(SourceError)
@@ -272,7 +239,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
   })
 
   test('has evidence with the source, the hash of the bytes and the number of items', async () => {
-    const { measurement } = await adapterOf(rail).measure(contextFor(server))
+    const { measurement } = await adapterOf(rail).measure(await contextFor(rail, server))
     expect(measurement.evidence.length).toBe(fixturesOf(rail).length)
     for (const pointer of measurement.evidence) {
       if (pointer.kind !== 'http') throw new Error('evidence of another kind')
@@ -286,7 +253,7 @@ describe('lifetime counters', () => {
   async function measureWith(rail: string, past: readonly PastPoll[]) {
     const server = await startReplayServer(rail)
     onTestFinished(server.close)
-    return await adapterOf(rail).measure({ ...contextFor(server), past })
+    return await adapterOf(rail).measure({ ...(await contextFor(rail, server)), past })
   }
   const at = (daysAgo: number, counters: Record<string, number>): PastPoll => ({
     polledAtMs: endMs - daysAgo * dayMs,
@@ -301,12 +268,7 @@ describe('lifetime counters', () => {
       at(31, { rewards_micro_usdc: usd(1) }),
     ])
     expect(counters).toEqual({ rewards_micro_usdc: 2_789_623_764, open: 53 })
-    expect(measurement.figures).toMatchObject({
-      tpv30dMicroUsdc: 789_623_764,
-      tpv7dMicroUsdc: 289_123_764,
-      tpv30dRawMicroUsdc: 789_623_764,
-      tpv7dRawMicroUsdc: 289_123_764,
-    })
+    expect(measurement.figures).toMatchObject(volumes(789_623_764, 289_123_764))
   })
 
   test('give no volume where no poll is within twelve hours, or a counter fell', async () => {

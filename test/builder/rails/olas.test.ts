@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 
 import { marketplaceEvents, olas, trackerEvents } from '../../../builder/rails/olas.ts'
 import { dayMs } from '../../../src/core/time.ts'
+import { volumes } from '../../support/figures.ts'
 import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
@@ -78,10 +79,7 @@ test('the Olas rail counts xDAI earned, requesters, deliveries per mech and the 
   const { measurement } = await chain.poll(olas)
   expect(measurement.figures).toEqual({
     // 0.50 + 0.25 + 0.05 xDAI; in 7 days 0.25 + 0.05
-    tpv30dMicroUsdc: 800_000,
-    tpv7dMicroUsdc: 300_000,
-    tpv30dRawMicroUsdc: 800_000,
-    tpv7dRawMicroUsdc: 300_000,
+    ...volumes(800_000, 300_000),
     uniqueCreators30d: 3,
     uniqueWorkers30d: 2,
     // 9 of 10 deliveries; the one that was refused does not count
@@ -91,7 +89,7 @@ test('the Olas rail counts xDAI earned, requesters, deliveries per mech and the 
     lastPayoutAtMs: endMs - 4 * dayMs,
   })
   expect(measurement.notes).toEqual([
-    'Mechs also earned 12.5 OLAS in 30 days, which the volume leaves out for want of a dated price.',
+    'Mechs also earned 12.5 OLAS in 30 days, which the volume excludes because no dated price is available.',
     'Mechs also earned 1000 base units of Nevermined credits in 30 days (bookings: 1), which the volume leaves out.',
   ])
 })

@@ -3,9 +3,11 @@ import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 
 import { poidh, poidhArbitrum, poidhEvents } from '../../../builder/rails/poidh.ts'
+import { unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
 import type { Anvil } from '../../support/anvil.ts'
+import { volumes } from '../../support/figures.ts'
 import { endMs, startRailChain, useRailChain } from '../../support/rail-chain.ts'
 import { rpcError, proxyDuringTest } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
@@ -54,14 +56,11 @@ const emitOn = (name: 'base' | 'arbitrum') => async (anvil: Anvil) => {
 
 /** 0.1 and 0.02 ETH at 2,500 USD; raw also 1 ETH that an issuer paid itself. */
 const figures = {
-  tpv30dMicroUsdc: 300_000_000,
-  tpv7dMicroUsdc: 50_000_000,
-  tpv30dRawMicroUsdc: 2_800_000_000,
-  tpv7dRawMicroUsdc: 2_550_000_000,
+  ...unknownFigures,
+  ...volumes(300_000_000, 50_000_000, 2_800_000_000, 2_550_000_000),
   uniqueCreators30d: 2,
   uniqueWorkers30d: 2,
   topWorkerShare: 0.833333,
-  creatorsWithBudget30d: null,
   activity30d: 2,
   lastPayoutAtMs: endMs - 3 * dayMs,
 }

@@ -8,8 +8,10 @@ import {
   memoManagerEvents,
   virtualsAcp,
 } from '../../../builder/rails/virtuals_acp.ts'
+import { unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs } from '../../../src/core/time.ts'
 import type { Anvil } from '../../support/anvil.ts'
+import { volumes } from '../../support/figures.ts'
 import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
@@ -138,16 +140,13 @@ const chain = useRailChain('base', contracts, async (anvil) => {
 test('the Virtuals rail adds fees of v1 and memos of v2, without amounts that no provider earned', async () => {
   const { measurement } = await chain.poll(virtualsAcp)
   expect(measurement.figures).toEqual({
-    tpv30dMicroUsdc: 14_000_000,
-    tpv7dMicroUsdc: 4_000_000,
+    ...unknownFigures,
     // 10 + 100 + 4 + 3 + 6: amounts in other tokens are no part of it
-    tpv30dRawMicroUsdc: 123_000_000,
-    tpv7dRawMicroUsdc: 13_000_000,
+    ...volumes(14_000_000, 4_000_000, 123_000_000, 13_000_000),
     uniqueCreators30d: 2,
     uniqueWorkers30d: 2,
     // 10 of 14
     topWorkerShare: 0.714285,
-    creatorsWithBudget30d: null,
     activity30d: 2,
     lastPayoutAtMs: endMs - 3 * dayMs,
   })

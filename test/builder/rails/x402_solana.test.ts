@@ -8,6 +8,7 @@ import { unknownFigures } from '../../../src/core/figures.ts'
 import type { Figures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
+import { volumes } from '../../support/figures.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { replayModes } from '../../support/replay-server.ts'
 import type { ReplayMode } from '../../support/replay-server.ts'
@@ -74,14 +75,16 @@ const chain: readonly FakeTransaction[] = [
 ]
 
 const expected: Figures = {
-  tpv30dMicroUsdc: 7_000_000,
-  tpv7dMicroUsdc: 2_500_000,
-  tpv30dRawMicroUsdc: 7_000_000 + 21_000_000 + 100_010_000,
-  tpv7dRawMicroUsdc: 2_500_000 + 21_000_000 + 100_010_000,
+  ...unknownFigures,
+  ...volumes(
+    7_000_000,
+    2_500_000,
+    7_000_000 + 21_000_000 + 100_010_000,
+    2_500_000 + 21_000_000 + 100_010_000,
+  ),
   uniqueCreators30d: 4,
   uniqueWorkers30d: 3,
   topWorkerShare: 0.607142,
-  creatorsWithBudget30d: null,
   activity30d: 5,
   lastPayoutAtMs: endMs - 2 * hourMs,
 }
@@ -195,10 +198,7 @@ describe('the x402 Solana rail', () => {
   describe('with a node whose answer is', () => {
     const nothing: Figures = {
       ...expected,
-      tpv30dMicroUsdc: 0,
-      tpv7dMicroUsdc: 0,
-      tpv30dRawMicroUsdc: 0,
-      tpv7dRawMicroUsdc: 0,
+      ...volumes(0, 0),
       uniqueCreators30d: 0,
       uniqueWorkers30d: 0,
       topWorkerShare: 0,

@@ -7,7 +7,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
 import { documentsOf } from '../../../builder/documents/index.ts'
-import { renderBody } from '../../../builder/publish/document.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { World } from '../../../builder/world/world.ts'
@@ -16,7 +15,7 @@ import { routes } from '../../../src/contract/routes.ts'
 import { hourMs } from '../../../src/core/time.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { fullWorld } from '../../site/worlds.ts'
-import { siteOf } from '../../support/site.ts'
+import { siteOf, textAt, textOf } from '../../support/site.ts'
 import { workspace } from '../publish/set.ts'
 
 const siteUrl = 'https://ledger.test'
@@ -27,13 +26,7 @@ const documents = [...siteOf(world)]
 
 const allPaths = [...documents, ...documentsOf(world)].map(({ path }) => path)
 
-const textOf = (document: PublicDocument) => Buffer.from(renderBody(document, '')).toString('utf8')
-
-function text(path: string, from: readonly PublicDocument[] = documents): string {
-  const document = from.find((candidate) => candidate.path === path)
-  if (document === undefined) throw new Error(`no document ${path}`)
-  return textOf(document)
-}
+const text = (path: string, from: readonly PublicDocument[] = documents) => textAt(path, from)
 
 /** The list with changes of its first item. */
 function withFirst<Item>(list: readonly Item[], changes: Partial<Item>): Item[] {
@@ -58,16 +51,6 @@ describe('the site', () => {
     expect(textsOf(later)).toEqual(textsOf(fresh))
   })
 
-  test('has no inline scripts, styles or handlers', () => {
-    const pages = documents.filter(({ contentType }) => contentType.startsWith('text/html'))
-    expect(pages.length).toBeGreaterThan(30)
-    for (const { path } of pages) {
-      const page = text(path)
-      expect(page, path).not.toMatch(/<script(?![^>]* src="\/)/)
-      expect(page, path).not.toMatch(/<style|\sstyle=|\son[a-z]+=/)
-    }
-  })
-
   test('marks unknown figures, and shows the age of carried-over ones', () => {
     expect(text('/rails/beta')).toContain('unknown')
     expect(text('/')).toContain('carried over, 2 days old')
@@ -87,22 +70,13 @@ describe('the site', () => {
   })
 })
 
-describe('the page of a receipt', () => {
-  test('shows the result of the on-chain verification', () => {
-    const since = '2026-11-20T12:00:00.000Z'
-    const { community } = world
-    const pageWith = (onchain: (typeof community.receipts)[number]['onchain']): string => {
-      const receipts = withFirst(community.receipts, { onchain })
-      const changed = { ...world, community: { ...community, receipts } }
-      return text(`/receipts/${receipts[0]?.receipt_id}.md`, [...siteOf(changed)])
-    }
-    const final = pageWith({ verdict: 'final', block_number: 457_426_042, log_index: 7, since })
-    expect(final).toContain('Verified on-chain: yes: the block is final')
-    expect(final).toContain('Block: `457426042`, log 7')
-    expect(pageWith({ verdict: 'mismatch', since })).toContain(
-      'rejected: the transaction does not match',
-    )
-  })
+test('the page of a receipt shows the result of the on-chain verification', () => {
+  const { community } = world
+  const onchain = { verdict: 'mismatch', since: '2026-11-20T12:00:00.000Z' } as const
+  const receipts = withFirst(community.receipts, { onchain })
+  const site = siteOf({ ...world, community: { ...community, receipts } })
+  const page = text(`/receipts/${receipts[0]?.receipt_id}.md`, site)
+  expect(page).toContain('rejected: the transaction does not match')
 })
 
 describe('the page of a pact', () => {
@@ -162,12 +136,6 @@ describe('the indexes for programs', () => {
     expect(days).toBeLessThan(190)
   })
 
-  test('have an API catalogue with the linkset content type', () => {
-    const document = documents.find(({ path }) => path === '/.well-known/api-catalog')
-    expect(document?.contentType).toContain('application/linkset+json')
-    expect(text('/.well-known/api-catalog')).toContain('https://ledger.test/openapi.json')
-  })
-
   test('have feeds with the newest entry first and unique entry ids', () => {
     const feed = z
       .object({
@@ -194,6 +162,8 @@ describe('the indexes for programs', () => {
   })
 
   test('link in the catalogues only to published documents', () => {
+    const linkset = documents.find(({ path }) => path === '/.well-known/api-catalog')
+    expect(linkset?.contentType).toContain('application/linkset+json')
     const paths = new Set(allPaths)
     const catalog = z
       .object({
@@ -244,46 +214,17 @@ export const written: NonNullable<paths['/api/v1/rails/{name}']['post']> = 1
   execFileSync(tsc, [...flags, '', 'use.ts'], { cwd: dir, stdio: 'pipe' })
 })
 
-/** Forty rails, workers and receipts. */
-function largeWorld(): World {
-  const { community } = world
-  const copies = <Item>(list: readonly Item[], changesOf: (at: number) => Partial<Item>): Item[] =>
-    Array.from({ length: 40 }, (_, at) => withFirst(list, changesOf(at)).slice(0, 1)).flat()
-  const hex = (at: number) => at.toString(16).padStart(64, '0')
-  const [rail] = world.rails
-  if (rail === undefined) throw new Error('the world has no rail')
-  const rails = copies(world.rails, (at) => ({
-    authored: { ...rail.authored, rail: `rail-${at}` },
-  }))
-  const polls = world.history.get('alpha') ?? []
-  return {
-    ...world,
-    rails,
-    history: new Map(rails.map(({ authored }) => [authored.rail, polls])),
-    community: {
-      ...community,
-      leaderboard: [],
-      workers: copies(community.workers, (at) => ({ wallet: hex(at) })),
-      receipts: copies(community.receipts, (at) => ({
-        receipt_id: `rcp_${hex(at)}`,
-        to_wallet: hex(at),
-      })),
-    },
-  }
-}
-
-test('a site of many pages renders and writes only the documents that depend on a change', async () => {
-  const large = largeWorld()
+test('a changed note renders and writes only the pages of its rail', async () => {
   const place = await workspace()
   onTestFinished(place.remove)
   const memory = emptyMemory()
-  const first = await place.publish([...siteOf(large)], { memory })
-  expect(first.changed.length).toBeGreaterThan(250)
-  const [rail] = large.rails
+  const first = await place.publish([...siteOf(world)], { memory })
+  expect(first.changed.length).toBeGreaterThan(100)
+  const [rail] = world.rails
   if (rail === undefined) throw new Error('the world has no rail')
-  const rails = withFirst(large.rails, { authored: { ...rail.authored, notes: 'A new note.' } })
+  const rails = withFirst(world.rails, { authored: { ...rail.authored, notes: 'A new note.' } })
   const rendered = new Set<string>()
-  const next = [...siteOf({ ...large, rails })].map((document): PublicDocument => {
+  const next = [...siteOf({ ...world, rails })].map((document): PublicDocument => {
     const { body, path } = document
     if (!('make' in body)) return document
     const make = () => {
@@ -293,97 +234,7 @@ test('a site of many pages renders and writes only the documents that depend on 
     return { ...document, body: { revision: body.revision, make } }
   })
   const second = await place.publish(next, { memory })
-  const dependent = ['/rails/rail-0', '/rails/rail-0.md']
+  const dependent = ['/rails/alpha', '/rails/alpha.md']
   expect(second.changed).toEqual(dependent)
   expect(rendered).toEqual(new Set(dependent))
-})
-
-/** One change each, which together cover every input of a page. */
-function changesOfWorld(): Readonly<Record<string, Partial<World>>> {
-  const { community, exchange, pacts, rails, articles, site, nowMs } = world
-  const withCommunity = (changes: Partial<World['community']>): Partial<World> => ({
-    community: { ...community, ...changes },
-  })
-  const [rail] = rails
-  const withState = (changes: Partial<(typeof rails)[number]['state']>): Partial<World> =>
-    rail === undefined ? {} : { rails: withFirst(rails, { state: { ...rail.state, ...changes } }) }
-  const polls = world.history.get('alpha') ?? []
-  const poll = withFirst(polls, { polledAtMs: nowMs, status: 'dormant' }).slice(0, 1)
-  const [payer = ''] = community.receipts.map(({ from_wallet: wallet }) => wallet ?? '')
-  return {
-    'a day passes': { nowMs: nowMs + 24 * hourMs },
-    'three weeks pass': { nowMs: nowMs + 21 * 24 * hourMs },
-    'another address': { site: { ...site, url: 'https://other.test' } },
-    'no history on the web': { site: { ...site, historyUrl: null } },
-    'another version': { site: { ...site, version: '9.9.9' } },
-    'a failed poll': withState({ lastError: 'HTTP 500', consecutiveFailures: 1 }),
-    'another duration': withState({ lastDurationMs: 77 }),
-    'a poll that found nothing new': withState({ lastPollAtMs: nowMs }),
-    'another status': withState({ status: 'dormant', statusSinceMs: nowMs }),
-    'no rule': { rails: withFirst(rails, { rule: null }) },
-    'no evidence': { rails: withFirst(rails, { evidence: [] }) },
-    'a rail less': { rails: rails.slice(1) },
-    'one more poll': { history: new Map([...world.history, ['alpha', [...poll, ...polls]]]) },
-    'no open flags': { openFlags: [] },
-    'no closed flags': { closedFlags: [] },
-    'no events': { events: [] },
-    'another event': {
-      events: [...world.events, ...withFirst(world.events, { seq: 9, createdAtMs: nowMs })],
-    },
-    'a rejected receipt': withCommunity({
-      receipts: withFirst(community.receipts, {
-        verification: 'rejected',
-        verification_reason: 'Why.',
-      }),
-    }),
-    'a known payer': withCommunity({
-      workers: [...community.workers, ...withFirst(community.workers, { wallet: payer })],
-    }),
-    'another bio': withCommunity({ workers: withFirst(community.workers, { bio: 'New.' }) }),
-    'another rank': withCommunity({ leaderboard: withFirst(community.leaderboard, { rank: 7 }) }),
-    'no leaderboard': withCommunity({ leaderboard: [], workers: [] }),
-    'no receipts': withCommunity({ receipts: [] }),
-    'another endpoint': withCommunity({
-      partners: withFirst(community.partners, { attestation_endpoint_url: null }),
-    }),
-    'another tier': { tiers: withFirst(world.tiers, { name: 'Gratis' }) },
-    'another bid': {
-      exchange: { ...exchange, jobs: withFirst(exchange.jobs, { bids_count: 40 }) },
-    },
-    'another settlement': {
-      pacts: { ...pacts, settled: withFirst(pacts.settled, { pact_id: '99' }) },
-    },
-    'no logs of the escrow': { pacts: { ...pacts, events: new Map() } },
-    'another text': { articles: withFirst(articles, { body: 'Another.' }) },
-    'another excerpt': { articles: withFirst(articles, { excerpt: 'Another.' }) },
-  }
-}
-
-test('documents with the same revision have the same body, whatever changed in the world', () => {
-  const images = ['/share/home.png', '/share/rails/alpha.png'].map((path): PublicDocument => {
-    const body = { bytes: new Uint8Array([1]) }
-    return { path, contentType: 'image/png', maxAgeSeconds: 300, body, archive: null }
-  })
-  const sites = [
-    ['the same world', siteOf(world)],
-    ...Object.entries(changesOfWorld()).map(
-      ([name, changes]) => [name, siteOf({ ...world, ...changes })] as const,
-    ),
-    ['share images', siteOf(world, images)],
-  ] as const
-  const known = new Map<string, string>()
-  let repeated = 0
-  for (const [name, site] of sites) {
-    for (const document of site) {
-      const { body, path } = document
-      if (!('make' in body)) continue
-      const key = `${path} ${body.revision}`
-      const bytes = textOf(document)
-      const before = known.get(key)
-      if (before !== undefined) repeated += 1
-      expect(before ?? bytes, `${name}: ${path}`).toBe(bytes)
-      known.set(key, bytes)
-    }
-  }
-  expect(repeated).toBeGreaterThan(300)
 })

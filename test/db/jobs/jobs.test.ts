@@ -34,9 +34,9 @@ const award = {
   event: 'award',
   role: 'poster',
   actor: poster.id,
-  status: 'awarded',
+  statusAfter: 'awarded',
   note: null,
-  now,
+  createdAt: now,
 } as const satisfies JobTransition
 
 test('one run expires hundreds of overdue jobs and no others', async () => {

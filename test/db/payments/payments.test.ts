@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 
 import type { OpenDatabase } from '../../../src/db/open.ts'
-import { listPayments } from '../../../src/db/payments/lists.ts'
 import {
+  listPayments,
   claimDelivery,
   closePayment,
   dropStaleReservations,
@@ -42,36 +42,13 @@ beforeEach(async () => {
   database = await tempDatabase()
 })
 
-/** Makes a change 20 times at once; returns how many of the calls made it. */
-async function wins(
-  change: (db: Parameters<typeof claimDelivery>[0], at: number) => Promise<boolean>,
-) {
-  const tries = Array.from({ length: 20 }, (_, at) => database.write((tx) => change(tx, at)))
-  return (await Promise.all(tries)).filter(Boolean).length
-}
-
 const reserve = (changes?: Partial<NewPayment>) =>
   database.write((tx) => reservePayment(tx, payment(changes)))
 const submit = (txHash: string) =>
-  database.write((tx) => submitPayment(tx, 'pay_1', { txHash, now }))
+  database.write((tx) => submitPayment(tx, 'pay_1', { txHash, submittedAt: now }))
 const state = async () => (await findPayment(database.reader, payment()))?.state
 
 describe('an authorization', () => {
-  it('is reserved, settled and delivered once by concurrent callers', async () => {
-    expect(await wins((tx, at) => reservePayment(tx, payment({ id: `pay_${at + 1}` })))).toBe(1)
-    expect(await submit('0xaa')).toBe(true)
-    expect(await wins((tx) => settlePayment(tx, 'pay_1', foundIn, now))).toBe(1)
-    expect(await wins((tx) => claimDelivery(tx, 'pay_1', now))).toBe(1)
-    expect(await reserve({ id: 'pay_again' })).toBe(false)
-  })
-
-  it('can be reserved again only after its reservation is released', async () => {
-    await reserve()
-    expect(await reserve({ id: 'pay_2' })).toBe(false)
-    await database.write((tx) => releasePayment(tx, 'pay_1'))
-    expect(await reserve({ id: 'pay_2' })).toBe(true)
-  })
-
   it('is deleted with an old reservation, but not while a late authorization is being settled', async () => {
     const nowSeconds = Date.parse(now) / 1000
     await reserve({ validBefore: nowSeconds - 86_400 })

@@ -125,21 +125,6 @@ test('a write without a returning clause reports its row count and its id', asyn
   expect(deleted.numDeletedRows).toBe(1n)
 })
 
-test('a write with a returning clause returns its rows', async () => {
-  const db = await database()
-  const rows = await db
-    .insertInto('things')
-    .values([{ name: 'a' }, { name: 'b' }])
-    .returning(['id', 'name'])
-    .execute()
-  expect(rows).toEqual([
-    { id: 1, name: 'a' },
-    { id: 2, name: 'b' },
-  ])
-  const raw = await sql`update things set amount = 1 returning id`.execute(db)
-  expect(raw.rows).toEqual([{ id: 1 }, { id: 2 }])
-})
-
 test('distinguishes a duplicate key from other errors', async () => {
   const db = await database()
   await db.insertInto('things').values({ id: 1, name: 'a' }).execute()

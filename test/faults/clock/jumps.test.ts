@@ -17,7 +17,7 @@ import { hourMs, isoTime, minuteMs, secondMs } from '../../../src/core/time.ts'
 import { eventsSince } from '../../../src/db/events.ts'
 import type { EventRecord } from '../../../src/db/events.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
-import { addressOf, newLedger, problemsOfSet, useProgram } from '../../e2e/ledger.ts'
+import { healthOf, newLedger, problemsOfSet, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { firstPollMs, startRecordedSources } from '../../e2e/recorded-sources.ts'
 import type { RecordedSources } from '../../e2e/recorded-sources.ts'
@@ -50,8 +50,7 @@ beforeAll(async () => {
   sources = await startRecordedSources()
   clock = fakedClock(folder, firstPollMs)
   ledger = newLedger(program, { ...sources.env, POLL: 'on', POLL_EVERY_MINUTES: '60' })
-  service = ledger.service(clock.env)
-  url = await addressOf(service)
+  ;({ service, url } = await ledger.start(clock.env))
   await service.says('"message":"serving"')
 })
 afterAll(async () => {
@@ -110,16 +109,9 @@ async function feedback() {
   return await post('/api/v1/feedback', { message: `Words ${words}` })
 }
 
-const health = z.object({
-  status: z.string(),
-  snapshot_sha256: z.string(),
-  snapshot_age_s: z.number(),
-})
-const healthOf = async () => health.parse(await (await fetch(`${url}/api/v1/health`)).json())
-
 /** Waits until the builder has published a new set. */
-async function expectPublished(before: string): Promise<void> {
-  await expect.poll(async () => (await healthOf()).snapshot_sha256, patience).not.toBe(before)
+async function expectPublished(before: string | null): Promise<void> {
+  await expect.poll(async () => (await healthOf(url)).snapshot_sha256, patience).not.toBe(before)
   await expect.poll(() => problemsOfSet(ledger)).toEqual([])
 }
 
@@ -199,7 +191,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect(await sendReceipt(used)).toMatchObject({ status: 201 })
     const anHour = await postJob(hourMs)
     const before = await rows()
-    const { snapshot_sha256: published } = await healthOf()
+    const { snapshot_sha256: published } = await healthOf(url)
 
     const shown = clock.jumpTo(aheadMs)
     const isForward = shown > signedBefore
@@ -220,7 +212,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     const aMoment = await postJob(2 * secondMs)
 
     await expectPublished(published)
-    expect((await healthOf()).snapshot_age_s).toBeGreaterThanOrEqual(0)
+    expect((await healthOf(url)).snapshot_age_s).toBeGreaterThanOrEqual(0)
     await expect.poll(async () => await endsByClock(aMoment), patience).toEqual(['expire'])
     expect(await endsByClock(anHour)).toEqual(isForward ? ['expire'] : [])
     const polled = async () => {

@@ -2,7 +2,7 @@
  * A database with flipped bytes: service, builder and command line report the damage and the remedy, nothing false is
  * published, and the earlier published documents stay readable.
  */
-import { closeSync, cpSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { sql } from 'kysely'
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
+import { copyOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
 import { run } from '../../support/program.ts'
@@ -49,8 +49,7 @@ let before: string
 
 beforeAll(async () => {
   sound = newLedger(program, { POLL: 'off' })
-  const service = sound.service({ BUILDER: 'off' })
-  const url = await addressOf(service)
+  const { service, url } = await sound.start({ BUILDER: 'off' })
   await createClients(4).post(url, 15)
   await stop(service)
   expect(await sound.builder(['--once']).ended).toBe(0)
@@ -65,9 +64,7 @@ afterAll(() => {
   sound.remove()
 })
 beforeEach(() => {
-  ledger = newLedger(program, { POLL: 'off' })
-  cpSync(sound.dataDir, ledger.dataDir, { recursive: true })
-  cpSync(sound.publicDir, ledger.publicDir, { recursive: true, verbatimSymlinks: true })
+  ledger = copyOf(program, sound)
   return () => ledger.remove()
 })
 
@@ -84,6 +81,9 @@ function damage(does: Damage): void {
   writeSync(file, bytes, 0, bytes.length, 0)
   closeSync(file)
 }
+
+/** Removes all writes since the last checkpoint. */
+const cutLog = (): void => truncateSync(join(ledger.dataDir, 'ledger.db-wal'), 0)
 
 const doctor = (): Running =>
   run(program.scriptOf('scripts/cli/main.ts'), ['admin', 'doctor'], ledger.env)
@@ -112,20 +112,37 @@ describe('a damaged database', () => {
     expect(problemsOfSet(ledger)).toEqual([])
   })
 
-  test('ends the running service, which serves published documents until then', async () => {
-    const service = ledger.service({ BUILDER: 'off' })
-    const url = await addressOf(service)
-    damage((bytes, of) => flip(bytes, of('receipts'), 64))
-    expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
-    expect((await fetch(`${url}/api/v1/receipts?rail=x402`)).status).toBe(503)
-    expect(await service.ended).toBe(1)
-    expect(service.output()).toMatch(/"level":"error","message":"the database has failed/)
-    expect(ledger.manifest().set_sha256).toBe(before)
+  /** Name, receipts that only the write-ahead log contains, and damage. */
+  const endings = [
+    ['whose pages are damaged', 0, () => damage((bytes, of) => flip(bytes, of('receipts'), 64))],
+    ['whose write-ahead log is cut', 1, cutLog],
+  ] as const
+
+  test.each(endings)(
+    '%s ends the service, which answers 503 and serves documents until then',
+    async (_name, receipts, does) => {
+      const { service, url } = await ledger.start({ BUILDER: 'off' })
+      await createClients(1).post(url, receipts)
+      does()
+      expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
+      expect((await fetch(`${url}/api/v1/receipts?rail=x402`)).status).toBe(503)
+      expect(await service.ended).toBe(1)
+      expect(service.output()).toMatch(/"level":"error","message":"the database has failed/)
+      expect(service.output()).toContain('"message":"stopped"')
+      expect(ledger.manifest().set_sha256).toBe(before)
+    },
+  )
+
+  test('whose write-ahead log is cut ends the builder', async () => {
+    const builder = ledger.builder([])
+    await builder.says('"message":"published"')
+    cutLog()
+    expect(await builder.ended).toBe(1)
+    expect(builder.output()).toMatch(/"level":"error","message":"the database has failed/)
   })
 
   test('with a damaged write-ahead log keeps all commits before the damage, and accepts the rest again', async () => {
-    const service = ledger.service({ BUILDER: 'off' })
-    const url = await addressOf(service)
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
     const clients = createClients(1)
     const answers = await clients.post(url, 20)
     service.kill('SIGKILL')
@@ -135,8 +152,7 @@ describe('a damaged database', () => {
     flip(bytes, Math.floor(bytes.length / 2), 16)
     writeFileSync(path, bytes)
 
-    const next = ledger.service({ BUILDER: 'off' })
-    const nextUrl = await addressOf(next)
+    const { service: next, url: nextUrl } = await ledger.start({ BUILDER: 'off' })
     const left = await wholeReceipts(ledger)
     expect(left.size).toBeLessThan(60 + answers.length)
     expect(left.size).toBeGreaterThan(60)

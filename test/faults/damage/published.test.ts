@@ -4,7 +4,6 @@
  */
 import { hash } from 'node:crypto'
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -22,7 +21,7 @@ import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
+import { copyOf, healthOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { run } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -35,20 +34,15 @@ let ledger: Ledger
 /** The hash of the set before the one that is current. */
 let olderSha256 = ''
 
-const shaOfCurrent = (): string =>
-  z
-    .object({ set_sha256: z.string() })
-    .parse(JSON.parse(readFileSync(join(sound.publicDir, 'current/snapshot.json'), 'utf8')))
-    .set_sha256
+const shaOfCurrent = () => sound.manifest().set_sha256
 
 beforeAll(async () => {
   sound = newLedger(program, { POLL: 'off' })
   expect(await sound.builder(['--once']).ended).toBe(0)
   olderSha256 = shaOfCurrent()
-  const service = sound.service({ BUILDER: 'off' })
-  await createClients(2).post(await addressOf(service), 5)
-  service.kill('SIGTERM')
-  await service.ended
+  const { service, url } = await sound.start({ BUILDER: 'off' })
+  await createClients(2).post(url, 5)
+  await stop(service)
   expect(await sound.builder(['--once']).ended).toBe(0)
   expect(shaOfCurrent()).not.toBe(olderSha256)
 })
@@ -56,19 +50,9 @@ afterAll(() => {
   sound.remove()
 })
 beforeEach(() => {
-  ledger = newLedger(program, { POLL: 'off' })
-  cpSync(sound.dataDir, ledger.dataDir, { recursive: true })
-  cpSync(sound.publicDir, ledger.publicDir, { recursive: true, verbatimSymlinks: true })
+  ledger = copyOf(program, sound)
   return () => ledger.remove()
 })
-
-const health = z.object({
-  status: z.string(),
-  problems: z.array(z.string()),
-  snapshot_sha256: z.string().nullable(),
-})
-const healthOf = async (url: string) =>
-  health.parse(await (await fetch(`${url}/api/v1/health`)).json())
 
 const served = z.object({
   documents: z.array(z.object({ path: z.string(), sha256: z.string() })),
@@ -124,8 +108,7 @@ const damages = [
 describe('a published set', () => {
   test.for(damages)('%s', async ([_name, file, does, problem]) => {
     does(inSet(file))
-    const next = ledger.service({ BUILDER: 'off' })
-    const nextUrl = await addressOf(next)
+    const { service: next, url: nextUrl } = await ledger.start({ BUILDER: 'off' })
     const { status, problems, snapshot_sha256: served } = await healthOf(nextUrl)
     expect({ status, served }).toEqual({ status: 'degraded', served: olderSha256 })
     const [problemText = '', ...more] = problems
@@ -152,9 +135,8 @@ describe('a published set', () => {
       if (name !== current) rmSync(join(generations, name), { recursive: true })
     }
     change(inSet('api/v1/rails.json'))
-    const service = ledger.service({ BUILDER: 'off' })
-    const url = await addressOf(service)
-    expect(await healthOf(url)).toEqual({
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
+    expect(await healthOf(url)).toMatchObject({
       status: 'degraded',
       problems: ['/api/v1/rails does not match its hash'],
       snapshot_sha256: null,
@@ -165,8 +147,7 @@ describe('a published set', () => {
   })
 
   test('that is damaged is still served from memory by a service that loaded it before', async () => {
-    const service = ledger.service({ BUILDER: 'off' })
-    const url = await addressOf(service)
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
     const read = async () => await (await fetch(`${url}/api/v1/rails`)).text()
     const whole = await read()
     for (const [, file, does] of damages.filter(([, name]) => name !== 'snapshot.json')) {

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, stop, useProgram } from '../../e2e/ledger.ts'
+import { expectReads, healthOf, newLedger, stop, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Running } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -27,8 +27,7 @@ const clients = createClients(6)
 beforeAll(async () => {
   ledger = newLedger(program, { POLL: 'off' })
   expect(await ledger.builder(['--once']).ended).toBe(0)
-  service = ledger.service({ BUILDER: 'off' })
-  url = await addressOf(service)
+  ;({ service, url } = await ledger.start({ BUILDER: 'off' }))
 })
 afterAll(async () => {
   await stop(service)
@@ -49,19 +48,11 @@ async function lock(): Promise<() => Promise<void>> {
   }
 }
 
-async function expectReads(): Promise<void> {
-  for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402']) {
-    const answer = await fetch(`${url}${path}`)
-    expect(answer.status).toBe(200)
-    await answer.json()
-  }
-}
-
 describe('a database that another process has locked', () => {
   test('for three seconds delays writes and not reads', async () => {
     const free = await lock()
     const posting = clients.post(url, 3)
-    await expectReads()
+    await expectReads(url)
     await delay(3000)
     await free()
     const answers = await posting
@@ -74,15 +65,14 @@ describe('a database that another process has locked', () => {
     const heldUntil = delay(10_000)
     const answers = await clients.post(url, 1)
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503))
-    await expectReads()
-    const health = await fetch(`${url}/api/v1/health`)
-    expect([health.status, await health.json()]).toMatchObject([503, { database: 'failed' }])
+    await expectReads(url)
+    expect(await healthOf(url)).toMatchObject({ code: 503, database: 'failed' })
     expect(await clients.expectStored(ledger)).toBe(18)
     await heldUntil
     await free()
     await clients.retry(url)
     expect((await clients.post(url, 3)).every(({ status }) => status === 201)).toBe(true)
     expect(await clients.expectStored(ledger)).toBe(18 + answers.length + 18)
-    await expect.poll(async () => (await fetch(`${url}/api/v1/health`)).status).toBe(200)
+    await expect.poll(async () => (await healthOf(url)).code).toBe(200)
   })
 })

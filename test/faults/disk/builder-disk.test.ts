@@ -6,11 +6,18 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, problemsOfSet, useProgram, withHooks } from '../../e2e/ledger.ts'
+import {
+  builderPid,
+  healthOf,
+  newLedger,
+  problemsOfSet,
+  sound,
+  useProgram,
+  withHooks,
+} from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Running } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -36,16 +43,6 @@ const publishing = [
   ['cannot flush the switch', 'fsync', 'EIO', ''],
 ] as const
 
-const health = z.object({
-  status: z.string(),
-  problems: z.array(z.string()),
-  snapshot_sha256: z.string(),
-  jobs: z.object({ build: z.object({ outcome: z.string(), detail: z.string().optional() }) }),
-})
-const healthOf = async (url: string) =>
-  health.parse(await (await fetch(`${url}/api/v1/health`)).json())
-const well = { status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } }
-
 const containing = (text: string): unknown => expect.stringContaining(text)
 
 const program = useProgram(installBoardProgram)
@@ -56,8 +53,7 @@ const clients = createClients(2)
 
 beforeAll(async () => {
   ledger = newLedger(program, { POLL: 'off' })
-  service = ledger.service(withHooks(program, pidHook))
-  url = await addressOf(service)
+  ;({ service, url } = await ledger.start(withHooks(program, pidHook)))
   await service.says('"message":"serving"')
 })
 afterAll(async () => {
@@ -66,18 +62,12 @@ afterAll(async () => {
   ledger.remove()
 })
 
-/** The process id of the last builder that the service started. */
-function builderPid(): number {
-  const started = [...service.output().matchAll(/builder\/main\.js runs as process (\d+)/g)]
-  return Number(started.at(-1)?.[1])
-}
-
 /** Waits for builds that earlier receipts requested: they could publish after the fault. */
 async function waitUntilPublished(): Promise<void> {
   const total = `"total":${await clients.expectStored(ledger)}`
   const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
   await expect.poll(list).toContain(total)
-  await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+  await expect.poll(async () => await healthOf(url)).toMatchObject(sound)
 }
 
 const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
@@ -86,7 +76,7 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
   test.for(publishing)('that %s', async ([_name, calls, error, path], { onTestFinished }) => {
     await waitUntilPublished()
     const before = ledger.manifest().set_sha256
-    const fault = await inject(builderPid(), {
+    const fault = await inject(builderPid(service), {
       calls,
       does: `error=${error}`,
       paths: [join(ledger.publicDir, path)],
@@ -125,7 +115,7 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
     onTestFinished,
   }) => {
     await waitUntilPublished()
-    const builder = builderPid()
+    const builder = builderPid(service)
     const before = ledger.manifest().set_sha256
     const paths = [join(ledger.dataDir, 'ledger.db-wal')]
     const fault = await inject(builder, { calls: 'pwrite64', does: 'error=ENOSPC', paths })
@@ -137,23 +127,23 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
     expect(await fault.heal()).toBeGreaterThan(0)
     await clients.post(url, 1)
     await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(between)
-    expect(builderPid()).toBe(builder)
+    expect(builderPid(service)).toBe(builder)
   })
 
   test('with a failing flush of its own rows exits, and the next builder continues', async ({
     onTestFinished,
   }) => {
-    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
-    const builder = builderPid()
+    await expect.poll(async () => await healthOf(url)).toMatchObject(sound)
+    const builder = builderPid(service)
     const paths = [join(ledger.dataDir, 'ledger.db-wal')]
     const fault = await inject(builder, { calls: 'fsync,fdatasync', does: 'error=EIO', paths })
     onTestFinished(async () => void (await fault.heal()))
     await clients.post(url, 1)
     await service.says('the database has failed: stopping the builder')
-    await expect.poll(builderPid).not.toBe(builder)
+    await expect.poll(() => builderPid(service)).not.toBe(builder)
     expect(await fault.heal()).toBeGreaterThan(0)
     const before = ledger.manifest().set_sha256
-    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    await expect.poll(async () => await healthOf(url)).toMatchObject(sound)
     await clients.post(url, 1)
     await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(before)
     await waitUntilPublished()

@@ -5,11 +5,18 @@
 import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
+import {
+  expectReads,
+  healthOf,
+  newLedger,
+  problemsOfSet,
+  sound,
+  stop,
+  useProgram,
+} from '../../e2e/ledger.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { mountSmallDisk, noMount } from './small-disk.ts'
 
@@ -18,20 +25,6 @@ allowSlowTests('starts the compiled program')
 const containing = (text: string): unknown => expect.stringContaining(text)
 
 const program = useProgram(installBoardProgram)
-
-const health = z.object({
-  status: z.string(),
-  database: z.string(),
-  problems: z.array(z.string()),
-  snapshot_sha256: z.string(),
-  jobs: z.object({ build: z.object({ detail: z.string().optional() }) }),
-})
-async function healthOf(url: string) {
-  const answer = await fetch(`${url}/api/v1/health`)
-  return { code: answer.status, ...health.parse(await answer.json()) }
-}
-
-const well = { code: 200, status: 'ok', problems: [] }
 
 const skipped = noMount === null ? '' : ` (left out, no file system can be mounted: ${noMount})`
 
@@ -42,8 +35,7 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     const builder = ledger.builder(['--once'])
     expect(await builder.ended, builder.output()).toBe(0)
     const clients = createClients()
-    const service = ledger.service({ BUILDER: 'off' })
-    const url = await addressOf(service)
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
     expect((await clients.post(url, 4)).every(({ status }) => status === 201)).toBe(true)
 
     disk.fill(64 * 1024)
@@ -53,21 +45,17 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     for (const path of ['/api/v1/health', '/readyz']) {
       expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 503])
     }
-    for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402&limit=5']) {
-      expect((await fetch(`${url}${path}`)).status).toBe(200)
-    }
+    await expectReads(url)
     await stop(service)
 
     // A service that starts on a full disk serves everything that was stored.
-    const next = ledger.service({ BUILDER: 'off' })
-    const nextUrl = await addressOf(next)
-    expect((await fetch(`${nextUrl}/api/v1/rails`)).status).toBe(200)
-    expect((await fetch(`${nextUrl}/api/v1/receipts?rail=x402&limit=5`)).status).toBe(200)
+    const { service: next, url: nextUrl } = await ledger.start({ BUILDER: 'off' })
+    await expectReads(nextUrl)
     disk.free()
     await clients.retry(nextUrl)
     expect((await clients.post(nextUrl, 4)).every(({ status }) => status === 201)).toBe(true)
     expect(await clients.expectStored(ledger)).toBe(8 * 4 + answers.length + 8 * 4)
-    await expect.poll(async () => await healthOf(nextUrl)).toMatchObject(well)
+    await expect.poll(async () => await healthOf(nextUrl)).toMatchObject(sound)
     expect((await fetch(`${nextUrl}/readyz`)).status).toBe(200)
     await stop(next)
     ledger.remove()
@@ -77,10 +65,9 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
   test('under the published files serves the old set whole until there is space', async () => {
     const disk = mountSmallDisk('48m')
     const ledger = newLedger(program, { POLL: 'off' }, { publicDir: join(disk.dir, 'public') })
-    const service = ledger.service()
-    const url = await addressOf(service)
+    const { service, url } = await ledger.start()
     await service.says('"message":"serving"')
-    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    await expect.poll(async () => await healthOf(url)).toMatchObject(sound)
     const before = ledger.manifest().set_sha256
     const clients = createClients(2)
     disk.fill(16 * 1024)
@@ -101,7 +88,7 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     const total = `"total":${await clients.expectStored(ledger)}`
     const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
     await expect.poll(list).toContain(total)
-    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    await expect.poll(async () => await healthOf(url)).toMatchObject(sound)
     expect(ledger.manifest().set_sha256).not.toBe(before)
     expect(problemsOfSet(ledger)).toEqual([])
     await stop(service)

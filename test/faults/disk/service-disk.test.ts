@@ -8,9 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, stop, useProgram } from '../../e2e/ledger.ts'
+import { expectReads, newLedger, stop, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
-import type { Running } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { inject, noInjection } from './inject.ts'
 
@@ -42,24 +41,13 @@ afterAll(() => {
   ledger.remove()
 })
 
-async function start(): Promise<{ readonly service: Running; readonly url: string }> {
-  const service = ledger.service({ BUILDER: 'off' })
-  return { service, url: await addressOf(service) }
-}
-
-async function expectReads(url: string): Promise<void> {
-  const answer = await fetch(`${url}/api/v1/rails`)
-  expect(answer.status).toBe(200)
-  await answer.json()
-}
-
 const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
 
 describe.skipIf(noInjection !== null)(`a disk under the service of which${skipped}`, () => {
   const clients = createClients()
 
   test.for(faults)('%s', async ([_name, calls, does, files, ends, refuses]) => {
-    const { service, url } = await start()
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
     const calm = await clients.post(url, 4)
     expect(calm.every(({ status }) => status === 201)).toBe(true)
 
@@ -81,7 +69,7 @@ describe.skipIf(noInjection !== null)(`a disk under the service of which${skippe
       await stop(service)
     }
 
-    const next = await start()
+    const next = await ledger.start({ BUILDER: 'off' })
     await expectReads(next.url)
     await clients.retry(next.url)
     const stored = await clients.expectStored(ledger)

@@ -2,12 +2,10 @@
  * Every kind of outbound request against every misbehaving server: it ends with a reason that contains no key, uses little
  * memory, reaches no internal address, and does not delay other requests.
  */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 import { createCollector } from '../../support/collect.ts'
+import { useLocalServer } from '../../support/local-server.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { kinds } from './kinds.ts'
 import { misbehaviours, startLiar } from './liar.ts'
@@ -15,29 +13,17 @@ import { misbehaviours, startLiar } from './liar.ts'
 allowSlowTests('waits for time limits of clients')
 
 /** A well-behaved endpoint inside the network. */
-const inside = createServer((request, response) => {
+const inside = useLocalServer((request, response) => {
   visits += 1
   request.resume()
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"secret":"of the cloud"}')
 })
 let visits = 0
-let insideUrl = ''
 
 /** Forces garbage collection: `fetch` and `AbortSignal.any` hold signals weakly, so that one may be lost during a read. */
-let collecting: NodeJS.Timeout
-
-beforeAll(async () => {
-  collecting = setInterval(createCollector(), 250)
-  inside.listen(0, '127.0.0.1')
-  await once(inside, 'listening')
-  const address = inside.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  insideUrl = `http://127.0.0.1:${address.port}`
-})
-afterAll(async () => {
-  clearInterval(collecting)
-  inside.close()
-  await once(inside, 'close')
+beforeAll(() => {
+  const collecting = setInterval(createCollector(), 250)
+  return () => clearInterval(collecting)
 })
 
 /** The body of a webhook receiver's 200 is not read. */
@@ -50,7 +36,7 @@ const fine = new Set([
 
 describe.each(kinds)('$name that', ({ name, tls, mostBytes, ask }) => {
   test.each(misbehaviours)('$name', async (misbehaviour) => {
-    const liar = await startLiar(misbehaviour, insideUrl, tls)
+    const liar = await startLiar(misbehaviour, inside.url, tls)
     const mostKib = process.resourceUsage().maxRSS
     const reason = await ask(liar)
     // A decompressed gigabyte would show here.

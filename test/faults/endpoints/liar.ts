@@ -7,6 +7,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { constants, gzipSync } from 'node:zlib'
 
 import { testCertificate } from '../../support/certificate.ts'
+import { listen } from '../../support/listen.ts'
 
 export interface Liar {
   readonly port: number
@@ -147,12 +148,8 @@ export async function startLiar(
   server.on('connection', () => {
     connections += 1
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
   return {
-    port: address.port,
+    port: await listen(server),
     ca: cert,
     sent: () => sent,
     connections: () => connections,

@@ -6,8 +6,10 @@ import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 
 import { createSmtpMail } from '../../../src/mail/smtp.ts'
-import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
+import { listen } from '../../support/listen.ts'
+import { requestJson } from '../../support/requests.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
+import { useServices } from '../../support/use-service.ts'
 
 allowSlowTests('waits for time limits of clients')
 
@@ -83,16 +85,14 @@ const drips: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'its answer to the e-mail', script: but('.', drip('250-x\r\n')) },
 ]
 
-async function listen(serve: (socket: Socket) => void) {
+async function startMailServer(serve: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
     serve(socket)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  })
+  const port = await listen(server)
   const stop = async () => {
     for (const socket of sockets) socket.destroy()
     server.close()
@@ -101,7 +101,7 @@ async function listen(serve: (socket: Socket) => void) {
   /** Bytes that clients have accepted. */
   const bytesSent = () =>
     [...sockets].reduce((sum, socket) => sum + socket.bytesWritten - socket.writableLength, 0)
-  return { url: `smtp://127.0.0.1:${address.port}`, sockets, bytesSent, stop }
+  return { url: `smtp://127.0.0.1:${port}`, sockets, bytesSent, stop }
 }
 
 /** Resolves when the client has closed all connections. */
@@ -141,7 +141,7 @@ const email = { to: 'worker@example.org', subject: 'Your code', text: '123456' }
 
 describe.concurrent('a mail server that', () => {
   test.for(servers)('$name', async ({ script }, { expect: expectHere }) => {
-    const server = await listen(follow(script))
+    const server = await startMailServer(follow(script))
     const send = createSmtpMail(server.url, 'ledger@example.org')
     await expectHere(send(email)).rejects.toThrow(/\w{3}/)
     await allClosed(server.sockets)
@@ -150,7 +150,7 @@ describe.concurrent('a mail server that', () => {
   })
 
   test.for(drips)('drips $name', async ({ script }, { expect: expectHere }) => {
-    const server = await listen(follow(script))
+    const server = await startMailServer(follow(script))
     const send = createSmtpMail(server.url, 'ledger@example.org', 2000)
     await expectHere(send(email)).rejects.toThrow(
       'The mail server took longer than 2 s to accept an e-mail',
@@ -160,36 +160,29 @@ describe.concurrent('a mail server that', () => {
   })
 })
 
+const { start } = useServices()
+
 test('e-mails to a server that answers byte by byte time out and free their slots', async () => {
-  const published = await publicDir()
-  await published.publish(sampleDocuments)
-  const server = await listen(follow(but('EHLO', drip('250-x\r\n'))))
+  const server = await startMailServer(follow(but('EHLO', drip('250-x\r\n'))))
   const mail = createSmtpMail(server.url, 'ledger@example.org', 2000)
-  const service = await startService(published.dir, {
+  const service = await start({
     trustedProxies: ['127.0.0.1'],
     actions: { mail },
   })
   let senders = 0
-  const askForCode = async (): Promise<unknown> => {
+  const requestCode = async (): Promise<unknown> => {
     senders += 1
-    const answer = await fetch(`${service.url}/api/v1/claim`, {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        'X-Forwarded-For': `198.51.100.${senders}`,
-      },
-      body: JSON.stringify({ email: `agent-${senders}@example.com`, display_name: 'Agent' }),
-    })
-    return await answer.json()
+    const headers = { 'X-Forwarded-For': `198.51.100.${senders}` }
+    const body = { email: `agent-${senders}@example.com`, display_name: 'Agent' }
+    return (await requestJson(service, '/api/v1/claim', { headers, body })).body
   }
   const failed = { code: 'unavailable', details: 'The e-mail could not be sent' }
   const batch = Array.from({ length: 32 })
   for (const _ of [1, 2]) {
-    const answers = await Promise.all(batch.map(askForCode))
+    const answers = await Promise.all(batch.map(requestCode))
     for (const body of answers) expect(body).toMatchObject(failed)
   }
   await allClosed(server.sockets)
   await service.stop()
   await server.stop()
-  await published.remove()
 })

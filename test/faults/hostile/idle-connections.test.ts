@@ -1,17 +1,15 @@
 /** Idle connections: they keep no other client out, and are closed soon. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
-import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
-import type { PublicDir } from '../../support/http-service.ts'
-import { send } from '../../support/raw-http.ts'
+import { open, received, send } from '../../support/raw-http.ts'
 import type { Address } from '../../support/raw-http.ts'
 import { leavesNothingOut } from '../../support/runnable.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
+import { useServices } from '../../support/use-service.ts'
 
 allowSlowTests('opens thousands of connections')
 
@@ -19,13 +17,7 @@ const WANTED = 5000
 /** Descriptors that this process needs besides both ends of each connection. */
 const SPARE = 500
 
-let published: PublicDir
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
+const { start } = useServices()
 
 function descriptorsAllowed(): { readonly soft: number; readonly hard: number } {
   const limits = readFileSync('/proc/self/limits', 'utf8')
@@ -51,25 +43,15 @@ interface Idle {
 }
 
 /** Opens an idle connection; `closed` resolves to all bytes received. */
-function leaveOpen({ host, port }: Address): Promise<Idle> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, host)
-    let text = ''
-    socket.on('data', (chunk: Buffer) => {
-      text += chunk.toString('latin1')
-    })
-    const closed = new Promise<string>((done) => {
-      socket.once('close', () => done(text))
-    })
-    socket.once('error', reject)
-    socket.once('connect', () => resolve({ socket, closed }))
-  })
+async function leaveOpen(address: Address): Promise<Idle> {
+  const socket = await open(address)
+  return { socket, closed: received(socket).then((bytes) => bytes.toString('latin1')) }
 }
 
 test('thousands of idle connections keep no client out and are closed with 408', async () => {
   const count = mostConnections()
   if (leavesNothingOut) expect(count, 'connections that ulimit -n leaves room for').toBe(WANTED)
-  const service = await startService(published.dir)
+  const service = await start()
   const idle: Idle[] = []
   for (let at = 0; at < count; at += 250) {
     const more = Array.from({ length: Math.min(250, count - at) }, () => leaveOpen(service.address))
@@ -81,7 +63,6 @@ test('thousands of idle connections keep no client out and are closed with 408',
   const answers = await Promise.all(idle.map(({ closed }) => closed))
   expect(answers.filter((text) => !text.startsWith('HTTP/1.1 408 '))).toEqual([])
   expect((await send(service.address, 'GET /api/v1/rails')).status).toBe(200)
-  await service.stop()
   const lack = count < WANTED ? `, and not ${WANTED}: no more files may be open here` : ''
   process.stdout.write(`${count} connections left open${lack}\n`)
 })

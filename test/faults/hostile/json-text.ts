@@ -11,8 +11,7 @@ export type JsonText =
   | { readonly literal: string }
 export type Member = readonly [name: string, value: JsonText]
 
-type Step = string | number
-type Path = readonly Step[]
+type Path = readonly number[]
 
 export function jsonText(value: JsonText): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -67,23 +66,19 @@ function applied(value: JsonText, path: Path, change: Change): JsonText {
   if (step === undefined || typeof value !== 'object' || value === null || 'literal' in value) {
     return atPlace(value, change)
   }
-  if (!('members' in value)) {
-    const own = value[Number(step)] ?? null
-    const around = (middle: readonly JsonText[]) => value.toSpliced(Number(step), 1, ...middle)
-    if (rest.length > 0) return around([applied(own, rest, change)])
-    if (change.kind === 'remove') return around([])
-    return around(change.kind === 'repeat' ? [own, own] : [atPlace(own, change)])
-  }
-  const member = value.members[Number(step)] ?? ['', null]
+  const members: readonly Member[] =
+    'members' in value ? value.members : value.map((own) => ['', own])
+  const member = members[step] ?? ['', null]
+  const changedMembers = members.toSpliced(step, 1, ...replacements(member, rest, change))
+  return 'members' in value ? { members: changedMembers } : changedMembers.map(([, own]) => own)
+}
+
+function replacements(member: Member, path: Path, change: Change): readonly Member[] {
   const [name, own] = member
-  const around = (...middle: readonly Member[]): JsonText => ({
-    members: value.members.toSpliced(Number(step), 1, ...middle),
-  })
-  if (rest.length > 0) return around([name, applied(own, rest, change)])
-  if (change.kind === 'remove') return around()
-  if (change.kind === 'repeat') return around(member, member)
-  if (change.kind === 'rename') return around([change.name, own])
-  return around([name, atPlace(own, change)])
+  if (path.length === 0 && change.kind === 'remove') return []
+  if (path.length === 0 && change.kind === 'repeat') return [member, member]
+  if (path.length === 0 && change.kind === 'rename') return [[change.name, own]]
+  return [[name, applied(own, path, change)]]
 }
 
 function atPlace(value: JsonText, change: Change): JsonText {

@@ -2,26 +2,21 @@
  * Clients that are slow on purpose: endless request lines, headers, bodies and reads. Their connections end, other clients
  * are served meanwhile, and the slow clients occupy little memory.
  */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { serve } from '../../../src/http/serve.ts'
-import {
-  jsonDocument,
-  publicDir,
-  sampleDocuments,
-  startService,
-} from '../../support/http-service.ts'
-import type { PublicDir, Service } from '../../support/http-service.ts'
+import { jsonDocument, sampleDocuments } from '../../support/http-service.ts'
+import { runCommand } from '../../support/program.ts'
 import { open, received, send } from '../../support/raw-http.ts'
 import { isRunnable } from '../../support/runnable.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
+import { useService } from '../../support/use-service.ts'
 import { answersOf } from './wire.ts'
 
 allowSlowTests('starts slowhttptest')
@@ -32,20 +27,8 @@ const DRIP_MS = 250
 /** A reader of a few bytes per second would need days for this text. */
 const LARGE_BYTES = 7 * 2 ** 20
 
-let published: PublicDir
-let service: Service
-
-beforeAll(async () => {
-  published = await publicDir()
-  const large = jsonDocument('/api/v1/rails/large', { text: 'ledger '.repeat(LARGE_BYTES / 7) })
-  await published.publish([...sampleDocuments, large])
-  service = await startService(published.dir)
-})
-
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
-})
+const large = jsonDocument('/api/v1/rails/large', { text: 'ledger '.repeat(LARGE_BYTES / 7) })
+const service = useService({ documents: [...sampleDocuments, large], per: 'file' })
 
 /** Sends the beginning, then pieces until the server closes. Returns all received bytes. */
 async function drip(beginning: string, piece: string): Promise<Buffer> {
@@ -153,17 +136,11 @@ describe.skipIf(!isRunnable('slowhttptest'))('slowhttptest', () => {
   ])('finds the service available while it is slow with %s', async (_name, how, path) => {
     const folder = mkdtempSync(join(tmpdir(), 'ledger-slow-'))
     const bounds = ['-c', '150', '-r', '150', '-i', '2', '-p', '10', '-l', '6']
-    const child = spawn('slowhttptest', [...bounds, ...how, '-u', `${service.url}${path}`], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let output = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString('utf8')
-    })
-    await once(child, 'close')
+    const address = ['-u', `${service.url}${path}`]
+    const attack = runCommand('slowhttptest', [...bounds, ...how, ...address], {}, folder)
+    await attack.ended
     rmSync(folder, { recursive: true, force: true })
-    const plain = stripVTControlCharacters(output)
+    const plain = stripVTControlCharacters(attack.output())
     const verdicts = [...plain.matchAll(/service available:\s+(\w+)/g)].map(
       ([, verdict]) => verdict,
     )

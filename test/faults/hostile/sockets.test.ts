@@ -2,37 +2,22 @@
  * Bytes that no HTTP client sends: ambiguous framing (request smuggling), targets in every form, versions and methods of
  * other protocols. Bytes after a refused request are never read as a request.
  */
-import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
-import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
-import type { PublicDir, Service } from '../../support/http-service.ts'
 import { open, received, send } from '../../support/raw-http.ts'
+import { useService } from '../../support/use-service.ts'
 import { answersOf, sendBytes } from './wire.ts'
 
-let published: PublicDir
-let service: Service
+const service = useService({ per: 'file' })
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-  service = await startService(published.dir)
-})
-
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
-})
-
-async function rowsOfFeedback(): Promise<number> {
+async function feedbackRows(): Promise<number> {
   const { reader } = service.actions.database
-  const { rows } = await sql<{ total: number }>`select count(*) as total from feedback`.execute(
-    reader,
-  )
-  return rows[0]?.total ?? -1
+  const total = reader.fn.countAll<number>().as('total')
+  return (await reader.selectFrom('feedback').select(total).executeTakeFirstOrThrow()).total
 }
 
-async function ask(text: string) {
+/** Returns all answers to the bytes. */
+async function answersTo(text: string) {
   const received = await sendBytes(service.address, Buffer.from(text, 'latin1'))
   if (received === 'quiet') throw new Error('no answer and no end')
   return answersOf(received)
@@ -90,13 +75,13 @@ const ambiguous = {
 
 describe('ambiguous framing is refused, and the bytes behind it are not read', () => {
   test.each(Object.entries(ambiguous))('%s', async (_name, bytes) => {
-    const before = await rowsOfFeedback()
-    const answers = await ask(`${bytes}${smuggled}`)
+    const before = await feedbackRows()
+    const answers = await answersTo(`${bytes}${smuggled}`)
     expect(answers.map(({ status }) => status)).toEqual([400])
     expect(JSON.parse(String(answers[0]?.body))).toMatchObject({ code: 'malformed_request' })
     expect(answers[0]?.headers.get('connection')).toBe('close')
     expect(answers[0]?.headers.get('cache-control')).toBe('no-store')
-    expect(await rowsOfFeedback()).toBe(before)
+    expect(await feedbackRows()).toBe(before)
   })
 })
 
@@ -118,13 +103,13 @@ describe('a refused body is not read as a request', () => {
     ['that is not JSON', 400, 'Content-Type: application/json\r\n', smuggled],
     ['that is too large', 413, 'Content-Type: application/json\r\n', smuggled.repeat(600)],
   ])('%s', async (_name, status, headers, inside) => {
-    const before = await rowsOfFeedback()
+    const before = await feedbackRows()
     const line = 'POST /api/v1/feedback HTTP/1.1\r\nHost: a\r\n'
-    const answers = await ask(
+    const answers = await answersTo(
       `${line}${headers}Content-Length: ${inside.length}\r\n${last}${inside}`,
     )
     expect(answers.map((answer) => answer.status)).toEqual([status])
-    const persistent = await ask(
+    const persistent = await answersTo(
       `${line}${headers}Content-Length: ${inside.length}\r\n\r\n${inside}${get}${last}`,
     )
     expect(persistent[0]?.status).toBe(status)
@@ -132,37 +117,37 @@ describe('a refused body is not read as a request', () => {
     expect(persistent.slice(1).map((answer) => answer.status)).toEqual(
       persistent.length === 1 ? [] : [200],
     )
-    expect(await rowsOfFeedback()).toBe(before)
+    expect(await feedbackRows()).toBe(before)
   })
 
   test.each(['/api/v1/rails', '/api/v1/health', '/api/v1/nothing', '/api/v1/rails/%2e%2e'])(
     'of a GET, at %s',
     async (path) => {
-      const before = await rowsOfFeedback()
+      const before = await feedbackRows()
       const first = `GET ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${smuggled.length}\r\n\r\n`
-      const answers = await ask(`${first}${smuggled}${get}${last}`)
+      const answers = await answersTo(`${first}${smuggled}${get}${last}`)
       expect(answers).toHaveLength(2)
       expect(answers[1]?.status).toBe(200)
-      expect(await rowsOfFeedback()).toBe(before)
+      expect(await feedbackRows()).toBe(before)
     },
   )
 
   test('of a DELETE', async () => {
-    const before = await rowsOfFeedback()
+    const before = await feedbackRows()
     const line = 'DELETE /api/v1/partners/subscription HTTP/1.1\r\nHost: a\r\n'
-    const answers = await ask(`${line}Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`)
+    const answers = await answersTo(`${line}Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`)
     expect(answers.map(({ status }) => status)).toEqual([400])
-    expect(await rowsOfFeedback()).toBe(before)
+    expect(await feedbackRows()).toBe(before)
   })
 
   test('in chunks with trailers that try to frame it', async () => {
     const trailers = 'Content-Length: 1\r\nTransfer-Encoding: gzip\r\nHost: evil\r\n\r\n'
     const inside = `${hex(body.length)}\r\n${body}\r\n0\r\n${trailers}`
-    const before = await rowsOfFeedback()
-    const answers = await ask(`${post}${chunked}${last}${inside}`)
+    const before = await feedbackRows()
+    const answers = await answersTo(`${post}${chunked}${last}${inside}`)
     expect(answers).toHaveLength(1)
     expect([201, 400]).toContain(answers[0]?.status)
-    expect(await rowsOfFeedback()).toBe(before + (answers[0]?.status === 201 ? 1 : 0))
+    expect(await feedbackRows()).toBe(before + (answers[0]?.status === 201 ? 1 : 0))
   })
 })
 
@@ -230,7 +215,7 @@ describe('request lines', () => {
     Object.entries(lines).map(([name, bytes]) => ({ name, bytes, answer })),
   )
   test.each(cases)('$name: answered with $answer', async ({ bytes, answer }) => {
-    const answers = await ask(bytes)
+    const answers = await answersTo(bytes)
     const [status, code] = answer.split(' ')
     expect(answers.map((one) => one.status)).toEqual([Number(status)])
     expect(JSON.parse(String(answers[0]?.body))).toMatchObject({ code })
@@ -239,17 +224,17 @@ describe('request lines', () => {
   })
 
   test('empty lines before the request are ignored (RFC 9112 section 2.2)', async () => {
-    const answers = await ask(`\r\n\r\n${get}${last}`)
+    const answers = await answersTo(`\r\n\r\n${get}${last}`)
     expect(answers.map(({ status }) => status)).toEqual([200])
   })
 
   test('spaces before the target are ignored (RFC 9112 section 3)', async () => {
-    const answers = await ask(`GET   /api/v1/rails HTTP/1.1\r\nHost: a\r\n${last}`)
+    const answers = await answersTo(`GET   /api/v1/rails HTTP/1.1\r\nHost: a\r\n${last}`)
     expect(answers.map(({ status }) => status)).toEqual([200])
   })
 
   test('bytes beyond ASCII in a header are accepted', async () => {
-    const answers = await ask(`${get}X-A: \xff\xfe\r\nUser-Agent: \xc3\x28\r\n${last}`)
+    const answers = await answersTo(`${get}X-A: \xff\xfe\r\nUser-Agent: \xc3\x28\r\n${last}`)
     expect(answers.map(({ status }) => status)).toEqual([200])
   })
 })
@@ -269,25 +254,25 @@ describe('offers and expectations', () => {
 
   test('of 100-continue are answered, and a body of a gigabyte is refused without waiting for it', async () => {
     const expecting = `${post}Expect: 100-continue\r\nContent-Length: ${2 ** 30}\r\n\r\n`
-    const answers = await ask(expecting)
+    const answers = await answersTo(expecting)
     expect(answers.at(-1)?.status).toBe(413)
     expect(answers.at(-1)?.headers.get('connection')).toBe('close')
   })
 
   test('of a body of a gigabyte are refused at once', async () => {
-    const answers = await ask(`${post}Content-Length: ${2 ** 30}\r\n\r\n{"message":"`)
+    const answers = await answersTo(`${post}Content-Length: ${2 ** 30}\r\n\r\n{"message":"`)
     expect(answers.map(({ status }) => status)).toEqual([413])
     expect(answers[0]?.headers.get('connection')).toBe('close')
   })
 
   test('of endless chunks are refused above the body limit', async () => {
     const chunk = `${hex(8192)}\r\n${' '.repeat(8192)}\r\n`
-    const answers = await ask(`${post}${chunked}\r\n${chunk.repeat(20)}`)
+    const answers = await answersTo(`${post}${chunked}\r\n${chunk.repeat(20)}`)
     expect(answers.map(({ status }) => status)).toEqual([413])
   })
 
   test('that are unknown are ignored', async () => {
-    const answers = await ask(`${get}Expect: the-impossible\r\n${last}`)
+    const answers = await answersTo(`${get}Expect: the-impossible\r\n${last}`)
     expect(answers.map(({ status }) => status)).toEqual([200])
   })
 })
@@ -301,7 +286,7 @@ describe('one connection', () => {
       const end = at === paths.length - 1 ? last : '\r\n'
       return `GET ${path} HTTP/1.1\r\nHost: a\r\n${end}`
     })
-    const answers = await ask(requests.join(''))
+    const answers = await answersTo(requests.join(''))
     expect(answers.map(({ status }) => status)).toEqual(
       paths.map((path) => (path?.includes('nothing') === true ? 404 : 200)),
     )
@@ -311,15 +296,15 @@ describe('one connection', () => {
   })
 
   test('ends at the first malformed pipelined request and answers those before it', async () => {
-    const before = await rowsOfFeedback()
-    const answers = await ask(`${get}\r\n${get}\r\nGET / HTTP/9.9\r\n\r\n${smuggled}`)
+    const before = await feedbackRows()
+    const answers = await answersTo(`${get}\r\n${get}\r\nGET / HTTP/9.9\r\n\r\n${smuggled}`)
     expect(answers.at(0)?.status).toBe(200)
     expect(answers.length).toBeLessThanOrEqual(3)
-    expect(await rowsOfFeedback()).toBe(before)
+    expect(await feedbackRows()).toBe(before)
   })
 
   test('may be cut at any byte of a request without a write', async () => {
-    const before = await rowsOfFeedback()
+    const before = await feedbackRows()
     for (let at = 1; at < smuggled.length; at += 3) {
       const socket = await open(service.address)
       const gone = new Promise((resolve) => socket.once('close', resolve))
@@ -330,7 +315,7 @@ describe('one connection', () => {
       })
       await gone
     }
-    expect(await rowsOfFeedback()).toBe(before)
+    expect(await feedbackRows()).toBe(before)
   })
 })
 
@@ -338,7 +323,7 @@ test('after all attacks the service answers as before and has logged no error', 
   for (const path of ['/api/v1/rails', '/api/v1/health', '/api/v1/jobs']) {
     expect((await send(service.address, `GET ${path}`)).status).toBe(200)
   }
-  const written = await ask(smuggled)
+  const written = await answersTo(smuggled)
   expect(written.map(({ status }) => status)).toEqual([201])
   expect(service.lines().filter(({ level }) => level === 'error')).toEqual([])
 })

@@ -1,17 +1,15 @@
 /** Attacks the service with Debian's `sqlmap`, if it is installed. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
-import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
-import type { PublicDir, Service } from '../../support/http-service.ts'
 import { makePartner } from '../../support/partners.ts'
+import { runCommand } from '../../support/program.ts'
 import { isRunnable } from '../../support/runnable.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
+import { useService } from '../../support/use-service.ts'
 import { evmWallet, partnerHeaders } from '../../support/wallets.ts'
 
 allowSlowTests('starts sqlmap')
@@ -19,19 +17,10 @@ allowSlowTests('starts sqlmap')
 /** The test clock does not move, so one signed read stays valid for the whole attack. */
 const partner = evmWallet('partner')
 const feed = '/api/v1/alerts/feed'
-let published: PublicDir
-let service: Service
+const service = useService({ per: 'file' })
 
 beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-  service = await startService(published.dir)
   await makePartner(service, partner, { handle: 'partner', tier: 'pro' })
-})
-
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
 })
 
 describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
@@ -49,34 +38,16 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
       : {}
     const fields = Object.entries({ 'Content-Type': 'application/json', ...signed })
     const headers = ['--headers', fields.map(([name, value]) => `${name}: ${value}`).join('\n')]
-    const child = spawn(
+    const effort = ['--technique', 'BEUS', '--threads', '4', '--level', '3', '--risk', '2']
+    const places = ['--output-dir', folder, '-u', `${service.url}${path}`]
+    const refusals = ['--ignore-code', '400,401,404']
+    const attack = runCommand(
       'sqlmap',
-      [
-        ...options,
-        '--technique',
-        'BEUS',
-        '--threads',
-        '4',
-        '--ignore-code',
-        '400,401,404',
-        '--level',
-        '3',
-        '--risk',
-        '2',
-        '--output-dir',
-        folder,
-        ...headers,
-        ...how,
-        '-u',
-        `${service.url}${path}`,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
+      [...options, ...effort, ...refusals, ...headers, ...how, ...places],
+      { HOME: folder },
     )
-    let output = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString('utf8')
-    })
-    await once(child, 'close')
+    await attack.ended
+    const output = attack.output()
     rmSync(folder, { recursive: true, force: true })
     expect(output).toMatch(/do(?:es)? not (?:appear|seem) to be injectable/)
     expect(service.lines().length - before).toBeGreaterThan(100)

@@ -1,8 +1,8 @@
 /** Sends raw bytes over a new connection, and parses the answers. */
-import { connect } from 'node:net'
+import { once } from 'node:events'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { parseAnswer } from '../../support/raw-http.ts'
+import { open, parseAnswer, received } from '../../support/raw-http.ts'
 import type { Address, RawAnswer } from '../../support/raw-http.ts'
 
 /** Longer than any time limit of the service. */
@@ -12,20 +12,16 @@ const SILENCE_MS = 30_000
  * Sends bytes and returns all bytes received until the server closes, or `quiet` after 30 s of silence. The server may reset
  * the connection after an answer, because it does not read the body of a refused request.
  */
-export function sendBytes(address: Address, bytes: Buffer): Promise<Buffer | 'quiet'> {
-  return new Promise((resolve) => {
-    const socket = connect(address.port, address.host)
-    const chunks: Buffer[] = []
-    const end = (result: Buffer | 'quiet') => {
-      socket.destroy()
-      resolve(result)
-    }
-    socket.setTimeout(SILENCE_MS, () => end('quiet'))
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-    socket.on('error', () => undefined)
-    socket.on('close', () => end(Buffer.concat(chunks)))
-    socket.write(bytes)
-  })
+export async function sendBytes(address: Address, bytes: Buffer): Promise<Buffer | 'quiet'> {
+  const socket = await open(address)
+  const all = received(socket)
+  const silence = once(socket, 'timeout').then(() => 'quiet' as const)
+  socket.setTimeout(SILENCE_MS)
+  socket.on('error', () => undefined)
+  socket.write(bytes)
+  const result = await Promise.race([all, silence])
+  socket.destroy()
+  return result
 }
 
 /** The first final answer in the bytes, with its chunks joined; null if there is none. */

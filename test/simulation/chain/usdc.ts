@@ -75,7 +75,6 @@ export function createUsdcChain(given: {
     headMs += empty * blockMs
   }
 
-  /** The newest block as a node sees it that lags by this time. */
   function head(lagMs = 0): { readonly number: number; readonly timeMs: number } {
     passTime()
     const behind = Math.floor(lagMs / blockMs)
@@ -122,7 +121,6 @@ export function createUsdcChain(given: {
     return { mined, waiting: next - mined }
   }
 
-  /** Transactions that can be mined now: those of the settlement wallet only in the order of their nonces. */
   function ready(): readonly Transaction[] {
     const { mined, waiting: queued } = walletNonces()
     return waiting
@@ -153,7 +151,6 @@ export function createUsdcChain(given: {
     waiting = waiting.filter((one) => !now.includes(one))
   }
 
-  /** Schedules a block; the seed may delay it. */
   function schedule(delays: number): void {
     machine.outside('a block', () => {
       if (!isCalm && delays > 0 && chance.happens(0.3)) schedule(delays - 1)
@@ -215,7 +212,6 @@ export function createUsdcChain(given: {
       waiting.push(...back.filter(({ walletNonce }) => walletNonce !== null || chance.happens(0.6)))
       schedule(2)
     },
-    /** From now on everything is mined, and nothing is lost. */
     calm: (): void => {
       isCalm = true
       mine()

@@ -7,43 +7,47 @@ import { countedEntries, isNear, jobStatusAt, scoreOf } from './facts.ts'
 import type { Snapshot } from './snapshot.ts'
 
 const listed = z.record(z.string(), z.unknown())
-const lists = {
-  '/receipts': ['receipts', 'receipt_id accepted_at'],
-  '/workers': ['workers', 'display_name skills registered_at updated_at'],
-  '/jobs': ['jobs', 'id status bids_count'],
-} as const
 const board = z.object({
   as_of: z.string(),
   leaderboard: z.array(
     z.object({ rank: z.number(), rep_score: z.number(), receipts_count: z.number() }),
   ),
 })
-type Board = z.infer<typeof board>
+type Derive = (db: Snapshot, nowMs: number) => unknown
+type DeriveRows = (db: Snapshot, nowMs: number) => readonly unknown[]
 
-function rowsOf(db: Snapshot, nowMs: number): Record<keyof typeof lists, readonly unknown[]> {
-  return {
-    '/receipts': newest(db.receipts.map((row) => [row.id, row.accepted_at])),
-    '/workers': newest(
+/** Lists by path: the member, the shown members of its entries, and their values from the rows. */
+const lists: Readonly<Record<string, readonly [string, string, DeriveRows]>> = {
+  '/receipts': [
+    'receipts',
+    'receipt_id accepted_at',
+    (db) => db.receipts.map((row) => [row.id, row.accepted_at]),
+  ],
+  '/workers': [
+    'workers',
+    'display_name skills registered_at updated_at',
+    (db) =>
       db.workers.map((row) => [
         row.display_name ?? undefined,
         z.array(z.string()).parse(JSON.parse(row.skills)),
         row.registered_at,
         row.updated_at,
       ]),
-    ),
-    '/jobs': newest(db.jobs.map((row) => [row.id, jobStatusAt(row, nowMs), row.bids_count])),
-  }
+  ],
+  '/jobs': [
+    'jobs',
+    'id status bids_count',
+    (db, nowMs) => db.jobs.map((row) => [row.id, jobStatusAt(row, nowMs), row.bids_count]),
+  ],
 }
 
-function countsOf(db: Snapshot, nowMs: number) {
-  return {
-    workers_total: db.workers.length,
-    partners_total: activePartners(db).length,
-    receipts_total: db.receipts.length,
-    receipts_verified: db.receipts.filter((row) => row.verification === 'verified').length,
-    jobs_total: db.jobs.length,
-    jobs_open: db.jobs.filter((row) => jobStatusAt(row, nowMs) === 'open').length,
-  }
+const counts: Readonly<Record<string, Derive>> = {
+  workers_total: (db) => db.workers.length,
+  partners_total: (db) => activePartners(db).length,
+  receipts_total: (db) => db.receipts.length,
+  receipts_verified: (db) => db.receipts.filter((row) => row.verification === 'verified').length,
+  jobs_total: (db) => db.jobs.length,
+  jobs_open: (db, nowMs) => db.jobs.filter((row) => jobStatusAt(row, nowMs) === 'open').length,
 }
 
 /**
@@ -64,21 +68,13 @@ export function compareDocuments(
   const members = (path: string) => listed.parse(documents.get(`/api/v1${path}`))
 
   const stats = members('/stats/live')
-  for (const name of [
-    'workers_total',
-    'partners_total',
-    'receipts_total',
-    'receipts_verified',
-    'jobs_total',
-    'jobs_open',
-  ] as const) {
-    expectState(name, stats[name], (db) => countsOf(db, nowMs)[name])
+  for (const [name, count] of Object.entries(counts)) {
+    expectState(name, stats[name], (db) => count(db, nowMs))
   }
-  for (const path of ['/receipts', '/workers', '/jobs'] as const) {
-    const [member, names] = lists[path]
+  for (const [path, [member, names, rows]] of Object.entries(lists)) {
     const shown = z.array(listed).parse(members(path)[member])
     const columns = shown.map((one) => names.split(' ').map((name) => one[name]))
-    expectState(path, columns, (db) => rowsOf(db, nowMs)[path])
+    expectState(path, columns, (db) => newest(rows(db, nowMs)))
   }
   const shown = board.parse(documents.get('/api/v1/leaderboard'))
   if (!states.some((db) => isLeaderboard(shown, db))) {
@@ -104,10 +100,10 @@ function activePartners({ partners }: Snapshot) {
   return partners.filter(({ status }) => status === 'active')
 }
 
-/** Best first, each with its receipts and its score; equal scores may be in any order. */
-function isLeaderboard({ as_of: asOf, leaderboard }: Board, db: Snapshot): boolean {
+/** True if each row has the score and the number of receipts of its rank. Equal scores may be in any order. */
+function isLeaderboard({ as_of: asOf, leaderboard }: z.infer<typeof board>, db: Snapshot): boolean {
   const wallets = [...new Set(db.reputation_ledger.map(({ wallet }) => wallet))]
-  const wanted = wallets
+  const expected = wallets
     .map((wallet) => ({
       count: countedEntries(db, wallet).length,
       score: scoreOf(db, wallet, Date.parse(asOf)),
@@ -115,10 +111,10 @@ function isLeaderboard({ as_of: asOf, leaderboard }: Board, db: Snapshot): boole
     .filter(({ count }) => count > 0)
     .toSorted((a, b) => b.score - a.score)
   return (
-    wanted.length === leaderboard.length &&
+    expected.length === leaderboard.length &&
     leaderboard.every((row, at) => {
-      const score = wanted[at]?.score ?? 0
-      const ties = wanted.filter((one) => isNear(one.score, score))
+      const score = expected[at]?.score ?? 0
+      const ties = expected.filter((one) => isNear(one.score, score))
       const hasCount = ties.some(({ count }) => count === row.receipts_count)
       return row.rank === at + 1 && isNear(score, row.rep_score) && hasCount
     })

@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { operations } from '../requests/operations.ts'
 import type { Kind } from '../requests/operations.ts'
-import { isNear, iso, scoreOf } from './facts.ts'
-import { twinOf } from './rules.ts'
+import { isNear, iso } from './facts.ts'
+import { codeOf } from './rules.ts'
 import type { Circumstance } from './rules.ts'
 import type { Change, Fields, Snapshot, TableName } from './snapshot.ts'
 
@@ -18,53 +18,38 @@ export interface Outcome {
 
 interface Effect {
   readonly writes: Writes
-  /** Table and column of the row that the answer shows, and its value; absent if there is none. */
-  readonly row?: readonly [TableName, string, (at: Circumstance, answer: Fields) => unknown]
+  /** Table and column of the row that the answer shows, and the member that identifies it; absent if there is no row. */
+  readonly row?: readonly [TableName, string, string]
   /** By default 201 if the row is new, and else 200. */
   readonly status?: number
-  readonly columns?: (at: Circumstance) => Fields
+  /** Columns of the row, and the members with their values; null for an empty column. */
+  readonly columns?: Readonly<Record<string, string | null>>
+  /** The table that records each such write in one row. */
+  readonly recordedIn?: 'subscription_changes' | 'job_transitions'
   readonly check?: (at: Circumstance, answer: Fields, after: Snapshot) => string | null
 }
 
 const history = { oath_history: '+' } as const
 const name = { names: '+ - skeleton since', network_writes: '+' } as const
-const byHandle = [
-  'partners',
-  'handle',
-  (_: Circumstance, answer: Fields) => answer['handle'],
-] as const
-const byJob = ['jobs', 'id', (_: Circumstance, answer: Fields) => answer['id']] as const
-/** A change of the own subscription, which is recorded once. */
-function subscriptionChange(kind: string, columns: Fields): Effect {
-  return {
-    writes: {
-      partners: 'tier status renews_at periods on_expiry updated_at',
-      subscription_changes: '+',
-      ...history,
-    },
-    row: byHandle,
-    columns: () => columns,
-    check: ({ db }, answer, after) => {
-      const [only, ...more] = after.subscription_changes.slice(db.subscription_changes.length)
-      const isRecorded = only?.kind === kind && only.handle === answer['handle']
-      return isRecorded && more.length === 0 ? null : 'its change is not recorded once'
-    },
-  }
+const byHandle = ['partners', 'handle', 'handle'] as const
+const byJob = ['jobs', 'id', 'id'] as const
+const earned = { receipts: '+', reputation_ledger: '+', reputation: '+ *' } as const
+
+const subscriptionChange: Effect = {
+  writes: {
+    partners: 'tier status renews_at periods on_expiry updated_at',
+    subscription_changes: '+',
+    ...history,
+  },
+  row: byHandle,
+  recordedIn: 'subscription_changes',
 }
 
-/** A transition of a job, which is recorded once. */
-function transition(kind: Kind, effect: Omit<Effect, 'check'> & Pick<Effect, 'check'>): Effect {
+function transition(writes: Writes, effect: Omit<Effect, 'writes'> = { row: byJob }): Effect {
   return {
     ...effect,
-    writes: { job_transitions: '+', ...history, ...effect.writes },
-    check: (at, answer, after) => {
-      const { db, request } = at
-      const added = after.job_transitions.slice(db.job_transitions.length)
-      const [only] = added
-      const isRecorded = added.length === 1 && only?.event === kind && only.actor === request.wallet
-      if (!isRecorded) return 'its transition is not recorded once'
-      return effect.check?.(at, answer, after) ?? null
-    },
+    writes: { job_transitions: '+', ...history, ...writes },
+    recordedIn: 'job_transitions',
   }
 }
 
@@ -75,59 +60,36 @@ export const effects: Readonly<Record<Kind, Effect>> = {
       worker_skills: '+ -',
       ...name,
     },
-    row: ['workers', 'wallet', ({ request }) => request.wallet],
-    columns: ({ request }) => ({ display_name: null, receipt_key: null, ...request.body }),
-    check: ({ request }, answer, after) => {
-      const own = after.names.find((row) => row.wallet === request.wallet && row.kind === 'worker')
-      const isLookAlike = after.names.some(
-        (row) =>
-          row.wallet !== request.wallet &&
-          row.skeleton === own?.skeleton &&
-          [row.since, row.wallet].join(' ') < [own.since, own.wallet].join(' '),
-      )
-      const isShown = answer['looks_like_another'] === true
-      return isShown === isLookAlike ? null : `looks_like_another should be ${isLookAlike}`
-    },
+    row: ['workers', 'wallet', 'requester'],
   },
   receipt: {
-    writes: { receipts: '+', reputation_ledger: '+', reputation: '+ *', network_writes: '+' },
-    row: ['receipts', 'id', ({ request }) => request.derived['id']],
-    check: ({ db, request, nowMs }, answer, after) => {
-      const entries = after.reputation_ledger
-      const earned = entries
+    writes: { ...earned, network_writes: '+' },
+    row: ['receipts', 'id', 'receipt_id'],
+    check: ({ request }, answer, after) => {
+      const value = after.reputation_ledger
         .filter((row) => row.receipt_id === request.derived['id'])
         .reduce((sum, row) => sum + row.value_micro_usdc, 0)
-      if (answer['rep_delta'] !== earned / 1e6) return `rep_delta should be ${earned / 1e6}`
-      // A group of receipts shares one change: each score counts the entries up to one of them.
-      const counts = entries.map((_, at) => at + 1).filter((n) => n >= db.reputation_ledger.length)
-      const scores = [db.reputation_ledger.length, ...counts].map((count) =>
-        scoreOf(
-          { ...after, reputation_ledger: entries.slice(0, count) },
-          request.derived['to_wallet'] ?? '',
-          nowMs,
-        ),
-      )
-      const shown = Number(answer['new_rep_score'])
-      return scores.some((score) => isNear(score, shown))
-        ? null
-        : `new_rep_score is ${shown}, and not ${scores.at(-1)}`
+      return answer['rep_delta'] === value / 1e6 ? null : `rep_delta should be ${value / 1e6}`
     },
   },
   claim: {
     // A claim replaces one by e-mail, at times under the same row id.
     writes: { claims: '+ - display_name method email_hash claimed_at', ...name, ...history },
-    row: ['claims', 'wallet', ({ request }) => request.wallet],
+    row: ['claims', 'wallet', 'requester'],
     status: 201,
-    columns: () => ({ email_hash: null }),
+    columns: { email_hash: null },
   },
   ask: { writes: { email_codes: '+ *' }, status: 202 },
   code: {
     writes: { claims: '+', email_codes: '-', ...name },
-    row: ['claims', 'email_hash', ({ request }) => request.derived['email_hash']],
+    row: ['claims', 'email_hash', 'email_hash'],
     status: 201,
-    columns: ({ db, request }) => {
-      const sent = db.email_codes.find((row) => row.email_hash === request.derived['email_hash'])
-      return { wallet: sent?.wallet, display_name: sent?.display_name }
+    check: ({ db, request, nowMs }, _, after) => {
+      const code = codeOf(db, request, nowMs)
+      if (code?.code_hash !== request.derived['code_hash']) return 'its code is not valid'
+      const claim = after.claims.find(({ email_hash: hash }) => hash === code?.email_hash)
+      const isSame = claim?.wallet === code?.wallet && claim?.display_name === code?.display_name
+      return isSame ? null : 'it claims something else'
     },
   },
   signup: { writes: { partners: '+', ...name, ...history }, row: byHandle },
@@ -147,15 +109,17 @@ export const effects: Readonly<Record<Kind, Effect>> = {
     },
     row: byHandle,
   },
-  free: subscriptionChange('free', { tier: 'free', status: 'active' }),
-  leave: subscriptionChange('cancelled', { status: 'cancelled' }),
+  free: subscriptionChange,
+  leave: subscriptionChange,
   subscribe: {
     writes: { alert_subscriptions: '+', ...history },
-    row: ['alert_subscriptions', 'id', (_, answer) => answer['id']],
-    columns: ({ db, request: { wallet } }) => ({
-      wallet,
-      after_seq: db.events.at(-1)?.seq ?? 0,
-    }),
+    row: ['alert_subscriptions', 'id', 'id'],
+    columns: { wallet: 'requester' },
+    check: ({ db }, answer, after) => {
+      const webhook = after.alert_subscriptions.find(({ id }) => id === answer['id'])
+      const isNext = webhook?.after_seq === (db.events.at(-1)?.seq ?? 0)
+      return isNext ? null : 'the webhook does not begin with the next event'
+    },
   },
   unsubscribe: {
     writes: { alert_subscriptions: '-', alert_deliveries: '-', ...history },
@@ -165,68 +129,46 @@ export const effects: Readonly<Record<Kind, Effect>> = {
   },
   try: {
     writes: { alert_deliveries: '+', ...history },
-    row: ['alert_deliveries', 'id', (_, answer) => answer['delivery_id']],
+    row: ['alert_deliveries', 'id', 'delivery_id'],
     status: 202,
-    columns: ({ request }) => ({ subscription_id: request.params['id'], event_seq: null }),
+    columns: { subscription_id: 'target', event_seq: null },
   },
   apply: {
     writes: { applications: '+', ...history },
-    row: ['applications', 'id', (_, answer) => answer['application_id']],
-    columns: ({ request }) => ({ partner: request.wallet }),
+    row: ['applications', 'id', 'application_id'],
+    columns: { partner: 'requester' },
   },
-  post: transition('post', { writes: { jobs: '+', job_skills: '+' }, row: byJob }),
-  bid: transition('bid', {
-    writes: {
+  post: transition({ jobs: '+', job_skills: '+' }),
+  bid: transition(
+    {
       job_bids: '+ price_micro_usdc eta_hours proposal updated_at',
       jobs: 'bids_count updated_at',
     },
-    row: ['job_bids', 'id', (_, answer) => answer['id']],
-    columns: ({ request }) => ({ job_id: request.params['id'], status: 'open' }),
-  }),
-  award: transition('award', {
-    writes: { jobs: 'status awarded_bid updated_at', job_bids: 'status updated_at' },
-    row: byJob,
-    columns: ({ request }) => ({ status: 'awarded', awarded_bid: request.body['bid_id'] }),
-  }),
-  deliver: transition('deliver', {
-    writes: { jobs: 'status updated_at', job_deliveries: '+' },
-    row: ['job_deliveries', 'job_id', ({ request }) => request.params['id']],
-  }),
-  accept: transition('accept', {
-    writes: {
-      jobs: 'status receipt_id updated_at',
-      receipts: '+',
-      reputation_ledger: '+',
-      reputation: '+ *',
+    { row: ['job_bids', 'id', 'id'], columns: { job_id: 'target' } },
+  ),
+  award: transition(
+    { jobs: 'status awarded_bid updated_at', job_bids: 'status updated_at' },
+    { row: byJob, columns: { awarded_bid: 'bid_id' } },
+  ),
+  deliver: transition(
+    { jobs: 'status updated_at', job_deliveries: '+' },
+    { row: ['job_deliveries', 'job_id', 'target'] },
+  ),
+  accept: transition(
+    { jobs: 'status receipt_id updated_at', ...earned },
+    {
+      row: ['receipts', 'id', 'receipt_id'],
+      status: 200,
+      columns: { job_id: 'target', from_wallet: 'requester' },
+      check: (_, answer) => (answer['rep_delta'] === 0 ? null : 'an accepted job earns reputation'),
     },
-    row: ['receipts', 'id', (_, answer) => answer['receipt_id']],
-    status: 200,
-    columns: ({ request }) => ({ job_id: request.params['id'], from_wallet: request.wallet }),
-    check: (_, answer) => (answer['rep_delta'] === 0 ? null : 'an accepted job earns reputation'),
-  }),
-  dispute: transition('dispute', {
-    writes: { jobs: 'status updated_at' },
-    row: byJob,
-    columns: () => ({ status: 'disputed' }),
-  }),
-  cancel: transition('cancel', {
-    writes: { jobs: 'status updated_at', job_bids: 'status updated_at' },
-    row: byJob,
-    columns: () => ({ status: 'cancelled' }),
-  }),
-  feedback: {
-    writes: { feedback: '+' },
-    row: ['feedback', 'id', (_, answer) => answer['feedback_id']],
-    check: (at, answer) => {
-      const twin = twinOf(at)
-      const isTwin = twin !== undefined && twin.id === answer['feedback_id']
-      const isRight = answer['deduplicated'] === true ? isTwin : twin === undefined
-      return isRight ? null : 'deduplicated is wrong'
-    },
-  },
+  ),
+  dispute: transition({ jobs: 'status updated_at' }),
+  cancel: transition({ jobs: 'status updated_at', job_bids: 'status updated_at' }),
+  feedback: { writes: { feedback: '+' }, row: ['feedback', 'id', 'feedback_id'] },
   propose: {
     writes: { skill_proposals: '+' },
-    row: ['skill_proposals', 'id', (_, answer) => answer['proposal_id']],
+    row: ['skill_proposals', 'id', 'proposal_id'],
     status: 202,
   },
 }
@@ -273,26 +215,40 @@ export function findEffectProblem(
   after: Snapshot,
 ): string | null {
   const { db, request, nowMs } = at
-  const { row, columns, check, writes, ...effect } = effects[request.kind]
+  const { kind, wallet: requester } = request
+  const { row, columns = {}, recordedIn, check, writes, ...effect } = effects[kind]
+  const facts: Fields = {
+    ...request.body,
+    ...request.derived,
+    ...body,
+    requester,
+    target: request.params['id'],
+  }
   const find = (state: Snapshot): Fields | undefined => {
     if (row === undefined) return undefined
-    const [table, column, value] = row
+    const [table, column, member] = row
     const rows: readonly Fields[] = state[table]
-    return rows.find((one) => one[column] === value(at, body))
+    return rows.find((one) => one[column] === facts[member])
   }
   const wanted = effect.status ?? (find(db) === undefined ? 201 : 200)
   if (status !== wanted) return `status ${status}, and not ${wanted}`
   const found = find(after)
   if (row !== undefined && found === undefined) return `no row of ${row[0]}`
-  const members = { ...request.body, ...request.derived, ...body, ...columns?.(at) }
+  const own = Object.entries(columns).map(([column, member]) => [column, facts[member ?? '']])
+  const members = { ...request.body, ...request.derived, ...body, ...Object.fromEntries(own) }
   const mismatch = found === undefined ? null : findMismatch(found, members)
   if (mismatch !== null) return mismatch
+  if (recordedIn !== undefined) {
+    const [only, ...more] = after[recordedIn].slice(db[recordedIn].length)
+    const record = { event: kind, actor: requester, handle: body['handle'] }
+    if (only === undefined || more.length > 0 || findMismatch(only, record) !== null) {
+      return `it is not recorded once in ${recordedIn}`
+    }
+  }
   const audited = after.oath_history.slice(db.oath_history.length)
   const isAudited = audited.every(
     (one) =>
-      one.action === operations[request.kind] &&
-      one.wallet === request.wallet &&
-      one.created_at === iso(nowMs),
+      one.action === operations[kind] && one.wallet === requester && one.created_at === iso(nowMs),
   )
   if (!isAudited || ('oath_history' in writes && audited.length === 0)) {
     return 'the history of oaths is wrong'

@@ -51,6 +51,17 @@ const invariants = {
       'open cancel cancelled', 'awarded cancel cancelled', 'open expire expired', 'awarded expire expired')`,
   'jobs that expired before their deadline': `job_transitions t join jobs j on j.id = t.job_id
     where event = 'expire' and t.created_at < j.deadline`,
+  'transitions of jobs whose time was over': `job_transitions t join jobs j on j.id = t.job_id
+    left join job_deliveries d on d.job_id = t.job_id
+    where (event in ('bid', 'award', 'deliver', 'cancel') and t.created_at >= j.deadline)
+      or (event = 'dispute' and julianday(t.created_at) >= julianday(d.created_at) + ${patienceDays} + 1e-6)`,
+  'transitions by others than the parties of the job': `job_transitions t join jobs j on j.id = t.job_id
+    left join job_bids b on b.id = j.awarded_bid
+    where role <> 'clock' and not case
+      when event = 'bid' then actor <> j.poster
+      when event = 'deliver' then actor = b.bidder
+      when event = 'dispute' then actor in (j.poster, b.bidder)
+      else actor = j.poster end`,
   'deliveries that were accepted by the clock too soon': `job_transitions t join job_deliveries d on d.job_id = t.job_id
     where event = 'accept' and role = 'clock'
       and julianday(t.created_at) < julianday(d.created_at) + ${patienceDays} - 1e-6`,
@@ -66,6 +77,9 @@ const invariants = {
       and r.from_wallet = j.poster and r.amount_micro_usdc = b.price_micro_usdc)`,
   'receipts of jobs that are not accepted': `receipts where job_id is not null
     and job_id not in (select id from jobs where status = 'accepted')`,
+  'unpaid signups that ended too soon': `partners where tier <> 'free' and status = 'cancelled'
+    and handle not in (select handle from subscription_changes)
+    and julianday(updated_at) < julianday(created_at) + ${patienceDays} - 1e-6`,
   'unpaid partners that are active': `partners where tier <> 'free' and status = 'active'`,
 } as const
 

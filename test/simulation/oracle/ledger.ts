@@ -14,7 +14,7 @@ import type { Run } from '../run.ts'
 import { effects, findEffectProblem, findForbidden, findMismatch, jobWrites } from './effects.ts'
 import type { Outcome, Writes } from './effects.ts'
 import type { Emails } from './emails.ts'
-import { dayMs, iso, minuteMs, patienceMs } from './facts.ts'
+import { dayMs, iso, minuteMs } from './facts.ts'
 import { isPaid } from './flight.ts'
 import type { Flight, PaidFlight } from './flight.ts'
 import { violatedInvariants } from './invariants.ts'
@@ -71,23 +71,16 @@ export async function createLedgerOracle(
   const versions: Snapshot[] = [db]
   const firstAnswers: FirstAnswer[] = []
   const effective = new Set<Flight>()
-  /** Requests whose change of an endpoint lost a race that is in the history. */
-  const lostRaces = new Set<Flight>()
   const flights = new Set<Flight>()
   const unsettled: SimulatedRequest[] = []
   const unserved: PaidRead[] = []
 
   const writes = (): readonly WriteFlight[] => [...flights].filter(isWrite)
 
-  const circumstanceOf = (
-    { request, nowMs }: WriteFlight,
-    of: Snapshot,
-    flight: Flight,
-  ): Circumstance => ({
+  const circumstanceOf = ({ request, nowMs }: WriteFlight, of: Snapshot): Circumstance => ({
     db: of,
     request,
     nowMs,
-    isMailed: emails.isMailed(flight),
   })
 
   function explain(after: Snapshot, changes: readonly Change[], job: RunningJob | null): void {
@@ -104,10 +97,9 @@ export async function createLedgerOracle(
       fail(`${problems.at(-1) ?? `a change of ${table}`} that nobody may make: ${rows}`)
     }
     if (job?.kind === 'tidy') checkExpired(changes, job.nowMs)
-    if (job?.kind === 'expire') checkCancelled(changes, job.nowMs)
     payments.observe(changes, [...flights].filter(isPaid))
     webhooks.observe(changes, { before, after })
-    emails.observe(changes, { before, flights: writes(), taken })
+    emails.observe(changes, { flights: writes(), taken })
     db = after
     versions.push(after)
   }
@@ -122,16 +114,18 @@ export async function createLedgerOracle(
     })
   }
 
+  /** A change of an endpoint that lost a race is in the history, although it is refused. */
   function isLostRace({ table, before, after }: Change): boolean {
-    if (table !== 'oath_history' || before !== null) return false
-    if (after?.['action'] !== 'updateAttestationEndpoint.conflict') return false
-    const flight = writes().find(
-      ({ request, nowMs }) =>
-        request.proofs.some((proof) => proof.messageSha256 === after['message_sha256']) &&
-        iso(nowMs) === after['created_at'],
+    return (
+      table === 'oath_history' &&
+      before === null &&
+      after?.['action'] === 'updateAttestationEndpoint.conflict' &&
+      writes().some(
+        ({ request, nowMs }) =>
+          request.proofs.some((proof) => proof.messageSha256 === after['message_sha256']) &&
+          iso(nowMs) === after['created_at'],
+      )
     )
-    if (flight !== undefined) lostRaces.add(flight)
-    return flight !== undefined
   }
 
   /** Stored answers may be deleted once they have expired. */
@@ -144,42 +138,21 @@ export async function createLedgerOracle(
     }
   }
 
-  /** A signup that is not paid is cancelled after its time, and no other partner is. */
-  function checkCancelled(changes: readonly Change[], nowMs: number): void {
-    for (const { table, before, after } of changes) {
-      if (table !== 'partners') continue
-      const isDue = nowMs >= Date.parse(String(before?.['created_at'])) + patienceMs
-      const isRight = before?.['status'] === 'pending' && after?.['status'] === 'cancelled'
-      if (!isDue || !isRight) fail(`a signup ended too soon: ${JSON.stringify(after)}`)
-    }
-  }
-
   function effectsIn(
     before: Snapshot,
     after: Snapshot,
     changes: readonly Change[],
   ): readonly WriteFlight[] {
     const taken: WriteFlight[] = []
-    for (const { table, before: old, after: row } of changes) {
-      const isStored = table === 'used_messages' || table === 'idempotency_keys'
-      const isText = table === 'feedback' || table === 'skill_proposals'
-      if (row === null || (!isStored && !isText) || (isText && old !== null)) continue
-      const isExplained = taken.some(({ request, nowMs }) =>
-        isStored
-          ? request.requestSha256 === row['request_sha256']
-          : isTextOf(request, row) && iso(nowMs) === row['created_at'],
-      )
-      if (isExplained) continue
-      const hasKey = isText && changes.some(({ table: other }) => other === 'idempotency_keys')
-      if (hasKey) continue
-      const outcome = isStored
-        ? { status: Number(row['status']), body: parsed(row['answer']) }
-        : textOutcome(table, row)
-      const candidates = writes().filter(({ request, nowMs }) =>
-        isStored
-          ? request.requestSha256 === row['request_sha256'] &&
-            (table === 'used_messages' || row['expires_at'] === iso(nowMs + dayMs))
-          : request.key === null && isTextOf(request, row) && row['created_at'] === iso(nowMs),
+    for (const { table, after: row } of changes) {
+      if (row === null || (table !== 'used_messages' && table !== 'idempotency_keys')) continue
+      const isSame = ({ request }: WriteFlight) => request.requestSha256 === row['request_sha256']
+      if (taken.some(isSame)) continue
+      const outcome = { status: Number(row['status']), body: parsed(row['answer']) }
+      const candidates = writes().filter(
+        (flight) =>
+          isSame(flight) &&
+          (table === 'used_messages' || row['expires_at'] === iso(flight.nowMs + dayMs)),
       )
       const flight = takeEffect(candidates, outcome, { before, after })
       if (flight !== null) taken.push(flight)
@@ -195,12 +168,11 @@ export async function createLedgerOracle(
     let reason = 'no open request caused it'
     for (const flight of candidates) {
       if (effective.has(flight)) continue
-      const at = circumstanceOf(flight, before, flight)
-      const { repeat, codes } = verdictOf(at)
-      const problem =
-        repeat !== null || codes.length > 0
-          ? `it should be ${repeat === null ? codes.join(' or ') : 'a repeat'}`
-          : (findUnstored(flight, outcome, after) ?? findEffectProblem(at, outcome, after))
+      const at = circumstanceOf(flight, before)
+      const { repeat, mayTakeEffect, codes } = verdictOf(at)
+      const problem = mayTakeEffect
+        ? (findUnstored(flight, outcome, after) ?? findEffectProblem(at, outcome, after))
+        : `it should be ${repeat === null ? codes.join(' or ') : 'a repeat'}`
       if (problem !== null) {
         reason = `${flight.name}: ${problem}`
         continue
@@ -309,18 +281,20 @@ export async function createLedgerOracle(
       return
     }
     const code = codeOf({ body })
-    const verdicts = window.map((seen) => verdictOf(circumstanceOf(flight, seen, flight)))
+    const verdicts = window.map((seen) => verdictOf(circumstanceOf(flight, seen)))
     const isRepeat = verdicts.some(
       ({ repeat }) => repeat?.status === status && isDeepStrictEqual(repeat.body, body),
     )
-    const isRefused = code !== null && verdicts.some(({ codes }) => codes.includes(code))
-    if (isRepeat || isRefused || (lostRaces.has(flight) && code === 'conflict')) {
+    const hadEffect = firstAnswers.some(({ flights: of }) => of.size === 1 && of.has(flight))
+    const isRefused =
+      code !== null && !hadEffect && verdicts.some(({ codes }) => codes.includes(code))
+    if (isRepeat || isRefused) {
       if (code === 'code_invalid') emails.checkCounted(flight, window)
       tally[code === null ? 'repeats' : 'refused'] += 1
       return
     }
     const wanted = verdicts.map(({ repeat, codes }) =>
-      repeat === null ? codes.join(' or ') || 'success' : `a repeat with ${repeat.status}`,
+      repeat === null ? codes.join(' or ') : `a repeat with ${repeat.status}`,
     )
     const all = [...new Set(wanted)].join(' or ')
     fail(`${flight.name} was answered ${status} ${code ?? ''}, and not: ${all}`)
@@ -384,17 +358,4 @@ function codeOf({ body }: Pick<Answer, 'body'>): string | null {
 
 function parsed(answer: unknown): Fields {
   return z.record(z.string(), z.unknown()).parse(JSON.parse(String(answer)))
-}
-
-/** Unsigned texts without a key store no answer. */
-function textOutcome(table: string, { id, slug }: Fields): Outcome {
-  return table === 'feedback'
-    ? { status: 201, body: { feedback_id: id, deduplicated: false } }
-    : { status: 202, body: { proposal_id: id, slug, status: 'pending' } }
-}
-
-function isTextOf({ body }: SimulatedRequest, row: Fields): boolean {
-  return row['message'] === undefined
-    ? body['description'] === row['description']
-    : body['message'] === row['message']
 }

@@ -29,7 +29,6 @@ interface Delivery {
   isReceived: boolean
 }
 
-/** The facts that justify a change of a payment row. */
 interface Evidence {
   readonly end: End | null
   readonly headMs: number
@@ -70,7 +69,6 @@ export function createPaymentsOracle(
     })
   }
 
-  /** The reason why the payment does not fit the read, or null. */
   function flawOf({ payment, priceMicro }: PaidRead): string | null {
     if (mode === 'off') return 'payment_off'
     if (payment === null) return 'payment_required'

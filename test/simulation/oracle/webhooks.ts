@@ -62,12 +62,11 @@ export function createWebhooksOracle(
     const isCounted = after.attempts === before.attempts + 1
     if (!isCounted || after.attempts > (attempts.get(id) ?? 0)) return 'its attempts are wrong'
     const seen = outcomesOf(id)
+    if (after.status === 'pending') {
+      return seen.includes('failed') ? null : 'it is retried without a failure'
+    }
     if (after.status === 'delivered') {
       return seen.includes('accepted') ? null : 'no receiver has accepted it'
-    }
-    if (after.status === 'pending') {
-      if (!seen.includes('failed')) return 'it is retried without a failure'
-      return after.attempts < attemptLimit ? null : 'it is tried too often'
     }
     if (seen.includes('gone')) return isEnded ? null : 'its webhook is gone and still subscribed'
     return after.attempts === attemptLimit ? null : 'it is given up too soon'
@@ -136,7 +135,6 @@ export function createWebhooksOracle(
       }
       for (const one of due) fail(`no delivery was created for ${one}`)
     },
-    /** Called with a request before it leaves. */
     leaves: ({ id, timestamp }: WebhookRequest): void => {
       if (timestamp !== Math.floor(machine.nowMs() / 1000)) fail(`${id} has another time`)
       const lease = leased.get(id)
@@ -182,7 +180,6 @@ function isWanted(webhook: RowOf<'alert_subscriptions'>, event: RowOf<'events'>)
   return rails === null || (Array.isArray(rails) && rails.includes(event.rail))
 }
 
-/** The number of the last event whose deliveries exist. */
 function cursorOf(db: Snapshot): number {
   return Number(db.meta.find(({ key }) => key === 'webhooks_cursor')?.value ?? 0)
 }

@@ -1,4 +1,3 @@
-/** The API operations of the simulated requests, and those that are not simulated. */
 import type { RouteId } from '../../../src/contract/routes.ts'
 import { namesOf } from '../random.ts'
 
@@ -32,6 +31,3 @@ export const operations = {
 export type Kind = keyof typeof operations
 
 export const kinds = namesOf(operations)
-
-/** Writes that are not simulated, with the reason. */
-export const leftOut: Readonly<Partial<Record<RouteId, string>>> = {}

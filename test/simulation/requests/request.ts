@@ -30,7 +30,6 @@ export interface SimulatedRequest extends Call {
   readonly key: string | null
   readonly caller: string
   readonly requestSha256: string
-  readonly agent: string
   /** True if the signature covers the body. */
   readonly isBound: boolean
   /** Error codes of flaws that the client made on purpose. */
@@ -61,16 +60,6 @@ export interface RequestParts {
   readonly flaws?: readonly string[]
   readonly isBound?: boolean
   readonly key?: string
-  readonly sender?: Sender
-}
-
-interface Sender {
-  readonly address: string
-  readonly agent: string
-}
-
-export function drawSender({ chance }: Pick<Circumstances, 'chance'>): Sender {
-  return { address: chance.pick(addresses), agent: chance.pick(agents) }
 }
 
 /** The time of signing, at times by a wrong clock. */
@@ -95,13 +84,13 @@ export function drawForger(
 export function createRequest(at: Circumstances, parts: RequestParts): SimulatedRequest {
   const { chance, number, kind } = at
   const { body, params = {}, derived = {}, wallet, proofs = [], flaws = [] } = parts
-  const { isBound = false, sender = drawSender(at) } = parts
+  const { isBound = false } = parts
   const { method } = routeOf(operations[kind])
   const path = pathOf(operations[kind], params)
   const raw = body === undefined ? '' : JSON.stringify(body)
   const isKeyed = method === 'POST' && !at.isWilling && chance.happens(0.3)
   const key = parts.key ?? (isKeyed ? `key-${chance.below(12)}` : null)
-  const { address, agent } = sender
+  const address = chance.pick(addresses)
   return {
     number,
     kind,
@@ -109,7 +98,6 @@ export function createRequest(at: Circumstances, parts: RequestParts): Simulated
     path,
     raw,
     address,
-    agent,
     key,
     flaws,
     isBound,
@@ -119,7 +107,7 @@ export function createRequest(at: Circumstances, parts: RequestParts): Simulated
     body: { ...body },
     headers: {
       ...parts.headers,
-      'User-Agent': agent,
+      'User-Agent': chance.pick(agents),
       ...(key === null ? {} : { 'Idempotency-Key': key }),
     },
     wallet: wallet?.id ?? '',

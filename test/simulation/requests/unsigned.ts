@@ -1,29 +1,26 @@
 /** Unsigned requests: feedback, proposals of skills, and claims by e-mail. */
-import { createRequest, drawSender } from './request.ts'
+import { createRequest } from './request.ts'
 import type { Circumstances, SimulatedRequest } from './request.ts'
 import { drawWallet, names } from './wallets.ts'
 
 const mailboxes = ['ann@people.example', 'Ben@people.example', 'eve@people.example'] as const
 
-/** Texts end with their sender, of whom the ledger stores only keyed hashes. */
+/** Each text is sent under its own key, since the ledger stores no answers of texts without a key. */
 export function feedback(at: Circumstances): SimulatedRequest {
-  const { chance, number } = at
-  const sender = drawSender(at)
-  const text = chance.happens(0.6) ? `Text ${number}` : `The same text ${chance.below(2)}`
-  const message = `${text} from ${sender.address} by ${sender.agent}`
-  return createRequest(at, { sender, body: { message } })
+  const { number } = at
+  return createRequest(at, { body: { message: `Text ${number}` }, key: `text-${number}` })
 }
 
 export function propose(at: Circumstances): SimulatedRequest {
   const { number } = at
-  const sender = drawSender(at)
   const body = {
     name: `Unheard of ${number}`,
     category: 'research-analysis',
     surface: ['x402'],
-    description: `Something new, ${number}, from ${sender.address}`,
+    description: `Something new, ${number}`,
   }
-  return createRequest(at, { sender, body, derived: { slug: `unheard-of-${number}` } })
+  const derived = { slug: `unheard-of-${number}` }
+  return createRequest(at, { body, derived, key: `text-${number}` })
 }
 
 export function ask(at: Circumstances): SimulatedRequest {

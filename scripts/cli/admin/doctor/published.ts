@@ -3,22 +3,21 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { archiveFiles } from '../../../../builder/publish/document.ts'
 import { headOf, treeOf, treeOfFiles } from '../../../../builder/publish/git-tree.ts'
 import { GitError, GitMissingError, runGit } from '../../../../builder/publish/git.ts'
 import type { Git } from '../../../../builder/publish/git.ts'
 import { readKeys } from '../../../../builder/publish/keys.ts'
+import { readAnswer } from '../../../../src/client/call.ts'
 import { pathOf } from '../../../../src/contract/routes.ts'
-import { receipt } from '../../../../src/contract/schemas/receipt.ts'
-import { isJsonObject } from '../../../../src/core/canonical-json.ts'
-import type { JsonValue } from '../../../../src/core/canonical-json.ts'
+import type { RouteId } from '../../../../src/contract/routes.ts'
+import { isJsonObject, prettySorted } from '../../../../src/core/canonical-json.ts'
 import { CURRENT_LINK } from '../../../../src/core/documents.ts'
-import type { Manifest, ManifestEntry } from '../../../../src/core/documents.ts'
+import type { ManifestEntry } from '../../../../src/core/documents.ts'
 import { toUsdc } from '../../../../src/core/money.ts'
 import { scoreAt } from '../../../../src/core/reputation.ts'
-import { minuteMs } from '../../../../src/core/time.ts'
+import { isoTime, minuteMs } from '../../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
-import { countReceipts } from '../../../../src/db/receipts/receipts.ts'
+import { countReceipts, findReceipt } from '../../../../src/db/receipts/receipts.ts'
 import { countWorkers } from '../../../../src/db/workers.ts'
 import { openDirectory, readManifest, verifyDirectory } from '../../published-set.ts'
 import { bad, good } from './check.ts'
@@ -50,11 +49,11 @@ export const publishedChecks: readonly DoctorCheck[] = [
       const dir = join(config.DATA_DIR, 'keys')
       const keys = await readKeys(dir).catch(() => null)
       if (set === null || keys === null) return null
-      const published = keyList.parse(await set.json(pathOf('getSigningKeys')))
-      const stored = keyList.parse(keys.publicKeys)
-      return JSON.stringify(published) === JSON.stringify(stored)
-        ? good(`${stored.keys.length} keys, the same as in DATA_DIR/keys`)
-        : bad(`published: ${kidsOf(published)}; in DATA_DIR/keys: ${kidsOf(stored)}`)
+      const published = kidsOf((await set.answer('getSigningKeys')).keys)
+      const stored = kidsOf(keys.publicKeys.keys)
+      return published === stored
+        ? good(`${keys.publicKeys.keys.length} keys, the same as in DATA_DIR/keys`)
+        : bad(`published: ${published}; in DATA_DIR/keys: ${stored}`)
     },
   },
   {
@@ -110,18 +109,8 @@ export const publishedChecks: readonly DoctorCheck[] = [
   },
 ]
 
-interface ReadableSet {
-  readonly manifest: Manifest
-  readonly bytes: (entry: ManifestEntry) => Promise<Buffer>
-  /** Null if the set has no document at this path. */
-  readonly json: (path: string) => Promise<unknown>
-}
-
-const keyList = z.object({
-  keys: z.array(z.object({ kid: z.string(), public_key: z.string(), status: z.string() })),
-})
-
-function kidsOf({ keys }: z.infer<typeof keyList>): string {
+/** A kid is the hash of its public key. */
+function kidsOf(keys: readonly { readonly kid: string; readonly status: string }[]): string {
   return keys.map(({ kid, status }) => `${kid} (${status})`).join(', ')
 }
 
@@ -130,61 +119,44 @@ async function currentDir(publicDir: string): Promise<string | null> {
 }
 
 /** Null if there is no readable set. Later publications do not change the result. */
-async function readSet(publicDir: string): Promise<ReadableSet | null> {
+async function readSet(publicDir: string) {
   const dir = await currentDir(publicDir)
   if (dir === null) return null
   const set = openDirectory(dir)
   const manifest = await readManifest(set).catch(() => null)
   if (manifest === null) return null
   const bytes = async (entry: ManifestEntry) => Buffer.from((await set.document(entry)) ?? '')
-  const json = async (path: string) => {
-    const entry = manifest.documents.find((one) => one.path === path)
-    const value: unknown =
-      entry === undefined ? null : JSON.parse((await bytes(entry)).toString('utf8'))
-    return value
+  const answer = async <Id extends RouteId>(id: Id) => {
+    const entry = manifest.documents.find(({ path }) => path === pathOf(id))
+    if (entry === undefined) throw new Error(`${pathOf(id)} is not published`)
+    return readAnswer(id, { status: 200, headers: new Headers(), bytes: await bytes(entry) })
   }
-  return { manifest, bytes, json }
+  return { manifest, bytes, answer }
 }
 
-const board = z.object({
-  as_of: z.string().nullable(),
-  leaderboard: z.array(
-    z.object({
-      wallet: z.string(),
-      rep_score: z.number(),
-      receipts_count: z.number(),
-      total_usdc_lifetime: z.number(),
-    }),
-  ),
-})
-const receiptList = z.object({ total: z.number(), receipts: z.array(receipt) })
-const workerList = z.object({ total: z.number() })
+type ReadableSet = NonNullable<Awaited<ReturnType<typeof readSet>>>
 
 /** No transaction takes longer from its timestamp to its commit. */
 const SLACK_MS = 5 * minuteMs
 
 /** Rows may be newer than the set but never older: each published item must have a row with the same figures. */
 async function rowDifferences(
-  { manifest, json }: ReadableSet,
+  { manifest, answer }: ReadableSet,
   { reader }: OpenDatabase,
 ): Promise<readonly string[]> {
-  const receipts = receiptList.parse(await json(pathOf('listReceipts')))
-  const workers = workerList.parse(await json(pathOf('listWorkers')))
-  const { as_of: asOf, leaderboard } = board.parse(await json(pathOf('getLeaderboard')))
-  const newerThan = new Date(Date.parse(manifest.computed_at) - SLACK_MS).toISOString()
+  const receipts = await answer('listReceipts')
+  const workers = await answer('listWorkers')
+  const { as_of: asOf, leaderboard } = await answer('getLeaderboard')
+  const newerThan = isoTime(Date.parse(manifest.computed_at) - SLACK_MS)
   const differences: string[] = []
   for (const shown of receipts.receipts) {
-    const row = await reader
-      .selectFrom('receipts')
-      .select(['rail', 'to_display', 'amount_micro_usdc', 'accepted_at'])
-      .where('id', '=', shown.receipt_id)
-      .executeTakeFirst()
+    const row = await findReceipt(reader, shown.receipt_id)
     const isSame =
       row?.rail === shown.rail &&
-      row.to_display === shown.to_wallet &&
-      toUsdc(row.amount_micro_usdc) === shown.amount_usdc &&
-      row.accepted_at === shown.accepted_at
-    const problem = row === undefined ? 'has no row' : 'has another row'
+      row.toDisplay === shown.to_wallet &&
+      toUsdc(row.amountMicroUsdc) === shown.amount_usdc &&
+      row.acceptedAt === shown.accepted_at
+    const problem = row === null ? 'has no row' : 'has another row'
     if (!isSame) differences.push(`receipt ${shown.receipt_id} ${problem}`)
   }
   for (const [what, published, rows] of [
@@ -197,25 +169,26 @@ async function rowDifferences(
   for (const shown of leaderboard) {
     const row = await reader
       .selectFrom('reputation')
-      .select(['wallet', 'decayed_sum_at_epoch', 'receipts', 'lifetime_micro_usdc'])
+      .select((columns) => [
+        'decayed_sum_at_epoch',
+        'receipts',
+        'lifetime_micro_usdc',
+        columns
+          .selectFrom('reputation_ledger')
+          .select(({ fn }) => fn.max('created_at').as('at'))
+          .whereRef('reputation_ledger.wallet', '=', 'reputation.wallet')
+          .as('changed_at'),
+      ])
       .where('display', '=', shown.wallet)
       .executeTakeFirst()
     const isSame =
       row?.receipts === shown.receipts_count &&
       toUsdc(row.lifetime_micro_usdc) === shown.total_usdc_lifetime &&
-      (asOf === null || scoreAt(row.decayed_sum_at_epoch, Date.parse(asOf)) === shown.rep_score)
-    if (isSame) continue
-    if (row === undefined) {
+      (asOf === undefined ||
+        scoreAt(row.decayed_sum_at_epoch, Date.parse(asOf)) === shown.rep_score)
+    if (row === undefined)
       differences.push(`${shown.wallet} is on the leaderboard but has no score`)
-      continue
-    }
-    const newer = await reader
-      .selectFrom('reputation_ledger')
-      .select('wallet')
-      .where('wallet', '=', row.wallet)
-      .where('created_at', '>', newerThan)
-      .executeTakeFirst()
-    if (newer === undefined)
+    else if (!isSame && (row.changed_at ?? '') <= newerThan)
       differences.push(`the leaderboard shows other figures of ${shown.wallet}`)
   }
   return differences
@@ -244,23 +217,17 @@ async function compareTree(
     const text = (await bytes(entry)).toString('utf8')
     // Pact manifests are archived as their signed bytes, all other JSON without `computed_at`.
     const forms = file.endsWith('.json') ? [text, withoutStamp(text)] : [text]
-    if (!forms.some((archive) => blobOf(entry, text, archive) === blob)) others.push(file)
+    const blobs = forms.map((form) => treeOfFiles(new Map([[file, form]])).get(file))
+    if (!blobs.includes(blob)) others.push(file)
   }
   return others.length === 0
     ? good(`${tree.size} files, the same as published`)
     : bad(`${others.slice(0, 3).join(', ')} ${others.length === 1 ? 'differs' : 'differ'}`)
 }
 
-/** Id of the git blob of a document with this archived form. */
-function blobOf(entry: ManifestEntry, text: string, archive: JsonValue): string | undefined {
-  const { file, path, content_type: contentType, max_age: maxAgeSeconds } = entry
-  const document = { path, contentType, maxAgeSeconds, body: { text }, archive }
-  return treeOfFiles(archiveFiles([document])).get(file)
-}
-
-function withoutStamp(text: string): JsonValue {
+function withoutStamp(text: string): string {
   const value = z.json().parse(JSON.parse(text))
-  if (!isJsonObject(value)) return value
+  if (!isJsonObject(value)) return prettySorted(value)
   const { computed_at: _, ...rest } = value
-  return rest
+  return prettySorted(rest)
 }

@@ -1,0 +1,138 @@
+/** Statements on one table, with camelCase names. */
+import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Simplify, Updateable } from 'kysely'
+
+import { sql } from './kysely.ts'
+import { columnOf, columnsOf, toRow } from './rows.ts'
+import type { CamelKeys, NewRecordOf, RecordOf } from './rows.ts'
+import type { Database, Db } from './schema.ts'
+
+type Table = keyof Database
+type Row = Readonly<Record<string, unknown>>
+type Tables = Record<string, Row>
+
+/** Members must equal the value, or one value of an array. Null equals null. */
+export type Match<Name extends Table> = {
+  readonly [Member in keyof RecordOf<Name>]?:
+    | RecordOf<Name>[Member]
+    | readonly RecordOf<Name>[Member][]
+}
+
+type Changes<Name extends Table> = Partial<CamelKeys<Updateable<Database[Name]>>>
+
+export async function insertRecord<Name extends Table>(
+  db: Db,
+  table: Name,
+  record: NewRecordOf<Name>,
+): Promise<void> {
+  await untyped(db).insertInto<string>(table).values(toRow(record)).execute()
+}
+
+/** Updates the row if one has the same values in `keys`, which need a unique index. */
+export async function putRecord<Name extends Table>(
+  db: Db,
+  table: Name,
+  record: NewRecordOf<Name>,
+  ...keys: readonly (keyof RecordOf<Name> & string)[]
+): Promise<void> {
+  const row = toRow(record)
+  const keyColumns = keys.map(columnOf)
+  const others = Object.entries(row).filter(([column]) => !keyColumns.includes(column))
+  await untyped(db)
+    .insertInto<string>(table)
+    .values(row)
+    .onConflict((conflict) => conflict.columns(keyColumns).doUpdateSet(Object.fromEntries(others)))
+    .execute()
+}
+
+export function selectRecords<Name extends Table>(
+  db: Db,
+  table: Name,
+  match: Match<Name> = {},
+): SelectQueryBuilder<Database, Name, RecordOf<Name>> {
+  const query = untyped(db).selectFrom<string>(table).select(columnsOf(table)).where(matches(match))
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of `untyped` return
+  return query as unknown as SelectQueryBuilder<Database, Name, RecordOf<Name>>
+}
+
+export async function findRecord<Name extends Table>(
+  db: Db,
+  table: Name,
+  match: Match<Name>,
+): Promise<Simplify<RecordOf<Name>> | null> {
+  const [row] = await selectRecords(db, table, match).limit(1).execute()
+  return row ?? null
+}
+
+/** Updates all rows that match; returns false if none does. */
+export async function updateRecord<Name extends Table>(
+  db: Db,
+  table: Name,
+  match: Match<Name>,
+  changes: Changes<Name>,
+): Promise<boolean> {
+  const query = untyped(db).updateTable<string>(table).set(toRow(changes)).where(matches(match))
+  return (await query.executeTakeFirstOrThrow()).numUpdatedRows > 0n
+}
+
+/** Returns the number of deleted rows. */
+export async function deleteRecords<Name extends Table>(
+  db: Db,
+  table: Name,
+  match: Match<Name>,
+): Promise<number> {
+  const query = untyped(db).deleteFrom<string>(table).where(matches(match))
+  return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+}
+
+export interface QuotaWindow {
+  readonly nth: number
+  /** RFC 3339, exclusive. */
+  readonly after: string
+}
+
+/** Returns the `nth` newest time in `column`, or null if the window has fewer rows. */
+export async function nthLastTime<DB, From extends keyof DB>(
+  query: SelectQueryBuilder<DB, From, object>,
+  column: string,
+  { nth, after }: QuotaWindow,
+): Promise<string | null> {
+  const time = sql.ref<string>(column)
+  const row = await query
+    .clearSelect()
+    .select(time.as('time'))
+    .$castTo<{ readonly time: string }>()
+    .where(time, '>', after)
+    .orderBy(time, 'desc')
+    .limit(1)
+    .offset(nth - 1)
+    .executeTakeFirst()
+  return row?.time ?? null
+}
+
+export async function countRows<DB, From extends keyof DB>(
+  query: SelectQueryBuilder<DB, From, object>,
+): Promise<number> {
+  const { total } = await query
+    .clearSelect()
+    .select(sql<number>`count(*)`.as('total'))
+    .$castTo<{ readonly total: number }>()
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+function matches(match: object) {
+  return (eb: ExpressionBuilder<Tables, string>) =>
+    eb.and(
+      Object.entries(match).map(([member, value]: [string, unknown]) =>
+        Array.isArray(value)
+          ? eb(columnOf(member), 'in', value)
+          : eb(columnOf(member), value === null ? 'is' : '=', value),
+      ),
+    )
+}
+
+/** Kysely cannot check the columns of a table that is a type parameter; the types of this file do. */
+function untyped(db: Db): Kysely<Tables> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return db as unknown as Kysely<Tables>
+}
