@@ -50,7 +50,7 @@ const service: UsedService = useService({
     statsSince: async (sinceMs) =>
       await createStatsSince(
         service.store,
-        receiptsSince(service.actions.database.reader, 'https://ledger.test'),
+        receiptsSince(service.actions.database, 'https://ledger.test'),
       )(sinceMs),
   }),
 })

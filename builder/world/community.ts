@@ -12,8 +12,9 @@ import { partnerView } from '../../src/db/partners/record.ts'
 import { listReceipts, receiptTotals } from '../../src/db/receipts/receipts.ts'
 import type { ReceiptTotals } from '../../src/db/receipts/receipts.ts'
 import { receiptView } from '../../src/db/receipts/view.ts'
+import { countRows } from '../../src/db/records.ts'
 import { newestEntryAt } from '../../src/db/reputation.ts'
-import { countWorkers, listWorkers } from '../../src/db/workers.ts'
+import { listWorkers } from '../../src/db/workers.ts'
 import type { Community } from './world.ts'
 
 /** Length of the published lists; the API pages through the rest. */
@@ -32,7 +33,7 @@ export async function gatherCommunity(
   const [workers, workersTotal, receipts, totals, standings, newest, partners, partnersTotal] =
     await Promise.all([
       listWorkers(reader, page),
-      countWorkers(reader),
+      countRows(reader.selectFrom('workers')),
       listReceipts(reader, page),
       receiptTotals(reader, memory.receipts),
       topStandings(reader, firstPage),

@@ -1,6 +1,7 @@
-import { countJobs, listJobs } from '../../src/db/jobs/jobs.ts'
+import { countOpenJobs, listJobs } from '../../src/db/jobs/jobs.ts'
 import { jobView } from '../../src/db/jobs/view.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { countRows } from '../../src/db/records.ts'
 import { firstPage, nextCursor } from './community.ts'
 import type { World } from './world.ts'
 
@@ -15,8 +16,8 @@ export async function gatherExchange(
   const { nowMs, receiptsBy } = at
   const [rows, total, open] = await Promise.all([
     listJobs(reader, { limit: firstPage + 1, before: null, nowMs }),
-    countJobs(reader, nowMs),
-    countJobs(reader, nowMs, { status: 'open' }),
+    countRows(reader.selectFrom('jobs')),
+    countOpenJobs(reader, nowMs),
   ])
   return {
     jobs: rows.slice(0, firstPage).map((row) => jobView(row, at)),

@@ -13,6 +13,12 @@ export class DiskFullError extends DatabaseUnavailableError {
   override readonly name = 'DiskFullError'
 }
 
+/** A list took too long, or its client has gone. */
+export class ListEndedError extends DatabaseUnavailableError {
+  override readonly name = 'ListEndedError'
+  override readonly message = 'The list took too long: ask for fewer entries or add a filter'
+}
+
 /** Disk failure or damaged file. The last commit may not be durable, so all later writes fail: restart the process. */
 export class DatabaseBrokenError extends DatabaseUnavailableError {
   override readonly name = 'DatabaseBrokenError'

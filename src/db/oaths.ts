@@ -1,5 +1,7 @@
 /** Append-only, enforced by triggers. */
 
+import { countList } from './list-queries.ts'
+import type { ListTotal } from './list-queries.ts'
 import { countRows, findRecord, selectRecords } from './records.ts'
 import { toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
@@ -39,6 +41,6 @@ export async function countPartnerWrites(db: Db, handle: string, since: string):
   return await countRows(writes.where('created_at', '>', since))
 }
 
-export async function countOaths(db: Db, handle: string): Promise<number> {
-  return await countRows(selectRecords(db, 'oath_history', { handle }))
+export async function countOaths(db: Db, handle: string): Promise<ListTotal> {
+  return await countList(db, selectRecords(db, 'oath_history', { handle }))
 }

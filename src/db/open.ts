@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { BusyError, DatabaseBrokenError, DatabaseRefusedError } from './errors.ts'
 import { Kysely, sql } from './kysely.ts'
+import { createLists } from './lists.ts'
+import type { ReadList } from './lists.ts'
 import { migrate, refuseOtherSchema } from './migrations.ts'
 import type { Database } from './schema.ts'
 import { openSqlite3 } from './sqlite3/connection.ts'
@@ -25,6 +27,8 @@ export interface OpenOptions {
   readonly heldLimitMs?: number
   /** Longest wait for a transaction of another process; default 5 s. */
   readonly lockPatienceMs?: number
+  /** Longest time for one list; default 2 s. */
+  readonly listDeadlineMs?: number
   readonly onBroken?: (error: DatabaseBrokenError) => void
   /** `others`: leaves checkpoints to Litestream, which must see every frame first. */
   readonly checkpoints?: 'own' | 'others'
@@ -34,7 +38,9 @@ export interface OpenOptions {
 export interface OpenDatabase {
   /** The writer's connection, for single statements and migrations. Use `write` for everything else. */
   readonly db: Kysely<Database>
+  /** For reads of a few rows. */
   readonly reader: Kysely<Database>
+  readonly list: ReadList
   readonly write: Write<Database>
   /** Whether the last write transaction failed. */
   readonly isFailing: () => boolean
@@ -112,14 +118,23 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     if (quickCheck && checkFirst) await check(db)
     await (readOnly ? refuseOtherSchema(db) : migrate(db))
 
-    const { kysely: reader } = await connect(readOnly ? 'read-only' : 'read-write')
-    await apply(reader, { ...wanted, query_only: 1 })
+    const connectReader = async (): Promise<Awaited<ReturnType<typeof connect>>> => {
+      const reading = await connect(readOnly ? 'read-only' : 'read-write')
+      await apply(reading.kysely, { ...wanted, query_only: 1 })
+      return reading
+    }
+    const { kysely: reader } = await connectReader()
+    const list = createLists(async () => {
+      const { connection: listing, kysely } = await connectReader()
+      return { db: kysely, interrupt: () => listing.interrupt() }
+    }, options.listDeadlineMs)
 
     const checking = quickCheck && !checkFirst ? startCheck(path, heldLimitMs, onBroken) : null
     const writer = createWriter(db, connection, 2 * heldLimitMs, options.observer)
     return {
       db,
       reader,
+      list,
       write: readOnly ? refuseWrite : writer.write,
       isFailing: writer.isFailing,
       broken: () => connection.broken,
@@ -127,8 +142,8 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
         const written = writer.close()
         await checking?.stop()
         await written
-        await reader.destroy()
-        await db.destroy()
+        // The writer's connection closes last.
+        for (const kysely of opened.toReversed()) await kysely.destroy()
       },
       path,
     }

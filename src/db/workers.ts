@@ -1,8 +1,11 @@
 import type { Worker } from '../contract/schemas/worker.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { stringsFromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
+import { countList, isLater } from './list-queries.ts'
+import type { ListTotal } from './list-queries.ts'
 import { lookAlikes } from './names.ts'
-import { countRows, deleteRecords, findRecord } from './records.ts'
+import { deleteRecords, findRecord } from './records.ts'
 import { columnsOf } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -50,13 +53,14 @@ export async function putWorker(db: Db, input: WorkerInput): Promise<void> {
     receipt_key: input.receiptKey,
     updated_at: now,
   }
-  await db
+  const { seq: workerSeq } = await db
     .insertInto('workers')
     .values({ wallet: wallet.id, display: wallet.display, registered_at: now, ...facts })
     .onConflict((conflict) => conflict.column('wallet').doUpdateSet(facts))
-    .execute()
-  await deleteRecords(db, 'worker_skills', { wallet: wallet.id })
-  const rows = input.skills.map((skill) => ({ skill, wallet: wallet.id }))
+    .returning('seq')
+    .executeTakeFirstOrThrow()
+  await deleteRecords(db, 'worker_skills', { workerSeq })
+  const rows = input.skills.map((skill) => ({ skill, worker_seq: workerSeq }))
   await db.insertInto('worker_skills').values(rows).execute()
 }
 
@@ -96,22 +100,30 @@ export async function listWorkers(
   page: { readonly limit: number; readonly before: number | null; readonly filter?: WorkerFilter },
 ): Promise<readonly ListedWorker[]> {
   let query = filtered(db, page.filter).select(columns)
-  if (page.before !== null) query = query.where('seq', '<', page.before)
-  return await withMarks(db, await query.orderBy('seq', 'desc').limit(page.limit).execute())
+  const order = sql.ref<number>(orderOf(page.filter))
+  if (page.before !== null) query = query.where(order, '<', page.before)
+  return await withMarks(db, await query.orderBy(order, 'desc').limit(page.limit).execute())
 }
 
-export async function countWorkers(db: Db, filter?: WorkerFilter): Promise<number> {
-  return await countRows(filtered(db, filter))
+export async function countWorkers(db: Db, filter?: WorkerFilter): Promise<ListTotal> {
+  return await countList(db, filtered(db, filter))
 }
+
+/** The workers of a skill are read in the order of `worker_skills`. */
+const orderOf = ({ skill }: WorkerFilter = {}) => (skill === undefined ? 'seq' : 'worker_seq')
 
 function filtered(db: Db, filter: WorkerFilter = {}) {
   const { skill, wallet, since } = filter
   let query = db.selectFrom('workers')
   if (wallet !== undefined) query = query.where('wallet', '=', wallet)
-  if (since !== undefined) query = query.where('registered_at', '>', since)
+  if (since !== undefined) {
+    query = query.where(isLater('workers', 'registered_at', since, orderOf(filter)))
+  }
   if (skill !== undefined) {
-    query = query.where('wallet', 'in', (eb) =>
-      eb.selectFrom('worker_skills').select('wallet').where('skill', '=', skill),
+    query = query.$if(true, (workers) =>
+      workers
+        .innerJoin('worker_skills', 'worker_skills.worker_seq', 'workers.seq')
+        .where('skill', '=', skill),
     )
   }
   return query

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 
 import { ApiError, errorBody, errorCodes } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
-import { DatabaseUnavailableError } from '../db/errors.ts'
+import { DatabaseUnavailableError, ListEndedError } from '../db/errors.ts'
 import { apiHeaders } from './headers.ts'
 
 const DEFAULT_RETRY_AFTER_SECONDS = '5'
@@ -16,6 +16,7 @@ export interface ErrorAnswer {
 /** Maps an unavailable database to 503 and unknown errors to `internal_error` with the request id only. */
 export function failureOf(thrown: unknown, requestId: string): Failure {
   if (thrown instanceof ApiError) return thrown
+  if (thrown instanceof ListEndedError) return { code: 'unavailable', details: thrown.message }
   if (thrown instanceof DatabaseUnavailableError) return { code: 'unavailable' }
   return { code: 'internal_error', details: `Request ${requestId}` }
 }

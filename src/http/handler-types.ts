@@ -6,6 +6,7 @@ import type { AnswerOfRoute, DeepReadonly, RouteInput } from '../contract/route-
 import type { RouteFacts } from '../contract/route.ts'
 import type { HandlerRouteId, RouteById } from '../contract/routes.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import type { ReadList } from '../db/lists.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { CachePolicy } from './answer.ts'
 import type { PartnerProof } from './partner-auth.ts'
@@ -13,6 +14,8 @@ import type { PartnerProof } from './partner-auth.ts'
 export interface ReadContext {
   readonly incoming: IncomingMessage
   readonly nowMs: number
+  /** Reads of lists; they end when the client has gone. @throws ListEndedError after the deadline */
+  readonly list: ReadList
   /** Verifies the credentials and charges the wallet. @throws ApiError 401, or 429 if the wallet is over its limit */
   readonly partner: () => Promise<PartnerProof>
   /** Signed calls left for the wallet; null without a limit. */

@@ -13,6 +13,7 @@ import { answerJson, answerText, queryOf } from './answer.ts'
 import { fingerprintOf } from './client-fingerprint.ts'
 import type { ApiContext, Endpoint } from './context.ts'
 import type { Handlers, ReadAnswer, ReadContext, WriteContext } from './handler-types.ts'
+import { listWhileOpen } from './pages.ts'
 import type { PartnerAuth, PartnerProof } from './partner-auth.ts'
 import { readJsonBody } from './read-body.ts'
 import type { JsonBody } from './read-body.ts'
@@ -96,6 +97,7 @@ async function readRequest(
   return {
     incoming,
     nowMs,
+    list: listWhileOpen(actions.database, incoming),
     json,
     rawSha256,
     admission,

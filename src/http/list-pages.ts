@@ -14,7 +14,7 @@ import { countWorkers, listWorkers } from '../db/workers.ts'
 import { links } from '../pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../pages/html-and-markdown.ts'
 import { jobTable } from '../pages/job.ts'
-import { listPath, olderLink, searchForm } from '../pages/lists.ts'
+import { listPath, olderLink, searchForm, shownTotal } from '../pages/lists.ts'
 import type { SearchedList } from '../pages/lists.ts'
 import type { SitePage } from '../pages/page.ts'
 import { jobPath, partnerPath, receiptPath, workerPath } from '../pages/paths.ts'
@@ -37,13 +37,13 @@ export const listPages = {
     if (receiptId.safeParse(q).success) return { redirect: receiptPath(q) }
     const wallet = walletOrNull(q)?.id ?? null
     if (q !== '' && wallet === null) return noMatch('receipts', q)
-    const { reader } = deps.database
     const filter = wallet === null ? {} : { wallet }
     const found = await readPage(
+      deps.database.list,
       'receipts',
       { ...query, limit: pageLimit },
-      (page) => listReceipts(reader, { ...page, filter }),
-      () => countReceipts(reader, filter),
+      (db, page) => listReceipts(db, { ...page, filter }),
+      (db) => countReceipts(db, filter),
     )
     const shown = found.rows.map((row) => receiptView(row, deps.siteUrl))
     return listPage('receipts', q, found, receiptTable('receipts', captionOf(found), shown))
@@ -52,13 +52,13 @@ export const listPages = {
     const q = searchOf(query)
     if (walletOrNull(q) !== null) return { redirect: workerPath(q) }
     if (q !== '' && !skillSlug.safeParse(q).success) return noMatch('workers', q)
-    const { reader } = deps.database
     const filter = q === '' ? {} : { skill: q }
     const found = await readPage(
+      deps.database.list,
       'workers',
       { ...query, limit: pageLimit },
-      (page) => listWorkers(reader, { ...page, filter }),
-      () => countWorkers(reader, filter),
+      (db, page) => listWorkers(db, { ...page, filter }),
+      (db) => countWorkers(db, filter),
     )
     const shown = found.rows.map(({ worker }) => worker)
     const wallets = new Set(shown.map(({ wallet }) => wallet))
@@ -69,13 +69,13 @@ export const listPages = {
     if (jobId.safeParse(q).success) return { redirect: jobPath(q) }
     const filter = jobFilter(q)
     if (filter === null) return noMatch('jobs', q)
-    const { reader } = deps.database
     const at = { siteUrl: deps.siteUrl, nowMs: deps.clock.now() }
     const found = await readPage(
+      deps.database.list,
       'jobs',
       { ...query, limit: pageLimit },
-      (page) => listJobs(reader, { ...page, nowMs: at.nowMs, filter }),
-      () => countJobs(reader, at.nowMs, filter),
+      (db, page) => listJobs(db, { ...page, nowMs: at.nowMs, filter }),
+      (db) => countJobs(db, at.nowMs, filter),
     )
     const shown = found.rows.map((row) => jobView(row, at))
     return listPage('jobs', q, found, jobTable(captionOf(found), shown))
@@ -101,7 +101,7 @@ function jobFilter(q: string): JobFilter | null {
 }
 
 function captionOf({ rows, total }: RowPage<unknown>): string {
-  return `Newest first, ${rows.length} of ${total}.`
+  return `Newest first, ${rows.length} of ${shownTotal(total)}.`
 }
 
 const titles: Readonly<Record<SearchedList, string>> = {
@@ -119,7 +119,7 @@ function listPage(
 ): SitePage {
   const query: ListQuery = q === '' ? {} : { q }
   const older = olderLink(kind, next.next_cursor ?? null, query)
-  return pageOfList(kind, q, `${total} found`, [table, older])
+  return pageOfList(kind, q, `${shownTotal(total)} found`, [table, older])
 }
 
 function noMatch(kind: SearchedList, q: string): SitePage {

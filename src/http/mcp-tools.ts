@@ -131,12 +131,14 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
           ...(wallet === undefined ? {} : { wallet: parseWallet(wallet).id }),
           ...(status === undefined ? {} : { status }),
         }
-        const [rows, total] = await Promise.all([
-          listReceipts(reader, { limit: maxEntries, before: null, filter }),
-          countReceipts(reader, filter),
-        ])
+        const [rows, total] = await deps.database.list((db) =>
+          Promise.all([
+            listReceipts(db, { limit: maxEntries, before: null, filter }),
+            countReceipts(db, filter),
+          ]),
+        )
         return {
-          total,
+          ...total,
           count: rows.length,
           receipts: rows.map((row) => receiptView(row, siteUrl)),
         }

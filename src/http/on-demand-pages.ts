@@ -24,6 +24,7 @@ import { findWorker } from '../db/workers.ts'
 import { stacked } from '../pages/blocks.ts'
 import { jobPage } from '../pages/job.ts'
 import { layout } from '../pages/layout.ts'
+import { shownTotal } from '../pages/lists.ts'
 import type { SitePage } from '../pages/page.ts'
 import { partnerPage } from '../pages/partner.ts'
 import { receiptPage } from '../pages/receipt.ts'
@@ -32,6 +33,7 @@ import type { ApiContext, Endpoint } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
 import { contentSecurityPolicy } from './headers.ts'
 import { listPages } from './list-pages.ts'
+import { listWhileOpen } from './pages.ts'
 
 const pageType = 'text/html; charset=utf-8'
 const maxAgeSeconds = 60
@@ -48,20 +50,26 @@ const pageSources = {
   partners: partnerPageOf,
 } as const satisfies Readonly<Record<string, PageSource>>
 
+/** The lists of a page end when the client has gone. */
+function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
+  const list = listWhileOpen(deps.database, c.env.incoming)
+  return { ...deps, database: { ...deps.database, list } }
+}
+
 /** `/receipts/{id}`, `/view/receipt?id=`, the list `/view/receipts`, and the same for the other kinds. */
 export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endpoint[] {
   const single = entriesOf(pageSources).flatMap(([kind, source]) => [
     pageEndpoint(`/${kind}/{id}`, async (c) => {
       const id = decodeURIComponent(c.env.match?.params['id'] ?? '')
-      return pageResponse(c, deps, await source(deps, store, id))
+      return pageResponse(c, deps, await source(depsFor(c, deps), store, id))
     }),
     pageEndpoint(`/view/${kind.slice(0, -1)}`, async (c) =>
-      pageResponse(c, deps, await source(deps, store, c.req.query('id') ?? '')),
+      pageResponse(c, deps, await source(depsFor(c, deps), store, c.req.query('id') ?? '')),
     ),
   ])
   const lists = entriesOf(listPages).map(([kind, source]) =>
     pageEndpoint(`/view/${kind}`, async (c) => {
-      const found = await source(deps, c.req.query())
+      const found = await source(depsFor(c, deps), c.req.query())
       return 'redirect' in found ? c.redirect(found.redirect, 303) : pageResponse(c, deps, found)
     }),
   )
@@ -113,17 +121,19 @@ async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promi
   const wallet = walletOrNull(text)
   if (wallet === null) throw new ApiError('unknown_worker')
   const filter = { wallet: wallet.id }
-  const [worker, records, total] = await Promise.all([
-    findWorker(database.reader, wallet.id),
-    listReceipts(database.reader, { limit: shownReceipts, before: null, filter }),
-    countReceipts(database.reader, filter),
-  ])
-  if (worker === null && total === 0) throw new ApiError('unknown_worker')
+  const [worker, records, total] = await database.list((db) =>
+    Promise.all([
+      findWorker(db, wallet.id),
+      listReceipts(db, { limit: shownReceipts, before: null, filter }),
+      countReceipts(db, filter),
+    ]),
+  )
+  if (worker === null && records.length === 0) throw new ApiError('unknown_worker')
   return workerPage(wallet.display, {
     worker: worker ?? undefined,
     standing: standings(store).find((entry) => entry.wallet === wallet.display),
     receipts: records.map((record) => receiptView(record, siteUrl)),
-    receiptsCaption: `Newest first, ${records.length} of ${total}.`,
+    receiptsCaption: `Newest first, ${records.length} of ${shownTotal(total)}.`,
     allReceipts: null,
   })
 }
@@ -154,6 +164,6 @@ async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): P
   return partnerPage(partner, {
     tierName: reference().tiers.get(partner.tier)?.name,
     workerWallets: new Set(),
-    history: { oaths: oaths.map(oathView), total },
+    history: { oaths: oaths.map(oathView), total: shownTotal(total) },
   })
 }

@@ -1,6 +1,12 @@
 /** Pagination: queries fetch one row more than the page has, to detect a next page. */
+import type { IncomingMessage } from 'node:http'
+
 import { ApiError } from '../contract/errors.ts'
 import { decodeCursor, encodeCursor } from '../core/cursor.ts'
+import type { ListTotal } from '../db/list-queries.ts'
+import type { ReadList } from '../db/lists.ts'
+import type { OpenDatabase } from '../db/open.ts'
+import type { Db } from '../db/schema.ts'
 
 const DEFAULT_LIMIT = 50
 
@@ -20,24 +26,44 @@ interface PageQuery {
 
 export interface RowPage<Row> {
   readonly rows: readonly Row[]
-  readonly total: number
+  readonly total: ListTotal
   readonly next: { readonly next_cursor?: string }
+}
+
+/** Reads of lists that end when the connection of the request closes. */
+export function listWhileOpen(
+  { list }: Pick<OpenDatabase, 'list'>,
+  { socket }: IncomingMessage,
+): ReadList {
+  return async (read) => {
+    const gone = new AbortController()
+    const abort = (): void => gone.abort()
+    socket.once('close', abort)
+    try {
+      return await list(read, gone.signal)
+    } finally {
+      socket.off('close', abort)
+    }
+  }
 }
 
 /** Reads one page and the length of the whole list. @throws ApiError `bad_cursor` for a cursor of another list */
 export async function readPage<Row extends { readonly seq: number }>(
-  list: string,
+  list: ReadList,
+  name: string,
   query: PageQuery,
-  read: (page: PageRequest) => Promise<readonly Row[]>,
-  count: () => Promise<number>,
+  read: (db: Db, page: PageRequest) => Promise<readonly Row[]>,
+  count: (db: Db) => Promise<ListTotal>,
 ): Promise<RowPage<Row>> {
   const { cursor } = query
-  const before = cursor === undefined ? null : decodeCursor(list, cursor)
+  const before = cursor === undefined ? null : decodeCursor(name, cursor)
   if (cursor !== undefined && before === null) throw new ApiError('bad_cursor')
   const limit = limitOf(query)
-  const [found, total] = await Promise.all([read({ limit: limit + 1, before }), count()])
+  const [found, total] = await list((db) =>
+    Promise.all([read(db, { limit: limit + 1, before }), count(db)]),
+  )
   const rows = found.slice(0, limit)
   const last = rows.at(-1)
   const hasMore = found.length > limit && last !== undefined
-  return { rows, total, next: hasMore ? { next_cursor: encodeCursor(list, last.seq) } : {} }
+  return { rows, total, next: hasMore ? { next_cursor: encodeCursor(name, last.seq) } : {} }
 }

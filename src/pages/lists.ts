@@ -30,6 +30,14 @@ const searchKinds: Readonly<Record<SearchedList, SearchKind>> = {
   },
 }
 
+/** Counts end at 10,000. */
+export function shownTotal(list: {
+  readonly total: number
+  readonly total_is_exact?: false
+}): string {
+  return list.total_is_exact === false ? '10,000 or more' : String(list.total)
+}
+
 /** `result`: the number of matches in words. */
 export function searchForm(kind: SearchedList, query = '', result = ''): HtmlAndMarkdown {
   const { label, api } = searchKinds[kind]

@@ -13,7 +13,7 @@ export interface PartnerPageOptions {
   readonly tierName: string | undefined
   readonly workerWallets: ReadonlySet<string>
   /** The newest entries; null if the page links to them. */
-  readonly history: { readonly oaths: readonly OathEntry[]; readonly total: number } | null
+  readonly history: { readonly oaths: readonly OathEntry[]; readonly total: string } | null
 }
 
 export function partnerPage(partner: Partner, options: PartnerPageOptions): SitePage {
@@ -70,7 +70,7 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
   }
 }
 
-function oathTable(oaths: readonly OathEntry[], total: number): HtmlAndMarkdown {
+function oathTable(oaths: readonly OathEntry[], total: string): HtmlAndMarkdown {
   return table(oaths, {
     id: 'oath-history',
     caption: `The newest ${oaths.length} of ${total}.`,

@@ -45,15 +45,19 @@ const pollEveryMs = 900_000
 const heldLimitMs = 600_000
 
 async function open({ path, isPatient }: Host, process: Process): Promise<OpenDatabase> {
-  return await openDatabase({
+  const database = await openDatabase({
     url: path,
     create: false,
     heldLimitMs,
+    listDeadlineMs: heldLimitMs,
     lockPatienceMs: isPatient ? 1e9 : 0,
     onBroken: () => {
       process.isBroken = true
     },
   })
+  // Opens both connections of lists, one after the other, while the process starts.
+  await database.list(() => database.list(() => Promise.resolve()))
+  return database
 }
 
 function randomOf(chance: Chance) {

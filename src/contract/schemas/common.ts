@@ -19,6 +19,16 @@ export const date = z.iso.date().meta({ example: '2026-11-21' })
 export const url = z.url().max(2048)
 export const usdc = z.number().min(0).max(maxAmountUsdc)
 export const count = z.int().min(0)
+/** Fields of one page of a list. */
+export const pageFields = {
+  count,
+  total: count.describe('Number of entries on all pages; lists are counted up to 10,000.'),
+  total_is_exact: z
+    .literal(false)
+    .optional()
+    .describe('`false`: the list has more entries than `total`; absent: `total` is exact.'),
+  next_cursor: z.string().max(200).optional(),
+}
 export const share = z.number().min(0).max(1)
 export const railSlug = z
   .string()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { jobEvents, jobStatuses } from '../../core/job.ts'
 import { checkOutboundUrl } from '../../core/outbound-url.ts'
-import { count, model, sha256Hex, time, url, usdc, wallet } from './common.ts'
+import { count, model, pageFields, sha256Hex, time, url, usdc, wallet } from './common.ts'
 import {
   amountInput,
   lineInput,
@@ -89,10 +89,8 @@ export type JobIssuer = z.infer<typeof jobIssuer>
 export const jobList = model(
   'JobList',
   z.object({
-    count,
-    total: count,
+    ...pageFields,
     jobs: z.array(job).max(200),
-    next_cursor: z.string().max(200).optional(),
     receipts_by: jobIssuer,
     computed_at: time,
   }),
@@ -117,10 +115,8 @@ export type Bid = z.infer<typeof bid>
 export const bidList = model(
   'BidList',
   z.object({
-    count,
-    total: count,
+    ...pageFields,
     bids: z.array(bid).max(200),
-    next_cursor: z.string().max(200).optional(),
   }),
 )
 

@@ -2,7 +2,17 @@ import { z } from 'zod'
 
 import { HANDLE, isFreeHandle, subscriptionStatuses, tierNames } from '../../core/partner.ts'
 import { acceptedV1, acceptedV2 } from '../x402.ts'
-import { count, looksLikeAnother, model, sha256Hex, time, url, usdc, wallet } from './common.ts'
+import {
+  count,
+  looksLikeAnother,
+  model,
+  pageFields,
+  sha256Hex,
+  time,
+  url,
+  usdc,
+  wallet,
+} from './common.ts'
 import {
   httpsInput,
   nameInput,
@@ -255,9 +265,7 @@ export type OathEntry = z.infer<typeof oathEntry>
 export const oathHistory = model(
   'OathHistory',
   z.object({
-    count,
-    total: count,
+    ...pageFields,
     oaths: z.array(oathEntry).max(200),
-    next_cursor: z.string().max(200).optional(),
   }),
 )

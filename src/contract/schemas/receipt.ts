@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { checkVerdicts } from '../../core/onchain.ts'
-import { count, model, railSlug, time, url, usdc, wallet } from './common.ts'
+import { count, model, pageFields, railSlug, time, url, usdc, wallet } from './common.ts'
 import {
   amountInput,
   httpsInput,
@@ -84,10 +84,8 @@ export type ReceiptDetail = z.infer<typeof receiptDetail>
 export const receiptList = model(
   'ReceiptList',
   z.object({
-    count,
-    total: count,
+    ...pageFields,
     receipts: z.array(receipt).max(200),
-    next_cursor: z.string().max(200).optional(),
     computed_at: time,
   }),
 )

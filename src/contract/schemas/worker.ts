@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { claimProof } from './claim.ts'
-import { count, looksLikeAnother, model, time, url, wallet } from './common.ts'
+import { count, looksLikeAnother, model, pageFields, time, url, wallet } from './common.ts'
 import {
   httpsInput,
   nameInput,
@@ -31,10 +31,8 @@ export type Worker = z.infer<typeof worker>
 export const workerList = model(
   'WorkerList',
   z.object({
-    count,
-    total: count,
+    ...pageFields,
     workers: z.array(worker).max(200),
-    next_cursor: z.string().max(200).optional(),
     computed_at: time,
   }),
 )

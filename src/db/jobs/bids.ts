@@ -1,7 +1,9 @@
 import type { Bid } from '../../contract/schemas/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import type { Wallet } from '../../core/wallet.ts'
-import { countRows, findRecord, selectRecords, updateRecord } from '../records.ts'
+import { countList } from '../list-queries.ts'
+import type { ListTotal } from '../list-queries.ts'
+import { findRecord, selectRecords, updateRecord } from '../records.ts'
 import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
@@ -106,6 +108,6 @@ export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
   }
 }
 
-export async function countBids(db: Db, jobId: string): Promise<number> {
-  return await countRows(selectRecords(db, 'job_bids', { jobId }))
+export async function countBids(db: Db, jobId: string): Promise<ListTotal> {
+  return await countList(db, selectRecords(db, 'job_bids', { jobId }))
 }

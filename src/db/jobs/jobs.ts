@@ -1,12 +1,16 @@
+import type { SelectQueryBuilder } from 'kysely'
+
 import { endsByTime, jobStatuses } from '../../core/job.ts'
 import type { JobStatus } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
+import { countList, countedRows } from '../list-queries.ts'
+import type { ListTotal } from '../list-queries.ts'
 import { countRows } from '../records.ts'
 import { toRow } from '../rows.ts'
-import type { Db } from '../schema.ts'
+import type { Database, Db } from '../schema.ts'
 import { jobRows, toJob } from './record.ts'
 import type { JobRecord } from './record.ts'
 import { appendTransition } from './transitions.ts'
@@ -77,32 +81,53 @@ export async function listJobs(
   },
 ): Promise<readonly JobRecord[]> {
   const { before, limit, nowMs, filter } = page
-  let query = jobRows(db).where(matches(nowMs, filter))
-  if (before !== null) query = query.where('jobs.seq', '<', before)
-  return (await query.orderBy('jobs.seq', 'desc').limit(limit).execute()).map(toJob)
+  const order = sql.ref<number>(filter?.skill === undefined ? 'jobs.seq' : 'job_skills.job_seq')
+  let query = filtered(jobRows(db), nowMs, filter, before)
+  if (before !== null) query = query.where(order, '<', before)
+  return (await query.orderBy(order, 'desc').limit(limit).execute()).map(toJob)
 }
 
-export async function countJobs(db: Db, nowMs: number, filter?: JobFilter): Promise<number> {
-  return await countRows(db.selectFrom('jobs').where(matches(nowMs, filter)))
+export async function countJobs(db: Db, nowMs: number, filter?: JobFilter): Promise<ListTotal> {
+  return await countList(db, filtered(db.selectFrom('jobs'), nowMs, filter))
+}
+
+export async function countOpenJobs(db: Db, nowMs: number): Promise<number> {
+  return await countRows(filtered(db.selectFrom('jobs'), nowMs, { status: 'open' }))
 }
 
 const timed = jobStatuses.filter(endsByTime)
 
+type JobRows<Output> = SelectQueryBuilder<Database, 'jobs', Output>
+
 /** Compares the status at `nowMs`, even if this status is not written yet. */
-function matches(nowMs: number, { status, skill, poster }: JobFilter = {}) {
+function filtered<Output>(
+  rows: JobRows<Output>,
+  nowMs: number,
+  { status, skill, poster }: JobFilter = {},
+  before: number | null = null,
+): JobRows<Output> {
   const now = isoTime(nowMs)
-  const parts = [sql<boolean>`1`]
+  let query = rows
   if (status === 'expired') {
-    parts.push(
-      sql<boolean>`(jobs.status = 'expired' or (jobs.status in (${sql.join(timed)}) and jobs.deadline <= ${now}))`,
+    const overdue = sql`status in (${sql.join(timed)}) and deadline <= ${now}`
+    const newest = sql`select seq from jobs where status = 'expired' and seq < ${before ?? Number.MAX_SAFE_INTEGER} order by seq desc limit ${countedRows + 1}`
+    query = query.where(
+      skill === undefined && poster === undefined
+        ? // An `or` would sort all expired jobs.
+          sql<boolean>`jobs.seq in (select seq from (${newest}) as newest union all select seq from jobs where ${overdue})`
+        : sql<boolean>`(jobs.status = 'expired' or jobs.status in (${sql.join(timed)}) and jobs.deadline <= ${now})`,
     )
   } else if (status !== undefined) {
-    parts.push(sql<boolean>`jobs.status = ${status}`)
-    if (endsByTime(status)) parts.push(sql<boolean>`jobs.deadline > ${now}`)
+    query = query.where('jobs.status', '=', status)
+    if (endsByTime(status)) query = query.where('jobs.deadline', '>', now)
   }
-  if (poster !== undefined) parts.push(sql<boolean>`jobs.poster = ${poster}`)
+  if (poster !== undefined) query = query.where('jobs.poster', '=', poster)
   if (skill !== undefined) {
-    parts.push(sql<boolean>`jobs.seq in (select job_seq from job_skills where skill = ${skill})`)
+    query = query.$if(true, (jobs) =>
+      jobs
+        .innerJoin('job_skills', 'job_skills.job_seq', 'jobs.seq')
+        .where('job_skills.skill', '=', skill),
+    )
   }
-  return sql<boolean>`(${sql.join(parts, sql` and `)})`
+  return query
 }

@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../core/canonical-json.ts'
+import { entriesOf } from '../../core/entries.ts'
 import { objectFromJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
-import { countRows } from '../records.ts'
+import { countList, isLater } from '../list-queries.ts'
+import type { ListTotal } from '../list-queries.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import { foundColumns, newReceiptRecord, receiptColumns } from './record.ts'
@@ -76,18 +78,21 @@ export async function listReceipts(
   return await withChecks(db, rows)
 }
 
-export async function countReceipts(db: Db, filter?: ReceiptFilter): Promise<number> {
-  return await countRows(filtered(db, filter))
+export async function countReceipts(db: Db, filter?: ReceiptFilter): Promise<ListTotal> {
+  return await countList(db, filtered(db, filter))
 }
 
 function filtered(db: Db, filter: ReceiptFilter = {}) {
   const { rail, wallet, chain, status, since } = filter
   let query = db.selectFrom('receipts')
-  if (rail !== undefined) query = query.where('rail', '=', rail)
   if (wallet !== undefined) query = query.where('to_wallet', '=', wallet)
-  if (chain !== undefined) query = query.where('chain', '=', chain)
-  if (status !== undefined) query = query.where(sql<string>`verification`, '=', status)
-  if (since !== undefined) query = query.where('accepted_at', '>', since)
+  for (const [column, value] of entriesOf({ rail, chain, verification: status })) {
+    if (value === undefined) continue
+    // As an expression it takes no index: the index of the worker has far fewer rows.
+    const compared = wallet === undefined ? sql.ref(column) : sql`${sql.ref(column)} || ''`
+    query = query.where(sql<boolean>`${compared} = ${value}`)
+  }
+  if (since !== undefined) query = query.where(isLater('receipts', 'accepted_at', since))
   return query
 }
 

@@ -28,8 +28,8 @@ export const jobTables = {
     indexes: {
       jobs_by_status: '(status, seq)',
       jobs_by_poster: '(poster, seq)',
+      jobs_by_poster_status: '(poster, status, seq)',
       jobs_by_deadline: "(deadline) where status in ('open', 'awarded')",
-      jobs_open_by_poster: "(poster) where status = 'open'",
     },
   },
 

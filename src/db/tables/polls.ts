@@ -95,6 +95,11 @@ export const pollTables = {
       data: column.text,
       created_at: column.text,
     },
+    indexes: {
+      events_by_rail: '(rail, created_at)',
+      events_by_severity: '(severity, created_at)',
+      events_by_rail_severity: '(rail, severity, created_at)',
+    },
     uniqueIndexes: {
       // Event times are unique, so a time is a position in the feed.
       events_by_time: '(created_at)',

@@ -35,9 +35,15 @@ export const receiptTables = {
     },
     indexes: {
       receipts_by_rail: '(rail, seq)',
-      receipts_by_worker: '(to_wallet, seq)',
+      // Covers the other filters, whose rows of one worker are too few for an index each.
+      receipts_by_worker: '(to_wallet, seq, rail, chain, verification)',
       receipts_by_chain: '(chain, seq)',
       receipts_by_verification: '(verification, seq)',
+      // Rows of an index that has every filter are in the order of the list.
+      receipts_by_rail_chain: '(rail, chain, seq)',
+      receipts_by_rail_verification: '(rail, verification, seq)',
+      receipts_by_chain_verification: '(chain, verification, seq)',
+      receipts_by_rail_chain_verification: '(rail, chain, verification, seq)',
       receipts_by_time: '(accepted_at)',
       receipts_by_job: '(job_id) where job_id is not null',
       receipts_on_chain: "(onchain, onchain_checked_at) where onchain <> 'none'",

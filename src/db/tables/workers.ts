@@ -18,18 +18,19 @@ export const workerTables = {
     },
     indexes: {
       workers_by_update: '(updated_at)',
+      workers_by_registration: '(registered_at)',
     },
   },
 
   worker_skills: {
     columns: {
       skill: column.text,
-      wallet: column.references(column.text, 'workers (wallet)'),
+      worker_seq: column.references(column.integer, 'workers (seq)'),
     },
-    constraints: ['primary key (skill, wallet)'],
+    constraints: ['primary key (skill, worker_seq)'],
     withoutRowid: true,
     indexes: {
-      worker_skills_by_wallet: '(wallet)',
+      worker_skills_by_worker: '(worker_seq)',
     },
   },
 

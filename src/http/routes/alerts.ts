@@ -34,12 +34,12 @@ export function alertHandlers(deps: ActionDeps) {
   }
 
   return {
-    async getAlertFeed({ query }, { nowMs }) {
+    async getAlertFeed({ query }, { nowMs, list }) {
       const { rail, severity, since } = query
       const limit = limitOf(query)
       const sinceMs = since === undefined ? null : parseTime(since)
       const after = sinceMs === null ? BEGINNING : isoTime(sinceMs)
-      const rows = await eventsSince(reader, { after }, limit + 1, { rail, severity })
+      const rows = await list((db) => eventsSince(db, { after }, limit + 1, { rail, severity }))
       const events = rows.slice(0, limit).map(alertEventOf)
       return {
         body: {
@@ -66,7 +66,7 @@ export function alertHandlers(deps: ActionDeps) {
     }),
     async listAlertDeliveries({ params, query }, context) {
       const { id } = await ownSubscription(params.id, context)
-      const rows = await deliveriesOf(reader, id, limitOf(query), query.status)
+      const rows = await context.list((db) => deliveriesOf(db, id, limitOf(query), query.status))
       return { body: { count: rows.length, deliveries: rows.map(deliveryView) } }
     },
     unsubscribeAlerts: async ({ params }, context) =>

@@ -28,19 +28,20 @@ export function jobHandlers(deps: ActionDeps) {
   }
 
   return {
-    async listJobs({ query }, { nowMs }) {
+    async listJobs({ query }, { nowMs, list }) {
       const { status, skill, wallet } = query
       const filter = present({ status, skill, poster: walletIdOf(wallet) })
       const { rows, total, next } = await readPage(
+        list,
         'jobs',
         query,
-        (page) => listJobs(reader, { ...page, nowMs, filter }),
-        () => countJobs(reader, nowMs, filter),
+        (db, page) => listJobs(db, { ...page, nowMs, filter }),
+        (db) => countJobs(db, nowMs, filter),
       )
       return {
         body: {
           count: rows.length,
-          total,
+          ...total,
           jobs: rows.map((row) => jobView(row, { siteUrl, nowMs })),
           ...next,
           receipts_by: issuerOf(deps.exchangeKeys()),
@@ -61,13 +62,14 @@ export function jobHandlers(deps: ActionDeps) {
         return { body: { count: own.length, total: own.length, bids: own } }
       }
       const { rows, total, next } = await readPage(
+        context.list,
         'bids',
         query,
-        ({ limit, before: after }) => listBids(reader, { jobId: job.id, limit, after }),
-        () => countBids(reader, job.id),
+        (db, { limit, before: after }) => listBids(db, { jobId: job.id, limit, after }),
+        (db) => countBids(db, job.id),
       )
       const bids = rows.map((row) => bidView(row, isOpen))
-      return { body: { count: bids.length, total, bids, ...next } }
+      return { body: { count: bids.length, ...total, bids, ...next } }
     },
     async getDelivery({ params }, context) {
       const { job, role } = await contextOf(params.id, context)

@@ -47,15 +47,16 @@ export function partnerHandlers(deps: ActionDeps) {
       const marked = await lookAlikes(reader, 'partner', [found.wallet])
       return { body: marked.has(found.wallet) ? { ...view, looks_like_another: true } : view }
     },
-    async listPartnerOaths({ params: { handle }, query }) {
+    async listPartnerOaths({ params: { handle }, query }, { list }) {
       if ((await findPartner(reader, { handle })) === null) throw new ApiError('unknown_partner')
       const { rows, total, next } = await readPage(
+        list,
         'oaths',
         query,
-        (page) => oathsOfHandle(reader, handle, page),
-        () => countOaths(reader, handle),
+        (db, page) => oathsOfHandle(db, handle, page),
+        (db) => countOaths(db, handle),
       )
-      return { body: { count: rows.length, total, oaths: rows.map(oathView), ...next } }
+      return { body: { count: rows.length, ...total, oaths: rows.map(oathView), ...next } }
     },
     updateAttestationEndpoint: ({ params, body }, context) =>
       setAttestationEndpoint(deps, { ...context, ...params, body }),

@@ -12,7 +12,7 @@ export function receiptHandlers(deps: ActionDeps) {
   const { siteUrl } = deps
   const { reader } = deps.database
   return {
-    async listReceipts({ query }, { nowMs }) {
+    async listReceipts({ query }, { nowMs, list }) {
       const { rail, wallet, chain, status, since } = query
       const filter = present({
         rail,
@@ -22,15 +22,16 @@ export function receiptHandlers(deps: ActionDeps) {
         since: sinceOf(since),
       })
       const { rows, total, next } = await readPage(
+        list,
         'receipts',
         query,
-        (page) => listReceipts(reader, { ...page, filter }),
-        () => countReceipts(reader, filter),
+        (db, page) => listReceipts(db, { ...page, filter }),
+        (db) => countReceipts(db, filter),
       )
       return {
         body: {
           count: rows.length,
-          total,
+          ...total,
           receipts: rows.map((row) => receiptView(row, siteUrl)),
           ...next,
           computed_at: isoTime(nowMs),

@@ -16,19 +16,20 @@ import { present, sinceOf, walletIdOf } from '../query.ts'
 export function workerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
   return {
-    async listWorkers({ query }, { nowMs }) {
+    async listWorkers({ query }, { nowMs, list }) {
       const { skill, wallet, since } = query
       const filter = present({ skill, wallet: walletIdOf(wallet), since: sinceOf(since) })
       const { rows, total, next } = await readPage(
+        list,
         'workers',
         query,
-        (page) => listWorkers(reader, { ...page, filter }),
-        () => countWorkers(reader, filter),
+        (db, page) => listWorkers(db, { ...page, filter }),
+        (db) => countWorkers(db, filter),
       )
       return {
         body: {
           count: rows.length,
-          total,
+          ...total,
           workers: rows.map(({ worker }) => worker),
           ...next,
           computed_at: isoTime(nowMs),
@@ -42,19 +43,22 @@ export function workerHandlers(deps: ActionDeps) {
     },
     registerWorker: ({ body }, context) => registerWorker(deps, { ...context, body }),
     claimSpot: ({ body }, context) => claimSpot(deps, { ...context, body }),
-    async getReputation({ params, query }, { nowMs }) {
+    async getReputation({ params, query }, { nowMs, list }) {
       const wallet = parseWallet(params.wallet)
-      const reading = standingOf(reader, wallet.id)
-      const [standing, rank, { rows, total, next }] = await Promise.all([
-        reading,
-        rankOf(reader, wallet.id),
-        readPage(
-          'reputation',
-          query,
-          (page) => listEntries(reader, wallet, page),
-          async () => (await reading).entries,
-        ),
-      ])
+      const [standing, rank, { rows, total, next }] = await list((db) => {
+        const reading = standingOf(db, wallet.id)
+        return Promise.all([
+          reading,
+          rankOf(db, wallet.id),
+          readPage(
+            (read) => read(db),
+            'reputation',
+            query,
+            (_db, page) => listEntries(db, wallet, page),
+            async () => ({ total: (await reading).entries }),
+          ),
+        ])
+      })
       return {
         body: {
           wallet: wallet.display,
@@ -64,7 +68,7 @@ export function workerHandlers(deps: ActionDeps) {
           total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),
           first_receipt_at: standing.firstReceiptAt,
           last_receipt_at: standing.lastReceiptAt,
-          entries_total: total,
+          entries_total: total.total,
           entries: [...rows],
           ...next,
           formula: reputationFormula,

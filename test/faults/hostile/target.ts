@@ -101,7 +101,7 @@ export async function startTarget(): Promise<Target> {
       const { database } = service.actions
       return await createStatsSince(
         service.store,
-        receiptsSince(database.reader, 'https://ledger.test'),
+        receiptsSince(database, 'https://ledger.test'),
       )(sinceMs)
     },
   })

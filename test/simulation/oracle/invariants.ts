@@ -31,9 +31,9 @@ const invariants = {
   'receipts with a wrong verification': `receipts
     where verification <> case when kind = 'platform' and job_id is null then 'verified' else 'unverified' end`,
   'skills of workers that differ from their list': `(
-    select wallet, skill from worker_skills except select wallet, value from workers, json_each(skills)
+    select worker_seq, skill from worker_skills except select seq, value from workers, json_each(skills)
     union all
-    select * from (select wallet, value from workers, json_each(skills) except select wallet, skill from worker_skills))`,
+    select * from (select seq, value from workers, json_each(skills) except select worker_seq, skill from worker_skills))`,
   'names that do not belong to their owners': `(
     select wallet, kind from names
     except select wallet, 'worker' from workers where display_name is not null

@@ -17,8 +17,8 @@ import { toUsdc } from '../../../../src/core/money.ts'
 import { scoreAt } from '../../../../src/core/reputation.ts'
 import { isoTime, minuteMs } from '../../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
-import { countReceipts, findReceipt } from '../../../../src/db/receipts/receipts.ts'
-import { countWorkers } from '../../../../src/db/workers.ts'
+import { findReceipt } from '../../../../src/db/receipts/receipts.ts'
+import { countRows } from '../../../../src/db/records.ts'
 import { openDirectory, readManifest, verifyDirectory } from '../../published-set.ts'
 import { bad, good } from './check.ts'
 import type { DoctorCheck, DoctorContext, DoctorResult } from './check.ts'
@@ -160,8 +160,8 @@ async function rowDifferences(
     if (!isSame) differences.push(`receipt ${shown.receipt_id} ${problem}`)
   }
   for (const [what, published, rows] of [
-    ['receipts', receipts.total, await countReceipts(reader)],
-    ['workers', workers.total, await countWorkers(reader)],
+    ['receipts', receipts.total, await countRows(reader.selectFrom('receipts'))],
+    ['workers', workers.total, await countRows(reader.selectFrom('workers'))],
   ] as const) {
     if (published > rows)
       differences.push(`${published} ${what} are published, but there are ${rows} rows`)

@@ -1,0 +1,52 @@
+/** Parts of the queries of lists. */
+import type { SelectQueryBuilder } from 'kysely'
+
+import { isoTime, minuteMs } from '../core/time.ts'
+import { sql } from './kysely.ts'
+import type { Db } from './schema.ts'
+
+/** Lists count no further, so that a count reads at most as many rows. */
+export const countedRows = 10_000
+
+export interface ListTotal {
+  readonly total: number
+  /** Absent if the list has exactly `total` rows. */
+  readonly total_is_exact?: false
+}
+
+export async function countList<DB, Tables extends keyof DB>(
+  db: Db,
+  query: SelectQueryBuilder<DB, Tables, object>,
+): Promise<ListTotal> {
+  const counted = query
+    .clearSelect()
+    .select(sql`1`.as('counted'))
+    .limit(countedRows + 1)
+  const { rows } = await sql<{ total: number }>`
+    select count(*) as total from (${counted}) as counted
+  `.execute(db)
+  const total = rows[0]?.total ?? 0
+  return total > countedRows ? { total: countedRows, total_is_exact: false } : { total }
+}
+
+/** Longer than any write takes from its time to its commit, which gives it its place in the list. */
+const commitDelayMs = minuteMs
+
+/**
+ * Whether the time of a row is later than `since`: a range of `seq`, with which the indexes of lists end. Only rows near the
+ * start of the range compare their time; an `or` would compare all. Rows from a time when the clock was wrong count as their neighbours do.
+ * @param seq the column that the list is ordered by
+ */
+export function isLater(
+  table: 'receipts' | 'workers',
+  column: 'accepted_at' | 'registered_at',
+  since: string,
+  seq = 'seq',
+) {
+  const [rows, time, order] = [sql.table(table), sql.ref(column), sql.ref(seq)]
+  const at = (offsetMs: number): string => isoTime(Date.parse(since) + offsetMs)
+  const before = sql`select seq from ${rows} where ${time} <= ${at(-commitDelayMs)} order by ${time} desc, seq desc limit 1`
+  const after = sql`select seq from ${rows} where ${time} > ${at(commitDelayMs)} order by ${time}, seq limit 1`
+  return sql<boolean>`(${order} > coalesce((${before}), 0) and
+    case when ${order} >= (${after}) then true else ${time} > ${since} end)`
+}

@@ -1,0 +1,151 @@
+/** Lists that take very long, and the rest of the service beside them. */
+import { once } from 'node:events'
+
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+
+import { isoTime } from '../../src/core/time.ts'
+import type { ReadList } from '../../src/db/lists.ts'
+import { createHealth } from '../../src/runtime/health.ts'
+import { gate, tempDatabase } from '../db/temp-database.ts'
+import { open, send } from '../support/raw-http.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { requestJson } from '../support/requests.ts'
+import { useServices } from '../support/use-service.ts'
+import { ed25519Key, evmWallet } from '../support/wallets.ts'
+
+const services = useServices()
+const alice = evmWallet('alice')
+const platformKey = ed25519Key('platform')
+const list = '/api/v1/receipts?chain=base&status=unverified&limit=1'
+const endless = sql`with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n`
+
+/** Every list takes for ever, until `mend` is called. */
+async function slowLists(listDeadlineMs: number) {
+  const database = await tempDatabase({ listDeadlineMs })
+  const { opened: begun, open: begin } = gate()
+  let isSlow = true
+  let running = 0
+  const slow: ReadList = (read, gone) =>
+    database.list(async (db) => {
+      running += 1
+      if (running === 2) begin()
+      if (isSlow) await endless.execute(db)
+      return await read(db)
+    }, gone)
+  const actions = { ...(await platformActions(platformKey)), database: { ...database, list: slow } }
+  return {
+    actions,
+    begun,
+    mend: () => {
+      isSlow = false
+    },
+  }
+}
+
+test('30 lists that never end hold up neither health, nor writes, nor other reads, and end with their clients', async () => {
+  const { actions, begun, mend } = await slowLists(600_000)
+  const service = await services.start({ actions })
+  const attackers = await Promise.all(Array.from({ length: 30 }, () => open(service.address)))
+  let answered = 0
+  for (const socket of attackers) {
+    socket.once('data', () => {
+      answered += 1
+    })
+    socket.write(`GET ${list} HTTP/1.1\r\nHost: ledger.test\r\n\r\n`)
+  }
+  await begun
+
+  const { clock, store } = service
+  const health = createHealth({
+    database: service.actions.database,
+    store,
+    clock,
+    startedMonotonicMs: 0,
+    jobs: [],
+    problems: () => [],
+    canWrite: () => Promise.resolve(true),
+    settlement: 'off',
+  })
+  const receipt = issued(receiptFacts(alice), platformKey)
+  const body = await submission(alice, receipt, clock.now())
+  const made = await requestJson(service, '/api/v1/receipts', { body })
+  expect(made.status).toBe(201)
+  const path = `/api/v1/receipts/${String(made.body['receipt_id'])}`
+  expect((await requestJson(service, path)).status).toBe(200)
+  expect((await health()).body).toMatchObject({ status: 'ok', database: 'ok' })
+  expect(answered).toBe(0)
+
+  mend()
+  await Promise.all(
+    attackers.map((socket) => {
+      const closed = once(socket, 'close')
+      socket.destroy()
+      return closed
+    }),
+  )
+  expect((await requestJson(service, list)).body).toMatchObject({ count: 0, total: 0 })
+})
+
+test('a list beyond its deadline is refused with what to ask for instead', async () => {
+  const { actions, mend } = await slowLists(50)
+  const service = await services.start({ actions })
+  const answers = await Promise.all(Array.from({ length: 4 }, () => requestJson(service, list)))
+  for (const { status, body } of answers) {
+    expect(status).toBe(503)
+    expect(body['details']).toMatch(/fewer entries/)
+  }
+  mend()
+  expect((await requestJson(service, list)).status).toBe(200)
+})
+
+test('lists count no further than 10,000, and say so', async () => {
+  const database = await tempDatabase()
+  const service = await services.start({ actions: { database } })
+  const insert = async (from: number, to: number) =>
+    await sql`
+      with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to})
+      insert into receipts (id, kind, rail, to_wallet, to_display, amount_micro_usdc, asset_symbol, occurred_at,
+        submitter, content, verification, onchain, accepted_at)
+      select printf('rcp_%064x', i), 'platform', 'x402', ${alice.address.toLowerCase()}, ${alice.address}, 1, 'USDC', '2026-11-20T00:00:00.000Z',
+        'x', '{}', 'verified', 'none', strftime('%Y-%m-%dT%H:%M:%fZ', 1795000000 + i, 'unixepoch') from n`.execute(
+      database.db,
+    )
+  const path = '/api/v1/receipts?rail=x402&limit=1'
+  await insert(1, 10_000)
+  const exact = await requestJson(service, path)
+  expect([exact.body['total'], exact.body['total_is_exact']]).toEqual([10_000, undefined])
+  await insert(10_001, 10_001)
+  expect((await requestJson(service, path)).body).toMatchObject({
+    total: 10_000,
+    total_is_exact: false,
+  })
+  const page = await send(service.address, 'GET /view/receipts')
+  expect(page.body.toString()).toContain('10,000 or more')
+})
+
+test('`since` finds every later receipt, also one that was stored before an earlier one', async () => {
+  const database = await tempDatabase()
+  const service = await services.start({ actions: { database } })
+  const offsets = [-300, -70, -10, 5, -1, 0, 1, 3, 2, 59, 61, 60, 500]
+  const sinceMs = Date.UTC(2026, 10, 20)
+  for (const [at, seconds] of offsets.entries()) {
+    await sql`insert into receipts (id, kind, rail, to_wallet, to_display, amount_micro_usdc, asset_symbol,
+      occurred_at, submitter, content, verification, onchain, accepted_at)
+      values (${`rcp_${String(at).padStart(64, '0')}`}, 'platform', 'x402', ${alice.address.toLowerCase()}, ${alice.address},
+        1, 'USDC', '2026-11-20T00:00:00.000Z', 'x', '{}', 'verified', 'none', ${isoTime(sinceMs + seconds * 1000)})`.execute(
+      database.db,
+    )
+  }
+  for (const filter of ['', '&rail=x402', `&wallet=${alice.address}&rail=x402`]) {
+    const { body } = await requestJson(
+      service,
+      `/api/v1/receipts?since=2026-11-20T00:00:00Z${filter}`,
+    )
+    const later = offsets.filter((seconds) => seconds > 0).toReversed()
+    expect(body['total']).toBe(later.length)
+    expect(body['receipts']).toMatchObject(
+      later.map((seconds) => ({ accepted_at: isoTime(sinceMs + seconds * 1000) })),
+    )
+  }
+})
