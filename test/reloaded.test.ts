@@ -76,7 +76,7 @@ test('an invalid file changes nothing and is reported in the health of the servi
   const health = createHealth({
     database,
     canWrite: () => Promise.resolve(true),
-    store: { state: () => ({ manifest: null, problem: null }) },
+    store: { state: () => ({ manifest: null, problem: null, damaged: new Map() }) },
     clock,
     startedMonotonicMs: 0,
     jobs: [],

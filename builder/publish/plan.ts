@@ -25,6 +25,8 @@ export interface Plan {
   readonly reusedFiles: readonly string[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
+  /** Unchanged documents whose damaged files are written again. */
+  readonly repaired: readonly string[]
   readonly unchanged: number
 }
 
@@ -61,6 +63,7 @@ export async function draftPlan(
   const files = filesOf(documents)
   const reused: ManifestEntry[] = []
   const changed: PublicDocument[] = []
+  const damaged: { readonly entry: ManifestEntry; readonly bytes: Uint8Array }[] = []
   await inSlices(documents, (document) => {
     const old = before.get(document.path)
     if (old === undefined || old.file !== files.get(document)) {
@@ -69,7 +72,8 @@ export async function draftPlan(
     }
     const described = { content_type: document.contentType, max_age: document.maxAgeSeconds }
     const trusted = past?.isOurs === true && options.ring.kids.has(old.kid)
-    if (trusted && isRendered(document, old, options.rendered)) {
+    const isDamaged = past !== null && hasDamage(old, past)
+    if (trusted && !isDamaged && isRendered(document, old, options.rendered)) {
       const isDescribed =
         old.content_type === described.content_type && old.max_age === described.max_age
       reused.push(isDescribed ? old : { ...old, ...described })
@@ -81,18 +85,20 @@ export async function draftPlan(
       return
     }
     remember(document, old.changed_at, old.sha256, options.rendered)
-    reused.push({ ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) })
+    const entry = { ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) }
+    if (isDamaged) damaged.push({ entry, bytes })
+    else reused.push(entry)
   })
   const rendered = await mapConcurrent(changed, RENDERED_AT_ONCE, async (document) => {
-    const { entry, forms } = await renderNew(document, options)
-    for (const { file, bytes } of forms) await options.store(file, bytes)
-    return entry
+    return await storeForms(newEntry(document, options), options)
   })
-  const entries = [...reused, ...rendered].sort((a, b) => (a.path < b.path ? -1 : 1))
+  const repaired = await mapConcurrent(damaged, RENDERED_AT_ONCE, (one) => storeForms(one, options))
+  const entries = [...reused, ...rendered, ...repaired].sort((a, b) => (a.path < b.path ? -1 : 1))
   const paths = new Set(documents.map(({ path }) => path))
   pruneMissing(options.rendered.revisions, paths)
   const isSame =
     past?.isOurs === true &&
+    past.damaged.size === 0 &&
     past.manifest.site_url === options.siteUrl &&
     Date.parse(past.manifest.expires) - options.nowMs > RENEWED_BEFORE_MS &&
     sameEntries(entries, past.manifest.documents)
@@ -101,6 +107,7 @@ export async function draftPlan(
     reusedFiles: isSame ? [] : [...filesNamedIn({ documents: reused })].map(({ file }) => file),
     changed: changed.map(({ path }) => path).sort(),
     removed: [...before.keys()].filter((path) => !paths.has(path)),
+    repaired: repaired.map(({ path }) => path),
     unchanged: documents.length - changed.length,
   }
 }
@@ -118,6 +125,11 @@ function filesOf(documents: readonly PublicDocument[]): ReadonlyMap<PublicDocume
     return [document, file] as const
   })
   return new Map(files)
+}
+
+function hasDamage(entry: ManifestEntry, { damaged }: PublishedGeneration): boolean {
+  if (damaged.size === 0) return false
+  return [...filesNamedIn({ documents: [entry] })].some(({ file }) => damaged.has(file))
 }
 
 function isRendered(
@@ -141,27 +153,36 @@ function remember(
   if ('make' in body) revisions.set(path, { revision: body.revision, sha256: hash })
 }
 
-async function renderNew(document: PublicDocument, { signer, nowMs, rendered }: Options) {
+function newEntry(document: PublicDocument, { signer, nowMs, rendered }: Options) {
   const now = isoTime(nowMs)
-  const file = documentFile(document.path, document.contentType)
   const bytes = renderBody(document, now)
-  const forms = await compress(bytes, document.contentType)
   const entry: ManifestEntry = {
     path: document.path,
-    file,
+    file: documentFile(document.path, document.contentType),
     sha256: sha256(bytes),
     size: bytes.length,
     content_type: document.contentType,
     max_age: document.maxAgeSeconds,
     ...signatureOf(bytes, signer),
     changed_at: now,
-    encodings: Object.fromEntries(
-      forms.map((form) => [form.encoding, { sha256: sha256(form.bytes), size: form.bytes.length }]),
-    ),
+    encodings: {},
   }
   remember(document, now, entry.sha256, rendered)
-  const encoded = forms.map((form) => ({ ...form, file: encodedFile(file, form.encoding) }))
-  return { entry, forms: [{ file, bytes }, ...encoded] }
+  return { entry, bytes }
+}
+
+/** Writes the body and its compressed forms. Returns the entry with the hashes of the forms. */
+async function storeForms(
+  { entry, bytes }: { readonly entry: ManifestEntry; readonly bytes: Uint8Array },
+  { store }: Options,
+): Promise<ManifestEntry> {
+  const forms = await compress(bytes, entry.content_type)
+  await store(entry.file, bytes)
+  for (const form of forms) await store(encodedFile(entry.file, form.encoding), form.bytes)
+  const encodings = Object.fromEntries(
+    forms.map((form) => [form.encoding, { sha256: sha256(form.bytes), size: form.bytes.length }]),
+  )
+  return { ...entry, encodings }
 }
 
 function signatureOf(bytes: Uint8Array, signer: Signer): { signature: string; kid: string } {

@@ -32,9 +32,12 @@ import type { StagingDirectory } from './staging-directory.ts'
 
 /** The current generation, two earlier ones for readers, and the one that is recycled for the next. */
 const KEPT_GENERATIONS = 4
+const MAX_LOGGED = 20
 const LOCK_FILE = '.lock'
 const STAGING_DIR = '.building'
 const NEXT_LINK = '.current.next'
+/** Later generations do not share damage of files that were copied. */
+const COPIED_EVERY = 64
 /** Higher qualities take five times as long and save nothing on hashes and signatures. */
 const MANIFEST_QUALITY = 4
 
@@ -86,7 +89,7 @@ export class OtherSiteError extends Error {
   override readonly name = 'OtherSiteError'
 }
 
-/** Writes nothing when nothing changed. @throws OtherSiteError for a set of another `siteUrl` unless `move`; LockedError; DamagedGenerationError, leaving the set untouched */
+/** Writes nothing when nothing changed. @throws OtherSiteError for a set of another `siteUrl` unless `move`; LockedError; DamagedGenerationError for a damaged manifest, leaving the set untouched */
 export async function publish(options: PublishOptions): Promise<PublishOutcome> {
   const generations = join(options.publicDir, GENERATIONS_DIR)
   await mkdir(generations, { recursive: true })
@@ -109,10 +112,12 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   // Another process may have changed older generations.
   if (past === null || past.hashed > 0) records.clear()
   const root = join(publicDir, GENERATIONS_DIR, STAGING_DIR)
+  const isCopy = past !== null && (past.generation + 1) % COPIED_EVERY === 0
   const staging = createStagingDirectory(root, {
     ...options,
+    isCopy,
     recycle: async () => {
-      if (past === null) return null
+      if (past === null || isCopy) return null
       const { generation: current } = past
       return await recycleGeneration({
         records,
@@ -126,13 +131,19 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   })
   const documents = [...options.documents, ...assets]
   const plan = await draftPlan(documents, past, { ...options, rendered, store: staging.write })
-  const { changed, removed, unchanged, manifest } = plan
+  const { changed, removed, repaired, unchanged, manifest } = plan
   const outcome = { changed, removed, unchanged, manifest }
   if (past !== null && manifest === past.manifest) {
     // The previous builder may have ended between its switch and its pruning.
     const pruned = await prune(past.generation, options)
     if (pruned > 0 || past.hashed > 0) await rememberChecked(past.directory, manifest, checked)
     return { ...outcome, generation: past.generation }
+  }
+  if (past !== null && past.damaged.size > 0) {
+    log.error('the files of published documents were damaged and are written again', {
+      files: [...past.damaged].slice(0, MAX_LOGGED).join(', '),
+      documents: repaired.length,
+    })
   }
   if (past !== null && !past.isOurs)
     log.warn('the last set was signed with another key: signing all documents again')

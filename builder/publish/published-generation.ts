@@ -13,6 +13,7 @@ import {
   parseManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
+import { isErrno } from '../../src/core/errno.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing } from './keys.ts'
@@ -30,6 +31,8 @@ export interface PublishedGeneration {
   /** False if another key signed the generation. Everything is then signed again. */
   readonly isOurs: boolean
   readonly hashed: number
+  /** Files that are missing or differ from the manifest. */
+  readonly damaged: ReadonlySet<string>
 }
 
 /** Changing a byte changes `ctime`, which is part of the fingerprint. */
@@ -41,7 +44,7 @@ export interface ParsedManifest {
 
 const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 
-/** Null before the first publication. @throws DamagedGenerationError with the problem and its remedy */
+/** Null before the first publication. @throws DamagedGenerationError if the manifest or its link is damaged */
 export async function readPublishedGeneration(
   publicDir: string,
   ring: KeyRing,
@@ -59,12 +62,13 @@ export async function readPublishedGeneration(
     const directory = join(publicDir, target)
     const { manifest, manifestSha256, isOurs } = readManifest(directory, ring, parsed)
     let hashed = 0
+    const damaged = new Set<string>()
     await inSlices(filesNamedIn(manifest), (named) => {
       if (isKnown(directory, named, checked)) return
-      assertHash(directory, named)
+      if (!hasHash(directory, named)) damaged.add(named.file)
       hashed += 1
     })
-    return { generation, directory, manifest, manifestSha256, isOurs, hashed }
+    return { generation, directory, manifest, manifestSha256, isOurs, hashed, damaged }
   } catch (error) {
     throw new DamagedGenerationError(
       `The published set ${link} cannot be read back, so it is not overwritten: ${reasonOf(error)}. ` +
@@ -125,10 +129,13 @@ function isKnown(directory: string, named: NamedFile, checked: CheckedFiles): bo
   )
 }
 
-function assertHash(directory: string, { file, sha256: expected, size }: NamedFile): void {
-  const bytes = readFileSync(join(directory, file))
-  if (bytes.length !== size || sha256(bytes) !== expected) {
-    throw new Error(`${file} differs from ${MANIFEST_FILE} (expected SHA-256 ${expected})`)
+function hasHash(directory: string, { file, sha256: expected, size }: NamedFile): boolean {
+  try {
+    const bytes = readFileSync(join(directory, file))
+    return bytes.length === size && sha256(bytes) === expected
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'EIO')) return false
+    throw error
   }
 }
 

@@ -1,10 +1,10 @@
 import { linkSync, mkdirSync, rmdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { isErrno } from '../../src/core/errno.ts'
-import { inSlices, unlinkIfExists, writeNew, writeUnflushed } from './files.ts'
+import { inSlices, unlinkIfExists, writeUnflushed } from './files.ts'
 import { flushAll } from './flush.ts'
 import type { RecycledGeneration, StagedFiles } from './recycle-generation.ts'
 
@@ -27,6 +27,8 @@ interface ReusedFiles {
 interface Options {
   readonly nowMs: number
   readonly beforeStep?: ((step: string) => void) | undefined
+  /** Copies files instead of linking them. */
+  readonly isCopy?: boolean
   /** Turns an old generation into the staging directory. Returns null if no generation can be used. */
   readonly recycle: () => Promise<RecycledGeneration | null>
 }
@@ -37,15 +39,15 @@ const LINK_REFUSALS = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENO
 /** Writes the next generation below `root`. */
 export function createStagingDirectory(
   root: string,
-  { nowMs, beforeStep: step, recycle }: Options,
+  { nowMs, beforeStep: step, isCopy = false, recycle }: Options,
 ): StagingDirectory {
   const directories = new Set<string>()
   /** Directories in which a name was added or removed. */
   const changed = new Set<string>()
   const written = new Set<string>()
   const linked = new Set<string>()
+  const copied: string[] = []
   const removed = new Set<string>()
-  let isCopied = false
   let started: Promise<RecycledGeneration | null> | null = null
 
   async function start(): Promise<RecycledGeneration | null> {
@@ -77,22 +79,23 @@ export function createStagingDirectory(
   }
 
   async function link(files: readonly string[], from: string): Promise<void> {
-    const refused: string[] = []
     await inSlices(files, (file) => {
       makeDirectory(dirname(file))
       step?.(`link ${file}`)
       noteChange(file)
       linked.add(file)
       try {
-        linkSync(`${from}/${file}`, `${root}/${file}`)
+        if (isCopy) copied.push(file)
+        else linkSync(`${from}/${file}`, `${root}/${file}`)
       } catch (error) {
         if (!LINK_REFUSALS.some((code) => isErrno(error, code))) throw error
-        refused.push(file)
+        copied.push(file)
       }
     })
-    isCopied = refused.length > 0
-    await mapConcurrent(refused, COPIES_AT_ONCE, async (file) => {
-      await writeNew(join(root, file), await readFile(join(from, file)))
+    await mapConcurrent(copied, COPIES_AT_ONCE, async (file) => {
+      const source = join(from, file)
+      const [bytes, { mtimeMs }] = await Promise.all([readFile(source), stat(source)])
+      writeUnflushed(join(root, file), bytes, mtimeMs)
     })
   }
 
@@ -131,13 +134,13 @@ export function createStagingDirectory(
     },
     flush: async () => {
       step?.('flush files')
-      const files = [...written].map((file) => join(root, file))
+      const files = [...written, ...copied].map((file) => join(root, file))
       const paths = [...changed].sort(deepestFirst).map((name) => join(root, name))
       await flushAll(root, files, paths)
       return {
         directories,
         renewed: (await begin()) === null ? null : new Set([...linked, ...written]),
-        touched: isCopied ? null : new Set([...removed, ...written]),
+        touched: copied.length > 0 ? null : new Set([...removed, ...written]),
       }
     },
   }

@@ -41,14 +41,15 @@ export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
   return hono
 }
 
-/** Returns 503 instead of 404 before the first build, since any path outside the API may become a page. */
+/** Returns 503 for a damaged document, and before the first build, since any path outside the API may become a page. */
 function notFound(
   { path, match }: RequestContext,
   { store }: Pick<AppErrorDeps, 'store'>,
 ): Failure {
   const mayBePublished =
     match === null ? !path.startsWith(`${apiPrefix}/`) : match.resource.isDocument
-  return store.state().manifest === null && mayBePublished
+  const { manifest, damaged } = store.state()
+  return damaged.has(path) || (manifest === null && mayBePublished)
     ? { code: 'unavailable', details: nothingServed(store) }
     : { code: match?.resource.notFound ?? 'not_found' }
 }

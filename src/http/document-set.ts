@@ -25,6 +25,8 @@ import type { DocumentFacts, StoredDocument } from './documents.ts'
 export interface DocumentSet {
   readonly documents: ReadonlyMap<string, StoredDocument>
   readonly manifest: Manifest
+  /** Paths of documents that are left out, each with its problem. */
+  readonly damaged: ReadonlyMap<string, string>
 }
 
 /** The message is shown in `/health`, so it contains document paths, never file paths. */
@@ -35,10 +37,13 @@ export class BrokenSetError extends Error {
 const keysPath = pathOf('getSigningKeys')
 
 const MAX_OPEN_FILES = 16
+/** A set with more damage is refused. */
+const MAX_DAMAGED_SHARE = 0.1
 
 /**
  * Reads and verifies the generation in `directory`; reuses documents of `known` that have not changed.
- * @throws BrokenSetError if the manifest is invalid or a file is missing or does not match its hash
+ * Leaves out documents whose file is missing or does not match its hash.
+ * @throws BrokenSetError if the manifest is invalid or more than a tenth of the documents is damaged
  */
 export async function readDocumentSet(
   directory: string,
@@ -47,16 +52,26 @@ export async function readDocumentSet(
   const manifestBytes = await readOrThrow(join(directory, MANIFEST_FILE), 'the manifest')
   const manifest = parseManifest(manifestBytes)
   const documents = new Map<string, StoredDocument>()
+  const damaged = new Map<string, string>()
   await mapConcurrent(manifest.documents, MAX_OPEN_FILES, async (entry) => {
     const old = known.get(entry.path)
     const isUnchanged = old !== undefined && hasSameFacts(old.entry, entry)
-    documents.set(entry.path, isUnchanged ? old : await readDocument(directory, entry, old))
+    try {
+      documents.set(entry.path, isUnchanged ? old : await readDocument(directory, entry, old))
+    } catch (error) {
+      if (!(error instanceof BrokenSetError)) throw error
+      damaged.set(entry.path, error.message)
+    }
   })
+  const [problem] = damaged.values()
+  if (problem !== undefined && damaged.size > manifest.documents.length * MAX_DAMAGED_SHARE) {
+    throw new BrokenSetError(problem)
+  }
   documents.set(
     MANIFEST_PATH,
     await manifestDocument(directory, manifestBytes, manifest, documents.get(keysPath)),
   )
-  return { documents, manifest }
+  return { documents, manifest, damaged }
 }
 
 function parseManifest(bytes: Buffer): Manifest {

@@ -8,16 +8,18 @@ import type { SetPlace } from './published-sets.ts'
 
 interface StoreState {
   readonly manifest: Manifest | null
-  /** Why the current published set is not served; null if it is. */
+  /** Why the current published set is not served, or not completely; null if it is. */
   readonly problem: string | null
+  /** Documents of the served set that are not served, since their files are damaged. */
+  readonly damaged: ReadonlyMap<string, string>
 }
 
 export interface DocumentStore {
   readonly get: (path: string) => StoredDocument | undefined
   readonly state: () => StoreState
   /**
-   * Switches to the current published set atomically. If it is damaged, keeps the previous set or, after a start, loads
-   * the newest intact one; `state().problem` then contains the reason.
+   * Switches to the current published set atomically, without its damaged documents. If it cannot be served, keeps the
+   * previous set or, after a start, loads the newest older one; `state().problem` then contains the reason.
    */
   readonly reload: () => Promise<void>
   /** Reloads when the symlink changes, until the signal aborts. */
@@ -26,12 +28,16 @@ export interface DocumentStore {
 
 const WATCH_INTERVAL_MS = 1000
 const RETRY_INTERVAL_MS = 30_000
+const MAX_NAMED = 5
 
 const NOTHING_YET = 'nothing has been published yet'
 const MISSING = 'the published set is gone'
+const DAMAGED = 'The published file of this document is damaged; the next build writes it again'
 
 export function nothingServed(store: Pick<DocumentStore, 'state'>): string {
-  return store.state().problem === NOTHING_YET
+  const { manifest, problem } = store.state()
+  if (manifest !== null) return DAMAGED
+  return problem === NOTHING_YET
     ? 'Nothing has been published yet'
     : 'No published set can be served'
 }
@@ -45,6 +51,7 @@ interface Deps {
 export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentStore {
   let documents: ReadonlyMap<string, StoredDocument> = new Map()
   let manifest: Manifest | null = null
+  let damaged: ReadonlyMap<string, string> = new Map()
   let problem: string | null = NOTHING_YET
   let served: string | null = null
   let refused: { readonly mark: string; readonly atMs: number } | null = null
@@ -58,7 +65,8 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
       const set = await readDocumentSet(directory, documents)
       documents = set.documents
       manifest = set.manifest
-      served = mark
+      damaged = set.damaged
+      served = damaged.size === 0 ? mark : null
       return null
     } catch (error) {
       if (!(error instanceof BrokenSetError)) throw error
@@ -71,7 +79,8 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
       const reason = await serveSet(place)
       if (reason === null && manifest !== null) {
         const { computed_at: computedAt } = manifest
-        substitution = `; until there is a good one, the set of ${computedAt} is served`
+        const without = damaged.size === 0 ? '' : `, although ${damagedText(damaged)}`
+        substitution = `; until there is a good one, the set of ${computedAt} is served${without}`
         log.error('an older published set is served', {
           set: place.name,
           documents: documents.size,
@@ -91,17 +100,15 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
       return
     }
     const reason = current === null ? MISSING : await serveSet(current)
+    refused = current === null ? null : { mark: current.mark, atMs: clock.monotonic() }
     if (reason === null) {
-      problem = null
-      refused = null
+      problem = damagedText(damaged)
       substitution = ''
+      if (problem !== null) log.error('damaged documents are not served', { reason: problem })
       log.info('serving', { documents: documents.size, computed_at: manifest?.computed_at })
       return
     }
-    if (current !== null) {
-      refused = { mark: current.mark, atMs: clock.monotonic() }
-      log.error('published set refused', { reason })
-    }
+    if (current !== null) log.error('published set refused', { reason })
     if (manifest === null) await serveOlder(current)
     const isEarly = current === null && manifest === null
     problem = isEarly ? NOTHING_YET : `${reason}${substitution}`
@@ -120,7 +127,7 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
 
   return {
     get: (path) => documents.get(path),
-    state: () => ({ manifest, problem }),
+    state: () => ({ manifest, problem, damaged }),
     reload,
     async watch(signal) {
       while (!signal.aborted) {
@@ -129,6 +136,12 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
       }
     },
   }
+}
+
+function damagedText(damaged: ReadonlyMap<string, string>): string | null {
+  if (damaged.size === 0) return null
+  const named = [...damaged.values()].sort().slice(0, MAX_NAMED).join(', ')
+  return damaged.size > MAX_NAMED ? `${named} and ${damaged.size - MAX_NAMED} more` : named
 }
 
 function ignoreAbort(signal: AbortSignal): (error: unknown) => void {

@@ -11,7 +11,7 @@ import type { StoredDocument } from './documents.ts'
 export interface PublishedDocuments {
   /** @throws ApiError `unavailable` before the first set */
   readonly manifest: () => Manifest
-  /** @throws Error if the set does not contain the document */
+  /** @throws Error if the set does not contain the document, ApiError `unavailable` if its file is damaged */
   readonly read: <Id extends RouteId>(id: Id) => AnswerOf<Id>
   readonly find: <Id extends RouteId>(
     id: Id,
@@ -25,7 +25,9 @@ export function createPublishedDocuments(
   // An unchanged document is the same object in the next set.
   const parsed = new WeakMap<StoredDocument, unknown>()
   const find: PublishedDocuments['find'] = (id, params) => {
-    const document = store.get(pathOf(id, params))
+    const path = pathOf(id, params)
+    const document = store.get(path)
+    if (store.state().damaged.has(path)) throw new ApiError('unavailable', nothingServed(store))
     if (document === undefined) return null
     let value = parsed.get(document)
     if (value === undefined) {

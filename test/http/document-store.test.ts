@@ -73,7 +73,7 @@ async function currentFile(file: string): Promise<string> {
 test('the store holds every document of the set and nothing else', async () => {
   const { manifest } = await published.publish(sampleDocuments)
   await store.reload()
-  expect(store.state()).toEqual({ manifest, problem: null })
+  expect(store.state()).toEqual({ manifest, problem: null, damaged: new Map() })
   for (const { path } of sampleDocuments) expect(store.get(path)?.entry.path).toBe(path)
   expect(store.get('/snapshot.json')).toBeDefined()
   for (const path of ['/api/v1/rails.json', '/snapshot.json.sig', '__proto__', '']) {
@@ -161,6 +161,63 @@ test.each(damages)(
   },
 )
 
+describe('a changed byte in one of many documents', () => {
+  const many = Array.from({ length: 20 }, (_, at) => jsonDocument(`/api/v1/rails/r${at}`, { at }))
+
+  test('stops only this document, until the next build writes it again with its signature', async () => {
+    const { manifest } = await published.publish(many)
+    await published.publish([...many, jsonDocument('/api/v1/rails', {})], aged(1))
+    const flipped = await currentFile('api/v1/rails/r3.json')
+    const signatureOf = (path: string) => manifest.documents.find((one) => one.path === path)
+    await flip(flipped)
+    const service = await startService(published.dir)
+    try {
+      const paths = many.map(({ path }) => path)
+      const answers = () => Promise.all(paths.map((path) => requestJson(service, path)))
+      const refused = (await answers()).filter(({ status }) => status !== 200)
+      expect(refused).toMatchObject([{ status: 503, body: { code: 'unavailable' } }])
+      expect(service.store.state().problem).toBe('/api/v1/rails/r3 does not match its hash')
+
+      await published.publish([...many, jsonDocument('/api/v1/rails', {})], aged(2))
+      await service.store.reload()
+      expect(service.store.state().problem).toBeNull()
+      for (const [at, { status, headers }] of (await answers()).entries()) {
+        const entry = signatureOf(paths[at] ?? '')
+        expect([status, headers.get('last-modified')]).toEqual([
+          200,
+          lastModified(entry?.changed_at ?? ''),
+        ])
+        expect(headers.get('x-signature')).toContain(entry?.signature)
+      }
+      const [before, after] = await Promise.all(
+        [flipped, await currentFile('api/v1/rails/r3.json')].map((file) => stat(file)),
+      )
+      expect(after?.ino).not.toBe(before?.ino)
+    } finally {
+      await service.stop()
+    }
+  })
+
+  test('is read again once an operator has restored the file', async () => {
+    await published.publish(many)
+    const file = await currentFile('api/v1/rails/r3.json')
+    const kept = await readFile(file)
+    await rm(file)
+    await store.reload()
+    expect(store.state().problem).toBe('/api/v1/rails/r3 cannot be read')
+    await writeFile(file, kept)
+    await store.reload()
+    expect([store.state().problem, textOf('/api/v1/rails/r3')]).toEqual([null, '{"at":3}'])
+  })
+
+  test('in more than a tenth of the documents stops the whole set', async () => {
+    await published.publish(many)
+    for (const at of [1, 2, 3]) await flip(await currentFile(`api/v1/rails/r${at}.json`))
+    await store.reload()
+    expect(store.state().manifest).toBeNull()
+  })
+})
+
 describe('a service started on a damaged set', () => {
   test('serves the newest intact set', async () => {
     for (const number of [1, 2, 3]) {
@@ -189,7 +246,7 @@ describe('a service started on a damaged set', () => {
     await flip(join(published.dir, 'generations', '00000001', 'api/v1/a.json'))
     await restartStore()
     expect(store.get('/api/v1/b')).toBeUndefined()
-    expect(store.state()).toEqual({
+    expect(store.state()).toMatchObject({
       manifest: null,
       problem: '/api/v1/a does not match its hash',
     })

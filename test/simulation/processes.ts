@@ -114,7 +114,10 @@ export async function startService(host: Host) {
       clock,
       random,
       log,
-      store: { get: () => undefined, state: () => ({ manifest: null, problem: null }) },
+      store: {
+        get: () => undefined,
+        state: () => ({ manifest: null, problem: null, damaged: new Map() }),
+      },
       limits: 'off',
       trustedProxies: [],
       health: () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } }),

@@ -96,7 +96,8 @@ describe('the memory of a process about its published set', () => {
     const { atime, mtime } = statSync(file)
     writeFileSync(file, readFileSync(file, 'utf8').replace('"n":1', '"n":2'))
     utimesSync(file, atime, mtime)
-    await expect(place.publish(documents, { memory })).rejects.toThrow(DamagedGenerationError)
+    await place.publish(documents, { memory, nowMs: startMs + 1000 })
+    expect(place.read().bodies.get('/api/v1/rails')?.toString()).toContain('"n":1')
   })
 })
 
@@ -344,9 +345,6 @@ describe('a builder that cannot read the published set leaves it unchanged', () 
     ['no manifest', () => unlinkSync(inCurrent('snapshot.json'))],
     ['no signature', () => unlinkSync(inCurrent('snapshot.json.sig'))],
     ['a manifest that was edited', () => edit('snapshot.json', '"max_age":60', '"max_age":61')],
-    ['a document that was edited', () => edit('api/v1/rails.json', '"version":1', '"version":7')],
-    ['a document that is gone', () => unlinkSync(inCurrent('api/v1/rails.json'))],
-    ['a flipped bit in a compressed form', () => flip('api/v1/rails.json.br')],
     ['a link that points nowhere', () => relink('generations/00000009')],
     ['a link out of the directory', () => relink('../elsewhere')],
     ['a directory instead of the link', () => mkdirSync((unlinkSync(current()), current()))],
@@ -364,23 +362,65 @@ describe('a builder that cannot read the published set leaves it unchanged', () 
     expect(touches(place.publicDir)).toEqual(before)
   })
 
-  function edit(file: string, from: string, to: string) {
-    const text = readFileSync(inCurrent(file), 'utf8')
-    expect(text).toContain(from)
-    writeFileSync(inCurrent(file), text.replace(from, to))
-  }
-
-  function flip(file: string) {
-    const bytes = readFileSync(inCurrent(file))
-    bytes.writeUInt8(bytes.readUInt8(40) ^ 1, 40)
-    writeFileSync(inCurrent(file), bytes)
-  }
-
   function relink(target: string) {
     unlinkSync(current())
     symlinkSync(target, current())
     expect(lstatSync(current()).isSymbolicLink()).toBe(true)
   }
+})
+
+describe('a builder that finds damaged files of documents writes them again', () => {
+  const damages: [string, () => void][] = [
+    ['a document that was edited', () => edit('api/v1/rails.json', '"version":1', '"version":7')],
+    ['a document that is gone', () => unlinkSync(inCurrent('api/v1/rails.json'))],
+    ['a flipped bit in a compressed form', () => flip('api/v1/rails.json.br')],
+  ]
+
+  test.each(damages)('%s: with the old time and signature, in a new file', async (_, damage) => {
+    const { manifest } = await place.publish(worldOf(1))
+    damage()
+    const logged: string[] = []
+    const log = { ...quietLog, error: (text: string) => void logged.push(text) }
+    const next = await place.publish(worldOf(1), { nowMs: startMs + 1000, log })
+    expect(next).toMatchObject({ generation: 2, changed: [] })
+    expect(logged).toEqual(['the files of published documents were damaged and are written again'])
+    expect(place.read().manifest.documents).toEqual(manifest.documents)
+    expect((await place.publish(worldOf(1), { nowMs: startMs + 2000 })).generation).toBe(2)
+  })
+
+  test.each(damages)('%s: with its new body if it has changed', async (_, damage) => {
+    await place.publish(worldOf(1))
+    damage()
+    await place.publish(worldOf(2), { nowMs: startMs + 1000 })
+    expect(versionsOf(place.read())).toEqual([2])
+  })
+})
+
+function edit(file: string, from: string, to: string) {
+  const text = readFileSync(inCurrent(file), 'utf8')
+  expect(text).toContain(from)
+  writeFileSync(inCurrent(file), text.replace(from, to))
+}
+
+function flip(file: string) {
+  const bytes = readFileSync(inCurrent(file))
+  bytes.writeUInt8(bytes.readUInt8(40) ^ 1, 40)
+  writeFileSync(inCurrent(file), bytes)
+}
+
+test('every 64th generation shares no file with the generation before', async () => {
+  const memory = emptyMemory()
+  const inodeOf = async (version: number) => {
+    const nowMs = startMs + version * 1000
+    await place.publish([...documents, jsonDocument('/api/v1/n', { version })], { memory, nowMs })
+    return statSync(inCurrent('api/v1/rails.json')).ino
+  }
+  const inodes: number[] = []
+  for (let version = 1; version <= 66; version += 1) inodes.push(await inodeOf(version))
+  expect(inodes.map((ino, at) => (ino === inodes[at - 1] ? '=' : at + 1))).toEqual(
+    inodes.map((_, at) => (at === 0 || at === 63 ? at + 1 : '=')),
+  )
+  place.read()
 })
 
 test('one of two builders at once publishes, the other throws LockedError', async () => {

@@ -94,16 +94,13 @@ describe('the oldest generation becomes the next one and', () => {
     )
   })
 
-  test('is replaced by a new directory after a damaged file was restored', async () => {
+  test('is replaced by a new directory after a damaged file was repaired', async () => {
     const world = new Map([['/api/v1/rails/x402', 0]])
     await publishVersions(world, 1, 2)
     const file = join(generation(2), 'constant.json')
-    const good = readFileSync(file)
+    const good = readFileSync(file, 'utf8')
     // The file is changed in place, so the one of generation 1, which is the same file, changes as well.
-    writeFileSync(file, Buffer.from(good.toString().replace('figures', 'forgery')))
-    await expect(publishVersion(world, 3)).rejects.toThrow('cannot be read back')
-    writeFileSync(`${file}.restored`, good)
-    renameSync(`${file}.restored`, file)
+    writeFileSync(file, good.replace('figures', 'forgery'))
     await publishVersions(world, 3, 8)
   })
 

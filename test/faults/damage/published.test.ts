@@ -1,6 +1,7 @@
 /**
- * Truncated or changed published files, and a damaged archive: the service serves the last whole set, also after a start,
- * the service and the tools report the damage, and the builder repairs only files that it can derive again.
+ * Truncated or changed published files, and a damaged archive: the service serves all documents that are intact, or the
+ * last set with an intact manifest, also after a start; the service and the tools report the damage, and the builder
+ * writes only files again that it can derive.
  */
 import { hash } from 'node:crypto'
 import {
@@ -90,11 +91,13 @@ const rails = 'api/v1/rails.json'
 const wrongHash = /^\/api\/v1\/rails does not match its hash$/
 
 /** Name, file, damage, and the problem that `/health` reports. */
-const damages = [
+const documentDamages = [
   ['with a truncated document', rails, cut, wrongHash],
   ['with a changed bit in a document', rails, change, wrongHash],
   ['without a document', rails, remove, /^\/api\/v1\/rails cannot be read$/],
   ['with a changed compressed document', `${rails}.br`, change, wrongHash],
+] as const
+const damages = [
   ['with a truncated manifest', 'snapshot.json', cut, /^the manifest is not JSON$/],
   ['with a changed bit in the manifest', 'snapshot.json', change, /manifest|hash/],
   [
@@ -106,6 +109,27 @@ const damages = [
 ] as const
 
 describe('a published set', () => {
+  test.for(documentDamages)('%s lacks only this document', async ([_name, file, does, problem]) => {
+    does(inSet(file))
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
+    expect(await healthOf(url)).toMatchObject({
+      status: 'degraded',
+      problems: [expect.stringMatching(problem)],
+      snapshot_sha256: shaOfCurrent(),
+    })
+    const statuses = async (path: string) => (await fetch(url + path)).status
+    expect(await Promise.all(['/api/v1/rails', '/', '/llms.txt'].map(statuses))).toEqual([
+      503, 200, 200,
+    ])
+    await stop(service)
+    expect(await verify().ended).not.toBe(0)
+
+    const builder = ledger.builder(['--once'])
+    expect(await builder.ended).toBe(0)
+    expect(builder.output()).toContain('were damaged and are written again')
+    expect(problemsOfSet(ledger)).toEqual([])
+  })
+
   test.for(damages)('%s', async ([_name, file, does, problem]) => {
     does(inSet(file))
     const { service: next, url: nextUrl } = await ledger.start({ BUILDER: 'off' })
@@ -128,17 +152,17 @@ describe('a published set', () => {
     expect(builder.output()).toMatch(/cannot be read back, so it is not overwritten: .+ Restore it/)
   })
 
-  test('that is damaged is not served if there is no older one, and other reads continue', async () => {
+  test('with a damaged manifest is not served if there is no older one, and other reads continue', async () => {
     const generations = join(ledger.publicDir, 'generations')
     const current = basename(realpathSync(join(ledger.publicDir, 'current')))
     for (const name of readdirSync(generations)) {
       if (name !== current) rmSync(join(generations, name), { recursive: true })
     }
-    change(inSet('api/v1/rails.json'))
+    cut(inSet('snapshot.json'))
     const { service, url } = await ledger.start({ BUILDER: 'off' })
     expect(await healthOf(url)).toMatchObject({
       status: 'degraded',
-      problems: ['/api/v1/rails does not match its hash'],
+      problems: ['the manifest is not JSON'],
       snapshot_sha256: null,
     })
     const statuses = async (path: string) => (await fetch(`${url}/api/v1${path}`)).status
@@ -150,15 +174,15 @@ describe('a published set', () => {
     const { service, url } = await ledger.start({ BUILDER: 'off' })
     const read = async () => await (await fetch(`${url}/api/v1/rails`)).text()
     const whole = await read()
-    for (const [, file, does] of damages.filter(([, name]) => name !== 'snapshot.json')) {
+    for (const [, file, does] of documentDamages) {
       if (existsSync(inSet(file))) does(inSet(file))
     }
     expect(await read()).toBe(whole)
     await stop(service)
   })
 
-  test('that is damaged is published again once the operator has removed the link named by the builder', async () => {
-    cut(inSet('api/v1/rails.json'))
+  test('with a damaged manifest is published again once the operator has removed the link named by the builder', async () => {
+    cut(inSet('snapshot.json'))
     rmSync(join(ledger.publicDir, 'current'))
     expect(await ledger.builder(['--once']).ended).toBe(0)
     expect(problemsOfSet(ledger)).toEqual([])
