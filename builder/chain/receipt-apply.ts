@@ -113,6 +113,7 @@ function checkOf(
   const isMissing = verdict.verdict === 'not_found'
   const since = before?.firstMissingAt ?? now
   const isSame = before?.verdict === verdict.verdict && !isMoved
+  const missed = isMissing ? (before?.consecutiveNotFound ?? 0) + 1 : 0
   const block = 'block' in verdict ? verdict.block : null
   const transfer = 'transfer' in verdict ? verdict.transfer : null
   return {
@@ -124,19 +125,24 @@ function checkOf(
     logIndex: transfer?.logIndex ?? null,
     payer: transfer?.payer ?? null,
     attempts: (before?.attempts ?? 0) + 1,
-    consecutiveNotFound: isMissing ? (before?.consecutiveNotFound ?? 0) + 1 : 0,
+    consecutiveNotFound: missed,
     firstMissingAt: isMissing ? since : null,
     verdictAt: isSame ? before.verdictAt : now,
     checkedAt: now,
-    nextAt: nextAt(verdict, isSame, Date.parse(now)),
+    nextAt: nextAt(verdict, { isSame, missed }, Date.parse(now)),
   }
 }
 
-function nextAt(verdict: Verdict, isSame: boolean, nowMs: number): string | null {
+/** The pause doubles while the transaction is not found: an invented one is checked 6 times before its rejection. */
+function nextAt(
+  verdict: Verdict,
+  { isSame, missed }: { readonly isSame: boolean; readonly missed: number },
+  nowMs: number,
+): string | null {
   if (verdict.verdict === 'final') return isSame ? null : isoTime(nowMs + finalRecheckMs)
   if (isRejection(verdict) && !('block' in verdict && verdict.block.finality !== 'final'))
     return null
-  return isoTime(nowMs + recheckMs)
+  return isoTime(nowMs + recheckMs * 2 ** Math.max(0, missed - 1))
 }
 
 function isRejection(verdict: Verdict): boolean {

@@ -26,7 +26,10 @@ interface DueRow {
   readonly hash: string | null
 }
 
-/** Longest waiting first, so that no receipt starves. `now` is RFC 3339. */
+/**
+ * Takes one transaction of each worker in turn, so that no worker delays the receipts of others. The receipts of a worker
+ * that were never checked come first, then those that have waited longest. `now` is RFC 3339.
+ */
 export async function dueTransactions(
   db: Db,
   chain: string,
@@ -35,16 +38,19 @@ export async function dueTransactions(
 ): Promise<readonly DueTransaction[]> {
   const { rows } = await sql<DueRow>`
     select tx_hash as "txHash", occurred_at as "occurredAt", block_number as number, block_hash as hash from (
-      select r.seq, r.tx_hash, r.occurred_at, c.block_number, c.block_hash,
+      select due.*, row_number() over (partition by to_wallet order by is_checked, due_since, seq) as turn from (
+      select r.seq, r.to_wallet, c.next_at is not null as is_checked, r.tx_hash, r.occurred_at, c.block_number, c.block_hash,
         coalesce(c.next_at, r.accepted_at) as due_since
       from receipts r left join receipt_checks c on c.receipt_id = r.id
       where r.chain = ${chain} and r.onchain = 'pending' and (c.next_at is null or c.next_at <= ${now})
       union all
-      select r.seq, r.tx_hash, r.occurred_at, c.block_number, c.block_hash, c.next_at as due_since
+      select r.seq, r.to_wallet, true as is_checked, r.tx_hash, r.occurred_at, c.block_number, c.block_hash,
+        c.next_at as due_since
       from receipt_checks c join receipts r on r.id = c.receipt_id
       where c.chain = ${chain} and c.next_at <= ${now}
         and r.onchain in ('verified', 'failed')
-    ) order by due_since, seq limit ${limit}
+      ) as due
+    ) as turns order by turn, is_checked, due_since, seq limit ${limit}
   `.execute(db)
   const found = new Map<string, DueTransaction>()
   for (const { txHash, occurredAt, number, hash } of rows) {
