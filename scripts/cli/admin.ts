@@ -128,6 +128,13 @@ export const adminCommands: readonly Command[] = [
     'Reads all USDC transfers to the receiver from RPC_URL_BASE and matches them with the payment rows.',
   ),
   admin(
+    'payments assign',
+    'assignHeldPayment',
+    'Name the partner that may use a payment in state reconcile',
+    { payment: operand('id of the payment'), handle, reason },
+    'Demand a message that the key of the payer signed and that names the partner: anyone can copy the payment from the chain. The partner then repeats its request with the same payment.',
+  ),
+  admin(
     'scores check',
     'checkScores',
     'Recompute every score from its entries; exit code 1 on differences',

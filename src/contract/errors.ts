@@ -61,6 +61,10 @@ export const errorCodes = {
     status: 409,
     message: 'The signed message was already used for another request',
   },
+  payment_buyer_unproven: {
+    status: 409,
+    message: 'The transfer is on the chain, but its buyer is unproven',
+  },
   request_in_progress: { status: 409, message: 'An identical request is still in progress' },
   // 413, 415, 422
   body_too_large: { status: 413, message: 'The body exceeds 64 KiB' },

@@ -29,6 +29,14 @@ async function expectDelivery(answer: Answer, signed: SignedAuthorization): Prom
   await expectDeliveredOnce(signed)
 }
 
+/** The chain alone does not prove who buys. */
+async function expectHeld(signed: SignedAuthorization): Promise<void> {
+  for (const answer of [await buy(signed), await buy(signed)]) {
+    expect([answer.status, answer.code]).toEqual([409, 'payment_buyer_unproven'])
+  }
+  expect((await rows()).map(({ state }) => state)).toEqual(['reconcile'])
+}
+
 const word = (hex: string) => `0x${hex.replace('0x', '').toLowerCase().padStart(64, '0')}`
 const stranger = chainAccount('somebody else').address.toLowerCase()
 const someHash = `0x${'12'.repeat(32)}`
@@ -64,13 +72,13 @@ describe('one payment', () => {
     await expectNoneReverted()
   })
 
-  it('that a stranger settled is recorded where there is nothing to deliver', async () => {
+  it('that a stranger settled is held even where there is nothing to deliver', async () => {
     const signed = await signAuthorization(payer, { to: t.paid.receiver, value: 10_000n })
     await t.chain.call(settlementCall(signed))
     const answer = await buy(signed, '/api/v1/arbitrage')
-    expect([answer.status, answer.code]).toEqual([503, 'unavailable'])
+    expect([answer.status, answer.code]).toEqual([409, 'payment_buyer_unproven'])
     expect(answer.headers.get('payment-required')).toBeNull()
-    expect((await rows())[0]).toMatchObject({ state: 'settled', deliveredAt: null })
+    expect((await rows())[0]).toMatchObject({ state: 'reconcile', deliveredAt: null })
   })
 
   it('is not settled where there is nothing to deliver', async () => {
@@ -148,14 +156,14 @@ describe('a settlement', () => {
 })
 
 describe('a stranger who settles first', () => {
-  it('pays the gas, and the payer gets the response once', async () => {
+  it('before the payer asks leaves a payment whose buyer is unproven', async () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
-    await expectDeliveredOnce(signed)
+    await expectHeld(signed)
     expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
   })
 
-  it('settles for a payer who comes weeks later, and only the validity period is searched', async () => {
+  it('is found weeks later, and only the validity period is searched', async () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
     const weeksMs = 14 * 24 * 3_600_000
@@ -165,7 +173,7 @@ describe('a stranger who settles first', () => {
         method === 'eth_getBlockByNumber' ? blockAfter(answer, weeksMs / 1000) : answer,
     }
     const earlier = t.proxy.requests.length
-    await expectDeliveredOnce(signed)
+    await expectHeld(signed)
     const methods = t.proxy.requests.slice(earlier).map(({ method }) => method)
     expect(methods.filter((method) => method === 'eth_getLogs')).toHaveLength(2)
     expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
@@ -183,7 +191,7 @@ describe('a stranger who settles first', () => {
     expect((await rows())[0]).toBeUndefined()
     t.paid.clock.advance(-600_000)
     t.rules = {}
-    await expectDeliveredOnce(signed)
+    await expectHeld(signed)
   })
 
   it('is found in blocks as full as those of Base', async () => {
@@ -196,7 +204,7 @@ describe('a stranger who settles first', () => {
           ? answer.replace(/"transactions":\[[^\]]*\]/, `"transactions":${hashes}`)
           : answer,
     }
-    await expectDeliveredOnce(signed)
+    await expectHeld(signed)
   })
 
   it('between our check and our transaction changes nothing for the payer', async () => {

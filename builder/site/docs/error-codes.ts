@@ -78,6 +78,8 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
     'Read details: the token contract would reject the transfer. Nothing was charged.',
   authorization_already_used:
     'One authorization pays for one response. Sign a new authorization with a new nonce for the next response.',
+  payment_buyer_unproven:
+    'The transfer reached the chain before the ledger knew of it. A subscription signed by the wallet of the payer is served at once. Otherwise ask the operator to name the buyer, then send the same payment again. Do not sign another payment.',
   payment_unavailable:
     'Send the same payment again after Retry-After. Do not sign another payment: the first one may still be settled.',
   settlement_pending:

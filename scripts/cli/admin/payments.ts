@@ -7,7 +7,8 @@ import { LedgerUnreachableError } from '../../../src/client/errors.ts'
 import { decimalUsdc } from '../../../src/contract/x402.ts'
 import { minuteMs, parseTime } from '../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
-import { listPayments } from '../../../src/db/payments/payments.ts'
+import { findPartner } from '../../../src/db/partners/partners.ts'
+import { assignPayment, listPayments } from '../../../src/db/payments/payments.ts'
 import type { PaymentRecord } from '../../../src/db/payments/record.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
@@ -15,7 +16,7 @@ import { describe, exitCodes, table } from '../output.ts'
 import type { Session } from '../session.ts'
 import { transfersTo } from './payment-transfers.ts'
 import { reconciliation } from './reconciliation.ts'
-import { settingsOf, withDatabase } from './settings.ts'
+import { changeDatabase, settingsOf, withDatabase } from './settings.ts'
 
 const PAGE = 1000
 
@@ -101,4 +102,19 @@ async function blockRange(reader: ChainReader, payments: readonly PaymentRecord[
   const settled = payments.map(({ blockNumber }) => blockNumber ?? toBlock)
   const byTime = await reader.blockAtTime((parseTime(first.reservedAt) ?? 0) - EARLIER_MS)
   return { fromBlock: Math.min(byTime, toBlock, ...settled), toBlock }
+}
+
+export async function assignHeldPayment(session: Session, input: Input): Promise<number> {
+  const payment = input.required('payment')
+  const handle = input.required('handle')
+  const reason = input.required('reason')
+  return await changeDatabase(
+    session,
+    { command: `payments assign ${handle}`, subject: payment, reason },
+    'No payment of a subscription is held under this id, or no partner has this handle.',
+    async (tx) => {
+      if ((await findPartner(tx, { handle })) === null) return null
+      return (await assignPayment(tx, payment, handle)) ? { payment, handle } : null
+    },
+  )
 }

@@ -9,8 +9,13 @@ import type { ErrorCode } from '../../contract/errors.ts'
 import { paymentAsset } from '../../contract/x402.ts'
 import { newId } from '../../core/new-id.ts'
 import { isoTime, secondMs } from '../../core/time.ts'
-import { findPayment, releasePayment, reservePayment } from '../../db/payments/payments.ts'
-import type { PaymentRecord } from '../../db/payments/record.ts'
+import {
+  findPayment,
+  holdPayment,
+  releasePayment,
+  reservePayment,
+} from '../../db/payments/payments.ts'
+import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
 import { paymentOff } from '../../payments/challenge.ts'
 import { hasExpired, isSignedByKey, termsProblem, timeProblem } from '../../payments/check.ts'
@@ -22,7 +27,14 @@ import type { ActionDeps } from '../deps.ts'
 import { findTimelySettlement, settlementPending, findSettlement } from '../settlement.ts'
 import { charge } from './charge.ts'
 import { resume, serveFound } from './resume.ts'
-import { alreadyUsed, matchesPurchase, refusal, stillPending } from './sale.ts'
+import {
+  alreadyUsed,
+  heldPayment,
+  isBuyerProven,
+  matchesPurchase,
+  refusal,
+  stillPending,
+} from './sale.ts'
 import type { PurchaseResult, PurchaseRequest, Sale } from './sale.ts'
 
 /** @throws ApiError 400 malformed; 402 with new terms if nobody was charged; 503 to repeat the payment; as `produce` */
@@ -84,13 +96,17 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
   const { deps, payments, request, authorization, key } = sale
   const known = await findPayment(deps.database.reader, key)
   if (known?.state === 'submitted' || known?.state === 'settled') return await resume(sale, known)
+  if (known?.state === 'reconcile' && !isBuyerProven(sale, known)) {
+    throw heldPayment(sale, known.txHash)
+  }
   const problem = timeProblem(authorization, request.nowMs)
   if (problem !== null) return await handleExpiredAuthorization(sale, known, problem)
   await payments.chain.requireChain()
   const reserved = await reserve(sale, known)
   try {
     const checked = await payments.settler.check(authorization, request.terms)
-    if (!checked.ok) return await handleUsedAuthorization(sale, reserved, checked.refusal)
+    if (!checked.ok)
+      return await handleUsedAuthorization(sale, { known, reserved }, checked.refusal)
     const value = await request.produce()
     return await charge(sale, reserved, { value, gas: checked.gas })
   } catch (error) {
@@ -115,7 +131,7 @@ async function handleExpiredAuthorization<T>(
     const standing = await findTimelySettlement(payments, authorization, validBefore)
     if (standing.kind === 'found') {
       const reserved = known?.state === 'failed' ? known : await reserve(sale, known)
-      return await serveFound(sale, reserved, standing.in)
+      return await serveOrHold(sale, { known, reserved }, standing.in)
     }
     if (standing.kind === 'open') {
       // A lagging node may show the transfer soon. With a new signature, the payer could pay twice.
@@ -153,16 +169,35 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
   return reserved
 }
 
-/** If a stranger has sent this transfer, the request is served. */
+interface Reservation {
+  /** The row before this request. */
+  readonly known: PaymentRecord | null
+  readonly reserved: PaymentRecord
+}
+
+/** The chain had the transfer before this request: after a restore from a backup, or through a stranger. */
+async function serveOrHold<T>(
+  sale: Sale<T>,
+  { known, reserved }: Reservation,
+  foundIn: SettledIn,
+): Promise<PurchaseResult<T>> {
+  if (isBuyerProven(sale, known)) return await serveFound(sale, reserved, foundIn)
+  const { database, log } = sale.deps
+  await database.write((tx) => holdPayment(tx, reserved.id, foundIn))
+  log.warn('payment held: its buyer is unproven', { payment: reserved.id, tx_hash: foundIn.txHash })
+  throw heldPayment(sale, foundIn.txHash)
+}
+
+/** The authorization may have been used for this transfer, for another one, or cancelled. */
 async function handleUsedAuthorization<T>(
   sale: Sale<T>,
-  reserved: PaymentRecord,
+  reservation: Reservation,
   { reason, message }: SettlementRefusal,
 ): Promise<PurchaseResult<T>> {
   const { request, payments, key } = sale
   if (reason === 'used') {
-    const standing = await findSettlement(payments, reserved)
-    if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
+    const standing = await findSettlement(payments, reservation.reserved)
+    if (standing.kind === 'found') return await serveOrHold(sale, reservation, standing.in)
     // The authorization was used, but no transfer was found. With a new signature, the payer could pay twice.
     if (standing.kind === 'open') throw settlementPending(stillPending(key.payer, null))
   }

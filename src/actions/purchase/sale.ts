@@ -1,5 +1,7 @@
-import type { ApiError, ErrorCode } from '../../contract/errors.ts'
+import { ApiError } from '../../contract/errors.ts'
+import type { ErrorCode } from '../../contract/errors.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
+import { isUnassigned } from '../../db/payments/payments.ts'
 import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments/record.ts'
 import type { Authorization } from '../../payments/authorization.ts'
 import { outcomeHeaders, paymentRequired } from '../../payments/challenge.ts'
@@ -11,6 +13,8 @@ export interface PurchaseRequest<T> extends PaymentOffer {
   readonly header: string
   readonly purpose: PaymentPurpose
   readonly detail?: JsonObject
+  /** The wallet that signed the request. */
+  readonly buyer?: string
   readonly nowMs: number
   /** Creates the answer before the payment is charged. Throws if there is nothing to sell. */
   readonly produce: () => Promise<T>
@@ -35,9 +39,32 @@ export interface Sale<T> {
 
 export function matchesPurchase<T>(
   known: PaymentRecord,
-  { terms, purpose }: PurchaseRequest<T>,
+  { terms, purpose, detail }: PurchaseRequest<T>,
 ): boolean {
-  return known.resource === terms.resource && known.purpose === purpose
+  return (
+    known.resource === terms.resource &&
+    known.purpose === purpose &&
+    known.detail?.['handle'] === detail?.['handle']
+  )
+}
+
+/**
+ * Anyone can copy the authorization of a transfer from the chain. Only the payer's key, an earlier purchase, or the
+ * operator proves whose it is. A reservation proves nothing, since it may be younger than the transfer.
+ */
+export function isBuyerProven<T>({ request, key }: Sale<T>, known: PaymentRecord | null): boolean {
+  if (request.buyer === key.payer) return true
+  if (known === null || known.state === 'reserved' || isUnassigned(known)) return false
+  return matchesPurchase(known, request)
+}
+
+/** Offers no terms, since the payer has paid. */
+export function heldPayment<T>({ key }: Sale<T>, txHash: string | null): ApiError {
+  const code = 'payment_buyer_unproven'
+  const headers = outcomeHeaders({ payer: key.payer, txHash, errorReason: code })
+  const details =
+    'Ask the operator to name the buyer (admin payments reconcile, admin payments assign), then repeat this request; do not pay again'
+  return new ApiError(code, details, { headers })
 }
 
 export function purchaseResult<T>(payment: PaymentRecord, value: T): PurchaseResult<T> {

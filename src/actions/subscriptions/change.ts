@@ -71,6 +71,7 @@ export async function changeSubscription(
     ...paymentOffer,
     header: write.payment,
     purpose: 'subscription',
+    buyer: write.proof.wallet.id,
     detail: detailOf(write, partner.handle, { ...offer, quotedAtMs }),
     nowMs,
     produce: () => Promise.resolve(null),

@@ -1,4 +1,7 @@
-/** States: `reserved`, `submitted` (may settle), `settled`, `failed` (never will). All changes are compare-and-set. */
+/**
+ * States: `reserved`, `submitted` (may settle), `settled`, `failed` (never will), `reconcile` (on the chain before the
+ * ledger knew of it: waits for proof of its buyer). All changes are compare-and-set.
+ */
 
 import type { Expression, SqlBool } from 'kysely'
 
@@ -11,7 +14,7 @@ import type { Db } from '../schema.ts'
 import { toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
-/** Returns false if the authorization already has a payment that did not fail. */
+/** Returns false if the authorization already has a payment, unless it failed or waits for its buyer. */
 export async function reservePayment(db: Db, payment: NewPayment): Promise<boolean> {
   const row = toRow<'payments'>({
     ...payment,
@@ -29,7 +32,7 @@ export async function reservePayment(db: Db, payment: NewPayment): Promise<boole
       conflict
         .columns(['chain_id', 'asset', 'payer', 'nonce'])
         .doUpdateSet(changes)
-        .where('payments.state', '=', 'failed'),
+        .where('payments.state', 'in', ['failed', 'reconcile']),
     )
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
@@ -43,6 +46,28 @@ export async function findPayment(db: Db, key: PaymentKey): Promise<PaymentRecor
 
 export async function releasePayment(db: Db, id: string): Promise<void> {
   await deleteRecords(db, 'payments', { id, state: 'reserved' })
+}
+
+/** Keeps the payment for the buyer that the operator names. */
+export async function holdPayment(db: Db, id: string, foundIn: SettledIn): Promise<boolean> {
+  const { txHash, blockNumber, blockHash } = foundIn
+  const held = { txHash, blockNumber, blockHash, state: 'reconcile', reason: null } as const
+  return await updateRecord(db, 'payments', { id, state: ['reserved', 'failed'] }, held)
+}
+
+const ASSIGNED = 'assigned'
+
+/** Names the partner that may use a held payment. Returns false if no such payment is held. */
+export async function assignPayment(db: Db, id: string, handle: string): Promise<boolean> {
+  const held = { id, state: 'reconcile', purpose: 'subscription' } as const
+  const row = await findRecord(db, 'payments', held)
+  if (row === null) return false
+  const detail = toJsonTextOrNull({ ...toPayment(row).detail, handle })
+  return await updateRecord(db, 'payments', held, { reason: ASSIGNED, detail })
+}
+
+export function isUnassigned({ state, reason }: PaymentRecord): boolean {
+  return state === 'reconcile' && reason !== ASSIGNED
 }
 
 /** Commit before sending, since the payer may be charged afterwards. `txHash` is null for a facilitator's transaction. */

@@ -20,7 +20,7 @@ export const paymentTables = {
       resource: column.text,
       detail: column.optionalText,
       settler: column.oneOf('local', 'facilitator'),
-      state: column.oneOf('reserved', 'submitted', 'settled', 'failed'),
+      state: column.oneOf('reserved', 'submitted', 'settled', 'failed', 'reconcile'),
       reason: column.optionalText,
       /** Stored before the broadcast; null until a facilitator reports it. */
       tx_hash: column.optionalText,

@@ -86,7 +86,7 @@ export function createPaymentsOracle(
     const isRequested = requestedMs !== null
     if (after.state === 'reserved' || after.state === 'submitted') {
       const allowed = {
-        reserved: ['none', 'reserved', 'failed'],
+        reserved: ['none', 'reserved', 'failed', 'reconcile'],
         submitted: ['reserved', 'submitted'],
       }[after.state]
       if (!allowed.includes(before?.state ?? 'none')) return change
@@ -128,6 +128,13 @@ export function createPaymentsOracle(
       if (!mismatches.includes(null)) report(mismatches.at(-1) ?? '')
       if (headerOf(answer, 'payment-response') === null) report('it lacks the settlement')
       return 'bought'
+    }
+    if (code === 'payment_buyer_unproven') {
+      const isHeld = window.some((db) =>
+        db.payments.some((row) => rowKey(row) === key && row.state === 'reconcile'),
+      )
+      report(isHeld && status === 409 ? flaw : 'the payment is not held')
+      return 'refused'
     }
     if (status < 500) {
       report(status === 402 ? refusalProblem(flight, code, window) : 'the status is wrong')
@@ -217,15 +224,20 @@ export function createPaymentsOracle(
     owed: (): readonly PaidRead[] =>
       received().flatMap(({ call }) => {
         const key = keyOf(call)
-        if (isDelivered(key)) return []
         const row = current().payments.find((one) => rowKey(one) === key)
+        if (isDelivered(key) || row?.state === 'reconcile') return []
         const reads = [...known.values()].filter((paid) => keyFor(paid) === key)
         return reads.find((paid) => resourceOf(paid) === row?.resource) ?? reads.slice(0, 1)
       }),
     /** At the end of a run, the sums of the ledger are those of the chain. */
     balance: (): void => {
       const keys = new Set([...known.values()].map(keyFor))
-      const moved = received().filter(({ call }) => keys.has(keyOf(call)))
+      const held = new Set(
+        current()
+          .payments.filter(({ state }) => state === 'reconcile')
+          .map(rowKey),
+      )
+      const moved = received().filter(({ call }) => keys.has(keyOf(call)) && !held.has(keyOf(call)))
       for (const { call, block } of moved) {
         const key = keyOf(call)
         const row = current().payments.find((one) => rowKey(one) === key)

@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { decodeFunctionData } from 'viem'
+import type { Hex } from 'viem'
+import { afterEach, expect, test } from 'vitest'
+
+import { commands } from '../../scripts/cli/commands.ts'
+import { run } from '../../scripts/cli/run.ts'
+import { systemRandom } from '../../src/runtime/runtime.ts'
+import { startPaidService } from '../support/paid-service.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { payer, usePaymentTests } from '../support/payment-tests.ts'
+import { usdcAbi } from '../support/usdc-chain.ts'
+import { evmWallet } from '../support/wallets.ts'
+import type { TestWallet } from '../support/wallets.ts'
+import { headerOf, paymentV2 } from '../support/x402-payment.ts'
+import type { SignedAuthorization } from '../support/x402-payment.ts'
+
+let folder = ''
+const databasePath = () => join(folder, 'ledger.db')
+const {
+  tests: t,
+  buy,
+  sign,
+  rows,
+} = usePaymentTests(async ({ chain }) => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-restored-'))
+  return await startPaidService({ chain, databasePath: databasePath() })
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+const alice = evmWallet('alice')
+const mallory = evmWallet('mallory')
+const payersOwn: TestWallet = {
+  address: payer.address,
+  id: payer.address.toLowerCase(),
+  sign: (message) => payer.signMessage({ message }),
+}
+
+async function admin(...args: readonly string[]) {
+  let text = ''
+  const code = await run(commands, ['admin', ...args], {
+    environment: {
+      DATA_DIR: folder,
+      DATABASE_URL: `sqlite:${databasePath()}`,
+      RPC_URL_BASE: t.chain.url,
+      PAYMENT_RECEIVER: t.paid.receiver,
+    },
+    clock: t.paid.clock,
+    random: systemRandom,
+    fetch,
+    write: (part) => (text += part),
+    warn: (part) => (text += part),
+  })
+  return { code, text }
+}
+
+async function subscribe(wallet: TestWallet, signed: SignedAuthorization) {
+  const header = { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) }
+  const post = partnerClient(t.paid, wallet)
+  const { status, body } = await post(
+    'POST',
+    '/api/v1/partners/subscription',
+    { tier: 'pro' },
+    header,
+  )
+  return [status, body['code'] ?? body['tier']]
+}
+
+const unproven = [409, 'payment_buyer_unproven']
+const used = [402, 'authorization_already_used']
+
+/** Restores a backup from before the purchase. */
+async function restoreBefore(buys: () => Promise<void>): Promise<void> {
+  const backup = join(folder, 'backup.db')
+  expect((await admin('backup', backup)).code).toBe(0)
+  await buys()
+  await t.paid.stop()
+  expect(await admin('restore', backup)).toMatchObject({ code: 0 })
+  t.paid = await startPaidService({ chain: t.chain, databasePath: databasePath() })
+  t.paid.clock.advance(11 * 60_000)
+  expect(await rows()).toEqual([])
+}
+
+/** What anyone can read from the chain. */
+async function copyFromCalldata(): Promise<SignedAuthorization> {
+  const [{ transaction } = { transaction: '0x' as Hex }] = await t.chain.usedAuthorizations()
+  const { input } = await t.chain.client.getTransaction({ hash: transaction })
+  const call = decodeFunctionData({ abi: usdcAbi, data: input })
+  if (call.functionName !== 'transferWithAuthorization') throw new Error('another call')
+  const [from, to, value, validAfter, validBefore, nonce, signature] = call.args
+  return { authorization: { from, to, value, validAfter, validBefore, nonce }, signature }
+}
+
+const signLong = async (value: bigint) =>
+  await sign({ value, validBefore: BigInt(Math.floor(t.paid.clock.now() / 1000) + 3000) })
+
+test("after a restore, a stranger's copy of a payment from the chain buys nothing, and the operator gives it to its buyer", async () => {
+  await makePartner(t.paid, alice, { handle: 'acme-agents' })
+  await makePartner(t.paid, mallory, { handle: 'mallory' })
+  const signed = await signLong(99_000_000n)
+  await restoreBefore(async () => expect(await subscribe(alice, signed)).toEqual([200, 'pro']))
+  const copy = await copyFromCalldata()
+  expect(await subscribe(mallory, copy)).toEqual(unproven)
+  expect(await subscribe(mallory, copy)).toEqual(unproven)
+  expect(await subscribe(alice, signed)).toEqual(unproven)
+  t.paid.clock.advance(3_600_000)
+  expect(await subscribe(mallory, copy)).toEqual(unproven)
+  const [held] = await rows()
+  expect((await admin('payments', 'reconcile')).text).toContain('the row is reconcile')
+  const assign = ['payments', 'assign', held?.id ?? '', 'acme-agents', '--reason', 'signed message']
+  expect(await admin(...assign)).toMatchObject({ code: 0 })
+  expect(await subscribe(mallory, copy)).toEqual(unproven)
+  expect(await subscribe(alice, signed)).toEqual([200, 'pro'])
+  expect(await subscribe(mallory, copy)).toEqual(used)
+  expect((await admin('payments', 'reconcile')).code).toBe(0)
+})
+
+test("after a restore, a payment still buys for the partner that signs with the payer's key", async () => {
+  await makePartner(t.paid, payersOwn, { handle: 'acme-agents' })
+  await makePartner(t.paid, mallory, { handle: 'mallory' })
+  const signed = await signLong(99_000_000n)
+  await restoreBefore(async () => expect(await subscribe(payersOwn, signed)).toEqual([200, 'pro']))
+  expect(await subscribe(mallory, await copyFromCalldata())).toEqual(unproven)
+  expect(await subscribe(payersOwn, signed)).toEqual([200, 'pro'])
+})
+
+test("after a restore, a stranger's copy of a payment buys no read", async () => {
+  const signed = await signLong(2000n)
+  await restoreBefore(async () => expect((await buy(signed)).status).toBe(200))
+  const { status, code, headers } = await buy(await copyFromCalldata())
+  expect([status, code, headers.get('payment-required')]).toEqual([...unproven, null])
+})
