@@ -50,6 +50,8 @@ export async function acceptSingleReceipt(
       if (draft.kind !== 'signed') return
       await enforceUnverifiedReceiptQuota(tx, draft.to.id, nowMs)
       await chargeNetworkQuota(tx, deps, { kind: 'receipt', fingerprint, nowMs })
+      if (draft.txHash === null) return
+      await chargeNetworkQuota(tx, deps, { kind: 'transaction', fingerprint, nowMs })
     }),
   )
 }

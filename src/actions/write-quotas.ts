@@ -74,6 +74,11 @@ const ofNetwork = {
       what: 'unverified receipts from this network',
       advice: 'submit receipts issued by a platform, or wait',
     }),
+  transaction: (times) =>
+    perDay('transactions', times * writeQuotas.transactionsPerNetworkPerDay, {
+      what: 'self-signed receipts with a transaction from this network',
+      advice: 'submit receipts issued by a platform, or wait',
+    }),
 } as const satisfies Record<NetworkWrite, (times: number) => Quota>
 
 /** @throws ApiError `rate_limited` */

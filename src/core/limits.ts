@@ -47,6 +47,8 @@ export const writeQuotas = {
   partnerWritesPerDay: 2000,
   unverifiedReceiptsPerDay: 200,
   unverifiedReceiptsPerNetworkPerDay: 2000,
+  /** Receipts with a transaction, which the ledger checks on its chain. */
+  transactionsPerNetworkPerDay: 500,
   registrationsPerNetworkPerDay: 200,
   networksOfRange: 10,
 } as const

@@ -101,9 +101,9 @@ test('a partner makes 2000 writes a day times the multiplier of its tier, or any
 })
 
 /** The submission of a receipt that only its worker signed. */
-async function unverified(name: string, amount: string) {
+async function unverified(name: string, amount: string, more: object = {}) {
   const worker = evmWallet(name)
-  const facts = receiptFacts(worker, { amount_usdc: amount })
+  const facts = receiptFacts(worker, { amount_usdc: amount, ...more })
   return await submission(worker, workerSigned(facts, ed25519Key('own')), service.clock.now())
 }
 
@@ -149,6 +149,20 @@ test('a network submits 2000 self-signed receipts a day across all its wallets',
   expect((await send('/receipts', await unverified('one', '1'))).status).toBe(201)
   await fillNetwork('receipt', writeQuotas.unverifiedReceiptsPerNetworkPerDay - 1)
   expect((await send('/receipts', await unverified('two', '1'))).status).toBe(429)
+})
+
+test('a network submits 500 self-signed receipts with a transaction a day, which limits invented ones', async () => {
+  const invented = async (name: string, digit: string) =>
+    await send(
+      '/receipts',
+      await unverified(name, '1', { chain: 'base', tx_hash: `0x${digit.repeat(64)}` }),
+    )
+  expect((await invented('one', '1')).status).toBe(201)
+  await fillNetwork('transaction', writeQuotas.transactionsPerNetworkPerDay - 1)
+  const refused = await invented('two', '2')
+  expectRefusal(refused, 429, 'rate_limited')
+  expect(refused.headers.get('ratelimit-policy')).toBe('"transactions";q=500;w=86400')
+  expect((await send('/receipts', await unverified('two', '1'))).status).toBe(201)
 })
 
 test('a network registers 200 wallets a day; registered ones continue, and the quota resets the next day', async () => {

@@ -66,12 +66,17 @@ const quotas: readonly Row[] = [
   ],
   [
     host,
+    'self-signed receipts of all workers with a transaction in 24 hours',
+    writeQuotas.transactionsPerNetworkPerDay,
+  ],
+  [
+    host,
     'first registrations, claims and signups in 24 hours',
     writeQuotas.registrationsPerNetworkPerDay,
   ],
   [
     'IPv6 /48',
-    'the previous two, for all its networks together',
+    'the previous three, for all its networks together',
     `${writeQuotas.networksOfRange} times as many`,
   ],
 ]

@@ -35,7 +35,7 @@ export const writeTables = {
   network_writes: {
     columns: {
       id: column.rowNumber,
-      kind: column.oneOf('registration', 'receipt'),
+      kind: column.oneOf('registration', 'receipt', 'transaction'),
       network: column.text,
       created_at: column.text,
     },
