@@ -11,6 +11,7 @@ import { minuteMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
 import { createProcessReadings } from '../src/metrics/process.ts'
 import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
+import { createStrangersResolve } from '../src/outbound/resolve-stranger.ts'
 import { webhookSecret } from '../src/outbound/standard-webhook.ts'
 import { outboundUserAgent } from '../src/outbound/user-agent.ts'
 import { authoredDir } from '../src/runtime/demo.ts'
@@ -23,7 +24,6 @@ import {
   systemClock,
   systemLog,
   systemRandom,
-  systemResolve,
 } from '../src/runtime/runtime.ts'
 import { checkReceipts } from './jobs/check-receipts.ts'
 import { createWebhooks } from './jobs/deliver.ts'
@@ -81,6 +81,16 @@ const reporter = createReporter({
 })
 const assetsDir = join(packageRoot, 'public')
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
+const webhooks = createWebhooks({
+  database,
+  clock,
+  random,
+  log,
+  send: createPinnedFetch({ resolve: createStrangersResolve() }),
+  secretOf: (id) => webhookSecret(keyedHash, id),
+  userAgent: outboundUserAgent(config.SITE_URL),
+  signal: stopped,
+})
 const jobs = createJobs({
   onRun: reporter.onRun,
   database,
@@ -99,16 +109,7 @@ const jobs = createJobs({
     rpcUrls,
     railBaseUrls: config.railBaseUrls,
   }),
-  webhooks: createWebhooks({
-    database,
-    clock,
-    random,
-    log,
-    send: createPinnedFetch({ resolve: systemResolve }),
-    secretOf: (id) => webhookSecret(keyedHash, id),
-    userAgent: outboundUserAgent(config.SITE_URL),
-    signal: stopped,
-  }),
+  webhooks,
   receipts: () => checkReceipts({ database, clock, random, fetch, rpcUrls, signal: stopped }),
   // A disconnected service must not abort a build.
   onPublished: () => void process.send?.('published', undefined, undefined, () => undefined),
@@ -148,6 +149,7 @@ if (flags.once) {
   await reporting
   if (process.connected) process.disconnect()
 }
+await webhooks.settled()
 await database.close()
 if (broken.signal.aborted) process.exitCode = 1
 log.flush()

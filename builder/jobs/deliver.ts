@@ -1,41 +1,25 @@
-import type { Clock, Log, Random } from '../../src/core/deps.ts'
+import { createFairLanes } from '../../src/core/fair-lanes.ts'
+import type { LaneItem } from '../../src/core/fair-lanes.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
-import { retryWaitMs } from '../../src/core/webhook-retry.ts'
-import { activeSubscriptions, disableSubscription } from '../../src/db/alerts.ts'
+import { enabledSubscriptions } from '../../src/db/alerts.ts'
 import type { SubscriptionRecord } from '../../src/db/alerts.ts'
 import { eventsSince, lastEventSeq } from '../../src/db/events.ts'
 import type { EventRecord } from '../../src/db/events.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import {
   alertEventOf,
   alertPayload,
   dropDeliveriesBefore,
+  dueSubscriptions,
   enqueueDelivery,
-  isDeliveryDue,
-  failPendingDeliveries,
-  leaseDeliveries,
-  settleDelivery,
+  leaseDelivery,
 } from '../../src/db/webhooks.ts'
-import type { AttemptOutcome, DeliveryLease } from '../../src/db/webhooks.ts'
-import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
-import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
-import { webhookHeaders } from '../../src/outbound/standard-webhook.ts'
+import type { DeliveryLease, DueSubscription } from '../../src/db/webhooks.ts'
+import { TimeoutError, withTimeout } from '../../src/outbound/timeout.ts'
 import type { JobResult } from './run-job.ts'
-
-export interface WebhookDeps {
-  readonly database: OpenDatabase
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
-  readonly send: PinnedFetch
-  /** The secret of a subscription, `whsec_…`. */
-  readonly secretOf: (subscriptionId: string) => string
-  readonly userAgent: string
-  /** The signal ends running attempts. A later round repeats them. */
-  readonly signal: AbortSignal
-}
+import { attempt } from './webhook-attempt.ts'
+import type { WebhookDeps } from './webhook-attempt.ts'
 
 export interface WebhookRound {
   readonly delivered: number
@@ -43,46 +27,75 @@ export interface WebhookRound {
   readonly dead: number
 }
 
-export type Webhooks = ReturnType<typeof createWebhooks>
+export interface Webhooks {
+  /** Ends after `roundMs` at the latest; running attempts continue, and count in the next round. */
+  readonly run: () => Promise<WebhookRound>
+  /** Resolves when no attempt runs. */
+  readonly settled: () => Promise<void>
+}
 
 const cursorKey = 'webhooks_cursor'
 const rowsPerWrite = 2000
 const eventsPerRead = 200
 
-const attemptTimeoutMs = 15 * secondMs
-const maxAnswerBytes = 64 * 1024
 /** Longer than an attempt and the write of its outcome can take. */
 const leaseMs = minuteMs
-/** Number of concurrent attempts. A subscription never has two of them. */
-const lanes = 8
+/** Concurrent attempts; the lease never grants two to one subscription. */
+const lanes = 64
+/** Of them for subscriptions whose last attempt failed or whose endpoint is not proved. */
+const lanesForFailing = 16
+const lanesPerParty = 2
+const roundMs = 5 * secondMs
 
 const finishedKeptMs = 30 * dayMs
 const cleanEveryMs = hourMs
 
-export function createWebhooks(deps: WebhookDeps) {
+export function createWebhooks(deps: WebhookDeps): Webhooks {
   const { database, clock, signal } = deps
   let cleanedAtMs = Number.NEGATIVE_INFINITY
+  let totals = { delivered: 0, failed: 0, dead: 0 }
+  const errors: unknown[] = []
+  const fair = createFairLanes<LaneItem & DueSubscription>(lanes, async (subscription) => {
+    try {
+      const delivery = signal.aborted ? null : await lease(deps, subscription)
+      if (delivery === null) return false
+      const result = await attempt(deps, delivery)
+      if (result !== null) totals[result] += 1
+      return result === 'delivered'
+    } catch (error) {
+      errors.push(error)
+      return false
+    }
+  })
   return {
-    run: async (): Promise<WebhookRound> => {
+    settled: fair.idle,
+    run: async () => {
       await fillOutbox(deps)
-      const totals = { delivered: 0, failed: 0, dead: 0 }
-      const lane = async (): Promise<void> => {
-        for (;;) {
-          const delivery = signal.aborted ? null : await leaseOne(deps)
-          if (delivery === null) return
-          const result = await attempt(deps, delivery)
-          if (result !== null) totals[result] += 1
-        }
-      }
-      await Promise.all(Array.from({ length: lanes }, lane))
+      fair.offer((await dueSubscriptions(database.reader, isoTime(clock.now()))).map(inLanes))
+      await withTimeout({ timeoutMs: roundMs, clock }, fair.idle).catch((error: unknown) => {
+        if (!(error instanceof TimeoutError)) throw error
+      })
+      if (errors.length > 0) throw errors.splice(0)[0]
       if (clock.monotonic() - cleanedAtMs >= cleanEveryMs) {
         cleanedAtMs = clock.monotonic()
         const before = isoTime(clock.now() - finishedKeptMs)
         await database.write((tx) => dropDeliveriesBefore(tx, before))
       }
-      return totals
+      const ended = totals
+      totals = { delivered: 0, failed: 0, dead: 0 }
+      return ended
     },
   }
+}
+
+/** Failing subscriptions cannot take the share of a host that works for others. */
+function inLanes(subscription: DueSubscription): LaneItem & DueSubscription {
+  const { wallet, url, failingSince } = subscription
+  const isFailing = failingSince !== null
+  const host = `${isFailing ? 'failing' : 'working'} ${new URL(url).hostname}`
+  const shares = [wallet, host].map((key) => ({ key, limit: lanesPerParty }))
+  if (isFailing) shares.push({ key: 'failing', limit: lanesForFailing })
+  return { ...subscription, party: wallet, shares }
 }
 
 /** Moves the cursor in the same transaction, so that no event is skipped or written twice. */
@@ -93,7 +106,7 @@ async function fillOutbox(deps: WebhookDeps): Promise<void> {
     if (behind >= (await lastEventSeq(database.reader))) return
     await database.write(async (tx) => {
       const cursor = Number((await getMeta(tx, cursorKey)) ?? '0')
-      const subscriptions = await activeSubscriptions(tx)
+      const subscriptions = await enabledSubscriptions(tx)
       const share = Math.floor(rowsPerWrite / Math.max(1, subscriptions.length))
       const limit = Math.min(eventsPerRead, Math.max(1, share))
       const events = await eventsSince(tx, { seq: cursor }, limit)
@@ -102,7 +115,7 @@ async function fillOutbox(deps: WebhookDeps): Promise<void> {
         const wanted = subscriptions.filter((subscription) => wants(subscription, event))
         if (wanted.length === 0) continue
         const payload = alertPayload(alertEventOf(event))
-        for (const { id } of wanted) {
+        for (const { id, status } of wanted) {
           await enqueueDelivery(tx, {
             id: newId(random, 'msg'),
             subscriptionId: id,
@@ -110,6 +123,7 @@ async function fillOutbox(deps: WebhookDeps): Promise<void> {
             type: event.kind,
             payload,
             createdAt,
+            nextAttemptAt: status === 'pending' ? null : createdAt,
           })
         }
       }
@@ -126,95 +140,13 @@ function wants(subscription: SubscriptionRecord, event: EventRecord): boolean {
   return rails === null || (event.rail !== null && rails.includes(event.rail))
 }
 
-async function leaseOne({ database, clock }: WebhookDeps): Promise<DeliveryLease | null> {
+async function lease(
+  { database, clock }: WebhookDeps,
+  subscription: DueSubscription,
+): Promise<DeliveryLease | null> {
   const nowMs = clock.now()
-  const now = isoTime(nowMs)
-  if (!(await isDeliveryDue(database.reader, now))) return null
-  const leasedUntil = isoTime(nowMs + leaseMs)
-  const [delivery = null] = await database.write((tx) =>
-    leaseDeliveries(tx, { now, leasedUntil, limit: 1 }),
-  )
-  return delivery
-}
-
-/** Returns null if the round was stopped or another process has the lease, so that the outcome does not count. */
-async function attempt(
-  deps: WebhookDeps,
-  delivery: DeliveryLease,
-): Promise<keyof WebhookRound | null> {
-  const { database, clock, log, random, signal } = deps
-  const answer = await sendOnce(deps, delivery)
-  if (signal.aborted) return null
-  const nowMs = clock.now()
-  const { outcome, isGone } = decide(answer, delivery.attempts + 1, nowMs, random.unit())
-  const isKept = await database.write(async (tx) => {
-    const isStored = await settleDelivery(tx, delivery, outcome)
-    if (isStored && isGone) {
-      await disableSubscription(tx, delivery.subscriptionId, goneReason, outcome.at)
-      await failPendingDeliveries(tx, delivery.subscriptionId, goneReason, outcome.at)
-    }
-    return isStored
-  })
-  if (!isKept) {
-    log.info('webhook settled by another process', { delivery: delivery.id })
-    return null
-  }
-  return outcome.status === 'pending' ? 'failed' : outcome.status
-}
-
-interface Answer {
-  readonly status: number | null
-  readonly error: string | null
-}
-
-async function sendOnce(deps: WebhookDeps, delivery: DeliveryLease): Promise<Answer> {
-  const { send, clock, secretOf, userAgent, signal } = deps
-  const signed = webhookHeaders({
-    id: delivery.id,
-    timeMs: clock.now(),
-    payload: delivery.payload,
-    secret: secretOf(delivery.subscriptionId),
-  })
-  try {
-    const { status } = await send(
-      {
-        url: delivery.url,
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', 'User-Agent': userAgent, ...signed },
-        body: delivery.payload,
-      },
-      { timeoutMs: attemptTimeoutMs, maxAnswerBytes, signal },
-    )
-    return { status, error: null }
-  } catch (error) {
-    if (error instanceof OutboundError) return { status: null, error: error.message }
-    if (signal.aborted) return { status: null, error: 'The builder was stopped' }
-    throw error
-  }
-}
-
-const goneReason = 'The receiver answered 410, which disables the subscription'
-
-/** Only 2xx is a success: redirects are not followed. */
-function decide(
-  { status, error }: Answer,
-  attempts: number,
-  nowMs: number,
-  unit: number,
-): { readonly outcome: AttemptOutcome; readonly isGone: boolean } {
-  const at = isoTime(nowMs)
-  const end = { nextAttemptAt: null, answered: status, at } as const
-  if (status !== null && status >= 200 && status < 300) {
-    return { outcome: { ...end, status: 'delivered', error: null }, isGone: false }
-  }
-  const reason = error ?? `The receiver answered ${status}`
-  if (status === 410) {
-    return { outcome: { ...end, status: 'dead', error: goneReason }, isGone: true }
-  }
-  const waitMs = retryWaitMs(attempts, unit)
-  if (waitMs === null) return { outcome: { ...end, status: 'dead', error: reason }, isGone: false }
-  const nextAttemptAt = isoTime(nowMs + waitMs)
-  return { outcome: { ...end, status: 'pending', nextAttemptAt, error: reason }, isGone: false }
+  const times = { now: isoTime(nowMs), leasedUntil: isoTime(nowMs + leaseMs) }
+  return await database.write((tx) => leaseDelivery(tx, subscription, times))
 }
 
 export function deliveryResult({ delivered, failed, dead }: WebhookRound): JobResult {

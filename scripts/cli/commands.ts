@@ -78,6 +78,7 @@ export const commands: readonly Command[] = [
     columns: ['id', 'type', 'status', 'attempts', 'last_status', 'last_error'],
   }),
   apiCommand('alerts test', 'testAlerts'),
+  apiCommand('alerts enable', 'enableAlerts'),
   apiCommand('alerts unsubscribe', 'unsubscribeAlerts'),
   apiCommand('apply', 'applyToRail', {
     operands: ['rail'],

@@ -7,11 +7,21 @@ import {
   deleteSubscription,
   findSubscription,
   insertSubscription,
+  restartSubscription,
   subscriptionsOf,
 } from '../db/alerts.ts'
 import type { SubscriptionRecord } from '../db/alerts.ts'
 import { lastEventSeq } from '../db/events.ts'
-import { testPayload, enqueueDelivery, hasPendingTest } from '../db/webhooks.ts'
+import type { Db } from '../db/schema.ts'
+import {
+  challengePayload,
+  challengeType,
+  dropDelivery,
+  enqueueDelivery,
+  findPending,
+  testPayload,
+} from '../db/webhooks.ts'
+import type { NewDelivery } from '../db/webhooks.ts'
 import { webhookSecret } from '../outbound/standard-webhook.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
@@ -35,6 +45,8 @@ export async function subscribe(
     throw new ApiError('refused', `Unknown rail: ${unknown.join(', ')}`)
   }
   const id = newId(deps.random, 'sub')
+  const createdAt = isoTime(request.nowMs)
+  const challenge = challengeDelivery(deps, id, createdAt)
   const outcome = await commitPartnerWrite(
     deps,
     { ...write, action: 'subscribeAlerts' },
@@ -50,8 +62,9 @@ export async function subscribe(
         rails: body.rails === undefined ? null : [...new Set(body.rails)],
         severity: body.severity ?? null,
         afterSeq: await lastEventSeq(tx),
-        createdAt: isoTime(request.nowMs),
+        createdAt,
       })
+      await enqueueDelivery(tx, challenge)
       return { status: 201, body: subscriptionView(subscription) }
     },
   )
@@ -71,6 +84,54 @@ export async function unsubscribe(
   })
 }
 
+function challengeDelivery({ random }: ActionDeps, id: string, createdAt: string): NewDelivery {
+  const deliveryId = newId(random, 'msg')
+  return {
+    id: deliveryId,
+    subscriptionId: id,
+    eventSeq: null,
+    type: challengeType,
+    payload: challengePayload(id, deliveryId, createdAt),
+    createdAt,
+    nextAttemptAt: createdAt,
+  }
+}
+
+/**
+ * Sends a new challenge, after whose answer only newer events are delivered (202).
+ * @throws ApiError 409 for an active subscription, and while the first attempt of an earlier challenge is due
+ */
+export async function enableSubscription(
+  deps: ActionDeps,
+  id: string,
+  write: PartnerWrite,
+): Promise<OutcomeOf<'enableAlerts'>> {
+  const at = isoTime(write.request.nowMs)
+  const challenge = challengeDelivery(deps, id, at)
+  return await commitPartnerWrite(deps, { ...write, action: 'enableAlerts' }, async (tx) => {
+    const found = await ownSubscription(tx, id, write)
+    if (found.status === 'active') throw new ApiError('conflict', 'The subscription is active')
+    const earlier = await findPending(tx, id, challengeType)
+    if (earlier?.attempts === 0) throw new ApiError('conflict', 'A challenge is under way')
+    if (earlier !== null) await dropDelivery(tx, earlier.id)
+    const afterSeq = found.status === 'pending' ? found.afterSeq : await lastEventSeq(tx)
+    await restartSubscription(tx, id, { afterSeq, at })
+    await enqueueDelivery(tx, challenge)
+    return { status: 202, body: { delivery_id: challenge.id, status: 'pending' } }
+  })
+}
+
+/** @throws ApiError 404 */
+async function ownSubscription(
+  tx: Db,
+  id: string,
+  { proof }: PartnerWrite,
+): Promise<SubscriptionRecord> {
+  const found = await findSubscription(tx, proof.wallet.id, id)
+  if (found === null) throw unknownSubscription()
+  return found
+}
+
 /** Enqueues a test delivery (202). @throws ApiError 409 while an earlier test is pending */
 export async function testSubscription(
   deps: ActionDeps,
@@ -80,10 +141,10 @@ export async function testSubscription(
   const createdAt = isoTime(write.request.nowMs)
   const deliveryId = newId(deps.random, 'msg')
   return await commitPartnerWrite(deps, { ...write, action: 'testAlerts' }, async (tx) => {
-    const found = await findSubscription(tx, write.proof.wallet.id, id)
-    if (found === null) throw unknownSubscription()
+    const found = await ownSubscription(tx, id, write)
     if (found.status === 'disabled') throw new ApiError('conflict', 'The subscription is disabled')
-    if (await hasPendingTest(tx, id)) throw new ApiError('conflict', 'An earlier test is pending')
+    if ((await findPending(tx, id, 'test')) !== null)
+      throw new ApiError('conflict', 'An earlier test is pending')
     await enqueueDelivery(tx, {
       id: deliveryId,
       subscriptionId: id,
@@ -91,6 +152,7 @@ export async function testSubscription(
       type: 'test',
       payload: testPayload(id, createdAt),
       createdAt,
+      nextAttemptAt: found.status === 'active' ? createdAt : null,
     })
     return { status: 202, body: { delivery_id: deliveryId, status: 'pending' } }
   })
@@ -109,6 +171,11 @@ export function subscriptionView(record: SubscriptionRecord): Subscription {
     status: record.status,
     ...(record.statusReason === null ? {} : { status_reason: record.statusReason }),
     ...(record.disabledAt === null ? {} : { disabled_at: record.disabledAt }),
+    ...(record.failures === 0 || record.failingSince === null
+      ? {}
+      : { failures: record.failures, failing_since: record.failingSince }),
+    ...(record.lastError === null ? {} : { last_error: record.lastError }),
+    ...(record.pausedUntil === null ? {} : { paused_until: record.pausedUntil }),
     created_at: record.createdAt,
   }
 }

@@ -10,22 +10,28 @@ export interface SubscriptionRecord extends Omit<Row, 'rails'> {
   readonly rails: readonly string[] | null
 }
 
-export type NewSubscription = Omit<SubscriptionRecord, 'status' | 'statusReason' | 'disabledAt'>
+export type NewSubscription = Pick<
+  SubscriptionRecord,
+  'id' | 'wallet' | 'url' | 'rails' | 'severity' | 'afterSeq' | 'createdAt'
+>
 
 function toRecord(row: Row): SubscriptionRecord {
   return { ...row, rails: row.rails === null ? null : stringsFromJsonText(row.rails) }
+}
+
+const healthy = { failures: 0, failingSince: null, lastError: null, pausedUntil: null } as const
+
+/** A subscription counts as failing until its endpoint has answered the challenge. */
+function unproven(at: string) {
+  const state = { status: 'pending', statusReason: null, disabledAt: null } as const
+  return { ...healthy, ...state, failingSince: at }
 }
 
 export async function insertSubscription(
   db: Db,
   subscription: NewSubscription,
 ): Promise<SubscriptionRecord> {
-  const record = {
-    ...subscription,
-    status: 'active',
-    statusReason: null,
-    disabledAt: null,
-  } as const
+  const record = { ...subscription, ...unproven(subscription.createdAt) }
   const rails = toJsonTextOrNull(record.rails)
   await insertRecord(db, 'alert_subscriptions', { ...record, rails })
   return record
@@ -51,9 +57,9 @@ export async function findSubscription(
   return row === null ? null : toRecord(row)
 }
 
-export async function activeSubscriptions(db: Db): Promise<readonly SubscriptionRecord[]> {
-  const active = selectRecords(db, 'alert_subscriptions', { status: 'active' })
-  const rows = await active.orderBy('id').execute()
+export async function enabledSubscriptions(db: Db): Promise<readonly SubscriptionRecord[]> {
+  const enabled = selectRecords(db, 'alert_subscriptions', { status: ['pending', 'active'] })
+  const rows = await enabled.orderBy('id').execute()
   return rows.map(toRecord)
 }
 
@@ -64,8 +70,47 @@ export async function disableSubscription(
   statusReason: string,
   disabledAt: string,
 ): Promise<void> {
-  const changes = { status: 'disabled', statusReason, disabledAt } as const
+  const changes = { status: 'disabled', statusReason, disabledAt, pausedUntil: null } as const
   await updateRecord(db, 'alert_subscriptions', { id }, changes)
+}
+
+/** Events after `afterSeq` wait for the proof of the endpoint. */
+export async function restartSubscription(
+  db: Db,
+  id: string,
+  { afterSeq, at }: { readonly afterSeq: number; readonly at: string },
+): Promise<void> {
+  await updateRecord(db, 'alert_subscriptions', { id }, { ...unproven(at), afterSeq })
+}
+
+/** A success also proves the endpoint. */
+export async function noteSuccess(db: Db, id: string): Promise<void> {
+  const enabled = { id, status: ['pending', 'active'] } as const
+  await updateRecord(db, 'alert_subscriptions', enabled, { ...healthy, status: 'active' })
+}
+
+/** Returns the subscription after the failure; null if it is disabled. */
+export async function noteFailure(
+  db: Db,
+  id: string,
+  { error, at }: { readonly error: string; readonly at: string },
+): Promise<Pick<Row, 'failures' | 'failingSince'> | null> {
+  const row = await db
+    .updateTable('alert_subscriptions')
+    .set((eb) => ({
+      failures: eb('failures', '+', 1),
+      failing_since: eb.fn.coalesce('failing_since', eb.val(at)),
+      last_error: error,
+    }))
+    .where('id', '=', id)
+    .where('status', '<>', 'disabled')
+    .returning(['failures', 'failing_since as failingSince'])
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function pauseSubscription(db: Db, id: string, pausedUntil: string): Promise<void> {
+  await updateRecord(db, 'alert_subscriptions', { id }, { pausedUntil })
 }
 
 /** Also deletes the deliveries. Returns false if there is no such subscription. */

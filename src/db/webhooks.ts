@@ -3,7 +3,7 @@
 import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
 import type { EventRecord } from './events.ts'
-import { findRecord, updateRecord } from './records.ts'
+import { deleteRecords, findRecord, updateRecord } from './records.ts'
 import { columnsExcept, toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -12,16 +12,15 @@ export type WebhookDelivery = Omit<RecordOf<'alert_deliveries'>, 'leasedUntil' |
 
 export type NewDelivery = Pick<
   WebhookDelivery,
-  'id' | 'subscriptionId' | 'eventSeq' | 'type' | 'payload' | 'createdAt'
+  'id' | 'subscriptionId' | 'eventSeq' | 'type' | 'payload' | 'createdAt' | 'nextAttemptAt'
 >
 
 /** The holder may send the delivery once before the lease ends. */
 export interface DeliveryLease
   extends
-    Pick<WebhookDelivery, 'id' | 'subscriptionId' | 'payload'>,
+    Pick<WebhookDelivery, 'id' | 'subscriptionId' | 'type' | 'payload' | 'attempts'>,
     Pick<RecordOf<'alert_deliveries'>, 'leaseVersion'> {
   readonly url: string
-  readonly attempts: number
 }
 
 export interface AttemptOutcome {
@@ -34,7 +33,7 @@ export interface AttemptOutcome {
 
 const columns = columnsExcept('alert_deliveries', 'leased_until', 'lease_version')
 
-/** The delivery is due at once. Returns false if the subscription already has a delivery of the event. */
+/** Returns false if the subscription already has a delivery of the event. */
 export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<boolean> {
   const inserted = await db
     .insertInto('alert_deliveries')
@@ -43,7 +42,6 @@ export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<bo
         ...delivery,
         status: 'pending',
         attempts: 0,
-        nextAttemptAt: delivery.createdAt,
         leasedUntil: null,
         leaseVersion: 0,
         lastStatus: null,
@@ -61,9 +59,24 @@ export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<bo
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-export async function hasPendingTest(db: Db, subscriptionId: string): Promise<boolean> {
-  const test = { subscriptionId, eventSeq: null, status: 'pending' } as const
-  return (await findRecord(db, 'alert_deliveries', test)) !== null
+const pendingOf = (subscriptionId: string) => ({ subscriptionId, status: 'pending' }) as const
+
+export async function findPending(
+  db: Db,
+  subscriptionId: string,
+  type: string,
+): Promise<Pick<WebhookDelivery, 'id' | 'attempts'> | null> {
+  return await findRecord(db, 'alert_deliveries', { ...pendingOf(subscriptionId), type })
+}
+
+/** The deliveries that waited for the proof of the endpoint are due. */
+export async function releaseDeliveries(
+  db: Db,
+  subscriptionId: string,
+  nextAttemptAt: string,
+): Promise<void> {
+  const waiting = { ...pendingOf(subscriptionId), nextAttemptAt: null }
+  await updateRecord(db, 'alert_deliveries', waiting, { nextAttemptAt })
 }
 
 export async function deliveriesOf(
@@ -83,61 +96,68 @@ export async function deliveriesOf(
   return await query.execute()
 }
 
-export async function isDeliveryDue(db: Db, now: string): Promise<boolean> {
-  const row = await dueQuery(db, now).select('alert_deliveries.id').limit(1).executeTakeFirst()
-  return row !== undefined
-}
+export type DueSubscription = Pick<
+  RecordOf<'alert_subscriptions'>,
+  'id' | 'wallet' | 'url' | 'failingSince'
+>
 
-/** Leases the deliveries that are due longest, at most one per subscription, until `leasedUntil`. */
-export async function leaseDeliveries(
-  tx: Db,
-  lease: { readonly now: string; readonly leasedUntil: string; readonly limit: number },
-): Promise<readonly DeliveryLease[]> {
-  const rows = await dueQuery(tx, lease.now)
-    .select([
-      'alert_deliveries.id',
-      'alert_deliveries.subscription_id as subscriptionId',
-      'alert_subscriptions.url',
-      'alert_deliveries.payload',
-      'alert_deliveries.attempts',
-      'alert_deliveries.lease_version as leaseVersion',
-    ])
-    // SQLite takes the other columns from the row of the minimum.
-    .select(({ fn }) => fn.min('alert_deliveries.next_attempt_at').as('due_since'))
-    .where('alert_deliveries.subscription_id', 'not in', (query) =>
-      query
-        .selectFrom('alert_deliveries as held')
-        .select('held.subscription_id')
-        .where('held.status', '=', 'pending')
-        .where('held.leased_until', '>', lease.now),
-    )
-    .groupBy('alert_deliveries.subscription_id')
-    .orderBy('due_since')
-    .limit(lease.limit)
-    .execute()
-  const { leasedUntil } = lease
-  const leases = rows.map(({ due_since: _, ...row }) => ({
-    ...row,
-    leaseVersion: row.leaseVersion + 1,
-  }))
-  for (const { id, leaseVersion } of leases) {
-    await updateRecord(tx, 'alert_deliveries', { id }, { leasedUntil, leaseVersion })
-  }
-  return leases
-}
-
-function dueQuery(db: Db, now: string) {
-  return db
-    .selectFrom('alert_deliveries')
-    .innerJoin('alert_subscriptions', 'alert_subscriptions.id', 'alert_deliveries.subscription_id')
-    .where('alert_deliveries.status', '=', 'pending')
-    .where('alert_deliveries.next_attempt_at', '<=', now)
+/** Subscriptions with a delivery that is due, unless they are paused. */
+export async function dueSubscriptions(db: Db, now: string): Promise<readonly DueSubscription[]> {
+  return await db
+    .selectFrom('alert_subscriptions as s')
+    .select(['s.id', 's.wallet', 's.url', 's.failing_since as failingSince'])
+    .where((eb) => eb.or([eb('s.paused_until', 'is', null), eb('s.paused_until', '<=', now)]))
     .where((eb) =>
-      eb.or([
-        eb('alert_deliveries.leased_until', 'is', null),
-        eb('alert_deliveries.leased_until', '<=', now),
-      ]),
+      eb.exists(
+        eb
+          .selectFrom('alert_deliveries as d')
+          .select('d.id')
+          .whereRef('d.subscription_id', '=', 's.id')
+          .where('d.status', '=', 'pending')
+          .where('d.next_attempt_at', '<=', now),
+      ),
     )
+    .orderBy('s.id')
+    .execute()
+}
+
+/** Leases the delivery that is due longest. Returns null if none is due, or another one is leased. */
+export async function leaseDelivery(
+  tx: Db,
+  { id, url }: Pick<DueSubscription, 'id' | 'url'>,
+  lease: { readonly now: string; readonly leasedUntil: string },
+): Promise<DeliveryLease | null> {
+  const pending = tx
+    .selectFrom('alert_deliveries')
+    .where('subscription_id', '=', id)
+    .where('status', '=', 'pending')
+  const held = await pending
+    .select('id')
+    .where('leased_until', '>', lease.now)
+    .limit(1)
+    .executeTakeFirst()
+  if (held !== undefined) return null
+  const due = await pending
+    .select([
+      'id',
+      'subscription_id as subscriptionId',
+      'type',
+      'payload',
+      'attempts',
+      'lease_version as leaseVersion',
+    ])
+    .where('next_attempt_at', '<=', lease.now)
+    .orderBy('next_attempt_at')
+    .limit(1)
+    .executeTakeFirst()
+  if (due === undefined) return null
+  const leaseVersion = due.leaseVersion + 1
+  await tx
+    .updateTable('alert_deliveries')
+    .set({ leased_until: lease.leasedUntil, lease_version: leaseVersion })
+    .where('id', '=', due.id)
+    .execute()
+  return { ...due, url, leaseVersion }
 }
 
 /** Returns false and stores nothing if another holder has the lease. */
@@ -176,6 +196,10 @@ export async function failPendingDeliveries(
   await updateRecord(tx, 'alert_deliveries', pending, { ...ended, lastError, finishedAt })
 }
 
+export async function dropDelivery(tx: Db, id: string): Promise<void> {
+  await deleteRecords(tx, 'alert_deliveries', { id })
+}
+
 /** Returns the number of deleted deliveries. */
 export async function dropDeliveriesBefore(tx: Db, time: string): Promise<number> {
   const dropped = await tx
@@ -210,6 +234,18 @@ export function alertPayload(event: AlertEvent): string {
 
 export function testPayload(subscriptionId: string, createdAt: string): string {
   return payloadOf('test', createdAt, { subscription_id: subscriptionId })
+}
+
+export const challengeType = 'endpoint.challenge'
+
+/** The challenge is the id of the delivery, which the endpoint repeats. */
+export function challengePayload(
+  subscriptionId: string,
+  deliveryId: string,
+  createdAt: string,
+): string {
+  const data = { subscription_id: subscriptionId, challenge: deliveryId }
+  return payloadOf(challengeType, createdAt, data)
 }
 
 function payloadOf(type: string, timestamp: string, data: object): string {

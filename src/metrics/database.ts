@@ -85,6 +85,7 @@ export async function readRows(meter: Meter, { reader }: OpenDatabase): Promise<
     .selectFrom('alert_deliveries')
     .select(({ fn }) => fn.countAll<number>().as('rows'))
     .where('status', '=', 'pending')
+    .where('next_attempt_at', 'is not', null)
     .executeTakeFirst()
   meter.gauge('ledger_webhooks_pending', {}).value = pending?.rows ?? 0
 }

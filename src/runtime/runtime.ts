@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { lookup } from 'node:dns/promises'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +14,6 @@ import {
   DatabaseRefusedError,
   DatabaseUnavailableError,
 } from '../db/errors.ts'
-import type { Resolve } from '../outbound/pinned-fetch.ts'
 import { PaymentSettingsError } from '../payments/load.ts'
 import { requireMatchingFolder } from './demo.ts'
 
@@ -83,11 +81,6 @@ export const systemClock: Clock = {
 export const systemRandom: Random = {
   bytes: (length) => randomBytes(length),
   unit: () => Math.random(),
-}
-
-export const systemResolve: Resolve = async (host) => {
-  const answers = await lookup(host, { all: true })
-  return answers.map(({ address }) => address)
 }
 
 /** Logs to standard error. */

@@ -17,6 +17,7 @@ import type { Meter } from '../metrics/meter.ts'
 import { serveMetrics } from '../metrics/serve.ts'
 import { createServiceMetrics } from '../metrics/service.ts'
 import { createPinnedFetch } from '../outbound/pinned-fetch.ts'
+import { createStrangersResolve } from '../outbound/resolve-stranger.ts'
 import { loadPayments } from '../payments/load.ts'
 import { authoredDir } from './demo.ts'
 import { paymentSettingsOf } from './payment-settings.ts'
@@ -28,7 +29,6 @@ import {
   packageRoot,
   systemClock,
   systemRandom,
-  systemResolve,
 } from './runtime.ts'
 
 const clock = systemClock
@@ -80,7 +80,7 @@ export async function connectOutbound(
     config.SMTP_URL === null
       ? createOutbox(join(config.DATA_DIR, 'outbox'), mailFrom, { clock, random: systemRandom })
       : createSmtpMail(config.SMTP_URL, mailFrom)
-  const pinnedFetch = createPinnedFetch({ resolve: systemResolve })
+  const pinnedFetch = createPinnedFetch({ resolve: createStrangersResolve() })
   const outbound = instrumentOutbound(meter, { fetch, mail, outbound: pinnedFetch })
   // Contract wallets are verified on Base; without a node only plain keys are accepted.
   const baseChain =

@@ -4,10 +4,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
-import type { WebhookDeps } from '../../builder/jobs/deliver.ts'
+import type { WebhookDeps } from '../../builder/jobs/webhook-attempt.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { maxAttempts } from '../../src/core/webhook-retry.ts'
-import { insertSubscription, subscriptionsOf } from '../../src/db/alerts.ts'
+import { insertSubscription, noteSuccess, subscriptionsOf } from '../../src/db/alerts.ts'
 import type { NewSubscription } from '../../src/db/alerts.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import type { NewEvent } from '../../src/db/events.ts'
@@ -31,7 +31,7 @@ let clock: HandClock
 let ids = 0
 
 beforeEach(async () => {
-  receiver = await startReceiver()
+  receiver = await startReceiver(['hooks.example.com', 'other.example.com'])
   database = await tempDatabase()
   clock = handClock()
   return () => receiver.stop()
@@ -60,8 +60,8 @@ function builder(changes: Partial<WebhookDeps> = {}) {
 }
 
 async function subscribe(id: string, changes: Partial<NewSubscription> = {}): Promise<void> {
-  await database.write((tx) =>
-    insertSubscription(tx, {
+  await database.write(async (tx) => {
+    await insertSubscription(tx, {
       id,
       wallet: '0xaa',
       url: `https://hooks.example.com/${id}`,
@@ -70,8 +70,9 @@ async function subscribe(id: string, changes: Partial<NewSubscription> = {}): Pr
       afterSeq: 0,
       createdAt: isoTime(clock.now()),
       ...changes,
-    }),
-  )
+    })
+    await noteSuccess(tx, id)
+  })
 }
 
 let events = 0
@@ -236,6 +237,32 @@ describe('webhooks', () => {
     clock.advance(hourMs)
     await builder().run()
     expect(await deliveries('sub')).toEqual([])
+  })
+})
+
+describe('a host that fails', () => {
+  test('is paused after five failures for 1, 2, … minutes, and delays no other host', async () => {
+    await subscribe('failing', { wallet: '0xbb', url: 'https://other.example.com/' })
+    for (let index = 0; index < 8; index += 1) await addEvent()
+    receiver.reply(statusReply(500))
+    for (let failures = 1; failures <= 5; failures += 1) await expectRun({ failed: 1 })
+    await expectRun({})
+    await subscribe('honest', { afterSeq: 8 })
+    await addEvent()
+    receiver.reply(statusReply(200))
+    await expectRun({ delivered: 1 })
+    receiver.reply(statusReply(500))
+    clock.advance(minuteMs - 1)
+    await expectRun({})
+    clock.advance(1)
+    await expectRun({ failed: 1 })
+    clock.advance(2 * minuteMs - 1)
+    await expectRun({})
+    receiver.reply(statusReply(200))
+    clock.advance(1)
+    await expectRun({ delivered: 9 })
+    const [subscription] = await subscriptionsOf(database.reader, '0xbb')
+    expect(subscription).toMatchObject({ failures: 0, failingSince: null, pausedUntil: null })
   })
 })
 

@@ -5,10 +5,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
-import { isoTime, minuteMs } from '../../src/core/time.ts'
+import { dayMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
-import { startReceiver, statusReply } from '../support/https-receiver.ts'
+import { challengeIn, okReply, startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { atOnce, expectRefusal, signedRequest, statusCounts } from '../support/requests.ts'
@@ -36,6 +36,14 @@ const url = 'https://hooks.example.com/alerts'
 async function subscribe(body: object = { url }, wallet = alice) {
   const answer = await partnerClient(service, wallet)('POST', `${base}/subscribe`, body)
   return { ...answer, made: answer.status === 201 ? created.parse(answer.body) : null }
+}
+
+/** Subscribes, and answers the challenge. */
+async function subscribeProven() {
+  const answer = await subscribe()
+  expect(await deliver()).toMatchObject({ delivered: 1 })
+  receiver.requests.length = 0
+  return answer
 }
 
 /** One round of the builder's job, over the service's own database. */
@@ -78,7 +86,7 @@ describe('an alert subscription', () => {
       url,
       rails: ['x402', 'olas'],
       severity: 'warning',
-      status: 'active',
+      status: 'pending',
     })
     expect(made?.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     const list = await call('GET', `${base}/subscriptions`)
@@ -100,7 +108,7 @@ describe('an alert subscription', () => {
   })
 
   test('receives events that its secret verifies, and reports each delivery', async () => {
-    const { made } = await subscribe()
+    const { made } = await subscribeProven()
     await happen('evt-1')
     await deliver()
     const [request] = receiver.requests
@@ -119,13 +127,72 @@ describe('an alert subscription', () => {
       deliveries: [{ type: 'flag_opened', status: 'dead', attempts: 1, last_status: 410 }],
     })
     expect(JSON.stringify(dead.body)).toContain('evt-2')
-    expect((await call('GET', `${path}/deliveries`)).body['count']).toBe(2)
+    expect((await call('GET', `${path}/deliveries`)).body['count']).toBe(3)
     expect((await call('GET', path)).body).toMatchObject({ status: 'disabled' })
     expect((await call('POST', `${path}/test`, {})).status).toBe(409)
   })
 
-  test('can be tested with one test event at a time', async () => {
+  test('receives no event before its endpoint has answered the challenge', async () => {
     const { made } = await subscribe()
+    await happen('evt-1')
+    const path = `${base}/subscriptions/${made?.id ?? ''}`
+    expect((await call('POST', `${path}/test`, {})).status).toBe(202)
+    expectRefusal(await call('POST', `${path}/enable`, {}), 409, 'conflict')
+    receiver.reply(({ body }, res) => void res.writeHead(200).end(body))
+    expect(await deliver()).toEqual({ delivered: 0, failed: 1, dead: 0 })
+    expect((await call('GET', path)).body).toMatchObject({
+      status: 'pending',
+      last_error: 'The answer does not contain the challenge',
+    })
+    receiver.reply(({ body }, res) => {
+      res.writeHead(200).end(JSON.stringify({ challenge: challengeIn(body) }))
+    })
+    expect((await call('POST', `${path}/enable`, {})).status).toBe(202)
+    expect(await deliver()).toMatchObject({ delivered: 3 })
+    const types = receiver.requests.map(({ body }) => JSON.parse(body).type)
+    const challenge = 'endpoint.challenge'
+    expect(types.toSorted()).toEqual([challenge, challenge, 'flag_opened', 'test'])
+    expect(types.slice(0, 2)).toEqual([challenge, challenge])
+    expect((await call('GET', path)).body).toMatchObject({ status: 'active' })
+    expectRefusal(await call('POST', `${path}/enable`, {}), 409, 'conflict')
+  })
+
+  test('that fails for three days is disabled with a reason, until its owner enables it', async () => {
+    const { made } = await subscribeProven()
+    await happen('evt-1')
+    receiver.reply(statusReply(500))
+    const path = `${base}/subscriptions/${made?.id ?? ''}`
+    await deliver()
+    service.clock.advance(3 * dayMs - 1)
+    await deliver()
+    expect((await call('GET', path)).body).toMatchObject({ status: 'active', failures: 2 })
+    service.clock.advance(dayMs)
+    await deliver()
+    expect((await call('GET', path)).body).toMatchObject({
+      status: 'disabled',
+      status_reason: 'Every attempt of 3 days failed, which disables the subscription',
+      disabled_at: isoTime(service.clock.now()),
+      last_error: 'The receiver answered 500',
+    })
+    await happen('evt-2')
+    receiver.requests.length = 0
+    await deliver()
+    expectRefusal(
+      await partnerClient(service, bob)('POST', `${path}/enable`, {}),
+      404,
+      'unknown_subscription',
+    )
+    expect((await call('POST', `${path}/enable`, {})).status).toBe(202)
+    await happen('evt-3')
+    receiver.reply(okReply)
+    expect(await deliver()).toMatchObject({ delivered: 2 })
+    const bodies = receiver.requests.map(({ body }) => body)
+    expect(bodies[1]).toContain('evt-3')
+    expect((await call('GET', path)).body).toMatchObject({ status: 'active' })
+  })
+
+  test('can be tested with one test event at a time', async () => {
+    const { made } = await subscribeProven()
     const path = `${base}/subscriptions/${made?.id ?? ''}/test`
     const queued = await call('POST', path, {})
     expect(queued).toMatchObject({ status: 202, body: { status: 'pending' } })
@@ -137,7 +204,7 @@ describe('an alert subscription', () => {
   })
 
   test('is deleted only by its owner, together with its pending deliveries', async () => {
-    const { made } = await subscribe()
+    const { made } = await subscribeProven()
     await happen('evt-1')
     receiver.reply(statusReply(500))
     await deliver()
@@ -173,7 +240,6 @@ describe('an alert subscription', () => {
 
   test('reports a host name that resolves to a private address, and never connects to it', async () => {
     const { made } = await subscribe()
-    await happen('evt-1')
     const inside = await startReceiver(['hooks.example.com'], () =>
       Promise.resolve(['127.0.0.1', '10.0.0.1']),
     )

@@ -17,6 +17,7 @@ const weights = {
   subscribe: 2,
   unsubscribe: 1,
   try: 1.5,
+  enable: 1,
   apply: 1.5,
   post: 4,
   bid: 6,
@@ -73,6 +74,7 @@ const ends = {
 /** Subscriptions with their events. */
 const news = {
   delivered: ['subscribe', 'poll', 'tell', 'poll', 'tell'],
+  enabled: ['subscribe', 'tell', 'poll', 'enable', 'tell'],
   tested: ['subscribe', 'try', 'tell', 'tick', 'tell'],
   unsubscribed: ['subscribe', 'poll', 'unsubscribe', 'tell'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>

@@ -48,7 +48,8 @@ export function createReceivers(
           hears(request.id, isAccepted ? 'accepted' : status === 410 ? 'gone' : 'failed')
           if (outcome === 'stalls') throw new OutboundError('timeout', 'It took too long')
           if (Number.isNaN(status)) throw new OutboundError('unreachable', 'It cut off')
-          return { status, contentType: null, body: Buffer.alloc(0) }
+          const { challenge } = request.body.data
+          return { status, contentType: null, body: Buffer.from(String(challenge ?? '')) }
         })
       },
     /** All receivers accept from now on. */

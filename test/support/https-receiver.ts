@@ -20,7 +20,7 @@ export type Reply = (request: ReceivedRequest, res: ServerResponse) => void
 export interface Receiver {
   readonly requests: ReceivedRequest[]
   readonly connections: () => number
-  /** Replaces the reply; the first one is 200 without a body. */
+  /** Replaces the reply; the first one is 200, with the challenge if there is one. */
   readonly reply: (reply: Reply) => void
   readonly network: TestNetwork
   /** Connects to this server for every name. */
@@ -28,7 +28,14 @@ export interface Receiver {
   readonly stop: () => Promise<void>
 }
 
-const okReply: Reply = (_request, res) => void res.writeHead(200).end()
+export const okReply: Reply = ({ body }, res) =>
+  void res.writeHead(200).end(challengeIn(body) ?? '')
+
+/** The proof for which an endpoint is asked. */
+export function challengeIn(body: string): string | null {
+  const found = /^\{"type":"endpoint\.challenge",.*"challenge":"(\w+)"/.exec(body)
+  return found?.[1] ?? null
+}
 export const statusReply =
   (status: number): Reply =>
   (_request, res) =>

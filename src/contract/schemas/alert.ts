@@ -71,8 +71,10 @@ const subscriptionFields = {
   rails: z.array(railSlug).max(64).nullable(),
   severity: severity.nullable(),
   status: z
-    .enum(['active', 'disabled'])
-    .describe('`disabled` after the receiver answered 410; nothing more is sent.'),
+    .enum(['pending', 'active', 'disabled'])
+    .describe(
+      '`pending`: events wait until the endpoint has answered the challenge. `disabled`: nothing is sent, because the endpoint answered 410 or every attempt of 3 days failed.',
+    ),
   created_at: time,
 }
 
@@ -95,6 +97,12 @@ export const subscription = model(
     ...subscriptionFields,
     status_reason: z.string().max(300).optional(),
     disabled_at: time.optional(),
+    failures: count.optional().describe('Failed attempts since the last success.'),
+    failing_since: time
+      .optional()
+      .describe('The time of the first of these failures, or of the first challenge.'),
+    last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
+    paused_until: time.optional().describe('No attempt takes place before this time.'),
   }),
 )
 export type Subscription = z.infer<typeof subscription>

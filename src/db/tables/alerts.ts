@@ -10,12 +10,20 @@ export const alertTables = {
       /** JSON array of slugs; null for all. */
       rails: column.optionalText,
       severity: column.optionalOneOf('info', 'warning', 'critical'),
-      status: column.oneOf('active', 'disabled'),
+      /** `pending` until the endpoint has answered the challenge. */
+      status: column.oneOf('pending', 'active', 'disabled'),
       status_reason: column.optionalText,
       /** Events up to this sequence number are not delivered. */
       after_seq: column.integer,
       created_at: column.text,
       disabled_at: column.optionalText,
+      /** Failed attempts since the last success. */
+      failures: column.integer,
+      /** The first of these failures; null after a success. */
+      failing_since: column.optionalText,
+      last_error: column.optionalText,
+      /** Nothing is sent before this time. */
+      paused_until: column.optionalText,
     },
     withoutRowid: true,
     indexes: {
@@ -33,6 +41,7 @@ export const alertTables = {
       payload: column.text,
       status: column.oneOf('pending', 'delivered', 'dead'),
       attempts: column.integer,
+      /** Null after the end, and for events that wait for the proof of the endpoint. */
       next_attempt_at: column.optionalText,
       leased_until: column.optionalText,
       /** Fencing token: increases with every lease, so that results of earlier holders are refused. */
@@ -43,7 +52,7 @@ export const alertTables = {
       finished_at: column.optionalText,
     },
     indexes: {
-      alert_deliveries_due: "(next_attempt_at) where status = 'pending'",
+      alert_deliveries_due: "(subscription_id, next_attempt_at) where status = 'pending'",
       alert_deliveries_finished: "(finished_at) where status <> 'pending'",
     },
     uniqueIndexes: {

@@ -1,4 +1,5 @@
 import {
+  enableSubscription,
   subscribe,
   subscriptionView,
   testSubscription,
@@ -71,6 +72,8 @@ export function alertHandlers(deps: ActionDeps) {
     },
     unsubscribeAlerts: async ({ params }, context) =>
       unsubscribe(deps, params.id, await withProof(context)),
+    enableAlerts: async ({ params }, context) =>
+      enableSubscription(deps, params.id, await withProof(context)),
     testAlerts: async ({ params }, context) =>
       testSubscription(deps, params.id, await withProof(context)),
   } satisfies Partial<Handlers>

@@ -29,6 +29,7 @@ interface Effect {
   readonly check?: (at: Circumstance, answer: Fields, after: Snapshot) => string | null
 }
 
+const webhookHealth = 'status_reason failures failing_since last_error paused_until'
 const history = { oath_history: '+' } as const
 const name = { names: '+ - skeleton since', network_writes: '+' } as const
 const byHandle = ['partners', 'handle', 'handle'] as const
@@ -112,7 +113,7 @@ export const effects: Readonly<Record<Kind, Effect>> = {
   free: subscriptionChange,
   leave: subscriptionChange,
   subscribe: {
-    writes: { alert_subscriptions: '+', ...history },
+    writes: { alert_subscriptions: '+', alert_deliveries: '+', ...history },
     row: ['alert_subscriptions', 'id', 'id'],
     columns: { wallet: 'requester' },
     check: ({ db }, answer, after) => {
@@ -129,6 +130,16 @@ export const effects: Readonly<Record<Kind, Effect>> = {
   },
   try: {
     writes: { alert_deliveries: '+', ...history },
+    row: ['alert_deliveries', 'id', 'delivery_id'],
+    status: 202,
+    columns: { subscription_id: 'target', event_seq: null },
+  },
+  enable: {
+    writes: {
+      alert_subscriptions: `after_seq status disabled_at ${webhookHealth}`,
+      alert_deliveries: '+ -',
+      ...history,
+    },
     row: ['alert_deliveries', 'id', 'delivery_id'],
     status: 202,
     columns: { subscription_id: 'target', event_seq: null },
@@ -193,7 +204,7 @@ export const jobWrites: Readonly<Record<string, Writes>> = {
     aggregate_cursors: '+ *',
     hourly_aggregates: '+ - *',
   },
-  tell: { alert_subscriptions: 'status status_reason disabled_at' },
+  tell: { alert_subscriptions: `status disabled_at ${webhookHealth}` },
 }
 
 export function findForbidden({ table, before, after }: Change, writes: Writes): string | null {

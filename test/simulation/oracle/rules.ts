@@ -30,6 +30,7 @@ const refusals: Readonly<Record<Kind, string>> = {
   subscribe: `${ofPartner} refused`,
   unsubscribe: `${ofPartner} unknown_subscription`,
   try: `${ofPartner} unknown_subscription conflict`,
+  enable: `${ofPartner} unknown_subscription conflict`,
   apply: ofPartner,
   post: `${ofPartner} invalid_input`,
   bid: ofJob,

@@ -23,6 +23,7 @@ interface Lease {
 
 const attemptLimit = 10
 const leaseMs = minuteMs
+const failingAllowedMs = 3 * 24 * 60 * minuteMs
 
 export type WebhooksOracle = ReturnType<typeof createWebhooksOracle>
 
@@ -57,6 +58,8 @@ export function createWebhooksOracle(
       (one) => one.id === subscription && one.status === 'disabled',
     )
     if (!isAttempted) {
+      const isReleased = before.next_attempt_at === null && after.next_attempt_at !== null
+      if (isReleased && after.status === 'pending') return null
       return after.status === 'dead' && isEnded ? null : 'it changes without an attempt'
     }
     const isCounted = after.attempts === before.attempts + 1
@@ -69,7 +72,7 @@ export function createWebhooksOracle(
       return seen.includes('accepted') ? null : 'no receiver has accepted it'
     }
     if (seen.includes('gone')) return isEnded ? null : 'its webhook is gone and still subscribed'
-    return after.attempts === attemptLimit ? null : 'it is given up too soon'
+    return isEnded || after.attempts === attemptLimit ? null : 'it is given up too soon'
   }
 
   function observeDelivery(
@@ -80,13 +83,15 @@ export function createWebhooksOracle(
     const id = after?.id ?? before?.id ?? ''
     if (after === null) {
       const isSubscribed = db.alert_subscriptions.some((one) => one.id === before?.subscription_id)
-      if (isSubscribed && before?.status === 'pending') fail(`the delivery ${id} is dropped`)
+      const isReplaced = before?.type === 'endpoint.challenge'
+      if (isSubscribed && !isReplaced && before?.status === 'pending')
+        fail(`the delivery ${id} is dropped`)
       return
     }
     log(`    the delivery ${id.slice(0, 12)} is ${after.status}, ${after.attempts} attempts`)
     if (before === null) {
       const isFresh = after.status === 'pending' && after.attempts === 0
-      // The operation `testAlerts` inserts deliveries without an event.
+      // Tests and challenges have no event.
       const isDue =
         after.event_seq === null || due.delete(keyOf(after.subscription_id, after.event_seq))
       if (!isFresh || !isDue) fail(`the delivery ${id} should not exist`)
@@ -106,13 +111,15 @@ export function createWebhooksOracle(
       changes: readonly Change[],
       { before, after }: { readonly before: Snapshot; readonly after: Snapshot },
     ): void => {
-      for (const { id, status } of after.alert_subscriptions) {
-        const wasActive =
-          before.alert_subscriptions.find((one) => one.id === id)?.status === 'active'
+      for (const { id, status, failing_since } of after.alert_subscriptions) {
+        const earlier = before.alert_subscriptions.find((one) => one.id === id)?.status
+        const wasEnabled = earlier === 'active' || earlier === 'pending'
         const isGone = after.alert_deliveries.some(
           (one) => one.subscription_id === id && outcomesOf(one.id).includes('gone'),
         )
-        if (status === 'disabled' && wasActive && !isGone) fail(`${id} ends without a reason`)
+        const isOver = machine.nowMs() - Date.parse(failing_since ?? '') >= failingAllowedMs
+        if (status === 'disabled' && wasEnabled && !isGone && !isOver)
+          fail(`${id} ends without a reason`)
       }
       const [from, to] = [cursorOf(before), cursorOf(after)]
       if (to < from) fail('the cursor over events goes back')
@@ -141,6 +148,12 @@ export function createWebhooksOracle(
       if (lease === undefined) fail(`${id} is sent without a lease`)
       else underWay.set(id, lease)
       leased.delete(id)
+      const { delivery } = lease ?? {}
+      const webhook = current().alert_subscriptions.find(
+        (one) => one.id === delivery?.subscription_id,
+      )
+      const isProof = delivery?.type === 'endpoint.challenge'
+      if (webhook?.status === 'pending' && !isProof) fail(`${id} leaves before the proof`)
       attempts.set(id, (attempts.get(id) ?? 0) + 1)
     },
     arrives: ({ id, url, body, isSignedWith }: WebhookRequest): void => {

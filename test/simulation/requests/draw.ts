@@ -22,6 +22,7 @@ const draws: Readonly<Record<Kind, Draw>> = {
   subscribe,
   unsubscribe: useWebhook,
   try: useWebhook,
+  enable: useWebhook,
   apply,
   post,
   bid: transition,

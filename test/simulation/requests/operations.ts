@@ -16,6 +16,7 @@ export const operations = {
   subscribe: 'subscribeAlerts',
   unsubscribe: 'unsubscribeAlerts',
   try: 'testAlerts',
+  enable: 'enableAlerts',
   apply: 'applyToRail',
   post: 'postJob',
   bid: 'bidOnJob',

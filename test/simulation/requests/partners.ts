@@ -79,14 +79,18 @@ export async function subscribe(at: Circumstances): Promise<SimulatedRequest> {
   return await createPartnerRequest(at, { wallet: drawPartner(at), body })
 }
 
-/** Deletes or tests an existing webhook, mostly as its owner. */
+/** Deletes, tests or enables an existing webhook, mostly as its owner. */
 export async function useWebhook(at: Circumstances): Promise<SimulatedRequest> {
   const { chance, db, kind } = at
   const found = db.alert_subscriptions[chance.below(db.alert_subscriptions.length)]
   const owner = wallets.find(({ id }) => id === found?.wallet)
   const wallet = owner !== undefined && chance.happens(0.9) ? owner : drawPartner(at)
   const params = { id: found?.id ?? `sub_${'0'.repeat(24)}` }
-  return await createPartnerRequest(at, { wallet, params, ...(kind === 'try' ? { body: {} } : {}) })
+  return await createPartnerRequest(at, {
+    wallet,
+    params,
+    ...(kind === 'unsubscribe' ? {} : { body: {} }),
+  })
 }
 
 export async function apply(at: Circumstances): Promise<SimulatedRequest> {

@@ -1,0 +1,161 @@
+/** One attempt of a delivery, and what its outcome means for the subscription. */
+import type { Clock, Log, Random } from '../../src/core/deps.ts'
+import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
+import { retryWaitMs } from '../../src/core/webhook-retry.ts'
+import {
+  disableSubscription,
+  noteFailure,
+  noteSuccess,
+  pauseSubscription,
+} from '../../src/db/alerts.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { Db } from '../../src/db/schema.ts'
+import {
+  challengeType,
+  failPendingDeliveries,
+  releaseDeliveries,
+  settleDelivery,
+} from '../../src/db/webhooks.ts'
+import type { AttemptOutcome, DeliveryLease } from '../../src/db/webhooks.ts'
+import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
+import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import { webhookHeaders } from '../../src/outbound/standard-webhook.ts'
+
+export interface WebhookDeps {
+  readonly database: OpenDatabase
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly send: PinnedFetch
+  /** The secret of a subscription, `whsec_…`. */
+  readonly secretOf: (subscriptionId: string) => string
+  readonly userAgent: string
+  /** Ends running attempts; a later round repeats them. */
+  readonly signal: AbortSignal
+}
+
+const attemptTimeoutMs = 15 * secondMs
+const maxAnswerBytes = 64 * 1024
+
+const failuresBeforePause = 5
+const firstPauseMs = minuteMs
+const longestPauseMs = hourMs
+/** A subscription that fails for this long is disabled. */
+const failingAllowedMs = 3 * dayMs
+
+/** Null when the outcome does not count: the round was stopped, or another process has the lease. */
+export async function attempt(
+  deps: WebhookDeps,
+  delivery: DeliveryLease,
+): Promise<'delivered' | 'failed' | 'dead' | null> {
+  const { database, clock, log, random, signal } = deps
+  const answer = await sendOnce(deps, delivery)
+  if (signal.aborted) return null
+  const nowMs = clock.now()
+  const { outcome, isGone } = decide(answer, delivery.attempts + 1, nowMs, random.unit())
+  const isKept = await database.write(async (tx) => {
+    const isStored = await settleDelivery(tx, delivery, outcome)
+    if (isStored) await noteOutcome(tx, delivery, { ...outcome, isGone, nowMs })
+    return isStored
+  })
+  if (!isKept) {
+    log.info('webhook settled by another process', { delivery: delivery.id })
+    return null
+  }
+  return outcome.status === 'pending' ? 'failed' : outcome.status
+}
+
+async function noteOutcome(
+  tx: Db,
+  { subscriptionId: id, type }: DeliveryLease,
+  outcome: AttemptOutcome & { readonly isGone: boolean; readonly nowMs: number },
+): Promise<void> {
+  const { error, at, isGone, nowMs } = outcome
+  if (error === null) {
+    await noteSuccess(tx, id)
+    if (type === challengeType) await releaseDeliveries(tx, id, at)
+    return
+  }
+  const failing = await noteFailure(tx, id, { error, at })
+  if (failing === null) return
+  const { failures, failingSince } = failing
+  const isOver = nowMs - Date.parse(failingSince ?? at) >= failingAllowedMs
+  if (isGone || isOver) {
+    const reason = isGone ? goneReason : failedReason
+    await disableSubscription(tx, id, reason, at)
+    await failPendingDeliveries(tx, id, reason, at)
+    return
+  }
+  if (failures < failuresBeforePause) return
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - failuresBeforePause))
+  await pauseSubscription(tx, id, isoTime(nowMs + pauseMs))
+}
+
+interface Answer {
+  readonly status: number | null
+  readonly error: string | null
+}
+
+async function sendOnce(deps: WebhookDeps, delivery: DeliveryLease): Promise<Answer> {
+  const { send, clock, secretOf, userAgent, signal } = deps
+  const { type, payload } = delivery
+  const signed = webhookHeaders({
+    id: delivery.id,
+    timeMs: clock.now(),
+    payload,
+    secret: secretOf(delivery.subscriptionId),
+  })
+  try {
+    const { status, body } = await send(
+      {
+        url: delivery.url,
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'User-Agent': userAgent, ...signed },
+        body: payload,
+      },
+      { timeoutMs: attemptTimeoutMs, maxAnswerBytes, signal },
+    )
+    const isWrong = isSuccess(status) && type === challengeType && !repeats(body, delivery.id)
+    return { status, error: isWrong ? wrongAnswer : null }
+  } catch (error) {
+    if (error instanceof OutboundError) return { status: null, error: error.message }
+    if (signal.aborted) return { status: null, error: 'The builder was stopped' }
+    throw error
+  }
+}
+
+/** The answer to a challenge is its text, or JSON with the only member `challenge`. */
+function repeats(body: Buffer | null, challenge: string): boolean {
+  const text = body?.toString('utf8').replaceAll(/\s/g, '')
+  return text === challenge || text === JSON.stringify({ challenge })
+}
+
+const wrongAnswer = 'The answer does not contain the challenge'
+const failedReason = 'Every attempt of 3 days failed, which disables the subscription'
+const goneReason = 'The receiver answered 410, which disables the subscription'
+
+/** Redirects are not followed. */
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+function decide(
+  { status, error }: Answer,
+  attempts: number,
+  nowMs: number,
+  unit: number,
+): { readonly outcome: AttemptOutcome; readonly isGone: boolean } {
+  const at = isoTime(nowMs)
+  const end = { nextAttemptAt: null, answered: status, at } as const
+  if (status !== null && error === null && isSuccess(status)) {
+    return { outcome: { ...end, status: 'delivered', error: null }, isGone: false }
+  }
+  const reason = error ?? `The receiver answered ${status}`
+  if (status === 410) {
+    return { outcome: { ...end, status: 'dead', error: goneReason }, isGone: true }
+  }
+  const waitMs = retryWaitMs(attempts, unit)
+  if (waitMs === null) return { outcome: { ...end, status: 'dead', error: reason }, isGone: false }
+  const nextAttemptAt = isoTime(nowMs + waitMs)
+  return { outcome: { ...end, status: 'pending', nextAttemptAt, error: reason }, isGone: false }
+}
