@@ -77,7 +77,10 @@ export function createFairLanes<Item extends LaneItem>(
       start()
     },
     idle: async (signal) => {
-      while (running.size > 0 && signal?.aborted !== true) await Promise.race(running.values())
+      while (running.size > 0) {
+        await Promise.race(running.values())
+        if (signal?.aborted === true) return
+      }
     },
   }
 }

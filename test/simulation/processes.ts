@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 
 import { createSnapshots } from '../../builder/documents/index.ts'
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
-import type { Webhooks } from '../../builder/jobs/deliver.ts'
 import { createJobs } from '../../builder/jobs/jobs.ts'
 import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import { createSources } from '../../builder/rails/sources.ts'
@@ -178,18 +177,17 @@ export async function startBuilder(host: Host) {
         railBaseUrls: new Map(),
       }),
       hasArbitrumNode: false,
-      webhooks: awaited(
-        createWebhooks({
-          database,
-          clock,
-          random,
-          log,
-          send: host.receivers.reach(process),
-          secretOf: (id) => webhookSecret(installation.keyedHash, id),
-          userAgent: 'simulation',
-          signal: new AbortController().signal,
-        }),
-      ),
+      webhooks: createWebhooks({
+        database,
+        // A round ends with its last attempt, so that every change belongs to the job that runs.
+        clock: { ...clock, sleep: () => new Promise(() => undefined) },
+        random,
+        log,
+        send: host.receivers.reach(process),
+        secretOf: (id) => webhookSecret(installation.keyedHash, id),
+        userAgent: 'simulation',
+        signal: new AbortController().signal,
+      }),
       receipts: nothing,
       signal: new AbortController().signal,
       onPublished: silent,
@@ -236,17 +234,5 @@ function adapter(rail: string, machine: Machine, process: Process, chance: Chanc
         const measurement = { figures: measured, removed30d: {}, notes: [], evidence: [] }
         return { measurement, counters: {} }
       }),
-  }
-}
-
-/** Rounds end with their last attempt, so that every change belongs to the job that runs. */
-function awaited(webhooks: Webhooks): Webhooks {
-  return {
-    ...webhooks,
-    run: async () => {
-      const round = await webhooks.run()
-      await webhooks.settled()
-      return round
-    },
   }
 }

@@ -49,7 +49,8 @@ export function createReceivers(
           if (outcome === 'stalls') throw new OutboundError('timeout', 'It took too long')
           if (Number.isNaN(status)) throw new OutboundError('unreachable', 'It cut off')
           const { challenge } = request.body.data
-          return { status, contentType: null, body: Buffer.from(String(challenge ?? '')) }
+          const proof = typeof challenge === 'string' ? challenge : ''
+          return { status, contentType: null, body: Buffer.from(proof) }
         })
       },
     /** All receivers accept from now on. */
