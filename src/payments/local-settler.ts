@@ -1,17 +1,24 @@
-/** Settles with the wallet of this service, one transaction at a time: none can wait for a nonce that was never sent. */
+/**
+ * Settles with the wallet of this service. Waiting transactions are recorded together, in one group commit, and sent in
+ * the order of their nonces. After one that was not sent, the others get new nonces: none waits for a nonce never sent.
+ */
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
-import { createSerialQueue } from '../core/concurrency.ts'
 import type { Clock } from '../core/deps.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
 import { bigQuantity, hex, nodeErrorOf, quantity, settlementCall } from './chain.ts'
 import type { NodeError, UsdcChain } from './chain.ts'
-import type { SettlementCheck, SettlementRefusal, Settler } from './settler.ts'
+import type {
+  SettlementCheck,
+  SettlementRefusal,
+  Settler,
+  SubmittedTransaction,
+} from './settler.ts'
 
 export interface LocalSettlerDeps {
   readonly account: PrivateKeyAccount
@@ -26,6 +33,8 @@ const SPARE_GAS_PERCENT = 20n
 /** 0.001 gwei, which Base accepts in any block that is not full. */
 const LEAST_TIP_WEI = 1_000_000n
 const FEES_LIFE_MS = 2000
+const MOST_TOGETHER = 64
+const MOST_TRIES = 3
 const LEAST_SETTLEMENTS_LEFT = 20n
 
 interface Fees {
@@ -33,9 +42,26 @@ interface Fees {
   readonly maxPriorityFeePerGas: bigint
 }
 
+interface WaitingSettlement {
+  readonly authorization: Authorization
+  readonly gas: bigint
+  readonly record: (txHash: string | null) => Promise<void>
+  readonly resolve: (sent: SubmittedTransaction) => void
+  readonly reject: (error: unknown) => void
+  /** Transactions whose nonce another program has used. */
+  tries: number
+}
+
+interface SignedSettlement {
+  readonly one: WaitingSettlement
+  readonly raw: Hex
+  readonly hash: Hex
+}
+
 export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   const { account, chain, clock, maxGasPriceWei } = deps
-  const inOrder = createSerialQueue()
+  const waiting: WaitingSettlement[] = []
+  let isSending = false
   let nextNonce: number | null = null
   let fees: { readonly atMs: number; readonly value: Fees } | null = null
 
@@ -58,23 +84,32 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     return value
   }
 
-  async function sign(authorization: Authorization, gas: bigint): Promise<{ raw: Hex; hash: Hex }> {
+  async function signAll(batch: readonly WaitingSettlement[]): Promise<SignedSettlement[]> {
     const price = await feesNow()
-    nextNonce ??= nonceAnswer.parse(
+    const firstNonce = (nextNonce ??= nonceAnswer.parse(
       await chain.rpc('eth_getTransactionCount', [account.address, 'pending']),
-    )
+    ))
+    return await Promise.all(batch.map((one, index) => sign(one, price, firstNonce + index)))
+  }
+
+  async function sign(
+    one: WaitingSettlement,
+    price: Fees,
+    nonce: number,
+  ): Promise<SignedSettlement> {
+    const { authorization, gas } = one
     const { data } = settlementCall(authorization)
     const raw = await account.signTransaction({
       type: 'eip1559',
       chainId: paymentAsset.chainId,
-      nonce: nextNonce,
+      nonce,
       to: paymentAsset.address,
       data: asHex(data),
       gas: gas + (gas * SPARE_GAS_PERCENT) / 100n,
       ...price,
     })
     const digest = keccak256(Buffer.from(raw.slice(2), 'hex'))
-    return { raw, hash: `0x${bytesToHex(digest)}` }
+    return { one, raw, hash: `0x${bytesToHex(digest)}` }
   }
 
   /** Returns true if the transaction may have been sent, false if the nonce was already used. */
@@ -106,19 +141,61 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     }
   }
 
+  async function sendWaiting(): Promise<void> {
+    if (isSending) return
+    isSending = true
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, MOST_TOGETHER)
+      try {
+        waiting.unshift(...(await sendTogether(batch)))
+      } catch (error) {
+        for (const { reject } of batch) reject(unavailable(error))
+      }
+    }
+    isSending = false
+  }
+
+  /** Returns those that need a new nonce. @throws if nothing was signed */
+  async function sendTogether(
+    batch: readonly WaitingSettlement[],
+  ): Promise<readonly WaitingSettlement[]> {
+    const recorded = await Promise.allSettled(
+      (await signAll(batch)).map(async ({ one, raw, hash }) => {
+        await one.record(hash)
+        return { raw, hash }
+      }),
+    )
+    const again: WaitingSettlement[] = []
+    let isGap = false
+    for (const [index, one] of batch.entries()) {
+      const outcome = recorded[index]
+      if (outcome?.status !== 'fulfilled') {
+        one.reject(outcome?.reason)
+        isGap = true
+      } else if (isGap) {
+        again.push(one)
+      } else {
+        const { raw, hash } = outcome.value
+        try {
+          if (await send(raw, hash)) one.resolve({ txHash: hash })
+          else if ((one.tries += 1) < MOST_TRIES) again.push(one)
+          else one.reject(new SettlementUnavailableError(WALLET_SHARED))
+        } catch (error) {
+          one.reject(error)
+        }
+        isGap = nextNonce === null
+      }
+    }
+    return again
+  }
+
   return {
     mode: 'local',
     check: (authorization) => estimate(chain, account.address, authorization),
     submit: (authorization, { gas }, record) =>
-      inOrder(async () => {
-        for (let tries = 0; tries < 3; tries += 1) {
-          const { raw, hash } = await sign(authorization, gas).catch((error: unknown) => {
-            throw unavailable(error)
-          })
-          await record(hash)
-          if (await send(raw, hash)) return { txHash: hash }
-        }
-        throw new SettlementUnavailableError('Another program is using the settlement wallet')
+      new Promise((resolve, reject) => {
+        waiting.push({ authorization, gas, record, resolve, reject, tries: 0 })
+        void sendWaiting()
       }),
     resetNonce: () => {
       nextNonce = null
@@ -136,6 +213,8 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     },
   }
 }
+
+const WALLET_SHARED = 'Another program is using the settlement wallet'
 
 const feeHistory = z.object({
   baseFeePerGas: z.array(bigQuantity).min(1),

@@ -155,6 +155,26 @@ describe('a settlement', () => {
   })
 })
 
+it('payments that wait for the settling wallet are recorded together before they are sent', async () => {
+  const all = await Promise.all(Array.from({ length: 8 }, () => sign()))
+  let checks = 0
+  const unsent: number[] = []
+  let release = (): void => undefined
+  const allChecked = new Promise<void>((resolve) => (release = resolve))
+  t.rules = {
+    before: async ({ method }) => {
+      if (method === 'eth_estimateGas' && (checks += 1) === all.length) release()
+      if (method !== 'eth_sendRawTransaction') return
+      await allChecked
+      unsent.push((await rows()).filter(({ state }) => state === 'submitted').length)
+    },
+  }
+  const answers = await Promise.all(all.map((signed) => buy(signed)))
+  expect(answers.map(({ status }) => status)).toEqual(all.map(() => 200))
+  expect(Math.max(...unsent)).toBeGreaterThan(2)
+  await expectNoneReverted()
+})
+
 describe('a stranger who settles first', () => {
   it('before the payer asks leaves a payment whose buyer is unproven', async () => {
     const signed = await sign()
