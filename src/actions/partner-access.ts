@@ -63,12 +63,15 @@ export function tierCovers({ covers }: Pick<Tier, 'covers'>, read: PremiumRead):
 export async function walletTerms(
   deps: Pick<ActionDeps, 'clock' | 'database' | 'reference'>,
   walletId: string,
-): Promise<{ readonly multiplier: number | null; readonly isPartner: boolean }> {
+): Promise<{ readonly multiplier: number | null; readonly isPaid: boolean }> {
   const found = await findPartner(deps.database.reader, { wallet: walletId })
   const partner = found === null ? null : partnerAt(found, deps.clock.now())
   if (partner === null || !mayUse(partner.subscription.status, 'read')) {
-    return { multiplier: 1, isPartner: false }
+    return { multiplier: 1, isPaid: false }
   }
-  const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
-  return { multiplier, isPartner: true }
+  const { wallet_rate_multiplier: multiplier, price_usdc_month: price } = tierOf(
+    deps.reference(),
+    partner,
+  )
+  return { multiplier, isPaid: price > 0 }
 }

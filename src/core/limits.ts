@@ -25,10 +25,12 @@ export const limitPolicies = {
   day: { kind: 'day', headerName: 'day', quota: 1000 },
   /** Signed calls per wallet, times the multiplier of its tier. */
   wallet: perMinute('wallet', 300, 300),
-  /** Signed calls of non-partners, per IPv4 address or IPv6 /48, since new wallets cost nothing. */
-  non_partners: perMinute('signers', 600, 600),
-  /** Counted when a request arrives and refunded once its signature is verified; per IPv4 address or IPv6 /48. */
+  /** Signed calls without a paid tier, per IPv4 address or IPv6 /64, since new wallets cost nothing. A /48 may send ten times as many. */
+  unpaid: perMinute('signers', 600, 600),
+  /** Counted when a request arrives and refunded once its signature is verified; per IPv4 address or IPv6 /64, ten times per /48. */
   failed_signatures: perMinute('unproven', 60, 600),
+  /** Calls of a wallet that proved itself lately, while `failed_signatures` of its network is used up. */
+  reserve: perMinute('reserve', 60, 60),
   /** Calls of wallets over their limit: ten times `failed_signatures`, to spare other wallets in the network. */
   over_limit: perMinute('overrun', 600, 600),
 } as const satisfies Record<string, LimitPolicy>

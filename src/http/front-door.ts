@@ -153,7 +153,7 @@ export function createFrontDoor(
     if (limit?.isFull() === true) return refuse(req, res, limit.refusal(), found)
     const address = addressOf(req, headers)
     const limits = isLimited(path, match) ? rateLimits : unlimited
-    const admission = limits.admit(address, isSigned(endpoint, req))
+    const admission = limits.admit(address, isSigned(endpoint, req), namedWallet(req))
     if (admission.refusal !== null) return refuse(req, res, admission.refusal, found)
     const id = requestId()
     dispatch({
@@ -212,6 +212,13 @@ function limitOf(
   const { price, priceRange } = endpoint.route
   const isSold = price !== undefined || priceRange !== undefined
   return isSold && hasPayment(req) ? limits.payment : limits[endpoint.concurrency]
+}
+
+/** The wallet that the credentials name, as `parseWallet` writes its `id`. */
+function namedWallet({ headers }: IncomingMessage): string | undefined {
+  const bearer = /^Bearer ([^:]{1,64}):/i.exec(headers.authorization ?? '')?.[1]
+  const wallet = bearer ?? headers['x-partner-wallet']?.toString()
+  return wallet?.startsWith('0x') === true ? wallet.toLowerCase() : wallet
 }
 
 function isSigned(endpoint: Endpoint | null, req: IncomingMessage): boolean {

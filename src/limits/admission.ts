@@ -12,7 +12,8 @@ import type { Network } from './network-key.ts'
 
 export interface WalletTerms {
   readonly multiplier: number | null
-  readonly isPartner: boolean
+  /** Calls without a paid tier also count toward the limit of the network. */
+  readonly isPaid: boolean
 }
 
 export interface WalletAdmission {
@@ -34,7 +35,12 @@ export interface Admission extends WalletAdmission {
 
 export interface RateLimits {
   readonly count: (address: string | undefined) => Failure | null
-  readonly admit: (address: string | undefined, isSigned: boolean) => Admission
+  /** `named`: the wallet in the headers of a signed request, not verified. */
+  readonly admit: (
+    address: string | undefined,
+    isSigned: boolean,
+    named?: string | undefined,
+  ) => Admission
 }
 
 export interface RateLimitDeps {
@@ -44,16 +50,20 @@ export interface RateLimitDeps {
   readonly walletKey: (walletId: string) => number
 }
 
-const { ip, range, day, wallet, non_partners, failed_signatures, over_limit } = limitPolicies
+const { ip, range, day, wallet, unpaid, failed_signatures, over_limit, reserve } = limitPolicies
+
+/** Of a /48, which contains 65,536 /64 networks. */
+const rangeMultiplier = 10
 
 const reasons: Readonly<Record<PolicyName, string>> = {
   ip: `Over ${ip.quota} requests a minute with a burst of ${ip.burst}`,
   range: `Over ${range.quota} requests a minute from this network`,
   day: `Over the free ${day.quota} requests of this UTC day`,
   wallet: `Over the limit of this wallet: ${wallet.quota} requests a minute times the multiplier of its tier`,
-  non_partners: `Over ${non_partners.quota} requests a minute from non-partner wallets on this network`,
+  unpaid: `Over ${unpaid.quota} requests a minute from wallets without a paid tier on this network`,
   failed_signatures: `Over ${failed_signatures.quota} requests a minute from this network without a valid signature`,
   over_limit: `Over ${over_limit.quota} requests a minute from wallets on this network that exceed their own limit`,
+  reserve: `Over ${reserve.quota} requests a minute of this wallet while its network sends failed signatures`,
 }
 
 const unlimitedAdmission: Admission = {
@@ -69,12 +79,13 @@ export const unlimited: RateLimits = { count: () => null, admit: () => unlimited
 
 export function createRateLimits(deps: RateLimitDeps): RateLimits {
   const { limiter, networkOf } = deps
+  const proven = createProvenWallets()
   const take = (claims: readonly Claim[]): Failure | null =>
     limiter.take(claims) ? null : refusalOf(limiter, claims)
   return {
     count: (address) => take(anonymousClaims(networkOf(address))),
-    admit(address, isSigned) {
-      if (isSigned) return admitSigned(deps, networkOf(address))
+    admit(address, isSigned, named) {
+      if (isSigned) return admitSigned(deps, networkOf(address), { proven, named })
       const claims = anonymousClaims(networkOf(address))
       return {
         ...unlimitedAdmission,
@@ -93,15 +104,50 @@ function anonymousClaims({ host, range: block }: Network): readonly Claim[] {
   return claims
 }
 
+const MAX_PROVEN = 10_000
+
+/** Wallets whose signatures were verified lately, by network. */
+function createProvenWallets() {
+  const wallets = new Set<string>()
+  const keyOf = ({ host }: Network, id: string) => `${host} ${id}`
+  return {
+    has: (network: Network, id: string) => wallets.has(keyOf(network, id)),
+    add: (network: Network, { id }: Wallet) => {
+      const key = keyOf(network, id)
+      wallets.delete(key)
+      wallets.add(key)
+      if (wallets.size <= MAX_PROVEN) return
+      for (const oldest of wallets) {
+        wallets.delete(oldest)
+        return
+      }
+    },
+  }
+}
+
+function perNetwork(policy: PolicyName, { host, range: block }: Network): readonly Claim[] {
+  const own: Claim = { policy, key: host }
+  return block === null ? [own] : [own, { policy, key: block, multiplier: rangeMultiplier }]
+}
+
 /**
  * Counts against both network policies on arrival. Refunds both for a verified wallet within its limit. For a wallet
  * over its limit, refunds only `failed_signatures`, so that its flood cannot fill the concurrency limits.
  */
-function admitSigned(deps: RateLimitDeps, network: Network): Admission {
+function admitSigned(
+  deps: RateLimitDeps,
+  network: Network,
+  {
+    proven,
+    named,
+  }: {
+    readonly proven: ReturnType<typeof createProvenWallets>
+    readonly named: string | undefined
+  },
+): Admission {
   const { limiter } = deps
-  const key = network.range ?? network.host
-  const failed: readonly Claim[] = [{ policy: 'failed_signatures', key }]
-  const over: readonly Claim[] = [{ policy: 'over_limit', key }]
+  const failed = perNetwork('failed_signatures', network)
+  const over = perNetwork('over_limit', network)
   const arrival = [...failed, ...over]
   let claims = failed
   let isSettled = false
@@ -111,11 +157,13 @@ function admitSigned(deps: RateLimitDeps, network: Network): Admission {
   const settle = (refunded: readonly Claim[]): void => {
     if (isSettled) return
     isSettled = true
-    limiter.refund(refunded)
+    if (hasArrived) limiter.refund(refunded)
   }
   const claimsOfWallet = async ({ id }: Wallet): Promise<readonly Claim[]> => {
     if (lookup?.walletId !== id) {
-      const found = deps.termsOf(id).then((terms) => walletClaims(terms, deps.walletKey(id), key))
+      const found = deps
+        .termsOf(id)
+        .then((terms) => walletClaims(terms, deps.walletKey(id), network))
       lookup = { walletId: id, claims: found }
     }
     try {
@@ -134,8 +182,13 @@ function admitSigned(deps: RateLimitDeps, network: Network): Admission {
     const isForBadSignatures = failed.some((claim) => limiter.remaining(claim) === 0)
     return refusalOf(limiter, isForBadSignatures ? failed : over)
   }
+  const hasArrived = limiter.take(arrival)
+  const mayUseReserve = (): boolean => {
+    if (named === undefined || !proven.has(network, named)) return false
+    return limiter.take([{ policy: 'reserve', key: deps.walletKey(named) }])
+  }
   return {
-    refusal: limiter.take(arrival) ? null : refuse(),
+    refusal: hasArrived || mayUseReserve() ? null : refuse(),
     headers: () => (claims.length === 0 ? {} : limiter.report(claims).headers),
     async precheck(signer) {
       if (isSettled) return
@@ -152,6 +205,7 @@ function admitSigned(deps: RateLimitDeps, network: Network): Admission {
       const wanted = await claimsOfWallet(signer)
       if (isSettled) return
       claims = wanted
+      proven.add(network, signer)
       const isWithin = limiter.take(claims)
       settle(isWithin ? arrival : failed)
       if (!isWithin) throw limitError()
@@ -165,13 +219,13 @@ function admitSigned(deps: RateLimitDeps, network: Network): Admission {
 }
 
 function walletClaims(
-  { multiplier, isPartner }: WalletTerms,
+  { multiplier, isPaid }: WalletTerms,
   walletKey: number,
-  networkKey: number,
+  network: Network,
 ): readonly Claim[] {
   if (multiplier === null) return []
   const own: Claim = { policy: 'wallet', key: walletKey, multiplier }
-  return isPartner ? [own] : [own, { policy: 'non_partners', key: networkKey }]
+  return isPaid ? [own] : [own, ...perNetwork('unpaid', network)]
 }
 
 function refusalOf(limiter: Limiter, claims: readonly Claim[]): Failure {

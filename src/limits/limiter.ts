@@ -48,9 +48,11 @@ export function createLimiter(
     range: createLimitTable(slots),
     day: createLimitTable(slots),
     wallet: createLimitTable(slots),
-    non_partners: createLimitTable(slots),
+    unpaid: createLimitTable(slots),
     failed_signatures: createLimitTable(slots),
     over_limit: createLimitTable(slots),
+    // The smallest table: only wallets that proved themselves have an entry.
+    reserve: createLimitTable(slots / 16),
   } satisfies Record<PolicyName, unknown>
   let dayVersion = 0
 

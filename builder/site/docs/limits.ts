@@ -4,7 +4,7 @@ import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../../src/pages/table.ts'
 
 const host = 'IPv4 address or IPv6 /64'
-const network = 'IPv4 address or IPv6 /48'
+const network = 'IPv4 address or IPv6 /64 (ten times as many for a /48)'
 
 type Row = readonly [subject: string, limit: string, burst: number | string]
 
@@ -26,8 +26,8 @@ const rates: readonly Row[] = [
     'a minute, times the tier’s multiplier',
   ),
   rate(
-    `${network}, for all non-partner wallets together`,
-    limitPolicies.non_partners,
+    `${network}, for all wallets without a paid tier together`,
+    limitPolicies.unpaid,
     'signed requests a minute',
   ),
   rate(`${network}, for failed signatures`, limitPolicies.failed_signatures),

@@ -38,6 +38,7 @@ export function docsValues(
     error_count: String(Object.keys(errorCodes).length),
     ip_per_minute: String(limitPolicies.ip.quota),
     ip_per_day: String(limitPolicies.day.quota),
+    reserve_per_minute: String(limitPolicies.reserve.quota),
     over_limit_per_minute: String(limitPolicies.over_limit.quota),
     payment_chain_id: String(paymentAsset.chainId),
     payment_timeout_s: String(PAYMENT_TIMEOUT_SECONDS),
