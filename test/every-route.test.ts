@@ -158,7 +158,7 @@ test.each(writes.map((route) => [route.method, route.path, route] as const))(
 )
 
 describe.each(all.map((route) => [route.path, route] as const))('%s', (path, route) => {
-  const methods = all.filter((other) => other.path === path).map(({ method }) => String(method))
+  const methods: string[] = all.filter((other) => other.path === path).map(({ method }) => method)
   const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].toSorted()
   const allowed = ({ headers }: RawAnswer) => headers.get('allow')?.split(', ').toSorted()
 

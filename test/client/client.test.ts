@@ -123,7 +123,7 @@ describe('an error of the client', () => {
     [
       'contains the timeout if an answer does not end in time',
       { status: 200, body: null, stalls: true },
-      { message: expect.stringMatching(/no complete response within 0\.1 s/) },
+      { message: expect.stringMatching(/no complete response within 0\.1 s/) as unknown },
     ],
   ])('%s', async (_name, answer, expected) => {
     const { url } = await serverOf(() => answer)

@@ -136,7 +136,7 @@ test.for([
       'accepted per second of the flood': ((accepted.length / flood.tookMs) * 1000).toFixed(0),
     }
     for (const [name, value] of Object.entries(figures)) {
-      process.stdout.write(`overload, ${name}: ${String(value)}\n`)
+      process.stdout.write(`overload, ${name}: ${value}\n`)
     }
 
     // The capacity is valid only if no request was refused before the flood.
