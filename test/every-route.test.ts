@@ -73,7 +73,6 @@ function parsed({ headers, body }: RawAnswer): unknown {
   return headers.get('content-type') === 'application/json' ? JSON.parse(text) : text
 }
 
-/** The statuses of an operation in /openapi.json. */
 const statusesOf = ({ path, method }: Pick<Route, 'path' | 'method'>) =>
   Object.keys(api.paths[path]?.[method.toLowerCase()]?.responses ?? {})
 

@@ -26,7 +26,6 @@ interface Answer {
   readonly stalls?: boolean
 }
 
-/** A server with a fixed answer for each request, and the requests that it received. */
 async function serverOf(answer: (nth: number) => Answer) {
   const seen: { request: IncomingMessage; body: string }[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse) => {

@@ -1,7 +1,4 @@
-/**
- * Reads the file operations of a program from an strace recording and derives the disks that a power cut could leave:
- * flushed data is present; of unflushed data nothing, everything or any sectors.
- */
+/** Derives the disks that a power cut could leave from an strace recording: unflushed sectors may be missing. */
 import { createReadStream } from 'node:fs'
 import { relative } from 'node:path'
 import { createInterface } from 'node:readline'

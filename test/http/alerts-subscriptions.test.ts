@@ -38,7 +38,6 @@ async function subscribe(body: object = { url }, wallet = alice) {
   return { ...answer, made: answer.status === 201 ? created.parse(answer.body) : null }
 }
 
-/** One round of the builder's job, over the service's own database. */
 function deliver({ fetch } = receiver) {
   const { database, keyedHash, random, log } = service.actions
   return createWebhooks({

@@ -51,7 +51,6 @@ export function createReceivers(
           return { status, contentType: null, body: Buffer.alloc(0) }
         })
       },
-    /** All receivers accept from now on. */
     calm: (): void => {
       isCalm = true
     },

@@ -1,7 +1,4 @@
-/**
- * Sends five times the receipts that the compiled service can accept. It refuses the excess quickly with Retry-After, answers
- * reads meanwhile, and releases its memory and connections afterwards.
- */
+/** Sends five times the receipts that the compiled service can accept. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 

@@ -1,7 +1,4 @@
-/**
- * Truncated or changed published files, and a damaged archive: the service serves the last whole set, also after a start,
- * the service and the tools report the damage, and the builder repairs only files that it can derive again.
- */
+/** Damaged published files and a damaged archive: the service serves the last whole set and reports the damage. */
 import { hash } from 'node:crypto'
 import {
   existsSync,
@@ -76,7 +73,6 @@ const verify = () =>
   )
 const inSet = (file: string): string => join(ledger.publicDir, 'current', file)
 
-/** Changes a bit in the middle of a file. */
 function change(path: string): void {
   const bytes = readFileSync(path)
   const at = Math.floor(bytes.length / 2)
