@@ -51,9 +51,9 @@ const eventsPerRead = 200
 
 const attemptTimeoutMs = 15 * secondMs
 const maxAnswerBytes = 64 * 1024
-/** Longer than an attempt and the write of its outcome can take. */
+/** The lease is longer than an attempt and the write of its outcome can take. */
 const leaseMs = minuteMs
-/** Number of concurrent attempts. A subscription never has two of them. */
+/** Number of concurrent attempts, of which at most one belongs to the same subscription. */
 const lanes = 8
 
 const finishedKeptMs = 30 * dayMs

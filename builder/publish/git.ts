@@ -1,7 +1,7 @@
 /** Runs git isolated from settings, prompts and hooks of the machine. */
 import { execFile } from 'node:child_process'
 
-/** The message is git's, without credentials. */
+/** The message is the output of git without credentials. */
 export class GitError extends Error {
   override readonly name = 'GitError'
 }
@@ -116,7 +116,7 @@ export function withoutCredentials(text: string, remote: string | null): string 
 function secretsOf(remote: string): string[] {
   if (!URL.canParse(remote)) return []
   const { username, password, search } = new URL(remote)
-  // A user alone is a token (https) or `git` (ssh).
+  // A user without a password is a token (https) or `git` (ssh).
   const user = username === 'git' ? [] : [username]
   return [password, search.slice(1), ...user]
     .flatMap((part) => [part, decodeURIComponent(part)])

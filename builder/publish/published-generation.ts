@@ -26,7 +26,7 @@ export interface PublishedGeneration {
   readonly generation: number
   readonly directory: string
   readonly manifest: Manifest
-  /** False if another key signed the generation. Everything is then signed again. */
+  /** False if another key signed the generation, so that all documents must be signed again. */
   readonly isOurs: boolean
   readonly hashed: number
 }
@@ -128,7 +128,7 @@ function assertHash(directory: string, { file, sha256: expected, size }: NamedFi
   }
 }
 
-/** Runs last, since links change `ctime`. `staged`: fingerprints of files that it does not name are still right. */
+/** Call after all links are made, since they change `ctime`. Fingerprints of files outside `staged` are still valid. */
 export async function rememberChecked(
   directory: string,
   manifest: Manifest,

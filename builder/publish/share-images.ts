@@ -11,7 +11,7 @@ import { mapConcurrent } from '../../src/core/concurrency.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn, readIfExists, replaceFile } from './files.ts'
 
-/** A preview image, by the path at which it is published. */
+/** A preview image and the path at which it is published. */
 export interface Drawing {
   readonly image: string
   readonly svg: string

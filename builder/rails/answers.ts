@@ -39,7 +39,7 @@ export function parseAnswer<Shape extends z.ZodType>(
 
 type Issue = z.core.$ZodIssue
 
-/** The deepest issue of a union, since the others only say that it has another shape. */
+/** For a union, returns the issue with the longest path: other branches only report that the shape differs. */
 function firstIssue(issues: readonly Issue[]): Issue | undefined {
   const [issue] = issues
   if (issue?.code !== 'invalid_union') return issue
