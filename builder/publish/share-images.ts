@@ -46,14 +46,14 @@ export async function readShareImages(
   return { documents, pending }
 }
 
-/** Takes 25 ms of a core per image. */
+/** Rendering takes 25 ms of CPU time per image. */
 export async function renderShareImages(
   dir: string,
   drawings: readonly Drawing[],
   pending: readonly Drawing[],
 ): Promise<void> {
   await mkdir(dir, { recursive: true })
-  // Loaded on demand: 20 MB and 100 ms.
+  // Loaded on demand, since loading takes 20 MB of memory and 100 ms.
   const { default: sharp } = await import('sharp')
   sharp.cache(false)
   await mapConcurrent(pending, rendersAtOnce, async (drawing) => {

@@ -13,7 +13,7 @@ import type { PollRecord, World } from '../world/world.ts'
 import { articlePath } from './desk.ts'
 import { shownRails } from './rail-parts.ts'
 
-/** For one world after another: a card is drawn again only when a part of the world that it shows has changed. */
+/** Returns a function for successive worlds that draws a card again only if a part of the world it shows has changed. */
 export function createSharedPages(): (world: World) => readonly Drawing[] {
   const home = memoizeByParts(statsParts, (world) => [...homeShared(world)])
   const rails = memoizeByParts(['history', 'nowMs', 'pollEveryMs', 'rails'], (world) => [
