@@ -49,7 +49,7 @@ function* articlesShared({ articles }: Pick<World, 'articles'>): Generator<Drawi
   }
 }
 
-/** The polls that a card draws, with a day to spare. Polls are newest first. */
+/** Returns the polls that a card draws, and one day more. `polls` are newest first. */
 function newestMonth(polls: readonly PollRecord[]): readonly PollRecord[] {
   const fromMs = (polls[0]?.polledAtMs ?? 0) - 31 * dayMs
   const older = polls.findIndex(({ polledAtMs }) => polledAtMs < fromMs)
