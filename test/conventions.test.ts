@@ -28,7 +28,6 @@ interface Line {
   readonly before: string
 }
 
-/** Every line of TypeScript below the folders. */
 function linesOf(...folders: readonly string[]): Line[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

@@ -74,7 +74,6 @@ function parsed({ headers, body }: RawAnswer): unknown {
   return headers.get('content-type') === 'application/json' ? JSON.parse(text) : text
 }
 
-/** The statuses of an operation in /openapi.json. */
 const statusesOf = ({ path, method }: Pick<Route, 'path' | 'method'>) =>
   Object.keys(api.paths[path]?.[method.toLowerCase()]?.responses ?? {})
 
@@ -159,7 +158,7 @@ test.each(writes.map((route) => [route.method, route.path, route] as const))(
 )
 
 describe.each(all.map((route) => [route.path, route] as const))('%s', (path, route) => {
-  const methods = all.filter((other) => other.path === path).map(({ method }) => String(method))
+  const methods: string[] = all.filter((other) => other.path === path).map(({ method }) => method)
   const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].toSorted()
   const allowed = ({ headers }: RawAnswer) => headers.get('allow')?.split(', ').toSorted()
 

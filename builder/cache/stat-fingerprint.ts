@@ -12,7 +12,7 @@ export function statFingerprint(path: string): string {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
 }
 
-/** `except` are names at the top of the tree. */
+/** `except` lists names in the root directory to skip. */
 export function treeFingerprint(dir: string, except: readonly string[] = []): string {
   return readdirSync(dir, { withFileTypes: true })
     .filter(({ name }) => !except.includes(name))

@@ -4,11 +4,11 @@ export const chains = {
     rpcSetting: 'RPC_URL_BASE',
     publicRpc: 'https://mainnet.base.org',
     explorerTx: 'https://basescan.org/tx/',
-    /** Average time of a block. It only serves to estimate where a window starts. */
+    /** Average time of a block. It is used only to estimate the first block of a time range. */
     blockSeconds: 2,
     /** Number of blocks behind the head that may still be reorganised. */
     settleBlocks: 60,
-    /** USDC of `asset_symbol`: Circle's token, or its bridged standard. */
+    /** The token meant by `asset_symbol` USDC: issued by Circle, or bridged by Circle's standard. */
     // https://developers.circle.com/stablecoins/usdc-contract-addresses
     usdc: { address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', decimals: 6 },
   },

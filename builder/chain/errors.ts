@@ -13,7 +13,7 @@ export class ChainNotConfigured extends Error {
 
 export class ChainError extends SourceError {
   override readonly name = 'ChainError'
-  /** The code of the JSON-RPC error; null for a failure of another kind. */
+  /** Code of the JSON-RPC error; null if the failure was not a JSON-RPC error. */
   readonly code: number | null
 
   constructor(
@@ -32,7 +32,7 @@ const busyWords = /rate|per second|too many requests|quota|credits|capacity/i
 const sizeWords =
   /range|too (?:many|large|big|wide)|limit|exceed|more than|response size|timed? ?out|deadline|\d+ blocks/i
 
-/** Returns the published text of the error, shortened and without secrets. */
+/** Returns an error whose message may be published: it is shortened and contains no secrets. */
 export function nodeError(name: string, rpcUrl: string, { code, message }: RpcError): ChainError {
   const text = beginningOf(message)
   const isBusy = busyWords.test(text) || busyCodes.includes(code)
@@ -43,7 +43,7 @@ export function nodeError(name: string, rpcUrl: string, { code, message }: RpcEr
   })
 }
 
-/** Removes addresses, parts of the RPC address and control characters. */
+/** Removes URLs, parts of the RPC URL and control characters. */
 function publicText(text: string, rpcUrl: string): string {
   let clean = text.replaceAll(/\w+:\/\/\S+/g, '[address]')
   for (const secret of secretsOf(rpcUrl)) clean = clean.replaceAll(secret, '[removed]')

@@ -1,4 +1,4 @@
-/** JSON-RPC for every chain: batches, retries, a budget of calls, and errors that contain only the host of the address. */
+/** JSON-RPC client for every chain: batches, retries, a call budget, and errors that contain only the host of the URL. */
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { RpcError, parseReplies, requestBody } from '../../src/outbound/json-rpc.ts'
 import type { RpcCall, RpcReply } from '../../src/outbound/json-rpc.ts'
@@ -16,7 +16,7 @@ export interface RpcClient<Chain extends ChainName = ChainName> {
   readonly chain: Chain
   /** @throws ChainError */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
-  /** Returns the answers in the order of the calls. The answer to a failed call is an error. @throws CallBudgetError */
+  /** Returns answers in the order of the calls, with an error for each failed call. @throws CallBudgetError */
   readonly batch: (calls: readonly RpcCall[], perRequest?: number) => Promise<readonly RpcAnswer[]>
   readonly spent: () => { readonly calls: number; readonly requests: number }
   readonly callsLeft: () => number
@@ -30,7 +30,7 @@ export interface RpcClientOptions {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
   readonly retries?: number | undefined
-  /** Maximum number of calls of the client, retries included; no limit by default. */
+  /** Maximum number of calls that the client sends, retries included; no limit by default. */
   readonly maxCalls?: number
   /** Number of failures in a row after which all further calls fail without being sent; no limit by default. */
   readonly maxFailures?: number
@@ -52,7 +52,7 @@ export function createRpcClient<Chain extends ChainName>(
   const { maxCalls = Number.POSITIVE_INFINITY, maxFailures = Number.POSITIVE_INFINITY } = options
   const name = `${chain} RPC at ${hostOf(rpcUrl)}`
   const http = createHttp({ ...options, retries: 0 })
-  // Logs are long and repeat themselves. The size limit counts inflated bytes.
+  // Logs compress well. The size limit counts decompressed bytes.
   const headers = { 'accept-encoding': 'gzip, deflate' }
   let calls = 0
   let requests = 0
@@ -84,7 +84,7 @@ export function createRpcClient<Chain extends ChainName>(
     return 'error' in reply ? { error: nodeError(name, rpcUrl, reply.error) } : reply
   }
 
-  /** Retries transient failures, and halves a batch that was too large. */
+  /** Retries transient failures, and splits a batch that was too large into halves. */
   async function send(batch: readonly RpcCall[], attempt = 0): Promise<RpcAnswer[]> {
     const failAll = (error: ChainError): RpcAnswer[] => batch.map(() => ({ error }))
     if (unusable !== null) return failAll(unusable)

@@ -8,7 +8,7 @@ import { ChainError } from './errors.ts'
 import type { ChainReader } from './reader.ts'
 import { address, hash, hexData, parseResult, quantity, toHex } from './values.ts'
 
-/** As in `eth_getLogs`: any of the addresses, and at each position any of the topics; null matches every topic. */
+/** As in `eth_getLogs`, a log matches if it has one of the addresses and, at each position, one of the topics or null. */
 export interface LogFilter {
   readonly addresses: readonly Address[]
   readonly topics: readonly (readonly Hex[] | null)[]
@@ -30,7 +30,7 @@ export interface LogChunk<TAbi extends Abi> {
   readonly logs: readonly DecodedLog<TAbi>[]
   readonly fromBlock: number
   readonly toBlock: number
-  /** False if the times are interpolated. */
+  /** False if the block times are interpolated. */
   readonly exactTimes: boolean
 }
 
@@ -40,10 +40,10 @@ export interface ReadLogs<TAbi extends Abi> {
   readonly filters: readonly LogFilter[]
   readonly fromBlock: number
   readonly toBlock: number
-  /** Halved after the node refuses a chunk; grows again after an answer. */
+  /** Maximum size of a chunk. Chunks are smaller after the node refused one, and grow again after answers. */
   readonly chunkBlocks: number
   readonly signal: AbortSignal
-  /** Called in the order of blocks. After a `ChainError` with `isTooLarge`, it is called again with a smaller chunk. */
+  /** Called in the order of blocks. If it throws a `ChainError` with `isTooLarge`, it is called again with a smaller chunk. */
   readonly onChunk: (chunk: LogChunk<TAbi>) => Promise<void>
 }
 
@@ -133,7 +133,7 @@ async function getLogs(
   return logs
 }
 
-/** Takes times from the node, else from block headers, or interpolates them if there are too many blocks. */
+/** Takes block times from the logs if the node adds them, else from headers, or interpolates them for many blocks. */
 async function dateLogs(
   reader: ChainReader,
   logs: readonly RawLog[],

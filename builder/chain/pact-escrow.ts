@@ -28,12 +28,12 @@ export const escrowAbi = parseAbi([
 const nextPactIdCall = '0x90c0686d'
 const chunkBlocks = 100_000
 const chunksPerRun = 300
-/** A head older than this would show outdated phases. */
+/** Maximum age of the newest block: an older one would show outdated phases. */
 const maxHeadAgeMs = 60 * minuteMs
 const maxGapsPerRun = 200
 const terminal: readonly EscrowPact['status'][] = ['Completed', 'Refunded', 'Arbitrated']
 
-/** Logs and state of one node contradict each other, so nothing it returned is stored. */
+/** The answers of a node contradict each other or earlier ones, so nothing from this reading is stored. */
 export class EscrowContradiction extends ChainError {}
 
 export interface EscrowReadRequest {
@@ -47,7 +47,7 @@ export interface EscrowReadRequest {
 export interface EscrowReadResult extends ReadEscrow {
   /** Stored logs above it are replaced. */
   readonly aboveBlock: number
-  /** Set if the first read ended early; the logs read before are stored. */
+  /** Set if the first reading ended early; the logs that were read before the failure are stored. */
   readonly failure: ChainError | null
 }
 
@@ -86,7 +86,7 @@ export async function readEscrow(request: EscrowReadRequest): Promise<EscrowRead
   }
 }
 
-/** @throws ChainError if a formerly final block is no longer final */
+/** @throws ChainError if the block that was final at the last reading is no longer final */
 async function requireSamePast(
   reader: ChainReader,
   stored: StoredReading | null,

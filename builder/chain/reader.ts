@@ -15,11 +15,11 @@ export interface ViewCall {
   readonly block?: number
 }
 
-/** Reads one EVM chain. Every function throws `ChainError` on failure, and if the node serves another chain. */
+/** Reads one EVM chain. Every function throws a `ChainError` if the call fails or if the node serves another chain. */
 export interface ChainReader {
   readonly name: EvmChainName
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
-  /** Calls a contract without a transaction. Errors of `decode` become a `ChainError`. Follows no ERC-3668 redirect. */
+  /** Calls a contract without a transaction. Errors of `decode` become a `ChainError`. ERC-3668 redirects are not followed. */
   readonly view: <Result>(call: ViewCall, decode: (data: Hex) => Result) => Promise<Result>
   readonly head: () => Promise<number>
   readonly settledHead: () => Promise<number>

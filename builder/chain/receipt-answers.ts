@@ -7,7 +7,7 @@ import { ChainError } from './errors.ts'
 import type { RpcAnswer } from './json-rpc.ts'
 import { address, hash, hexData, parseResult, quantity } from './values.ts'
 
-/** Wallets in lower case, value in base units of the token. */
+/** Wallets are in lower case; `value` is in base units of the token. */
 export interface TokenTransfer {
   readonly from: string
   readonly to: string

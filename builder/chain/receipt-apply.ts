@@ -18,7 +18,7 @@ import type { TransactionFacts } from './receipt-facts.ts'
 import { verdictOf } from './receipt-verdict.ts'
 import type { Verdict } from './receipt-verdict.ts'
 
-/** Numbers of receipts by the result of a run. `waiting`: in an unsafe block, in no block, or unknown. */
+/** Numbers of receipts by the result of a run. `waiting`: the transaction is in an unsafe block, in no block, or unknown. */
 export const noTally = {
   checked: 0,
   verified: 0,
@@ -52,7 +52,7 @@ export async function applyFacts(
   }
   const now = isoTime(deps.nowMs)
   const moved = new Set(receipts.filter((receipt) => isReorganised(receipt, facts)))
-  // Releases all log indexes before reusing any, since they differ in another block.
+  // Releases all log indexes before any is used again, since a log has another index in another block.
   for (const receipt of moved) await dropCheck(tx, receipt.id)
   const usedLogIndexes = new Set(
     receipts.flatMap((receipt) => {
@@ -227,7 +227,7 @@ function waitingReason(verdict: Verdict, wasReversed: boolean): string {
   return wasReversed ? `The block was reorganised. ${reason}` : reason
 }
 
-/** Reverses the reputation. Opens a flag if there was reputation, or if the receipt was shown as verified. */
+/** Reverses the reputation. Opens a flag if the receipt had given reputation or was shown as verified. */
 async function reverseVerdict(
   tx: Kysely<Database>,
   receipt: CheckedReceipt,

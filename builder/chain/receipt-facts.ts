@@ -1,4 +1,4 @@
-/** Reads facts about transactions from one node, in batches or, if this is cheaper, in whole blocks. */
+/** Reads facts about transactions from one node: by batches of receipts, or by whole blocks if that takes fewer calls. */
 import type { Hex } from 'viem'
 
 import type { Finality } from '../../src/core/onchain.ts'
@@ -53,7 +53,7 @@ export interface Heads {
 export type FactsByHash = ReadonlyMap<string, TransactionFacts>
 
 const receiptsPerRound = 400
-/** For fewer receipts, whole blocks cost more than single receipts. */
+/** For fewer receipts, reading whole blocks costs more than reading each receipt. */
 const minReceiptsForBlocks = 40
 const maxCallsPerTransaction = 3
 const probeSize = 50
@@ -120,7 +120,7 @@ async function* readFacts(
   }
   const bySeen = new Map(unseen.map((one) => [one.txHash, one]))
   for (let at = 0; at < unseen.length;) {
-    // Parts are ordered by waiting time; a part is ordered by time, since neighbours share blocks.
+    // The longest-waiting part comes first; within a part, order by time brings receipts of one block together.
     const part = unseen.slice(at, at + roundSize(reading.rpc, unseen.length))
     at += part.length
     const ordered = part.toSorted((a, b) => (a.occurredAt < b.occurredAt ? -1 : 1))
@@ -132,7 +132,7 @@ async function* readFacts(
   }
 }
 
-/** Returns what headers alone show of a known transaction, or null if its receipt is needed. */
+/** Returns the fact that headers alone prove about a known transaction, or null if its receipt is needed. */
 function unchangedFact(reading: Reading, due: DueTransaction): TransactionFacts | null {
   for (const { number, hash: seenHash } of due.seenIn) {
     const found = reading.headers.get(number) ?? null

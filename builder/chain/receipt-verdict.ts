@@ -9,7 +9,7 @@ import type { SeenBlock, TransactionFacts } from './receipt-facts.ts'
 /** Largest allowed difference between the block and `occurred_at`: issuers round to days and confuse time zones. */
 export const windowMs = 24 * hourMs
 
-/** Until then, an unknown transaction may be pending or the node may be behind. */
+/** Within this time, an unknown transaction may still be pending or the node may be behind. */
 export const missingMs = 24 * hourMs
 export const missedAtLeast = 3
 
@@ -27,7 +27,7 @@ export type Verdict =
       readonly block: SeenBlock
     }
 
-/** Returns null if nothing is known. `usedLogIndexes`: log indexes of transfers that back other receipts. */
+/** Returns null if the node gave no facts. `usedLogIndexes`: log indexes of transfers that back other receipts. */
 export function verdictOf(
   receipt: CheckedReceipt,
   facts: TransactionFacts,

@@ -1,4 +1,4 @@
-/** Charts as SVG without scripts and style sheets. Every scale starts at zero. */
+/** Draws charts as SVG without scripts and style sheets. Every scale starts at zero. */
 import { shortNumber } from '../../src/core/number-text.ts'
 import { px } from '../../src/core/xml-text.ts'
 import { clip, frame, label, paint } from './svg.ts'
@@ -167,7 +167,7 @@ interface Scale {
   readonly part: (value: number) => number
 }
 
-/** Ticks are at 1, 2 or 5 times a power of ten. With `tight`, the scale ends at the values. */
+/** Ticks are at 1, 2 or 5 times a power of ten. With `tight`, the scale ends at the extreme values instead of ticks. */
 function zeroScale(values: readonly number[], end: 'ticks' | 'tight' = 'ticks'): Scale {
   const highest = values.reduce((a, b) => Math.max(a, b), 0)
   const lowest = values.reduce((a, b) => Math.min(a, b), 0)

@@ -28,7 +28,7 @@ export type InkName = keyof typeof inks
 /** `page`: inside an HTML page whose style sheet sets the colours. `standalone`: a file with both colour schemes. */
 export type Setting = 'page' | 'standalone'
 
-/** Paint attributes. Inline styles are never used, because of Content-Security-Policy. */
+/** Paint attributes. Inline styles are never used, since the Content-Security-Policy forbids them. */
 export function paint(name: InkName, setting: Setting): string {
   const { property, light } = inks[name]
   return setting === 'page'

@@ -7,7 +7,7 @@ interface Viewed {
 
 export type Ranked<T> = T & { readonly hot: boolean }
 
-/** `hot` articles, with more views than the median, come first. Then newer articles come first, then slugs decide. */
+/** `hot` articles, with more views than the median, come first. Ties are ordered by date, newest first, and then by slug. */
 export function rankArticles<T extends Viewed>(articles: readonly T[]): Ranked<T>[] {
   const middle = median(articles.map(({ views24h }) => views24h))
   return articles

@@ -7,7 +7,7 @@ import type { RailWeek } from './rail-week.ts'
 
 export interface WeekVolume {
   readonly rails: number
-  /** Earning rails whose volume became known during the week. */
+  /** Number of earning rails whose volume became known during the week. */
   readonly leftOut: number
   /** Null before the first reading. */
   readonly points: readonly { readonly label: string; readonly microUsdc: number | null }[]
@@ -15,7 +15,7 @@ export interface WeekVolume {
 
 const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
-/** Excludes rails that became known during the week, since they would look like growth. */
+/** Excludes rails whose volume became known during the week, since it would look like growth. */
 export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]): WeekVolume | null {
   const series = rails
     .filter(({ authored }) => authored.category === 'earning')

@@ -16,10 +16,10 @@ export interface WeeklyInput {
   readonly siteUrl: string
 }
 
-/** Older weeks have no article. `history` and `events` must reach back one week further. */
+/** Number of weeks with an article. `history` and `events` must reach back one week further. */
 const weeksKept = 52
 
-/** Depends only on its week and the week before, so it is the same in every build. */
+/** Each article depends only on its week and the week before, so it is the same in every build. */
 export function weeklyArticles(input: WeeklyInput): ArticleSource[] {
   const { nowMs, rails, history, events, siteUrl } = input
   const eventsByWeek = groupBy(events, ({ createdAtMs }) => weekStartOf(createdAtMs))

@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts'
 export interface SnapshotFamily {
   readonly routes: readonly RouteId[]
   readonly build: (world: World) => Iterable<PublicDocument>
-  /** For a series of worlds: builds again only if a declared part has changed. */
+  /** Returns a function for successive worlds that builds again only if a declared part has changed. */
   readonly memoized: () => (world: World) => readonly PublicDocument[]
 }
 

@@ -113,7 +113,7 @@ function flagItem(flag: Flag, siteUrl: string): Item {
 
 const release = /^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2})$/
 
-/** Contains released versions only, since others have no date and may change. */
+/** Contains released versions only, since an unreleased version has no date and may change. */
 function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Feed {
   const sections = (changelog ?? '').split(/^(?=## )/m).flatMap((section) => {
     const [heading = '', ...lines] = section.trim().split('\n')

@@ -36,7 +36,7 @@ export function documentsOf(world: World): readonly PublicDocument[] {
   return snapshotFamilies.flatMap((family) => [...family.build(world)])
 }
 
-/** For a series of worlds: builds a family again only if a part that it declares has changed. */
+/** Returns a function for successive worlds that builds a family again only if a part it declares has changed. */
 export function createSnapshots(): (world: World) => readonly PublicDocument[] {
   const families = snapshotFamilies.map((family) => family.memoized())
   return (world) => families.flatMap((family) => family(world))

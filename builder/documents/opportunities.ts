@@ -85,7 +85,7 @@ function caveatsOf(
   ]
 }
 
-/** Flags that are not already among the caveats. */
+/** Returns true for a flag of the rail that is not already among its caveats. */
 function isDoubt(flag: Flag, rail: string): boolean {
   return flag.rail === rail && flag.kind !== 'poll_failed' && flag.kind !== 'stale_figures'
 }

@@ -41,7 +41,7 @@ export const pactDocuments = snapshotFamily(
   },
 )
 
-/** Manifests byte for byte, and the script for this pact. Missing files are not served. */
+/** Yields the manifests byte for byte, and the script for this pact. Missing files are not served. */
 function* manifestDocuments(
   { pactId, specText, instanceText }: World['pacts']['manifests'][number],
   { reproduceScript }: World['pacts'],

@@ -1,4 +1,4 @@
-/** Results that later builds of this process reuse. They are never stored, since other code may derive other bytes. */
+/** Results that later builds of this process reuse. Never stored: other code may derive other bytes. */
 import { maxAgeOf } from '../../src/contract/routes.ts'
 import { memoizeLatest } from '../cache/memoize.ts'
 import { createArticles } from '../desk/all-articles.ts'

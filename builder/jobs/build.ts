@@ -28,7 +28,7 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   readonly move?: boolean
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
   readonly isDemo?: boolean
-  /** If it is missing, everything is read and rendered again. */
+  /** Without a memory, everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
   /** Runs after each publication, before images are rendered and facts archived. */
@@ -51,7 +51,7 @@ export async function build(options: BuildOptions): Promise<BuildOutcome> {
   return await buildWorld(await gather(remembering), remembering)
 }
 
-/** Returns null when only the runs of jobs differ from the last build. */
+/** Returns null, without building, if only the job runs differ from the last build. */
 export async function buildIfChanged(options: RememberingOptions): Promise<BuildOutcome | null> {
   const world = await gather(options)
   const { built } = options.memory
@@ -108,7 +108,7 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
   return { published, archived }
 }
 
-/** Up to this many images are rendered first, since a second generation takes longer. */
+/** Up to this number of new images are rendered before publishing, since a second generation would take longer. */
 const fewPictures = 2
 
 /** Publishes existing images first and new ones in a second set, so that figures are not delayed. */

@@ -21,7 +21,7 @@ export interface PactJobDeps {
   readonly database: OpenDatabase
   readonly clock: Pick<Clock, 'now'>
   readonly random: Random
-  /** Null if no node is configured, since a public node is no evidence for a payment. */
+  /** Null if no node is configured: the answer of a public node is not sufficient evidence of a payment. */
   readonly chain: ((name: 'arbitrum', signal: AbortSignal) => ChainReader) | null
   readonly authored: () => Promise<AuthoredPacts>
   readonly signal: AbortSignal
@@ -32,7 +32,7 @@ export const pactsTimeoutMs = 15 * minuteMs
 const flagKind = 'pact_sources_disagree'
 /** Subject of the flag about the escrow as a whole. */
 const escrowSubject = 'escrow'
-/** Keeps paid receipts with made-up job ids from flooding the list of flags. */
+/** Maximum number of flags, so that receipts with made-up job ids cannot flood the list. */
 const maxFlags = 200
 
 /** @throws the error of a failed node, after updating the flags from stored facts */

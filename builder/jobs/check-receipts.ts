@@ -32,7 +32,7 @@ export interface ReceiptCheckDeps {
   /** Chains without a configured node are skipped: a public node is not sufficient evidence of a payment. */
   readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
   readonly signal: AbortSignal
-  /** JSON-RPC calls to one chain in one run. */
+  /** Maximum number of JSON-RPC calls to one chain in one run. */
   readonly maxCalls?: number
   readonly timeoutMs?: number
   readonly retries?: number
@@ -43,7 +43,7 @@ const defaultTimeoutMs = 20 * secondMs
 /** Failures in a row after which a run stops using a node. */
 const maxFailures = 3
 const maxDue = 20_000
-/** Chain transactions per database transaction; other writers wait for it. */
+/** Number of chain transactions per database transaction: other writers wait while it runs. */
 const perWrite = 50
 /** The flag of a reversal is closed after this time. The reversal remains in the reputation ledger. */
 const reversalFlagTtlMs = 30 * dayMs

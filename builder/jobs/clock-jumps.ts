@@ -2,7 +2,7 @@ import type { Clock } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 
 const checkEveryMs = secondMs
-/** Larger than the change that load or slewing causes within one check. */
+/** The limit is larger than any change that load or clock slewing causes between two checks. */
 const minJumpMs = 10 * secondMs
 
 /** Reports jumps of the wall clock in milliseconds, since node-cron runs all skipped ticks or waits. */

@@ -38,11 +38,11 @@ const cursorKey = 'webhooks_cursor'
 const rowsPerWrite = 2000
 const eventsPerRead = 200
 
-/** Longer than an attempt and the write of its outcome can take. */
+/** The lease is longer than an attempt and the write of its outcome can take. */
 const leaseMs = minuteMs
-/** Concurrent attempts; the lease never grants two to one subscription. */
+/** Number of concurrent attempts, of which at most one belongs to the same subscription. */
 const lanes = 64
-/** Of them for subscriptions whose last attempt failed or whose endpoint is not proved. */
+/** The part of them for subscriptions whose last attempt failed or whose endpoint is not proved. */
 const lanesForFailing = 16
 const lanesPerParty = 2
 const roundMs = 5 * secondMs

@@ -48,7 +48,7 @@ const pollTimeoutMs = 15 * minuteMs
 /** Maximum age of the counters passed to an adapter. */
 const pastMs = 40 * dayMs
 
-/** Rejects only when the result cannot be stored. */
+/** The promise rejects only if the result cannot be stored. */
 export async function pollRail(
   adapter: AnyRailAdapter,
   authored: AuthoredRail,

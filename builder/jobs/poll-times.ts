@@ -15,7 +15,7 @@ export function offsetMsOf(rail: string, everyMs: number): number {
   return hashOf(rail) % everyMs
 }
 
-/** After a failure, a poll is due in 30 minutes, doubled up to the interval. A clock set back delays one interval. */
+/** After a failure, the pause is 30 minutes, doubled up to the interval. A clock set back delays at most one interval. */
 export function isDue(
   nowMs: number,
   lastPollAtMs: number | null,

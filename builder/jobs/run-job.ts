@@ -22,7 +22,7 @@ export interface FinishedRun {
 
 export interface JobResult {
   readonly detail: string | null
-  /** True if nothing happened. The run is then not stored. */
+  /** True if nothing happened, so that the run is not stored. */
   readonly quiet: boolean
 }
 

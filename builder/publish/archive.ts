@@ -23,7 +23,7 @@ import { LockedError, withFileLock } from './lock.ts'
 
 export interface ArchiveOptions {
   readonly repoDir: string
-  /** Every file of the archive, not only changed ones. */
+  /** All files of the archive, including unchanged files. */
   readonly files: ReadonlyMap<string, Uint8Array | string>
   readonly message: string
   readonly nowMs: number
@@ -145,7 +145,7 @@ async function commit(git: Git, options: ArchiveOptions): Promise<string | null>
 
 class LostBranchError extends GitError {}
 
-/** Git ignores a ref that it cannot read. Without this check, a new history would begin without notice. */
+/** Git ignores an unreadable ref, so without this check a lost branch would be replaced by a new history unnoticed. */
 async function assertUnused(git: Git): Promise<void> {
   const counts = (await runGit(git, ['count-objects', '-v'])).toString('utf8')
   if (/^(?:count|in-pack): [1-9]/m.test(counts)) {

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { kill } from 'node:process'
 
-/** The message is git's, without credentials. */
+/** The message is the output of git without credentials. */
 export class GitError extends Error {
   override readonly name = 'GitError'
 }
@@ -135,7 +135,7 @@ export function withoutCredentials(text: string, remote: string | null): string 
 function secretsOf(remote: string): string[] {
   if (!URL.canParse(remote)) return []
   const { username, password, search } = new URL(remote)
-  // A user alone is a token (https) or `git` (ssh).
+  // A user without a password is a token (https) or `git` (ssh).
   const user = username === 'git' ? [] : [username]
   return [password, search.slice(1), ...user]
     .flatMap((part) => [part, decodeURIComponent(part)])

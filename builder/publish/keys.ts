@@ -123,7 +123,7 @@ async function readKeyFile(path: string): Promise<KeyFile> {
     return file
   } catch (error) {
     const reason = error instanceof MisfitError ? error.message : 'it is not a file of signing keys'
-    // No cause: the parser's message quotes the file, and with it the key.
+    // The error has no `cause`, since the parser's message would quote the private key in the file.
     // oxlint-disable-next-line preserve-caught-error
     throw new Error(`${path} cannot be used: ${reason}. Restore it from a backup.`)
   }

@@ -12,7 +12,7 @@ import type { KeyRing, Signer } from './keys.ts'
 import { filesNamedIn, sha256 } from './published-generation.ts'
 import type { PublishedGeneration } from './published-generation.ts'
 
-/** More than compression threads, since some wait for the disk. */
+/** The number exceeds that of compression threads, since some documents wait for the disk. */
 const RENDERED_AT_ONCE = 16
 
 /** A manifest is renewed at least daily, also when no document has changed. */
@@ -30,7 +30,7 @@ export interface Plan {
   readonly unchanged: number
 }
 
-/** The cache is never stored, since other code may render other bytes. */
+/** The cache is kept in memory only, since another version of the code may render other bytes. */
 export interface RenderCache {
   readonly revisions: Map<string, { readonly revision: string; readonly sha256: string }>
   readonly bodies: WeakMap<

@@ -36,9 +36,9 @@ const MAX_LOGGED = 20
 const LOCK_FILE = '.lock'
 const STAGING_DIR = '.building'
 const NEXT_LINK = '.current.next'
-/** Later generations do not share damage of files that were copied. */
+/** Damage to a file that generations share does not reach a generation of copies. */
 const COPIED_EVERY = 64
-/** Higher qualities take five times as long and save nothing on hashes and signatures. */
+/** Higher qualities take five times as long and do not make hashes and signatures smaller. */
 const MANIFEST_QUALITY = 4
 
 export interface PublishMemory {
@@ -109,7 +109,7 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   await clearUnfinished(past, options)
   const assets =
     options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
-  // Another process may have changed older generations.
+  // Files had to be hashed again, so another process may also have changed older generations.
   if (past === null || past.hashed > 0) records.clear()
   const root = join(publicDir, GENERATIONS_DIR, STAGING_DIR)
   const isCopy = past !== null && (past.generation + 1) % COPIED_EVERY === 0
@@ -153,7 +153,7 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   const directory = directoryOf(publicDir, generation)
   await nameAndSwitch(root, directory, options)
   const pruned = await prune(generation, options)
-  // Link counts, and with them fingerprints, changed on renewed files only.
+  // If true, link counts, and so fingerprints, changed only for renewed files.
   const isCounted = pruned === 0 && past?.hashed === 0
   parsed.last = { bytes: manifestBytes, manifest }
   await rememberChecked(directory, manifest, checked, isCounted ? staged : undefined)

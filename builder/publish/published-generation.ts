@@ -28,7 +28,7 @@ export interface PublishedGeneration {
   readonly directory: string
   readonly manifest: Manifest
   readonly manifestSha256: string
-  /** False if another key signed the generation. Everything is then signed again. */
+  /** False if another key signed the generation, so that all documents must be signed again. */
   readonly isOurs: boolean
   readonly hashed: number
   /** Files that are missing or differ from the manifest. */
@@ -139,7 +139,7 @@ function hasHash(directory: string, { file, sha256: expected, size }: NamedFile)
   }
 }
 
-/** Runs last, since links change `ctime`. `staged`: fingerprints of files that it does not name are still right. */
+/** Call after all links are made, since they change `ctime`. Fingerprints of files outside `staged` are still valid. */
 export async function rememberChecked(
   directory: string,
   manifest: Manifest,

@@ -6,7 +6,7 @@ import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices, syncFile, unlinkIfExists } from './files.ts'
 
 interface GenerationRecord {
-  /** By directory relative to the generation; `.` is its root. */
+  /** Fingerprints by directory, relative to the generation; `.` is its root. */
   readonly directories: ReadonlyMap<string, string>
   /** Files that differ from the generation before, removed ones included. */
   readonly touched: ReadonlySet<string>
@@ -84,7 +84,7 @@ function isUnchanged(directory: string, record: GenerationRecord | undefined): b
   )
 }
 
-/** Call when no name in the generation changes any more. */
+/** Call after the last change of a file name in the generation. */
 export function recordGeneration(
   records: GenerationRecords,
   generation: number,

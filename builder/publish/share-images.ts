@@ -11,7 +11,7 @@ import { mapConcurrent } from '../../src/core/concurrency.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn, readIfExists, replaceFile } from './files.ts'
 
-/** A preview image, by the path at which it is published. */
+/** A preview image and the path at which it is published. */
 export interface Drawing {
   readonly image: string
   readonly svg: string
@@ -46,14 +46,14 @@ export async function readShareImages(
   return { documents, pending }
 }
 
-/** Takes 25 ms of a core per image. */
+/** Rendering takes 25 ms of CPU time per image. */
 export async function renderShareImages(
   dir: string,
   drawings: readonly Drawing[],
   pending: readonly Drawing[],
 ): Promise<void> {
   await mkdir(dir, { recursive: true })
-  // Loaded on demand: 20 MB and 100 ms.
+  // Loaded on demand, since loading takes 20 MB of memory and 100 ms.
   const { default: sharp } = await import('sharp')
   sharp.cache(false)
   await mapConcurrent(pending, rendersAtOnce, async (drawing) => {

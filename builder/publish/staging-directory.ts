@@ -20,7 +20,7 @@ interface ReusedFiles {
   readonly files: readonly string[]
   /** Null before the first publication. */
   readonly from: string | null
-  /** Files of the generation before that are not in `files`. */
+  /** Files of the previous generation that the next one does not contain. */
   readonly gone: readonly string[]
 }
 

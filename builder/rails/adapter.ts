@@ -15,14 +15,14 @@ export interface AdapterContext {
   readonly http: Http
   readonly chain: (name: EvmChainName) => ChainReader
   readonly solana: () => RpcClient<'solana'>
-  /** Payouts that earlier polls aggregated, with the cursor to resume from. */
+  /** Payouts that earlier polls aggregated, and the cursor from which this poll resumes. */
   readonly payouts: PayoutStore
-  /** Newest first; for sources that show only lifetime totals. */
+  /** Earlier polls, newest first, needed for sources that show only lifetime totals. */
   readonly past: readonly PastPoll[]
   readonly signal: AbortSignal
 }
 
-/** Unknown figures, removal reasons that do not occur and empty notes may be left out. */
+/** Unknown figures, removal reasons with a count of 0 and empty notes may be left out. */
 export interface ReducedEvidence extends Pick<Measurement, 'evidence'> {
   readonly figures: Partial<Figures>
   readonly removed30d?: Counters
@@ -38,7 +38,7 @@ export interface RailAdapter<Evidence> {
   readonly chains?: readonly ChainName[]
   readonly read: (ctx: AdapterContext) => Promise<Evidence>
   readonly reduce: (evidence: Evidence, window: Window) => ReducedEvidence
-  /** Lifetime counters to store with this poll, for `AdapterContext.past` of later ones. */
+  /** Lifetime counters to store with this poll; later polls receive them in `AdapterContext.past`. */
   readonly counters?: (evidence: Evidence) => Counters
 }
 

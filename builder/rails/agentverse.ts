@@ -7,7 +7,7 @@ import { countField, countText, evidenceOf, noVolume, parseAnswer } from './answ
 const host = 'https://agentverse.ai'
 const sample = 30
 
-/** The search counts no more hits than this number. */
+/** Largest number of hits that the search reports. */
 const searchCap = 10_000
 
 const answerShape = z.object({

@@ -16,7 +16,7 @@ import type { Payout, PayoutHour, ReduceOptions, Totals } from './payouts.ts'
 import { firstKeptHour } from './window.ts'
 import type { Window } from './window.ts'
 
-/** The payouts of a chunk by stream, and keys to remember, such as the ids that were paid. */
+/** Payouts of a chunk by stream, and keys for later chunks to look up, such as paid ids. */
 export interface ChunkPayouts<Stream extends string> {
   readonly payouts: Readonly<Partial<Record<Stream, readonly Payout[]>>>
   readonly remember?: readonly string[]
@@ -54,7 +54,7 @@ export function monthOf<Stream extends string>(
   return totalsOf(stream(name).buckets, start30dMs, endMs)
 }
 
-/** The figures of a rail whose payouts are one of the streams. */
+/** Computes the figures of a rail from the one stream that contains its payouts. */
 export function reduceStream<Stream extends string>(
   { stream, evidence }: AggregatedLogs<Stream>,
   name: Stream,
@@ -68,7 +68,7 @@ export function reduceStream<Stream extends string>(
 const defaultChunkBlocks = 9_000
 const chunksPerSave = 16
 const maxMemory = 20_000
-/** A head older than this would present old figures as new ones. */
+/** Maximum age of the newest block: an older one would present old figures as new. */
 const maxHeadAgeMs = 60 * minuteMs
 
 const cursorSchema = z.object({
@@ -78,7 +78,7 @@ const cursorSchema = z.object({
 })
 type LogStream = PayoutStream<z.infer<typeof cursorSchema>>
 
-/** @throws ChainError if the node fails, lags or serves another chain; payouts read before remain stored */
+/** @throws ChainError if the node fails, lags or serves another chain; payouts that were read before the failure remain stored */
 export async function aggregateLogs<const TAbi extends Abi, const Stream extends string>(
   ctx: AdapterContext,
   request: AggregateLogsRequest<TAbi, Stream>,
@@ -118,7 +118,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       signal: ctx.signal,
       onChunk: async (chunk) => {
         const { payouts, remember = [] } = await request.toPayouts(chunk, reader, remembered)
-        // All reads come before the first change, since a chunk that is too large is read again.
+        // Nothing is changed until all reads have succeeded, since a chunk that is too large is read again in smaller parts.
         const added: [LogStream, readonly Payout[]][] = []
         for (const name of streams) {
           const stream = opened.get(name)
@@ -169,7 +169,7 @@ async function freshHead(reader: ChainReader, pollMs: number): Promise<number> {
   )
 }
 
-/** The block after the stream that is furthest behind; at first, or after a long pause, the start of the window. */
+/** Returns the first block that some stream has not read; at first, or after a long pause, the start of the window. */
 async function firstUnreadBlock(
   ctx: AdapterContext,
   reader: ChainReader,

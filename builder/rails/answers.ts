@@ -39,7 +39,7 @@ export function parseAnswer<Shape extends z.ZodType>(
 
 type Issue = z.core.$ZodIssue
 
-/** The deepest issue of a union, since the others only say that it has another shape. */
+/** For a union, returns the issue with the longest path: other branches only report that the shape differs. */
 function firstIssue(issues: readonly Issue[]): Issue | undefined {
   const [issue] = issues
   if (issue?.code !== 'invalid_union') return issue
@@ -53,7 +53,7 @@ function rank(issue: Issue): number {
   return issue.path.length * 2 + (issue.code === 'invalid_type' ? 0 : 1)
 }
 
-/** Micro-USDC of dollars, rounded; null above the safe integers. */
+/** Converts dollars to micro-USDC, rounded; null if the result is not a safe integer. */
 export function microFromUsd(amount: number | string): number | null {
   const micro = Math.round(Number(amount) * microPerUsdc)
   return Number.isSafeInteger(micro) ? micro : null
@@ -88,7 +88,7 @@ export function tally(keys: Iterable<string>): Map<string, number> {
   return counts
 }
 
-/** The largest part of the sum, 0 to 1; 0 for an empty sum. */
+/** Returns the largest part as a fraction of the sum, 0 to 1; 0 if the sum is 0. */
 export function largestShare(parts: Iterable<number>): number {
   let [largest, total] = [0, 0]
   for (const part of parts) {

@@ -7,7 +7,7 @@ import { readPages } from './paged-list.ts'
 const host = 'https://api.apify.com'
 const pageSize = 1000
 
-/** Per month, result or event; higher prices are not real. */
+/** Maximum price per month, result or event that is accepted as real. */
 const ceilingUsd = 10_000
 
 const actorShape = z.object({

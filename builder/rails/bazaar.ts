@@ -26,7 +26,7 @@ const terms = z.object({ network: z.string(), asset: z.string(), payTo: z.string
 export interface BazaarOffer {
   /** Lower case. */
   readonly host: string
-  /** As listed: `base` or `eip155:8453`, `solana` or `solana:…`. */
+  /** Network as listed: `base` or `eip155:8453`, `solana` or `solana:…`. */
   readonly network: string
   readonly asset: string
   readonly payTo: string
@@ -42,7 +42,7 @@ export interface BazaarListing {
 interface Row {
   readonly key: string
   readonly offers: readonly BazaarOffer[]
-  /** Entries that could not be read and are left out. */
+  /** Number of unreadable entries, which are left out. */
   readonly malformed: number
 }
 

@@ -1,4 +1,4 @@
-/** ERC-8004 registries on Ethereum and Base: registrations and feedback. No payment passes through them. */
+/** ERC-8004 registries on Ethereum and Base: registrations and feedback. The registries process no payments. */
 import { parseAbi } from 'viem'
 import type { Address } from 'viem'
 

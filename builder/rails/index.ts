@@ -21,7 +21,7 @@ import { x402 } from './x402.ts'
 import { x402Bazaar } from './x402_bazaar.ts'
 import { x402Solana } from './x402_solana.ts'
 
-/** Read from logs of EVM chains. */
+/** Rails read from the logs of EVM chains. */
 export const evmRails: readonly AnyRailAdapter[] = [
   x402,
   virtualsAcp,
@@ -33,7 +33,7 @@ export const evmRails: readonly AnyRailAdapter[] = [
   erc8004Base,
 ]
 
-/** Read over HTTP, and x402 on Solana. */
+/** Rails read over HTTP, and x402 on Solana. */
 export const httpRails: readonly AnyRailAdapter[] = [
   x402Solana,
   superteamEarn,

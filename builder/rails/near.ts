@@ -8,7 +8,7 @@ import { isWithin } from './window.ts'
 const host = 'https://market-legacy.near.ai'
 const pageSize = 100
 
-/** Higher budgets are not real. */
+/** Maximum budget that is accepted as real. */
 const ceiling = 1_000_000
 
 const jobShape = z.object({
@@ -22,7 +22,7 @@ const jobShape = z.object({
 })
 type Job = z.output<typeof jobShape>
 
-/** NEAR AI Agent Market, by the job list of its older API. Budgets are offers; transfers are not shown. */
+/** NEAR AI Agent Market, read from the job list of its older API. Budgets are offers; transfers are not shown. */
 export const near = defineRail({
   rail: 'near',
   rule: {

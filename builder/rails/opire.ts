@@ -10,7 +10,7 @@ import type { PastPoll } from './past-polls.ts'
 const host = 'https://api.opire.dev'
 const pageSize = 100
 
-/** A reward of 1,260,988 USD was once promised on a throwaway repository. */
+/** Maximum reward accepted as real: 1,260,988 USD was once promised on a throwaway repository. */
 const ceilingUsd = 10_000
 const microPerCent = microPerUsdc / 100
 
@@ -71,7 +71,7 @@ function judge({ pendingPrice: { value, unit } }: Reward): Verdict {
   return value > ceilingUsd * 100 ? 'absurd_price' : 'offer'
 }
 
-/** Numbers at the top of the answer and one level below, by path. */
+/** Returns, by path, the numbers at the top level of the answer and one level below. */
 function numbersIn(
   body: Readonly<Record<string, unknown>>,
   prefix = 'kpi',

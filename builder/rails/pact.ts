@@ -31,7 +31,7 @@ type Parties = Pick<EscrowPact, 'creator' | 'recipient'>
 type PactLog = DecodedLog<typeof pactEvents>
 type Stream = 'payments' | 'created'
 
-/** From the escrow's record, since approvals do not name the recipient. */
+/** Reads the parties from the escrow's record, since approval logs do not contain the recipient. */
 async function readParties(reader: ChainReader, pactId: bigint): Promise<Parties> {
   const call = { to: escrow, data: getPactCall(Number(pactId)) }
   const pact = await reader.view(call, decodePact)

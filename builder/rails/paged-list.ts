@@ -13,7 +13,7 @@ interface PagePosition {
 export interface ListPage<Item> {
   readonly items: readonly Item[]
   readonly total?: number | null
-  /** Left out where only an empty page or the total marks the end. */
+  /** Absent if only an empty page or the total shows that the list has ended. */
   readonly last?: boolean | undefined
   readonly cursor?: string | null
 }
@@ -29,13 +29,13 @@ export interface PagedList<Item> {
   readonly items: readonly Item[]
   readonly total: number | null
   readonly repeated: number
-  /** A note if the list changed during the read. */
+  /** Note for the case that the list changed while it was read, otherwise null. */
   readonly moved: string | null
   readonly evidence: readonly EvidencePointer[]
 }
 
 const defaultMaxPages = 500
-/** Part of the rows that may be missing, with a note, where the list changed while it was read. */
+/** Fraction of the rows that may be missing, with a note, if the list changed while it was read. */
 const toleratedDrift = 0.005
 
 /** @throws SourceError if rows are missing or the source ignores paging */

@@ -9,7 +9,7 @@ export interface PastPoll {
 
 const toleranceMs = 12 * 60 * 60 * 1000
 
-/** The poll nearest to a time; null where none is within the tolerance. */
+/** Returns the poll nearest to a time; null if no poll is within the tolerance. */
 export function pollNear(past: readonly PastPoll[], startMs: number): PastPoll | null {
   let nearest: PastPoll | null = null
   for (const poll of past) {
@@ -20,7 +20,7 @@ export function pollNear(past: readonly PastPoll[], startMs: number): PastPoll |
   return nearest
 }
 
-/** 0 where the counter is 0 now; null where no poll is near, it lacks the counter, or the counter fell. */
+/** Returns 0 if the counter is 0 now; null if no poll is near `startMs`, or that poll has no or a higher value. */
 export function growthSince(
   past: readonly PastPoll[],
   counter: string,

@@ -10,20 +10,20 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { aggregatePayouts, emptyHour, laterTime, payoutHourBody } from './payouts.ts'
 import type { Payout, PayoutHour } from './payouts.ts'
 
-/** Stored state that cannot be read; nothing is built on it or written over it. */
+/** The stored state cannot be read; it is neither used nor overwritten. */
 export class StoredStateError extends Error {
   override readonly name = 'StoredStateError'
 }
 
 interface StreamCursor {
-  /** Of all payouts ever read. */
+  /** Time of the newest of all payouts ever read. */
   readonly lastPayoutAtMs: number | null
 }
 
 export interface PayoutStream<Cursor extends StreamCursor> {
   readonly cursor: () => Cursor | null
   readonly add: (payouts: readonly Payout[]) => void
-  /** One transaction, so that a cursor is never ahead of its hours. */
+  /** Saves in one transaction, so that a cursor is never ahead of the stored hours. */
   readonly save: (cursor: Omit<Cursor, 'lastPayoutAtMs'>) => Promise<void>
   readonly hours: () => readonly PayoutHour[]
   readonly lastPayoutAtMs: () => number | null

@@ -9,7 +9,7 @@ const count = z.int().min(0)
 /** Decimal strings, since they may exceed 2^53. */
 const baseUnits = z.string().regex(/^\d+$/)
 
-/** `removed` counts by reason; the raw totals include what was removed, everything else only what the rule kept. */
+/** `removed` counts payouts by reason. Only raw totals include removed payouts. */
 export const payoutHourBody = z.strictObject({
   payers: z.record(z.string(), count),
   payees: z.record(
@@ -30,22 +30,22 @@ export const payoutHourBody = z.strictObject({
 export type PayoutHour = Readonly<z.infer<typeof payoutHourBody>> & { readonly hour: number }
 type PayeeTotals = PayoutHour['payees'][string]
 
-/** One payment, or one activity in its place. */
+/** One payment, or one activity that is counted like a payment. */
 export interface Payout {
   readonly atMs: number
   readonly block: number
-  /** Null where the event does not name one. EVM addresses in lower case. */
+  /** Null if the event names no payer. EVM addresses are in lower case. */
   readonly payer: string | null
   readonly payee: string
   /** Base units of the rail's token; 1 by default. */
   readonly units?: bigint
-  /** Null where there is no price; 0 by default. */
+  /** Null if the price is unknown; 0 by default. */
   readonly microUsdc?: number | null
-  /** Why the rule removed it from the published figures; null by default. */
+  /** Reason why the rule excludes this payout from the published figures; null by default. */
   readonly removedBy?: string | null
 }
 
-/** A payout at the place of a log, with EVM addresses in any case. */
+/** Creates a payout with the block and time of a log; accepts EVM addresses in upper or lower case. */
 export function payoutAt(
   { atMs, block }: Pick<Payout, 'atMs' | 'block'>,
   payer: string | null,
@@ -124,7 +124,7 @@ function addPayout(
   }
 }
 
-/** Sums over whole hours. Money is null as soon as one payout has no price. */
+/** Sums over whole hours. Amounts of money are null if any payout has no price. */
 export interface Totals {
   readonly count: number
   readonly payers: ReadonlyMap<string, number>
@@ -198,7 +198,7 @@ export interface ReduceOptions {
   readonly evidence: readonly EvidencePointer[]
 }
 
-/** The figures of a rail whose payouts are one stream. Volumes are null where a payout has no price. */
+/** The figures of a rail whose payouts are one stream. Volumes are null if any of their payouts has no price. */
 export function reducePayouts(
   buckets: readonly PayoutHour[],
   window: Window,

@@ -27,7 +27,7 @@ export const poidhEvents = parseAbi([
 const feedAbi = parseAbi([
   'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
 ])
-/** 10 to 1,000,000 USD; outside of it the feed is wrong. */
+/** 10 to 1,000,000 USD; a price outside this range means that the feed is wrong. */
 const saneAnswer = { min: 10n * 10n ** 8n, max: 1_000_000n * 10n ** 8n }
 
 interface PoidhChain {
@@ -37,7 +37,7 @@ interface PoidhChain {
   readonly priceFeed: Address
 }
 
-/** USD per ETH with 8 decimals at a block, or at the head of nodes without older state; null if older than a day. */
+/** USD per ETH with 8 decimals at a block, or at the head if the node lacks older state; null if older than a day. */
 async function ethPrice(reader: ChainReader, feed: Address, block: number): Promise<bigint | null> {
   const data = encodeFunctionData({ abi: feedAbi })
   const readRound = async (at: { readonly block?: number }) =>

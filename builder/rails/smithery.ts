@@ -22,7 +22,7 @@ const pageShape = z.object({
 
 type Server = z.output<typeof serverShape>
 
-/** The Smithery directory of MCP servers. It pays nobody; uses count as activity. */
+/** The Smithery directory of MCP servers. The directory pays nobody; uses of servers count as activity. */
 export const smithery = defineRail({
   rail: 'smithery',
   rule: {

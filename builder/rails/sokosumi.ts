@@ -11,7 +11,7 @@ const pageShape = z.object({
   data: z.array(z.object({ id: z.string().min(1), status: z.string().nullish() })),
 })
 
-/** Sokosumi: verified agents for hire. They are paid through the Masumi escrow, which the answer does not show. */
+/** Sokosumi: verified agents for hire. Agents are paid through the Masumi escrow, whose payments the API does not show. */
 export const sokosumi = defineRail({
   rail: 'sokosumi',
   rule: {

@@ -8,7 +8,7 @@ import { SourceError } from '../sources/http.ts'
 const signatureShape = z.object({
   signature: z.string().min(1),
   slot: z.int().min(0),
-  /** Null where the transaction succeeded. */
+  /** Null if the transaction succeeded. */
   err: z.unknown(),
   blockTime: z.int().min(0).nullable(),
 })

@@ -27,7 +27,7 @@ const instructionShape = z.object({
   parsed: z.object({ type: z.enum(['transfer', 'transferChecked']), info: z.unknown() }),
 })
 
-/** Under x402 the facilitator. */
+/** Returns the payer of the fee, which is the facilitator for x402. */
 export function feePayerOf(transaction: SolanaTransaction): string {
   return transaction.transaction.message.accountKeys[0]?.pubkey ?? ''
 }

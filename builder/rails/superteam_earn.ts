@@ -16,7 +16,7 @@ import {
 import { isWithin } from './window.ts'
 const host = 'https://superteam.fun'
 
-/** Tokens worth one dollar; others have no price here. */
+/** Tokens worth one dollar. Amounts in any other token have no price. */
 const dollarTokens: ReadonlySet<string> = new Set(['USDC', 'USDG', 'USDT'])
 
 const ceilingUsdc = 1_000_000
@@ -48,7 +48,7 @@ const winnersShape = z.array(
 
 interface Listing extends z.output<typeof listingShape> {
   readonly announcedAtMs: number
-  /** Null where they are not named; read for listings of the window alone. */
+  /** Null if the winners are not named. Winners are read only for listings of the window. */
   readonly winners: readonly string[] | null
 }
 
@@ -157,7 +157,7 @@ function judge(listing: Listing): { removedBy: string | null; micro: Figure } {
   return { removedBy: listing.openToAgents ? null : 'human_only', micro }
 }
 
-/** The sum of known amounts; null where there are amounts and none is known. */
+/** Returns the sum of the known amounts; null if every amount is unknown, 0 for an empty list. */
 function sumPriced(amounts: readonly Figure[]): Figure {
   const priced = amounts.filter((amount) => amount !== null)
   if (priced.length === 0 && amounts.length > 0) return null
@@ -174,7 +174,7 @@ function distinctWinners(kept: readonly Priced[]): Figure {
   return new Set(kept.flatMap(({ listing }) => listing.winners ?? [])).size
 }
 
-/** Null where a reward is split, since the parts are not shown. */
+/** Returns null if a reward is split, since the parts are not shown. */
 function shareOfTopWinner(kept: readonly Priced[]): Figure {
   const byWinner = new Map<string, number>()
   for (const { listing, micro } of kept) {

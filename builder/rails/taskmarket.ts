@@ -80,7 +80,7 @@ export const taskmarket = defineRail({
   counters: ({ rewardsMicroUsdc, open }) => ({ rewards_micro_usdc: rewardsMicroUsdc, open }),
 })
 
-/** An integer is in base units of USDC; a decimal is in dollars. */
+/** Converts rewards, which are base units of USDC as an integer or dollars as a decimal. */
 function rewards(total: number | string): number {
   const text = String(total)
   const micro = /^\d+$/.test(text) ? microFromBaseUnits(BigInt(text), 6) : microFromUsd(total)

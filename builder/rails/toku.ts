@@ -13,7 +13,7 @@ const agentShape = z.object({
   jobsCompleted: countField.nullish(),
 })
 
-/** `data` for readers without a key, `agents` for others. */
+/** The list is in `data` for requests without an API key and in `agents` for requests with a key. */
 const pageShape = z
   .object({
     data: z.array(agentShape).optional(),

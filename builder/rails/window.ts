@@ -1,6 +1,6 @@
 import { dayMs, hourOf } from '../../src/core/time.ts'
 
-/** Half-open windows on payout time that end at the start of the poll. Unix milliseconds. */
+/** Half-open time ranges of payouts that end at the start of the poll, in Unix milliseconds. */
 export interface Window {
   readonly endMs: number
   readonly start30dMs: number
@@ -15,7 +15,7 @@ export function isWithin(timeMs: number, startMs: number, window: Window): boole
   return timeMs >= startMs && timeMs < window.endMs
 }
 
-/** One day more than the longest window. */
+/** Returns the first hour to keep, one day before the longest window begins. */
 export function firstKeptHour(window: Window): number {
   return hourOf(window.endMs - 31 * dayMs)
 }

@@ -27,13 +27,13 @@ const authorizationTopic = toEventSelector(authorizationEvent)
 
 const networks: readonly string[] = ['base', 'eip155:8453']
 const walletsPerFilter = 200
-/** No listed call costs more, but treasury transfers do. */
+/** Maximum amount of a payment: no listed call costs more, but treasury transfers are larger. */
 const ceilingMicroUsdc = 100_000_000n
 const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }) => base))
 
 type Sellers = ReadonlyMap<string, string>
 
-/** The operator is the host with most offers for the wallet, the first by name on a tie. */
+/** The operator of a wallet is the host that lists it in the most offers; the first by name on a tie. */
 function sellersOn(networks: readonly string[], offers: readonly BazaarOffer[]): Sellers {
   const counts = new Map<string, Map<string, number>>()
   for (const { host, network, asset, payTo } of offers) {

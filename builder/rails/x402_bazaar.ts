@@ -6,7 +6,7 @@ import { countExcept, countText, noVolume, parseAnswer, tally } from './answers.
 import { bazaarHost, bazaarPage } from './bazaar.ts'
 import { readPages } from './paged-list.ts'
 
-/** Higher prices are not real; ten billion dollars have been listed. */
+/** Maximum price accepted as real: prices of ten billion dollars have been listed. */
 const ceilingUsdc = 10_000
 
 /** x402 v2 names networks by CAIP-2, v1 by a word; one answer contains both. */
@@ -51,7 +51,7 @@ const pageShape = z.object({
 type Accept = z.output<typeof acceptShape>
 type Resource = z.output<typeof resourceShape>
 
-/** The CDP Bazaar lists payable services. Their payments count under the x402 rails. */
+/** The CDP Bazaar lists payable services. Payments for these services count for the x402 rails. */
 export const x402Bazaar = defineRail({
   rail: 'x402_bazaar',
   rule: {

@@ -17,7 +17,7 @@ const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 
 const ceilingMicroUsdc = 100_000_000n
 
-/** A poll reads at most this many transactions. The next poll reads the others. */
+/** Maximum number of transactions per poll. The next poll reads the remaining ones. */
 const maxTransactionsPerPoll = 2000
 const signaturesPerStep = 100
 const requestsAtOnce = 4
@@ -29,7 +29,7 @@ const facilitators: ReadonlySet<string> = new Set(feePayers)
 
 const place = z.object({ signature: z.string(), slot: z.int().min(0) })
 
-/** `done`: everything since the start of the window is read up to here. `walk`: an unfinished backward read. */
+/** `done`: all transactions from the start of the window up to this one are read. `walk`: an unfinished backward read. */
 const addressState = z.object({
   done: place.nullable(),
   walk: z.object({ head: place, before: z.string() }).nullable(),

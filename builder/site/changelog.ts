@@ -21,7 +21,7 @@ export function changelogPage({ changelog, site }: Pick<World, 'changelog' | 'si
   }
 }
 
-/** Without the first heading, which is the title of the page. */
+/** Returns the entries without the first heading, which is the title of the page. */
 function entries(changelog: string, siteUrl: string): HtmlAndMarkdown {
   const body = changelog.replace(/^#\s[^\n]*\n+/, '').trim()
   return { html: html`<div class="prose">${renderMarkdown(body, siteUrl)}</div>`, md: body }

@@ -95,7 +95,7 @@ function form(
     : unarchived(path, contentType, maxAgeSeconds, { revision, make })
 }
 
-/** Guides and lists in one file. Rails are left out: the API has them. */
+/** Joins guides and lists in one file. Rails are left out, since the API returns them. */
 export function allPagesInOne(
   made: readonly RenderedPage[],
   { path, intro }: { readonly path: string; readonly intro: string },

@@ -124,7 +124,7 @@ Sitemap: ${site.url}/sitemap.xml
 `
 }
 
-/** Without `lastmod`, which would depend on every other document. */
+/** Contains no `lastmod`, which would depend on every other document. */
 function sitemap(pages: readonly SitePage[], { site }: Pick<World, 'site'>): string {
   const urls = pages
     .filter((page) => page.listed !== false)

@@ -20,7 +20,7 @@ import { daily } from './rail-parts.ts'
 const chartDays = 90
 const tablePolls = 30
 
-/** Filtered and raw volume of both windows, one value a day, with gaps for unknown days. */
+/** Draws filtered and raw volume of both windows, with one value per day and gaps for unknown days. */
 export function volumeCharts(
   name: string,
   polls: readonly PollRecord[],

@@ -44,7 +44,7 @@ export function knownFigure<Name extends FigureName>(
   return view.unknown_figures.includes(name) ? null : view[name]
 }
 
-/** Why the figures did not come from the last poll, with their age; null if they did. */
+/** Reason why the figures do not come from the last poll, and their age; null for figures from the last poll. */
 export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | null {
   const age = `${ageText(world.nowMs - Date.parse(view.figures_as_of))} old`
   if (view.rule === 'audit by hand') return `audited manually, ${age}`

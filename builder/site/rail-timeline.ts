@@ -74,7 +74,7 @@ export function statusTimeline(
   })
 }
 
-/** Whole days, so that the page rarely changes. */
+/** Returns the duration in whole days, so that the page rarely changes. */
 function duration(fromMs: number, untilMs: number): string {
   return untilMs - fromMs < dayMs ? 'less than a day' : ageText(untilMs - fromMs)
 }

@@ -53,7 +53,7 @@ export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAn
   )
 }
 
-/** The same as JSON; absent before the first run. */
+/** Yields the last checks as JSON; yields nothing before the first run. */
 export function* receiptChecksDocument({
   receiptRun,
 }: Pick<World, 'receiptRun'>): Generator<PublicDocument> {

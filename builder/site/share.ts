@@ -13,7 +13,7 @@ import type { PollRecord, World } from '../world/world.ts'
 import { articlePath } from './desk.ts'
 import { shownRails } from './rail-parts.ts'
 
-/** For one world after another: a card is drawn again only when a part of the world that it shows has changed. */
+/** Returns a function for successive worlds that draws a card again only if a part of the world it shows has changed. */
 export function createSharedPages(): (world: World) => readonly Drawing[] {
   const home = memoizeByParts(statsParts, (world) => [...homeShared(world)])
   const rails = memoizeByParts(['history', 'nowMs', 'pollEveryMs', 'rails'], (world) => [
@@ -49,7 +49,7 @@ function* articlesShared({ articles }: Pick<World, 'articles'>): Generator<Drawi
   }
 }
 
-/** The polls that a card draws, with a day to spare. Polls are newest first. */
+/** Returns the polls that a card draws, and one day more. `polls` are newest first. */
 function newestMonth(polls: readonly PollRecord[]): readonly PollRecord[] {
   const fromMs = (polls[0]?.polledAtMs ?? 0) - 31 * dayMs
   const older = polls.findIndex(({ polledAtMs }) => polledAtMs < fromMs)

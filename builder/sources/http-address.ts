@@ -1,12 +1,12 @@
 import { SourceError } from './http.ts'
 
-/** Host and path of an address, without query, user part and fragment. */
+/** Returns host and path of a URL, without query, credentials and fragment. */
 export function displayAddress(url: string): string {
   const host = hostOf(url)
   return URL.canParse(url) ? `${host}${new URL(url).pathname}` : host
 }
 
-/** `host:port` alone, for addresses whose path or query may contain a key. */
+/** Returns only `host:port`, for URLs whose path or query may contain a key. */
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'an invalid URL'
 }

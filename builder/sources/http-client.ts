@@ -15,7 +15,7 @@ export interface HttpOptions {
   readonly clock: Clock
   readonly random: Random
   readonly userAgent?: string | undefined
-  /** Replaces the origin of every address; path and query stay (`RAIL_BASE_URL_<RAIL>`). */
+  /** Replaces the origin of every URL (`RAIL_BASE_URL_<RAIL>`), but not the path and query. */
   readonly baseUrl?: string | undefined
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
@@ -33,7 +33,7 @@ const defaultRetries = 2
 const maxRedirects = 3
 const firstBackoffMs = 500
 const maxBackoffMs = 8 * secondMs
-/** After a longer Retry-After there is no retry before the next poll. */
+/** If `Retry-After` is longer than this, the request is not repeated before the next poll. */
 const maxRetryAfterMs = 30 * secondMs
 
 /** `agent-income-ledger/0.1.0 (+https://ledger.example)`. */
@@ -65,7 +65,7 @@ export function createHttp(options: HttpOptions): Http {
   }
 }
 
-/** Full jitter after `Retry-After` (RFC 9110 10.2.3); null where there should be no other attempt. */
+/** Returns a pause with full jitter after `Retry-After` (RFC 9110, section 10.2.3); null to stop retrying. */
 export function retryPauseMs(error: SourceError, attempt: number, random: Random): number | null {
   const retryAfterMs = error.retryAfterMs ?? 0
   if (!error.isTransient || retryAfterMs > maxRetryAfterMs) return null
@@ -149,7 +149,7 @@ function methodOf(request: HttpRequest): 'GET' | 'POST' {
 function headersOf(options: HttpOptions, request: HttpRequest): Record<string, string> {
   return {
     accept: 'application/json',
-    // Avoids compression bombs: fetch inflates by itself.
+    // Avoids compression bombs, since `fetch` decompresses bodies by itself.
     'accept-encoding': 'identity',
     ...(request.json === undefined ? {} : { 'content-type': 'application/json' }),
     ...request.headers,
@@ -236,7 +236,7 @@ async function discard(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => undefined)
 }
 
-/** The text of fetch contains addresses, so it is not used. */
+/** The error message of `fetch` is not used, since it contains addresses. */
 function networkReason(error: unknown): string {
   const code = codeOf(error)
   if (code === 'ECONNREFUSED') return 'the connection was refused'

@@ -2,14 +2,14 @@ export interface HttpRequest {
   /** Sent as JSON; makes the request a POST. */
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Name of the request in errors; the default is method, host and path. Set it if the path contains a key. */
+  /** Name of the request in errors; the default is method, host and path. Set `name` if the path contains a key. */
   readonly name?: string
 }
 
 export interface HttpAnswer {
   /** Address at the source, even if `RAIL_BASE_URL_<RAIL>` sent the request elsewhere. */
   readonly url: string
-  /** Without NUL characters in strings. */
+  /** Parsed JSON whose strings contain no NUL characters. */
   readonly body: unknown
   readonly sha256: string
 }
@@ -28,9 +28,9 @@ interface SourceErrorOptions extends ErrorOptions {
 /** A source that failed; its message is published as `poll_error`. */
 export class SourceError extends Error {
   override readonly name: string = 'SourceError'
-  /** The same request may succeed later. */
+  /** True if the same request may succeed later. */
   readonly isTransient: boolean
-  /** A request for less may succeed. */
+  /** True if a request for less data may succeed. */
   readonly isTooLarge: boolean
   readonly retryAfterMs: number | null
 

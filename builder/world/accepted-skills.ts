@@ -5,7 +5,7 @@ import type { Skill } from '../../src/contract/schemas/skill.ts'
 import { listProposals } from '../../src/db/proposals.ts'
 import type { Database } from '../../src/db/schema.ts'
 
-/** The taxonomy holds 5,000 skills at most. */
+/** Maximum number of accepted proposals: the taxonomy contains at most 5,000 skills. */
 const maxAccepted = 4000
 
 /** Authored skills, then accepted proposals by time; for the same slug the authored skill wins. */

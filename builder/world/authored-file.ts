@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 
 import type { z } from 'zod'
 
-/** `part`: what the value is in the file, where it is not the whole file. @throws Error that names the fields */
+/** `part`: name of the value, if it is only a part of the file. @throws Error that names the fields */
 export function checkedPart<T>(path: string, schema: z.ZodType<T>, value: unknown, part = ''): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data

@@ -22,7 +22,7 @@ export interface HeldManifests extends PactManifests {
 export interface AuthoredPacts {
   readonly manifests: readonly HeldManifests[]
   readonly published: readonly PublishedPact[]
-  /** Reproduces a work hash; contains a placeholder for the pact. */
+  /** Script that recomputes a work hash; contains a placeholder for the pact. */
   readonly reproduceScript: string | null
 }
 

@@ -23,7 +23,7 @@ const pageUrl = z
   )
 const text = (max: number) => z.string().trim().min(1).max(max)
 
-/** An audit by hand. Unknown figures are left out. */
+/** Figures from an audit by hand, without unknown figures. */
 const audit = z.strictObject({
   as_of: date,
   status: railStatus,
@@ -43,7 +43,7 @@ export const authoredRailSchema = z.strictObject({
   display_name: text(120),
   chain: railChain,
   category: railCategory,
-  /** A: confirmed, enough for figures; B: no money visible; C: known from others; D: no endpoint. */
+  /** A: confirmed, sufficient for figures; B: no money visible; C: reported by third parties; D: no endpoint. */
   evidence_tier: z.enum(['A', 'B', 'C', 'D']),
   entry_cost_usdc: usdc,
   entry_requirements: z.array(text(300)).min(1).max(32).nullable(),

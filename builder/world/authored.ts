@@ -46,13 +46,13 @@ export async function loadAuthored(dataDir: string): Promise<Authored> {
       loadDocs(join(dataDir, 'docs')),
       loadAuthoredPacts(join(dataDir, 'pacts')),
       loadAgentSkills(join(dataDir, 'agent-skills')),
-      // Installations may lack it.
+      // This file may be missing in an installation.
       readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
     ])
   return { rails, taxonomy, tiers, oaths, articles, docs, pacts, agentSkills, changelog }
 }
 
-/** Reads again only when a file has changed. */
+/** Returns a function that reads the files again only if one of them has changed. */
 export function createAuthored(dataDir: string): () => Promise<Authored> {
   let last: { readonly fingerprint: string; readonly authored: Authored } | null = null
   return async () => {

@@ -17,7 +17,7 @@ import { newestEntryAt } from '../../src/db/reputation.ts'
 import { listWorkers } from '../../src/db/workers.ts'
 import type { Community } from './world.ts'
 
-/** Length of the published lists; the API pages through the rest. */
+/** Number of entries in a published list; the API returns further pages. */
 export const firstPage = 50
 
 export interface CommunityMemory {
@@ -89,7 +89,7 @@ function ranked(standings: readonly RankedStanding[], atMs: number): Community['
   }))
 }
 
-/** Null where the first page contains all rows. */
+/** Returns null if the first page contains all rows. */
 export function nextCursor(list: string, rows: readonly { readonly seq: number }[]): string | null {
   const last = rows[firstPage - 1]
   return rows.length > firstPage && last !== undefined ? encodeCursor(list, last.seq) : null

@@ -16,7 +16,7 @@ const fields = z.strictObject({
     .transform(Number),
   title: z.string().min(1).max(200),
   description: z.string().min(1).max(400),
-  /** The navigation entry that is current on the page. */
+  /** Path of the navigation entry that is highlighted on the page. */
   nav: path.default('/docs'),
   /** Address and title of the JSON document with the same content. */
   alternate: z.tuple([path.or(z.string().regex(/^\/[\w./-]+$/)), z.string()]).optional(),

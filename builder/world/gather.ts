@@ -69,7 +69,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters, memory = emptyGatherMemory(options.dataDir) } = options
   const { reader } = database
   const from = isoTime(nowMs - eventsMs)
-  // Awaited first: a read that fails meanwhile would be an unhandled rejection.
+  // Awaited before the reads start, since a read that fails during this wait would be an unhandled rejection.
   const exchangeKeys = await options.exchangeKeys()
   const [authored, states, history, flags, closed, eventRows, views24h, community, exchange, runs] =
     await Promise.all([
@@ -161,7 +161,7 @@ function flagOf(row: FlagRecord): Flag {
   }
 }
 
-/** Evidence is flat by contract; nested values become JSON text. */
+/** The API contract allows no nested evidence, so nested values become JSON text. */
 function evidenceFields(row: FlagRecord): Flag['evidence'] {
   const fields = Object.entries(row.evidence).map(([name, value]) => {
     const flat = value === null || typeof value !== 'object' ? value : JSON.stringify(value)

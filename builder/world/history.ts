@@ -18,12 +18,12 @@ const pageSize = 5000
 
 /** Reads the history once and then only new polls, which are append-only. */
 export function createHistory(reader: Kysely<Database>): () => Promise<History> {
-  // Replaced, never changed, so that a new value means new polls.
+  // The map is replaced and never changed, so that a new map means new polls.
   let polls: ReadonlyMap<string, readonly PollRecord[]> = new Map()
   let evidence: ReadonlyMap<string, readonly EvidencePointer[]> = new Map()
   let lastId = 0
   return async () => {
-    // Assigned together at the end, so that a failed read is repeated.
+    // Both are assigned together after a successful read, so that a failed read is repeated.
     let read = { polls, lastId }
     const newestGood = new Map<string, StoredPoll>()
     for (;;) {

@@ -1,6 +1,6 @@
 import type { World } from './world.ts'
 
-/** Runs a pure function again only when one of its declared parts of the world is another value. */
+/** Runs a pure function again only if one of its declared parts of the world has been replaced. */
 export function memoizeByParts<Part extends keyof World, Made>(
   parts: readonly Part[],
   make: (world: Pick<World, NoInfer<Part>>) => Made,

@@ -29,7 +29,7 @@ export type ChainReport = z.infer<typeof chainReport>
 const receiptRun = z.object({
   started_at: z.string(),
   finished_at: z.string(),
-  /** Chains with a configured node. Missing in old runs. */
+  /** Chains with a configured node. Absent in old runs. */
   nodes: z.array(z.string()).optional(),
   chains: z.array(chainReport),
 })

@@ -72,7 +72,7 @@ export interface World {
   readonly oaths: z.infer<typeof oathList>['oaths']
   readonly articles: readonly ArticleSource[]
   readonly docs: readonly DocsSource[]
-  /** Views of the last 24 whole hours by article slug. */
+  /** Number of views in the last 24 whole hours, by article slug. */
   readonly views24h: ReadonlyMap<string, number>
   /** Null when `CHANGELOG.md` is not installed. */
   readonly changelog: string | null
@@ -83,7 +83,7 @@ export interface World {
   readonly signingKeys: SigningKeys
   readonly community: Community
   readonly exchange: {
-    /** The newest; the totals count all. */
+    /** The newest jobs; the totals count all jobs. */
     readonly jobs: readonly Job[]
     readonly total: number
     readonly open: number
@@ -93,7 +93,7 @@ export interface World {
   readonly pacts: PactsWorld
 }
 
-/** The lists contain the newest entries; the totals count all. */
+/** The lists contain the newest entries; the totals count all entries. */
 export interface Community {
   readonly workers: readonly Worker[]
   readonly workersTotal: number
@@ -104,7 +104,7 @@ export interface Community {
   readonly receiptsNext: string | null
   readonly leaderboard: readonly LeaderboardEntry[]
   readonly leaderboardAsOf: string
-  /** Scored at the time of the newest entry, so that only facts change them. */
+  /** The scores are as of the newest entry, so that only facts change them. */
   readonly leaderboardArchived: readonly LeaderboardEntry[]
   readonly partners: readonly Partner[]
   readonly partnersTotal: number

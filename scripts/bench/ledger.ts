@@ -40,7 +40,7 @@ const statements = (count: number): readonly string[] => [
 /** The number of receipts of a large ledger. */
 export const manyReceipts = (quick: boolean): number => (quick ? 100_000 : 1_000_000)
 
-/** Writes a ledger with that many receipts of up to 100,000 workers to `path`. */
+/** Writes a ledger with `receipts` receipts of up to 100,000 workers to `path`. */
 export async function makeLedger(path: string, receipts: number): Promise<void> {
   mkdirSync(dirname(path), { recursive: true })
   await (await openDatabase({ url: path })).close()

@@ -34,7 +34,7 @@ const durationMs = 1200
 export const nowMs = Date.UTC(2026, 10, 21, 6)
 const databaseIn = (dir: string): string => join(dir, 'ledger.db')
 
-/** Fills a directory with a ledger of that many receipts. */
+/** Fills a directory with a ledger of `receipts` receipts. */
 export async function makePolledLedger(dir: string, receipts: number): Promise<void> {
   await makeLedger(databaseIn(dir), receipts)
   const rails = await loadAuthoredRails(join(dataDir, 'rails'))
@@ -47,7 +47,7 @@ export async function makePolledLedger(dir: string, receipts: number): Promise<v
   }
 }
 
-/** The options of a build of such a directory. */
+/** Returns the options of a build that reads the directory. */
 export async function openPolledLedger(dir: string) {
   const database = await openDatabase({ url: databaseIn(dir) })
   const active = signingKeyFromSeed(Buffer.alloc(32, 7))

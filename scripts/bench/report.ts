@@ -40,7 +40,7 @@ function cellsOf(row: BenchRow) {
   }
 }
 
-/** The contestant, or the figure where a contestant is compared with itself. */
+/** Returns the name of the peer, or of the figure if a contestant is compared with itself. */
 function peerText({ ours, peer }: BenchRow): string {
   const [contestant = '', figure = ''] = peer.split('.')
   return ours.startsWith(`${contestant}.`) ? figure : contestant

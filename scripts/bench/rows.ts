@@ -1,4 +1,4 @@
-/** Rows of the report: a figure of ours beside a figure of a peer from the same rounds. */
+/** Rows of the report compare a figure of this project with a figure of a peer from the same rounds. */
 import { median, valuesOf } from './samples.ts'
 import type { Sample } from './samples.ts'
 
@@ -20,7 +20,7 @@ export interface BenchRow extends RowSpec {
   readonly met: boolean | null
 }
 
-/** The bound for the ratio of the figures, or for ours alone in the unit of the row. */
+/** The bound for the ratio of both figures, or for our figure alone in the unit of the row. */
 export interface Target {
   readonly of: 'ratio' | 'ours'
   readonly bound: 'at least' | 'at most'

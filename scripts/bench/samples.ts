@@ -1,6 +1,6 @@
 import { entriesOf } from '../../src/core/entries.ts'
 
-/** The figures of one round by name. Texts are facts, not figures. */
+/** The figures of one round by name. Values that are texts describe facts and are not measured. */
 export type Sample = Readonly<Record<string, number | string>>
 
 /**
@@ -29,7 +29,7 @@ export function ofContestant(name: string, figures: Sample): Sample {
   )
 }
 
-/** @throws Error where a round has no such figure */
+/** @throws Error if a round lacks the figure */
 export function valuesOf(samples: readonly Sample[], figure: string): number[] {
   return samples.map((sample) => {
     const value = sample[figure]
@@ -48,7 +48,7 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.ceil(middle) - 1] ?? NaN) + (sorted[Math.floor(middle)] ?? NaN)) / 2
 }
 
-/** By nearest rank; 0 for an empty list. */
+/** Returns the percentile by nearest rank; 0 for an empty list. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
   return sorted[Math.ceil(sorted.length * share) - 1] ?? 0

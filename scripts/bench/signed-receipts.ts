@@ -40,7 +40,7 @@ export function factsOf(worker: TestWallet, at: number, seed = ''): object {
   })
 }
 
-/** Ethereum wallets that sign by WebAssembly; viem would take five times as long. */
+/** Ethereum wallets that sign by WebAssembly; signing with viem would take five times as long. */
 export async function fastWallets(name: string, count: number): Promise<readonly TestWallet[]> {
   const curve = await instantiateSecp256k1()
   return Array.from({ length: count }, (_, at) => {

@@ -9,7 +9,7 @@ import type { TaskArguments, TaskName } from './tasks/index.ts'
 export interface Task {
   /** Resolves at the next pause of the task, or with its sample. */
   readonly next: () => Promise<Sample>
-  /** Lets the task go on after a pause. */
+  /** Resumes the task after a pause. */
   readonly go: () => void
 }
 

@@ -17,6 +17,6 @@ export interface Suite {
 export interface SuiteReport {
   readonly rows: readonly BenchRow[]
   readonly facts?: Sample
-  /** What was not measured, and why. */
+  /** Names of the measurements that were skipped, with the reason. */
   readonly skipped?: readonly string[]
 }

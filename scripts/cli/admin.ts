@@ -1,5 +1,5 @@
 /**
- * The commands of operators. Their implementations in `admin/` are loaded on use, since other commands need no database.
+ * The commands of operators. Implementations in `admin/` are loaded on use, since commands of other users need no database.
  */
 import { z } from 'zod'
 

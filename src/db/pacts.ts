@@ -121,7 +121,7 @@ export async function verifiedPactReceipts(db: Db): Promise<readonly PactReceipt
       'receipt_checks.block_at as blockAt',
     ])
     .where(sql<boolean>`receipts.job_id glob 'pact-[1-9]*'`)
-    // Unary plus disables these indexes: nearly all receipts are verified, but few belong to a pact.
+    // A unary plus keeps SQLite from using an index on the column: nearly all receipts are verified.
     .where(sql<boolean>`+receipts.onchain = 'verified'`)
     .where(sql<boolean>`+receipts.verification = 'verified'`)
     .orderBy('receipt_checks.block_number')

@@ -35,7 +35,7 @@ export interface WriteObserver {
 
 type Settle = () => void
 
-/** Large enough to amortise the flush, small enough that the first write need not wait long. */
+/** The limit is large enough that many writes share a flush, and small enough that the first does not wait long. */
 const batchLimit = 256
 
 /** @param workLimitMs limit for one `work`, which is then rolled back and refused */

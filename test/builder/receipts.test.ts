@@ -34,7 +34,6 @@ allowSlowTests('starts anvil')
 
 const genesisMs = Date.UTC(2026, 10, 20)
 const startMs = Date.UTC(2026, 10, 21, 6)
-/** The time of the payments. */
 const paidMs = startMs - 2 * hourMs
 const platformKey = ed25519Key('platform')
 const workerKey = ed25519Key('worker')
@@ -81,7 +80,6 @@ function facts(txHash: string, changes: object = {}): object {
   return Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== undefined))
 }
 
-/** Sends a receipt that the worker alone has signed. */
 const sendSigned = (txHash: string, changes: object = {}) =>
   post(workerSigned(facts(txHash, changes), workerKey))
 
@@ -97,7 +95,6 @@ async function expectReceipt(id: string, verification: string, repDelta: number,
   expect(await detailOf(id)).toMatchObject({ verification, rep_delta: repDelta, ...more })
 }
 
-/** Runs the checks an hour after the last run. */
 async function run(changes: Partial<ReceiptCheckDeps> = {}) {
   service.clock.advance(hourMs)
   const { database, random } = service.actions

@@ -26,7 +26,6 @@ interface Answer {
   readonly stalls?: boolean
 }
 
-/** A server with a fixed answer for each request, and the requests that it received. */
 async function serverOf(answer: (nth: number) => Answer) {
   const seen: { request: IncomingMessage; body: string }[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
@@ -123,7 +122,7 @@ describe('an error of the client', () => {
     [
       'contains the timeout if an answer does not end in time',
       { status: 200, body: null, stalls: true },
-      { message: expect.stringMatching(/no complete response within 0\.1 s/) },
+      { message: expect.stringMatching(/no complete response within 0\.1 s/) as unknown },
     ],
   ])('%s', async (_name, answer, expected) => {
     const { url } = await serverOf(() => answer)

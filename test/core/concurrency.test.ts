@@ -8,7 +8,6 @@ import {
   mapConcurrent,
 } from '../../src/core/concurrency.ts'
 
-/** Runs all callbacks that promises have queued by now. */
 const flushPromises = async (): Promise<void> => {
   for (let round = 0; round < 20; round += 1) await Promise.resolve()
 }

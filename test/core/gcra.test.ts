@@ -6,7 +6,6 @@ import { gcra } from '../../src/core/gcra.ts'
 const intervalMs = 1000
 const burst = 120
 
-/** Which of the requests at these times are allowed. */
 function run(timesMs: readonly number[]): boolean[] {
   let tatMs = 0
   return timesMs.map((nowMs) => {

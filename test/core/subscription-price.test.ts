@@ -21,7 +21,6 @@ const paidTiers = ['starter', 'pro', 'team', 'enterprise'] as const
 type PaidTier = (typeof paidTiers)[number]
 const offerOf = (tier: PaidTier) => ({ tier, priceMicroUsdc: prices[tier] })
 
-/** Pays the price at a time. */
 function buy(
   subscription: PartnerSubscription,
   tier: PaidTier,

@@ -11,7 +11,6 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Acquires the mutex and shows the state of the attempt. */
 function acquiring(mutex: ConnectionMutex): { readonly state: () => string } {
   let state = 'waiting'
   mutex.acquire().then(

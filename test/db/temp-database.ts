@@ -10,14 +10,12 @@ import type { OpenDatabase, OpenOptions } from '../../src/db/open.ts'
 import { openSqlite3 } from '../../src/db/sqlite3/connection.ts'
 import type { Sqlite3Connection } from '../../src/db/sqlite3/connection.ts'
 
-/** Creates a folder that is removed after the test. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-db-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Opens a new database in a file and closes it after the test. */
 export async function tempDatabase(options: Partial<OpenOptions> = {}): Promise<OpenDatabase> {
   const database = await openDatabase({ url: join(tempFolder(), 'ledger.db'), ...options })
   onTestFinished(() => database.close())
@@ -39,7 +37,6 @@ export async function expectAppendOnly({ write }: OpenDatabase, table: string): 
   }
 }
 
-/** A promise and the function that resolves it. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => {}
   const opened = new Promise<void>((resolve) => {

@@ -315,7 +315,6 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
   })
 })
 
-/** Repeats the check until it is true or the test times out. */
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await sleep(50)
 }

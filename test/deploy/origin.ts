@@ -13,7 +13,6 @@ import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('starts servers of the deploy notes')
 
-/** A document that is fresh for one second. */
 export const shortLived = '/short-lived.json'
 /** A document that no test reads before the service stops. */
 export const neverRead = '/api/v1/rails/never-read'
@@ -26,7 +25,6 @@ export const echoed = z.object({
 })
 /** Answers 200 to callers with any credentials and 402 to others. */
 export const premium = '/api/v1/arbitrage/premium'
-/** Answers 404 with a cacheable `Cache-Control`. */
 export const cacheableError = '/cacheable-error'
 
 /** Starts the service and an edge before the first test of the file. */
@@ -52,10 +50,8 @@ export function useEdge(start: (options: EdgeOptions) => Promise<ServerProcess>)
     origin,
     get: (path: string, ...headers: string[]): Promise<RawAnswer> =>
       send(origin.edge.address, `GET ${path}`, headers),
-    /** Requests a path from the service without the edge. */
     direct: (path: string, ...headers: string[]): Promise<RawAnswer> =>
       send(origin.service.address, `GET ${path}`, headers),
-    /** The number of requests for this path that the service has answered. */
     requestsFor: (path: string): number =>
       origin.service.lines().filter((line) => line['path'] === path).length,
   }

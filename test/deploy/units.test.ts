@@ -27,7 +27,6 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The output of systemd-analyze for a unit that starts the Node of this machine. */
 function analyze(name: string, text: string, ...options: readonly string[]): string {
   const file = join(folder, name)
   writeFileSync(file, text.replaceAll('/usr/bin/node', process.execPath))

@@ -26,7 +26,6 @@ export interface Clients {
   /** Expects each acknowledged receipt exactly once in the database. Returns their number. */
   readonly expectStored: (ledger: Ledger) => Promise<number>
   readonly acknowledged: () => number
-  /** Number of requests without a 2xx. */
   readonly unanswered: () => number
 }
 

@@ -1,7 +1,4 @@
-/**
- * Records all file operations of service, builder and backup with strace: none writes outside DATA_DIR and PUBLIC_DIR. If
- * the test runs as root, it starts the ledger as another user, who owns only these two folders.
- */
+/** Records all file operations of service, builder and backup with strace: none writes outside DATA_DIR and PUBLIC_DIR. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -33,7 +30,6 @@ const user = 65_534
 
 const program = useProgram()
 let root: string
-/** A command prefix that switches the user; empty unless the test runs as root. */
 let asUser: readonly string[]
 
 beforeAll(() => {
@@ -56,7 +52,6 @@ function otherUser(): readonly string[] {
   return [...plain, '--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search']
 }
 
-/** The real path of a file of a dependency. */
 function realEntry(): string {
   return execFileSync('realpath', [join(program.dir, 'node_modules/kysely/dist/cjs/index.js')])
     .toString()
@@ -83,7 +78,6 @@ test('service and builder write nothing outside of DATA_DIR and PUBLIC_DIR', asy
       running.kill('SIGKILL')
       await running.ended
     })
-    /** The written paths, once the process has ended. */
     const paths = async () => {
       const code = await running.ended
       expect({ name, code }).toEqual({ name, code: 0 })

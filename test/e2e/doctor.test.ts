@@ -42,7 +42,6 @@ afterAll(() => {
   ledger.remove()
 })
 
-/** Runs statements without the program's checks. */
 async function sqlOn(...statements: readonly string[]): Promise<void> {
   await withPlainFile(join(ledger.dataDir, 'ledger.db'), 'read-write', async (db) => {
     for (const statement of statements) await sql.raw(statement).execute(db)
@@ -51,7 +50,6 @@ async function sqlOn(...statements: readonly string[]): Promise<void> {
 
 const inData = (...names: string[]) => join(ledger.dataDir, ...names)
 
-/** Changes a file. The returned function restores it. */
 function changed(path: string, change: (text: string) => string): () => void {
   const before = readFileSync(path)
   writeFileSync(path, change(before.toString('utf8')))

@@ -1,4 +1,3 @@
-/** Simulates a full disk for code that runs in this process. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 

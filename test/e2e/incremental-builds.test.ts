@@ -1,7 +1,4 @@
-/**
- * Compares incremental builds with builds without memory. After random writes and failures, both build from the same
- * generation at the same time, and their manifests (hash, signature and time of every document) must be equal.
- */
+/** Compares incremental builds with builds without memory. */
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -175,7 +172,6 @@ test(
   timeoutMs,
 )
 
-/** Fisher-Yates. */
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items
     .map((item) => ({ item, at: random() }))

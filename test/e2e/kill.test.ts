@@ -1,7 +1,4 @@
-/**
- * Kills the compiled builder 54 times: at file operations of a build, at random moments of polls, together with its service
- * and alone. Afterwards the published set, the database and the archive are intact.
- */
+/** Kills the compiled builder 54 times. Afterwards the published set, the database and the archive are intact. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -65,7 +62,6 @@ afterAll(async () => {
 
 const railFile = z.looseObject({ notes: z.string().optional() })
 
-/** Changes one authored rail, so that the next build publishes and archives. */
 function writeVersion(version: number): void {
   const path = join(program.dir, 'data/rails/olas.json')
   const rail = railFile.parse(JSON.parse(readFileSync(path, 'utf8')))
@@ -78,7 +74,6 @@ function publishedVersion(ledger: Ledger): number | null {
   return Number(/version (\d+)/.exec(notes ?? '')?.[1])
 }
 
-/** Runs one build. Returns the number of its file operations. */
 async function runBuild(
   ledger: Ledger,
   env: Readonly<Record<string, string>> = {},
@@ -89,7 +84,6 @@ async function runBuild(
   return Number(/operations: (\d+)/.exec(builder.output())?.[1])
 }
 
-/** Checks the published set, the database and the archive. */
 async function expectIntact(ledger: Ledger): Promise<void> {
   if (existsSync(join(ledger.publicDir, 'current'))) {
     expect(problemsOfSet(ledger)).toEqual([])
@@ -132,7 +126,6 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
 /** `KILL_SEED` repeats the times of the kills. */
 const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 2 ** 31)
 
-/** Reads until the load is over. */
 async function readUntil(url: string, isOver: () => boolean): Promise<void> {
   while (!isOver()) await expectReads(url)
 }

@@ -25,13 +25,10 @@ interface StartedService {
 export interface Ledger {
   readonly dataDir: string
   readonly publicDir: string
-  /** Settings of every process of this ledger. */
   readonly env: Readonly<Record<string, string>>
   readonly builder: (args: readonly string[], env?: Readonly<Record<string, string>>) => Running
   readonly service: (env?: Readonly<Record<string, string>>) => Running
-  /** Starts the service and waits until it listens. */
   readonly start: (env?: Readonly<Record<string, string>>) => Promise<StartedService>
-  /** Reads a document of the current set. */
   readonly document: (file: string) => unknown
   readonly manifest: () => Manifest
   readonly git: (...args: string[]) => string
@@ -46,7 +43,6 @@ export function useProgram(install: () => Program = installProgram): Program {
   return program
 }
 
-/** Sends SIGTERM and expects exit code 0. */
 export async function stop(running: Running): Promise<void> {
   running.kill('SIGTERM')
   expect(await running.ended).toBe(0)
@@ -102,14 +98,12 @@ export function withHooks(program: Program, ...hooks: readonly string[]): { NODE
   return { NODE_OPTIONS: urls.map(({ href }) => `--import=${href}`).join(' ') }
 }
 
-/** Waits until the service listens. Returns its address. */
 export async function addressOf(service: Running): Promise<string> {
   await service.says('"message":"listening"')
   const port = /"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]
   return `http://127.0.0.1:${port}`
 }
 
-/** A new ledger with a copy of all files of another one. */
 export function copyOf(program: Program, from: Ledger): Ledger {
   const ledger = newLedger(program, { POLL: 'off' })
   cpSync(from.dataDir, ledger.dataDir, { recursive: true })

@@ -28,7 +28,6 @@ const diagnosis = z.object({
   ),
 })
 
-/** Runs `admin doctor --json`. */
 export async function diagnose(
   ledger: Pick<Ledger, 'dataDir' | 'publicDir'>,
   ...args: readonly string[]

@@ -54,7 +54,6 @@ afterAll(async () => {
   await sources.stop()
 })
 
-/** Runs one build. Returns its exit code. */
 async function build(env: Readonly<Record<string, string>> = {}): Promise<number | null> {
   return await ledger.builder(['--once'], env).ended
 }

@@ -1,7 +1,4 @@
-/**
- * Records writes and responses of the compiled service with strace, and checks every disk that a power cut at any flush
- * could leave.
- */
+/** Checks every disk that a power cut at any flush of the recorded service could leave. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

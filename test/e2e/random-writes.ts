@@ -107,7 +107,6 @@ async function bidOn(tx: Transaction<Database>, n: number, nowMs: number) {
 
 const anyObject = z.looseObject({})
 
-/** Writes of the database and of authored files. */
 export function documentWrites(dataDir: string, rails: readonly string[]) {
   const edit = (name: string, change: (json: z.infer<typeof anyObject>) => object) => {
     const file = join(dataDir, name)

@@ -1,8 +1,6 @@
-/**
- * Reads the file operations of a program from an strace recording and derives the disks that a power cut could leave:
- * flushed data is present; of unflushed data nothing, everything or any sectors.
- */
+/** Derives the disks that a power cut could leave from an strace recording: unflushed sectors may be missing. */
 import { createReadStream } from 'node:fs'
+import { relative } from 'node:path'
 import { createInterface } from 'node:readline'
 
 /** System calls of SQLite's writes and Node's responses. */
@@ -59,44 +57,38 @@ function succeeded(event: DiskEvent, text: string): DiskEvent {
   return event
 }
 
-const WRITTEN = /^pwrite64\(\d+<([^>]*)>, "((?:\\x[0-9a-f]{2})*)"(\.\.\.)?, (\d+), (\d+)/
-const SYNCED = /^(?:fsync|fdatasync)\(\d+<([^>]*)>/
-const TRUNCATED = /^ftruncate\(\d+<([^>]*)>, (\d+)/
-const UNLINKED = /^unlink\("((?:\\x[0-9a-f]{2})*)"/
-const SENT = /^writev?\(/
+type ToEvent = (file: string, values: readonly (string | undefined)[]) => DiskEvent
+
+/** Patterns of the calls on a file. The first group is the path; the other groups are the values. */
+const fileCalls: readonly (readonly [RegExp, ToEvent])[] = [
+  [/^pwrite64\(\d+<([^>]*)>, "((?:\\x[0-9a-f]{2})*)"(\.\.\.)?, (\d+), (\d+)/, written],
+  [/^(?:fsync|fdatasync)\(\d+<([^>]*)>/, (file) => ({ kind: 'sync', file })],
+  [
+    /^ftruncate\(\d+<([^>]*)>, (\d+)/,
+    (file, [size]) => ({ kind: 'truncate', file, size: Number(size) }),
+  ],
+  [/^unlink\("((?:\\x[0-9a-f]{2})*)"/, (file) => ({ kind: 'unlink', file })],
+]
+
+function written(
+  file: string,
+  [hex = '', cut, length, offset]: readonly (string | undefined)[],
+): DiskEvent {
+  const bytes = unhex(hex)
+  if (cut !== undefined || bytes.length !== Number(length)) throw new Error('a write was cut off')
+  return { kind: 'write', file, offset: Number(offset), bytes }
+}
 
 function eventOf(text: string, directory: string): DiskEvent | null {
-  const fileOf = (path: string | undefined): string | null => {
-    const plain = unhex(path ?? '').toString()
-    const inside = plain.startsWith(`${directory}/`) ? plain.slice(directory.length + 1) : null
+  for (const [pattern, toEvent] of fileCalls) {
+    const match = pattern.exec(text)
+    if (match === null) continue
+    const [, path = '', ...values] = match
+    const file = relative(directory, unhex(path).toString())
     // SQLite rebuilds the shared-memory index of the WAL when it opens the file after a power cut.
-    return inside === 'ledger.db' || inside === 'ledger.db-wal' ? inside : null
+    return file === 'ledger.db' || file === 'ledger.db-wal' ? toEvent(file, values) : null
   }
-  const written = WRITTEN.exec(text)
-  if (written !== null) {
-    const [, path, hex = '', cut, length, offset] = written
-    const file = fileOf(path)
-    if (file === null) return null
-    const bytes = unhex(hex)
-    if (cut !== undefined || bytes.length !== Number(length)) throw new Error('a write was cut off')
-    return { kind: 'write', file, offset: Number(offset), bytes }
-  }
-  const synced = SYNCED.exec(text)
-  if (synced !== null) {
-    const file = fileOf(synced[1])
-    return file === null ? null : { kind: 'sync', file }
-  }
-  const truncated = TRUNCATED.exec(text)
-  if (truncated !== null) {
-    const file = fileOf(truncated[1])
-    return file === null ? null : { kind: 'truncate', file, size: Number(truncated[2]) }
-  }
-  const unlinked = UNLINKED.exec(text)
-  if (unlinked !== null) {
-    const file = fileOf(unlinked[1])
-    return file === null ? null : { kind: 'unlink', file }
-  }
-  return SENT.test(text) ? answerIn(text) : null
+  return /^writev?\(/.test(text) ? answerIn(text) : null
 }
 
 /** Ids of receipts in a response with status 201. */

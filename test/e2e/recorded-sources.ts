@@ -1,7 +1,4 @@
-/**
- * Local copies of all sources of the builder: EVM nodes with scripted contracts, recorded HTTP responses and a Solana node.
- * No event is within a day of the edge of a window, so polls of one afternoon have equal figures.
- */
+/** Local copies of all sources of the builder: EVM nodes with scripted contracts, recorded HTTP responses and a Solana node. */
 import {
   encodeAbiParameters,
   encodeFunctionData,
@@ -30,19 +27,15 @@ import type { ScriptedLog } from '../support/scripted-contract.ts'
 import { startSolanaNode } from '../support/solana-node.ts'
 import type { FakeTransaction } from '../support/solana-node.ts'
 
-/** The first poll: a Sunday afternoon. */
 export const firstPollMs = Date.UTC(2026, 9, 4, 12, 30)
 /** Midnight UTC, so many days before the day after the polls. */
 export const daysAgo = (days: number): number => Date.UTC(2026, 9, 5) - days * dayMs
 
 export interface RecordedSources {
-  /** Settings of a builder that polls these sources. */
   readonly env: Readonly<Record<string, string>>
-  /** Sets how a source responds. */
   readonly setMode: (rail: string, mode: ReplayMode) => void
   /** Mines empty blocks on every chain, so that earlier blocks are final. */
   readonly settle: (atMs: number) => Promise<void>
-  /** Requests without a recorded response. */
   readonly unmatched: () => readonly string[]
   readonly stop: () => Promise<void>
 }

@@ -16,7 +16,6 @@ import type { RecordedSources } from './recorded-sources.ts'
 
 allowSlowTests('polls every rail')
 
-/** Null: unknown. */
 interface ExpectedFigures {
   /** In USDC: 30 days, 7 days, then both before the rule. */
   readonly volumes: readonly (number | null)[]
@@ -185,7 +184,6 @@ const railOf = (slug: string) => railShape.parse(ledger.document(`api/v1/rails/$
 const head = () => ledger.git('rev-parse', 'HEAD').trim()
 const subject = () => ledger.git('log', '-1', '--format=%s').trim()
 
-/** Archived files that differ between two commits. */
 function changedFiles(from: string, to: string): string[] {
   return ledger.git('diff', '--name-only', from, to).trim().split('\n').toSorted()
 }

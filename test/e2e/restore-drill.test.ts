@@ -1,7 +1,4 @@
-/**
- * Makes a backup under load and restores it into an empty folder: every receipt acknowledged before the backup is present,
- * and no earlier signature is accepted again.
- */
+/** Makes a backup under load and restores it into an empty folder. No earlier signature is accepted again. */
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

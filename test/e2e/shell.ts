@@ -20,7 +20,6 @@ const argumentsOf = (line: CommandLine): readonly string[] =>
 type Answer = Record<string, unknown>
 const answer = z.record(z.string(), z.unknown())
 
-/** Parses a JSON object. */
 export const json = (text: string): Answer => answer.parse(JSON.parse(text))
 
 export interface Ended {
@@ -31,7 +30,6 @@ export interface Ended {
 
 interface Shell {
   readonly program: Program
-  /** A folder for keys and receipts. */
   readonly folder: string
   readonly dataDir: string
   readonly url: () => string

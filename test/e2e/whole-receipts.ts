@@ -5,7 +5,6 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Ledger } from './ledger.ts'
 
-/** Checks the database of a ledger. Returns the ids of its receipts. */
 export async function wholeReceipts(ledger: Ledger): Promise<ReadonlySet<string>> {
   return await ledger.withDatabase(expectWholeReceipts)
 }

@@ -25,7 +25,6 @@ beforeEach(async () => {
 
 const send = (path: string, body: object) => requestJson(service, `/api/v1${path}`, { body })
 
-/** Inserts open jobs without requests; returns their ids. */
 async function openJobs(count: number, poster = parties.poster): Promise<string[]> {
   const nowMs = service.clock.now()
   const ids = Array.from({ length: count }, (_, at) => `job_${String(at).padStart(24, '0')}`)

@@ -41,7 +41,6 @@ beforeEach(async () => {
   store = openStore()
 })
 
-/** Opens a store without documents in memory, as at a start. */
 function openStore(sleep = clock.sleep): DocumentStore {
   const silent = () => undefined
   const error = (message: string) => void problems.push(message)

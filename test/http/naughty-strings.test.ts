@@ -1,7 +1,4 @@
-/**
- * Sends every entry of the Big List of Naughty Strings as each kind of text. The service stores and returns it unchanged, or
- * refuses it without repeating it. It remains text in JSON.
- */
+/** Sends every entry of the Big List of Naughty Strings as each kind of text. */
 import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 

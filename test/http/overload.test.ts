@@ -22,7 +22,6 @@ const workers = Array.from({ length: 6 }, (_, at) => nearWallet(`worker ${at}`))
 
 const services = useServices()
 
-/** Receipts signed and ready to be sent, all different. */
 async function signedReceipts(count: number, nowMs: number): Promise<readonly string[]> {
   return await Promise.all(
     Array.from({ length: count }, async (_, at) => {

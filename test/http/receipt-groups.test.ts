@@ -27,7 +27,6 @@ const payers = [evmWallet('payer'), nearWallet('other payer'), workers[0]] as co
 const services = useServices()
 const startOne = async () => services.start({ actions: await platformActions(platformKey) })
 
-/** The rows of all tables that receipts change. */
 async function tablesOf({ actions }: Service) {
   const db = actions.database.reader
   return {

@@ -57,7 +57,6 @@ const sendIssued = (changes: object = {}) => send(issued(facts(changes), platfor
 const total = (table: 'receipts' | 'reputation_ledger' | 'used_messages') =>
   countRows(service, table)
 
-/** The score as a partner reads it. */
 async function scoreOf(wallet: TestWallet) {
   const reader = nearWallet('reader')
   if ((await countRows(service, 'partners')) === 0) {

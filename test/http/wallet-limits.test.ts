@@ -59,7 +59,6 @@ const LOT = 32
 
 const alice = evmWallet('alice')
 
-/** Starts a service with rate limits and a partner. */
 async function limitedPartner(tier: TierName = 'free'): Promise<Service> {
   const service = await limited()
   await makePartner(service, alice, { handle: 'acme', tier })

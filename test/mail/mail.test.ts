@@ -16,7 +16,6 @@ interface Received {
   readonly message: string
 }
 
-/** Starts an SMTP server on a free port that records the messages it receives. */
 async function mailServer(options: SMTPServerOptions = {}) {
   const received: Received[] = []
   const server = new SMTPServer({

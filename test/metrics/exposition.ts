@@ -7,7 +7,6 @@ export interface ReadSample {
 }
 
 export interface ReadMetrics {
-  /** Kind by family. */
   readonly kinds: ReadonlyMap<string, string>
   readonly samples: readonly ReadSample[]
 }
@@ -71,7 +70,6 @@ function labelsOf(text: string): Readonly<Record<string, string>> {
   )
 }
 
-/** Sums the samples of a metric that have these labels. */
 export function total(
   { samples }: ReadMetrics,
   metric: string,

@@ -216,7 +216,6 @@ describe('a contract wallet', () => {
   /** Answers the magic value of EIP-1271 to every question, after so many rounds of 26 gas. */
   const yesAfter = (rounds: number) =>
     `0x61${rounds.toString(16).padStart(4, '0')}5b6001900380600357631626ba7e60e01b60005260206000f3`
-  /** Never ends. */
   const loop = '0x5b600056'
   const pay = async () => ({
     ...(await sign({ from: wallet })),

@@ -1,7 +1,6 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The database files of one run. */
 export function createDisks(dir: string, seed: number) {
   const files: string[] = []
   return {

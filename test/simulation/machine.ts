@@ -1,7 +1,4 @@
-/**
- * The machine on which the processes of the ledger run. All their operations (statements, flushes, signature checks, timers,
- * answers) wait here, and the seed decides which one runs next.
- */
+/** The machine on which the processes of the ledger run. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
@@ -261,7 +258,6 @@ export function createMachine(given: {
       const release = async (): Promise<void> => happen()
       pending.push({ process: null, what, release, drop: () => undefined })
     },
-    /** Count of injected faults and of refused locks so far. */
     troubles: () => troubles,
     trouble: (): void => {
       troubles += 1

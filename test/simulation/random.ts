@@ -30,7 +30,6 @@ export function createChance(seed: number): Chance {
   }
 }
 
-/** Derives an independent seed for a purpose. */
 export function seedFor(seed: number, purpose: string): number {
   let hash = Math.imul(seed ^ 0x9e_37_79_b9, 0x85_eb_ca_6b) >>> 0
   for (const letter of purpose) {

@@ -53,7 +53,6 @@ export function createReceivers(
           return { status, contentType: null, body: Buffer.from(proof) }
         })
       },
-    /** All receivers accept from now on. */
     calm: (): void => {
       isCalm = true
     },

@@ -29,7 +29,6 @@ export interface Run {
   readonly seed: number
   readonly machine: Machine
   readonly installation: Installation
-  /** An independent source of chance for a purpose. */
   readonly chanceFor: (purpose: string) => Chance
   readonly log: (line: string) => void
   /** Records a problem; the first one ends the run. */

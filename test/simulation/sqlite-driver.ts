@@ -1,7 +1,4 @@
-/**
- * Replaces the package `sqlite3` in this suite (see `vitest.config.ts`): the same driver and SQLite, but the simulated machine
- * decides when each operation runs and whether it fails.
- */
+/** Replaces `sqlite3` in this suite. The simulated machine decides when each operation runs and whether it fails. */
 import { createRequire } from 'node:module'
 
 import type sqlite3 from 'sqlite3'

@@ -18,7 +18,6 @@ import { siteOf } from '../support/site.ts'
 
 interface SiteServer {
   readonly url: string
-  /** Every published path. */
   readonly paths: readonly string[]
   readonly published: PublishOutcome
   readonly stop: () => Promise<void>
@@ -77,7 +76,6 @@ export async function startSite(makeWorld: (siteUrl: string) => World): Promise<
   }
 }
 
-/** Serves the world for all tests of the file. */
 export function useSite(makeWorld: (siteUrl: string) => World): Omit<SiteServer, 'stop'> {
   const site = filledByHook<SiteServer>()
   beforeAll(async () => {

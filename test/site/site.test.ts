@@ -10,7 +10,6 @@ import { fullWorld } from './worlds.ts'
 const site = useSite((url) => fullWorld(url))
 const visit = useBrowser(() => site.url)
 
-/** The paths of all pages in the manifest. */
 function pagePaths(): string[] {
   const documents = site.published.manifest.documents
   return documents

@@ -41,7 +41,6 @@ const documents = [
 ]
 /** Enough for an hour: each partner may write 2,000 times a day, and each job is two writes. */
 const partners = 60
-/** Forty requests by kind. */
 const mixture = [
   ...Array<string>(18).fill('document'),
   ...Array<string>(6).fill('live'),

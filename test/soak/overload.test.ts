@@ -1,7 +1,4 @@
-/**
- * Sends five times the receipts that the compiled service can accept. It refuses the excess quickly with Retry-After, answers
- * reads meanwhile, and releases its memory and connections afterwards.
- */
+/** Sends five times the receipts that the compiled service can accept. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -136,7 +133,7 @@ test.for([
       'accepted per second of the flood': ((accepted.length / flood.tookMs) * 1000).toFixed(0),
     }
     for (const [name, value] of Object.entries(figures)) {
-      process.stdout.write(`overload, ${name}: ${String(value)}\n`)
+      process.stdout.write(`overload, ${name}: ${value}\n`)
     }
 
     // The capacity is valid only if no request was refused before the flood.

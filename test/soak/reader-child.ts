@@ -1,7 +1,4 @@
-/**
- * `<url>`: reads a document and a list in turn every 20 ms, each from another network, until SIGTERM; prints statuses and
- * latencies.
- */
+/** `<url>`: reads a document and a list in turn every 20 ms until SIGTERM; prints statuses and latencies. */
 import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 

@@ -1,7 +1,4 @@
-/**
- * Runs service and builder under mixed load at 70 % of their capacity. No resource grows, no request fails, and every
- * acknowledged write is stored.
- */
+/** Runs service and builder under mixed load at 70 % of their capacity. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,4 @@
-/**
- * Loaded with `--import`: counts file operations and started programs, kills the process with SIGKILL before operation
- * `KILL_AT`, and prints the number of operations at the end.
- */
+/** Loaded with `--import`: kills the process before file operation `KILL_AT`, and prints the number of operations. */
 import childProcess from 'node:child_process'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

@@ -1,7 +1,4 @@
-/**
- * Finds secrets in logs. Signatures, credentials and payments are found by their form. Private keys and passwords have
- * no form of their own, so tests register those that they use.
- */
+/** Finds secrets in logs. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,7 +1,4 @@
-/**
- * Arbitrum One for pacts: an anvil node with an escrow (`test/fixtures/contracts/PactEscrow.sol`) at the real address,
- * and tokens at the addresses of PACT and USDC.
- */
+/** Arbitrum One for pacts: an anvil node with the escrow, PACT and USDC at their real addresses. */
 import { readFileSync } from 'node:fs'
 
 import { encodeFunctionData, numberToHex } from 'viem'

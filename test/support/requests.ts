@@ -89,7 +89,7 @@ export async function readPages(
     expect(status).toBe(200)
     pages.push(body)
     if (body['next_cursor'] === undefined) return pages
-    cursor = `&cursor=${String(body['next_cursor'])}`
+    cursor = `&cursor=${z.string().parse(body['next_cursor'])}`
   }
 }
 

@@ -1,7 +1,4 @@
-/**
- * Contracts for tests. A scripted contract emits any log that a transaction describes, and answers calls from its
- * storage. A batch calls several contracts in one transaction.
- */
+/** Contracts for tests. */
 import {
   concat,
   encodeAbiParameters,

@@ -1,7 +1,4 @@
-/**
- * A local Base: an anvil node of chain 8453 with FiatTokenV2_2 of Circle at the address of USDC, and Multicall3. By
- * default each transaction has its own block.
- */
+/** A local Base: an anvil node of chain 8453 with FiatTokenV2_2 of Circle at the address of USDC, and Multicall3. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

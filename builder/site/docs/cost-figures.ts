@@ -13,7 +13,7 @@ interface NamedReadKind extends ReadKind {
 }
 
 const pageMaxAgeSeconds = 300
-/** Changes a day of documents that change with polls, and of those that change with writes. */
+/** Number of changes per day of a document that changes with polls, or with writes. */
 const withPolls = 4
 const withWrites = 24 * 60
 
@@ -44,13 +44,13 @@ export const readsPerDay = [1e6, 1e9] as const
 /** Examples in USD, to be replaced by the reader's own prices. */
 export const examplePrices = { perMillionReads: 0.6, perGb: 0.02, perOriginGb: 0.08 } as const
 
-/** Responses with the largest document above, by one process that shared two cores with its load and other work. */
+/** Responses per second with the largest document above, by one process on two cores shared with the load generator. */
 export const originPerSecond = 16_000
 
 /** Receipts issued by a platform and submitted by a plain wallet, including their reputation entry. */
 export const writes = {
   bytesPerReceipt: 2083,
-  /** All threads of the service, measured on a machine with other work, which raises the figure. */
+  /** CPU time per receipt of all threads of the service; other work on the machine raised the measured figure. */
   cpuMicroseconds: 920,
   /** Concurrent callers during the measurement, and the most receipts that share a flush. */
   groupSize: 64,

@@ -7,7 +7,7 @@
 export interface ReadKind {
   /** Fraction of all reads, 0 to 1. */
   readonly share: number
-  /** Documents of the kind, read equally often. */
+  /** Number of documents of this kind, each read equally often. */
   readonly documents: number
   /** Compressed with brotli. */
   readonly bodyBytes: number
@@ -22,7 +22,7 @@ export interface EdgeCache {
   readonly hasShield: boolean
   /** A copy that nobody has read for this long is evicted. */
   readonly keepsSeconds: number
-  /** Of one response, status line included. */
+  /** Size of the headers of one response, including its status line. */
   readonly headerBytes: number
 }
 
@@ -67,7 +67,7 @@ function kindDay(reads: number, kind: ReadKind, edge: EdgeCache): EdgeDay {
   const changes = changesPerDay / daySeconds
   const isSame = Math.exp(-changes * maxAgeSeconds) * (rate / (rate + changes))
   const isKept = 1 - Math.exp(-rate * edge.keepsSeconds)
-  // One point fetches first; every other point with a read while the copy is fresh fetches once.
+  // One point fetches first; each other point that is read while the copy is fresh fetches once.
   const perCycle = 1 + (points - 1) * (1 - Math.exp(-perPoint * maxAgeSeconds))
   const misses = hasShield ? fetches * perCycle : fetches
   return {

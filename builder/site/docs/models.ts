@@ -70,7 +70,7 @@ function nonNullType(schema: JsonValue): HtmlAndMarkdown {
   return inline`${type}${isNotable ? `, ${format}` : ''}${bounds(schema, 'Length', ' characters')}${bounds(schema, 'imum', '')}${pattern === null ? null : inline`, ${code(pattern)}`}`
 }
 
-/** `, 1 to 32 entries` from `minItems` and `maxItems`; empty where there is no bound. */
+/** `, 1 to 32 entries` from `minItems` and `maxItems`; empty if neither is set. */
 function bounds(schema: JsonValue, name: 'Items' | 'Length' | 'imum', unit: string): string {
   const [least, most] = ['min', 'max'].map((end) => member(schema, `${end}${name}`))
   if (typeof most !== 'number') return typeof least === 'number' ? `, at least ${least}${unit}` : ''

@@ -1,4 +1,4 @@
-/** `/openapi.d.ts`: TypeScript types of the API, in the shape that openapi-fetch and its kin expect. */
+/** `/openapi.d.ts`: TypeScript types of the API, in the shape that openapi-fetch and similar clients expect. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
 import { isJsonObject } from '../../../src/core/canonical-json.ts'
 import { list, member, text } from '../../publish/facts.ts'

@@ -1,6 +1,6 @@
 import { startNginxWith, nginxUser } from '../../../test/support/edge.ts'
 
-/** One worker, like the service, and only what a file server needs at its fastest. */
+/** Runs nginx with one worker, like the service, and only the settings of a fast file server. */
 export async function startNginxFiles(root: string) {
   return await startNginxWith(
     (dir, port) => `${nginxUser}

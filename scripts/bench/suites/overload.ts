@@ -19,7 +19,7 @@ import type { Suite } from '../suite.ts'
 const connectionsAtCapacity = 64
 const connectionsAbove = 600
 const times = 5
-/** Receipts are signed before each run: so many for a second of the first run, which measures the capacity. */
+/** Receipts signed in advance per second of the first run, which measures the capacity. */
 const firstSignedPerSecond = 3000
 /** Afterwards, times the capacity. Refused receipts are sent again, so only accepted ones are used up. */
 const signedMargin = 2

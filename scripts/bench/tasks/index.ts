@@ -1,4 +1,4 @@
-/** Scripts that are measured in a fresh process. Each loads only what it runs. */
+/** Scripts that are measured in a fresh process. Each script loads only the modules that it runs. */
 export const tasks = {
   build: () => import('./build.ts'),
   'check-signatures': () => import('./check-signatures.ts'),

@@ -12,9 +12,9 @@ type Connection = Awaited<ReturnType<typeof openConnection>>
 export interface ReceiptLoad {
   readonly origin: string
   readonly seed: string
-  /** Receipts that are posted before the measurement. */
+  /** Number of receipts that are posted before the measurement. */
   readonly warm: number
-  /** Receipts of the measurement, which ends after the last receipt. */
+  /** Number of receipts in the measurement, which ends after the last receipt. */
   readonly signed: number
   /**
    * At 0 each connection posts its next receipt when the last one is answered. Otherwise that many a second are sent as far

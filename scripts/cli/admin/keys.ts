@@ -37,7 +37,7 @@ function keysOf(session: Session) {
   return { dir: join(settingsOf(session).DATA_DIR, 'keys'), nowMs: session.clock.now() }
 }
 
-/** Errors of key files become usage errors. They never contain the key. */
+/** Errors of key files become usage errors. These errors never contain the key. */
 async function orUsageError<T>(keys: Promise<T>): Promise<T> {
   try {
     return await keys

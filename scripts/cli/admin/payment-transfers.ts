@@ -21,7 +21,7 @@ const transferAbi = parseAbi([
 const usedAbi = parseAbi([
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
 ])
-/** The largest range that public nodes accept. */
+/** The largest range of blocks that public nodes accept in one call. */
 const CHUNK_BLOCKS = 2000
 
 /** Returns transfers in the order of the chain. @throws ChainError */

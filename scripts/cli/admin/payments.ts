@@ -57,7 +57,7 @@ async function readPayments(session: Session): Promise<readonly PaymentRecord[]>
   return await withDatabase(session, readAll, true)
 }
 
-/** Others may settle an authorization before the ledger reserves it, and clocks differ. */
+/** Someone else may settle an authorization before the ledger reserves it, and clocks differ. */
 const EARLIER_MS = 60 * minuteMs
 
 /** Returns exit code 1 if rows and chain differ. @throws LedgerUnreachableError if the chain does not answer */
@@ -75,7 +75,7 @@ export async function reconcile(session: Session, input: Input): Promise<number>
     const reader = createChainReader('base', rpcUrl, session)
     const range = await blockRange(reader, payments, input)
     const transfers = await transfersTo(reader, { receivers, ...range })
-    // The ledger writes a row before its money moves, so the rows of now include all these transfers.
+    // The ledger writes each row before the transfer is sent, so the current rows include all these transfers.
     const result = reconciliation(await readPayments(session), transfers, range)
     const { differences, ...totals } = result
     const isEqual = differences.length === 0

@@ -75,7 +75,7 @@ async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
     // A successful transaction always contains the transfer, so the node is wrong.
     if (fate.kind === 'unknown' || fate.kind === 'other') return { kind: 'open' }
-    // It failed because it had expired or because a stranger's copy came first.
+    // The transfer failed because its authorization had expired or because someone else had submitted it before.
     const standing = await findSettlement(payments, submitted)
     return standing.kind === 'open' ? { kind: 'dead' } : standing
   } catch (error) {

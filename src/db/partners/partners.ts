@@ -80,9 +80,10 @@ function subscribed(db: Db) {
   return selectRecords(db, 'partners', { status: ['active', 'past_due'] })
 }
 
-function profileFacts({ skills, requireBodySignature, ...facts }: PartnerProfile) {
-  const isRequired = requireBodySignature ? (1 as const) : (0 as const)
-  return { ...facts, skills: toJsonText(skills), requireBodySignature: isRequired }
+function profileFacts(profile: PartnerProfile) {
+  const { displayName, website, bioShort, skills } = profile
+  const requireBodySignature = profile.requireBodySignature ? (1 as const) : (0 as const)
+  return { displayName, website, bioShort, skills: toJsonText(skills), requireBodySignature }
 }
 
 /** Compare-and-set on `before`; null if another write came first. */

@@ -76,7 +76,6 @@ describe('the scripts in the agent skills', () => {
     request.on('end', () => response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer })))
   })
 
-  /** The script of a skill in a language, filled in for the site. */
   function block(name: (typeof names)[number], language: 'js' | 'sh', site: string): string {
     const fence = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\\n\`\`\``, 'g')
     const blocks = [...textOf(name).matchAll(fence)].map(([, text = '']) => text)

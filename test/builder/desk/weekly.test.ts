@@ -38,7 +38,6 @@ function only([article, ...others]: ReturnType<typeof articles>) {
 const at = (time: string) => Date.parse(time)
 const usdc = (amount: number) => ({ tpv30dMicroUsdc: amount * 1e6 })
 
-/** Polls of the rail alpha by their time, with a volume in USDC. */
 const alphaPolls = (volumes: Readonly<Record<string, number>>) => ({
   alpha: Object.entries(volumes).map(([time, amount]) => goodPoll(at(time), usdc(amount))),
 })

@@ -34,7 +34,6 @@ function feed(viewed: Viewed) {
   return { feed: deskFeed.parse(json), archive: document?.archive }
 }
 
-/** Articles a, b, c … with the day in November and the views of each. */
 const articlesOf = (...list: readonly (readonly [day: string, views: number])[]): Viewed =>
   list.map(([day, views], at) => [String.fromCodePoint(97 + at), `2026-11-${day}`, views])
 

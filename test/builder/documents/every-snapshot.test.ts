@@ -15,7 +15,6 @@ import { failedPoll, goodPoll, railRecord, smallWorld, worldNowMs } from '../../
 
 const computedAt = '2026-11-21T06:30:00.000Z'
 
-/** Documents that the publisher derives from the others. */
 const derivedByPublisher = ['getSnapshotManifest', 'getLatestDiff']
 
 const documents: readonly PublicDocument[] = [...documentsOf(smallWorld())]
@@ -38,7 +37,6 @@ const textAt = (path: string, from: readonly PublicDocument[] = documents) =>
 const body = (path: string, from?: readonly PublicDocument[]): unknown =>
   JSON.parse(textAt(path, from))
 
-/** Cells of RFC 4180 text whose cells contain no line breaks. */
 function csvRows(source: string): string[][] {
   return source
     .trimEnd()

@@ -42,7 +42,6 @@ beforeEach(() => {
   dir = tempFolder()
 })
 
-/** Publishes pacts under the address of this service. */
 async function publishPacts(pacts: PactsWorld): Promise<void> {
   const world = smallWorld()
   const reproduceScript = await readFile(join(dataDir, 'reproduce.mjs'), 'utf8')
@@ -57,13 +56,11 @@ async function publishPacts(pacts: PactsWorld): Promise<void> {
   await service.store.reload()
 }
 
-/** Reads the escrow and publishes what the ledger knows then. */
 async function readAndPublish(): Promise<void> {
   await pact.read()
   await publishPacts(await pact.ledger.pacts(service.url))
 }
 
-/** Publishes the authored pacts of the repository. */
 async function publishAuthored(): Promise<void> {
   const at = { siteUrl: service.url, nowMs: genesisMs }
   const { reader } = pact.ledger.database
@@ -306,7 +303,6 @@ describe('the script that reproduces a hash', () => {
   })
 })
 
-/** Runs the command line against this service. */
 async function ledgerCommand(...args: readonly string[]): Promise<CommandResult> {
   const clock = { ...systemClock, now: () => genesisMs + 5 * dayMs }
   return await runCommand(args, { LEDGER_URL: service.url }, { clock, fetch })

@@ -1,4 +1,3 @@
-/** One pact: its escrow on a chain, its manifests in a ledger, and each step of its life. */
 import type { Address } from 'viem'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 
@@ -63,13 +62,11 @@ export function usePact() {
     create,
     submit,
     approve,
-    /** Creates the pact, submits its work and approves the work. */
     complete: async () => {
       await create()
       await submit()
       await approve()
     },
-    /** Pays USDC and stores a receipt of the payment that waits for its chain. */
     pay: async (payment: PactPayment = {}) => {
       const { name = '1', pactId = id, to = worker, microUsdc = 12_500_000 } = payment
       const { atMs = paidMs } = payment
@@ -77,20 +74,16 @@ export function usePact() {
       ledger.at(atMs)
       return await ledger.receipt({ id: name, pactId, txHash, from: creator, to, microUsdc })
     },
-    /** Makes all blocks final and checks the receipts. */
     settle: async () => {
       await chain.mine(finalBlocks)
       await toHead()
       await ledger.checkReceipts()
     },
-    /** Moves the clock of the ledger a minute past the newest block. */
     toHead,
-    /** Reads the escrow a minute after its newest block. */
     read: async () => {
       await toHead()
       return await ledger.check()
     },
-    /** Undoes everything that the test did on the chain. */
     restart: async () => {
       await restore()
       restore = await chain.snapshot()

@@ -17,7 +17,6 @@ import {
 
 const pact = usePact()
 
-/** Reads the escrow, then returns the documents of pacts. */
 async function readPacts() {
   await pact.read()
   return await currentPacts()

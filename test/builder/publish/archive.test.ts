@@ -59,7 +59,6 @@ async function record(more: Partial<ArchiveOptions> = {}) {
   })
 }
 
-/** Records a status under a message of the same name. */
 const recordStatus = async (status: string, more: Partial<ArchiveOptions> = {}) =>
   await record({ files: filesWith(status), message: `${status}\n`, ...more })
 

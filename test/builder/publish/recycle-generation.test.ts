@@ -160,7 +160,6 @@ async function publishVersion(
   return await publish(documentsOf(world), fails)
 }
 
-/** Publishes each version and checks each published set. */
 async function publishVersions(
   world: Map<string, number>,
   first: number,
@@ -172,7 +171,6 @@ async function publishVersions(
   }
 }
 
-/** Publishes a second after the last build; returns the steps. */
 async function publish(
   documents: readonly PublicDocument[],
   fails: (step: number) => boolean = () => false,

@@ -1,4 +1,3 @@
-/** A small world to publish, and a reader that checks a published set. */
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import {
   existsSync,
@@ -41,12 +40,10 @@ export interface Workspace {
     documents: readonly PublicDocument[],
     more?: Partial<PublishOptions>,
   ) => Promise<PublishOutcome>
-  /** Reads and checks the published set. */
   readonly read: () => ReadSet
   readonly remove: () => void
 }
 
-/** A new directory with a key. */
 export async function workspace(): Promise<Workspace> {
   const root = mkdtempSync(join(tmpdir(), 'publish-'))
   const publicDir = join(root, 'public')
@@ -64,7 +61,6 @@ export async function workspace(): Promise<Workspace> {
   }
 }
 
-/** A workspace for each test of the file. */
 export function useWorkspace(): Omit<Workspace, 'remove'> {
   const place = filledByHook<Workspace>()
   beforeEach(async () => {
@@ -174,14 +170,12 @@ function assertSigned(
   }
 }
 
-/** Names of the generations in a directory of published sets, oldest first. */
 export function generationNames(publicDir: string): string[] {
   return readdirSync(join(publicDir, 'generations'))
     .filter((name) => !name.startsWith('.'))
     .sort()
 }
 
-/** Paths below a directory, relative to it, links not followed. */
 export function filesBelow(root: string): string[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())

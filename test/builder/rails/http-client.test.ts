@@ -40,7 +40,6 @@ async function failureOf(reading: Promise<HttpAnswer>): Promise<string> {
 
 const type = { 'content-type': 'application/json' }
 
-/** A server that gives these answers in turn, the last one again and again, and records the requests. */
 async function serveInTurn(
   ...answers: readonly (readonly [status: number, headers?: Record<string, string>])[]
 ) {
@@ -53,7 +52,6 @@ async function serveInTurn(
   return { url, requests }
 }
 
-/** A server that gives one answer. */
 const serveText = async (text: string | Buffer, contentType = 'application/json') =>
   await serve((_request, response) => {
     response.setHeader('content-type', contentType)

@@ -61,7 +61,6 @@ const jobV2 = logOf(jobManager, jobManagerEvents, 'JobCreated', {
   expiredAt: 0n,
 })
 
-/** Sets the result of a view function. */
 async function answerCall(
   anvil: Anvil,
   contract: Address,

@@ -11,7 +11,6 @@ const points = (...values: (number | null)[]) =>
   values.map((value, index) => ({ label: `day ${index}`, value }))
 const line = (...values: (number | null)[]) => lineChart({ ...base, points: points(...values) })
 
-/** The kinds of elements with their attributes. */
 const kinds = (svg: string) => new Set(svgElements(svg))
 const two = (label: string, ...values: readonly [number, number | null]) =>
   values.map((value) => ({ label, value }))

@@ -14,7 +14,6 @@ const sources = world.docs.map(({ path, description, body }) => ({
 
 const documents = siteOf(world)
 
-/** Distinct matches of the first group in all pages. */
 function namesIn(pattern: RegExp): string[] {
   const found = sources.flatMap(({ text }) => [...text.matchAll(pattern)])
   return [...new Set(found.map(([, name = '']) => name))].toSorted()

@@ -28,7 +28,6 @@ const allPaths = [...documents, ...documentsOf(world)].map(({ path }) => path)
 
 const text = (path: string, from: readonly PublicDocument[] = documents) => textAt(path, from)
 
-/** The list with changes of its first item. */
 function withFirst<Item>(list: readonly Item[], changes: Partial<Item>): Item[] {
   const [first, ...others] = list
   if (first === undefined) throw new Error('the world has an empty list')

@@ -21,7 +21,6 @@ export interface FakedClock {
   readonly env: Readonly<Record<string, string>>
   /** Sets the clock of every process to this distance from its start, shortly before a full minute. Returns the new time. */
   readonly jumpTo: (aheadMs: number) => number
-  /** The faked time, Unix milliseconds. */
   readonly now: () => number
 }
 

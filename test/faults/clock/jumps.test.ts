@@ -1,8 +1,4 @@
-/**
- * The wall clock jumps under the compiled service and its builder, which polls recorded sources: signatures and quotas
- * follow the new time, used signatures stay used, times of events and documents never go back, jobs of the exchange end at
- * their deadlines, and cron continues with the next full minute without running missed minutes.
- */
+/** The wall clock jumps under the compiled service and its builder, which polls recorded sources. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -78,7 +74,6 @@ async function receipt(summary: string, nowMs: number): Promise<object> {
 }
 const sendReceipt = async (body: object) => await post('/api/v1/receipts', body)
 
-/** Posts as the partner, signed at the current time. */
 async function asPartner(path: string, body: object) {
   const request = { method: 'POST', path, raw: JSON.stringify(body) }
   const headers = await partnerHeaders(poster, request, { nowMs: clock.now(), binding: 'body' })
@@ -94,7 +89,6 @@ async function signUp() {
   return await asPartner('/api/v1/partners/signup', { ...fields, oath_signature })
 }
 
-/** Posts a job that is open for this time. */
 async function postJob(openMs: number): Promise<string> {
   const what = { title: 'A job', description: 'Work.', skills: ['agent-news-reporting'] }
   const deadline = isoTime(clock.now() + openMs)
@@ -109,7 +103,6 @@ async function feedback() {
   return await post('/api/v1/feedback', { message: `Words ${words}` })
 }
 
-/** Waits until the builder has published a new set. */
 async function expectPublished(before: string | null): Promise<void> {
   await expect.poll(async () => (await healthOf(url)).snapshot_sha256, patience).not.toBe(before)
   await expect.poll(() => problemsOfSet(ledger)).toEqual([])
@@ -119,7 +112,6 @@ async function expectPublished(before: string | null): Promise<void> {
 const transitionsAfter = new Map<string, readonly EventRecord[]>()
 
 interface Rows {
-  /** Polls by rail. */
   readonly polls: ReadonlyMap<string, number>
   readonly builds: number
   readonly transitions: readonly EventRecord[]

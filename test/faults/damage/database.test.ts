@@ -1,7 +1,4 @@
-/**
- * A database with flipped bytes: service, builder and command line report the damage and the remedy, nothing false is
- * published, and the earlier published documents stay readable.
- */
+/** A database with flipped bytes: all programs report the damage and the remedy, and nothing false is published. */
 import { closeSync, openSync, readFileSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -23,7 +20,6 @@ type Damage = (bytes: Buffer, pageOf: (name: string) => number) => void
 
 const leaderboard = 'api/v1/leaderboard.json'
 const pageBytes = 4096
-/** Inverts bits of `count` bytes from `at` on. */
 const flip = (bytes: Buffer, at: number, count: number): void => {
   for (let offset = at; offset < at + count; offset += 1) {
     bytes[offset] = (bytes[offset] ?? 0) ^ 0xa5

@@ -77,7 +77,6 @@ const verify = () =>
   )
 const inSet = (file: string): string => join(ledger.publicDir, 'current', file)
 
-/** Changes a bit in the middle of a file. */
 function change(path: string): void {
   const bytes = readFileSync(path)
   const at = Math.floor(bytes.length / 2)

@@ -1,7 +1,4 @@
-/**
- * Another process has the write lock of the database. For less than a writer's timeout (5 s), writes are only delayed; for
- * longer, they are refused with a reason and succeed when they are sent again. No write is lost or stored twice.
- */
+/** Another process has the write lock of the database, for less and for more than the timeout of a writer (5 s). */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -34,7 +31,6 @@ afterAll(async () => {
   ledger.remove()
 })
 
-/** Acquires the lock. Returns a function that releases it. */
 async function lock(): Promise<() => Promise<void>> {
   const script = program.scriptOf('test/faults/database/lock-child.ts')
   const holder = spawn(process.execPath, [script, join(ledger.dataDir, 'ledger.db')], {

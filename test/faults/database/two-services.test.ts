@@ -1,7 +1,4 @@
-/**
- * Two services on one database, as after a deployment that did not stop the old one: both accept writes at once, no write is
- * lost or stored twice, each knows the messages that the other accepted, and each counts its own rate limits.
- */
+/** Two services on one database, as after a deployment that did not stop the old service. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 

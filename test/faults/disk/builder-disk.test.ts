@@ -1,7 +1,4 @@
-/**
- * A disk fails under a builder that publishes: the previous set is served whole, `/health` reports the failed run, and the
- * next build after the fault publishes the delayed documents.
- */
+/** A disk fails under a builder that publishes. The next build after the fault publishes the delayed documents. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 

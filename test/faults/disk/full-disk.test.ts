@@ -1,7 +1,4 @@
-/**
- * A full file system. Under the database, writes are refused with a reason, reads continue, no acknowledged write is lost,
- * and writes succeed again once there is space. Under the published files, the old set is served whole until then.
- */
+/** A full file system under the database, and one under the published files. */
 import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'

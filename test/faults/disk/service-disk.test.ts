@@ -1,7 +1,4 @@
-/**
- * A disk fails under the compiled service while eight clients post receipts, one fault after the other on one ledger:
- * acknowledged receipts are stored once, others are refused with a reason and can be sent again, and reads never stop.
- */
+/** A disk fails under the compiled service while eight clients post receipts. Acknowledged receipts are stored once. */
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,7 +1,4 @@
-/**
- * Every kind of outbound request against every misbehaving server: it ends with a reason that contains no key, uses little
- * memory, reaches no internal address, and does not delay other requests.
- */
+/** Sends every kind of outbound request to every misbehaving server. */
 import { beforeAll, describe, expect, test } from 'vitest'
 
 import { createCollector } from '../../support/collect.ts'

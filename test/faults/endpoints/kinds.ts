@@ -14,7 +14,6 @@ import type { Liar } from './liar.ts'
 
 /** In real time; other tests cover the limits themselves. */
 const patienceMs = 1500
-/** Pause between two attempts. */
 const pauseMs = 400
 /** Shortens all pauses. */
 const shortClock: Clock = {

@@ -13,9 +13,7 @@ export interface Liar {
   readonly port: number
   /** Certificate of the test's own authority; empty without TLS. */
   readonly ca: string
-  /** Bytes that clients have read so far. */
   readonly sent: () => number
-  /** Connections so far. */
   readonly connections: () => number
   readonly stop: () => Promise<void>
 }

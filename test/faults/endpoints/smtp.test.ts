@@ -44,7 +44,6 @@ const drip =
     const timer = setInterval(() => socket.write(text), 100)
     socket.once('close', () => clearInterval(timer))
   }
-/** Sends up to a gigabyte. */
 const flood =
   (text: string) =>
   (socket: Socket): void => {
@@ -104,7 +103,6 @@ async function startMailServer(serve: (socket: Socket) => void) {
   return { url: `smtp://127.0.0.1:${port}`, sockets, bytesSent, stop }
 }
 
-/** Resolves when the client has closed all connections. */
 async function allClosed(sockets: ReadonlySet<Socket>): Promise<void> {
   const open = [...sockets].filter(({ closed }) => !closed)
   await Promise.all(open.map((socket) => new Promise((resolve) => socket.once('close', resolve))))

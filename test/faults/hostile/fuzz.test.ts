@@ -1,8 +1,4 @@
-/**
- * Thousands of requests generated from `/openapi.json`: valid, nearly valid and hostile ones, signed and unsigned, against
- * the whole service over sockets and with a database. `FUZZ_SEED` and `FUZZ_RUNS` (requests for each operation, times
- * its weight) change the requests; the same seed generates the same requests.
- */
+/** Requests generated from `/openapi.json`. `FUZZ_SEED` and `FUZZ_RUNS` (per operation and weight) change them. */
 import { createHash } from 'node:crypto'
 
 import fc from 'fast-check'

@@ -1,4 +1,3 @@
-/** Invariants of every answer. */
 import { errorCodes } from '../../../src/contract/errors.ts'
 import type { OpenApiValidator } from '../../support/openapi-validator.ts'
 import type { RawAnswer } from '../../support/raw-http.ts'

@@ -1,7 +1,4 @@
-/**
- * Clients that are slow on purpose: endless request lines, headers, bodies and reads. Their connections end, other clients
- * are served meanwhile, and the slow clients occupy little memory.
- */
+/** Clients that are slow on purpose: endless request lines, headers, bodies and reads. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,4 @@
-/**
- * Bytes that no HTTP client sends: ambiguous framing (request smuggling), targets in every form, versions and methods of
- * other protocols. Bytes after a refused request are never read as a request.
- */
+/** Bytes that no HTTP client sends. Bytes after a refused request are never read as a request. */
 import { describe, expect, test } from 'vitest'
 
 import { open, received, send } from '../../support/raw-http.ts'
@@ -16,7 +13,6 @@ async function feedbackRows(): Promise<number> {
   return (await reader.selectFrom('feedback').select(total).executeTakeFirstOrThrow()).total
 }
 
-/** Returns all answers to the bytes. */
 async function answersTo(text: string) {
   const received = await sendBytes(service.address, Buffer.from(text, 'latin1'))
   if (received === 'quiet') throw new Error('no answer and no end')

@@ -171,7 +171,6 @@ async function populate(service: Service): Promise<void> {
   if (subscribed.status !== 201) throw new Error(JSON.stringify(subscribed.body))
 }
 
-/** Current subscriptions, which attacks by partners may cancel. */
 async function subscriptionsOf({ actions }: Service) {
   const handles = [...Object.keys(parties), 'rich']
   const partners = await Promise.all(

@@ -1,7 +1,4 @@
-/**
- * Replays power cuts at every flush of a builder that publishes: strace records the file operations of the compiled builder,
- * and on each tree that a cut could leave, a reader finds either the old set or the new one, complete.
- */
+/** Replays power cuts at every flush of a builder that publishes. A reader finds the old set or the new set. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,4 @@
-/**
- * Replays the file operations that strace recorded below one directory, and derives the trees that a power cut can leave:
- * a flushed directory has its names and a flushed file its bytes; of other changes none, all or any part may remain.
- */
+/** Derives the trees that a power cut can leave from an strace recording: unflushed changes may be missing. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, posix } from 'node:path'
 

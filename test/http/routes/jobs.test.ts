@@ -298,7 +298,6 @@ async function jobIn(status: JobStatus): Promise<string> {
 
 type BodyOf = (who: Party) => object | Promise<object>
 
-/** A valid body for each verb of a job. */
 const bodiesFor = (
   id: string,
   bidId = '',

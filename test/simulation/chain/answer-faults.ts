@@ -59,7 +59,6 @@ export function createAnswerFaults(chance: Chance) {
       stalled.add(signal)
     },
     isStalled: (signal: AbortSignal | undefined) => signal !== undefined && stalled.has(signal),
-    /** Every request is answered from now on. */
     calm: (): void => {
       mood = 'well'
     },

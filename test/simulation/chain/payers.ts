@@ -46,7 +46,6 @@ export async function preparePayers() {
   }
 }
 
-/** A payment as a client stores it. */
 export interface SignedPayment {
   readonly authorization: Authorization
   /** True if the payer signed it. */

@@ -245,8 +245,14 @@ export function findEffectProblem(
   if (status !== wanted) return `status ${status}, and not ${wanted}`
   const found = find(after)
   if (row !== undefined && found === undefined) return `no row of ${row[0]}`
-  const own = Object.entries(columns).map(([column, member]) => [column, facts[member ?? '']])
-  const members = { ...request.body, ...request.derived, ...body, ...Object.fromEntries(own) }
+  const own: Record<string, unknown> = {}
+  for (const [column, member] of Object.entries(columns)) own[column] = facts[member ?? '']
+  const members = {
+    ...request.body,
+    ...request.derived,
+    ...body,
+    ...own,
+  }
   const mismatch = found === undefined ? null : findMismatch(found, members)
   if (mismatch !== null) return mismatch
   if (recordedIn !== undefined) {

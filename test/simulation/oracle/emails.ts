@@ -52,7 +52,6 @@ export function createEmails({ machine, chanceFor, installation, fail }: Run) {
           throw new Error('the mail server has gone')
         })
       },
-    /** Codes received by an address, oldest first. */
     codesTo: (address: string): readonly string[] => received.get(address) ?? [],
     observe: (changes: readonly Change[], { flights, taken }: Observation): void => {
       const isOpen = flights.some(({ request: { kind } }) => kind === 'ask' || kind === 'code')

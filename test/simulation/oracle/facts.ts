@@ -18,7 +18,6 @@ export function countedEntries(
   return db.reputation_ledger.filter((row) => row.wallet === wallet && row.payer_rank !== null)
 }
 
-/** The score of a wallet in USDC, by the published formula. */
 export function scoreOf(db: Snapshot, wallet: string, nowMs: number): number {
   const terms = db.reputation_ledger
     .filter((row) => row.wallet === wallet)

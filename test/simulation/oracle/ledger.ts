@@ -1,7 +1,4 @@
-/**
- * Checks every change of the database and every answer. After each commit it attributes the changed rows to a request, a
- * job of the builder or a protocol; an answer must be right in one of the states that existed while the request was open.
- */
+/** Checks every change of the database and every answer. */
 import { isDeepStrictEqual } from 'node:util'
 
 import { z } from 'zod'

@@ -1,7 +1,4 @@
-/**
- * Checks payments: each change of a row against the chain and the open requests, and each answer against both. A payment
- * must be recorded before the ledger submits it.
- */
+/** Checks payments: each change of a row against the chain and the open requests, and each answer against both. */
 import { keyOf, mostLagMs } from '../chain/usdc.ts'
 import type { Authorization, End } from '../chain/usdc.ts'
 import { headerOf } from '../http-call.ts'

@@ -10,7 +10,7 @@ import { checkPages, checkReferences } from '../integrity.ts'
 import { bad, good } from './check.ts'
 import type { DoctorCheck, DoctorResult, DoctorContext } from './check.ts'
 
-/** Four times the size at which SQLite truncates the log. A larger log is not being written back. */
+/** Four times the size at which SQLite truncates the log. A larger log means that checkpoints fail. */
 const MAX_WAL_BYTES = 256 * 2 ** 20
 /** Clocks of two processes may differ, and a clock may be under adjustment. */
 const CLOCK_TOLERANCE_MS = 2 * minuteMs

@@ -136,7 +136,7 @@ async function readSet(publicDir: string) {
 
 type ReadableSet = NonNullable<Awaited<ReturnType<typeof readSet>>>
 
-/** No transaction takes longer from its timestamp to its commit. */
+/** Maximum time that a transaction takes from its timestamp to its commit. */
 const SLACK_MS = 5 * minuteMs
 
 /** Rows may be newer than the set but never older: each published item must have a row with the same figures. */
