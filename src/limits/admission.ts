@@ -36,11 +36,7 @@ export interface Admission extends WalletAdmission {
 export interface RateLimits {
   readonly count: (address: string | undefined) => Failure | null
   /** `named`: the wallet in the headers of a signed request, not verified. */
-  readonly admit: (
-    address: string | undefined,
-    isSigned: boolean,
-    named?: string | undefined,
-  ) => Admission
+  readonly admit: (address: string | undefined, isSigned: boolean, named?: string) => Admission
 }
 
 export interface RateLimitDeps {

@@ -2,7 +2,6 @@ import { createHash, createPublicKey, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -144,8 +143,8 @@ describe('a fresh start with nothing configured', () => {
     // A view counts once per network.
     for (const localAddress of ['127.0.0.1', '127.0.0.2', '127.0.0.3']) {
       const reading = request(`${base}/desk/five-statuses.md`, { localAddress }).end()
-      const [answer]: IncomingMessage[] = await once(reading, 'response')
-      answer?.resume()
+      reading.on('response', (answer) => answer.resume())
+      await once(reading, 'close')
     }
     await expect
       .poll(async () => {

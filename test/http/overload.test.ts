@@ -45,13 +45,19 @@ interface HeldWrite {
   readonly end: () => void
 }
 
-function holdWrite(url: string, body: string): HeldWrite {
+/** Takes one of the loopback addresses, because each may have only 128 connections. */
+function holdWrite(url: string, body: string, at: number): HeldWrite {
   const headers = {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
     Expect: '100-continue',
   }
-  const write = request(`${url}/api/v1/receipts`, { method: 'POST', agent: false, headers })
+  const write = request(`${url}/api/v1/receipts`, {
+    method: 'POST',
+    agent: false,
+    headers,
+    localAddress: `127.0.0.${2 + (at % 4)}`,
+  })
   write.on('error', () => undefined)
   write.flushHeaders()
   const answered = new Promise<IncomingMessage>((resolve) => {
@@ -80,7 +86,7 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
     },
   })
   const bodies = await signedReceipts(AT_ONCE + TOO_MANY, service.clock.now())
-  const writes = bodies.map((body) => holdWrite(service.url, body))
+  const writes = bodies.map((body, at) => holdWrite(service.url, body, at))
   await Promise.all(writes.map(({ begun }) => begun))
 
   const other = await otherConnection(database.path)
@@ -156,7 +162,7 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
 test('request bodies that never arrive occupy no place in a concurrency limit', async () => {
   const service = await services.start({ actions: await platformActions(platformKey) })
   const [body = '', ...others] = await signedReceipts(AT_ONCE + TOO_MANY, service.clock.now())
-  const writes = others.map((other) => holdWrite(service.url, other))
+  const writes = others.map((other, at) => holdWrite(service.url, other, at))
   await Promise.all(writes.map(({ begun }) => begun))
   expect((await requestJson(service, '/api/v1/receipts', { body })).status).toBe(201)
   for (const write of writes) write.end()
