@@ -1,11 +1,7 @@
 /** Payouts aggregated by hour in the database, so that a poll resumes where the last one stopped. */
 import { z } from 'zod'
 
-import {
-  deleteHourlyBucketsBefore,
-  loadHourlyAggregate,
-  saveHourlyAggregate,
-} from '../../src/db/hourly-aggregates.ts'
+import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { aggregatePayouts, emptyHour, laterTime, payoutHourBody } from './payouts.ts'
 import type { Payout, PayoutHour } from './payouts.ts'
@@ -31,7 +27,7 @@ export interface PayoutStream<Cursor extends StreamCursor> {
 
 /** The streams of one rail. */
 export interface PayoutStore {
-  /** Reads the hours from `fromHour` on; each save deletes earlier ones. @throws StoredStateError */
+  /** Reads the hours from `fromHour` on. Earlier ones remain stored as evidence. @throws StoredStateError */
   readonly open: <Cursor extends StreamCursor>(
     stream: string,
     fromHour: number,
@@ -72,7 +68,6 @@ export function createPayoutStore(rail: string, database: OpenDatabase): PayoutS
           })
           await database.write(async (tx) => {
             await saveHourlyAggregate(tx, rail, stream, { cursor: saved, buckets: rows })
-            await deleteHourlyBucketsBefore(tx, rail, stream, fromHour)
           })
           cursor = saved
           changed.clear()

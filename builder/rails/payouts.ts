@@ -9,26 +9,29 @@ const count = z.int().min(0)
 /** Decimal strings, since they may exceed 2^53. */
 const baseUnits = z.string().regex(/^\d+$/)
 
-/** `removed` counts payouts by reason. Only raw totals include removed payouts. */
+/**
+ * Columns: payer, payee, number of payouts, base units, micro-USDC, largest payout in micro-USDC.
+ * Amounts of money are null if any payout has no price.
+ */
+const pairRow = z.tuple([
+  z.string().nullable(),
+  z.string(),
+  count,
+  baseUnits,
+  count.nullable(),
+  count.nullable(),
+])
+
+/** `pairs`: the payouts that the rule keeps, sorted by payer and payee. `removed`: the others, by reason. */
 export const payoutHourBody = z.strictObject({
-  payers: z.record(z.string(), count),
-  payees: z.record(
-    z.string(),
-    z.strictObject({
-      count,
-      rawUnits: baseUnits,
-      keptUnits: baseUnits,
-      rawMicroUsdc: count.nullable(),
-      keptMicroUsdc: count.nullable(),
-    }),
-  ),
-  removed: z.record(z.string(), count),
+  pairs: z.array(pairRow),
+  removed: z.record(z.string(), z.strictObject({ count, microUsdc: count.nullable() })),
   lastPayoutAtMs: count.nullable(),
 })
 
 /** The payouts of one Unix hour: a month of single payouts would not fit in memory. */
 export type PayoutHour = Readonly<z.infer<typeof payoutHourBody>> & { readonly hour: number }
-type PayeeTotals = PayoutHour['payees'][string]
+type PairRow = z.infer<typeof pairRow>
 
 /** One payment, or one activity that is counted like a payment. */
 export interface Payout {
@@ -72,56 +75,39 @@ export function aggregatePayouts(
 }
 
 export function emptyHour(hour: number): PayoutHour {
-  return { hour, payers: {}, payees: {}, removed: {}, lastPayoutAtMs: null }
+  return { hour, pairs: [], removed: {}, lastPayoutAtMs: null }
 }
 
 function addToHour(bucket: PayoutHour, payouts: readonly Payout[]): PayoutHour {
-  const payers = new Map(Object.entries(bucket.payers))
-  const payees = new Map(Object.entries(bucket.payees))
+  const pairs = new Map(bucket.pairs.map((row) => [pairKey(row[0], row[1]), row]))
   const removed = new Map(Object.entries(bucket.removed))
   let { lastPayoutAtMs } = bucket
   for (const payout of payouts) {
-    payees.set(payout.payee, addPayout(payees.get(payout.payee), payout))
-    const { removedBy = null } = payout
+    const { payer, payee, units = 1n, microUsdc = 0, removedBy = null } = payout
     if (removedBy === null) {
-      if (payout.payer !== null) increment(payers, payout.payer)
+      const key = pairKey(payer, payee)
+      pairs.set(key, addToPair(pairs.get(key) ?? [payer, payee, 0, '0', 0, 0], units, microUsdc))
       lastPayoutAtMs = laterTime(lastPayoutAtMs, payout.atMs)
     } else {
-      increment(removed, removedBy)
+      const before = removed.get(removedBy) ?? { count: 0, microUsdc: 0 }
+      const sum = addKnown(before.microUsdc, microUsdc)
+      removed.set(removedBy, { count: before.count + 1, microUsdc: sum })
     }
   }
-  return {
-    hour: bucket.hour,
-    payers: Object.fromEntries(payers),
-    payees: Object.fromEntries(payees),
-    removed: Object.fromEntries(removed),
-    lastPayoutAtMs,
-  }
+  const sorted = [...pairs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+  return { hour: bucket.hour, pairs: sorted, removed: Object.fromEntries(removed), lastPayoutAtMs }
 }
 
-const nothing: PayeeTotals = {
-  count: 0,
-  rawUnits: '0',
-  keptUnits: '0',
-  rawMicroUsdc: 0,
-  keptMicroUsdc: 0,
+/** Addresses and ids contain no space. */
+function pairKey(payer: string | null, payee: string): string {
+  return `${payer ?? ''} ${payee}`
 }
 
-function addPayout(
-  totals: PayeeTotals = nothing,
-  { units = 1n, microUsdc = 0, removedBy = null }: Payout,
-): PayeeTotals {
-  const raw = {
-    rawUnits: String(BigInt(totals.rawUnits) + units),
-    rawMicroUsdc: addKnown(totals.rawMicroUsdc, microUsdc),
-  }
-  if (removedBy !== null) return { ...totals, ...raw }
-  return {
-    ...raw,
-    count: totals.count + 1,
-    keptUnits: String(BigInt(totals.keptUnits) + units),
-    keptMicroUsdc: addKnown(totals.keptMicroUsdc, microUsdc),
-  }
+function addToPair(row: PairRow, units: bigint, microUsdc: number | null): PairRow {
+  const [payer, payee, count, unitsBefore, micro, largest] = row
+  const sum = addKnown(micro, microUsdc)
+  const newLargest = sum === null || largest === null ? null : Math.max(largest, microUsdc ?? 0)
+  return [payer, payee, count + 1, String(BigInt(unitsBefore) + units), sum, newLargest]
 }
 
 /** Sums over whole hours. Amounts of money are null if any payout has no price. */
@@ -133,14 +119,12 @@ export interface Totals {
     string,
     { readonly count: number; readonly units: bigint; readonly microUsdc: number | null }
   >
-  readonly rawUnits: bigint
   readonly keptUnits: bigint
   readonly rawMicroUsdc: number | null
   readonly keptMicroUsdc: number | null
   readonly removed: Readonly<Record<string, number>>
 }
 
-/** Totals of the hours that begin in `[startMs, endMs)`, so that a window is never longer than stated. */
 export function totalsOf(
   buckets: readonly PayoutHour[],
   startMs: number,
@@ -150,32 +134,47 @@ export function totalsOf(
   const payers = new Map<string, number>()
   const payees = new Map<string, { count: number; units: bigint; microUsdc: number | null }>()
   const removed = new Map<string, number>()
-  let [count, rawUnits, keptUnits] = [0, 0n, 0n]
-  let [rawMicroUsdc, keptMicroUsdc]: [number | null, number | null] = [0, 0]
-  for (const bucket of buckets) {
-    if (bucket.hour * hourMs < startMs || bucket.hour * hourMs >= endMs) continue
-    for (const [payer, count] of Object.entries(bucket.payers)) increment(payers, payer, count)
-    for (const [reason, count] of Object.entries(bucket.removed)) increment(removed, reason, count)
-    for (const [payee, totals] of Object.entries(bucket.payees)) {
-      const units = BigInt(totals.keptUnits)
-      count += totals.count
-      rawUnits += BigInt(totals.rawUnits)
+  let [count, keptUnits] = [0, 0n]
+  let [keptMicroUsdc, removedMicroUsdc]: [number | null, number | null] = [0, 0]
+  for (const bucket of hoursWithin(buckets, startMs, endMs)) {
+    for (const [reason, amount] of Object.entries(bucket.removed)) {
+      increment(removed, reason, amount.count)
+      removedMicroUsdc = addKnown(removedMicroUsdc, amount.microUsdc)
+    }
+    for (const [payer, payee, payouts, baseUnits, microUsdc] of bucket.pairs) {
+      const units = BigInt(baseUnits)
+      count += payouts
       keptUnits += units
-      rawMicroUsdc = addKnown(rawMicroUsdc, totals.rawMicroUsdc)
-      keptMicroUsdc = addKnown(keptMicroUsdc, totals.keptMicroUsdc)
-      if (totals.count === 0) continue
+      keptMicroUsdc = addKnown(keptMicroUsdc, microUsdc)
+      if (payer !== null) increment(payers, payer, payouts)
       const group = groupOf(payee)
       const before = payees.get(group) ?? { count: 0, units: 0n, microUsdc: 0 }
       payees.set(group, {
-        count: before.count + totals.count,
+        count: before.count + payouts,
         units: before.units + units,
-        microUsdc: addKnown(before.microUsdc, totals.keptMicroUsdc),
+        microUsdc: addKnown(before.microUsdc, microUsdc),
       })
     }
   }
   const reasons = [...removed].sort(([a], [b]) => (a < b ? -1 : 1))
-  const sums = { count, rawUnits, keptUnits, rawMicroUsdc, keptMicroUsdc }
-  return { ...sums, payers, payees, removed: Object.fromEntries(reasons) }
+  return {
+    count,
+    payers,
+    payees,
+    keptUnits,
+    rawMicroUsdc: addKnown(keptMicroUsdc, removedMicroUsdc),
+    keptMicroUsdc,
+    removed: Object.fromEntries(reasons),
+  }
+}
+
+/** The hours that begin in `[startMs, endMs)`, so that a window is never longer than stated. */
+export function hoursWithin(
+  buckets: readonly PayoutHour[],
+  startMs: number,
+  endMs: number,
+): readonly PayoutHour[] {
+  return buckets.filter(({ hour }) => hour * hourMs >= startMs && hour * hourMs < endMs)
 }
 
 /** Share of the largest payee, 0 to 1: of the value if all of it has a price, else of the token units. */

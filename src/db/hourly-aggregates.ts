@@ -71,18 +71,3 @@ export async function saveHourlyAggregate(
       .execute()
   }
 }
-
-export async function deleteHourlyBucketsBefore(
-  db: Db,
-  rail: string,
-  stream: string,
-  hour: number,
-): Promise<number> {
-  const dropped = await db
-    .deleteFrom('hourly_aggregates')
-    .where('rail', '=', rail)
-    .where('stream', '=', stream)
-    .where('hour', '<', hour)
-    .executeTakeFirst()
-  return Number(dropped.numDeletedRows)
-}

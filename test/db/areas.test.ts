@@ -3,11 +3,7 @@ import { expect, test } from 'vitest'
 import { CanonicalJsonError } from '../../src/core/canonical-json.ts'
 import { closeFlag, listClosedFlags, listOpenFlags, openFlag } from '../../src/db/flags.ts'
 import type { NewFlag } from '../../src/db/flags.ts'
-import {
-  deleteHourlyBucketsBefore,
-  loadHourlyAggregate,
-  saveHourlyAggregate,
-} from '../../src/db/hourly-aggregates.ts'
+import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
 import {
   historyOf,
   insertPoll,
@@ -173,8 +169,6 @@ test('saving an hourly aggregate stores cursor and buckets together and replaces
     ...buckets.slice(2498, 2499),
     ...changed.buckets,
   ])
-  expect(await write((tx) => deleteHourlyBucketsBefore(tx, 'olas', 'logs', 2499))).toBe(2499)
-  expect(await load('olas')).toEqual(changed)
   expect(await load('olas', 9999)).toEqual({ ...changed, buckets: [] })
 })
 

@@ -119,7 +119,7 @@ describe('aggregated logs', () => {
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
   })
 
-  test('drop hours older than 31 days and keep the time of the last payment', async () => {
+  test('keep hours older than 31 days, and the time of the last payment', async () => {
     const database = await tempDatabase()
     await read(await contextOf({ database }))
     const snapshot = await chain.anvil().rpc('evm_snapshot', [])
@@ -131,7 +131,7 @@ describe('aggregated logs', () => {
     expect(sums).toEqual([0n, 0n])
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
     const cursor = z.looseObject({ lastPayoutAtMs: z.number().nullable() })
-    expect((await ctx.payouts.open('one', 0, cursor)).hours()).toEqual([])
+    expect((await ctx.payouts.open('one', 0, cursor)).hours()).toHaveLength(payments)
   })
 
   test('are refused from a node that is behind', async () => {

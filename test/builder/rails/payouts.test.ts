@@ -31,7 +31,7 @@ describe('aggregating payouts by hour', () => {
     )
     const changed = aggregatePayouts(before, [payout(endMs - 2 * hourMs, 3)])
     expect(changed.map(({ hour }) => hour)).toEqual([Math.floor(endMs / hourMs) - 2])
-    expect(changed[0]?.payees['payee']).toMatchObject({ count: 2, keptMicroUsdc: 4_000_000 })
+    expect(changed[0]?.pairs).toEqual([['payer', 'payee', 2, '4000000', 4_000_000, 3_000_000]])
   })
 
   test('yields the same hours for payouts in any portions', () => {

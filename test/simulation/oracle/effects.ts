@@ -202,7 +202,7 @@ export const jobWrites: Readonly<Record<string, Writes>> = {
     flags: '+ *',
     events: '+',
     aggregate_cursors: '+ *',
-    hourly_aggregates: '+ - *',
+    hourly_aggregates: '+ *',
   },
   tell: { alert_subscriptions: `status disabled_at ${webhookHealth}` },
 }
