@@ -30,7 +30,6 @@ const routerV2: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
 export const acpV1Events = parseAbi([
   'event ClaimedProviderFee(uint256 jobId, address indexed provider, uint256 providerFee)',
   'event JobCreated(uint256 jobId, address indexed client, address indexed provider, address indexed evaluator)',
-  'event JobPaymentTokenSet(uint256 indexed jobId, address indexed paymentToken, uint256 newBudget)',
 ])
 export const jobManagerEvents = parseAbi([
   'event JobCreated(uint256 indexed jobId, uint256 indexed accountId, address indexed client, address provider, address evaluator, uint256 expiredAt)',
@@ -42,6 +41,11 @@ const acpEvents = [...acpV1Events, ...jobManagerEvents, ...memoManagerEvents] as
 type AcpLog = DecodedLog<typeof acpEvents>
 type Stream = 'payments' | 'jobs'
 
+/** The record of a v1 job names its token; the zero address stands for the token of the contract. */
+const acpV1Views = parseAbi([
+  'function paymentToken() view returns (address)',
+  'function jobs(uint256 jobId) view returns (uint256 id, address client, address provider, uint256 budget, uint256 amountClaimed, uint8 phase, uint256 memoCount, uint256 expiredAt, address evaluator, address jobPaymentToken)',
+])
 const modules = parseAbi([
   'function jobManager() view returns (address)',
   'function memoManager() view returns (address)',
@@ -54,20 +58,26 @@ const jobHead = parseAbiParameters(
   'uint256 id, uint256 accountId, address client, address provider',
 )
 
-interface Modules {
+interface AcpContracts {
   readonly jobManager: Address
   readonly memoManager: Address
+  /** Token of v1 jobs that name none. */
+  readonly defaultToken: Address
 }
 
-interface Memo {
-  readonly token: Address
-  readonly recipient: Address
+/** What the contracts know about one payment. */
+interface PaidJob {
   readonly client: Address
   readonly provider: Address
+  readonly token: Address
+  readonly recipient: Address
 }
 
 /** Address of a v2 module, which its operators may replace. */
-async function readModule(reader: ChainReader, functionName: keyof Modules): Promise<Address> {
+async function readModule(
+  reader: ChainReader,
+  functionName: 'jobManager' | 'memoManager',
+): Promise<Address> {
   const data = encodeFunctionData({ abi: modules, functionName })
   const module = await reader.view({ to: routerV2, data }, (returned) =>
     decodeFunctionResult({ abi: modules, functionName, data: returned }),
@@ -76,12 +86,36 @@ async function readModule(reader: ChainReader, functionName: keyof Modules): Pro
   return module
 }
 
+async function readDefaultToken(reader: ChainReader): Promise<Address> {
+  const functionName = 'paymentToken'
+  const data = encodeFunctionData({ abi: acpV1Views, functionName })
+  return await reader.view({ to: acpV1, data }, (returned) =>
+    decodeFunctionResult({ abi: acpV1Views, functionName, data: returned }),
+  )
+}
+
+/** Events do not show the token of a fee, and the one of an old job may be outside the blocks that were read. */
+async function readJobV1(
+  reader: ChainReader,
+  { defaultToken }: AcpContracts,
+  jobId: bigint,
+): Promise<PaidJob> {
+  const functionName = 'jobs'
+  const data = encodeFunctionData({ abi: acpV1Views, functionName, args: [jobId] })
+  const [, client, provider, , , , , , , token] = await reader.view(
+    { to: acpV1, data },
+    (returned) => decodeFunctionResult({ abi: acpV1Views, functionName, data: returned }),
+  )
+  const isDefault = isAddressEqual(token, zeroAddress)
+  return { client, provider, recipient: provider, token: isDefault ? defaultToken : token }
+}
+
 /** Only the head of the struct is read, since later fields differ between versions. */
-async function readJob(
+async function readJobV2(
   reader: ChainReader,
   to: Address,
   jobId: bigint,
-): Promise<Pick<Memo, 'client' | 'provider'>> {
+): Promise<Pick<PaidJob, 'client' | 'provider'>> {
   const data = encodeFunctionData({ abi: jobs, args: [jobId] })
   return await reader.view({ to, data }, (returned) => {
     if (returned === '0x') throw new ChainError(`job ${jobId} of ACP v2 has no record`)
@@ -92,29 +126,31 @@ async function readJob(
 
 async function readMemo(
   reader: ChainReader,
-  at: Modules,
+  at: AcpContracts,
   memoId: bigint,
   jobId: bigint,
-): Promise<Memo> {
+): Promise<PaidJob> {
   const data = encodeFunctionData({ abi: memoDetails, args: [memoId] })
   const [token, , recipient] = await reader.view({ to: at.memoManager, data }, (returned) =>
     decodeFunctionResult({ abi: memoDetails, data: returned }),
   )
-  return { token, recipient, ...(await readJob(reader, at.jobManager, jobId)) }
+  return { token, recipient, ...(await readJobV2(reader, at.jobManager, jobId)) }
 }
 
-function jobPayout(log: AcpLog, client: Address, provider: Address): Payout {
+function openedJob(log: AcpLog, client: Address, provider: Address): Payout {
   const removedBy = isAddressEqual(client, provider) ? 'self_dealing' : null
   return payoutAt(log, client, provider, { removedBy })
 }
 
-function usdcPayout(log: AcpLog, payee: Address, amount: bigint, removedBy: string | null): Payout {
+function usdcPayout(log: AcpLog, job: PaidJob, amount: bigint): Payout {
+  const removedBy = removedFor(job)
   // Other tokens have other decimals, so they count as removed without an amount.
   const units = removedBy === 'not_usdc' ? 0n : amount
-  return payoutAt(log, null, payee, { units, microUsdc: microFromBaseUnits(units, 6), removedBy })
+  const microUsdc = microFromBaseUnits(units, 6)
+  return payoutAt(log, job.client, job.recipient, { units, microUsdc, removedBy })
 }
 
-function memoRemovedBy({ token, recipient, client, provider }: Memo): string | null {
+function removedFor({ token, recipient, client, provider }: PaidJob): string | null {
   if (!isAddressEqual(token, usdc)) return 'not_usdc'
   if (isAddressEqual(client, provider)) return 'self_dealing'
   return isAddressEqual(recipient, client) ? 'to_client' : null
@@ -123,54 +159,34 @@ function memoRemovedBy({ token, recipient, client, provider }: Memo): string | n
 async function chunkPayouts(
   chunk: LogChunk<typeof acpEvents>,
   reader: ChainReader,
-  at: Modules,
-  memory: ReadonlySet<string>,
+  at: AcpContracts,
 ): Promise<ChunkPayouts<Stream>> {
-  const memos = new Map<bigint, Memo>()
-  await mapConcurrent(chunk.logs, concurrentCalls, async ({ event }) => {
-    if (event.eventName !== 'PayableMemoExecuted') return
-    const { memoId, jobId } = event.args
-    memos.set(memoId, await readMemo(reader, at, memoId, jobId))
-  })
-  const marks = new Set(memory)
-  const payments: Payout[] = []
-  const created: Payout[] = []
-  for (const log of chunk.logs) {
+  const all = await mapConcurrent(chunk.logs, concurrentCalls, async (log) => {
     const { event } = log
     if (event.eventName === 'JobCreated') {
-      const job = jobPayout(log, event.args.client, event.args.provider)
-      created.push(job)
-      if (job.removedBy !== null && !('accountId' in event.args))
-        marks.add(`self:${event.args.jobId}`)
-    } else if (event.eventName === 'JobPaymentTokenSet') {
-      if (!isAddressEqual(event.args.paymentToken, usdc)) marks.add(`token:${event.args.jobId}`)
-    } else if (event.eventName === 'ClaimedProviderFee') {
-      const { jobId, provider, providerFee } = event.args
-      const removedBy = marks.has(`token:${jobId}`)
-        ? 'not_usdc'
-        : marks.has(`self:${jobId}`)
-          ? 'self_dealing'
-          : null
-      payments.push(usdcPayout(log, provider, providerFee, removedBy))
-    } else {
-      const memo = memos.get(event.args.memoId)
-      if (memo === undefined) continue
-      payments.push(usdcPayout(log, memo.recipient, event.args.amount, memoRemovedBy(memo)))
+      return { jobs: openedJob(log, event.args.client, event.args.provider) }
     }
-  }
-  return { payouts: { payments, jobs: created }, remember: [...marks] }
+    if (event.eventName === 'ClaimedProviderFee') {
+      const job = await readJobV1(reader, at, event.args.jobId)
+      return { payments: usdcPayout(log, job, event.args.providerFee) }
+    }
+    const job = await readMemo(reader, at, event.args.memoId, event.args.jobId)
+    return { payments: usdcPayout(log, job, event.args.amount) }
+  })
+  const payments = all.flatMap((one) => one.payments ?? [])
+  return { payouts: { payments, jobs: all.flatMap((one) => one.jobs ?? []) } }
 }
 
 export const virtualsAcp = defineRail({
   rail: 'virtuals_acp',
   rule: {
     name: 'acp-fees-and-memos',
-    version: '1',
+    version: '2',
     text:
       'Volume is the USDC of ClaimedProviderFee (ACP v1) and of PayableMemoExecuted (v2), each counted when it is paid out. Removed: other tokens ' +
       '(not_usdc, without an amount); jobs whose client is their own provider (self_dealing); v2 memos that pay the client back (to_client). Payable memos ' +
-      'can carry capital that a provider manages beside its fee, and v2 job budgets that are paid outside memos are not seen. Creators are clients that opened ' +
-      "a job in the window, workers are wallets that were paid. Lifetime figures of the project's own board are not used: they never reset. Windows are whole hours.",
+      'can carry capital that a provider manages beside its fee, and v2 job budgets that are paid outside memos are not seen. Creators are the clients of jobs that were ' +
+      "paid in the window, workers are wallets that were paid. The contracts' records of the jobs name clients and tokens. Lifetime figures of the project's own board are not used: they never reset. Windows are whole hours.",
   },
   chains: ['base'],
   read: async (ctx) => {
@@ -178,6 +194,7 @@ export const virtualsAcp = defineRail({
     const at = {
       jobManager: await readModule(reader, 'jobManager'),
       memoManager: await readModule(reader, 'memoManager'),
+      defaultToken: await readDefaultToken(reader),
     }
     return await aggregateLogs<typeof acpEvents, Stream>(ctx, {
       chain: 'base',
@@ -188,7 +205,7 @@ export const virtualsAcp = defineRail({
         { addresses: [at.jobManager], topics: [selectors(jobManagerEvents)] },
         { addresses: [at.memoManager], topics: [selectors(memoManagerEvents)] },
       ],
-      toPayouts: async (chunk, chain, memory) => await chunkPayouts(chunk, chain, at, memory),
+      toPayouts: async (chunk, chain) => await chunkPayouts(chunk, chain, at),
     })
   },
   reduce: (aggregated, window) => {
@@ -197,7 +214,6 @@ export const virtualsAcp = defineRail({
     const notes = [`Jobs opened in 30 days: ${opened.count}.`]
     if (selfDealt > 0)
       notes.push(`Further jobs that name one wallet as client and provider: ${selfDealt}.`)
-    const measured = reduceStream(aggregated, 'payments', window, { notes })
-    return { ...measured, figures: { ...measured.figures, uniqueCreators30d: opened.payers.size } }
+    return reduceStream(aggregated, 'payments', window, { notes })
   },
 })

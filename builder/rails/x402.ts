@@ -1,10 +1,11 @@
 /** x402 on Base: USDC received by the wallets that the Bazaar lists as sellers. */
-import { isAddress, parseAbi, toEventSelector } from 'viem'
+import { parseAbi, toEventSelector } from 'viem'
 import type { Address, Hex } from 'viem'
+import { z } from 'zod'
 
 import { addressTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
-import { readChunk } from '../chain/logs.ts'
+import { readChunk, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { SourceError } from '../sources/http.ts'
@@ -14,6 +15,7 @@ import { bazaarHost, readBazaar } from './bazaar.ts'
 import type { BazaarOffer } from './bazaar.ts'
 import { payoutAt } from './payouts.ts'
 import type { Payout } from './payouts.ts'
+import { firstKeptHour } from './window.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
@@ -24,6 +26,15 @@ export const usdcEvents = parseAbi([
 const [transferEvent, authorizationEvent] = usdcEvents
 const transferTopic = toEventSelector(transferEvent)
 const authorizationTopic = toEventSelector(authorizationEvent)
+/** Contracts that settle payments with Permit2 for the schemes `exact` and `upto`: @x402/evm, coinbase/x402 contracts/evm. */
+export const permit2Proxies: readonly Address[] = [
+  '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
+  '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
+]
+export const proxyEvents = parseAbi(['event Settled()', 'event SettledWithPermit()'])
+const settlementEvents = [...usdcEvents, ...proxyEvents] as const
+const permit2Filter: LogFilter = { addresses: permit2Proxies, topics: [selectors(proxyEvents)] }
+const evmAddress = /^0x[0-9a-f]{40}$/i
 
 const networks: readonly string[] = ['base', 'eip155:8453']
 const walletsPerFilter = 200
@@ -31,20 +42,36 @@ const walletsPerFilter = 200
 const ceilingMicroUsdc = 100_000_000n
 const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }) => base))
 
+/** The host of each wallet. */
 type Sellers = ReadonlyMap<string, string>
 
-/** The operator of a wallet is the host that lists it in the most offers; the first by name on a tie. */
-function sellersOn(networks: readonly string[], offers: readonly BazaarOffer[]): Sellers {
+/** The hosts that earlier polls found. */
+const sellersCursor = z.object({
+  lastPayoutAtMs: z.number().nullable(),
+  hosts: z.record(z.string(), z.string()),
+})
+
+/**
+ * Anyone can list the wallet of a stranger, so a wallet keeps its host as long as that host lists it. A new wallet
+ * belongs to the host that lists it in the most offers, the first by name on a tie.
+ */
+function sellersOn(
+  networks: readonly string[],
+  offers: readonly BazaarOffer[],
+  known: Readonly<Record<string, string>>,
+): Sellers {
   const counts = new Map<string, Map<string, number>>()
   for (const { host, network, asset, payTo } of offers) {
     const onRail = networks.includes(network) && asset.toLowerCase() === usdc.toLowerCase()
-    if (!onRail || !isAddress(payTo, { strict: false })) continue
+    if (!onRail || !evmAddress.test(payTo)) continue
     const hosts = counts.get(payTo.toLowerCase()) ?? new Map<string, number>()
     hosts.set(host, (hosts.get(host) ?? 0) + 1)
     counts.set(payTo.toLowerCase(), hosts)
   }
   return new Map(
     [...counts].map(([wallet, hosts]) => {
+      const kept = known[wallet]
+      if (kept !== undefined && hosts.has(kept)) return [wallet, kept]
       const [first] = [...hosts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
       return [wallet, first?.[0] ?? wallet]
     }),
@@ -86,7 +113,10 @@ function payoutOf(log: DecodedLog<typeof usdcEvents>, sellers: Sellers): Payout 
   })
 }
 
-/** A transfer counts if its transaction used an EIP-3009 authorization of the payer; each covers one transfer. */
+/**
+ * A transfer counts if its transaction used an EIP-3009 authorization of the payer, which covers one transfer, or if
+ * the next log is the event of a Permit2 proxy.
+ */
 async function settledPayouts(
   chunk: LogChunk<typeof usdcEvents>,
   reader: ChainReader,
@@ -94,25 +124,31 @@ async function settledPayouts(
 ): Promise<readonly Payout[]> {
   const transfers = chunk.logs.flatMap((log) => {
     const payout = payoutOf(log, sellers)
-    return payout === null ? [] : [{ payout, txHash: log.txHash }]
+    return payout === null ? [] : [{ payout, txHash: log.txHash, logIndex: log.logIndex }]
   })
   const payers = new Set(
     transfers.flatMap(({ payout }) => (payout.removedBy === null ? (payout.payer ?? []) : [])),
   )
-  const filters = walletFilters(authorizationTopic, [...payers], 'first')
+  if (payers.size === 0) return transfers.map(({ payout }) => payout)
+  const filters = [...walletFilters(authorizationTopic, [...payers], 'first'), permit2Filter]
   const answer = await readChunk(
-    { reader, abi: usdcEvents, filters },
+    { reader, abi: settlementEvents, filters },
     chunk.fromBlock,
     chunk.toBlock,
   )
   const unused = new Map<string, number>()
-  for (const { event, txHash } of answer.logs) {
-    if (event.eventName !== 'AuthorizationUsed') continue
+  const settled = new Set<string>()
+  for (const { event, txHash, logIndex } of answer.logs) {
+    if (event.eventName === 'Transfer') continue
+    if (event.eventName !== 'AuthorizationUsed') {
+      settled.add(`${txHash}:${logIndex - 1}`)
+      continue
+    }
     const key = `${txHash}:${event.args.authorizer.toLowerCase()}`
     unused.set(key, (unused.get(key) ?? 0) + 1)
   }
-  return transfers.map(({ payout, txHash }) => {
-    if (payout.removedBy !== null) return payout
+  return transfers.map(({ payout, txHash, logIndex }) => {
+    if (payout.removedBy !== null || settled.has(`${txHash}:${logIndex}`)) return payout
     const key = `${txHash}:${payout.payer}`
     const left = unused.get(key) ?? 0
     unused.set(key, left - 1)
@@ -123,22 +159,25 @@ async function settledPayouts(
 export const x402 = defineRail({
   rail: 'x402',
   rule: {
-    name: 'bazaar-eip3009',
-    version: '1',
+    name: 'bazaar-eip3009-permit2',
+    version: '2',
     text:
       'Raw volume is every USDC transfer on Base to a wallet that the x402 Bazaar lists as payTo for Base USDC. Removed, in this order: ' +
       'payer and payee are one wallet (self_payment); both are facilitators in the list of x402scan (between_facilitators); the payer is a ' +
-      'seller of the same operator (same_operator); more than 100 USDC, which no call costs and treasury moves do (above_ceiling); no EIP-3009 ' +
-      'authorization of the payer in the same transaction, hence no x402 settlement (no_authorization). Wallets of one host count as one worker; ' +
-      'a wallet of several hosts belongs to the one that lists it most. A wallet counts from the poll that first found it listed, so the figure is a floor. ' +
+      'seller of the same operator (same_operator); more than 100 USDC, which no call costs and treasury moves do (above_ceiling); neither an ' +
+      'EIP-3009 authorization of the payer in the same transaction nor a settlement by a Permit2 proxy of x402 (no_authorization). Wallets of one host ' +
+      'count as one worker. A wallet of several hosts belongs to the host that listed it first, and among the hosts of the first poll to the one that ' +
+      'lists it most. Payments before the poll that first found a wallet listed are not counted. ' +
       'Windows are whole hours.',
   },
   hosts: [bazaarHost],
   chains: ['base'],
   read: async (ctx) => {
     const bazaar = await readBazaar(ctx)
-    const sellers = sellersOn(networks, bazaar.offers)
+    const known = await ctx.payouts.open('sellers', firstKeptHour(ctx.window), sellersCursor)
+    const sellers = sellersOn(networks, bazaar.offers, known.cursor()?.hosts ?? {})
     if (sellers.size === 0) throw new SourceError('the Bazaar lists no seller on Base')
+    await known.save({ hosts: Object.fromEntries(sellers) })
     const aggregated = await aggregateLogs(ctx, {
       chain: 'base',
       streams: ['payments'],

@@ -26,10 +26,13 @@ const selfDealer = wallet(2)
 const clientV2 = wallet(3)
 const provider = wallet(4)
 const providerV2 = wallet(5)
+const otherToken = wallet(77)
 
 const calls = parseAbi([
   'function jobManager() view returns (address)',
   'function memoManager() view returns (address)',
+  'function paymentToken() view returns (address)',
+  'function jobs(uint256 jobId) view returns (uint256 id, address client, address provider, uint256 budget, uint256 amountClaimed, uint8 phase, uint256 memoCount, uint256 expiredAt, address evaluator, address jobPaymentToken)',
   'function payableDetails(uint256 memoId) view returns (address token, uint256 amount, address recipient, uint256 feeAmount, uint8 feeType, bool isExecuted, uint256 expiredAt, uint32 lzSrcEid, uint32 lzDstEid)',
   'struct Job { uint256 id; uint256 accountId; address client; address provider; address evaluator; address creator; uint256 budget; address paymentToken; uint8 phase; uint256 expiredAt; uint256 createdAt; uint256 memoCount; string metadata; uint256 amountClaimed; }',
   'function getJob(uint256 jobId) view returns (Job)',
@@ -76,10 +79,21 @@ async function answerCall(
 async function answer(anvil: Anvil): Promise<void> {
   await answerCall(anvil, router, 'jobManager', [], jobManager)
   await answerCall(anvil, router, 'memoManager', [], memoManager)
+  await answerCall(anvil, acpV1, 'paymentToken', [], usdc)
+  const jobs = [
+    [1n, client, provider, usdc],
+    [2n, selfDealer, selfDealer, zeroAddress],
+    [3n, wallet(8), provider, otherToken],
+    [9n, wallet(8), provider, zeroAddress],
+  ] as const
+  for (const [id, from, to, token] of jobs) {
+    const record = [id, from, to, 1n, 1n, 4, 2n, 0n, zeroAddress, token]
+    await answerCall(anvil, acpV1, 'jobs', [id], record)
+  }
   const memos = [
     [50n, usdc, providerV2],
     [51n, usdc, clientV2],
-    [52n, wallet(77), providerV2],
+    [52n, otherToken, providerV2],
     [53n, usdc, wallet(55)],
   ] as const
   for (const [memoId, token, recipient] of memos) {
@@ -111,7 +125,6 @@ async function answer(anvil: Anvil): Promise<void> {
 const contracts = [acpV1, router, jobManager, memoManager]
 const chain = useRailChain('base', contracts, async (anvil) => {
   await answer(anvil)
-  const otherToken = { jobId: 3n, paymentToken: wallet(77), newBudget: 1n }
   await anvil.block(endMs - 31 * dayMs, [
     jobV1(9n, wallet(8), provider),
     claimed(9n, provider, '40'),
@@ -124,8 +137,8 @@ const chain = useRailChain('base', contracts, async (anvil) => {
   await anvil.block(endMs - 19 * dayMs, [jobV1(2n, selfDealer, selfDealer)])
   await anvil.block(endMs - 18 * dayMs, [claimed(2n, selfDealer, '100')])
   await anvil.block(endMs - 5 * dayMs, [
-    logOf(acpV1, acpV1Events, 'JobPaymentTokenSet', otherToken),
-    claimed(3n, provider, '5000'),
+    // 0.0009 of a token with 18 decimals, whose job was opened before the window
+    claimed(3n, provider, '900000000'),
   ])
   await anvil.block(endMs - 4 * dayMs, [jobV2])
   await anvil.block(endMs - 3 * dayMs, [
@@ -136,7 +149,7 @@ const chain = useRailChain('base', contracts, async (anvil) => {
   ])
 })
 
-test('the Virtuals rail adds fees of v1 and memos of v2, without amounts that no provider earned', async () => {
+test('the Virtuals rail adds fees of v1 and memos of v2, without amounts that no provider earned or that are no USDC', async () => {
   const { measurement } = await chain.poll(virtualsAcp)
   expect(measurement.figures).toEqual({
     ...unknownFigures,

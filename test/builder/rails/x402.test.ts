@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 
-import { usdcEvents, x402 } from '../../../builder/rails/x402.ts'
+import { permit2Proxies, proxyEvents, usdcEvents, x402 } from '../../../builder/rails/x402.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
@@ -38,6 +38,13 @@ function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedL
   return [used, transfer(from, to, usdcCents)]
 }
 
+/** A settlement with Permit2: the event of the proxy follows the transfer. */
+function settled(scheme: 0 | 1, from: Address, to: Address, usdcCents: number) {
+  const proxy = permit2Proxies[scheme] ?? usdc
+  const eventName = scheme === 0 ? 'Settled' : 'SettledWithPermit'
+  return [transfer(from, to, usdcCents), logOf(proxy, proxyEvents, eventName, {})]
+}
+
 /** v1 and v2 names of the network, a testnet, another chain, another asset, and entries that cannot be read. */
 const listed = [
   {
@@ -68,7 +75,7 @@ const bazaar = useLocalServer((_, response) => {
   response.end(JSON.stringify({ x402Version: 2, items, pagination }))
 })
 
-const chain = useRailChain('base', [usdc], async (anvil) => {
+const chain = useRailChain('base', [usdc, ...permit2Proxies], async (anvil) => {
   await anvil.block(endMs - 35 * dayMs, paid(buyer, apiOne, 500))
   await anvil.block(endMs - 20 * dayMs, paid(buyer, apiOne, 150), [
     transfer(secondBuyer, apiOne, 25),
@@ -131,6 +138,37 @@ describe('x402 on Base', () => {
       expect(measurement.figures.tpv30dMicroUsdc).toBe(5_050_000)
       expect(measurement.figures.lastPayoutAtMs).toBe(endMs + hourMs)
     })
+  })
+
+  test('counts settlements with Permit2, and no other transfer of their transaction', async () => {
+    await chain.undone(async () => {
+      const before = await chain.poll(x402, { baseUrl: bazaar.url })
+      await chain
+        .anvil()
+        .block(
+          endMs + hourMs,
+          [transfer(buyer, other, 60), ...settled(0, buyer, other, 11)],
+          settled(1, secondBuyer, other, 7),
+        )
+      await chain.settle(nextEndMs)
+      const after = await chain.poll(x402, { baseUrl: bazaar.url, endMs: nextEndMs })
+      const grown = (name: 'tpv30dMicroUsdc' | 'tpv30dRawMicroUsdc') =>
+        (after.measurement.figures[name] ?? 0) - (before.measurement.figures[name] ?? 0)
+      expect([grown('tpv30dMicroUsdc'), grown('tpv30dRawMicroUsdc')]).toEqual([180_000, 780_000])
+    })
+  })
+
+  test('keeps a wallet with its host, however often a stranger lists it', async () => {
+    const poll = { database: await tempDatabase(), baseUrl: bazaar.url }
+    const before = await chain.poll(x402, poll)
+    const strangers = [1, 2, 3].map((at) => ({
+      resource: `https://stranger.example/${at}`,
+      accepts: [offer('base', apiTwo)],
+    }))
+    items = [...listed, ...strangers]
+    const after = await chain.poll(x402, poll)
+    items = listed
+    expect(after.measurement.figures).toEqual(before.measurement.figures)
   })
 
   test('fails where the Bazaar lists no seller', async () => {
