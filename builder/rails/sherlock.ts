@@ -36,8 +36,8 @@ export const sherlock = defineRail({
   rail: 'sherlock',
   rule: {
     name: 'pools-of-ended-contests',
-    version: '1',
-    text: `Volume is the prize pools of public contests that ended in the window: awarded money and no transfer, an upper bound dated by the end of the contest. Drafts, cancelled and private contests and pools above ${ceilingUsdc.toLocaleString('en-US')} USDC are removed. Creators are the protocols whose contests ended.`,
+    version: '2',
+    text: `Volume is the prize pools of public contests that ended in the window and whose judging is finished. The pools are awards and no transfers, so the volume is an upper bound. Contests whose judging is not finished, drafts, cancelled and private contests and pools above ${ceilingUsdc.toLocaleString('en-US')} USDC are removed. Creators are the protocols of the contests that remain.`,
   },
   hosts: [host],
   read: (ctx) =>
@@ -81,7 +81,7 @@ export const sherlock = defineRail({
         ended.map(({ removedBy }) => removedBy ?? 'kept'),
       ),
       notes: [
-        `${countText(kept.length)} public contests ended in the window, of ${countText(items.length)} listed in all.`,
+        `${countText(kept.length)} public contests ended in the window and are judged, of ${countText(items.length)} listed in all.`,
         'Workers, top share and the last payout are unknown: the list shows pools and not who was paid.',
         noPool > 0 &&
           `The volume is unknown where ${countText(noPool)} of these contests state no pool.`,
@@ -107,7 +107,9 @@ function judge(contest: Contest): { removedBy: string | null; micro: Figure } {
   }
   const status = contest.status?.toUpperCase() ?? ''
   if (status === 'DRAFT' || status === 'CANCELLED') return { removedBy: 'not_held', micro: 0 }
-  return { removedBy: contest.private === true ? 'private' : null, micro }
+  if (contest.private === true) return { removedBy: 'private', micro }
+  // Judges may still decide that less, or nothing, is paid.
+  return status === 'FINISHED' ? { removedBy: null, micro } : { removedBy: 'in_judging', micro: 0 }
 }
 
 function total(contests: readonly { readonly micro: Figure }[]): Figure {

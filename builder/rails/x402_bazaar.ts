@@ -1,27 +1,22 @@
 import { z } from 'zod'
 
 import { microFromBaseUnits, microPerUsdc } from '../../src/core/money.ts'
+import { parseEarly } from '../../src/core/parse-early.ts'
 import { defineRail } from './adapter.ts'
 import { countExcept, countText, noVolume, parseAnswer, tally } from './answers.ts'
 import { bazaarHost, bazaarPage } from './bazaar.ts'
 import { readPages } from './paged-list.ts'
+import testnetIds from './testnets.json' with { type: 'json' }
 
 /** Maximum price accepted as real: prices of ten billion dollars have been listed. */
 const ceilingUsdc = 10_000
 
 /** x402 v2 names networks by CAIP-2, v1 by a word; one answer contains both. */
 const testnets: ReadonlySet<string> = new Set([
-  'eip155:84532',
-  'eip155:11155111',
-  'eip155:80002',
-  'eip155:43113',
-  'eip155:1328',
-  'eip155:1952',
-  'eip155:4689',
-  'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
-  'solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z',
+  ...testnetIds.evm.map((id) => `eip155:${id}`),
+  ...testnetIds.solana.map((genesis) => `solana:${genesis}`),
 ])
-const testnetWords = /sepolia|devnet|testnet|fuji|amoy|goerli|holesky/i
+const testnetWords = /sepolia|devnet|testnet|fuji|amoy|goerli|holesky|hoodi|local/i
 
 const usdc: ReadonlySet<string> = new Set([
   '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
@@ -44,32 +39,43 @@ const resourceShape = z.object({
 })
 
 const pageShape = z.object({
-  items: z.array(resourceShape),
+  items: z.array(z.unknown()),
   pagination: z.object({ total: z.int().min(0) }),
 })
 
 type Accept = z.output<typeof acceptShape>
 type Resource = z.output<typeof resourceShape>
+/** Sellers write the entries: null stands for one that cannot be read, which is counted and does not fail the poll. */
+interface Entry {
+  readonly key: string
+  readonly resource: Resource | null
+}
 
 /** The CDP Bazaar lists payable services. Payments for these services count for the x402 rails. */
 export const x402Bazaar = defineRail({
   rail: 'x402_bazaar',
   rule: {
     name: 'mainnet-listings',
-    version: '1',
-    text: `Counted are resources with at least one accepted payment on a main network; test networks, missing amounts and USDC prices above ${ceilingUsdc.toLocaleString('en-US')} USD are left out and counted. Activity is the number of resources, workers are distinct payTo addresses, and the top share is that of the address named by most resources.`,
+    version: '2',
+    text: `Counted are resources with at least one accepted payment on a main network; test networks (by chain id), missing amounts and USDC prices above ${ceilingUsdc.toLocaleString('en-US')} USD are left out and counted. Activity is the number of resources, workers are distinct payTo addresses, and the top share is that of the address named by most resources.`,
   },
   hosts: [bazaarHost],
   read: (ctx) =>
-    readPages(ctx, {
+    readPages<Entry>(ctx, {
       url: bazaarPage,
-      parse: (answer) => {
+      parse: (answer, { offset }) => {
         const { items, pagination } = parseAnswer(pageShape, answer)
-        return { items, total: pagination.total }
+        const entries = items.map((item, at) => {
+          const { data: resource = null } = parseEarly(resourceShape, item)
+          return { key: resource?.resource ?? `row ${offset + at}`, resource }
+        })
+        return { items: entries, total: pagination.total }
       },
-      keyOf: ({ resource }) => resource,
+      keyOf: ({ key }) => key,
     }),
-  reduce: ({ items, moved, evidence }) => {
+  reduce: ({ items: entries, moved, evidence }) => {
+    const items = entries.flatMap(({ resource }) => resource ?? [])
+    const unreadable = entries.length - items.length
     const kinds = items.flatMap(({ accepts }) => accepts.map(classify))
     const listed = items
       .map((item) => ({
@@ -90,10 +96,11 @@ export const x402Bazaar = defineRail({
       },
       removed30d: countExcept('priced', kinds),
       notes: [
-        `${countText(items.length)} resources are listed, ${countText(listed.length)} of them with a price on a main network, on ${countText(new Set(listed.flatMap(hostsOf)).size)} hosts, paid to ${countText(sellers.size)} addresses.`,
+        `${countText(entries.length)} resources are listed, ${countText(listed.length)} of them with a price on a main network, on ${countText(new Set(listed.flatMap(hostsOf)).size)} hosts, paid to ${countText(sellers.size)} addresses.`,
         'The volume is 0 by definition: payments are counted under the x402 rails.',
         calls.length > 0 &&
           `The operator reports ${countText(calls.reduce((sum, one) => sum + one, 0))} calls in 30 days over ${countText(calls.length)} of these entries; we cannot check that.`,
+        unreadable > 0 && `${countText(unreadable)} entries cannot be read and are left out.`,
         moved,
       ],
       evidence,
@@ -103,7 +110,6 @@ export const x402Bazaar = defineRail({
 
 type EntryKind = 'priced' | 'testnet' | 'no_amount' | 'above_ceiling'
 
-/** Sellers write these entries: a bad one is counted and left out without failing the poll. */
 function classify({ network, asset, amount, maxAmountRequired }: Accept): EntryKind {
   if (testnets.has(network) || testnetWords.test(network)) return 'testnet'
   const text = String(amount ?? maxAmountRequired ?? '')

@@ -104,10 +104,10 @@ const cases: Readonly<Record<string, RailCase>> = {
     negative: /^superteam\.fun\/api\/listings: field 3\.rewardAmount: /,
   },
   x402_bazaar: {
-    normal: polled(bazaar, { testnet: 19, no_amount: 4 }),
+    normal: polled(bazaar, { testnet: 20, no_amount: 4 }),
     empty: polled({ ...bazaar, ...withoutWorkers }),
-    absurd: polled(oneLess, { testnet: 19, no_amount: 4, above_ceiling: 1 }),
-    negative: polled(oneLess, { testnet: 19, no_amount: 5 }),
+    absurd: polled(oneLess, { testnet: 20, no_amount: 4, above_ceiling: 1 }),
+    negative: polled(oneLess, { testnet: 20, no_amount: 5 }),
   },
   solana_registry: {
     // A lifetime total that is absurd appears only in the notes: the figures count the feedback itself.
@@ -157,9 +157,9 @@ const cases: Readonly<Record<string, RailCase>> = {
     negative: polled(unknownFigures, { absurd_price: 1, unknown_unit: 1, negative_price: 1 }),
   },
   sherlock: {
-    normal: polled(contests, { private: 1, not_held: 1 }),
+    normal: polled(contests, { in_judging: 1, private: 1, not_held: 1 }),
     empty: polled({ ...contests, ...noMoney, uniqueCreators30d: 0, activity30d: 0 }),
-    absurd: polled(oneContestLess, { private: 1, not_held: 1, above_ceiling: 1 }),
+    absurd: polled(oneContestLess, { in_judging: 1, private: 1, not_held: 1, above_ceiling: 1 }),
     negative: /field items\.0\.prize_pool: /,
   },
   toku: {
