@@ -17,7 +17,7 @@ import {
   verifyBox,
 } from '../../src/pages/blocks.ts'
 import { ageText, count, day, hash, percent, pill, time, usdc } from '../../src/pages/figures.ts'
-import { address, code, untrustedText, inline } from '../../src/pages/html-and-markdown.ts'
+import { address, code, inline, join, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
@@ -176,7 +176,7 @@ function method(view: Rail): (HtmlAndMarkdown | null)[] {
       ['Evidence tier', `${view.evidence_tier}: ${tiers[view.evidence_tier]}`],
       [
         'Last manual audit',
-        inline`${view.audit.as_of}: ${pill(view.audit.status)} ${untrustedText(view.audit.reason)} (${untrustedText(view.audit.source)})`,
+        inline`${view.audit.as_of}: ${pill(view.audit.status)} ${untrustedText(view.audit.reason)} ${join(view.audit.source.split('; ').map(source), '; ')}`,
       ],
     ]),
     view.differs === undefined
@@ -186,8 +186,13 @@ function method(view: Rail): (HtmlAndMarkdown | null)[] {
           para(untrustedText(view.differs)),
         ]),
     heading(3, 'Sources', 'sources'),
-    list(view.sources.map(untrustedText)),
+    list(view.sources.map(source)),
   ]
+}
+
+function source(text: string): Inline {
+  const [, href, remark = ''] = /^(https:\/\/\S+)(.*)$/.exec(text) ?? []
+  return href === undefined ? untrustedText(text) : inline`${address(href)}${untrustedText(remark)}`
 }
 
 const tiers: Readonly<Record<Rail['evidence_tier'], string>> = {

@@ -22,13 +22,23 @@ const pageUrl = z
     'must be an https URL',
   )
 const text = (max: number) => z.string().trim().min(1).max(max)
+/** An address, with a remark in parentheses, or a private source with the reason in parentheses. */
+const source = text(300).regex(
+  /^(?:https:\/\/\S+(?: \([^)]+\))?|private: .+ \([^)]+\))$/,
+  'must be an https URL with an optional remark in parentheses, or "private: …" with the reason in parentheses',
+)
 
 /** Figures from an audit by hand, without unknown figures. */
 const audit = z.strictObject({
   as_of: date,
   status: railStatus,
   reason: text(600),
-  source: text(600),
+  source: z
+    .string()
+    .refine(
+      (all) => all.split('; ').every((one) => source.safeParse(one).success),
+      'must be sources, separated by semicolons',
+    ),
   figures: z.strictObject({
     tpv_30d_usdc: usdc.optional(),
     tpv_7d_usdc: usdc.optional(),
@@ -55,7 +65,7 @@ export const authoredRailSchema = z.strictObject({
   audit,
   notes: text(4000).optional(),
   differs: text(4000).optional(),
-  sources: z.array(text(300)).min(1).max(32),
+  sources: z.array(source).min(1).max(32),
 })
 
 export type AuthoredRail = z.infer<typeof authoredRailSchema>

@@ -50,6 +50,11 @@ test.each([
     { methodology: 'We look at it.' },
     /olas\.json: methodology/,
   ],
+  [
+    'a source without an address or a reason',
+    { sources: ['an earlier reading'] },
+    /olas\.json: sources\.0: must be an https URL/,
+  ],
   ['a negative entry cost', { entry_cost_usdc: -1 }, /olas\.json: entry_cost_usdc/],
 ])('%s is refused with file and field', async (_name, changes, message) => {
   await writeFile(join(dir, 'olas.json'), await olas(changes))
