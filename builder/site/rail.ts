@@ -50,16 +50,16 @@ export function railPage(
     inputs: inputsOf({ record, view }, world),
     body: () => [
       introduction(
-        inline`${pill(view.status)} since ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
+        inline`${pill(view.status)} ${isAudited(view) ? 'by the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
       ),
       carriedNotice(view, world),
       figureTable(view),
       facts([
         [
           'As of',
-          view.figures_source === 'poll'
-            ? inline`${time(record.state.figuresAsOfMs)}, by poll`
-            : inline`${day(record.state.figuresAsOfMs)}, by audit`,
+          isAudited(view)
+            ? inline`${day(record.state.figuresAsOfMs)}, by audit`
+            : inline`${time(record.state.figuresAsOfMs)}, by poll`,
         ],
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
         ['Last payout', view.last_payout_at === undefined ? 'unknown' : time(view.last_payout_at)],
@@ -95,11 +95,15 @@ function inputsOf(
   ]
 }
 
+const isAudited = (view: Rail) => view.figures_source === 'audit'
+
 function volumeSentence(view: Rail): string {
   const volume = knownFigure(view, 'tpv_30d_usdc')
-  return volume === null
-    ? 'The 30-day volume is unknown.'
-    : `${usdc(volume).md} over 30 days after the filter rule.`
+  const asOf = view.figures_as_of.slice(0, 10)
+  if (volume === null) return 'The 30-day volume is unknown.'
+  return isAudited(view)
+    ? `${usdc(volume).md} over 30 days by an audit of ${asOf}, to which no filter rule was applied.`
+    : `${usdc(volume).md} over 30 days after the filter rule, as of ${asOf}.`
 }
 
 function carriedNotice(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown | null {
@@ -144,6 +148,7 @@ function lastPoll(lastPollAtMs: number | null, view: Rail): Inline {
 }
 
 function removedText(view: Rail): Inline {
+  if (isAudited(view)) return 'unknown, because no poll has read this rail'
   const entries = Object.entries(view.removed_30d)
   if (entries.length === 0) return 'nothing'
   return entries.map(([reason, payouts]) => `${counted(payouts, 'payout')} (${reason})`).join(', ')

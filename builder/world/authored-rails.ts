@@ -28,25 +28,31 @@ const source = text(300).regex(
   'must be an https URL with an optional remark in parentheses, or "private: …" with the reason in parentheses',
 )
 
-/** Figures from an audit by hand, without unknown figures. */
-const audit = z.strictObject({
-  as_of: date,
-  status: railStatus,
-  reason: text(600),
-  source: z
-    .string()
-    .refine(
-      (all) => all.split('; ').every((one) => source.safeParse(one).success),
-      'must be sources, separated by semicolons',
-    ),
-  figures: z.strictObject({
-    tpv_30d_usdc: usdc.optional(),
-    tpv_7d_usdc: usdc.optional(),
-    unique_creators_30d: count.optional(),
-    unique_workers_30d: count.optional(),
-    top_worker_share: share.optional(),
-  }),
-})
+/** Figures from an audit by hand, without unknown figures. A rail is dormant only if the audit saw that nothing was paid. */
+const audit = z
+  .strictObject({
+    as_of: date,
+    status: railStatus,
+    reason: text(600),
+    source: z
+      .string()
+      .refine(
+        (all) => all.split('; ').every((one) => source.safeParse(one).success),
+        'must be sources, separated by semicolons',
+      ),
+    figures: z.strictObject({
+      tpv_30d_usdc: usdc.optional(),
+      tpv_7d_usdc: usdc.optional(),
+      unique_creators_30d: count.optional(),
+      unique_workers_30d: count.optional(),
+      top_worker_share: share.optional(),
+      payouts_30d: count.optional(),
+    }),
+  })
+  .refine(
+    ({ status, figures }) => (status === 'dormant') === (figures.payouts_30d === 0),
+    'is dormant only with payouts_30d of 0; where the audit saw too little to tell, the status is pre-traction',
+  )
 
 export const authoredRailSchema = z.strictObject({
   rail: railSlug,

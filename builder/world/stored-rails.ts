@@ -114,6 +114,7 @@ function auditOf({ rail, audit }: AuthoredRail): RailState {
       uniqueCreators30d: audit.figures.unique_creators_30d ?? null,
       uniqueWorkers30d: audit.figures.unique_workers_30d ?? null,
       topWorkerShare: audit.figures.top_worker_share ?? null,
+      activity30d: audit.figures.payouts_30d ?? null,
     },
   })
 }

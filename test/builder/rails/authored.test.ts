@@ -55,6 +55,19 @@ test.each([
     { sources: ['an earlier reading'] },
     /olas\.json: sources\.0: must be an https URL/,
   ],
+  [
+    'an audit that calls a rail dormant and saw no figure',
+    {
+      audit: {
+        as_of: '2026-04-24',
+        status: 'dormant',
+        reason: 'r',
+        source: 'https://a.example',
+        figures: {},
+      },
+    },
+    /olas\.json: audit: is dormant only with payouts_30d of 0/,
+  ],
   ['a negative entry cost', { entry_cost_usdc: -1 }, /olas\.json: entry_cost_usdc/],
 ])('%s is refused with file and field', async (_name, changes, message) => {
   await writeFile(join(dir, 'olas.json'), await olas(changes))
