@@ -3,9 +3,15 @@ import { jsonDocument, snapshotFamily } from './document.ts'
 
 export const skillDocuments = snapshotFamily(
   ['listSkills', 'getSkill'],
-  ['taxonomy'],
-  function* ({ taxonomy }) {
-    const { note, skills } = taxonomy
+  ['taxonomy', 'rails'],
+  function* ({ taxonomy, rails }) {
+    const { note } = taxonomy
+    const statuses = new Map(rails.map(({ authored, state }) => [authored.rail, state.status]))
+    const skills = taxonomy.skills.map((skill) => {
+      const isDormant = (rail: string) => statuses.get(rail) === 'dormant'
+      const onlyDormant = skill.surface.length > 0 && skill.surface.every(isDormant)
+      return onlyDormant ? { ...skill, only_dormant: true } : skill
+    })
     yield jsonDocument('listSkills', {
       categories: skillCategories,
       count: skills.length,

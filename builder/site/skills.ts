@@ -3,6 +3,7 @@ import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
+import { pill } from '../../src/pages/figures.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
@@ -66,6 +67,12 @@ export function skillsPage(
 }
 
 function soldOn(slugs: readonly string[], rails: ReadonlyMap<string, Rail>): Inline {
-  const linked = slugs.map((slug) => railLinkOf(slug, rails))
-  return linked.length === 0 ? 'no rail yet' : join(linked, ', ')
+  const statuses = slugs.map((slug) => rails.get(slug)?.status)
+  const linked = slugs.map((slug, at) => {
+    const status = statuses[at]
+    return inline`${railLinkOf(slug, rails)}${status === undefined ? '' : inline` ${pill(status)}`}`
+  })
+  if (linked.length === 0) return 'no rail yet'
+  const isDormant = statuses.every((status) => status === 'dormant')
+  return inline`${isDormant ? 'only on dormant rails: ' : ''}${join(linked, ', ')}`
 }

@@ -32,6 +32,10 @@ export const skill = model(
     category: skillCategory,
     surface: z.array(railSlug).max(64).describe('Rails that offer the skill.'),
     description: z.string().max(500),
+    only_dormant: z
+      .boolean()
+      .optional()
+      .describe('True if each rail that offers the skill is dormant.'),
   }),
 )
 export type Skill = z.infer<typeof skill>

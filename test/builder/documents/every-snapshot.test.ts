@@ -118,6 +118,17 @@ describe('the documents as a whole', () => {
   })
 })
 
+test('a skill that only dormant rails offer says so', () => {
+  const world = smallWorld()
+  const skills = world.taxonomy.skills.flatMap((skill) => [
+    { ...skill, slug: 'asleep', surface: ['gamma'] },
+    { ...skill, slug: 'awake', surface: ['gamma', 'alpha'] },
+  ])
+  const built = [...documentsOf({ ...world, taxonomy: { ...world.taxonomy, skills } })]
+  expect(body('/api/v1/skills/asleep', built)).toHaveProperty('only_dormant', true)
+  expect(body('/api/v1/skills/awake', built)).not.toHaveProperty('only_dormant')
+})
+
 describe('unknown figures', () => {
   test('are 0 in a rail and named in unknown_figures', () => {
     expect(body('/api/v1/rails/beta')).toMatchObject({
