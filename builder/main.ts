@@ -28,7 +28,7 @@ import {
 import { checkReceipts } from './jobs/check-receipts.ts'
 import { createWebhooks } from './jobs/deliver.ts'
 import { createJobs } from './jobs/jobs.ts'
-import { railProgress } from './jobs/progress.ts'
+import { backfillLines, railProgress } from './jobs/progress.ts'
 import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
 import { loadKeys, readKeys } from './publish/keys.ts'
@@ -99,6 +99,9 @@ const jobs = createJobs({
   fetch,
   log,
   pollEveryMs,
+  onBackfill: flags.once
+    ? backfillLines(process.stdout)
+    : ({ rail, percent, text }) => log.info(`reading ${rail}: ${text}`, { rail, percent }),
   signal: stopped,
   hasArbitrumNode: rpcUrls.arbitrum !== null,
   sources: createSources({

@@ -7,6 +7,7 @@ import { createHttp, retryPauseMs } from '../sources/http-client.ts'
 import { SourceError } from '../sources/http.ts'
 import type { ChainName } from './chains.ts'
 import { ChainError, nodeError } from './errors.ts'
+import type { Pace } from './pace.ts'
 
 export type { RpcCall } from '../../src/outbound/json-rpc.ts'
 
@@ -30,6 +31,8 @@ export interface RpcClientOptions {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
   readonly retries?: number | undefined
+  /** Shared by the clients of one node. */
+  readonly pace?: Pace
   /** Maximum number of calls that the client sends, retries included; no limit by default. */
   readonly maxCalls?: number
   /** Number of failures in a row after which all further calls fail without being sent; no limit by default. */
@@ -48,7 +51,7 @@ export function createRpcClient<Chain extends ChainName>(
   rpcUrl: string,
   options: RpcClientOptions,
 ): RpcClient<Chain> {
-  const { clock, random, signal, retries = defaultRetries } = options
+  const { clock, random, signal, pace, retries = defaultRetries } = options
   const { maxCalls = Number.POSITIVE_INFINITY, maxFailures = Number.POSITIVE_INFINITY } = options
   const name = `${chain} RPC at ${hostOf(rpcUrl)}`
   const http = createHttp({ ...options, retries: 0 })
@@ -88,12 +91,16 @@ export function createRpcClient<Chain extends ChainName>(
   async function send(batch: readonly RpcCall[], attempt = 0): Promise<RpcAnswer[]> {
     const failAll = (error: ChainError): RpcAnswer[] => batch.map(() => ({ error }))
     if (unusable !== null) return failAll(unusable)
+    const turnMs = (await pace?.turn(signal)) ?? 0
     try {
       const answers = await post(batch)
       failures = 0
+      if (answers.some(isBusy)) pace?.refused(turnMs)
+      else pace?.answered()
       return await repeatBusy(batch, answers, attempt)
     } catch (error) {
       if (!(error instanceof ChainError)) throw error
+      if (error.isTransient && !error.isTooLarge) pace?.refused(turnMs)
       const isSplit = error.isTooLarge && batch.length > 1
       const pauseMs = attempt < retries && !isSplit ? retryPauseMs(error, attempt, random) : null
       // A timeout always counts as a failure, since the node may be dead.

@@ -51,11 +51,13 @@ export const concurrentCalls = 4
 const maxHeadersPerChunk = 50
 const chunksBeforeGrowth = 4
 const growth = 1.25
+const chunksBeforeForgetting = 200
 
 /** @throws ChainError if even one block is too large */
 export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Promise<void> {
   const { chunkBlocks, toBlock, signal } = read
   let size = chunkBlocks
+  let [goodSize, refusedSize] = [0, Number.POSITIVE_INFINITY]
   let answered = 0
   let from = read.fromBlock
   while (from <= toBlock) {
@@ -65,13 +67,20 @@ export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Pr
       await read.onChunk(await readChunk(read, from, to))
     } catch (error) {
       if (!(error instanceof ChainError && error.isTooLarge) || to === from) throw error
-      size = Math.floor((to - from + 1) / 2)
+      refusedSize = to - from + 1
+      size = Math.max(Math.floor(refusedSize / 2), goodSize < refusedSize ? goodSize : 0)
       answered = 0
       continue
     }
+    goodSize = to - from + 1
     from = to + 1
     answered += 1
-    if (answered >= chunksBeforeGrowth) size = Math.min(chunkBlocks, Math.ceil(size * growth))
+    if (answered > chunksBeforeForgetting) refusedSize = Number.POSITIVE_INFINITY
+    // Approaches the size that was refused without reaching it: many nodes limit the range.
+    const largest = Math.min(chunkBlocks, Math.floor((size + refusedSize) / 2))
+    const grows =
+      answered >= chunksBeforeGrowth && (largest === chunkBlocks || largest > size * 1.1)
+    if (grows) size = Math.min(largest, Math.ceil(size * growth))
   }
 }
 

@@ -1,4 +1,6 @@
 import type { FigureName, Rail } from '../../src/contract/schemas/rail.ts'
+import { percentRead } from '../../src/core/backfill.ts'
+import type { Backfill } from '../../src/core/backfill.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import type { CountedFigure, EvidencePointer, Figures } from '../../src/core/figures.ts'
 import { isStale } from '../../src/core/flags/stale_figures.ts'
@@ -79,6 +81,7 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
     figures_source: state.figuresSource,
     figures_as_of: isoTime(state.figuresAsOfMs),
     stale: railIsStale(record, world),
+    ...(record.backfill === null ? {} : { backfill: backfillView(record.backfill) }),
     evidence_tier: authored.evidence_tier,
     evidence: record.evidence.map(evidenceView),
     audit: {
@@ -105,6 +108,15 @@ function methodologyOf(record: RailRecord): string {
       ? 'The figures are audited by hand; the rail is not polled.'
       : `Published figures follow the rule ${ruleName(record)}: ${rule.text}`
   return `${authored.methodology} ${tail}`
+}
+
+function backfillView(backfill: Backfill): NonNullable<Rail['backfill']> {
+  return {
+    from: isoTime(backfill.fromMs),
+    to: isoTime(backfill.toMs),
+    read_until: isoTime(backfill.readUntilMs),
+    percent: percentRead(backfill),
+  }
 }
 
 function evidenceView(pointer: EvidencePointer): Rail['evidence'][number] {

@@ -32,12 +32,16 @@ export function createJobs(deps: JobsDeps) {
     /** Polls the due rails, or all rails. Fails if at least two rails were polled and all of them failed. */
     poll: async (which: RoundOptions['which'], onReport?: (report: PollReport) => void) => {
       const { rails } = await authored()
-      return await runJob('poll', deps, { announce: which === 'all' }, async () => {
+      let isUnfinished = false
+      const isGood = await runJob('poll', deps, { announce: which === 'all' }, async () => {
         const { adapters } = buildOptions
         const options = { adapters, authored: rails, which, signal }
         const progress = onReport === undefined ? {} : { onReport }
-        return pollResult(await pollRound(deps, { ...options, ...progress }))
+        const reports = await pollRound(deps, { ...options, ...progress })
+        isUnfinished = reports.some(({ outcome }) => outcome === 'unfinished')
+        return pollResult(reports)
       })
+      return isUnfinished ? 'unfinished' : isGood
     },
     build: createBuildQueue(deps),
     /** A failing receiver does not fail the run. */

@@ -10,6 +10,7 @@ import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
+import { UnfinishedRead } from '../rails/adapter.ts'
 import type { AnyRailAdapter, AdapterContext } from '../rails/adapter.ts'
 import { createPayoutStore } from '../rails/payout-store.ts'
 import type { Sources } from '../rails/sources.ts'
@@ -23,6 +24,8 @@ import {
   toStored,
   toStoredEvidence,
 } from '../world/stored-rails.ts'
+import { backfillProgress } from './backfill-progress.ts'
+import type { RailBackfill } from './backfill-progress.ts'
 
 export interface PollDeps {
   readonly database: OpenDatabase
@@ -32,17 +35,23 @@ export interface PollDeps {
   readonly log: Log
   readonly sources: Sources
   readonly pollEveryMs: number
+  /** Called whenever the percentage grows. */
+  readonly onBackfill?: (progress: RailBackfill) => void
 }
 
-export interface PollReport {
-  readonly rail: string
-  readonly outcome: 'ok' | 'failed'
-  readonly durationMs: number
-  readonly error: string | null
-  readonly status: string
-  readonly transition: PollDecision['transition']
-}
+export type PollReport =
+  | {
+      readonly rail: string
+      readonly outcome: 'ok' | 'failed'
+      readonly durationMs: number
+      readonly error: string | null
+      readonly status: string
+      readonly transition: PollDecision['transition']
+    }
+  | { readonly rail: string; readonly outcome: 'unfinished'; readonly durationMs: number }
 
+/** A longer read leaves the turn to other rails, and continues afterwards. */
+const turnMs = 5 * minuteMs
 /** Results stored before the timeout remain, and the next poll continues. */
 const pollTimeoutMs = 15 * minuteMs
 /** Maximum age of the counters passed to an adapter. */
@@ -59,6 +68,8 @@ export async function pollRail(
   const startedMonotonic = deps.clock.monotonic()
   const { outcome, counters } = await measure(adapter, deps, startedAtMs, signal)
   const durationMs = Math.round(deps.clock.monotonic() - startedMonotonic)
+  const { rail } = adapter
+  if (outcome.kind === 'unfinished') return { rail, outcome: 'unfinished', durationMs }
   const facts = {
     displayName: authored.display_name,
     basis: authored.status_basis,
@@ -68,7 +79,7 @@ export async function pollRail(
   }
   const decision = await record(adapter, authored, deps, outcome, counters, facts)
   return {
-    rail: adapter.rail,
+    rail,
     outcome: outcome.kind === 'good' ? 'ok' : 'failed',
     durationMs,
     error: outcome.kind === 'good' ? null : outcome.error,
@@ -78,7 +89,8 @@ export async function pollRail(
 }
 
 interface Measured {
-  readonly outcome: PollOutcome
+  /** An unfinished poll continues in its next turn; only its end is recorded. */
+  readonly outcome: PollOutcome | { readonly kind: 'unfinished' }
   readonly counters: Readonly<Record<string, number>>
 }
 
@@ -102,6 +114,7 @@ async function measure(
     return { outcome: { kind: 'good', measurement }, counters }
   } catch (error) {
     signal.throwIfAborted()
+    if (error instanceof UnfinishedRead) return { outcome: { kind: 'unfinished' }, counters: {} }
     return { outcome: { kind: 'failed', error: reasonOf(error), impossible: [] }, counters: {} }
   }
 }
@@ -114,10 +127,12 @@ function reasonOf(error: unknown): string {
 
 async function contextOf(
   adapter: AnyRailAdapter,
-  { database, sources }: PollDeps,
+  deps: PollDeps,
   window: Window,
   signal: AbortSignal,
 ): Promise<AdapterContext> {
+  const { database, sources, clock } = deps
+  const turnEndMs = clock.monotonic() + turnMs
   const from = isoTime(window.endMs - pastMs)
   const past = pastPollsOf(await historyOf(database.reader, adapter.rail, { from }))
   return {
@@ -127,6 +142,8 @@ async function contextOf(
     solana: () => sources.solana(signal),
     payouts: createPayoutStore(adapter.rail, database),
     past,
+    backfill: await backfillProgress(adapter.rail, deps),
+    isTurnOver: () => clock.monotonic() >= turnEndMs,
     signal,
   }
 }

@@ -16,17 +16,22 @@ export interface RoundOptions {
   readonly onReport?: (report: PollReport) => void
 }
 
+/** Rails that are not finished get another turn after the others: here with `all`, else in the next round. */
 export async function pollRound(
   deps: PollDeps,
   options: RoundOptions,
 ): Promise<readonly PollReport[]> {
-  const reports: PollReport[] = []
-  await mapConcurrent(await railsOf(deps, options), concurrentPolls, async (next) => {
-    const report = await pollRail(next.adapter, next.authored, deps, options.signal)
-    reports.push(report)
-    options.onReport?.(report)
-  })
-  return reports
+  const reports = new Map<string, PollReport>()
+  let waiting = await railsOf(deps, options)
+  do {
+    await mapConcurrent(waiting, concurrentPolls, async ({ adapter, authored }) => {
+      const report = await pollRail(adapter, authored, deps, options.signal)
+      reports.set(adapter.rail, report)
+      options.onReport?.(report)
+    })
+    waiting = waiting.filter(({ adapter }) => reports.get(adapter.rail)?.outcome === 'unfinished')
+  } while (options.which === 'all' && waiting.length > 0)
+  return [...reports.values()]
 }
 
 async function railsOf(
@@ -48,10 +53,11 @@ async function railsOf(
   })
 }
 
-/** Such as `6 rails polled, 1 failed (olas)`. */
+/** Such as `6 rails polled, 1 failed (olas), 2 not finished (pact, x402)`. */
 export function roundSummary(reports: readonly PollReport[]): string {
-  const failed = reports.filter(({ outcome }) => outcome === 'failed').map(({ rail }) => rail)
-  const tail =
-    failed.length === 0 ? '' : `, ${failed.length} failed (${failed.toSorted().join(', ')})`
-  return `${reports.length} rails polled${tail}`
+  const part = (wanted: PollReport['outcome'], words: string): string => {
+    const rails = reports.filter(({ outcome }) => outcome === wanted).map(({ rail }) => rail)
+    return rails.length === 0 ? '' : `, ${rails.length} ${words} (${rails.toSorted().join(', ')})`
+  }
+  return `${reports.length} rails polled${part('failed', 'failed')}${part('unfinished', 'not finished')}`
 }

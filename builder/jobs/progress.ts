@@ -1,3 +1,4 @@
+import type { RailBackfill } from './backfill-progress.ts'
 import type { PollReport } from './poll-rail.ts'
 
 /** Lines are aligned on a terminal and plain otherwise. */
@@ -11,6 +12,7 @@ const marks = { ok: '✓', failed: '✗' } as const
 export function railProgress(output: ProgressOutput, total: number): (report: PollReport) => void {
   let done = 0
   return (report) => {
+    if (report.outcome === 'unfinished') return
     done += 1
     const { rail, outcome, durationMs, status, error, transition } = report
     const moved = transition === null ? '' : ` (${transition.from} → ${transition.to})`
@@ -19,6 +21,20 @@ export function railProgress(output: ProgressOutput, total: number): (report: Po
     const line = output.isTTY
       ? `${marks[outcome]} ${String(done).padStart(String(total).length)}/${total} ${rail.padEnd(18)} ${seconds.padStart(8)}  ${result}`
       : `${outcome} ${rail} ${seconds} ${result}`
+    output.write(`${line}\n`)
+  }
+}
+
+const barLength = 20
+
+/** A line whenever the percentage of a rail that reads many days grows. */
+export function backfillLines(output: ProgressOutput): (progress: RailBackfill) => void {
+  return ({ rail, percent, text }) => {
+    const filled = Math.round((percent / 100) * barLength)
+    const bar = `${'█'.repeat(filled)}${'░'.repeat(barLength - filled)}`
+    const line = output.isTTY
+      ? `${bar} ${rail.padEnd(18)} ${String(percent).padStart(3)} %  ${text}`
+      : `reading ${rail} ${percent} % ${text}`
     output.write(`${line}\n`)
   }
 }

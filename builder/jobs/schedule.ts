@@ -11,6 +11,7 @@ interface ScheduledJob {
   readonly name: string
   /** Cron expression, or the pause between two runs by the monotonic clock, which clock changes do not delay. */
   readonly when: string | { readonly pauseMs: number }
+  /** Runs again at once after the result `unfinished`. */
   readonly run: (jobs: Jobs) => Promise<unknown>
   readonly thenBuild?: true
 }
@@ -33,7 +34,7 @@ export async function runOnce(
   jobs: Jobs,
   { polls, onReport }: { readonly polls: boolean; readonly onReport: (report: PollReport) => void },
 ): Promise<boolean> {
-  const polled = !polls || (await jobs.poll('all', onReport))
+  const polled = !polls || (await jobs.poll('all', onReport)) === true
   // An unreachable Arbitrum node changes no known fact, so it does not make the round fail.
   await jobs.checkPacts()
   const checked = await jobs.checkReceipts()
@@ -59,8 +60,11 @@ export async function runForever(
 
   async function run(job: ScheduledJob): Promise<void> {
     try {
-      await job.run(jobs)
-      if (job.thenBuild === true && !signal.aborted) await jobs.build('if changed')
+      let isUnfinished = true
+      while (isUnfinished && !signal.aborted) {
+        isUnfinished = (await job.run(jobs)) === 'unfinished'
+        if (job.thenBuild === true && !signal.aborted) await jobs.build('if changed')
+      }
     } catch (error) {
       log.error(`job ${job.name} ended early`, { error: String(error) })
     }

@@ -1,3 +1,4 @@
+import type { Backfill } from '../../src/core/backfill.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { Figures, Measurement } from '../../src/core/figures.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
@@ -19,7 +20,21 @@ export interface AdapterContext {
   readonly payouts: PayoutStore
   /** Earlier polls, newest first, needed for sources that show only lifetime totals. */
   readonly past: readonly PastPoll[]
+  readonly backfill: BackfillProgress
+  /** True when other rails should have their turn; a long read then stores its state and throws `UnfinishedRead`. */
+  readonly isTurnOver: () => boolean
   readonly signal: AbortSignal
+}
+
+export interface BackfillProgress {
+  /** What the last poll stored; null if the rail was read. */
+  readonly stored: Backfill | null
+  readonly save: (backfill: Backfill | null) => Promise<void>
+}
+
+/** What was read is stored, and the next turn of the rail continues. The figures are not known before the end. */
+export class UnfinishedRead extends Error {
+  override readonly name = 'UnfinishedRead'
 }
 
 /** Unknown figures, removal reasons with a count of 0 and empty notes may be left out. */

@@ -9,6 +9,7 @@ import { ChainError } from '../chain/errors.ts'
 import { readLogs } from '../chain/logs.ts'
 import type { LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { UnfinishedRead } from './adapter.ts'
 import type { EvidencePointer, AdapterContext, Measurement } from './adapter.ts'
 import type { PayoutStream } from './payout-store.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
@@ -66,7 +67,6 @@ export function reduceStream<Stream extends string>(
 }
 
 const defaultChunkBlocks = 9_000
-const chunksPerSave = 16
 const maxMemory = 20_000
 /** Maximum age of the newest block: an older one would present old figures as new. */
 const maxHeadAgeMs = 60 * minuteMs
@@ -78,7 +78,10 @@ const cursorSchema = z.object({
 })
 type LogStream = PayoutStream<z.infer<typeof cursorSchema>>
 
-/** @throws ChainError if the node fails, lags or serves another chain; payouts that were read before the failure remain stored */
+/**
+ * Payouts that were read before a failure remain stored.
+ * @throws ChainError if the node fails, lags or serves another chain; UnfinishedRead
+ */
 export async function aggregateLogs<const TAbi extends Abi, const Stream extends string>(
   ctx: AdapterContext,
   request: AggregateLogsRequest<TAbi, Stream>,
@@ -105,7 +108,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     }
   }
 
-  let chunks = 0
+  const backfill = await backfillOf(ctx, reader, fromBlock, head)
   let doneTo = fromBlock - 1
   try {
     await readLogs({
@@ -132,16 +135,20 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
         for (const { address } of chunk.logs) {
           logsPerContract.set(address, (logsPerContract.get(address) ?? 0) + 1)
         }
+        // Saved after each chunk, since nodes with a limit answer few of them in a turn.
+        await save(chunk.toBlock)
         doneTo = chunk.toBlock
-        chunks += 1
-        if (chunks % chunksPerSave === 0) await save(chunk.toBlock)
+        await backfill?.save(doneTo)
+        if (doneTo < head && ctx.isTurnOver()) throw new UnfinishedRead()
       },
     })
-    doneTo = head
-  } finally {
-    // Also saves after a failure, so that a node with a rate limit can be read over several polls.
-    if (doneTo >= fromBlock || doneTo === head) await save(doneTo)
+  } catch (error) {
+    // A busy node that answered some chunks of a long read will answer more.
+    const goesOn = error instanceof ChainError && error.isTransient && doneTo >= fromBlock
+    throw goesOn && backfill !== null ? new UnfinishedRead(error.message) : error
   }
+  await save(head)
+  await ctx.backfill.save(null)
 
   const evidence = [...logsPerContract].map(([contract, logs]): EvidencePointer => ({
     kind: 'logs',
@@ -180,6 +187,34 @@ async function firstUnreadBlock(
   const windowBlocks = (31 * dayMs) / (chains[reader.name].blockSeconds * secondMs)
   if (next > Math.max(0, head - windowBlocks)) return next
   return Math.max(next, await reader.blockAtTime(ctx.window.start30dMs))
+}
+
+const backfillFromMs = dayMs
+
+/** Null if there is at most a day to read. Times between the first block and the head are interpolated. */
+async function backfillOf(
+  { backfill }: AdapterContext,
+  reader: ChainReader,
+  fromBlock: number,
+  head: number,
+): Promise<{ readonly save: (doneTo: number) => Promise<void> } | null> {
+  const stored = backfill.stored
+  const aboutMs = (head - fromBlock) * chains[reader.name].blockSeconds * secondMs
+  if (fromBlock > head || (stored === null && aboutMs < backfillFromMs)) return null
+  const [startMs, headMs] = [await reader.blockTime(fromBlock), await reader.blockTime(head)]
+  const begun = stored !== null && stored.toMs > startMs ? stored : null
+  const { fromMs, toMs } = begun ?? { fromMs: startMs, toMs: headMs }
+  return {
+    save: async (doneTo) => {
+      const share = (doneTo - fromBlock) / Math.max(1, head - fromBlock)
+      const readUntilMs = Math.round(startMs + share * (headMs - startMs))
+      await backfill.save({
+        fromMs,
+        toMs,
+        readUntilMs: Math.max(readUntilMs, begun?.readUntilMs ?? startMs),
+      })
+    },
+  }
 }
 
 /** The newest payout gets the exact time of its block, since that time is published. */

@@ -1,9 +1,31 @@
+import { setTimeout } from 'node:timers/promises'
+
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
+import { secondMs } from '../../src/core/time.ts'
 import { chains } from '../chain/chains.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
 import { createRpcClient } from '../chain/json-rpc.ts'
+import { createPace } from '../chain/pace.ts'
+import type { Pace } from '../chain/pace.ts'
 import { createChainReader } from '../chain/reader.ts'
 import { createHttp } from '../sources/http-client.ts'
+
+/** Public nodes refuse many requests, above all while several rails begin to read. */
+const rpcRetries = 5
+
+const graceMs = 3 * secondMs
+
+/** Lets the requests of a chunk end when the builder stops, so that no block is read again after the restart. */
+function afterGrace(signal: AbortSignal): AbortSignal {
+  const late = new AbortController()
+  const giveUp = async (): Promise<void> => {
+    await setTimeout(graceMs, undefined, { ref: false })
+    late.abort(signal.reason)
+  }
+  if (signal.aborted) late.abort(signal.reason)
+  else signal.addEventListener('abort', () => void giveUp(), { once: true })
+  return late.signal
+}
 
 export type Sources = ReturnType<typeof createSources>
 
@@ -21,12 +43,18 @@ export function createSources(options: SourceOptions) {
   const { fetch, clock, random, userAgent, railBaseUrls } = options
   const client = { fetch, clock, random, userAgent }
   const rpcUrl = (name: ChainName) => options.rpcUrls[name] ?? chains[name].publicRpc
+  const paces = new Map<ChainName, Pace>()
+  const readerOf = (name: ChainName, signal: AbortSignal) => {
+    const pace = paces.get(name) ?? createPace(clock)
+    paces.set(name, pace)
+    return { ...client, signal: afterGrace(signal), pace, retries: rpcRetries }
+  }
   return {
     http: (rail: string, signal: AbortSignal) =>
       createHttp({ ...client, baseUrl: railBaseUrls.get(rail), signal }),
     chain: (name: EvmChainName, signal: AbortSignal) =>
-      createChainReader(name, rpcUrl(name), { ...client, signal }),
+      createChainReader(name, rpcUrl(name), readerOf(name, signal)),
     solana: (signal: AbortSignal) =>
-      createRpcClient('solana', rpcUrl('solana'), { ...client, signal }),
+      createRpcClient('solana', rpcUrl('solana'), readerOf('solana', signal)),
   }
 }

@@ -1,6 +1,8 @@
 /** `/rails/{rail}`: the figures of one rail, their history, method and evidence. */
 import { pathOf } from '../../src/contract/routes.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
+import { daysReadText, percentRead } from '../../src/core/backfill.ts'
+import type { Backfill } from '../../src/core/backfill.ts'
 import { documentFile } from '../../src/core/documents.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs } from '../../src/core/time.ts'
@@ -52,6 +54,7 @@ export function railPage(
       introduction(
         inline`${pill(view.status)} ${isAudited(view) ? 'by the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
       ),
+      backfillNotice(record.backfill),
       carriedNotice(view, world),
       figureTable(view),
       facts([
@@ -114,6 +117,14 @@ function carriedNotice(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown
       ? null
       : inline` The last poll failed: ${untrustedText(view.poll_error)}`
   return notice(`These figures are not live: ${carried}`, inline`${why}`)
+}
+
+function backfillNotice(backfill: Backfill | null): HtmlAndMarkdown | null {
+  if (backfill === null) return null
+  return notice(
+    daysReadText(backfill),
+    `The logs of this rail are being read (${percentRead(backfill)} %). Figures of these days follow when all of them are read.`,
+  )
 }
 
 function figureTable(view: Rail): HtmlAndMarkdown {

@@ -2,6 +2,7 @@
  * `/status`: the polls of the last thirty days, rail by rail. Builds are not shown: a build would change
  * this page, and the change would require another build.
  */
+import { daysReadText, percentRead } from '../../src/core/backfill.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { facts, htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
@@ -78,7 +79,10 @@ export function statusPage(
   }
 }
 
-function outcome({ state }: RailRecord, carried: string | null): Inline {
+function outcome({ state, backfill }: RailRecord, carried: string | null): Inline {
+  if (backfill !== null) {
+    return inline`${pill('reading')} ${daysReadText(backfill)} (${percentRead(backfill)} %)`
+  }
   if (state.lastPollAtMs === null) return pill('not polled')
   if (state.lastError === null) return pill('good')
   return inline`${pill('failed')} ${untrustedText(state.lastError)} ${carried === null ? null : `(${carried})`}`

@@ -7,6 +7,7 @@ import { flagKind } from '../../src/contract/schemas/flag.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
 import { isoTime, dayMs, hourOf, minuteMs } from '../../src/core/time.ts'
+import { loadBackfills } from '../../src/db/backfills.ts'
 import { eventsSince } from '../../src/db/events.ts'
 import type { EventRecord } from '../../src/db/events.ts'
 import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
@@ -71,29 +72,42 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   const from = isoTime(nowMs - eventsMs)
   // Awaited before the reads start, since a read that fails during this wait would be an unhandled rejection.
   const exchangeKeys = await options.exchangeKeys()
-  const [authored, states, history, flags, closed, eventRows, views24h, community, exchange, runs] =
-    await Promise.all([
-      memory.authored(),
-      loadRailStates(reader),
-      options.history(),
-      listOpenFlags(reader),
-      listClosedFlags(reader, closedFlagsLimit),
-      eventsSince(reader, { time: from }, eventsLimit),
-      viewsSince(reader, hourOf(nowMs) - viewHours + 1),
-      gatherCommunity(database, { siteUrl: options.site.url, nowMs }, memory.community),
-      gatherExchange(database, {
-        siteUrl: options.site.url,
-        nowMs,
-        receiptsBy: issuerOf(exchangeKeys),
-      }),
-      lastRuns(reader),
-    ])
+  const [
+    authored,
+    states,
+    backfills,
+    history,
+    flags,
+    closed,
+    eventRows,
+    views24h,
+    community,
+    exchange,
+    runs,
+  ] = await Promise.all([
+    memory.authored(),
+    loadRailStates(reader),
+    loadBackfills(reader),
+    options.history(),
+    listOpenFlags(reader),
+    listClosedFlags(reader, closedFlagsLimit),
+    eventsSince(reader, { time: from }, eventsLimit),
+    viewsSince(reader, hourOf(nowMs) - viewHours + 1),
+    gatherCommunity(database, { siteUrl: options.site.url, nowMs }, memory.community),
+    gatherExchange(database, {
+      siteUrl: options.site.url,
+      nowMs,
+      receiptsBy: issuerOf(exchangeKeys),
+    }),
+    lastRuns(reader),
+  ])
   const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
   const rails = authored.rails.map((rail): RailRecord => ({
     authored: { ...rail, reference_url: withSiteUrl(rail.reference_url, options.site.url) },
     state: stateOf(rail, states.get(rail.rail)),
     rule: rules.get(rail.rail) ?? null,
     evidence: history.evidence.get(rail.rail) ?? [],
+    backfill: backfills.get(rail.rail) ?? null,
   }))
   const world: World = {
     nowMs: Math.floor(nowMs / worldStepMs) * worldStepMs,

@@ -7,6 +7,7 @@ import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import type { Skill } from '../../src/contract/schemas/skill.ts'
 import type { LeaderboardEntry, Worker } from '../../src/contract/schemas/worker.ts'
+import type { Backfill } from '../../src/core/backfill.ts'
 import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
 import type { RailStatus } from '../../src/core/rail-status.ts'
@@ -22,6 +23,8 @@ export interface RailRecord {
   readonly state: RailState
   readonly rule: { readonly name: string; readonly version: string; readonly text: string } | null
   readonly evidence: readonly EvidencePointer[]
+  /** How far a long read has come; null if the rail is read. */
+  readonly backfill: Backfill | null
 }
 
 /** Times in Unix milliseconds. */

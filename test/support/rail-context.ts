@@ -44,6 +44,8 @@ export function railContext(options: RailContextOptions): AdapterContext {
     solana: () => createRpcClient('solana', rpcUrl, polling),
     payouts: createPayoutStore(rail, database),
     past: [],
+    backfill: { stored: null, save: async () => await Promise.resolve() },
+    isTurnOver: () => false,
     signal,
   }
 }

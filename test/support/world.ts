@@ -43,6 +43,7 @@ export function railRecord(
     readonly state?: Partial<RailRecord['state']>
     readonly rule?: RailRecord['rule']
     readonly evidence?: RailRecord['evidence']
+    readonly backfill?: RailRecord['backfill']
   } = {},
 ): RailRecord {
   return {
@@ -68,6 +69,7 @@ export function railRecord(
         ? { name: rail, version: '1', text: 'All payouts count.' }
         : changes.rule,
     evidence: changes.evidence ?? [],
+    backfill: changes.backfill ?? null,
   }
 }
 

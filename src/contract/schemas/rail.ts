@@ -80,6 +80,12 @@ export const rail = model(
       .describe('Source of the figures: a poll or a manual audit.'),
     figures_as_of: time.describe('Time of the figures: the last successful poll or the audit.'),
     stale: z.boolean().describe('True if the last two poll cycles had no successful poll.'),
+    backfill: z
+      .object({ from: time, to: time, read_until: time, percent: z.int().min(0).max(100) })
+      .optional()
+      .describe(
+        'Present while the logs from `from` to `to` are being read: all of them up to `read_until` are read. The poll gives no figures before the end.',
+      ),
     evidence_tier: z
       .enum(['A', 'B', 'C', 'D'])
       .describe(

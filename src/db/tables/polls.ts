@@ -40,6 +40,17 @@ export const pollTables = {
     withoutRowid: true,
   },
 
+  // Rails of which more than a day is still to be read.
+  backfills: {
+    columns: {
+      rail: column.textKey,
+      from_time: column.text,
+      to_time: column.text,
+      read_until: column.text,
+    },
+    withoutRowid: true,
+  },
+
   aggregate_cursors: {
     columns: {
       rail: column.text,

@@ -12,7 +12,7 @@ import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { World } from '../../../builder/world/world.ts'
 import { errorCodes } from '../../../src/contract/errors.ts'
 import { routes } from '../../../src/contract/routes.ts'
-import { hourMs } from '../../../src/core/time.ts'
+import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { fullWorld } from '../../site/worlds.ts'
 import { siteOf, textAt, textOf } from '../../support/site.ts'
@@ -48,6 +48,20 @@ describe('the site', () => {
     const textsOf = (from: World) =>
       Object.fromEntries([...siteOf(from)].map((document) => [document.path, textOf(document)]))
     expect(textsOf(later)).toEqual(textsOf(fresh))
+  })
+
+  test('shows how many days of a rail are read', () => {
+    const fromMs = Date.UTC(2026, 9, 1)
+    const backfill = { fromMs, toMs: fromMs + 30 * dayMs, readUntilMs: fromMs + 12.7 * dayMs }
+    const reading: World = { ...world, rails: withFirst(world.rails, { backfill }) }
+    const rail = reading.rails[0]?.authored.rail ?? ''
+    const pages = [...siteOf(reading)]
+    expect(text(`/rails/${rail}.md`, pages)).toContain('12 of 30 days read')
+    expect(text('/status.md', pages)).toContain('12 of 30 days read (42 %)')
+    const document = documentsOf(reading).find(({ path }) => path === `/api/v1/rails/${rail}`)
+    expect(document === undefined ? '' : JSON.parse(textOf(document))).toMatchObject({
+      backfill: { read_until: '2026-10-13T16:48:00.000Z', percent: 42 },
+    })
   })
 
   test('marks unknown figures, and shows the age of carried-over ones', () => {

@@ -1,0 +1,42 @@
+/** Spreads the requests to a node that limits them, for all its readers together. */
+import type { Clock } from '../../src/core/deps.ts'
+import { secondMs } from '../../src/core/time.ts'
+
+export interface Pace {
+  /** Waits for the turn of a request, and returns its time. */
+  readonly turn: (signal?: AbortSignal) => Promise<number>
+  readonly answered: () => void
+  /** The node was too busy for a request of this time. */
+  readonly refused: (turnMs: number) => void
+}
+
+const firstPauseMs = 100
+const maxPauseMs = 5 * secondMs
+const slower = 1.3
+const faster = 0.99
+
+/** No pause before the first refusal. Each refusal makes the pause longer, each answer a little shorter. */
+export function createPace({ monotonic, sleep }: Pick<Clock, 'monotonic' | 'sleep'>): Pace {
+  let pauseMs = 0
+  let nextMs = 0
+  let slowedMs = 0
+  return {
+    turn: async (signal) => {
+      const nowMs = monotonic()
+      const turnMs = Math.max(nowMs, nextMs)
+      nextMs = turnMs + pauseMs
+      if (turnMs > nowMs) await sleep(turnMs - nowMs, signal)
+      return turnMs
+    },
+    answered: () => {
+      pauseMs = pauseMs < firstPauseMs / 10 ? 0 : pauseMs * faster
+    },
+    refused: (turnMs) => {
+      // Several requests of one moment are refused together.
+      if (turnMs < slowedMs) return
+      pauseMs = Math.min(maxPauseMs, Math.max(firstPauseMs, pauseMs * slower))
+      slowedMs = monotonic()
+      nextMs = Math.max(nextMs, slowedMs + pauseMs)
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/** Stores how far a rail is read, for its document and page, and tells the log or terminal. */
+import { daysReadText, percentRead } from '../../src/core/backfill.ts'
+import type { Backfill } from '../../src/core/backfill.ts'
+import type { Clock } from '../../src/core/deps.ts'
+import { minuteMs } from '../../src/core/time.ts'
+import { loadBackfills, saveBackfill } from '../../src/db/backfills.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { BackfillProgress } from '../rails/adapter.ts'
+
+export interface RailBackfill {
+  readonly rail: string
+  readonly percent: number
+  /** Such as `12 of 30 days read, about 8 min left`. */
+  readonly text: string
+}
+
+/** A percentage that did not grow is not stored, since each stored one changes published documents. */
+export async function backfillProgress(
+  rail: string,
+  {
+    database,
+    clock,
+    onBackfill,
+  }: {
+    readonly database: OpenDatabase
+    readonly clock: Pick<Clock, 'monotonic'>
+    readonly onBackfill?: (progress: RailBackfill) => void
+  },
+): Promise<BackfillProgress> {
+  const stored = (await loadBackfills(database.reader)).get(rail) ?? null
+  const startedMs = clock.monotonic()
+  let first: Backfill | null = null
+  let last = stored
+  return {
+    stored,
+    save: async (backfill) => {
+      if (backfill === null && last === null) return
+      const isSame = backfill?.fromMs === last?.fromMs && backfill?.toMs === last?.toMs
+      if (backfill !== null && last !== null && isSame) {
+        if (percentRead(backfill) <= percentRead(last)) return
+      }
+      await database.write((tx) => saveBackfill(tx, rail, backfill))
+      last = backfill
+      if (backfill === null) return
+      first ??= stored ?? backfill
+      const text = daysReadText(backfill) + leftText(first, backfill, clock.monotonic() - startedMs)
+      onBackfill?.({ rail, percent: percentRead(backfill), text })
+    },
+  }
+}
+
+/** By the speed since the begin of the turn; empty before there is one. */
+function leftText(first: Backfill, now: Backfill, tookMs: number): string {
+  const readMs = now.readUntilMs - first.readUntilMs
+  if (readMs <= 0) return ''
+  const leftMs = Math.max(0, now.toMs - now.readUntilMs) * (tookMs / readMs)
+  return `, about ${Math.ceil(leftMs / minuteMs)} min left`
+}

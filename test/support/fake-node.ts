@@ -1,0 +1,159 @@
+/** A JSON-RPC node with invented blocks and logs, over HTTP, that can limit requests and ranges. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { toHex } from 'viem'
+import type { Hex } from 'viem'
+import { z } from 'zod'
+
+import type { Clock } from '../../src/core/deps.ts'
+import { secondMs } from '../../src/core/time.ts'
+import { startLocalServer } from './local-server.ts'
+import type { LocalServer } from './local-server.ts'
+
+interface FakeLog {
+  readonly block: number
+  readonly address: string
+  readonly topics: readonly Hex[]
+  readonly data: Hex
+}
+
+export interface FakeNodeOptions {
+  readonly clock: Clock
+  readonly chainId: number
+  /** The block of the time when the clock starts. */
+  readonly head: number
+  readonly blockMs: number
+  readonly perSecond?: number
+  readonly maxRange?: number
+  readonly logs: readonly FakeLog[]
+  /** Result of `eth_call` at a time in Unix seconds. */
+  readonly call?: (seconds: number) => Hex
+  readonly code?: (address: string) => Hex
+  /** If it returns true, the request gets no answer. */
+  readonly loses?: (request: FakeRequest) => boolean
+}
+
+const fakeRequest = z.object({ id: z.number(), method: z.string(), params: z.array(z.unknown()) })
+export type FakeRequest = z.infer<typeof fakeRequest>
+
+const filterParam = z.object({
+  address: z.array(z.string()),
+  topics: z.array(z.array(z.string()).nullable()).default([]),
+  fromBlock: z.string(),
+  toBlock: z.string(),
+})
+
+export interface AnsweredRange {
+  readonly address: string
+  readonly topics: readonly (readonly string[] | null)[]
+  readonly from: number
+  readonly to: number
+}
+
+export interface FakeNode extends LocalServer {
+  /** Methods of the answered requests. */
+  readonly answered: readonly string[]
+  readonly ranges: readonly AnsweredRange[]
+  readonly refused: { tooMany: number; tooLarge: number }
+}
+
+/** The time passes only by sleeping: the shortest sleep ends as soon as the event loop is idle. */
+export function sleepingClock(startMs: number): Clock {
+  let passedMs = 0
+  const sleepers = new Map<() => void, number>()
+  const wakeFirst = (): void => {
+    const [first] = [...sleepers].sort(([, a], [, b]) => a - b)
+    if (first === undefined) return
+    const [wake, atMs] = first
+    sleepers.delete(wake)
+    passedMs = Math.max(passedMs, atMs)
+    wake()
+  }
+  return {
+    now: () => startMs + passedMs,
+    monotonic: () => passedMs,
+    sleep: async (delayMs, signal) => {
+      signal?.throwIfAborted()
+      await new Promise<void>((resolve) => {
+        sleepers.set(resolve, passedMs + delayMs)
+        setImmediate(wakeFirst)
+      })
+      signal?.throwIfAborted()
+    },
+  }
+}
+
+export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode> {
+  const { clock, head, blockMs, logs, perSecond = Infinity, maxRange = Infinity } = options
+  const startMs = clock.now()
+  const answered: string[] = []
+  const ranges: AnsweredRange[] = []
+  const refused = { tooMany: 0, tooLarge: 0 }
+  let recent: number[] = []
+  const secondsOf = (block: number) => Math.floor((startMs + (block - head) * blockMs) / secondMs)
+
+  function logsOf(params: readonly unknown[]): object[] | null {
+    const { address, topics, fromBlock, toBlock } = filterParam.parse(params[0])
+    const [from, to] = [Number(fromBlock), Number(toBlock)]
+    if (to - from + 1 > maxRange) return null
+    const contract = String(address[0]).toLowerCase()
+    ranges.push({ address: contract, topics, from, to })
+    return logs.flatMap((log, logIndex) => {
+      const isWanted =
+        log.block >= from &&
+        log.block <= to &&
+        log.address.toLowerCase() === contract &&
+        topics.every((wanted, at) => wanted === null || wanted.includes(log.topics[at] ?? ''))
+      return isWanted ? [wireLog(log, logIndex)] : []
+    })
+  }
+
+  function wireLog({ block, ...log }: FakeLog, logIndex: number): object {
+    return {
+      ...log,
+      blockNumber: toHex(block),
+      blockTimestamp: toHex(secondsOf(block)),
+      logIndex: toHex(logIndex),
+      transactionHash: toHex(block * 1000 + logIndex, { size: 32 }),
+    }
+  }
+
+  function resultOf({ method, params }: FakeRequest): unknown {
+    if (method === 'eth_chainId') return toHex(options.chainId)
+    if (method === 'eth_blockNumber')
+      return toHex(head + Math.floor((clock.now() - startMs) / blockMs))
+    if (method === 'eth_getBlockByNumber') return { timestamp: toHex(secondsOf(Number(params[0]))) }
+    if (method === 'eth_getCode') return options.code?.(String(params[0])) ?? '0x'
+    if (method === 'eth_call') return options.call?.(secondsOf(Number(params[1])))
+    return logsOf(params)
+  }
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const sent = fakeRequest.parse(JSON.parse(Buffer.concat(await incoming.toArray()).toString()))
+    recent = recent.filter((at) => at > clock.monotonic() - secondMs)
+    if (recent.length >= perSecond) {
+      refused.tooMany += 1
+      response.writeHead(429).end()
+      return
+    }
+    recent.push(clock.monotonic())
+    if (options.loses?.(sent) === true) {
+      response.destroy()
+      return
+    }
+    const result = resultOf(sent)
+    if (result === null) refused.tooLarge += 1
+    else answered.push(sent.method)
+    const error = { code: -32_000, message: `query exceeds max block range ${maxRange}` }
+    response.setHeader('content-type', 'application/json')
+    const body = result === null ? { error } : { result }
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: sent.id, ...body }))
+  }
+
+  const server = await startLocalServer((incoming, response) => {
+    answer(incoming, response).catch((error: unknown) =>
+      response.destroy(error instanceof Error ? error : undefined),
+    )
+  })
+  return { ...server, answered, ranges, refused }
+}
