@@ -43,6 +43,8 @@ export interface ReadLogs<TAbi extends Abi> {
   /** Maximum size of a chunk. Chunks are smaller after the node refused one, and grow again after answers. */
   readonly chunkBlocks: number
   readonly signal: AbortSignal
+  /** False saves the requests for block times: all logs then have the time 0. */
+  readonly isDated?: boolean
   /** Called in the order of blocks. If it throws a `ChainError` with `isTooLarge`, it is called again with a smaller chunk. */
   readonly onChunk: (chunk: LogChunk<TAbi>) => Promise<void>
 }
@@ -85,11 +87,11 @@ export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Pr
 }
 
 export async function readChunk<const TAbi extends Abi>(
-  read: Pick<ReadLogs<TAbi>, 'reader' | 'abi' | 'filters'>,
+  read: Pick<ReadLogs<TAbi>, 'reader' | 'abi' | 'filters' | 'isDated'>,
   fromBlock: number,
   toBlock: number,
 ): Promise<LogChunk<TAbi>> {
-  const { reader, abi, filters } = read
+  const { reader, abi, filters, isDated = true } = read
   const found = new Map<string, RawLog>()
   await mapConcurrent(filters, concurrentCalls, async (filter) => {
     for (const log of await getLogs(reader, filter, fromBlock, toBlock)) {
@@ -99,10 +101,13 @@ export async function readChunk<const TAbi extends Abi>(
   const raw = [...found.values()].sort(
     (a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex,
   )
-  const { timeOf, exactTimes } = await dateLogs(reader, raw, fromBlock, toBlock)
+  const dated = isDated ? await dateLogs(reader, raw, fromBlock, toBlock) : undated
+  const { timeOf, exactTimes } = dated
   const logs = raw.map((log) => decodeLog(reader, abi, log, timeOf(log)))
   return { logs, fromBlock, toBlock, exactTimes }
 }
+
+const undated = { timeOf: () => 0, exactTimes: false }
 
 export function selectors(abi: Abi): readonly Hex[] {
   return abi.flatMap((item) => (item.type === 'event' ? [toEventSelector(item)] : []))

@@ -168,6 +168,8 @@ async function applyVerdict(
       wallet: { id: receipt.toWallet, display: receipt.toDisplay },
       receiptId: receipt.id,
       payer: verdict.transfer.payer,
+      chain: receipt.chain,
+      txHash: receipt.txHash,
       amountMicroUsdc: receipt.amountMicroUsdc,
       reason: `verified on ${receipt.chain} in block ${number}`,
       now,

@@ -1,4 +1,4 @@
-import { reputationFormula } from '../../src/core/reputation.ts'
+import { reputationFormula } from '../../src/core/reputation/formula.ts'
 import type { Community } from '../world/world.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
 

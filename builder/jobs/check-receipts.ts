@@ -1,9 +1,7 @@
-import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
 import { closeFlagWithEvent, listOpenFlags } from '../../src/db/flags.ts'
 import { setMeta } from '../../src/db/meta.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
 import {
   dueTransactions,
   saveCheck,
@@ -22,20 +20,13 @@ import { openFacts } from '../chain/receipt-facts.ts'
 import type { FactsByHash, Heads } from '../chain/receipt-facts.ts'
 import { receiptRunKey } from '../world/receipt-run.ts'
 import type { ChainReport, ReceiptRun } from '../world/receipt-run.ts'
+import { reviewReputation } from './review-reputation.ts'
+import type { ReviewDeps } from './review-reputation.ts'
 import type { JobResult } from './run-job.ts'
 
-export interface ReceiptCheckDeps {
-  readonly database: OpenDatabase
-  readonly clock: Clock
-  readonly random: Random
-  readonly fetch: Fetch
-  /** Chains without a configured node are skipped: a public node is not sufficient evidence of a payment. */
-  readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
-  readonly signal: AbortSignal
+export interface ReceiptCheckDeps extends ReviewDeps {
   /** Maximum number of JSON-RPC calls to one chain in one run. */
   readonly maxCalls?: number
-  readonly timeoutMs?: number
-  readonly retries?: number
 }
 
 const defaultMaxCalls = 20_000
@@ -57,8 +48,9 @@ export async function checkReceipts(deps: ReceiptCheckDeps): Promise<ReceiptRun>
   for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
   reports.push(...(await markUnsupportedChains(deps)))
   await closeOldReversalFlags(deps)
+  const reviews = await reviewReputation(deps)
   const finishedAt = isoTime(clock.now())
-  const run = { started_at: startedAt, finished_at: finishedAt, nodes, chains: reports }
+  const run = { started_at: startedAt, finished_at: finishedAt, nodes, chains: reports, reviews }
   await database.write((tx) => setMeta(tx, receiptRunKey, JSON.stringify(run)))
   return run
 }
@@ -178,8 +170,12 @@ async function closeOldReversalFlags({ database, clock, random }: ReceiptCheckDe
 }
 
 /** Such as `arbitrum: 12 due, 10 verified`. @throws Error when no chain with due receipts could be read */
-export function receiptsResult({ chains: reports }: ReceiptRun): JobResult {
-  const detail = reports.map(chainSummary).join('; ')
+export function receiptsResult({ chains: reports, reviews = [] }: ReceiptRun): JobResult {
+  const payers = reviews.map(({ chain, due, adjusted, reversed, reason }) => {
+    const done = `payers on ${chain}: ${due} due, ${adjusted} adjusted, ${reversed} reversed`
+    return reason === undefined ? done : `${done} (${reason})`
+  })
+  const detail = [...reports.map(chainSummary), ...payers].join('; ')
   const tried = reports.filter(({ state }) => state !== 'no rpc' && state !== 'no checker')
   if (tried.length > 0 && tried.every(({ state }) => state === 'failed')) throw new Error(detail)
   return { detail: detail === '' ? 'nothing was due' : detail, quiet: false }

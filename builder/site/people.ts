@@ -1,7 +1,7 @@
 /** `/leaderboard`, `/workers`, and pages of workers. */
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
-import { reputationFormula } from '../../src/core/reputation.ts'
+import { reputationFormula } from '../../src/core/reputation/formula.ts'
 import { introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
 import { link } from '../../src/pages/html-and-markdown.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'

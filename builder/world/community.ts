@@ -1,7 +1,7 @@
 import type { Worker } from '../../src/contract/schemas/worker.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { toUsdc } from '../../src/core/money.ts'
-import { scoreAt } from '../../src/core/reputation.ts'
+import { scoreAt } from '../../src/core/reputation/standing.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { topStandings } from '../../src/db/leaderboard.ts'
 import type { RankedStanding } from '../../src/db/leaderboard.ts'
@@ -30,14 +30,17 @@ export async function gatherCommunity(
   memory: CommunityMemory = { receipts: null },
 ): Promise<Community> {
   const page = { limit: firstPage + 1, before: null }
-  const [workers, workersTotal, receipts, totals, standings, newest, partners, partnersTotal] =
+  const newest = await newestEntryAt(reader)
+  const newestMs = newest === null ? null : Date.parse(newest)
+  const asOfMs = scoredAt(newestMs, nowMs)
+  const [workers, workersTotal, receipts, totals, standings, archived, partners, partnersTotal] =
     await Promise.all([
       listWorkers(reader, page),
       countRows(reader.selectFrom('workers')),
       listReceipts(reader, page),
       receiptTotals(reader, memory.receipts),
-      topStandings(reader, firstPage),
-      newestEntryAt(reader),
+      topStandings(reader, firstPage, asOfMs),
+      topStandings(reader, firstPage, newestMs ?? 0),
       newestPartners(reader, firstPage),
       countPartners(reader),
     ])
@@ -49,7 +52,6 @@ export async function gatherCommunity(
   )
   const shownWorkers = workers.slice(0, firstPage)
   const shownReceipts = receipts.slice(0, firstPage)
-  const newestMs = newest === null ? null : Date.parse(newest)
   return {
     workers: shownWorkers.map(({ worker }): Worker => worker),
     workersTotal,
@@ -58,9 +60,9 @@ export async function gatherCommunity(
     receiptsTotal: totals.total,
     receiptsVerified: totals.verified,
     receiptsNext: nextCursor('receipts', receipts),
-    leaderboard: ranked(standings, scoredAt(newestMs, nowMs)),
-    leaderboardAsOf: isoTime(scoredAt(newestMs, nowMs)),
-    leaderboardArchived: ranked(standings, newestMs ?? 0),
+    leaderboard: ranked(standings, asOfMs),
+    leaderboardAsOf: isoTime(asOfMs),
+    leaderboardArchived: ranked(archived, newestMs ?? 0),
     partners: partners.map((partner) => ({
       ...partnerView(partner),
       ...(marked.has(partner.wallet) ? { looks_like_another: true as const } : {}),
@@ -82,7 +84,7 @@ function ranked(standings: readonly RankedStanding[], atMs: number): Community['
     ...(standing.looksLikeAnother ? { looks_like_another: true as const } : {}),
     claimed: standing.claim === 'key',
     ...(standing.claim === null ? {} : { claim: standing.claim }),
-    rep_score: scoreAt(standing.decayedSumAtEpoch, atMs),
+    rep_score: scoreAt(standing, atMs),
     receipts_count: standing.receipts,
     total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),
     last_receipt_at: standing.lastReceiptAt,

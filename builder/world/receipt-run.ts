@@ -26,12 +26,23 @@ const chainReport = z.object({
 })
 export type ChainReport = z.infer<typeof chainReport>
 
+/** Checks of the payers of receipts, for reputation. `reason`: why transfers were not read. */
+const reviewReport = z.object({
+  chain: z.string(),
+  due: z.int(),
+  adjusted: z.int(),
+  reversed: z.int(),
+  reason: z.string().optional(),
+})
+export type ReviewReport = z.infer<typeof reviewReport>
+
 const receiptRun = z.object({
   started_at: z.string(),
   finished_at: z.string(),
   /** Chains with a configured node. Absent in old runs. */
   nodes: z.array(z.string()).optional(),
   chains: z.array(chainReport),
+  reviews: z.array(reviewReport).optional(),
 })
 export type ReceiptRun = z.infer<typeof receiptRun>
 

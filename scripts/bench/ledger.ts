@@ -27,13 +27,13 @@ const statements = (count: number): readonly string[] => [
      printf('0x%040x', i % 997), ${workerOf}, ${workerOf}, 1000000 * (1 + i % 500), 'USDC', ${timeOf},
      printf('Labelled a batch of pictures, number %d', i), 'example_board', ${workerOf}, ${content}, 'verified',
      'verified', ${timeOf} from n`,
-  `${numbers(count)} insert into reputation_ledger (wallet, receipt_id, kind, payer, payer_rank, amount_micro_usdc,
-     weight, value_micro_usdc, reason, counts_from, created_at)
-   select ${workerOf}, ${receiptOf}, 'receipt_verified', printf('0x%040x', i % 997), 1 + i / ${workersCount},
-     1000000 * (1 + i % 500), 0.8, 800000 * (1 + i % 500), 'issued by example_board', ${timeOf}, ${timeOf} from n`,
-  `insert into reputation (wallet, display, decayed_sum_at_epoch, entries, receipts, lifetime_micro_usdc, first_receipt_at,
-     last_receipt_at)
-   select wallet, wallet, sum(value_micro_usdc), count(*), count(*), sum(amount_micro_usdc), min(created_at),
+  `${numbers(count)} insert into reputation_ledger (wallet, receipt_id, kind, payer, party, amount_micro_usdc,
+     paid_before_micro_usdc, evidence, independence, percent, value_micro_points, reason, counts_from, created_at)
+   select ${workerOf}, ${receiptOf}, 'receipt_verified', printf('0x%040x', i % 997), printf('0x%040x', i % 997),
+     1000000 * (1 + i % 500), 0, 8, 1, 30, 24000 * (1 + i % 500), 'issued by example_board', ${timeOf}, ${timeOf} from n`,
+  `insert into reputation (wallet, display, solid_at_epoch, fresh_at_epoch, entries, receipts, lifetime_micro_usdc,
+     first_receipt_at, last_receipt_at)
+   select wallet, wallet, 0, sum(value_micro_points), count(*), count(*), sum(amount_micro_usdc), min(created_at),
      max(created_at) from reputation_ledger group by wallet`,
 ]
 

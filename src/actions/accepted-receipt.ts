@@ -1,7 +1,8 @@
 import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
 import { jobExchange, noPaymentReason } from '../core/job.ts'
-import { toUsdc } from '../core/money.ts'
-import { evidenceTenths, scoreAt } from '../core/reputation.ts'
+import { evidenceTenths } from '../core/reputation/formula.ts'
+import { scoreAt } from '../core/reputation/standing.ts'
+import type { EpochSums } from '../core/reputation/standing.ts'
 import type { NewReceipt, ReceiptRecord } from '../db/receipts/record.ts'
 import { receiptView } from '../db/receipts/view.ts'
 import type { Grant } from '../db/reputation.ts'
@@ -13,6 +14,8 @@ export function grantOf(draft: NewReceipt): Grant | null {
     wallet: draft.to,
     receiptId: draft.id,
     payer: payerOf(draft),
+    chain: draft.chain,
+    txHash: draft.txHash,
     amountMicroUsdc: draft.amountMicroUsdc,
     ...worthOf(draft),
     now: draft.acceptedAt,
@@ -24,11 +27,11 @@ export function payerOf({ from, platform }: NewReceipt): string {
   return from?.id ?? `platform:${platform ?? ''}`
 }
 
-function worthOf({ platform }: NewReceipt): Pick<Grant, 'tenths' | 'reason'> {
+function worthOf({ platform }: NewReceipt): Pick<Grant, 'evidence' | 'reason'> {
   if (platform === jobExchange.platform) {
-    return { tenths: evidenceTenths.exchange, reason: noPaymentReason }
+    return { evidence: evidenceTenths.exchange, reason: noPaymentReason }
   }
-  return { tenths: evidenceTenths.platform, reason: `issued by ${platform ?? 'a platform'}` }
+  return { evidence: evidenceTenths.platform, reason: `issued by ${platform ?? 'a platform'}` }
 }
 
 export function isReceiptKey(registered: string | null, draft: NewReceipt): boolean {
@@ -39,8 +42,8 @@ export function isReceiptKey(registered: string | null, draft: NewReceipt): bool
 export function acceptedView(
   record: Omit<ReceiptRecord, 'seq'>,
   known: {
-    readonly earnedMicroUsdc: number
-    readonly decayedSumAtEpoch: number
+    readonly earnedPoints: number
+    readonly standing: EpochSums
     readonly siteUrl: string
     readonly nowMs: number
   },
@@ -55,8 +58,8 @@ export function acceptedView(
       ? {}
       : { verification_reason: view.verification_reason }),
     onchain_verified: view.onchain_verified,
-    rep_delta: toUsdc(known.earnedMicroUsdc),
-    new_rep_score: scoreAt(known.decayedSumAtEpoch, known.nowMs),
+    rep_delta: known.earnedPoints,
+    new_rep_score: scoreAt(known.standing, known.nowMs),
     ...(view.explorer_url === undefined ? {} : { explorer_url: view.explorer_url }),
     url: view.url,
   }

@@ -36,7 +36,7 @@ export async function claimAnswer(
       display_name: displayName,
       claimed: isSigned,
       claim: isSigned ? 'key' : 'email',
-      rank: wallet === null ? null : await rankOf(tx, wallet),
+      rank: wallet === null ? null : await rankOf(tx, wallet, Date.parse(claimedAt)),
       claimed_at: claimedAt,
       next: `${siteUrl}${apiPrefix}/partners/signup`,
       docs: `${siteUrl}/docs`,

@@ -3,9 +3,8 @@ import { ApiError } from '../contract/errors.ts'
 import type { DeliverBody, JobAccepted, JobDelivery } from '../contract/schemas/job.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { noPaymentReason } from '../core/job.ts'
-import { toUsdc } from '../core/money.ts'
 import { newId } from '../core/new-id.ts'
-import { scoreAt } from '../core/reputation.ts'
+import { scoreAt } from '../core/reputation/standing.ts'
 import { isoTime } from '../core/time.ts'
 import { writeAcceptance } from '../db/jobs/acceptance.ts'
 import { findJob } from '../db/jobs/jobs.ts'
@@ -111,13 +110,12 @@ async function accepted(
   const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
   const job = await findJob(tx, jobId)
   if (receipt === null || job === null) throw new ApiError('conflict', 'The job has changed')
-  const { decayedSumAtEpoch } = await standingOf(tx, receipt.to.id)
   return {
     job: jobView(job, { siteUrl, nowMs }),
     receipt_id: receipt.id,
     receipt_url: receiptUrl(siteUrl, receipt.id),
-    rep_delta: toUsdc(await earnedBy(tx, receipt.id)),
+    rep_delta: await earnedBy(tx, receipt.id),
     rep_reason: noPaymentReason,
-    new_rep_score: scoreAt(decayedSumAtEpoch, nowMs),
+    new_rep_score: scoreAt(await standingOf(tx, receipt.to.id), nowMs),
   }
 }

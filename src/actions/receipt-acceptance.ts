@@ -1,14 +1,16 @@
 import { ApiError } from '../contract/errors.ts'
 import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
-import { applyEntry } from '../core/reputation.ts'
-import type { Standing } from '../core/reputation.ts'
+import { firstEntry, sumChanges } from '../core/reputation/entries.ts'
+import { quarterOf, toPoints } from '../core/reputation/formula.ts'
+import { applyEntry } from '../core/reputation/standing.ts'
+import type { Standing } from '../core/reputation/standing.ts'
 import { insertGroup, lookUpGroup } from '../db/receipts/group.ts'
 import type { GroupRows, LookupResult, ReceiptLookup } from '../db/receipts/group.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
 import { newReceiptRecord } from '../db/receipts/record.ts'
 import type { NewReceipt } from '../db/receipts/record.ts'
 import type { LedgerWallet } from '../db/reputation.ts'
-import { earnedBy, grantEntry } from '../db/reputation.ts'
+import { earnedBy, firstReview } from '../db/reputation.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
 import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'
 import { answerRows } from './idempotency.ts'
@@ -62,9 +64,8 @@ export async function acceptOne(
   }
   const stored = await findReceipt(tx, draft.id)
   if (stored !== null) {
-    const earnedMicroUsdc = await earnedBy(tx, stored.id)
-    const { decayedSumAtEpoch } = known.standing
-    const facts = { earnedMicroUsdc, decayedSumAtEpoch, siteUrl, nowMs }
+    const earnedPoints = await earnedBy(tx, stored.id)
+    const facts = { earnedPoints, standing: known.standing, siteUrl, nowMs }
     return { status: 200, body: acceptedView(stored, facts) }
   }
   await enforceQuotas()
@@ -80,6 +81,9 @@ function lookupOf({ draft, proof, request }: Submission): ReceiptLookup {
     submitter: proof.wallet.id,
     worker: draft.to.id,
     payer: payerOf(draft),
+    chain: draft.chain,
+    txHash: draft.txHash,
+    now: draft.acceptedAt,
     messageSha256: proof.messageSha256,
     idempotencyKey: request.idempotencyKey,
   }
@@ -88,9 +92,11 @@ function lookupOf({ draft, proof, request }: Submission): ReceiptLookup {
 function createFirstCheck(): (submission: Submission) => boolean {
   const seen = new Set<string>()
   return (submission) => {
-    const { receiptId, submitter, messageSha256, idempotencyKey } = lookupOf(submission)
+    const { receiptId, submitter, messageSha256, idempotencyKey, ...lookup } = lookupOf(submission)
+    const { worker, chain, txHash } = lookup
     const marks = [receiptId, `message ${submitter} ${messageSha256}`]
     if (idempotencyKey !== null) marks.push(`key ${submitter} ${idempotencyKey}`)
+    if (txHash !== null) marks.push(`transaction ${chain} ${txHash} ${worker}`)
     const before = seen.size
     for (const mark of marks) seen.add(mark)
     return seen.size === before + marks.length
@@ -102,21 +108,41 @@ function createBatch(siteUrl: string) {
   const receipts: GroupRows['receipts'][number][] = []
   const entries: GroupRows['entries'][number][] = []
   const standings = new Map<string, { wallet: LedgerWallet; standing: Standing }>()
-  const ranks = new Map<string, number>()
+  const sums = new Map<string, GroupRows['sums'][number]>()
+  const payers = new Map<string, GroupRows['payers'][number]>()
+  const reviews: GroupRows['reviews'][number][] = []
 
-  const grant = (draft: NewReceipt, known: LookupResult) => {
+  const grant = (draft: NewReceipt, { history, ...known }: LookupResult) => {
     const standing = standings.get(draft.to.id)?.standing ?? known.standing
     const granted = grantOf(draft)
-    if (granted === null) {
-      return { earnedMicroUsdc: 0, decayedSumAtEpoch: standing.decayedSumAtEpoch }
+    if (granted === null) return { earnedPoints: 0, standing }
+    const { payer, now } = granted
+    const wallet = draft.to.id
+    const added = [...new Set([history.party, payer])].map(
+      (party) => sums.get(sumKey(wallet, party, quarterOf(now)))?.paidMicroUsdc ?? 0,
+    )
+    const entry = firstEntry(
+      { ...granted, worker: wallet },
+      {
+        ...history,
+        knownSince: history.knownSince ?? payers.get(payer)?.knownSince ?? null,
+        paidBeforeMicroUsdc: added.reduce((sum, one) => sum + one, history.paidBeforeMicroUsdc),
+      },
+    )
+    for (const { party, quarter, microUsdc } of sumChanges(null, entry)) {
+      const key = sumKey(wallet, party, quarter)
+      const paidMicroUsdc = (sums.get(key)?.paidMicroUsdc ?? 0) + microUsdc
+      sums.set(key, { wallet, party, quarter, paidMicroUsdc, linked: 0 })
     }
-    const pair = `${draft.to.id} ${granted.payer}`
-    const entry = grantEntry(granted, ranks.get(pair) ?? known.lastRank)
-    if (entry.payerRank !== null) ranks.set(pair, entry.payerRank)
+    if (!payers.has(payer)) {
+      payers.set(payer, { wallet: payer, party: payer, knownSince: now, paysWorkers: 0 })
+    }
+    const review = firstReview(entry)
+    if (review !== null) reviews.push(review)
     const next = applyEntry(standing, entry)
     entries.push({ wallet: draft.to, entry })
-    standings.set(draft.to.id, { wallet: draft.to, standing: next })
-    return { earnedMicroUsdc: entry.valueMicroUsdc, decayedSumAtEpoch: next.decayedSumAtEpoch }
+    standings.set(wallet, { wallet: draft.to, standing: next })
+    return { earnedPoints: toPoints(entry.valueMicroPoints), standing: next }
   }
 
   return {
@@ -125,6 +151,16 @@ function createBatch(siteUrl: string) {
       receipts.push(record)
       return acceptedView(record, { ...grant(draft, known), siteUrl, nowMs })
     },
-    rows: () => ({ receipts, entries, standings: [...standings.values()] }),
+    rows: () => ({
+      receipts,
+      entries,
+      standings: [...standings.values()],
+      sums: [...sums.values()],
+      payers: [...payers.values()],
+      reviews,
+    }),
   }
 }
+
+const sumKey = (...parts: readonly [wallet: string, party: string, quarter: string]): string =>
+  parts.join(' ')

@@ -2,7 +2,10 @@ import type { Reputation, ReputationEntry } from '../contract/schemas/reputation
 import { check } from '../core/check.ts'
 import type { Check } from '../core/check.ts'
 import { parseUsdc } from '../core/money.ts'
-import { applyEntry, noStanding, reputationFormula, scoreAt } from '../core/reputation.ts'
+import { earnedIn, sumChanges } from '../core/reputation/entries.ts'
+import { earnedMicroPoints, quarterOf, reputationFormula } from '../core/reputation/formula.ts'
+import { applyEntry, noStanding, scoreAt } from '../core/reputation/standing.ts'
+import type { LedgerEntry } from '../core/reputation/standing.ts'
 import { parseTime } from '../core/time.ts'
 
 /** Reads all pages of entries. Score, totals and time come from the first page. */
@@ -22,48 +25,71 @@ export async function fetchWholeReputation(
 
 /** Recomputes a score from its entries by the published formula. */
 export function verifyScore(reputation: Reputation): readonly Check[] {
-  const entries = reputation.entries.toSorted((left, right) => left.seq - right.seq)
+  const published = reputation.entries.toSorted((left, right) => left.seq - right.seq)
   const nowMs = parseTime(reputation.computed_at) ?? Number.NaN
-  const sum = entries.reduce((sum, entry) => applyEntry(sum, effectOf(entry)), noStanding)
-  const score = scoreAt(sum.decayedSumAtEpoch, nowMs)
+  const entries = published.map(entryOf)
+  const score = scoreAt(entries.reduce(applyEntry, noStanding), nowMs)
   const isWhole = entries.length === reputation.entries_total
-  const wrong = entries.find((entry) => !hasRightDelta(entry))
+  const wrong = isWhole ? published[firstWrong(entries)] : undefined
   const known = reputation.formula === reputationFormula
   // Two computations may differ by rounding to six decimals.
-  const isEqual = isWhole && Math.abs(score - reputation.rep_score) <= 0.000_001
+  const isEqual = isWhole && Math.abs(score - reputation.rep_score) <= 0.000_002
   const listed = `${entries.length} of ${reputation.entries_total}`
   return [
     check('formula', known, 'compared with the published one'),
     check(
       'entries',
       wrong === undefined,
-      `${listed}, each equal to its amount times its weight`,
-      `entry ${wrong?.seq} is not its amount times its weight`,
+      `${listed}, each as its terms and the entries before it give`,
+      `entry ${wrong?.seq} differs from what its terms and the entries before it give`,
     ),
     check(
       'score',
       isEqual,
       isWhole
         ? `${score} recomputed, ${reputation.rep_score} in the answer`
-        : `only ${listed} entries are listed, with a sum of ${score} of ${reputation.rep_score}`,
+        : `only ${listed} entries are listed, with a score of ${score} of ${reputation.rep_score}`,
     ),
   ]
 }
 
-function effectOf(entry: ReputationEntry) {
+function entryOf(entry: ReputationEntry): LedgerEntry {
   return {
+    receiptId: entry.receipt_id ?? null,
     kind: entry.kind,
+    payer: entry.payer ?? null,
+    party: entry.payer_party ?? null,
     amountMicroUsdc: parseUsdc(entry.amount_usdc) ?? Number.NaN,
-    weight: entry.weight,
-    valueMicroUsdc: Math.round(entry.delta * 1_000_000),
+    paidBeforeMicroUsdc: Math.round(entry.paid_before_usdc * 1_000_000),
+    evidence: Math.round(entry.evidence * 10),
+    independence: Math.round(entry.independence * 10),
+    percent: entry.percent,
+    valueMicroPoints: Math.round(entry.delta * 1_000_000),
+    reason: entry.reason,
     countsFrom: entry.counts_from,
     createdAt: entry.created_at,
   }
 }
 
-/** Allows a difference of one micro-USDC, since amounts are rounded down. */
-function hasRightDelta(entry: ReputationEntry): boolean {
-  const worth = entry.amount_usdc * entry.weight
-  const sign = entry.kind === 'receipt_reversed' ? -1 : 1
-  return Math.abs(sign * entry.delta - worth) <= 0.000_002
+/** The index of the first entry whose delta, or whose payments before, do not follow from the earlier entries; else -1. */
+function firstWrong(entries: readonly LedgerEntry[]): number {
+  const receipts = new Map<string | null, readonly LedgerEntry[]>()
+  const sums = new Map<string, number>()
+  return entries.findIndex((entry) => {
+    const { receiptId, payer, party, countsFrom } = entry
+    if (receiptId === null) return false
+    const before = receipts.get(receiptId) ?? []
+    const last = before.at(-1) ?? null
+    const sumOf = (one: string | null) => sums.get(`${one} ${quarterOf(countsFrom)}`) ?? 0
+    const paidBefore =
+      last === null
+        ? sumOf(party) + (payer === party ? 0 : sumOf(payer))
+        : Math.max(last.paidBeforeMicroUsdc, last.party === party ? 0 : sumOf(party))
+    const earned = earnedIn(before) + entry.valueMicroPoints
+    for (const { party: key, quarter, microUsdc } of sumChanges(last, entry)) {
+      sums.set(`${key} ${quarter}`, microUsdc + (sums.get(`${key} ${quarter}`) ?? 0))
+    }
+    receipts.set(receiptId, entry.kind === 'receipt_reversed' ? [] : [...before, entry])
+    return entry.paidBeforeMicroUsdc !== paidBefore || earned !== earnedMicroPoints(entry)
+  })
 }

@@ -1,4 +1,5 @@
-import type { Standing } from '../core/reputation.ts'
+import { freshAllowanceAtEpoch } from '../core/reputation/standing.ts'
+import type { Standing } from '../core/reputation/standing.ts'
 import { sql } from './kysely.ts'
 import { lookAlikes } from './names.ts'
 import { standingColumns, standingOf } from './reputation.ts'
@@ -14,8 +15,18 @@ export interface RankedStanding extends Standing {
   readonly looksLikeAnother: boolean
 }
 
-/** Best score first. Ties are ordered by the earlier first receipt, then by wallet. */
-export async function topStandings(db: Db, limit: number): Promise<readonly RankedStanding[]> {
+/** The score at a time, scaled to the epoch. */
+function scoreOf(nowMs: number) {
+  const solid = sql`(solid_at_epoch + ${freshAllowanceAtEpoch(nowMs)})`
+  return sql<number>`(solid_at_epoch + case when fresh_at_epoch < ${solid} then fresh_at_epoch else ${solid} end)`
+}
+
+/** Best score at a time first. Ties are ordered by the earlier first receipt, then by wallet. */
+export async function topStandings(
+  db: Db,
+  limit: number,
+  nowMs: number,
+): Promise<readonly RankedStanding[]> {
   const rows = await db
     .selectFrom('reputation')
     .leftJoin('claims', 'claims.wallet', 'reputation.wallet')
@@ -29,7 +40,7 @@ export async function topStandings(db: Db, limit: number): Promise<readonly Rank
       ...standingColumns,
     ])
     .where('receipts', '>', 0)
-    .orderBy('decayed_sum_at_epoch', 'desc')
+    .orderBy(scoreOf(nowMs), 'desc')
     .orderBy('first_receipt_at')
     .orderBy('reputation.wallet')
     .limit(limit)
@@ -50,13 +61,15 @@ export async function topStandings(db: Db, limit: number): Promise<readonly Rank
   })
 }
 
-export async function rankOf(db: Db, walletId: string): Promise<number | null> {
+export async function rankOf(db: Db, walletId: string, nowMs: number): Promise<number | null> {
   const standing = await standingOf(db, walletId)
   if (standing.receipts <= 0) return null
   const first = standing.firstReceiptAt ?? ''
+  const score = scoreOf(nowMs)
   const { rows } = await sql<{ better: number }>`
-    select count(*) as better from reputation where receipts > 0 and (
-      decayed_sum_at_epoch > ${standing.decayedSumAtEpoch} or (decayed_sum_at_epoch = ${standing.decayedSumAtEpoch} and (
+    with own as (select ${score} as score from reputation where wallet = ${walletId})
+    select count(*) as better from reputation, own where receipts > 0 and (
+      ${score} > own.score or (${score} = own.score and (
         first_receipt_at < ${first} or (first_receipt_at = ${first} and wallet < ${walletId})
       ))
     )

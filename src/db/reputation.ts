@@ -1,16 +1,24 @@
-/** Append-only; every entry updates the wallet's standing. */
+/** Append-only; every entry updates the wallet's standing and what payers have paid the worker. */
 
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
-import { toUsdc } from '../core/money.ts'
 import {
-  applyEntry,
-  evidenceTenths,
-  noStanding,
-  valueMicroUsdc,
-  weightOf,
-} from '../core/reputation.ts'
-import type { Standing } from '../core/reputation.ts'
-import { insertRecord, selectRecords } from './records.ts'
+  adjustmentsOf,
+  earnedIn,
+  entryView,
+  firstEntry,
+  reversalOf,
+  sumChanges,
+  unreversed,
+} from '../core/reputation/entries.ts'
+import type { ReceiptGrant } from '../core/reputation/entries.ts'
+import { evidenceTenths, hasWeight, toPoints } from '../core/reputation/formula.ts'
+import { reviewDueMs } from '../core/reputation/review.ts'
+import { applyEntry, noStanding } from '../core/reputation/standing.ts'
+import type { LedgerEntry, Standing } from '../core/reputation/standing.ts'
+import { isoTime } from '../core/time.ts'
+import { sql } from './kysely.ts'
+import { addSums, keepPayer, lookUpHistories } from './payer-history.ts'
+import { insertRecord, putRecord, selectRecords } from './records.ts'
 import { toRow, columnsExcept } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -23,8 +31,6 @@ export interface LedgerWallet {
 
 export type StoredEntry = RecordOf<'reputation_ledger'>
 
-export type NewEntry = Omit<StoredEntry, 'seq' | 'wallet'>
-
 export const standingColumns = columnsExcept('reputation', 'wallet', 'display')
 
 export async function standingOf(db: Db, walletId: string): Promise<Standing> {
@@ -36,14 +42,21 @@ export async function standingOf(db: Db, walletId: string): Promise<Standing> {
   return row ?? noStanding
 }
 
-/** Returns the updated standing. */
-export async function appendEntry(
+/** `before`: the last entry of the receipt since its last reversal, or null. Returns the updated standing. */
+export async function appendEntries(
   db: Db,
   wallet: LedgerWallet,
-  entry: NewEntry,
+  before: LedgerEntry | null,
+  entries: readonly LedgerEntry[],
 ): Promise<Standing> {
-  await insertRecord(db, 'reputation_ledger', { ...entry, wallet: wallet.id })
-  const standing = applyEntry(await standingOf(db, wallet.id), entry)
+  let standing = await standingOf(db, wallet.id)
+  const last = entries.at(-1)
+  if (last === undefined) return standing
+  for (const entry of entries) {
+    await insertRecord(db, 'reputation_ledger', entryRecord(wallet.id, entry))
+    standing = applyEntry(standing, entry)
+  }
+  await addSums(db, wallet.id, sumChanges(before, last))
   const row = toRow<'reputation'>({ wallet: wallet.id, display: wallet.display, ...standing })
   const { wallet: _, display: _display, ...values } = row
   await db
@@ -54,116 +67,69 @@ export async function appendEntry(
   return standing
 }
 
-export interface Grant {
-  readonly wallet: LedgerWallet
-  readonly receiptId: string
-  /** The payer's wallet, or `platform:<slug>` where the platform names none. */
-  readonly payer: string
-  readonly amountMicroUsdc: number
-  readonly tenths: number
-  readonly reason: string
-  readonly now: string
+/** Written out, since an entry that was read has further members. */
+export function entryRecord(wallet: string, entry: LedgerEntry) {
+  return {
+    wallet,
+    receiptId: entry.receiptId,
+    kind: entry.kind,
+    payer: entry.payer,
+    party: entry.party,
+    amountMicroUsdc: entry.amountMicroUsdc,
+    paidBeforeMicroUsdc: entry.paidBeforeMicroUsdc,
+    evidence: entry.evidence,
+    independence: entry.independence,
+    percent: entry.percent,
+    valueMicroPoints: entry.valueMicroPoints,
+    reason: entry.reason,
+    countsFrom: entry.countsFrom,
+    createdAt: entry.createdAt,
+  }
 }
 
-/** The n-th receipt of a payer counts 1/n; one paid by the worker's own wallet counts 0. A trigger prevents repeats. */
+/** The first check of a new entry; null if it has no weight. */
+export function firstReview(entry: LedgerEntry): RecordOf<'reputation_reviews'> | null {
+  const dueMs = reviewDueMs(Date.parse(entry.countsFrom), 0)
+  if (!hasWeight(entry) || entry.receiptId === null || dueMs === null) return null
+  return { receiptId: entry.receiptId, dueAt: isoTime(dueMs), stage: 0 }
+}
+
+export interface Grant extends Omit<ReceiptGrant, 'worker'> {
+  readonly wallet: LedgerWallet
+  readonly chain: string | null
+  readonly txHash: string | null
+}
+
+/** A trigger prevents repeats. */
 export async function grantReceipt(
   db: Db,
   grant: Grant,
-): Promise<{ readonly valueMicroUsdc: number; readonly standing: Standing }> {
-  const { wallet, payer } = grant
-  const lastRank = takesRank(grant) ? await lastPayerRank(db, wallet.id, payer) : 0
-  const entry = grantEntry(grant, lastRank)
-  const standing = await appendEntry(db, wallet, entry)
-  return { valueMicroUsdc: entry.valueMicroUsdc, standing }
+): Promise<{ readonly valueMicroPoints: number; readonly standing: Standing }> {
+  const { wallet, payer, now } = grant
+  const worker = wallet.id
+  const [history] = await lookUpHistories(db, [{ ...grant, worker }])
+  if (history === undefined) throw new Error('payer lookup has no result')
+  const entry = firstEntry({ ...grant, worker }, history)
+  const standing = await appendEntries(db, wallet, null, [entry])
+  await sql`
+    insert into payers (wallet, party, known_since, pays_workers) values (${payer}, ${payer}, ${now}, 0)
+    on conflict ${sql.raw(keepPayer)}
+  `.execute(db)
+  const review = firstReview(entry)
+  if (review !== null) await putRecord(db, 'reputation_reviews', review, 'receiptId')
+  return { valueMicroPoints: entry.valueMicroPoints, standing }
 }
 
-/** `lastRank`: rank of the payer's previous receipt, or 0. */
-export function grantEntry(grant: Grant, lastRank: number): NewEntry {
-  const { wallet, payer, amountMicroUsdc, tenths, now } = grant
-  const payerRank = takesRank(grant) ? lastRank + 1 : null
-  return {
-    kind: 'receipt_verified',
-    receiptId: grant.receiptId,
-    payer,
-    payerRank,
-    amountMicroUsdc,
-    weight: weightOf(tenths, payerRank),
-    valueMicroUsdc: valueMicroUsdc(amountMicroUsdc, tenths, payerRank),
-    reason: payer === wallet.id ? 'payer and worker are one wallet' : grant.reason,
-    countsFrom: now,
-    createdAt: now,
+/** Appends the full value, or the difference to what worse evidence earned, with the age of the first entry. */
+export async function grantOnchain(db: Db, grant: Omit<Grant, 'evidence'>): Promise<void> {
+  const entries = await liveEntries(db, grant.receiptId)
+  const last = entries.at(-1)
+  const evidence = evidenceTenths.onchain
+  if (last === undefined) await grantReceipt(db, { ...grant, evidence })
+  else if (hasWeight(last)) {
+    const raised = adjustmentsOf(entries, { evidence }, grant)
+    await appendEntries(db, grant.wallet, last, raised)
   }
-}
-
-function takesRank({ wallet, payer, tenths }: Grant): boolean {
-  return payer !== wallet.id && tenths !== 0
-}
-
-async function lastPayerRank(db: Db, wallet: string, payer: string): Promise<number> {
-  const row = await selectRecords(db, 'reputation_ledger', { wallet, payer })
-    .clearSelect()
-    .select('payer_rank')
-    .where('payer_rank', 'is not', null)
-    .orderBy('payer_rank', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.payer_rank ?? 0
-}
-
-/** Appends the difference for better evidence, with the age of the first entry. Returns null if nothing changes. */
-export async function raiseEvidence(
-  db: Db,
-  wallet: LedgerWallet,
-  raise: {
-    readonly receiptId: string
-    readonly tenths: number
-    readonly reason: string
-    readonly now: string
-  },
-): Promise<Standing | null> {
-  const entries = unreversedEntries(await entriesOfReceipt(db, raise.receiptId))
-  const [first] = entries
-  if (first === undefined) return null
-  const earned = sumOf(entries)
-  const full = valueMicroUsdc(first.amountMicroUsdc, raise.tenths, first.payerRank)
-  if (full <= earned.valueMicroUsdc) return null
-  return await appendCorrection(db, wallet, first, {
-    ...raise,
-    kind: 'adjustment',
-    weight: weightOf(raise.tenths, first.payerRank) - earned.weight,
-    valueMicroUsdc: full - earned.valueMicroUsdc,
-  })
-}
-
-/** Appends an entry that corrects the entry `first` and has the same age. */
-async function appendCorrection(
-  db: Db,
-  wallet: LedgerWallet,
-  first: StoredEntry,
-  correction: Pick<NewEntry, 'kind' | 'weight' | 'valueMicroUsdc' | 'reason'> & {
-    readonly now: string
-  },
-): Promise<Standing> {
-  const { kind, weight, valueMicroUsdc, reason, now } = correction
-  const { receiptId, payer, amountMicroUsdc, countsFrom } = first
-  const unchanged = { receiptId, payer, payerRank: null, amountMicroUsdc, countsFrom }
-  const entry = { ...unchanged, kind, weight, valueMicroUsdc, reason, createdAt: now }
-  return await appendEntry(db, wallet, entry)
-}
-
-/** Appends the full value, or the difference to earlier earnings. A reversed receipt keeps its earlier rank. */
-export async function grantOnchain(db: Db, grant: Omit<Grant, 'tenths'>): Promise<void> {
-  const { wallet, payer } = grant
-  const entries = await entriesOfReceipt(db, grant.receiptId)
-  const confirmed = { ...grant, tenths: evidenceTenths.onchain }
-  if (unreversedEntries(entries).length > 0) {
-    await raiseEvidence(db, wallet, confirmed)
-    return
-  }
-  const before = entries.find((entry) => entry.payer === payer && entry.payerRank !== null)
-  const rank = before?.payerRank ?? null
-  if (rank === null) await grantReceipt(db, confirmed)
-  else await appendEntry(db, wallet, grantEntry(confirmed, rank - 1))
 }
 
 /** Appends an entry with the age of the first, so that both cancel. Returns null if there are no earnings. */
@@ -172,39 +138,24 @@ export async function reverseReceipt(
   wallet: LedgerWallet,
   reversal: { readonly receiptId: string; readonly reason: string; readonly now: string },
 ): Promise<Standing | null> {
-  const entries = unreversedEntries(await entriesOfReceipt(db, reversal.receiptId))
-  const [first] = entries
-  if (first === undefined) return null
-  const earned = sumOf(entries)
-  return await appendCorrection(db, wallet, first, {
-    ...reversal,
-    kind: 'receipt_reversed',
-    weight: earned.weight,
-    valueMicroUsdc: 0 - earned.valueMicroUsdc,
-  })
+  const entries = await liveEntries(db, reversal.receiptId)
+  const reversed = reversalOf(entries, reversal.reason, reversal.now)
+  if (reversed.length === 0) return null
+  return await appendEntries(db, wallet, entries.at(-1) ?? null, reversed)
 }
 
-function sumOf(entries: readonly StoredEntry[]): { weight: number; valueMicroUsdc: number } {
-  let weight = 0
-  let sum = 0
-  for (const entry of entries) {
-    weight += entry.weight
-    sum += entry.valueMicroUsdc
-  }
-  return { weight, valueMicroUsdc: sum }
+/** Entries since the last reversal. */
+export async function liveEntries(db: Db, receiptId: string): Promise<readonly StoredEntry[]> {
+  return unreversed(await entriesOfReceipt(db, receiptId))
 }
 
 async function entriesOfReceipt(db: Db, receiptId: string): Promise<readonly StoredEntry[]> {
   return await selectRecords(db, 'reputation_ledger', { receiptId }).orderBy('seq').execute()
 }
 
-function unreversedEntries(entries: readonly StoredEntry[]): readonly StoredEntry[] {
-  return entries.slice(entries.findLastIndex(({ kind }) => kind === 'receipt_reversed') + 1)
-}
-
-/** Micro-USDC. */
+/** Points. */
 export async function earnedBy(db: Db, receiptId: string): Promise<number> {
-  return sumOf(await entriesOfReceipt(db, receiptId)).valueMicroUsdc
+  return toPoints(earnedIn(await entriesOfReceipt(db, receiptId)))
 }
 
 /** Newest first, before a sequence number. */
@@ -220,13 +171,7 @@ export async function listEntries(
     seq: entry.seq,
     wallet: wallet.display,
     ...(entry.receiptId === null ? {} : { receipt_id: entry.receiptId }),
-    kind: entry.kind,
-    amount_usdc: toUsdc(entry.amountMicroUsdc),
-    weight: entry.weight,
-    delta: toUsdc(entry.valueMicroUsdc),
-    reason: entry.reason,
-    counts_from: entry.countsFrom,
-    created_at: entry.createdAt,
+    ...entryView(entry),
   }))
 }
 

@@ -1,6 +1,6 @@
 import { entriesOf } from '../core/entries.ts'
-import { applyEntry, noStanding } from '../core/reputation.ts'
-import type { Standing } from '../core/reputation.ts'
+import { applyEntry, noStanding } from '../core/reputation/standing.ts'
+import type { Standing } from '../core/reputation/standing.ts'
 import { selectRecords } from './records.ts'
 import { standingColumns } from './reputation.ts'
 import type { Db } from './schema.ts'

@@ -75,7 +75,7 @@ test('the leaderboard names claimed and registered workers and omits workers wit
       display_name: 'Bob',
       claimed: true,
       claim: 'key',
-      rep_score: 16,
+      rep_score: 0.36,
       receipts_count: 1,
       total_usdc_lifetime: 20,
       last_receipt_at: isoTime(startMs),

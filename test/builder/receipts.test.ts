@@ -126,11 +126,11 @@ async function entriesOf(wallet: TestWallet) {
   const { reader } = service.actions.database
   const entries = await reader
     .selectFrom('reputation_ledger')
-    .select(['kind', 'value_micro_usdc'])
+    .select(['kind', 'value_micro_points'])
     .where('wallet', '=', wallet.id)
     .orderBy('seq')
     .execute()
-  return entries.map(({ kind, value_micro_usdc: value }) => `${kind} ${value / 1e6}`)
+  return entries.map(({ kind, value_micro_points: value }) => `${kind} ${value / 1e6}`)
 }
 
 /** Expects these reputation entries of the worker, and that the stored scores are exactly their sum. */
@@ -164,7 +164,7 @@ describe('a payment before finality', () => {
     expect(verified).toMatchObject({
       verification: 'verified',
       onchain_verified: true,
-      rep_delta: 10,
+      rep_delta: 0.3,
       onchain: {
         verdict: 'final',
         block_number: 4,
@@ -175,10 +175,10 @@ describe('a payment before finality', () => {
       },
     })
     expect(verified.verification_reason).toBeUndefined()
-    await expectEntries('receipt_verified 10')
-    expect(await topStandings(service.actions.database.reader, 5)).toMatchObject([
-      { wallet: alice.id, receipts: 1, lifetimeMicroUsdc: 10_000_000 },
-    ])
+    await expectEntries('receipt_verified 0.3')
+    expect(
+      await topStandings(service.actions.database.reader, 5, service.clock.now()),
+    ).toMatchObject([{ wallet: alice.id, receipts: 1, lifetimeMicroUsdc: 10_000_000 }])
   })
 
   test('is checked once more a day after finality, and never again', async () => {
@@ -188,18 +188,18 @@ describe('a payment before finality', () => {
     expect((await run()).chains).toEqual([])
     service.clock.advance(dayMs)
     expect(await runOf()).toMatchObject({ due: 1, checked: 1, verified: 0, rpc_calls: 5 })
-    service.clock.advance(30 * dayMs)
+    service.clock.advance(10 * dayMs)
     expect((await run()).chains).toEqual([])
-    await expectReceipt(id, 'verified', 10)
+    await expectReceipt(id, 'verified', 0.3)
   })
 
   test('raises what a platform signature had earned, and needs at least the stated amount', async () => {
     const id = await sendIssued(await chain.pay(paidMs, payment({ usdc: 12.5 })))
-    await expectReceipt(id, 'verified', 8)
+    await expectReceipt(id, 'verified', 0.24)
     await chain.mine(15)
     await runOf()
-    await expectReceipt(id, 'verified', 10, { onchain_verified: true })
-    await expectEntries('receipt_verified 8', 'adjustment 2')
+    await expectReceipt(id, 'verified', 0.3, { onchain_verified: true })
+    await expectEntries('receipt_verified 0.24', 'adjustment 0.06')
   })
 
   test('in the mempool is pending, and verified once mined', async () => {
@@ -218,8 +218,8 @@ describe('a payment before finality', () => {
     await sendSigned(await chain.pay(paidMs + minuteMs, payment()))
     await chain.mine(15)
     await runOf()
-    expect(await detailOf(id)).toMatchObject({ rep_delta: 10 })
-    await expectEntries('receipt_verified 10', 'receipt_verified 5')
+    expect(await detailOf(id)).toMatchObject({ rep_delta: 0.3 })
+    await expectEntries('receipt_verified 0.3', 'receipt_verified 0.15')
   })
 })
 
@@ -281,7 +281,7 @@ describe('a transaction that does not support its receipt', () => {
       verification_reason: 'The transaction was reverted',
       onchain: { verdict: 'reverted' },
     })
-    await expectEntries('receipt_verified 8', 'receipt_reversed -8')
+    await expectEntries('receipt_verified 0.24', 'receipt_reversed -0.24')
     expect(await openFlags()).toMatchObject([
       { kind: 'receipt_reversed', subject: id, severity: 'warning' },
     ])
@@ -289,7 +289,7 @@ describe('a transaction that does not support its receipt', () => {
     expect(events).toMatchObject([{ kind: 'flag_opened', rail: 'x402' }])
   })
 
-  test('backs one receipt with each of its transfers, in the order of acceptance', async () => {
+  test('backs one receipt with each of its transfers, of which the first accepted one earns', async () => {
     const hash = await chain.pay(paidMs, payment({ usdc: 30 }), payment({ usdc: 10 }))
     const ids = []
     for (const summary of ['first', 'second', 'third'])
@@ -308,7 +308,7 @@ describe('a transaction that does not support its receipt', () => {
     // The smallest transfer that suffices comes first, so that the larger is left for another.
     expect(found.map(({ onchain }) => onchain?.log_index)).toEqual([1, 0, undefined, undefined])
     expect(found[3]?.verification_reason).toMatch(/already backs another receipt/)
-    await expectEntries('receipt_verified 10', 'receipt_verified 5')
+    await expectEntries('receipt_verified 0.3', 'receipt_verified 0')
   })
 
   test('is rejected only after several runs within a day did not find it', async () => {
@@ -316,7 +316,7 @@ describe('a transaction that does not support its receipt', () => {
     let checks = 0
     for (let hour = 0; hour < 30; hour += 1) checks += (await run()).chains.length
     expect(checks).toBe(5)
-    await expectReceipt(id, 'verified', 8)
+    await expectReceipt(id, 'verified', 0.24)
     expect((await detailOf(id)).onchain?.reason).toMatch(/unknown on arbitrum so far/)
     expect(await runOf()).toMatchObject({ failed: 1, reversed: 1 })
     await expectReceipt(id, 'rejected', 0, { onchain: { verdict: 'not_found' } })
@@ -348,7 +348,7 @@ describe('a chain that was reorganised', () => {
     await chain.mine(8)
     if (atOnce.errors === 1) expect(await runOf()).toMatchObject({ reversed: 1, waiting: 1 })
     await expectReceipt(id, 'pending', 0, { onchain: { verdict: 'not_found' } })
-    await expectEntries('receipt_verified 8', 'receipt_reversed -8')
+    await expectEntries('receipt_verified 0.24', 'receipt_reversed -0.24')
     expect(await openFlags()).toMatchObject([
       { kind: 'receipt_reversed', subject: id, evidence: { tx_hash: hash, had_earned: true } },
     ])
@@ -366,7 +366,7 @@ describe('a chain that was reorganised', () => {
     await chain.mine(20)
     service.clock.advance(dayMs)
     expect(await runOf()).toMatchObject({ reversed: 1, waiting: 1 })
-    await expectEntries('receipt_verified 10', 'receipt_reversed -10')
+    await expectEntries('receipt_verified 0.3', 'receipt_reversed -0.3')
     expect(await openFlags()).toMatchObject([{ subject: id, severity: 'critical' }])
     await expectReceipt(id, 'pending', 0, { onchain_verified: false })
   })
@@ -388,8 +388,8 @@ describe('a chain that was reorganised', () => {
     await mineAgain(() => chain.send(payment()), hash)
     await chain.mine(15)
     expect(await runOf()).toMatchObject({ reversed: 1, verified: 1 })
-    await expectReceipt(id, 'verified', 10, { onchain_verified: true })
-    await expectEntries('receipt_verified 8', 'receipt_reversed -8', 'receipt_verified 10')
+    await expectReceipt(id, 'verified', 0.3, { onchain_verified: true })
+    await expectEntries('receipt_verified 0.24', 'receipt_reversed -0.24', 'receipt_verified 0.3')
     expect(await openFlags()).toEqual([])
   })
 
@@ -418,12 +418,12 @@ describe('a chain that was reorganised', () => {
     expect(await runOf()).toMatchObject({ reversed: 2, verified: 2, failed: 0 })
     expect(await logIndexes()).toEqual([1, 2])
     await expectEntries(
-      'receipt_verified 8',
-      'receipt_verified 12',
-      'receipt_reversed -8',
-      'receipt_verified 10',
-      'receipt_reversed -12',
-      'receipt_verified 15',
+      'receipt_verified 0.24',
+      'receipt_verified 0',
+      'receipt_reversed -0.24',
+      'receipt_verified 0.3',
+      'receipt_reversed 0',
+      'receipt_verified 0',
     )
   })
 
@@ -440,8 +440,8 @@ describe('a chain that was reorganised', () => {
     await expectReceipt(id, 'pending', 0)
     await chain.mine(15)
     expect(await runOf()).toMatchObject({ verified: 1 })
-    await expectReceipt(id, 'verified', 10)
-    await expectEntries('receipt_verified 8', 'receipt_reversed -8', 'receipt_verified 10')
+    await expectReceipt(id, 'verified', 0.3)
+    await expectEntries('receipt_verified 0.24', 'receipt_reversed -0.24', 'receipt_verified 0.3')
     expect(await openFlags()).toEqual([])
   })
 })
@@ -596,7 +596,7 @@ describe('receipts of one worker with invented transactions', () => {
     await chain.mine(15)
     const { state, rpc_calls: calls } = await runOf({ maxCalls: 1000 })
     expect([state, calls <= 1000]).toEqual(['stopped', true])
-    await expectReceipt(id, 'verified', 10)
+    await expectReceipt(id, 'verified', 0.3)
   })
 
   test('cost at most 12 calls each before they are rejected', async () => {

@@ -98,7 +98,7 @@ test('score verify recomputes the score from every entry and detects a changed s
   await service.actions.database.write((tx) =>
     tx
       .updateTable('reputation')
-      .set({ decayed_sum_at_epoch: 1 })
+      .set({ fresh_at_epoch: 1 })
       .where('wallet', '=', worker.id)
       .execute(),
   )

@@ -97,11 +97,11 @@ async function expectAllDone(database: OpenDatabase): Promise<void> {
   expect(await verified(database)).toBe(total)
   const entries = await database.reader
     .selectFrom('reputation_ledger')
-    .select(['kind', 'receipt_id', 'value_micro_usdc'])
+    .select(['kind', 'receipt_id', 'value_micro_points'])
     .execute()
   expect(new Set(entries.map(({ receipt_id }) => receipt_id)).size).toBe(total)
   expect(entries).toHaveLength(total)
-  expect(entries.every((entry) => entry.value_micro_usdc === 2_000_000)).toBe(true)
+  expect(entries.every((entry) => entry.value_micro_points === 60_000)).toBe(true)
   expect((await recomputeScores(database.reader)).differences).toEqual([])
 }
 

@@ -188,7 +188,9 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
         receiptId: receiptIdOf(n),
         payer: wallet(9).id,
         amountMicroUsdc: 1_000_000 * n,
-        tenths: 8,
+        chain: null,
+        txHash: null,
+        evidence: 8,
         reason: 'A test.',
         now: isoTime(nowMs),
       })

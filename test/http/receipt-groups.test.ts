@@ -32,6 +32,14 @@ async function tablesOf({ actions }: Service) {
   return {
     receipts: await db.selectFrom('receipts').selectAll().orderBy('seq').execute(),
     entries: await db.selectFrom('reputation_ledger').selectAll().orderBy('seq').execute(),
+    sums: await db
+      .selectFrom('payer_sums')
+      .selectAll()
+      .orderBy('wallet')
+      .orderBy('party')
+      .execute(),
+    payers: await db.selectFrom('payers').selectAll().orderBy('wallet').execute(),
+    reviews: await db.selectFrom('reputation_reviews').selectAll().orderBy('receipt_id').execute(),
     standings: await db.selectFrom('reputation').selectAll().orderBy('wallet').execute(),
     messages: await db.selectFrom('used_messages').selectAll().orderBy('message_sha256').execute(),
     keys: await db.selectFrom('idempotency_keys').selectAll().orderBy('key').execute(),
@@ -58,6 +66,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     amount_usdc: `${one.receipt}.00000${one.receipt % 10}`,
     summary: `${texts[one.receipt % texts.length]} ${one.receipt}`,
     ...(from === undefined ? {} : { from_wallet: from }),
+    ...(one.receipt < 6 ? {} : { chain: 'base', tx_hash: `0x${'ab'.repeat(32)}` }),
   })
   const submitter = workers[one.submitter === 0 ? 0 : 1]
   const nowMs = service.clock.now() + at
@@ -157,7 +166,11 @@ test('a receipt that cannot be written is refused alone, and the rest of its gro
   expect(answers).toEqual(bodies.map((_, at) => (at % 10 === 5 ? 500 : 201)))
   const { receipts, entries, messages, differences } = await tablesOf(service)
   expect([receipts.length, entries.length, messages.length]).toEqual([27, 27, 27])
-  expect(entries.map(({ payer_rank: rank }) => rank)).toEqual(entries.map((_, at) => at + 1))
+  let paid = 0
+  for (const entry of entries) {
+    expect(entry.paid_before_micro_usdc).toBe(paid)
+    paid += entry.amount_micro_usdc
+  }
   expect(differences).toEqual([])
   await database.write((tx) => sql`drop trigger poison`.execute(tx))
   expect(await send(bodies[5] ?? {})).toBe(201)

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 
 import { receiptId, signingText } from '../../src/auth/messages.ts'
+import { verifyScore } from '../../src/client/verify-score.ts'
 import { acceptedReceipt, receiptDetail, receiptList } from '../../src/contract/schemas/receipt.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
+import { allGood } from '../../src/core/check.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
-import { appendEntry } from '../../src/db/reputation.ts'
+import { appendEntries } from '../../src/db/reputation.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { expectAppendOnly } from '../db/temp-database.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
@@ -74,7 +76,7 @@ async function expectScoresHold(): Promise<void> {
 }
 
 describe('a platform-issued receipt', () => {
-  test('is verified and readable at once, and earns 0.8 of its amount', async () => {
+  test('is verified and readable at once, and earns 30 % of its points', async () => {
     const receipt = issued(facts({ amount_usdc: '12.5', summary: 'Ein Bericht' }), platformKey)
     const made = await send(receipt)
     const id = receiptId(receipt)
@@ -85,8 +87,9 @@ describe('a platform-issued receipt', () => {
       kind: 'platform',
       verification: 'verified',
       onchain_verified: false,
-      rep_delta: 10,
-      new_rep_score: 10,
+      // 11.25 points for 12.5 USDC, of which evidence 0.8, a new payer 0.1, and 30 % count.
+      rep_delta: 0.27,
+      new_rep_score: 0.27,
       url: `https://ledger.test${path}/${id}`,
     })
     const { body } = await get(`${path}/${id}`)
@@ -239,31 +242,65 @@ test.each([
 })
 
 describe('reputation', () => {
-  test('decreases per receipt of the same payer, and is zero for payments of a wallet to itself', async () => {
+  test('decreases with what a payer has paid in the quarter, and is zero for payments to itself', async () => {
     const deltas: unknown[] = []
     for (let index = 0; index < 4; index += 1) {
-      const { body } = await sendIssued({ summary: `${index}` })
+      const { body } = await sendIssued({ summary: `${index}`, amount_usdc: 40 })
       deltas.push(body['rep_delta'])
     }
-    expect(deltas).toEqual([8, 4, 2.666666, 2])
+    // 10 + 15, 20, 10 + 2 and 4 points.
+    expect(deltas).toEqual([0.6, 0.48, 0.288, 0.096])
     const own = await sendIssued({ from_wallet: alice.id, summary: 'own' })
     expect(own.body).toMatchObject({ verification: 'verified', rep_delta: 0 })
     const other = await sendIssued({ from_wallet: evmWallet('other').address })
-    expect(other.body['rep_delta']).toBe(8)
+    expect(other.body['rep_delta']).toBe(0.24)
     const score = await scoreOf(alice)
-    const counts = { receipts_count: 5, total_usdc_lifetime: 50, entries_total: 6 }
+    const counts = { receipts_count: 5, total_usdc_lifetime: 170, entries_total: 6 }
     expect(score).toMatchObject({ ...counts, rank: 1 })
-    expect(score.rep_score).toBeCloseTo(24.666666, 5)
+    expect(score.rep_score).toBeCloseTo(1.704, 5)
     const ownEntry = score.entries.find(({ weight }) => weight === 0)
     expect(ownEntry?.reason).toBe('payer and worker are one wallet')
-    expect(score.entries.map(({ weight }) => weight)).toEqual([0.8, 0, 0.2, 0.8 / 3, 0.4, 0.8])
+    expect(score.entries.map((entry) => entry.paid_before_usdc)).toEqual([0, 0, 120, 80, 40, 0])
     await expectScoresHold()
   })
 
+  test('begins again at the first bracket in the next quarter', async () => {
+    service.clock.advance(Date.UTC(2027, 0, 1) - 2 - service.clock.now())
+    expect((await sendIssued({ summary: 'a', amount_usdc: 40 })).body['rep_delta']).toBe(0.6)
+    service.clock.advance(1)
+    expect((await sendIssued({ summary: 'b', amount_usdc: 40 })).body['rep_delta']).toBe(0.6)
+  })
+
+  test('grows with the time for which the ledger knows the payer', async () => {
+    const independence: unknown[] = []
+    for (const days of [0, 29, 1, 59, 1]) {
+      service.clock.advance(days * dayMs)
+      await sendIssued({ summary: `${independence.length}` })
+      independence.push((await scoreOf(alice)).entries[0]?.independence)
+    }
+    expect(independence).toEqual([0.1, 0.1, 0.2, 0.2, 0.4])
+  })
+
+  test('counts one receipt of a transaction for each worker', async () => {
+    const payment = { chain: 'base', tx_hash: `0x${'ab'.repeat(32)}` }
+    expect((await sendIssued({ ...payment, summary: 'a' })).body['rep_delta']).toBe(0.24)
+    expect((await sendIssued({ ...payment, summary: 'b' })).body).toMatchObject({
+      verification: 'verified',
+      rep_delta: 0,
+    })
+    const other = { ...payment, to_wallet: nearWallet('bob').address, from_wallet: payer.address }
+    expect((await send(issued(receiptFacts(alice, other), platformKey))).body['rep_delta']).toBe(
+      0.24,
+    )
+  })
+
   test('counts receipts without a payer as one payer per platform', async () => {
-    const first = await send(issued(receiptFacts(alice, { summary: 'a' }), platformKey))
-    const second = await send(issued(receiptFacts(alice, { summary: 'b' }), platformKey))
-    expect([first.body['rep_delta'], second.body['rep_delta']]).toEqual([8, 4])
+    const facts40 = { amount_usdc: 40 }
+    const first = await send(issued(receiptFacts(alice, { ...facts40, summary: 'a' }), platformKey))
+    const second = await send(
+      issued(receiptFacts(alice, { ...facts40, summary: 'b' }), platformKey),
+    )
+    expect([first.body['rep_delta'], second.body['rep_delta']]).toEqual([0.6, 0.48])
   })
 
   test('can be recomputed from the published entries', async () => {
@@ -273,13 +310,15 @@ describe('reputation', () => {
     }
     const shown = await scoreOf(alice)
     const nowMs = Date.parse(shown.computed_at)
-    const sum = shown.entries.reduce((total, entry) => {
+    const fresh = shown.entries.reduce((total, entry) => {
       const ageDays = (nowMs - Date.parse(entry.counts_from)) / dayMs
       return total + entry.delta * Math.exp(-ageDays / 60)
     }, 0)
-    expect(shown.rep_score).toBeCloseTo(sum, 5)
-    for (const entry of shown.entries) {
-      expect(entry.delta).toBeCloseTo(entry.amount_usdc * entry.weight, 5)
+    expect(shown.rep_score).toBeCloseTo(fresh, 5)
+    expect(allGood(verifyScore(shown))).toBe(true)
+    for (const change of [{ delta: 0.2 }, { independence: 0.4 }, { paid_before_usdc: 0 }]) {
+      const entries = shown.entries.map((entry, at) => (at === 1 ? { ...entry, ...change } : entry))
+      expect(allGood(verifyScore({ ...shown, entries }))).toBe(false)
     }
   })
 
@@ -308,10 +347,10 @@ describe('reputation', () => {
     const { db } = database
     await db
       .updateTable('reputation')
-      .set((eb) => ({ decayed_sum_at_epoch: eb('decayed_sum_at_epoch', '+', 1e-6) }))
+      .set((eb) => ({ fresh_at_epoch: eb('fresh_at_epoch', '+', 1e-6) }))
       .execute()
     const { differences } = await recomputeScores(db)
-    expect(differences).toMatchObject([{ wallet: alice.id, field: 'decayedSumAtEpoch' }])
+    expect(differences).toMatchObject([{ wallet: alice.id, field: 'freshAtEpoch' }])
   })
 
   test('ranks ties by the earlier first receipt, then by the wallet', async () => {
@@ -324,15 +363,19 @@ describe('reputation', () => {
         kind: 'receipt_verified',
         receiptId: null,
         payer: null,
-        payerRank: null,
+        party: null,
         amountMicroUsdc: 5,
-        weight: 1,
-        valueMicroUsdc: 5,
+        paidBeforeMicroUsdc: 0,
+        evidence: 10,
+        independence: 4,
+        percent: 100,
+        valueMicroPoints: 2,
         reason: 'test',
         countsFrom: now,
         createdAt: name === 'a' ? later : now,
       } as const
-      await write((tx) => appendEntry(tx, { id: wallet.id, display: wallet.address }, entry))
+      const { id, address } = wallet
+      await write((tx) => appendEntries(tx, { id, display: address }, null, [entry]))
     }
     const [first = '', second = ''] = ['b', 'c'].map((name) => nearWallet(name).id).toSorted()
     const ranks: (number | null)[] = []

@@ -329,7 +329,7 @@ describe('a claim by e-mail', () => {
     await post(claimPath, { email, display_name: 'Squatter', wallet: alice.id })
     await post(claimPath, { email, code: emailedCode() })
     await earn(alice)
-    const shown = async () => (await topStandings(database.reader, 1))[0]
+    const shown = async () => (await topStandings(database.reader, 1, service.clock.now()))[0]
     expect(await shown()).toMatchObject({ claim: 'email', displayName: null })
     await post(claimPath, await claim(alice, { name: 'Alice' }))
     expect(await shown()).toMatchObject({ claim: 'key', displayName: 'Alice' })

@@ -1,7 +1,7 @@
 /** Blocks that Markdown pages insert with `<!-- block: name -->`. */
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
-import { evidenceTenths } from '../../../src/core/reputation.ts'
+import { evidenceTenths } from '../../../src/core/reputation/formula.ts'
 import { facts, htmlOnly, list } from '../../../src/pages/blocks.ts'
 import { code, inline, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'

@@ -7,11 +7,15 @@ import { limitPolicies } from '../../../src/core/limits.ts'
 import { grouped } from '../../../src/core/number-text.ts'
 import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../../src/core/partner.ts'
 import {
+  brackets,
+  earnedMicroPoints,
   evidenceTenths,
-  reputationDecayDays,
+  independenceTenths,
   reputationFormula,
-  valueMicroUsdc,
-} from '../../../src/core/reputation.ts'
+  strangers,
+  toPoints,
+} from '../../../src/core/reputation/formula.ts'
+import { reputationDecayDays } from '../../../src/core/reputation/standing.ts'
 import { MOST_PERIODS } from '../../../src/core/subscription-price.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { amountText } from '../../../src/pages/figures.ts'
@@ -51,7 +55,10 @@ export function docsValues(
     missing_runs: String(missedAtLeast),
     reputation_formula: reputationFormula,
     reputation_days: String(reputationDecayDays),
-    reputation_example: reputationExample(100, 2, 30),
+    reputation_example: reputationExample,
+    reputation_most: String(bracketPoints(0, brackets[3].upToUsdc)),
+    stranger_count: String(strangers.workers),
+    stranger_usdc: String(strangers.microUsdc / 1e6),
     origin_peak_per_second: originPeakPerSecond.toFixed(0),
     origin_peak_share: `${((originPeakPerSecond / originPerSecond) * 100).toFixed(1)} %`,
     origin_per_second: grouped(String(originPerSecond)),
@@ -61,8 +68,18 @@ export function docsValues(
   }
 }
 
-function reputationExample(amountUsdc: number, payerRank: number, ageDays: number): string {
-  const worth = valueMicroUsdc(amountUsdc * 1e6, evidenceTenths.onchain, payerRank) / 1e6
-  const now = worth * Math.exp(-ageDays / reputationDecayDays)
-  return `A receipt of ${amountText(amountUsdc)} USDC that is verified on-chain and is the second receipt from its payer has the value ${amountText(worth)} on its first day and ${amountText(now)} after ${ageDays} days.`
+function bracketPoints(paidBeforeUsdc: number, amountUsdc: number, independence = 10): number {
+  return toPoints(
+    earnedMicroPoints({
+      payer: null,
+      party: null,
+      amountMicroUsdc: amountUsdc * 1e6,
+      paidBeforeMicroUsdc: paidBeforeUsdc * 1e6,
+      evidence: evidenceTenths.onchain,
+      independence,
+      percent: 100,
+    }),
+  )
 }
+
+const reputationExample = `A payer that the ledger has known for 90 days pays a worker 100 USDC, after 20 USDC in the same quarter. The payment is verified on-chain. The brackets give ${amountText(bracketPoints(20, 100))} points, and the receipt earns 0.4 of them, ${amountText(bracketPoints(20, 100, independenceTenths.known90Days))} points: 30 % at once and the rest after 14 days.`

@@ -91,7 +91,7 @@ export const workerRoutes = {
           last_receipt_at: '2026-11-21T06:00:00.000Z',
           entries_total: 1,
           entries: [],
-          formula: 'sum of amount_usdc * weight * exp(-age_days / 60)',
+          formula: 'solid + min(fresh, solid + 50)',
           computed_at: '2026-11-21T06:00:00.000Z',
         },
       },

@@ -148,7 +148,7 @@ export const jobAccepted = model(
     job,
     receipt_id: receiptId,
     receipt_url: url,
-    rep_delta: z.number().describe('Reputation earned by the receipt in USDC; always 0.'),
+    rep_delta: z.number().describe('Points earned by the receipt; always 0.'),
     rep_reason: z.string().max(200).describe('Reason of `rep_delta`.'),
     new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
   }),

@@ -74,7 +74,7 @@ export const receiptDetail = model(
       ),
     rep_delta: z
       .number()
-      .describe('Reputation earned so far, in USDC, including adjustments and reversals.'),
+      .describe('Reputation earned so far, in points, including adjustments and reversals.'),
     onchain_checked_at: time.optional().describe('Time of the last on-chain check.'),
   }),
 )
@@ -156,7 +156,7 @@ export const acceptedReceipt = model(
     verification,
     verification_reason: z.string().max(300).optional(),
     onchain_verified: z.boolean(),
-    rep_delta: z.number().describe('Reputation earned by the receipt, in USDC.'),
+    rep_delta: z.number().describe('Points that the receipt has earned so far.'),
     new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
     explorer_url: url.optional(),
     url,

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 
-import { maxAmountUsdc } from '../../core/money.ts'
-import { entryKinds } from '../../core/reputation.ts'
+import { entryKinds } from '../../core/reputation/standing.ts'
 import { count, model, time, usdc, wallet } from './common.ts'
 import { receiptId } from './receipt.ts'
 
@@ -13,17 +12,40 @@ export const reputationEntry = model(
     receipt_id: receiptId.optional(),
     kind: z.enum(entryKinds),
     amount_usdc: usdc,
-    weight: z.number().min(0).max(1),
+    weight: z.number().min(0).max(1).describe('`evidence` times `independence`.'),
     delta: z
       .number()
-      .min(-maxAmountUsdc)
-      .max(maxAmountUsdc)
-      .describe(
-        '`amount_usdc` times `weight`, rounded down to 6 decimals; negative for a reversal.',
-      ),
+      .min(-325)
+      .max(325)
+      .describe('Points that the entry adds to what its receipt earns; negative for a reversal.'),
+    payer: z
+      .string()
+      .max(128)
+      .optional()
+      .describe('Wallet of the payer, or `platform:<slug>` if the platform names none.'),
+    payer_party: z
+      .string()
+      .max(128)
+      .optional()
+      .describe('The payer, or the wallet that funds it; the payments of a party count together.'),
+    paid_before_usdc: z
+      .number()
+      .min(0)
+      .describe('What the party had paid the worker in the calendar quarter of `counts_from`.'),
+    evidence: z.number().min(0).max(1),
+    independence: z
+      .number()
+      .min(0)
+      .max(1)
+      .describe('What the ledger knows about the payer; entries with 0.4 or more are solid.'),
+    percent: z
+      .int()
+      .min(0)
+      .max(100)
+      .describe('Share that counts: 30 at first, 100 after the check 14 days later.'),
     reason: z.string().max(300),
     counts_from: time.describe(
-      'Start of the age of the entry; for a reversal, that of the reversed entry.',
+      'Start of the age of the entry; all entries of a receipt have the same.',
     ),
     created_at: time,
   }),
@@ -47,7 +69,7 @@ export const reputation = model(
       .max(200)
       .optional()
       .describe('Cursor of older entries; absent if there are none.'),
-    formula: z.string().max(1000),
+    formula: z.string().max(2000),
     computed_at: time,
   }),
 )

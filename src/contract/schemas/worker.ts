@@ -60,7 +60,7 @@ export const leaderboard = model(
     leaderboard: z.array(leaderboardEntry).max(1000),
     count,
     computed_at: time,
-    formula: z.string().max(1000),
+    formula: z.string().max(2000),
     as_of: time.optional().describe('The time to which the scores are scaled.'),
     note: z.string().max(500).optional(),
   }),

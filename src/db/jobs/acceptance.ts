@@ -3,7 +3,7 @@ import type { SigningKey } from '../../auth/signing-key.ts'
 import { signBytes } from '../../auth/signing-key.ts'
 import { decide, noPaymentReason, answerDays, jobExchange } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
-import { evidenceTenths } from '../../core/reputation.ts'
+import { evidenceTenths } from '../../core/reputation/formula.ts'
 import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
 import type { OpenDatabase } from '../open.ts'
@@ -51,7 +51,9 @@ export async function writeAcceptance(
     receiptId: receipt.id,
     payer: job.poster,
     amountMicroUsdc: receipt.amountMicroUsdc,
-    tenths: evidenceTenths.exchange,
+    chain: null,
+    txHash: null,
+    evidence: evidenceTenths.exchange,
     reason: noPaymentReason,
     now,
   })

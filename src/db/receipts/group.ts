@@ -1,20 +1,22 @@
 /** One statement per table, whatever the size of the group. */
 
-import { noStanding } from '../../core/reputation.ts'
-import type { Standing } from '../../core/reputation.ts'
+import type { PayerHistory } from '../../core/reputation/entries.ts'
+import { noStanding } from '../../core/reputation/standing.ts'
+import type { LedgerEntry, Standing } from '../../core/reputation/standing.ts'
 import { toAnswerRecord } from '../guard.ts'
 import type { NewAnswer } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
-import type { LedgerWallet, NewEntry } from '../reputation.ts'
+import { addToSum, keepPayer, lookUpHistories } from '../payer-history.ts'
+import type { HistoryLookup } from '../payer-history.ts'
+import { entryRecord } from '../reputation.ts'
+import type { LedgerWallet } from '../reputation.ts'
 import { columnOf } from '../rows.ts'
+import type { RecordOf } from '../rows.ts'
 import type { Db, Database } from '../schema.ts'
 import type { newReceiptRecord } from './record.ts'
 
-export interface ReceiptLookup {
-  readonly receiptId: string
+export interface ReceiptLookup extends HistoryLookup {
   readonly submitter: string
-  readonly worker: string
-  readonly payer: string
   readonly messageSha256: string
   readonly idempotencyKey: string | null
 }
@@ -23,7 +25,7 @@ export interface LookupResult {
   /** True if the receipt, message or idempotency key is already stored. */
   readonly isKnown: boolean
   readonly receiptKey: string | null
-  readonly lastRank: number
+  readonly history: PayerHistory
   readonly standing: Standing
 }
 
@@ -39,12 +41,7 @@ const lookUp = `
         where caller = lookup.value ->> 'submitter' and key = lookup.value ->> 'idempotencyKey'
       ) as "isKnown",
     (select receipt_key from workers where wallet = lookup.value ->> 'worker') as "receiptKey",
-    coalesce((
-      select max(payer_rank) from reputation_ledger
-      where wallet = lookup.value ->> 'worker' and payer = lookup.value ->> 'payer'
-        and payer_rank is not null
-    ), 0) as "lastRank",
-    standing.wallet, decayed_sum_at_epoch as "decayedSumAtEpoch", entries, receipts,
+    standing.wallet, solid_at_epoch as "solidAtEpoch", fresh_at_epoch as "freshAtEpoch", entries, receipts,
     lifetime_micro_usdc as "lifetimeMicroUsdc", first_receipt_at as "firstReceiptAt",
     last_receipt_at as "lastReceiptAt"
   from json_each(?) as lookup
@@ -60,23 +57,26 @@ export async function lookUpGroup(
     Standing & {
       readonly isKnown: number
       readonly receiptKey: string | null
-      readonly lastRank: number
       readonly wallet: string | null
     }
   >(CompiledQuery.raw(lookUp, [JSON.stringify(lookups)]))
-  return rows.map(({ isKnown, receiptKey, lastRank, wallet, ...standing }) => ({
-    isKnown: isKnown === 1,
-    receiptKey,
-    lastRank,
-    standing: wallet === null ? noStanding : standing,
-  }))
+  const histories = await lookUpHistories(db, lookups)
+  return rows.flatMap(({ isKnown, receiptKey, wallet, ...standing }, at) => {
+    const history = histories[at]
+    if (history === undefined) return []
+    const found = { isKnown: isKnown === 1, receiptKey, history }
+    return [{ ...found, standing: wallet === null ? noStanding : standing }]
+  })
 }
 
 /** `standings` has each wallet once, as of its last entry. `entries` are in the order in which they count. */
 export interface GroupRows {
   readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
-  readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: NewEntry }[]
+  readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: LedgerEntry }[]
   readonly standings: readonly { readonly wallet: LedgerWallet; readonly standing: Standing }[]
+  readonly sums: readonly RecordOf<'payer_sums'>[]
+  readonly payers: readonly RecordOf<'payers'>[]
+  readonly reviews: readonly RecordOf<'reputation_reviews'>[]
   readonly messages: readonly {
     readonly wallet: string
     readonly messageSha256: string
@@ -89,19 +89,22 @@ export interface GroupRows {
   }[]
 }
 
-/** As in `appendEntry`, keeps the wallet's first display form. */
+/** As in `appendEntries`, keeps the wallet's first display form. */
 const replaceStanding = `(wallet) do update set
-  decayed_sum_at_epoch = excluded.decayed_sum_at_epoch, entries = excluded.entries, receipts = excluded.receipts,
-  lifetime_micro_usdc = excluded.lifetime_micro_usdc,
+  solid_at_epoch = excluded.solid_at_epoch, fresh_at_epoch = excluded.fresh_at_epoch, entries = excluded.entries,
+  receipts = excluded.receipts, lifetime_micro_usdc = excluded.lifetime_micro_usdc,
   first_receipt_at = excluded.first_receipt_at, last_receipt_at = excluded.last_receipt_at`
 
 export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
   await insertWholeRows(db, 'receipts', rows.receipts)
-  await insertRows(
+  await insertWholeRows(
     db,
     'reputation_ledger',
-    rows.entries.map(({ wallet, entry }) => ({ ...entry, wallet: wallet.id })),
+    rows.entries.map(({ wallet, entry }) => entryRecord(wallet.id, entry)),
   )
+  await insertRows(db, 'payer_sums', rows.sums, addToSum)
+  await insertRows(db, 'payers', rows.payers, keepPayer)
+  await insertWholeRows(db, 'reputation_reviews', rows.reviews)
   await insertRows(
     db,
     'reputation',

@@ -82,7 +82,7 @@ export async function receiptDetailOf(
   return {
     ...receiptView(record, siteUrl),
     content,
-    rep_delta: toUsdc(await earnedBy(db, id)),
+    rep_delta: await earnedBy(db, id),
     ...(record.check === undefined ? {} : { onchain_checked_at: record.check.checkedAt }),
   }
 }

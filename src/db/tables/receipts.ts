@@ -97,19 +97,25 @@ export const receiptTables = {
       kind: column.oneOf('receipt_verified', 'receipt_reversed', 'flag', 'adjustment'),
       /** Wallet, or `platform:<slug>` if the platform names none. */
       payer: column.optionalText,
-      /** Rank among the payer's receipts, from 1; null if payer and worker are the same. */
-      payer_rank: column.optionalInteger,
+      /** The payer, or the wallet that funds it and other payers. */
+      party: column.optionalText,
       amount_micro_usdc: column.integer,
-      weight: column.real,
-      /** Amount times weight, rounded down; negative in a reversal. */
-      value_micro_usdc: column.integer,
+      /** What the party had paid the worker in the quarter. */
+      paid_before_micro_usdc: column.integer,
+      /** In tenths. */
+      evidence: column.integer,
+      /** In tenths. */
+      independence: column.integer,
+      percent: column.integer,
+      /** What the entry adds; negative in a reversal. */
+      value_micro_points: column.integer,
       reason: column.text,
       counts_from: column.text,
       created_at: column.text,
     },
     indexes: {
       reputation_ledger_by_wallet: '(wallet, seq)',
-      reputation_ledger_by_payer: '(wallet, payer, payer_rank) where payer_rank is not null',
+      reputation_ledger_by_payer: '(wallet, payer, counts_from)',
       reputation_ledger_by_receipt: '(receipt_id) where receipt_id is not null',
     },
     appendOnly: 'the reputation ledger is append-only',
@@ -132,7 +138,8 @@ export const receiptTables = {
     columns: {
       wallet: column.textKey,
       display: column.text,
-      decayed_sum_at_epoch: column.real,
+      solid_at_epoch: column.real,
+      fresh_at_epoch: column.real,
       entries: column.integer,
       receipts: column.integer,
       lifetime_micro_usdc: column.integer,
@@ -141,8 +148,47 @@ export const receiptTables = {
     },
     withoutRowid: true,
     indexes: {
+      // The order of scores changes with time: a list reads every entry of this index.
       reputation_by_score:
-        '(decayed_sum_at_epoch desc, first_receipt_at, wallet) where receipts > 0',
+        '(solid_at_epoch, fresh_at_epoch, first_receipt_at, wallet) where receipts > 0',
     },
+  },
+
+  /** What a payer party has paid a worker in a calendar quarter, by receipts that have weight and are not reversed. */
+  payer_sums: {
+    columns: {
+      wallet: column.text,
+      party: column.text,
+      quarter: column.text,
+      paid_micro_usdc: column.integer,
+      /** 1 after a check has found that worker and party are linked. */
+      linked: column.bit,
+    },
+    constraints: ['primary key (wallet, party, quarter)'],
+    withoutRowid: true,
+    indexes: { payer_sums_by_party: '(party, wallet)' },
+  },
+
+  payers: {
+    columns: {
+      wallet: column.textKey,
+      party: column.text,
+      /** First seen by the ledger, or the time of an old balance on a chain. */
+      known_since: column.text,
+      /** 1 after a check has found that the party also pays other workers with receipts of platforms. */
+      pays_workers: column.bit,
+    },
+    withoutRowid: true,
+  },
+
+  /** Receipts whose reputation waits for its next check. */
+  reputation_reviews: {
+    columns: {
+      receipt_id: column.references(column.textKey, 'receipts (id)'),
+      due_at: column.text,
+      stage: column.integer,
+    },
+    withoutRowid: true,
+    indexes: { reputation_reviews_due: '(due_at)' },
   },
 } as const satisfies Record<string, TableDefinition>

@@ -3,7 +3,8 @@ import type { ActionDeps } from '../../actions/deps.ts'
 import { registerWorker } from '../../actions/workers.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { toUsdc } from '../../core/money.ts'
-import { reputationFormula, scoreAt } from '../../core/reputation.ts'
+import { reputationFormula } from '../../core/reputation/formula.ts'
+import { scoreAt } from '../../core/reputation/standing.ts'
 import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
 import { rankOf } from '../../db/leaderboard.ts'
@@ -49,7 +50,7 @@ export function workerHandlers(deps: ActionDeps) {
         const reading = standingOf(db, wallet.id)
         return Promise.all([
           reading,
-          rankOf(db, wallet.id),
+          rankOf(db, wallet.id, nowMs),
           readPage(
             (read) => read(db),
             'reputation',
@@ -62,7 +63,7 @@ export function workerHandlers(deps: ActionDeps) {
       return {
         body: {
           wallet: wallet.display,
-          rep_score: scoreAt(standing.decayedSumAtEpoch, nowMs),
+          rep_score: scoreAt(standing, nowMs),
           rank,
           receipts_count: standing.receipts,
           total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),

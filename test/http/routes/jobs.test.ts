@@ -155,7 +155,7 @@ describe('a job from post to receipt', () => {
       entries: [{ receipt_id: accepted.receipt_id, weight: 0, reason: noPaymentReason }],
     })
     // The entry takes no rank of its payer, so that a later payment still counts in full.
-    expect((await exchange.rows())['reputation_ledger']).toMatchObject([{ payer_rank: null }])
+    expect((await exchange.rows())['reputation_ledger']).toMatchObject([{ evidence: 0 }])
     expect(await recomputeScores(service.actions.database.reader)).toMatchObject({
       wallets: 1,
       differences: [],
@@ -400,7 +400,8 @@ describe('a delivery without a response', () => {
     expect(body['summary']).toContain('neither accepted nor disputed the work within 14 days')
     const { reader } = service.actions.database
     expect(await standingOf(reader, parties.worker.id)).toMatchObject({
-      decayedSumAtEpoch: 0,
+      solidAtEpoch: 0,
+      freshAtEpoch: 0,
       entries: 1,
     })
     expect((await recomputeScores(reader)).differences).toEqual([])

@@ -34,7 +34,14 @@ const history = { oath_history: '+' } as const
 const name = { names: '+ - skeleton since', network_writes: '+' } as const
 const byHandle = ['partners', 'handle', 'handle'] as const
 const byJob = ['jobs', 'id', 'id'] as const
-const earned = { receipts: '+', reputation_ledger: '+', reputation: '+ *' } as const
+const earned = {
+  receipts: '+',
+  reputation_ledger: '+',
+  reputation: '+ *',
+  payers: '+',
+  payer_sums: '+ *',
+  reputation_reviews: '+',
+} as const
 
 const subscriptionChange: Effect = {
   writes: {
@@ -69,7 +76,7 @@ export const effects: Readonly<Record<Kind, Effect>> = {
     check: ({ request }, answer, after) => {
       const value = after.reputation_ledger
         .filter((row) => row.receipt_id === request.derived['id'])
-        .reduce((sum, row) => sum + row.value_micro_usdc, 0)
+        .reduce((sum, row) => sum + row.value_micro_points, 0)
       return answer['rep_delta'] === value / 1e6 ? null : `rep_delta should be ${value / 1e6}`
     },
   },
@@ -190,9 +197,7 @@ export const jobWrites: Readonly<Record<string, Writes>> = {
     jobs: 'status receipt_id updated_at',
     job_bids: 'status updated_at',
     job_transitions: '+',
-    receipts: '+',
-    reputation_ledger: '+',
-    reputation: '+ *',
+    ...earned,
     partners: 'status updated_at',
   },
   tidy: { used_messages: '-', idempotency_keys: '-', network_writes: '-' },

@@ -15,22 +15,23 @@ export function countedEntries(
   db: Snapshot,
   wallet: string,
 ): readonly RowOf<'reputation_ledger'>[] {
-  return db.reputation_ledger.filter((row) => row.wallet === wallet && row.payer_rank !== null)
+  return db.reputation_ledger.filter(
+    (row) => row.wallet === wallet && row.evidence * row.independence !== 0,
+  )
 }
 
+/** No payer is checked here, so every entry is the first of its receipt. */
 export function scoreOf(db: Snapshot, wallet: string, nowMs: number): number {
-  const terms = db.reputation_ledger
-    .filter((row) => row.wallet === wallet)
-    .map((row) => {
-      const ageDays = (nowMs - Date.parse(row.created_at)) / dayMs
-      return row.value_micro_usdc * Math.exp(-ageDays / 60)
-    })
-  return (
-    Math.max(
-      0,
-      terms.reduce((sum, term) => sum + term, 0),
-    ) / 1e6
-  )
+  const points = (isSolid: boolean) =>
+    db.reputation_ledger
+      .filter((row) => row.wallet === wallet && row.independence >= 4 === isSolid)
+      .map((row) => {
+        const ageDays = (nowMs - Date.parse(row.created_at)) / dayMs
+        return (row.value_micro_points / 1e6) * Math.exp(-ageDays / 60)
+      })
+      .reduce((sum, term) => sum + term, 0)
+  const solid = points(true)
+  return solid + Math.min(points(false), solid + 50)
 }
 
 export function partnerOf(db: Snapshot, wallet: string): RowOf<'partners'> | undefined {

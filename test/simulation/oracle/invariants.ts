@@ -4,6 +4,14 @@ import type { Query } from './snapshot.ts'
 
 const patienceDays = patienceMs / 86_400_000
 
+const quarter = (row: string): string =>
+  `substr(${row}.counts_from, 1, 5) || 'Q' || ((substr(${row}.counts_from, 6, 2) + 2) / 3)`
+
+/** Fiftieths of micro-points for what a payer has paid in a quarter. */
+const points = (paid: string): string =>
+  `(min(${paid}, 10000000) * 50 + max(0, min(${paid}, 100000000) - 10000000) * 25
+    + max(0, min(${paid}, 1000000000) - 100000000) * 5 + max(0, min(${paid}, 10000000000) - 1000000000))`
+
 const invariants = {
   'events whose time does not grow': `events a join events b on b.seq > a.seq and b.created_at <= a.created_at`,
   'open flags without their event': `flags where not exists (
@@ -18,14 +26,27 @@ const invariants = {
       and e.payer = coalesce(r.from_wallet, 'platform:' || r.platform))`,
   'entries without a platform receipt': `reputation_ledger e where not exists (
     select 1 from receipts r where r.id = e.receipt_id and r.kind = 'platform')`,
-  'entries with a wrong rank': `reputation_ledger e join receipts r on r.id = e.receipt_id
-    where e.payer_rank is not case when e.payer = e.wallet or r.job_id is not null then null
-      else (select count(*) from reputation_ledger b
-        where b.wallet = e.wallet and b.payer = e.payer and b.payer_rank is not null and b.seq <= e.seq) end`,
-  'entries with a wrong value': `reputation_ledger
-    where value_micro_usdc <> coalesce(amount_micro_usdc * 8 / (10 * payer_rank), 0)`,
+  'entries with a wrong sum before': `reputation_ledger e where e.paid_before_micro_usdc <> (
+    select coalesce(sum(b.amount_micro_usdc), 0) from reputation_ledger b
+    where b.wallet = e.wallet and b.payer = e.payer and b.seq < e.seq and b.evidence * b.independence > 0
+      and ${quarter('b')} = ${quarter('e')})`,
+  'entries with a wrong independence': `reputation_ledger e where e.independence <> case
+    when e.payer = e.wallet then 0 else (
+      select case when age >= 90 then 4 when age >= 30 then 2 else 1 end from (
+        select julianday(e.created_at) - julianday(min(b.created_at)) as age
+        from reputation_ledger b where b.payer = e.payer)) end`,
+  'entries with a wrong evidence': `reputation_ledger e join receipts r on r.id = e.receipt_id
+    where e.evidence <> case when r.job_id is null then 8 else 0 end`,
+  'entries with a wrong value': `reputation_ledger where percent <> 30 or value_micro_points <>
+    (${points('paid_before_micro_usdc + amount_micro_usdc')} - ${points('paid_before_micro_usdc')})
+      * evidence * independence * 30 / 500000`,
+  'sums that differ from those of the entries': `payer_sums s where s.linked <> 0 or s.paid_micro_usdc <> (
+    select sum(amount_micro_usdc) from reputation_ledger e
+    where e.wallet = s.wallet and e.payer = s.party and e.evidence * e.independence > 0
+      and ${quarter('e')} = s.quarter)`,
   'standings that differ from the sum of their entries': `reputation s where (entries, receipts, lifetime_micro_usdc) <> (
-    select count(*), count(payer_rank), coalesce(sum(amount_micro_usdc) filter (where payer_rank is not null), 0)
+    select count(*), count(*) filter (where evidence * independence > 0),
+      coalesce(sum(amount_micro_usdc) filter (where evidence * independence > 0), 0)
     from reputation_ledger e where e.wallet = s.wallet)`,
   'wallets with entries and no standing': `reputation_ledger where wallet not in (select wallet from reputation)`,
   'receipts with a wrong verification': `receipts

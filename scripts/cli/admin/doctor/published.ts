@@ -14,7 +14,7 @@ import { isJsonObject, prettySorted } from '../../../../src/core/canonical-json.
 import { CURRENT_LINK } from '../../../../src/core/documents.ts'
 import type { ManifestEntry } from '../../../../src/core/documents.ts'
 import { toUsdc } from '../../../../src/core/money.ts'
-import { scoreAt } from '../../../../src/core/reputation.ts'
+import { scoreAt } from '../../../../src/core/reputation/standing.ts'
 import { isoTime, minuteMs } from '../../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
 import { findReceipt } from '../../../../src/db/receipts/receipts.ts'
@@ -170,7 +170,8 @@ async function rowDifferences(
     const row = await reader
       .selectFrom('reputation')
       .select((columns) => [
-        'decayed_sum_at_epoch',
+        'solid_at_epoch as solidAtEpoch',
+        'fresh_at_epoch as freshAtEpoch',
         'receipts',
         'lifetime_micro_usdc',
         columns
@@ -184,8 +185,7 @@ async function rowDifferences(
     const isSame =
       row?.receipts === shown.receipts_count &&
       toUsdc(row.lifetime_micro_usdc) === shown.total_usdc_lifetime &&
-      (asOf === undefined ||
-        scoreAt(row.decayed_sum_at_epoch, Date.parse(asOf)) === shown.rep_score)
+      (asOf === undefined || scoreAt(row, Date.parse(asOf)) === shown.rep_score)
     if (row === undefined)
       differences.push(`${shown.wallet} is on the leaderboard but has no score`)
     else if (!isSame && (row.changed_at ?? '') <= newerThan)

@@ -1,0 +1,155 @@
+/** Checks the payers of receipts 14 and 60 days after the receipts began to count. */
+import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
+import { groupBy } from '../../src/core/group-by.ts'
+import { checkDays } from '../../src/core/reputation/formula.ts'
+import { findLinks, reviewWindowMs } from '../../src/core/reputation/review.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { applyReview, dueReviewDays, postponeReview, reviewsOfDay } from '../../src/db/reviews.ts'
+import type { DueReview, ReviewDay, ReviewFinding } from '../../src/db/reviews.ts'
+import type { EvmChainName } from '../chain/chains.ts'
+import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
+import { CallBudgetError } from '../chain/json-rpc.ts'
+import { hadUsdc, isEvmAddress, isHubOnChain, readTransfersBetween } from '../chain/payer-reads.ts'
+import { createChainReader } from '../chain/reader.ts'
+import { isEvmChain } from '../chain/receipt-verdict.ts'
+import type { ReviewReport } from '../world/receipt-run.ts'
+
+export interface ReviewDeps {
+  readonly database: OpenDatabase
+  readonly clock: Clock
+  readonly random: Random
+  readonly fetch: Fetch
+  /** Chains without a configured node are skipped: a public node is not sufficient evidence of a payment. */
+  readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
+  readonly signal: AbortSignal
+  readonly timeoutMs?: number
+  readonly retries?: number
+}
+
+const receiptsPerBatch = 200
+/** 90 days of Base in chunks of five hours are 432 calls for each of three filters. */
+const maxCallsPerBatch = 8000
+const perWrite = 50
+/** Ages that count, best first. */
+const agesDays = [90, 30] as const
+
+/** Receipts that could not be checked stay due, and the report says why. */
+export async function reviewReputation(deps: ReviewDeps): Promise<ReviewReport[]> {
+  const { database, clock } = deps
+  const reports: ReviewReport[] = []
+  for (const day of await dueReviewDays(database.reader, isoTime(clock.now()))) {
+    const since = isoTime(reviewWindowMs(Date.parse(day.dueAt), day.stage))
+    const due = await reviewsOfDay(database.reader, day, since)
+    for (const [chain, reviews] of groupBy(due, chainOf)) {
+      const report = { chain: chain ?? 'none', due: reviews.length, adjusted: 0, reversed: 0 }
+      const reason = await reviewOnChain(deps, chain, day, reviews, report)
+      reports.push(reason === null ? report : { ...report, reason })
+    }
+  }
+  return reports
+}
+
+function chainOf({ chain, payer, worker }: DueReview): EvmChainName | null {
+  const isRead = chain !== null && isEvmChain(chain) && isEvmAddress(payer) && isEvmAddress(worker)
+  return isRead ? chain : null
+}
+
+/** Adds to the report. Returns why transfers were not read, or null. */
+async function reviewOnChain(
+  deps: ReviewDeps,
+  chain: EvmChainName | null,
+  day: ReviewDay,
+  reviews: readonly DueReview[],
+  report: { adjusted: number; reversed: number },
+): Promise<string | null> {
+  const rpcUrl = chain === null ? null : (deps.rpcUrls[chain] ?? null)
+  if (chain === null || rpcUrl === null) {
+    const why = chain === null ? 'no chain that is read' : new ChainNotConfigured(chain).message
+    const reason = `counts without a look-up of transfers: ${why}`
+    const none = { link: null, party: null, knownSince: null, reason }
+    await write(deps, day, new Map(reviews.map((review) => [review, none])), report)
+    return why
+  }
+  const queue = batchesOf(reviews, receiptsPerBatch)
+  for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+    try {
+      await write(deps, day, await lookUp(deps, { chain, rpcUrl, day }, batch), report)
+    } catch (error) {
+      if (deps.signal.aborted) return 'the builder was stopped'
+      if (error instanceof ChainError) return error.message
+      if (!(error instanceof CallBudgetError)) throw error
+      // Wallets with too many transfers delay only their own receipts.
+      if (batch.length > 1) queue.push(...batchesOf(batch, Math.ceil(batch.length / 2)))
+      else await deps.database.write((tx) => postponeReview(tx, batch, deps.clock.now() + dayMs))
+    }
+  }
+  return null
+}
+
+function batchesOf<Item>(items: readonly Item[], size: number): Item[][] {
+  const count = Math.ceil(items.length / size)
+  return Array.from({ length: count }, (_, at) => items.slice(at * size, (at + 1) * size))
+}
+
+async function lookUp(
+  { fetch, clock, random, signal, timeoutMs, retries }: ReviewDeps,
+  { chain, rpcUrl, day }: { chain: EvmChainName; rpcUrl: string; day: ReviewDay },
+  reviews: readonly DueReview[],
+): Promise<ReadonlyMap<DueReview, ReviewFinding>> {
+  const limits = { timeoutMs, retries, maxCalls: maxCallsPerBatch, maxFailures: 3 }
+  const reader = createChainReader(chain, rpcUrl, { fetch, clock, random, signal, ...limits })
+  const dueMs = Date.parse(day.dueAt)
+  const fromBlock = await reader.blockAtTime(reviewWindowMs(dueMs, day.stage))
+  const toBlock = (await reader.blockAtTime(dueMs)) - 1
+  const wallets = {
+    workers: [...new Set(reviews.map(({ worker }) => worker))],
+    payers: [...new Set(reviews.map(({ payer }) => payer))],
+  }
+  const transfers = await readTransfersBetween(reader, wallets, { fromBlock, toBlock }, signal)
+  const hubs = new Map<string, boolean>()
+  let links = findLinks(reviews, transfers, () => false)
+  for (;;) {
+    const untested = [...new Set(links.flatMap(({ via }) => via))].filter((one) => !hubs.has(one))
+    if (untested.length === 0) break
+    for (const one of untested) hubs.set(one, await isHubOnChain(reader, one, toBlock, signal))
+    links = findLinks(reviews, transfers, (wallet) => hubs.get(wallet) === true)
+  }
+  // A payer counts as known by the first receipt of the day that is checked.
+  const paidMs = dueMs - ((checkDays[day.stage] ?? 0) + 1) * dayMs
+  const knownSince = new Map<string, string>()
+  for (const { payer, knownSince: since } of reviews) {
+    for (const days of agesDays) {
+      const old = isoTime(paidMs - days * dayMs)
+      if (knownSince.has(payer) || since <= old) break
+      const block = await reader.blockAtTime(Date.parse(old))
+      if ((await hadUsdc(reader, payer, block)) === true) knownSince.set(payer, old)
+    }
+  }
+  const reason = `counts after a look-up of USDC transfers on ${chain}`
+  return new Map(
+    links.map(({ pair, link, party }) => [
+      pair,
+      { link, party, knownSince: knownSince.get(pair.payer) ?? null, reason },
+    ]),
+  )
+}
+
+async function write(
+  { database, clock, signal }: ReviewDeps,
+  { stage }: ReviewDay,
+  findings: ReadonlyMap<DueReview, ReviewFinding>,
+  report: { adjusted: number; reversed: number },
+): Promise<void> {
+  for (const batch of batchesOf([...findings], perWrite)) {
+    signal.throwIfAborted()
+    const now = isoTime(clock.now())
+    const results = await database.write(async (tx) => {
+      const done: Awaited<ReturnType<typeof applyReview>>[] = []
+      for (const [review, found] of batch)
+        done.push(await applyReview(tx, review, stage, found, now))
+      return done
+    })
+    for (const result of results) if (result !== null) report[result] += 1
+  }
+}

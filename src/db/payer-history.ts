@@ -1,0 +1,83 @@
+/** What payers have paid workers, and what the ledger knows about payers. */
+import type { PayerHistory, SumChange } from '../core/reputation/entries.ts'
+import { quarterOf } from '../core/reputation/formula.ts'
+import { saturated } from '../core/reputation/standing.ts'
+import { CompiledQuery, sql } from './kysely.ts'
+import type { Db } from './schema.ts'
+
+export interface HistoryLookup {
+  readonly receiptId: string
+  readonly worker: string
+  readonly payer: string
+  readonly chain: string | null
+  readonly txHash: string | null
+  /** RFC 3339. */
+  readonly now: string
+}
+
+// The sum of the payer itself is added: its receipts move to its party only when they are checked.
+const lookUp = `
+  select
+    coalesce(payers.party, lookup.value ->> 'payer') as party,
+    payers.known_since as "knownSince",
+    coalesce(payers.pays_workers, 0) as "paysWorkers",
+    coalesce((
+      select sum(paid_micro_usdc) from payer_sums
+      where wallet = lookup.value ->> 'worker' and quarter = lookup.value ->> 'quarter'
+        and party in (lookup.value ->> 'payer', payers.party)
+    ), 0) as "paidBeforeMicroUsdc",
+    exists (
+      select 1 from payer_sums
+      where wallet = lookup.value ->> 'worker' and linked = 1
+        and party in (lookup.value ->> 'payer', payers.party)
+    ) as "wasLinked",
+    exists (
+      select 1 from receipts r join reputation_ledger e on e.receipt_id = r.id
+      where r.chain = lookup.value ->> 'chain' and r.tx_hash = lookup.value ->> 'txHash'
+        and r.to_wallet = lookup.value ->> 'worker' and r.id <> lookup.value ->> 'receiptId'
+        and e.kind = 'receipt_verified' and e.evidence > 0
+        and not exists (
+          select 1 from reputation_ledger later
+          where later.receipt_id = r.id and later.kind = 'receipt_reversed' and later.seq > e.seq
+        )
+    ) as "isRepeated"
+  from json_each(?) as lookup left join payers on payers.wallet = lookup.value ->> 'payer'
+  order by lookup.key`
+
+/** One result per lookup, in order. */
+export async function lookUpHistories(
+  db: Db,
+  lookups: readonly HistoryLookup[],
+): Promise<readonly PayerHistory[]> {
+  const asked = lookups.map((lookup) => ({ ...lookup, quarter: quarterOf(lookup.now) }))
+  const { rows } = await db.executeQuery<
+    Omit<PayerHistory, 'paysWorkers' | 'wasLinked' | 'isRepeated'> &
+      Record<'paysWorkers' | 'wasLinked' | 'isRepeated', number>
+  >(CompiledQuery.raw(lookUp, [JSON.stringify(asked)]))
+  return rows.map(({ paysWorkers, wasLinked, isRepeated, ...history }) => ({
+    ...history,
+    paidBeforeMicroUsdc: saturated(history.paidBeforeMicroUsdc),
+    paysWorkers: paysWorkers === 1,
+    wasLinked: wasLinked === 1,
+    isRepeated: isRepeated === 1,
+  }))
+}
+
+/** Payers that are already stored keep their row. */
+export const keepPayer = '(wallet) do nothing'
+export const addToSum =
+  '(wallet, party, quarter) do update set paid_micro_usdc = paid_micro_usdc + excluded.paid_micro_usdc'
+
+export async function addSums(
+  db: Db,
+  wallet: string,
+  changes: readonly SumChange[],
+): Promise<void> {
+  for (const { party, quarter, microUsdc } of changes) {
+    await sql`
+      insert into payer_sums (wallet, party, quarter, paid_micro_usdc, linked)
+      values (${wallet}, ${party}, ${quarter}, ${microUsdc}, 0)
+      on conflict ${sql.raw(addToSum)}
+    `.execute(db)
+  }
+}
