@@ -1,4 +1,5 @@
 import { entriesOf } from './entries.ts'
+import type { PaymentFacts } from './rules/facts.ts'
 
 /** Null means unknown; 0 means known to be zero. */
 export type Figure = number | null
@@ -49,6 +50,8 @@ export interface Measurement {
   /** Notes on amounts without a price, on lower bounds, and on why a figure is unknown. */
   readonly notes: readonly string[]
   readonly evidence: readonly EvidencePointer[]
+  /** Only of rails that name who paid whom. */
+  readonly facts?: PaymentFacts
 }
 
 export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>

@@ -1,0 +1,83 @@
+/**
+ * What a rail's kept payments of 30 days are, aggregated. Amounts are micro-USDC, and null if a payment has no price. Days and
+ * hours are counted from 1970. Wallets of EVM chains are in lower case.
+ */
+export interface PaymentFacts {
+  readonly endMs: number
+  /** The 2,000 pairs of a day with the largest sums. */
+  readonly pairs: readonly PairDay[]
+  /** The other pairs of a day. */
+  readonly rest: readonly RestOfDay[]
+  readonly payerHours: readonly PayerHour[]
+  /** Equal payments from one payer to 20 or more payees in an hour. */
+  readonly batches: readonly PaymentBatch[]
+  readonly removed: Readonly<Record<string, RemovedPayments>>
+  /** Payees that belong together by the list of the rail: operator by payee. */
+  readonly operators: ReadonlyMap<string, string>
+  /** Transfers of wallets that were looked up, without the kept payments of the rail. */
+  readonly transfers: readonly TransferDay[]
+  /** Wallets that are listed as hubs, or were tested. One without an entry links nobody. */
+  readonly wallets: ReadonlyMap<string, WalletFacts>
+  /** Null: without look-ups. */
+  readonly lookedUp: LookedUpWallets | null
+}
+
+export interface PairDay {
+  readonly day: number
+  /** Null if the source names no payer. */
+  readonly payer: string | null
+  readonly payee: string
+  readonly count: number
+  readonly microUsdc: number | null
+  readonly largestMicroUsdc: number | null
+}
+
+export interface RestOfDay {
+  readonly day: number
+  readonly pairs: number
+  readonly count: number
+  readonly microUsdc: number | null
+}
+
+export interface PayerHour {
+  readonly hour: number
+  readonly payer: string
+  readonly count: number
+  readonly microUsdc: number | null
+}
+
+export interface PaymentBatch {
+  readonly hour: number
+  readonly payer: string
+  readonly payees: number
+  /** Sum of the batch. */
+  readonly microUsdc: number
+}
+
+export interface RemovedPayments {
+  readonly count: number
+  readonly microUsdc: number | null
+}
+
+export interface TransferDay {
+  readonly day: number
+  readonly from: string
+  readonly to: string
+  readonly count: number
+  readonly microUsdc: number
+}
+
+export interface WalletFacts {
+  readonly listedHub: boolean
+  /** Null: not tested. */
+  readonly ageDays: number | null
+  readonly recipients: number | null
+  readonly contract: boolean | null
+}
+
+export interface LookedUpWallets {
+  /** All that these received is known, from 30 days before their first payment on. */
+  readonly payers: ReadonlySet<string>
+  /** All that these passed on is known, from their first payment on; collectors included. */
+  readonly payees: ReadonlySet<string>
+}
