@@ -2,6 +2,7 @@ import { decodeEventLog, isAddressEqual, toEventSelector } from 'viem'
 import type { Abi, Address, DecodeEventLogReturnType, Hex } from 'viem'
 import { z } from 'zod'
 
+import { addressTopic } from '../../src/core/abi.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { ChainError } from './errors.ts'
@@ -50,10 +51,29 @@ export interface ReadLogs<TAbi extends Abi> {
 }
 
 export const concurrentCalls = 4
+const walletsPerFilter = 200
 const maxHeadersPerChunk = 50
 const chunksBeforeGrowth = 4
 const growth = 1.25
 const chunksBeforeForgetting = 200
+
+/** Filters of the logs that name one of the wallets at a position of their topics. */
+export function walletFilters(
+  token: Address,
+  topic: Hex,
+  wallets: readonly string[],
+  position: 'first' | 'second',
+): LogFilter[] {
+  const filters: LogFilter[] = []
+  for (let at = 0; at < wallets.length; at += walletsPerFilter) {
+    const some = wallets.slice(at, at + walletsPerFilter).map((wallet) => addressTopic(wallet))
+    filters.push({
+      addresses: [token],
+      topics: position === 'first' ? [[topic], some] : [[topic], null, some],
+    })
+  }
+  return filters
+}
 
 /** @throws ChainError if even one block is too large */
 export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Promise<void> {

@@ -3,9 +3,8 @@ import { encodeFunctionData, pad, parseAbi } from 'viem'
 import type { Address, Hex } from 'viem'
 
 import { microFromBaseUnits } from '../../src/core/money.ts'
-import { hubRule } from '../../src/core/reputation/links.ts'
 import type { WalletTransfer } from '../../src/core/reputation/links.ts'
-import { dayMs, hourMs, secondMs } from '../../src/core/time.ts'
+import { hourMs, secondMs } from '../../src/core/time.ts'
 import { chains } from './chains.ts'
 import { ChainError } from './errors.ts'
 import { readLogs, selectors } from './logs.ts'
@@ -101,32 +100,6 @@ export function isEvmAddress(wallet: string): boolean {
 
 function addressOf(wallet: string): Address {
   return `0x${wallet.slice(2)}`
-}
-
-/** True if the wallet sent USDC 90 days ago, and to many recipients in three samples, or to too many to read. */
-export async function isHubOnChain(
-  reader: ChainReader,
-  wallet: string,
-  toBlock: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { blockSeconds } = chains[reader.name]
-  const span = Math.ceil((hubRule.ageDays * dayMs) / secondMs / blockSeconds)
-  const recipients = new Set<string>()
-  for (const blocksAgo of [span, Math.floor(span / 2), 0]) {
-    const last = Math.max(0, toBlock - blocksAgo)
-    const found = new Map<string, WalletTransfer>()
-    const range = { fromBlock: Math.max(0, last - minChunkBlocks + 1), toBlock: last }
-    try {
-      await readTransfers(reader, [[[wallet], null]], range, signal, found)
-    } catch (error) {
-      if (error instanceof ChainError && error.isTooLarge) return true
-      throw error
-    }
-    if (blocksAgo === span && found.size === 0) return false
-    for (const { to } of found.values()) recipients.add(to)
-  }
-  return recipients.size >= hubRule.recipients
 }
 
 /** Null if the node keeps no balances of that block. */

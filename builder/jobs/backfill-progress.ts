@@ -36,9 +36,13 @@ export async function backfillProgress(
     save: async (backfill) => {
       if (backfill === null && last === null) return
       const isSame = backfill?.fromMs === last?.fromMs && backfill?.toMs === last?.toMs
-      if (backfill !== null && last !== null && isSame) {
-        if (percentRead(backfill) <= percentRead(last)) return
-      }
+      if (
+        isSame &&
+        backfill !== null &&
+        last !== null &&
+        percentRead(backfill) <= percentRead(last)
+      )
+        return
       await database.write((tx) => saveBackfill(tx, rail, backfill))
       last = backfill
       if (backfill === null) return

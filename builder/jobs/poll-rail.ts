@@ -139,6 +139,7 @@ async function contextOf(
     window,
     http: sources.http(adapter.rail, signal),
     chain: (name) => sources.chain(name, signal),
+    hasNode: sources.hasNode,
     solana: () => sources.solana(signal),
     payouts: createPayoutStore(adapter.rail, database),
     past,

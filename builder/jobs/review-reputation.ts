@@ -10,9 +10,11 @@ import type { DueReview, ReviewDay, ReviewFinding } from '../../src/db/reviews.t
 import type { EvmChainName } from '../chain/chains.ts'
 import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
 import { CallBudgetError } from '../chain/json-rpc.ts'
-import { hadUsdc, isEvmAddress, isHubOnChain, readTransfersBetween } from '../chain/payer-reads.ts'
+import { hadUsdc, isEvmAddress, readTransfersBetween } from '../chain/payer-reads.ts'
 import { createChainReader } from '../chain/reader.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
+import { looksLikeHub, testWallet } from '../chain/wallet-test.ts'
+import { listedHubs } from '../rails/look-up-choice.ts'
 import type { ReviewReport } from '../world/receipt-run.ts'
 
 export interface ReviewDeps {
@@ -112,7 +114,10 @@ async function lookUp(
   for (;;) {
     const untested = [...new Set(links.flatMap(({ via }) => via))].filter((one) => !hubs.has(one))
     if (untested.length === 0) break
-    for (const one of untested) hubs.set(one, await isHubOnChain(reader, one, toBlock, signal))
+    for (const one of untested) {
+      const at = { head: toBlock, headMs: dueMs }
+      hubs.set(one, listedHubs.has(one) || looksLikeHub(await testWallet(reader, one, at)))
+    }
     links = findLinks(reviews, transfers, (wallet) => hubs.get(wallet) === true)
   }
   // A payer counts as known by the first receipt of the day that is checked.

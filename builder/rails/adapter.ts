@@ -3,26 +3,20 @@ import { unknownFigures } from '../../src/core/figures.ts'
 import type { Figures, Measurement } from '../../src/core/figures.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
 import type { RpcClient } from '../chain/json-rpc.ts'
-import type { ChainReader } from '../chain/reader.ts'
 import type { Http } from '../sources/http.ts'
+import { withLookUps } from './look-ups.ts'
+import type { LookUpContext } from './look-ups.ts'
 import type { Counters, PastPoll } from './past-polls.ts'
-import type { PayoutStore } from './payout-store.ts'
 import type { Window } from './window.ts'
 
 export type { EvidencePointer, Figure, Figures, Measurement } from '../../src/core/figures.ts'
 
-export interface AdapterContext {
-  readonly window: Window
+export interface AdapterContext extends LookUpContext {
   readonly http: Http
-  readonly chain: (name: EvmChainName) => ChainReader
   readonly solana: () => RpcClient<'solana'>
-  /** Payouts that earlier polls aggregated, and the cursor from which this poll resumes. */
-  readonly payouts: PayoutStore
   /** Earlier polls, newest first, needed for sources that show only lifetime totals. */
   readonly past: readonly PastPoll[]
   readonly backfill: BackfillProgress
-  /** True when other rails should have their turn; a long read then stores its state and throws `UnfinishedRead`. */
-  readonly isTurnOver: () => boolean
   readonly signal: AbortSignal
 }
 
@@ -38,7 +32,7 @@ export class UnfinishedRead extends Error {
 }
 
 /** Unknown figures, removal reasons with a count of 0 and empty notes may be left out. */
-export interface ReducedEvidence extends Pick<Measurement, 'evidence'> {
+export interface ReducedEvidence extends Pick<Measurement, 'evidence' | 'facts'> {
   readonly figures: Partial<Figures>
   readonly removed30d?: Counters
   readonly notes: readonly (string | null | false)[]
@@ -51,6 +45,8 @@ export interface RailAdapter<Evidence> {
   /** Origins that are read over HTTP; `RAIL_BASE_URL_<RAIL>` replaces each of them. */
   readonly hosts?: readonly string[]
   readonly chains?: readonly ChainName[]
+  /** The chain on which wallets pay each other USDC, so that funders and collectors can be looked up. */
+  readonly lookUps?: EvmChainName
   readonly read: (ctx: AdapterContext) => Promise<Evidence>
   readonly reduce: (evidence: Evidence, window: Window) => ReducedEvidence
   /** Lifetime counters to store with this poll; later polls receive them in `AdapterContext.past`. */
@@ -74,13 +70,15 @@ export function defineRail<Evidence>(adapter: RailAdapter<Evidence>): AnyRailAda
     chains,
     measure: async (ctx) => {
       const read = await adapter.read(ctx)
-      const { figures, removed30d = {}, notes, evidence } = adapter.reduce(read, ctx.window)
-      const measurement = {
+      const { figures, removed30d = {}, notes, ...rest } = adapter.reduce(read, ctx.window)
+      const reduced = {
         figures: { ...unknownFigures, ...figures },
         removed30d: Object.fromEntries(Object.entries(removed30d).filter(([, count]) => count > 0)),
         notes: notes.filter((note) => typeof note === 'string'),
-        evidence,
+        ...rest,
       }
+      const { lookUps } = adapter
+      const measurement = lookUps === undefined ? reduced : await withLookUps(ctx, lookUps, reduced)
       return { measurement, counters: adapter.counters?.(read) ?? {} }
     },
   }

@@ -3,8 +3,10 @@ import { z } from 'zod'
 
 import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { aggregatePayouts, emptyHour, laterTime, payoutHourBody } from './payouts.ts'
-import type { Payout, PayoutHour } from './payouts.ts'
+import { emptyHour, payoutHourBody } from './payout-hour.ts'
+import type { PayoutHour } from './payout-hour.ts'
+import { aggregatePayouts, laterTime } from './payouts.ts'
+import type { Payout } from './payouts.ts'
 
 /** The stored state cannot be read; it is neither used nor overwritten. */
 export class StoredStateError extends Error {

@@ -1,37 +1,10 @@
-import { z } from 'zod'
-
 import type { EvidencePointer, Measurement } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
-import { hourMs, hourOf } from '../../src/core/time.ts'
+import { hourOf } from '../../src/core/time.ts'
+import { addKnown, emptyHour, hoursWithin } from './payout-hour.ts'
+import type { PairRow, PayoutHour } from './payout-hour.ts'
+import { factsOf } from './rail-facts.ts'
 import type { Window } from './window.ts'
-
-const count = z.int().min(0)
-/** Decimal strings, since they may exceed 2^53. */
-const baseUnits = z.string().regex(/^\d+$/)
-
-/**
- * Columns: payer, payee, number of payouts, base units, micro-USDC, largest payout in micro-USDC.
- * Amounts of money are null if any payout has no price.
- */
-const pairRow = z.tuple([
-  z.string().nullable(),
-  z.string(),
-  count,
-  baseUnits,
-  count.nullable(),
-  count.nullable(),
-])
-
-/** `pairs`: the payouts that the rule keeps, sorted by payer and payee. `removed`: the others, by reason. */
-export const payoutHourBody = z.strictObject({
-  pairs: z.array(pairRow),
-  removed: z.record(z.string(), z.strictObject({ count, microUsdc: count.nullable() })),
-  lastPayoutAtMs: count.nullable(),
-})
-
-/** The payouts of one Unix hour: a month of single payouts would not fit in memory. */
-export type PayoutHour = Readonly<z.infer<typeof payoutHourBody>> & { readonly hour: number }
-type PairRow = z.infer<typeof pairRow>
 
 /** One payment, or one activity that is counted like a payment. */
 export interface Payout {
@@ -72,10 +45,6 @@ export function aggregatePayouts(
   return [...groupBy(payouts, ({ atMs }) => hourOf(atMs))]
     .sort(([a], [b]) => a - b)
     .map(([hour, inHour]) => addToHour(hours.get(hour) ?? emptyHour(hour), inHour))
-}
-
-export function emptyHour(hour: number): PayoutHour {
-  return { hour, pairs: [], removed: {}, lastPayoutAtMs: null }
 }
 
 function addToHour(bucket: PayoutHour, payouts: readonly Payout[]): PayoutHour {
@@ -168,15 +137,6 @@ export function totalsOf(
   }
 }
 
-/** The hours that begin in `[startMs, endMs)`, so that a window is never longer than stated. */
-export function hoursWithin(
-  buckets: readonly PayoutHour[],
-  startMs: number,
-  endMs: number,
-): readonly PayoutHour[] {
-  return buckets.filter(({ hour }) => hour * hourMs >= startMs && hour * hourMs < endMs)
-}
-
 /** Share of the largest payee, 0 to 1: of the value if all of it has a price, else of the token units. */
 export function topShare({ payees, keptUnits, keptMicroUsdc }: Totals): number {
   const priced = keptMicroUsdc !== null && keptMicroUsdc > 0
@@ -217,17 +177,13 @@ export function reducePayouts(
     activity30d: month.count,
     lastPayoutAtMs,
   }
-  return { figures, removed30d: month.removed, notes, evidence }
+  const facts = factsOf(buckets, window, groupOf)
+  return { figures, removed30d: month.removed, notes, evidence, facts }
 }
 
 export function laterTime(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b
   return Math.max(a, b)
-}
-
-function addKnown(a: number | null, b: number | null): number | null {
-  const sum = a === null || b === null ? null : a + b
-  return sum !== null && Number.isSafeInteger(sum) ? sum : null
 }
 
 function increment(counts: Map<string, number>, key: string, by = 1): void {

@@ -54,6 +54,7 @@ export function createSources(options: SourceOptions) {
       createHttp({ ...client, baseUrl: railBaseUrls.get(rail), signal }),
     chain: (name: EvmChainName, signal: AbortSignal) =>
       createChainReader(name, rpcUrl(name), readerOf(name, signal)),
+    hasNode: (name: EvmChainName) => (options.rpcUrls[name] ?? null) !== null,
     solana: (signal: AbortSignal) =>
       createRpcClient('solana', rpcUrl('solana'), readerOf('solana', signal)),
   }

@@ -189,6 +189,7 @@ export const virtualsAcp = defineRail({
       "paid in the window, workers are wallets that were paid. The contracts' records of the jobs name clients and tokens. Lifetime figures of the project's own board are not used: they never reset. Windows are whole hours.",
   },
   chains: ['base'],
+  lookUps: 'base',
   read: async (ctx) => {
     const reader = ctx.chain('base')
     const at = {

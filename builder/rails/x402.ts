@@ -1,11 +1,10 @@
 /** x402 on Base: USDC received by the wallets that the Bazaar lists as sellers. */
 import { parseAbi, toEventSelector } from 'viem'
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import { z } from 'zod'
 
-import { addressTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
-import { readChunk, selectors } from '../chain/logs.ts'
+import { readChunk, selectors, walletFilters } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { SourceError } from '../sources/http.ts'
@@ -37,7 +36,6 @@ const permit2Filter: LogFilter = { addresses: permit2Proxies, topics: [selectors
 const evmAddress = /^0x[0-9a-f]{40}$/i
 
 const networks: readonly string[] = ['base', 'eip155:8453']
-const walletsPerFilter = 200
 /** Maximum amount of a payment: no listed call costs more, but treasury transfers are larger. */
 const ceilingMicroUsdc = 100_000_000n
 const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }) => base))
@@ -78,22 +76,6 @@ function sellersOn(
   )
 }
 
-function walletFilters(
-  topic: Hex,
-  wallets: readonly string[],
-  position: 'first' | 'second',
-): LogFilter[] {
-  const filters: LogFilter[] = []
-  for (let at = 0; at < wallets.length; at += walletsPerFilter) {
-    const some = wallets.slice(at, at + walletsPerFilter).map((wallet) => addressTopic(wallet))
-    filters.push({
-      addresses: [usdc],
-      topics: position === 'first' ? [[topic], some] : [[topic], null, some],
-    })
-  }
-  return filters
-}
-
 function removedBy(from: string, to: string, value: bigint, sellers: Sellers): string | null {
   if (from === to) return 'self_payment'
   if (facilitators.has(from) && facilitators.has(to)) return 'between_facilitators'
@@ -130,7 +112,7 @@ async function settledPayouts(
     transfers.flatMap(({ payout }) => (payout.removedBy === null ? (payout.payer ?? []) : [])),
   )
   if (payers.size === 0) return transfers.map(({ payout }) => payout)
-  const filters = [...walletFilters(authorizationTopic, [...payers], 'first'), permit2Filter]
+  const filters = [...walletFilters(usdc, authorizationTopic, [...payers], 'first'), permit2Filter]
   const answer = await readChunk(
     { reader, abi: settlementEvents, filters },
     chunk.fromBlock,
@@ -172,6 +154,7 @@ export const x402 = defineRail({
   },
   hosts: [bazaarHost],
   chains: ['base'],
+  lookUps: 'base',
   read: async (ctx) => {
     const bazaar = await readBazaar(ctx)
     const known = await ctx.payouts.open('sellers', firstKeptHour(ctx.window), sellersCursor)
@@ -182,7 +165,7 @@ export const x402 = defineRail({
       chain: 'base',
       streams: ['payments'],
       abi: usdcEvents,
-      filters: walletFilters(transferTopic, [...sellers.keys()].sort(), 'second'),
+      filters: walletFilters(usdc, transferTopic, [...sellers.keys()].sort(), 'second'),
       toPayouts: async (chunk, reader) => ({
         payouts: { payments: await settledPayouts(chunk, reader, sellers) },
       }),

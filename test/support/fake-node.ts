@@ -25,6 +25,8 @@ export interface FakeNodeOptions {
   readonly blockMs: number
   readonly perSecond?: number
   readonly maxRange?: number
+  /** Maximum number of logs in an answer. */
+  readonly maxLogs?: number
   readonly logs: readonly FakeLog[]
   /** Result of `eth_call` at a time in Unix seconds. */
   readonly call?: (seconds: number) => Hex
@@ -84,7 +86,9 @@ export function sleepingClock(startMs: number): Clock {
 }
 
 export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode> {
-  const { clock, head, blockMs, logs, perSecond = Infinity, maxRange = Infinity } = options
+  const { clock, head, blockMs, perSecond = Infinity } = options
+  const logs = options.logs.map((log) => ({ ...log, address: log.address.toLowerCase() }))
+  const { maxRange = Infinity, maxLogs = Infinity } = options
   const startMs = clock.now()
   const answered: string[] = []
   const ranges: AnsweredRange[] = []
@@ -97,15 +101,17 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
     const [from, to] = [Number(fromBlock), Number(toBlock)]
     if (to - from + 1 > maxRange) return null
     const contract = String(address[0]).toLowerCase()
-    ranges.push({ address: contract, topics, from, to })
-    return logs.flatMap((log, logIndex) => {
+    const found = logs.flatMap((log, logIndex) => {
       const isWanted =
         log.block >= from &&
         log.block <= to &&
-        log.address.toLowerCase() === contract &&
+        log.address === contract &&
         topics.every((wanted, at) => wanted === null || wanted.includes(log.topics[at] ?? ''))
       return isWanted ? [wireLog(log, logIndex)] : []
     })
+    if (found.length > maxLogs) return null
+    ranges.push({ address: contract, topics, from, to })
+    return found
   }
 
   function wireLog({ block, ...log }: FakeLog, logIndex: number): object {
@@ -144,7 +150,10 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
     const result = resultOf(sent)
     if (result === null) refused.tooLarge += 1
     else answered.push(sent.method)
-    const error = { code: -32_000, message: `query exceeds max block range ${maxRange}` }
+    const error = {
+      code: -32_000,
+      message: `query exceeds max block range ${maxRange} or ${maxLogs} results`,
+    }
     response.setHeader('content-type', 'application/json')
     const body = result === null ? { error } : { result }
     response.end(JSON.stringify({ jsonrpc: '2.0', id: sent.id, ...body }))

@@ -19,6 +19,7 @@ export interface RailContextOptions {
   readonly timeoutMs?: number
   readonly maxBytes?: number
   readonly signal?: AbortSignal
+  readonly hasNode?: boolean
 }
 
 const random: Random = { bytes: (length) => new Uint8Array(length), unit: () => 0 }
@@ -41,6 +42,7 @@ export function railContext(options: RailContextOptions): AdapterContext {
     window: windowEndingAt(endMs),
     http: createHttp({ ...options, ...polling, userAgent: 'agent-income-ledger/test' }),
     chain: (name) => createChainReader(name, rpcUrl, polling),
+    hasNode: () => options.hasNode ?? false,
     solana: () => createRpcClient('solana', rpcUrl, polling),
     payouts: createPayoutStore(rail, database),
     past: [],

@@ -44,9 +44,9 @@ export const pollTables = {
   backfills: {
     columns: {
       rail: column.textKey,
-      from_time: column.text,
-      to_time: column.text,
-      read_until: column.text,
+      from_ms: column.integer,
+      to_ms: column.integer,
+      read_until_ms: column.integer,
     },
     withoutRowid: true,
   },

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 
 import { aggregatePayouts, reducePayouts, totalsOf } from '../../../builder/rails/payouts.ts'
 import type { Payout } from '../../../builder/rails/payouts.ts'
+import { factsOf } from '../../../builder/rails/rail-facts.ts'
 import { windowEndingAt } from '../../../builder/rails/window.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 
@@ -80,5 +81,60 @@ describe('reducing hours to figures', () => {
     const huge = payout(endMs, 1, { microUsdc: Number.MAX_SAFE_INTEGER })
     const { figures } = reducePayouts(aggregatePayouts([], [huge, huge]), window, options)
     expect(figures.tpv30dMicroUsdc).toBeNull()
+  })
+})
+
+describe('facts for the rules', () => {
+  const dayStart = Math.floor(endMs / dayMs) * dayMs - 2 * dayMs
+  const day = dayStart / dayMs
+  const factsOfPayouts = (payouts: readonly Payout[], groupOf?: (payee: string) => string) =>
+    factsOf(aggregatePayouts([], payouts), window, groupOf)
+
+  test('contain pairs by day, payers by hour and removed amounts, which sum up to the figures', () => {
+    const payouts = [
+      payout(dayStart + hourMs, 1),
+      payout(dayStart + 2 * hourMs, 3),
+      payout(dayStart + 2 * hourMs, 5, { payer: 'other', payee: 'b' }),
+      payout(dayStart, 7, { removedBy: 'same_operator' }),
+      payout(dayStart - 40 * dayMs, 100),
+    ]
+    const facts = factsOfPayouts(payouts, (payee) => (payee === 'b' ? 'host' : payee))
+    expect(facts.pairs).toEqual([
+      { day, payer: 'other', payee: 'b', count: 1, microUsdc: 5e6, largestMicroUsdc: 5e6 },
+      { day, payer: 'payer', payee: 'payee', count: 2, microUsdc: 4e6, largestMicroUsdc: 3e6 },
+    ])
+    expect(facts.rest).toEqual([])
+    const hour = dayStart / hourMs
+    expect(facts.payerHours).toEqual([
+      { hour: hour + 1, payer: 'payer', count: 1, microUsdc: 1e6 },
+      { hour: hour + 2, payer: 'other', count: 1, microUsdc: 5e6 },
+      { hour: hour + 2, payer: 'payer', count: 1, microUsdc: 3e6 },
+    ])
+    expect(facts.removed).toEqual({ same_operator: { count: 1, microUsdc: 7e6 } })
+    expect([...facts.operators]).toEqual([['b', 'host']])
+    const { figures } = reducePayouts(aggregatePayouts([], payouts), window, options)
+    expect(figures.tpv30dMicroUsdc).toBe(9e6)
+  })
+
+  test('keep the 2,000 largest pairs of a day, and the sum of the others', () => {
+    const many = Array.from({ length: 2003 }, (_, at) =>
+      payout(dayStart, at + 1, { payer: `p${at}` }),
+    )
+    const { pairs, rest } = factsOfPayouts(many)
+    expect(pairs).toHaveLength(2000)
+    expect(Math.min(...pairs.map(({ microUsdc }) => microUsdc ?? 0))).toBe(4e6)
+    expect(rest).toEqual([{ day, pairs: 3, count: 3, microUsdc: 6e6 }])
+  })
+
+  test('find equal sums from one payer to 20 payees in an hour', () => {
+    const toMany = (count: number, usdc: (at: number) => number) =>
+      Array.from({ length: count }, (_, at) =>
+        payout(dayStart, usdc(at), { payee: `worker ${at}` }),
+      )
+    expect(factsOfPayouts(toMany(20, () => 2)).batches).toEqual([
+      { hour: dayStart / hourMs, payer: 'payer', payees: 20, microUsdc: 40e6 },
+    ])
+    expect(factsOfPayouts(toMany(19, () => 2)).batches).toEqual([])
+    expect(factsOfPayouts(toMany(20, (at) => (at === 0 ? 3 : 2))).batches).toEqual([])
   })
 })

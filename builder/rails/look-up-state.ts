@@ -1,0 +1,116 @@
+/** What is stored of look-ups: the wallets that are followed, and the look-back that is under way. */
+import { z } from 'zod'
+
+import { dayMs } from '../../src/core/time.ts'
+import type { UsdcTransfer } from '../chain/usdc-transfers.ts'
+import { listedHubs } from './look-up-choice.ts'
+import type { ChosenWallets } from './look-up-choice.ts'
+
+/** Requests until the first look-back is complete, and later for the look-backs of a day. */
+const firstRequests = 864
+const dailyRequests = 144
+const lookBackMs = 30 * dayMs
+/** A request names at most 200 wallets: a chunk of new blocks takes two requests for payers and one for payees. */
+const maxFollowed = { payers: 400, payees: 200 }
+const maxNewWallets = 200
+const testKeptMs = 30 * dayMs
+export const transfersKeptMs = 62 * dayMs
+
+/** All transfers of the wallet since block `from` are read. `seenMs`: when it was last among the chosen wallets. */
+const followed = z.record(z.string(), z.object({ from: z.int(), seenMs: z.number() }))
+export const lookUpCursor = z.object({
+  /** The followed wallets are read up to this block. */
+  block: z.int(),
+  payers: followed,
+  payees: followed,
+  lookBack: z
+    .object({
+      payers: z.array(z.string()),
+      payees: z.array(z.string()),
+      first: z.int(),
+      payeesFirst: z.int(),
+      next: z.int(),
+      last: z.int(),
+    })
+    .nullable(),
+  requests: z.object({ day: z.int(), left: z.int() }),
+  tests: z.record(
+    z.string(),
+    z.object({
+      atMs: z.number(),
+      contract: z.boolean(),
+      ageDays: z.number(),
+      recipients: z.number(),
+    }),
+  ),
+  lastPayoutAtMs: z.number().nullable(),
+})
+export type LookUpState = Omit<z.infer<typeof lookUpCursor>, 'lastPayoutAtMs'>
+export type LookBack = NonNullable<LookUpState['lookBack']>
+export type LookUpSide = 'payers' | 'payees'
+
+/** The stored state without what is too old, and with the requests of a new day. */
+export function beginLookUps(stored: LookUpState | null, head: number, endMs: number): LookUpState {
+  const day = Math.floor(endMs / dayMs)
+  if (stored === null) {
+    const requests = { day, left: firstRequests }
+    return { block: head, payers: {}, payees: {}, lookBack: null, requests, tests: {} }
+  }
+  const { requests, lookBack } = stored
+  const unused = lookBack === null ? 0 : requests.left
+  const left = day === requests.day ? requests.left : Math.max(unused, dailyRequests)
+  return {
+    ...stored,
+    payers: entriesWhere(stored.payers, ({ seenMs }) => seenMs > endMs - transfersKeptMs),
+    payees: entriesWhere(stored.payees, ({ seenMs }) => seenMs > endMs - transfersKeptMs),
+    tests: entriesWhere(stored.tests, ({ atMs }) => atMs > endMs - testKeptMs),
+    requests: { day, left },
+  }
+}
+
+function entriesWhere<Value>(
+  record: Readonly<Record<string, Value>>,
+  isKept: (value: Value) => boolean,
+): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => isKept(value)))
+}
+
+/** New wallets are followed from now on, and one look-back reads what was before. Null if there are none. */
+export function nextLookBack(
+  state: LookUpState,
+  chosen: ChosenWallets,
+  firstMsOf: (wallet: string) => number,
+  blockAt: (timeMs: number) => number,
+  endMs: number,
+): LookBack | null {
+  const last = state.block
+  const follow = (side: LookUpSide): readonly string[] => {
+    const places = maxFollowed[side] - Object.keys(state[side]).length
+    const added = chosen[side]
+      .filter((wallet) => !listedHubs.has(wallet) && !(wallet in state[side]))
+      .slice(0, Math.min(places, maxNewWallets))
+    for (const wallet of chosen[side]) {
+      const isAdded = added.includes(wallet)
+      const from = isAdded ? last + 1 : state[side][wallet]?.from
+      if (from !== undefined) state[side][wallet] = { from, seenMs: endMs }
+    }
+    return added
+  }
+  const firstBlock = (wallets: readonly string[], beforeMs: number) =>
+    Math.min(last + 1, blockAt(Math.min(...wallets.map(firstMsOf)) - beforeMs))
+  const [payers, payees] = [follow('payers'), follow('payees')]
+  if (payers.length + payees.length === 0) return null
+  const payeesFirst = firstBlock(payees, 0)
+  const first = Math.min(payeesFirst, firstBlock(payers, lookBackMs))
+  return { payers: [...payers], payees: [...payees], first, payeesFirst, next: first, last }
+}
+
+/** A transfer is read again with the look-back of its other wallet. Transfers of 0 are advertisements and traps. */
+export function isKnownTransfer(
+  state: LookUpState,
+  { from, to, block, microUsdc }: UsdcTransfer,
+): boolean {
+  const covers = (first: number | undefined) =>
+    first !== undefined && block >= first && block <= state.block
+  return microUsdc === 0 || covers(state.payers[to]?.from) || covers(state.payees[from]?.from)
+}

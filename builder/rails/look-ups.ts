@@ -1,0 +1,234 @@
+/**
+ * Reads who funds the payers of a rail and where its payees pass their income on: USDC into payers, USDC out of payees and of
+ * those who collect from them. The requests of a poll are limited; what was read is stored, and the next poll goes on.
+ */
+import type { Measurement } from '../../src/core/figures.ts'
+import type { PaymentFacts, TransferDay, WalletFacts } from '../../src/core/rules/facts.ts'
+import { dayMs, hourOf, secondMs } from '../../src/core/time.ts'
+import { chains } from '../chain/chains.ts'
+import type { EvmChainName } from '../chain/chains.ts'
+import { ChainError } from '../chain/errors.ts'
+import type { LogFilter } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { readTransfers, transferFilters, usdcChunkBlocks } from '../chain/usdc-transfers.ts'
+import type { ChainHead } from '../chain/usdc-transfers.ts'
+import { looksLikeHub, testWallet } from '../chain/wallet-test.ts'
+import { chooseWallets, listedHubs } from './look-up-choice.ts'
+import type { Flow } from './look-up-choice.ts'
+import {
+  beginLookUps,
+  isKnownTransfer,
+  lookUpCursor,
+  nextLookBack,
+  transfersKeptMs,
+} from './look-up-state.ts'
+import type { LookBack, LookUpSide, LookUpState } from './look-up-state.ts'
+import type { PayoutHour } from './payout-hour.ts'
+import type { PayoutStore } from './payout-store.ts'
+import { pairDaysOf } from './rail-facts.ts'
+import type { Window } from './window.ts'
+
+const testsPerPoll = 20
+const untested = { contract: false, ageDays: 0, recipients: 0 }
+
+/** The part of a poll that look-ups need. */
+export interface LookUpContext {
+  readonly window: Window
+  readonly chain: (name: EvmChainName) => ChainReader
+  /** True if the operator has set a node, so that more than the rail itself can be read. */
+  readonly hasNode: (name: EvmChainName) => boolean
+  /** Payouts that earlier polls aggregated, and the cursor from which this poll resumes. */
+  readonly payouts: PayoutStore
+  /** True when other rails should have their turn. A long read of a rail then throws `UnfinishedRead`. */
+  readonly isTurnOver: () => boolean
+}
+
+/** Adds what look-ups know to the facts of a rail that is paid in USDC on this chain. */
+export async function withLookUps(
+  ctx: LookUpContext,
+  chain: EvmChainName,
+  measurement: Measurement,
+): Promise<Measurement> {
+  const { facts, evidence, notes } = measurement
+  const logs = evidence.flatMap((pointer) => (pointer.kind === 'logs' ? [pointer] : []))
+  if (facts === undefined || logs.length === 0) return measurement
+  if (!ctx.hasNode(chain)) {
+    const note = `It is not looked up who funds the payers: no node is set for ${chain} (${chains[chain].rpcSetting}).`
+    return { ...measurement, notes: [...notes, note] }
+  }
+  const head = Math.max(...logs.map(({ toBlock }) => toBlock))
+  const { state, transfers, problem } = await lookUp(ctx, chain, facts, head)
+  const hubs = new Set([...listedHubs, ...logs.map(({ contract }) => contract)])
+  const seen = new Set(transfers.flatMap(({ from, to }) => [from, to]))
+  const wallets = [...seen].flatMap((wallet): [string, WalletFacts][] => {
+    const listedHub = hubs.has(wallet)
+    const tested = state.tests[wallet]
+    if (tested === undefined && !listedHub) return []
+    const { ageDays = null, recipients = null, contract = null } = tested ?? {}
+    return [[wallet, { listedHub, ageDays, recipients, contract }]]
+  })
+  const waiting = new Set([...(state.lookBack?.payers ?? []), ...(state.lookBack?.payees ?? [])])
+  const read = (side: LookUpSide) =>
+    new Set(Object.keys(state[side]).filter((wallet) => !waiting.has(wallet)))
+  const lookedUp = { payers: read('payers'), payees: read('payees') }
+  const lookUpNotes = [
+    `The look-ups of funders cover ${lookedUp.payers.size} payers and ${lookedUp.payees.size} payees and collectors.`,
+    ...(waiting.size === 0 ? [] : [`The next polls look up ${waiting.size} more.`]),
+    ...(problem === null ? [] : [`The look-ups ended early: ${problem}`]),
+  ]
+  return {
+    ...measurement,
+    notes: [...notes, ...lookUpNotes],
+    facts: { ...facts, transfers, wallets: new Map(wallets), lookedUp },
+  }
+}
+
+interface LookUpResult {
+  readonly state: LookUpState
+  readonly transfers: readonly TransferDay[]
+  readonly problem: string | null
+}
+
+/** A failure of the node ends the look-ups of this poll, not the poll. */
+async function lookUp(
+  ctx: LookUpContext,
+  chain: EvmChainName,
+  facts: PaymentFacts,
+  head: number,
+): Promise<LookUpResult> {
+  const { endMs } = ctx.window
+  const reader = ctx.chain(chain)
+  const at: ChainHead = { head, headMs: endMs }
+  const stream = await ctx.payouts.open('look_ups', hourOf(endMs - transfersKeptMs), lookUpCursor)
+  const state = beginLookUps(stream.cursor(), head, endMs)
+  const save = async () => await stream.save(state)
+  const transfers = () => transferDaysOf(stream.hours(), facts)
+  const choose = () =>
+    chooseWallets(
+      mergeFlows(
+        facts.pairs.map(({ payer, payee, ...pair }) => ({ ...pair, from: payer, to: payee })),
+      ),
+      mergeFlows(transfers()),
+      (wallet) => looksLikeHub(state.tests[wallet] ?? untested),
+    )
+  let testsLeft = testsPerPoll
+
+  /** Saves after each chunk. Ends early when `goesOn` says so. */
+  async function readRange(
+    range: { readonly from: number; readonly to: number },
+    filters: readonly LogFilter[],
+    goesOn: () => boolean,
+    done: (to: number) => void,
+  ): Promise<void> {
+    let size = usdcChunkBlocks(chain)
+    for (let next = range.from; next <= range.to && goesOn();) {
+      const toBlock = Math.min(next + size - 1, range.to)
+      try {
+        const found = await readTransfers(reader, filters, { fromBlock: next, toBlock }, at)
+        const unknown = found.filter((transfer) => !isKnownTransfer(state, transfer))
+        stream.add(
+          unknown.map(({ from, to, ...rest }) => ({ ...rest, payer: from, payee: to, units: 0n })),
+        )
+      } catch (error) {
+        if (!(error instanceof ChainError && error.isTooLarge) || toBlock === next) throw error
+        size = Math.ceil((toBlock - next + 1) / 2)
+        continue
+      }
+      done(toBlock)
+      await save()
+      next = toBlock + 1
+    }
+  }
+
+  /** Reads the blocks since the last poll for all followed wallets; the rest of a chunk waits for the next poll. */
+  async function follow(): Promise<void> {
+    const [into, outOf] = [Object.keys(state.payers), Object.keys(state.payees)]
+    const size = usdcChunkBlocks(chain)
+    const to = state.block + Math.floor((head - state.block) / size) * size
+    const filters = transferFilters(chain, { into, outOf })
+    await readRange(
+      { from: state.block + 1, to },
+      filters,
+      () => true,
+      (done) => void (state.block = done),
+    )
+  }
+
+  /** Returns false if the requests of the day or the turn are used up. */
+  async function lookBack({ payers: into, payees: outOf, ...range }: LookBack): Promise<boolean> {
+    const read = async (to: number, filters: readonly LogFilter[]) => {
+      const goesOn = () => state.requests.left > 0 && !ctx.isTurnOver()
+      await readRange({ from: range.next, to }, filters, goesOn, (done) => {
+        state.requests.left -= filters.length
+        range.next = done + 1
+        state.lookBack = { payers: into, payees: outOf, ...range }
+      })
+    }
+    await read(Math.min(range.payeesFirst - 1, range.last), transferFilters(chain, { into }))
+    await read(range.last, transferFilters(chain, { into, outOf }))
+    if (range.next <= range.last) return false
+    for (const wallet of into) state.payers[wallet] = { from: range.first, seenMs: endMs }
+    for (const wallet of outOf) state.payees[wallet] = { from: range.payeesFirst, seenMs: endMs }
+    state.lookBack = null
+    await save()
+    return true
+  }
+
+  async function testWallets(): Promise<void> {
+    for (const wallet of choose().toTest.filter((wallet) => !(wallet in state.tests))) {
+      if (testsLeft === 0) return
+      testsLeft -= 1
+      state.tests[wallet] = { atMs: endMs, ...(await testWallet(reader, wallet, at)) }
+      await save()
+    }
+  }
+
+  const firstMs = new Map<string, number>()
+  for (const { day, payer, payee } of facts.pairs) {
+    for (const wallet of [payer ?? payee, payee]) {
+      firstMs.set(wallet, Math.min(firstMs.get(wallet) ?? Infinity, day * dayMs))
+    }
+  }
+  const firstMsOf = (wallet: string) => firstMs.get(wallet) ?? ctx.window.start30dMs
+  const blockMs = chains[chain].blockSeconds * secondMs
+  const blockAt = (timeMs: number) => Math.max(0, head - Math.ceil((endMs - timeMs) / blockMs))
+  let problem: string | null = null
+  try {
+    await follow()
+    let isMore = true
+    while (isMore) {
+      state.lookBack ??= nextLookBack(state, choose(), firstMsOf, blockAt, endMs)
+      await save()
+      isMore = state.lookBack !== null && (await lookBack(state.lookBack))
+      await testWallets()
+    }
+  } catch (error) {
+    if (!(error instanceof ChainError)) throw error
+    problem = error.message
+  }
+  return { state, transfers: transfers(), problem }
+}
+
+/** Without the kept payments of the rail, which may be transfers between the same wallets. */
+function transferDaysOf(hours: readonly PayoutHour[], facts: PaymentFacts): readonly TransferDay[] {
+  const paid = new Map(facts.pairs.map((pair) => [`${pair.day} ${pair.payer} ${pair.payee}`, pair]))
+  return pairDaysOf(hours).flatMap(({ day, payer: from, payee: to, ...sums }) => {
+    const payments = paid.get(`${day} ${from} ${to}`)
+    const count = Math.max(1, sums.count - (payments?.count ?? 0))
+    const microUsdc = (sums.microUsdc ?? 0) - (payments?.microUsdc ?? 0)
+    return from === null || microUsdc <= 0 ? [] : [{ day, from, to, count, microUsdc }]
+  })
+}
+
+/** One flow for each pair of wallets. */
+function mergeFlows(
+  parts: readonly { from: string | null; to: string; microUsdc: number | null }[],
+): readonly Flow[] {
+  const flows = new Map<string, Flow>()
+  for (const { from, to, microUsdc } of parts) {
+    if (from === null) continue
+    const before = flows.get(`${from} ${to}`)?.microUsdc ?? 0
+    flows.set(`${from} ${to}`, { from, to, microUsdc: before + (microUsdc ?? 0) })
+  }
+  return [...flows.values()]
+}

@@ -1,0 +1,238 @@
+/** Look-ups against a node with 160 days of blocks; each request is counted. */
+import { parseAbi } from 'viem'
+import type { Address } from 'viem'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+
+import { withLookUps } from '../../../builder/rails/look-ups.ts'
+import { factsOf } from '../../../builder/rails/rail-facts.ts'
+import { windowEndingAt } from '../../../builder/rails/window.ts'
+import { unknownFigures } from '../../../src/core/figures.ts'
+import type { Measurement } from '../../../src/core/figures.ts'
+import { dayMs, hourMs, secondMs } from '../../../src/core/time.ts'
+import type { OpenDatabase } from '../../../src/db/open.ts'
+import { tempDatabase } from '../../db/temp-database.ts'
+import { sleepingClock, startFakeNode } from '../../support/fake-node.ts'
+import type { FakeNode } from '../../support/fake-node.ts'
+import { railContext } from '../../support/rail-context.ts'
+import { logOf, wallet } from '../../support/scripted-contract.ts'
+
+const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const transfers = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+])
+const endMs = Date.UTC(2026, 9, 31, 12)
+const blockMs = 2 * secondMs
+const head = 30_000_000
+const blocksOf = (days: number) => Math.round((days * dayMs) / blockMs)
+
+function sent(daysAgo: number, from: Address, to: Address, units: number) {
+  const args = { from, to, value: BigInt(units) }
+  return { block: head - blocksOf(daysAgo), ...logOf(usdc, transfers, 'Transfer', args) }
+}
+const of = (start: number, count: number) =>
+  Array.from({ length: count }, (_, at) => wallet(start + at))
+
+const sybils = of(100, 5)
+const customers = of(200, 100)
+const workers = of(400, 3)
+const [source, exchange, collector, stranger] = [wallet(1), wallet(2), wallet(3), wallet(4)]
+const payers = [...sybils, ...customers]
+/** Sybils pay most, and share one source of funds; the customers use an exchange. */
+const amountOf = (payer: number) => 1_000_000 * (payer < sybils.length ? 1000 : 300 - payer)
+const daysAgoOf = (payer: number) => 28 - (payer % 25)
+
+interface Payment {
+  readonly payer: Address
+  readonly payee: Address
+  readonly microUsdc: number
+  readonly daysAgo: number
+}
+const payments = payers.map((payer, at): Payment => {
+  const payee = workers[at % 3] ?? stranger
+  return { payer, payee, microUsdc: amountOf(at), daysAgo: daysAgoOf(at) }
+})
+const logs = [
+  ...payments.map(({ daysAgo, payer, payee, microUsdc }) => sent(daysAgo, payer, payee, microUsdc)),
+  ...sybils.map((to, at) => sent(daysAgoOf(at) + 5, source, to, 2 * amountOf(at))),
+  ...customers.map((to, at) => sent(daysAgoOf(at + 5) + 20, exchange, to, 500_000_000)),
+  // Before the look-back, and a trap without value.
+  ...sybils.map((to) => sent(59.5, stranger, to, 9_000_000_000)),
+  ...customers.map((to) => sent(3, stranger, to, 0)),
+  ...workers.map((from) => sent(2, from, collector, 8_000_000_000)),
+  ...sybils.map((to) => sent(1, collector, to, 100_000_000)),
+  ...of(1000, 210).flatMap((to) =>
+    [0.01, 45.01, 91.01].map((daysAgo) => sent(daysAgo, exchange, to, 5_000_000)),
+  ),
+]
+
+let database: OpenDatabase
+let node: FakeNode
+beforeEach(async () => {
+  database = await tempDatabase()
+  node = await startNode()
+})
+
+async function startNode(maxLogs?: number): Promise<FakeNode> {
+  const started = await startFakeNode({
+    clock: sleepingClock(endMs),
+    chainId: 8453,
+    head,
+    blockMs,
+    logs,
+    code: (address) => (address === collector ? '0x60' : '0x'),
+    ...(maxLogs === undefined ? {} : { maxLogs }),
+  })
+  onTestFinished(async () => await started.stop().catch(() => undefined))
+  return started
+}
+
+function measured(atMs: number, from: readonly Payment[]): Measurement {
+  const pairs = from.map(({ daysAgo, payer, payee, microUsdc }) => {
+    const day = Math.floor((endMs - daysAgo * dayMs) / dayMs)
+    return { day, payer, payee, count: 1, microUsdc, largestMicroUsdc: microUsdc }
+  })
+  const toBlock = head + Math.floor((atMs - endMs) / blockMs)
+  return {
+    figures: unknownFigures,
+    removed30d: {},
+    notes: [],
+    evidence: [{ kind: 'logs', chain: 'base', contract: usdc, fromBlock: 1, toBlock, logs: 1 }],
+    facts: { ...factsOf([], windowEndingAt(atMs)), pairs },
+  }
+}
+
+async function lookUpAt(
+  atMs: number,
+  {
+    from = payments,
+    isTurnOver = () => false,
+    hasNode = true,
+  }: { from?: readonly Payment[]; isTurnOver?: () => boolean; hasNode?: boolean } = {},
+) {
+  const ctx = railContext({ rail: 'x402', endMs: atMs, database, rpcUrl: node.url, hasNode })
+  const { facts, notes } = await withLookUps({ ...ctx, isTurnOver }, 'base', measured(atMs, from))
+  if (facts === undefined) throw new Error('no facts')
+  return { ...facts, note: notes.join(' ') }
+}
+
+const methods = () => {
+  const count = (method: string) => node.answered.filter((answered) => answered === method).length
+  return { logs: count('eth_getLogs'), code: count('eth_getCode'), all: node.answered.length }
+}
+
+/** Block ranges of the answered requests in order, by the position of the wallets: into them or out of them. */
+function rangesOf(side: 'into' | 'out of') {
+  return node.ranges
+    .filter(({ topics }) => (topics[1] === null) === (side === 'into'))
+    .map(({ from, to }) => ({ from, to }))
+    .toSorted((a, b) => a.from - b.from)
+}
+
+/** Expects every block from the first to the last once. */
+function expectWhole(ranges: readonly { from: number; to: number }[], first: number, last: number) {
+  let next = first
+  for (const { from, to } of ranges) {
+    expect(from).toBe(next)
+    next = to + 1
+  }
+  expect(next).toBe(last + 1)
+}
+
+const chunk = 9000
+const inChunks = (days: number) => Math.ceil(blocksOf(days) / chunk)
+
+test('the first poll reads 30 days before the first payment within its requests, and tests who links wallets', async () => {
+  const { lookedUp, wallets } = await lookUpAt(endMs)
+  expect(lookedUp?.payers.size).toBe(payers.length)
+  expect([...(lookedUp?.payees ?? [])]).toEqual([...workers, collector])
+  expect([...wallets.keys()].toSorted()).toEqual([source, exchange, collector])
+  expect(wallets.get(exchange)).toMatchObject({ listedHub: false, contract: false, ageDays: 91 })
+  expect(wallets.get(exchange)?.recipients).toBeGreaterThanOrEqual(210)
+  expect(wallets.get(source)).toMatchObject({ ageDays: 0, recipients: 0 })
+  expect(wallets.get(collector)?.contract).toBe(true)
+  // Days are counted from their midnight, which is half a day earlier here.
+  const forPayersAndPayees = inChunks(30) + 2 * inChunks(28.5)
+  // Until the head, which is one block more.
+  const forTheCollector = Math.ceil((blocksOf(30) + 1) / chunk)
+  expect(methods().logs).toBe(forPayersAndPayees + forTheCollector + 3 * 3)
+  expect(methods().logs).toBeLessThanOrEqual(864 + 20 * 3)
+  expect(methods().code).toBe(3)
+  expectWhole(rangesOf('into'), head - blocksOf(58.5), head)
+})
+
+test('transfers count once, whichever wallet was looked up first', async () => {
+  await lookUpAt(endMs)
+  const { transfers: found } = await lookUpAt(endMs + 6 * hourMs)
+  const sum = (sender: Address) =>
+    found.filter(({ from }) => from === sender).reduce((total, flow) => total + flow.microUsdc, 0)
+  expect(sum(source)).toBe(2 * 5 * 1_000_000_000)
+  expect(sum(collector)).toBe(5 * 100_000_000)
+  expect(sum(exchange)).toBe(customers.length * 500_000_000)
+  expect(workers.map(sum)).toEqual([8_000_000_000, 8_000_000_000, 8_000_000_000])
+  expect(sum(stranger)).toBe(0)
+  expect(sum(payers[0] ?? stranger)).toBe(0)
+})
+
+test('later polls read the new blocks in whole chunks: at most 15 requests a day', async () => {
+  await lookUpAt(endMs)
+  const before = methods().all
+  for (let poll = 1; poll <= 4; poll += 1) await lookUpAt(endMs + poll * 6 * hourMs)
+  // 4 whole chunks, for payers and for payees, and the identity of the chain for each poll.
+  expect(methods().all - before).toBe(4 + 2 * 4)
+})
+
+test('a restart goes on where the look-ups stopped, and reads no block twice', async () => {
+  let turns = 0
+  const cut = await lookUpAt(endMs, { isTurnOver: () => (turns += 1) > 100 })
+  expect(cut.lookedUp?.payers.size).toBe(0)
+  expect(methods().logs).toBeLessThan(150)
+  const { lookedUp, note } = await lookUpAt(endMs)
+  expect(lookedUp?.payers.size).toBe(payers.length)
+  expect(note).not.toContain('next polls')
+  expectWhole(rangesOf('into'), head - blocksOf(58.5), head)
+})
+
+test('a day has 144 requests for the look-backs of new payers', async () => {
+  await lookUpAt(endMs)
+  const before = methods().all
+  const newcomers = of(600, 10).map((payer): Payment => ({
+    payer,
+    payee: stranger,
+    microUsdc: 5_000_000_000,
+    daysAgo: 0,
+  }))
+  const from = [...payments, ...newcomers]
+  const cut = await lookUpAt(endMs + 24 * hourMs, { from })
+  expect(cut.note).toContain('The next polls look up 11 more.')
+  expect(cut.lookedUp?.payers.size).toBe(payers.length)
+  expect(methods().all - before).toBeLessThanOrEqual(144 + 16)
+  const next = await lookUpAt(endMs + 48 * hourMs, { from })
+  expect(next.lookedUp?.payers.size).toBe(payers.length + 10)
+})
+
+test('a wallet with more transfers in a sample than a node lists is a hub', async () => {
+  await node.stop()
+  node = await startNode(200)
+  const { wallets } = await lookUpAt(endMs)
+  expect(wallets.get(exchange)).toMatchObject({ ageDays: 91, recipients: 10_000 })
+})
+
+test('without a node of the operator nothing is looked up, and the notes say so', async () => {
+  const { lookedUp, note } = await lookUpAt(endMs, { hasNode: false })
+  expect(lookedUp).toBeNull()
+  expect(note).toBe(
+    'It is not looked up who funds the payers: no node is set for base (RPC_URL_BASE).',
+  )
+  expect(methods().all).toBe(0)
+})
+
+test('a node that fails ends the look-ups with a note, and the next poll goes on', async () => {
+  await node.stop()
+  const { lookedUp, note } = await lookUpAt(endMs)
+  expect(lookedUp?.payers.size).toBe(0)
+  expect(note).toMatch(
+    /The look-ups ended early: base RPC at 127\.0\.0\.1:\d+: the connection was refused/,
+  )
+  node = await startNode()
+  expect((await lookUpAt(endMs)).lookedUp?.payers.size).toBe(payers.length)
+})
