@@ -22,7 +22,7 @@ import {
   nextLookBack,
   transfersKeptMs,
 } from './look-up-state.ts'
-import type { LookBack, LookUpSide, LookUpState } from './look-up-state.ts'
+import type { LookBack, LookUpSide } from './look-up-state.ts'
 import type { PayoutHour } from './payout-hour.ts'
 import type { PayoutStore } from './payout-store.ts'
 import { pairDaysOf } from './rail-facts.ts'
@@ -83,19 +83,8 @@ export async function withLookUps(
   }
 }
 
-interface LookUpResult {
-  readonly state: LookUpState
-  readonly transfers: readonly TransferDay[]
-  readonly problem: string | null
-}
-
 /** A failure of the node ends the look-ups of this poll, not the poll. */
-async function lookUp(
-  ctx: LookUpContext,
-  chain: EvmChainName,
-  facts: PaymentFacts,
-  head: number,
-): Promise<LookUpResult> {
+async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFacts, head: number) {
   const { endMs } = ctx.window
   const reader = ctx.chain(chain)
   const at: ChainHead = { head, headMs: endMs }
@@ -103,14 +92,13 @@ async function lookUp(
   const state = beginLookUps(stream.cursor(), head, endMs)
   const save = async () => await stream.save(state)
   const transfers = () => transferDaysOf(stream.hours(), facts)
-  const choose = () =>
-    chooseWallets(
-      mergeFlows(
-        facts.pairs.map(({ payer, payee, ...pair }) => ({ ...pair, from: payer, to: payee })),
-      ),
-      mergeFlows(transfers()),
-      (wallet) => looksLikeHub(state.tests[wallet] ?? untested),
-    )
+  const payments = facts.pairs.map(({ payer, payee, ...pair }) => ({
+    ...pair,
+    from: payer,
+    to: payee,
+  }))
+  const isHub = (wallet: string) => looksLikeHub(state.tests[wallet] ?? untested)
+  const choose = () => chooseWallets(mergeFlows(payments), mergeFlows(transfers()), isHub)
   let testsLeft = testsPerPoll
 
   /** Saves after each chunk. Ends early when `goesOn` says so. */
@@ -145,13 +133,9 @@ async function lookUp(
     const [into, outOf] = [Object.keys(state.payers), Object.keys(state.payees)]
     const size = usdcChunkBlocks(chain)
     const to = state.block + Math.floor((head - state.block) / size) * size
-    const filters = transferFilters(chain, { into, outOf })
-    await readRange(
-      { from: state.block + 1, to },
-      filters,
-      () => true,
-      (done) => void (state.block = done),
-    )
+    const done = (doneTo: number) => void (state.block = doneTo)
+    const range = { from: state.block + 1, to }
+    await readRange(range, transferFilters(chain, { into, outOf }), () => true, done)
   }
 
   /** Returns false if the requests of the day or the turn are used up. */

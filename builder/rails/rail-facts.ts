@@ -5,6 +5,7 @@ import type {
   PayerHour,
   PaymentBatch,
   PaymentFacts,
+  RemovedPayments,
   RestOfDay,
 } from '../../src/core/rules/facts.ts'
 import { addKnown, hoursWithin } from './payout-hour.ts'
@@ -21,11 +22,9 @@ export function factsOf(
   groupOf?: (payee: string) => string,
 ): PaymentFacts {
   const hours = hoursWithin(buckets, start30dMs, endMs)
-  const removed = new Map<string, PaymentFacts['removed'][string]>()
-  for (const [reason, amount] of hours.flatMap((hour) => Object.entries(hour.removed))) {
-    const before = removed.get(reason) ?? { count: 0, microUsdc: 0 }
-    const microUsdc = addKnown(before.microUsdc, amount.microUsdc)
-    removed.set(reason, { count: before.count + amount.count, microUsdc })
+  const removed = new Map<string, RemovedPayments>()
+  for (const [reason, payments] of hours.flatMap((hour) => Object.entries(hour.removed))) {
+    addUp(removed, reason, payments)
   }
   const { pairs, rest } = largestOf(pairDaysOf(hours))
   const payees = new Set(pairs.map(({ payee }) => payee))
@@ -50,48 +49,40 @@ export function pairDaysOf(hours: readonly PayoutHour[]): readonly PairDay[] {
     const day = Math.floor(hour / hoursPerDay)
     for (const [payer, payee, count, , microUsdc, largest] of pairs) {
       const key = `${day} ${payer ?? ''} ${payee}`
-      const before = days.get(key)
-      const largestBefore = before === undefined ? 0 : before.largestMicroUsdc
-      days.set(key, {
-        day,
-        payer,
-        payee,
-        count: (before?.count ?? 0) + count,
-        microUsdc: addKnown(before === undefined ? 0 : before.microUsdc, microUsdc),
-        largestMicroUsdc:
-          largest === null || largestBefore === null ? null : Math.max(largest, largestBefore),
-      })
+      const { largestMicroUsdc: before } = days.get(key) ?? { largestMicroUsdc: largest }
+      const largestMicroUsdc =
+        largest === null || before === null ? null : Math.max(largest, before)
+      addUp(days, key, { day, payer, payee, count, microUsdc, largestMicroUsdc })
     }
   }
   return [...days.values()]
 }
 
+/** Adds the number and amount to what is known of the key. */
+function addUp<Sum extends RemovedPayments>(sums: Map<string, Sum>, key: string, part: Sum): void {
+  const { count, microUsdc } = sums.get(key) ?? { count: 0, microUsdc: 0 }
+  const total = { count: count + part.count, microUsdc: addKnown(microUsdc, part.microUsdc) }
+  sums.set(key, { ...part, ...total })
+}
+
 /** The largest pairs of each day; pairs without a price come first, since nothing else tells their size. */
 function largestOf(all: readonly PairDay[]): Pick<PaymentFacts, 'pairs' | 'rest'> {
-  const pairs: PairDay[] = []
-  const rest: RestOfDay[] = []
-  for (const [day, ofDay] of groupBy(all, (pair) => pair.day)) {
+  const rest = new Map<string, RestOfDay>()
+  const pairs = [...groupBy(all, ({ day }) => day).values()].flatMap((ofDay) => {
     const sorted = ofDay.toSorted((a, b) => (b.microUsdc ?? Infinity) - (a.microUsdc ?? Infinity))
-    pairs.push(...sorted.slice(0, largestPairsPerDay))
     const others = sorted.slice(largestPairsPerDay)
-    if (others.length === 0) continue
-    rest.push({
-      day,
-      pairs: others.length,
-      count: others.reduce((sum, { count }) => sum + count, 0),
-      microUsdc: others.reduce<number | null>((sum, pair) => addKnown(sum, pair.microUsdc), 0),
-    })
-  }
-  return { pairs, rest }
+    for (const { day, count, microUsdc } of others) {
+      addUp(rest, String(day), { day, pairs: others.length, count, microUsdc })
+    }
+    return sorted.slice(0, largestPairsPerDay)
+  })
+  return { pairs, rest: [...rest.values()] }
 }
 
 function payerHoursOf({ hour, pairs }: PayoutHour): readonly PayerHour[] {
   const payers = new Map<string, PayerHour>()
   for (const [payer, , count, , microUsdc] of pairs) {
-    if (payer === null) continue
-    const before = payers.get(payer) ?? { hour, payer, count: 0, microUsdc: 0 }
-    const sum = addKnown(before.microUsdc, microUsdc)
-    payers.set(payer, { hour, payer, count: before.count + count, microUsdc: sum })
+    if (payer !== null) addUp(payers, payer, { hour, payer, count, microUsdc })
   }
   return [...payers.values()]
 }
@@ -104,11 +95,8 @@ function batchesOf({ hour, pairs }: PayoutHour): readonly PaymentBatch[] {
     if (largest * count !== microUsdc) continue
     const key = `${payer} ${largest}`
     const before = batches.get(key) ?? { hour, payer, payees: 0, microUsdc: 0 }
-    batches.set(key, {
-      ...before,
-      payees: before.payees + 1,
-      microUsdc: before.microUsdc + microUsdc,
-    })
+    const total = before.microUsdc + microUsdc
+    batches.set(key, { hour, payer, payees: before.payees + 1, microUsdc: total })
   }
   return [...batches.values()].filter(({ payees }) => payees >= batchPayees)
 }
