@@ -15,6 +15,9 @@ import { sleepingClock, startFakeNode } from '../../support/fake-node.ts'
 import type { FakeNode } from '../../support/fake-node.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('make hundreds of requests')
 
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const transfers = parseAbi([
