@@ -63,11 +63,6 @@ export async function lookUpHistories(
   }))
 }
 
-/** Payers that are already stored keep their row. */
-export const keepPayer = '(wallet) do nothing'
-export const addToSum =
-  '(wallet, party, quarter) do update set paid_micro_usdc = paid_micro_usdc + excluded.paid_micro_usdc'
-
 export async function addSums(
   db: Db,
   wallet: string,
@@ -77,7 +72,7 @@ export async function addSums(
     await sql`
       insert into payer_sums (wallet, party, quarter, paid_micro_usdc, linked)
       values (${wallet}, ${party}, ${quarter}, ${microUsdc}, 0)
-      on conflict ${sql.raw(addToSum)}
+      on conflict (wallet, party, quarter) do update set paid_micro_usdc = payer_sums.paid_micro_usdc + ${microUsdc}
     `.execute(db)
   }
 }

@@ -16,8 +16,7 @@ import { reviewDueMs } from '../core/reputation/review.ts'
 import { applyEntry, noStanding } from '../core/reputation/standing.ts'
 import type { LedgerEntry, Standing } from '../core/reputation/standing.ts'
 import { isoTime } from '../core/time.ts'
-import { sql } from './kysely.ts'
-import { addSums, keepPayer, lookUpHistories } from './payer-history.ts'
+import { addSums, lookUpHistories } from './payer-history.ts'
 import { insertRecord, putRecord, selectRecords } from './records.ts'
 import { toRow, columnsExcept } from './rows.ts'
 import type { RecordOf } from './rows.ts'
@@ -111,10 +110,11 @@ export async function grantReceipt(
   if (history === undefined) throw new Error('payer lookup has no result')
   const entry = firstEntry({ ...grant, worker }, history)
   const standing = await appendEntries(db, wallet, null, [entry])
-  await sql`
-    insert into payers (wallet, party, known_since, pays_workers) values (${payer}, ${payer}, ${now}, 0)
-    on conflict ${sql.raw(keepPayer)}
-  `.execute(db)
+  await db
+    .insertInto('payers')
+    .values({ wallet: payer, party: payer, known_since: now, pays_workers: 0 })
+    .onConflict((conflict) => conflict.column('wallet').doNothing())
+    .execute()
   const review = firstReview(entry)
   if (review !== null) await putRecord(db, 'reputation_reviews', review, 'receiptId')
   return { valueMicroPoints: entry.valueMicroPoints, standing }

@@ -6,7 +6,7 @@ import type { LedgerEntry, Standing } from '../../core/reputation/standing.ts'
 import { toAnswerRecord } from '../guard.ts'
 import type { NewAnswer } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
-import { addToSum, keepPayer, lookUpHistories } from '../payer-history.ts'
+import { lookUpHistories } from '../payer-history.ts'
 import type { HistoryLookup } from '../payer-history.ts'
 import { entryRecord } from '../reputation.ts'
 import type { LedgerWallet } from '../reputation.ts'
@@ -95,6 +95,9 @@ const replaceStanding = `(wallet) do update set
   receipts = excluded.receipts, lifetime_micro_usdc = excluded.lifetime_micro_usdc,
   first_receipt_at = excluded.first_receipt_at, last_receipt_at = excluded.last_receipt_at`
 
+const addToSum =
+  '(wallet, party, quarter) do update set paid_micro_usdc = payer_sums.paid_micro_usdc + excluded.paid_micro_usdc'
+
 export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
   await insertWholeRows(db, 'receipts', rows.receipts)
   await insertWholeRows(
@@ -103,7 +106,7 @@ export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
     rows.entries.map(({ wallet, entry }) => entryRecord(wallet.id, entry)),
   )
   await insertRows(db, 'payer_sums', rows.sums, addToSum)
-  await insertRows(db, 'payers', rows.payers, keepPayer)
+  await insertRows(db, 'payers', rows.payers, '(wallet) do nothing')
   await insertWholeRows(db, 'reputation_reviews', rows.reviews)
   await insertRows(
     db,
