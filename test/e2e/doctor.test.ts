@@ -111,7 +111,7 @@ const breaks: Readonly<
   'scores against entries': {
     says: /^4 figures differ/,
     harm: async () => {
-      await sqlOn(`insert into reputation values ('0xabc', '0xabc', 5.5, 1, 1, 1, null, null)`)
+      await sqlOn(`insert into reputation values ('0xabc', '0xabc', 5.5, 0, 1, 1, 1, null, null)`)
       return async () => await sqlOn(`delete from reputation where wallet = '0xabc'`)
     },
   },
