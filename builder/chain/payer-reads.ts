@@ -1,97 +1,77 @@
-/** What the check of a payer reads from a chain: USDC transfers, old balances, and whether a wallet is a hub. */
-import { encodeFunctionData, pad, parseAbi } from 'viem'
-import type { Address, Hex } from 'viem'
+/** What the check of a payer reads from a chain: USDC transfers and old balances. */
+import { encodeFunctionData, parseAbi } from 'viem'
+import type { Address } from 'viem'
 
+import { addressTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import type { WalletTransfer } from '../../src/core/reputation/links.ts'
-import { hourMs, secondMs } from '../../src/core/time.ts'
 import { chains } from './chains.ts'
 import { ChainError } from './errors.ts'
 import { readLogs, selectors } from './logs.ts'
+import type { LogFilter } from './logs.ts'
 import type { ChainReader } from './reader.ts'
+import { transferFilters, usdcChunkBlocks } from './usdc-transfers.ts'
 
 const transferEvent = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 const balanceFunction = parseAbi(['function balanceOf(address owner) view returns (uint256)'])
-/** Collectors of a worker, or funders of a payer, beyond this number are left out. */
+/** Collectors of workers, or funders of payers, beyond this number are left out. */
 const maxBetween = 200
-const minChunkBlocks = 9000
-const chunkMs = 5 * hourMs
-
-interface BlockRange {
-  readonly fromBlock: number
-  readonly toBlock: number
-}
 
 /** Reads transfers from the workers, transfers to the payers, and transfers between the wallets on the other sides. */
 export async function readTransfersBetween(
   reader: ChainReader,
   { workers, payers }: { readonly workers: readonly string[]; readonly payers: readonly string[] },
-  range: BlockRange,
+  range: { readonly fromBlock: number; readonly toBlock: number },
   signal: AbortSignal,
 ): Promise<readonly WalletTransfer[]> {
+  const { usdc } = chains[reader.name]
+  const chunkBlocks = usdcChunkBlocks(reader.name)
   const found = new Map<string, WalletTransfer>()
-  const read = (...pairs: readonly TransferFilter[]) =>
-    readTransfers(reader, pairs, range, signal, found)
-  await read([workers, null], [null, payers])
-  const sent = [...found.values()]
+  const read = async (filters: readonly LogFilter[]) =>
+    await readLogs({
+      ...range,
+      reader,
+      abi: transferEvent,
+      filters,
+      chunkBlocks,
+      isDated: false,
+      signal,
+      onChunk: async ({ logs }) => {
+        for (const { block, logIndex, event } of logs) {
+          const [from, to] = [event.args.from.toLowerCase(), event.args.to.toLowerCase()]
+          const microUsdc = microFromBaseUnits(event.args.value, usdc.decimals)
+          const transfer = { from, to, microUsdc: microUsdc ?? Number.MAX_SAFE_INTEGER }
+          found.set(`${block}:${logIndex}`, transfer)
+        }
+      },
+    })
+  await read(transferFilters(reader.name, { into: payers, outOf: workers }))
+  const all = [...found.values()]
   const firsts = largest(
-    sent.filter(({ from }) => workers.includes(from)).map((one) => [one.to, one.microUsdc]),
+    all.filter(({ from }) => workers.includes(from)).map(({ to, microUsdc }) => [to, microUsdc]),
   )
   const lasts = largest(
-    sent.filter(({ to }) => payers.includes(to)).map((one) => [one.from, one.microUsdc]),
+    all.filter(({ to }) => payers.includes(to)).map(({ from, microUsdc }) => [from, microUsdc]),
   )
-  if (firsts.length > 0 && lasts.length > 0) await read([firsts, lasts])
+  if (firsts.length > 0 && lasts.length > 0) {
+    const topics = [selectors(transferEvent), topicsOf(firsts), topicsOf(lasts)]
+    await read([{ addresses: [usdc.address], topics }])
+  }
   return [...found.values()]
 }
 
-type TransferFilter = readonly [from: readonly string[] | null, to: readonly string[] | null]
+const topicsOf = (wallets: readonly string[]) => wallets.map((wallet) => addressTopic(wallet))
 
-async function readTransfers(
-  reader: ChainReader,
-  filters: readonly TransferFilter[],
-  range: BlockRange,
-  signal: AbortSignal,
-  found: Map<string, WalletTransfer>,
-): Promise<void> {
-  const { usdc, blockSeconds } = chains[reader.name]
-  const topicsOf = (wallets: readonly string[] | null): readonly Hex[] | null =>
-    wallets === null ? null : wallets.map((wallet) => pad(addressOf(wallet), { size: 32 }))
-  await readLogs({
-    reader,
-    abi: transferEvent,
-    filters: filters.map(([from, to]) => ({
-      addresses: [usdc.address],
-      topics: [selectors(transferEvent), topicsOf(from), topicsOf(to)],
-    })),
-    ...range,
-    chunkBlocks: Math.max(minChunkBlocks, Math.ceil(chunkMs / secondMs / blockSeconds)),
-    isDated: false,
-    signal,
-    onChunk: async ({ logs }) => {
-      for (const { block, logIndex, event } of logs) {
-        const { from, to, value } = event.args
-        const microUsdc = microFromBaseUnits(value, usdc.decimals) ?? Number.MAX_SAFE_INTEGER
-        found.set(`${block}:${logIndex}`, {
-          from: from.toLowerCase(),
-          to: to.toLowerCase(),
-          microUsdc,
-        })
-      }
-    },
-  })
-}
-
+/** The wallets with the largest sums. */
 function largest(
-  sums: readonly (readonly [wallet: string, microUsdc: number])[],
+  parts: readonly (readonly [wallet: string, microUsdc: number])[],
 ): readonly string[] {
   const totals = new Map<string, number>()
-  for (const [wallet, microUsdc] of sums) totals.set(wallet, (totals.get(wallet) ?? 0) + microUsdc)
-  return [...totals]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, maxBetween)
-    .map(([wallet]) => wallet)
+  for (const [wallet, microUsdc] of parts) totals.set(wallet, (totals.get(wallet) ?? 0) + microUsdc)
+  const sorted = [...totals].sort(([, a], [, b]) => b - a)
+  return sorted.slice(0, maxBetween).map(([wallet]) => wallet)
 }
 
 export function isEvmAddress(wallet: string): boolean {

@@ -134,7 +134,7 @@ function createBatch(siteUrl: string) {
       const paidMicroUsdc = (sums.get(key)?.paidMicroUsdc ?? 0) + microUsdc
       sums.set(key, { wallet, party, quarter, paidMicroUsdc, linked: 0 })
     }
-    if (!payers.has(payer)) {
+    if (history.knownSince === null && !payers.has(payer)) {
       payers.set(payer, { wallet: payer, party: payer, knownSince: now, paysWorkers: 0 })
     }
     const review = firstReview(entry)

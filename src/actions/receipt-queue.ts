@@ -1,4 +1,4 @@
-/** Groups concurrent receipts. A single receipt costs ten round trips to the driver; a whole group costs seven. */
+/** Groups concurrent receipts. A single receipt costs fourteen round trips to the driver; a whole group costs eleven. */
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { ActionDeps } from './deps.ts'

@@ -31,7 +31,7 @@ test('reputation try prints one line per worker, with its score and entries', as
   const workers: unknown[] = out
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line))
+    .map((line): unknown => JSON.parse(line))
   expect(workers).toMatchObject([
     {
       worker: 'w',
