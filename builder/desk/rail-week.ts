@@ -1,6 +1,6 @@
 import type { Figure } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
-import type { RailStatus } from '../../src/core/rail-status.ts'
+import type { RailStatus } from '../../src/core/rules/status.ts'
 import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord } from '../world/world.ts'
 import { daysPerWeek, weekMs, weekStartOf } from './iso-week.ts'

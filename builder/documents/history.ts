@@ -45,12 +45,14 @@ function pollView(poll: PollRecord): RailPoll {
   // The members are in canonical order, which saves sorting every poll of a year.
   return {
     outcome: poll.outcome,
+    parties_30d: figure('parties_30d'),
     poll_duration_ms: poll.durationMs,
     ...(poll.error === null ? {} : { poll_error: poll.error }),
     polled_at: isoTime(poll.polledAtMs),
     rule: poll.rule,
     status: poll.status,
     top_worker_share: figure('top_worker_share'),
+    tpv_30d_net_usdc: figure('tpv_30d_net_usdc'),
     tpv_30d_raw_usdc: figure('tpv_30d_raw_usdc'),
     tpv_30d_usdc: figure('tpv_30d_usdc'),
     tpv_7d_raw_usdc: figure('tpv_7d_raw_usdc'),

@@ -162,7 +162,7 @@ async function record(
   return await database.write(async (tx) => {
     const states = await loadRailStates(tx)
     const decision = decidePoll(stateOf(authored, states.get(rail)), outcome, facts)
-    const { state, transition, raised, cleared } = decision
+    const { state, figures, transition, raised, cleared } = decision
     const good = outcome.kind === 'good' ? outcome.measurement : null
     const pollId = await insertPoll(tx, {
       rail,
@@ -170,7 +170,7 @@ async function record(
       durationMs: facts.durationMs,
       outcome: good === null ? 'failed' : 'ok',
       error: state.lastError,
-      figures: good === null ? null : toStored(good, counters),
+      figures: figures === null ? null : toStored({ ...state, figures }, counters),
       evidence: toStoredEvidence(good?.evidence ?? []),
       rule: `${rule.name} v${rule.version}`,
       statusAfter: state.status,

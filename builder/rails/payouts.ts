@@ -1,3 +1,4 @@
+import { unknownFigures } from '../../src/core/figures.ts'
 import type { EvidencePointer, Measurement } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { hourOf } from '../../src/core/time.ts'
@@ -166,6 +167,7 @@ export function reducePayouts(
   const month = totalsOf(buckets, window.start30dMs, window.endMs, groupOf)
   const week = totalsOf(buckets, window.start7dMs, window.endMs, groupOf)
   const figures = {
+    ...unknownFigures,
     tpv30dMicroUsdc: month.keptMicroUsdc,
     tpv7dMicroUsdc: week.keptMicroUsdc,
     tpv30dRawMicroUsdc: month.rawMicroUsdc,
@@ -173,7 +175,6 @@ export function reducePayouts(
     uniqueCreators30d: month.payers.size,
     uniqueWorkers30d: month.payees.size,
     topWorkerShare: topShare(month),
-    creatorsWithBudget30d: null,
     activity30d: month.count,
     lastPayoutAtMs,
   }

@@ -1,8 +1,7 @@
 /** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
 import { z } from 'zod'
 
-import { railStatus } from '../../src/contract/schemas/rail.ts'
-import type { Measurement } from '../../src/core/figures.ts'
+import { railStatus, statusReason } from '../../src/contract/schemas/rail.ts'
 import type { EvidencePointer } from '../../src/core/figures.ts'
 import { parseUsdc } from '../../src/core/money.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
@@ -21,6 +20,8 @@ const figuresShape = z.strictObject({
   tpv7dMicroUsdc: figure,
   tpv30dRawMicroUsdc: figure,
   tpv7dRawMicroUsdc: figure,
+  tpv30dNetMicroUsdc: figure.default(null),
+  parties30d: figure.default(null),
   uniqueCreators30d: figure,
   uniqueWorkers30d: figure,
   topWorkerShare: figure,
@@ -46,21 +47,38 @@ const evidenceShape: z.ZodType<EvidencePointer> = z.discriminatedUnion('kind', [
   }),
 ])
 
+/** Polls before version 2 of the status rules stored none. */
+const storedStatus = z.strictObject({
+  rules: z.string(),
+  reasons: z.array(statusReason),
+  undecidedSinceMs: figure,
+})
+
 const storedMeasurement = z.strictObject({
   figures: figuresShape,
   removed30d: z.record(z.string(), z.number()),
   notes: z.array(z.string()),
   counters: z.record(z.string(), z.number()),
+  status: storedStatus.default({ rules: '1', reasons: [], undecidedSinceMs: null }),
 })
 
 const storedEvidence = z.strictObject({ pointers: z.array(evidenceShape) })
 
+/** Without a status, the result is what polls before version 2 of the status rules stored. */
 export function toStored(
-  measurement: Pick<Measurement, 'figures' | 'removed30d' | 'notes'>,
+  measured: Pick<RailState, 'figures' | 'notes' | 'removed30d'> &
+    Partial<Pick<RailState, 'statusReasons' | 'statusRules' | 'undecidedSinceMs'>>,
   counters: Readonly<Record<string, number>>,
 ): z.infer<typeof storedMeasurement> {
-  const { figures, removed30d, notes } = measurement
-  return { figures, removed30d: { ...removed30d }, notes: [...notes], counters: { ...counters } }
+  const { figures, removed30d, notes, undecidedSinceMs = null } = measured
+  const { statusRules: rules = '1', statusReasons: reasons = [] } = measured
+  return {
+    figures,
+    removed30d: { ...removed30d },
+    notes: [...notes],
+    counters: { ...counters },
+    status: { rules, reasons: [...reasons], undecidedSinceMs },
+  }
 }
 
 export function toStoredEvidence(
@@ -93,6 +111,9 @@ export function stateOf(authored: AuthoredRail, row: StoredRailState | undefined
     rail: row.rail,
     status: read(row.rail, railStatus, row.status),
     statusSinceMs: timeOf(row.rail, row.statusSince),
+    statusRules: stored.status.rules,
+    statusReasons: stored.status.reasons,
+    undecidedSinceMs: stored.status.undecidedSinceMs,
     figures: stored.figures,
     removed30d: stored.removed30d,
     notes: stored.notes,

@@ -10,7 +10,7 @@ import type { LeaderboardEntry, Worker } from '../../src/contract/schemas/worker
 import type { Backfill } from '../../src/core/backfill.ts'
 import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
-import type { RailStatus } from '../../src/core/rail-status.ts'
+import type { RailStatus } from '../../src/core/rules/status.ts'
 import type { RunRecord } from '../../src/db/runs.ts'
 import type { ArticleSource } from './articles.ts'
 import type { AuthoredRail } from './authored-rails.ts'

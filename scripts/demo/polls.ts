@@ -9,6 +9,7 @@ import { createSources } from '../../builder/rails/sources.ts'
 import type { AuthoredRail } from '../../builder/world/authored-rails.ts'
 import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
 import type { Fetch, Log } from '../../src/core/deps.ts'
+import { unknownFigures } from '../../src/core/figures.ts'
 import type { Measurement } from '../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
@@ -79,6 +80,7 @@ export function inventMeasurement(rail: string, sizeUsdc: number, endMs: number)
   const creators = isPaused ? 0 : Math.ceil(workers * (0.4 + noise(`${rail} creators`)))
   return {
     figures: {
+      ...unknownFigures,
       tpv30dMicroUsdc,
       tpv7dMicroUsdc,
       tpv30dRawMicroUsdc: Math.round(tpv30dMicroUsdc * 1.2),

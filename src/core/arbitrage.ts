@@ -1,5 +1,5 @@
 import type { Figures } from './figures.ts'
-import type { RailStatus } from './rail-status.ts'
+import type { RailStatus } from './rules/status.ts'
 
 const daysOfFigures = 30
 

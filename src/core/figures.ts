@@ -9,10 +9,14 @@ export interface Figures {
   readonly tpv7dMicroUsdc: Figure
   readonly tpv30dRawMicroUsdc: Figure
   readonly tpv7dRawMicroUsdc: Figure
+  /** Without money that came back to its payers or stayed within one party. */
+  readonly tpv30dNetMicroUsdc: Figure
   readonly uniqueCreators30d: Figure
+  /** Payers, where wallets that share a source of funds count as one. */
+  readonly parties30d: Figure
   readonly uniqueWorkers30d: Figure
   readonly topWorkerShare: Figure
-  /** Payers with a real budget; null falls back to `uniqueCreators30d`. */
+  /** Parties that pay 1 USDC net or more, or accounts with a budget; null falls back to `uniqueCreators30d`. */
   readonly creatorsWithBudget30d: Figure
   /** Number of payouts, or of other actions if the rail makes no payments. */
   readonly activity30d: Figure
@@ -24,7 +28,9 @@ export const unknownFigures: Figures = {
   tpv7dMicroUsdc: null,
   tpv30dRawMicroUsdc: null,
   tpv7dRawMicroUsdc: null,
+  tpv30dNetMicroUsdc: null,
   uniqueCreators30d: null,
+  parties30d: null,
   uniqueWorkers30d: null,
   topWorkerShare: null,
   creatorsWithBudget30d: null,
@@ -87,4 +93,5 @@ const orderedPairs: readonly (readonly [CountedFigure, CountedFigure])[] = [
   ['tpv7dRawMicroUsdc', 'tpv30dRawMicroUsdc'],
   ['tpv30dMicroUsdc', 'tpv30dRawMicroUsdc'],
   ['tpv7dMicroUsdc', 'tpv7dRawMicroUsdc'],
+  ['tpv30dNetMicroUsdc', 'tpv30dMicroUsdc'],
 ]

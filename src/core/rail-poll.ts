@@ -2,15 +2,21 @@ import { unknownFigures } from './figures.ts'
 import type { Figures, Measurement } from './figures.ts'
 import { flagDetectors } from './flags/index.ts'
 import type { RailFlagKind } from './flags/index.ts'
-import type { FlagContext, FlagFinding } from './flags/kind.ts'
-import { statusOf } from './rail-status.ts'
-import type { RailStatus, StatusBasis } from './rail-status.ts'
+import type { FlagContext, FlagFinding, GoodPoll } from './flags/kind.ts'
+import { judge } from './rules/judge.ts'
+import { statusRulesVersion } from './rules/status.ts'
+import type { RailStatus, StatusBasis, StatusReason } from './rules/status.ts'
 
 /** Times in Unix milliseconds. */
 export interface RailState {
   readonly rail: string
   readonly status: RailStatus
   readonly statusSinceMs: number
+  /** Version of the rules that decided, and why. */
+  readonly statusRules: string
+  readonly statusReasons: readonly StatusReason[]
+  /** Since when no rule decides, so that the former status counts. */
+  readonly undecidedSinceMs: number | null
   readonly figures: Figures
   readonly removed30d: Readonly<Record<string, number>>
   readonly notes: readonly string[]
@@ -36,9 +42,18 @@ export interface PollFacts {
   readonly pollEveryMs: number
 }
 
+export interface RailTransition {
+  readonly from: RailStatus
+  readonly to: RailStatus
+  /** Present if other rules decided before: the rail itself may be as it was. */
+  readonly rules_changed?: { readonly from: string; readonly to: string }
+}
+
 export interface PollDecision {
   readonly state: RailState
-  readonly transition: { readonly from: RailStatus; readonly to: RailStatus } | null
+  /** What the poll measured, with what the rules add; null for a failed poll. */
+  readonly figures: Figures | null
+  readonly transition: RailTransition | null
   /** Flags whose condition is met; opening an open flag changes nothing. */
   readonly raised: readonly { readonly kind: RailFlagKind; readonly finding: FlagFinding }[]
   readonly cleared: readonly RailFlagKind[]
@@ -54,6 +69,9 @@ export function stateFromAudit(audit: {
     rail: audit.rail,
     status: audit.status,
     statusSinceMs: audit.asOfMs,
+    statusRules: statusRulesVersion,
+    statusReasons: [],
+    undecidedSinceMs: null,
     figures: { ...unknownFigures, ...audit.figures },
     removed30d: {},
     notes: [],
@@ -75,17 +93,19 @@ export function decidePoll(past: RailState, outcome: PollOutcome, facts: PollFac
 }
 
 function decideGood(past: RailState, measurement: Measurement, facts: PollFacts): PollDecision {
-  const { figures } = measurement
-  const verdict = statusOf(figures, facts.basis)
-  const status = verdict.status ?? past.status
+  const judged = judge(measurement, facts.basis, past, facts.startedAtMs)
+  const { status, figures } = judged
   const changed = status !== past.status
   const state: RailState = {
     rail: past.rail,
     status,
     statusSinceMs: changed ? facts.startedAtMs : past.statusSinceMs,
+    statusRules: statusRulesVersion,
+    statusReasons: judged.reasons,
+    undecidedSinceMs: judged.undecidedSinceMs,
     figures: { ...figures, lastPayoutAtMs: figures.lastPayoutAtMs ?? past.figures.lastPayoutAtMs },
     removed30d: measurement.removed30d,
-    notes: [...measurement.notes, ...verdict.skipped],
+    notes: [...measurement.notes, ...judged.notes],
     figuresSource: 'poll',
     figuresAsOfMs: facts.startedAtMs,
     lastPollAtMs: facts.startedAtMs,
@@ -94,14 +114,33 @@ function decideGood(past: RailState, measurement: Measurement, facts: PollFacts)
     lastError: null,
     consecutiveFailures: 0,
   }
+  const rules = { from: past.statusRules, to: statusRulesVersion }
   return {
     state,
-    transition: changed ? { from: past.status, to: status } : null,
+    figures,
+    transition: changed
+      ? {
+          from: past.status,
+          to: status,
+          ...(rules.from === rules.to ? {} : { rules_changed: rules }),
+        }
+      : null,
     ...runDetectors({
       ...contextOf(past, state, facts),
-      outcome: { kind: 'good', figures, status },
+      outcome: {
+        kind: 'good',
+        figures,
+        status,
+        measures: judged.measures,
+        removed: measurement.facts?.removed ?? countsOnly(measurement.removed30d),
+      },
     }),
   }
+}
+
+function countsOnly(removed30d: Measurement['removed30d']): GoodPoll['removed'] {
+  const counts = Object.entries(removed30d)
+  return Object.fromEntries(counts.map(([reason, count]) => [reason, { count, microUsdc: null }]))
 }
 
 function decideFailed(
@@ -118,6 +157,7 @@ function decideFailed(
   }
   return {
     state,
+    figures: null,
     transition: null,
     ...runDetectors({ ...contextOf(past, state, facts), outcome }),
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { lastRule, statusRules } from '../../core/rules/status.ts'
 import { count, date, model, railSlug, sha256Hex, share, time, url, usdc } from './common.ts'
 
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
@@ -22,11 +23,25 @@ export const figureName = z.enum([
   'tpv_7d_usdc',
   'tpv_30d_raw_usdc',
   'tpv_7d_raw_usdc',
+  'tpv_30d_net_usdc',
+  'parties_30d',
   'unique_creators_30d',
   'unique_workers_30d',
   'top_worker_share',
 ])
 export type FigureName = z.infer<typeof figureName>
+
+export const statusReason = z.object({
+  rule: z.enum([...statusRules.map(({ id }) => id), lastRule.id]).describe('As in /docs/rules.'),
+  status: railStatus.describe('The status that the rule gives.'),
+  value: z.number().nullable().describe('USDC, a count or a share. Null means unknown.'),
+  threshold: z.number(),
+  outcome: z
+    .enum(['decides', 'passes', 'unknown', 'keeps'])
+    .describe(
+      '`decides`: the rule applies; `passes`: it does not; `unknown`: its figure is unknown; `keeps`: the former status stays for 14 days.',
+    ),
+})
 
 const evidencePointer = z.object({
   kind: z.enum(['http', 'logs']),
@@ -48,11 +63,22 @@ export const rail = model(
     chain: railChain,
     status: railStatus,
     status_since: time.describe('When the rail entered this status.'),
+    status_rules: z.string().max(20).describe('Version of the status rules, as in /docs/rules.'),
+    status_reasons: z
+      .array(statusReason)
+      .max(20)
+      .describe('The rules in order, up to the one that decided; empty for an audited rail.'),
     category: railCategory,
     tpv_30d_usdc: usdc.describe('USDC volume of 30 days after the filter rule.'),
     tpv_7d_usdc: usdc.describe('USDC volume of 7 days after the filter rule.'),
     tpv_30d_raw_usdc: usdc.describe('USDC volume of 30 days before the filter rule.'),
     tpv_7d_raw_usdc: usdc.describe('USDC volume of 7 days before the filter rule.'),
+    tpv_30d_net_usdc: usdc.describe(
+      'The filtered volume of 30 days without money that came back to its payers or stayed within one party.',
+    ),
+    parties_30d: count.describe(
+      'Payers of 30 days, where wallets that share a source of funds count as one.',
+    ),
     unique_creators_30d: count,
     unique_workers_30d: count,
     top_worker_share: share,
@@ -121,6 +147,8 @@ export const railPoll = model(
     tpv_7d_usdc: usdc.nullable(),
     tpv_30d_raw_usdc: usdc.nullable(),
     tpv_7d_raw_usdc: usdc.nullable(),
+    tpv_30d_net_usdc: usdc.nullable(),
+    parties_30d: count.nullable(),
     unique_creators_30d: count.nullable(),
     unique_workers_30d: count.nullable(),
     top_worker_share: share.nullable(),

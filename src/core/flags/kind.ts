@@ -1,5 +1,16 @@
 import type { Figures } from '../figures.ts'
-import type { RailStatus } from '../rail-status.ts'
+import type { RemovedPayments } from '../rules/facts.ts'
+import type { PaymentMeasures } from '../rules/measures.ts'
+import type { RailStatus } from '../rules/status.ts'
+
+export interface GoodPoll {
+  readonly kind: 'good'
+  readonly figures: Figures
+  readonly status: RailStatus
+  readonly measures: PaymentMeasures | null
+  /** Payouts that the filter rule leaves out, by reason; amounts are null if a payout has no price, or only counts are known. */
+  readonly removed: Readonly<Record<string, RemovedPayments>>
+}
 
 /** Times in Unix milliseconds. */
 export interface FlagContext {
@@ -9,7 +20,7 @@ export interface FlagContext {
   readonly before: Figures | null
   /** The `error` text is public. */
   readonly outcome:
-    | { readonly kind: 'good'; readonly figures: Figures; readonly status: RailStatus }
+    | GoodPoll
     | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }
   readonly consecutiveFailures: number
   readonly lastGoodPollAtMs: number | null

@@ -1,0 +1,71 @@
+import type { PaymentFacts } from './facts.ts'
+import { createLinkTest } from './hubs.ts'
+
+/** A payer belongs to a wallet that sent it this share of what it received. */
+export const funderShare = 0.4
+/** A payee belongs to a wallet that received this share of what it earned here. */
+export const collectorShare = 0.5
+
+/** All that one wallet sent another in the window, in micro-USDC. */
+export interface WalletFlow {
+  readonly from: string
+  readonly to: string
+  readonly microUsdc: number
+}
+
+export interface PartyNames {
+  /** The name of a party is one of its wallets, or an operator. */
+  readonly partyOf: (wallet: string) => string
+  /** The wallet with which a payee shares its income, by payee. */
+  readonly collectorOf: ReadonlyMap<string, string>
+}
+
+/** Joins payers with the wallets that fund them, and payees with their operators and the wallets that collect their income. */
+export function findParties(
+  facts: Pick<PaymentFacts, 'wallets' | 'lookedUp' | 'operators'>,
+  payments: readonly WalletFlow[],
+  transfers: readonly WalletFlow[],
+): PartyNames {
+  const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
+  const received = sumsBy(transfers, 'to', new Map(earned))
+  const isMember = (wallet: string): boolean => paid.has(wallet) || earned.has(wallet)
+  const mayLink = createLinkTest(facts, isMember)
+  const [payers, payees] = [facts.lookedUp?.payers, facts.lookedUp?.payees]
+  const parent = new Map<string, string>()
+  const partyOf = (wallet: string): string => {
+    let root = wallet
+    for (let up = parent.get(root); up !== undefined; up = parent.get(root)) root = up
+    return root
+  }
+  const join = (wallet: string, other: string): void => {
+    const [a, b] = [partyOf(wallet), partyOf(other)]
+    if (a !== b) parent.set(a, b)
+  }
+  const collectorOf = new Map<string, string>()
+  for (const [payee, operator] of facts.operators) {
+    if (earned.has(payee)) join(payee, `operator ${operator}`)
+  }
+  for (const { from, to, microUsdc } of transfers) {
+    if (from === to) continue
+    // What a wallet paid counts too, so that a stranger cannot join customers by sending each a little money.
+    const ofPayer = Math.max(received.get(to) ?? 0, paid.get(to) ?? 0)
+    const isFunded = payers?.has(to) === true && microUsdc >= funderShare * ofPayer
+    if (isFunded && !earned.has(from) && mayLink(from)) join(to, from)
+    const ofPayee = earned.get(from) ?? 0
+    const isCollected = payees?.has(from) === true && microUsdc >= collectorShare * ofPayee
+    if (isCollected && ofPayee > 0 && !paid.has(to) && mayLink(to)) {
+      join(from, to)
+      collectorOf.set(from, to)
+    }
+  }
+  return { partyOf, collectorOf }
+}
+
+export function sumsBy(
+  flows: readonly WalletFlow[],
+  side: 'from' | 'to',
+  sums = new Map<string, number>(),
+): Map<string, number> {
+  for (const flow of flows) sums.set(flow[side], (sums.get(flow[side]) ?? 0) + flow.microUsdc)
+  return sums
+}

@@ -1,0 +1,177 @@
+/** The status rules, version 2: the first that applies decides. */
+import type { Figures } from '../figures.ts'
+import { microPerUsdc, toUsdc } from '../money.ts'
+import { dayMs } from '../time.ts'
+import { sessionHours } from './hours.ts'
+import type { PaymentMeasures } from './measures.ts'
+
+export const statusRulesVersion = '2'
+
+export type RailStatus = 'paying' | 'pre-traction' | 'concentrated' | 'potemkin' | 'dormant'
+
+/** `activity`: the rail makes no payments. Its activity replaces payouts, and its status is never `paying`. */
+export type StatusBasis = 'payments' | 'activity'
+
+export interface JudgedFigures {
+  readonly figures: Figures
+  /** Null: nobody knows who paid whom, or a payment has no price. */
+  readonly measures: PaymentMeasures | null
+}
+
+interface StatusRule {
+  readonly id: string
+  readonly status: RailStatus
+  readonly text: string
+  readonly threshold: number
+  readonly applies: (value: number, judged: JudgedFigures) => boolean
+  /** USDC, a count or a share, as published; null means unknown. */
+  readonly value: (judged: JudgedFigures) => number | null
+  readonly ifUnknown: string
+}
+
+export const concentratedAbove = 0.9
+const grossFloorMicroUsdc = 10 * microPerUsdc
+const skipped = 'The rule is skipped.'
+const byWallets = 'Wallets or accounts are counted instead of parties.'
+
+export const statusRules = [
+  {
+    id: 'no_payouts',
+    status: 'dormant',
+    text: 'No payout and no volume in 30 days.',
+    threshold: 0,
+    value: ({ figures }) => figures.activity30d ?? figures.tpv30dMicroUsdc,
+    applies: (value) => value <= 0,
+    ifUnknown: skipped,
+  },
+  {
+    id: 'one_creator',
+    status: 'potemkin',
+    text: 'At most 1 unique creator.',
+    threshold: 1,
+    value: ({ figures }) => figures.uniqueCreators30d,
+    applies: (value) => value <= 1,
+    ifUnknown: skipped,
+  },
+  {
+    id: 'one_spending_party',
+    status: 'potemkin',
+    text: 'At most 1 party pays 0.01 USDC net or more, while the volume is 10 USDC or more.',
+    threshold: 1,
+    value: ({ measures }) => measures?.spendingParties ?? null,
+    applies: (value, { measures }) =>
+      value <= 1 && (measures?.grossMicroUsdc ?? 0) >= grossFloorMicroUsdc,
+    ifUnknown: skipped,
+  },
+  {
+    id: 'one_worker_party',
+    status: 'concentrated',
+    text: 'One party of workers receives more than 90 % of the net volume.',
+    threshold: concentratedAbove,
+    value: largestWorkerShare,
+    applies: (value) => value > concentratedAbove,
+    ifUnknown: 'The share of the largest wallet, host or account counts instead.',
+  },
+  {
+    id: 'funded_creators',
+    status: 'pre-traction',
+    text: 'Fewer than 5 funded creators: parties that pay 1 USDC net or more.',
+    threshold: 5,
+    value: ({ figures, measures }) =>
+      measures?.fundedCreators ?? figures.creatorsWithBudget30d ?? figures.uniqueCreators30d,
+    applies: (value) => value < 5,
+    ifUnknown: byWallets,
+  },
+  {
+    id: 'volume_without_largest_payer',
+    status: 'pre-traction',
+    text: 'Less than 25 USDC net without the largest payer.',
+    threshold: 25,
+    value: ({ measures }) =>
+      measures === null ? null : toUsdc(measures.netWithoutLargestMicroUsdc),
+    applies: (value) => value < 25,
+    ifUnknown: skipped,
+  },
+  {
+    id: 'creators_outside_session',
+    status: 'pre-traction',
+    text: `Fewer than 3 funded creators also pay outside the ${sessionHours} consecutive hours in which most of them pay.`,
+    threshold: 3,
+    value: ({ measures }) => measures?.sessions.creatorsOutside ?? null,
+    applies: (value) => value < 3,
+    ifUnknown: skipped,
+  },
+] as const satisfies readonly StatusRule[]
+
+/** The last row of the table: what no rule above decides. */
+export const lastRule = {
+  id: 'known_volume',
+  status: 'paying',
+  text: 'The rest, if the volume is known and above 0.',
+  threshold: 0,
+  ifUnknown: 'The former status stays for 14 days; after that the status is pre-traction.',
+} as const
+export const formerStatusMs = 14 * dayMs
+
+export type StatusRuleId = (typeof statusRules)[number]['id'] | typeof lastRule.id
+
+/** `keeps`: nothing is known that could decide, and the rail keeps its former status. */
+export type RuleOutcome = 'decides' | 'passes' | 'unknown' | 'keeps'
+
+export interface StatusReason {
+  readonly rule: StatusRuleId
+  readonly status: RailStatus
+  readonly value: number | null
+  readonly threshold: number
+  readonly outcome: RuleOutcome
+}
+
+/** Null: no rule decides, since a figure is unknown. */
+export interface StatusDecision {
+  readonly status: RailStatus | null
+  /** In the order of the rules, up to the one that decided. */
+  readonly reasons: readonly StatusReason[]
+}
+
+export function decideStatus(judged: JudgedFigures, basis: StatusBasis): StatusDecision {
+  const reasons: StatusReason[] = []
+  for (const rule of statusRules) {
+    const { id, status, threshold } = rule
+    const value = rule.value(judged)
+    const applies = value !== null && rule.applies(value, judged)
+    const outcome = value === null ? 'unknown' : applies ? 'decides' : 'passes'
+    reasons.push({ rule: id, status, value: rounded(value), threshold, outcome })
+    if (applies) return { status, reasons }
+  }
+  const { figures, measures } = judged
+  const micro = measures?.netMicroUsdc ?? figures.tpv30dMicroUsdc
+  const volume = basis === 'activity' || micro === null ? null : toUsdc(micro)
+  const isKnown = volume !== null && reasons.some(isCreatorCount)
+  const status =
+    basis === 'activity' || volume === 0 ? 'pre-traction' : isKnown ? lastRule.status : null
+  const { id: rule, threshold } = lastRule
+  const outcome = status === null ? 'unknown' : 'decides'
+  const last = {
+    rule,
+    status: status ?? lastRule.status,
+    value: rounded(volume),
+    threshold,
+    outcome,
+  } as const
+  return { status, reasons: [...reasons, last] }
+}
+
+function isCreatorCount({ rule, value }: StatusReason): boolean {
+  return rule === 'funded_creators' && value !== null
+}
+
+/** Of the net volume, by party; else as the source gives it. */
+export function largestWorkerShare({ figures, measures }: JudgedFigures): number | null {
+  if (measures === null) return figures.topWorkerShare
+  const { payees, netMicroUsdc } = measures
+  return netMicroUsdc === 0 ? 0 : (payees[0]?.netMicroUsdc ?? 0) / netMicroUsdc
+}
+
+function rounded(value: number | null): number | null {
+  return value === null ? null : Math.round(value * 1e6) / 1e6
+}
