@@ -6,6 +6,7 @@ import type { Command } from './command.ts'
 import { sha256OfDelivery } from './files.ts'
 import { keygen } from './keygen.ts'
 import { receiptCommands } from './receipts.ts'
+import { rulesTry } from './rules.ts'
 import { verifyCommands } from './verify.ts'
 
 export const commands: readonly Command[] = [
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   }),
   ...receiptCommands,
   ...verifyCommands,
+  rulesTry,
   apiCommand('partner signup', 'signupPartner', {
     args: { tier: option('tier', 'tier (default: free)') },
     oath: () => 'partner',

@@ -56,7 +56,8 @@ describe('a good poll', () => {
       figuresAsOfMs: start,
       lastError: null,
       removed30d: { self: 2 },
-      notes: ['a note'],
+      notes: ['a note', expect.stringContaining('skipped')],
+      statusRules: '2',
     })
   })
 
@@ -114,7 +115,7 @@ describe('flags', () => {
     ['a good poll after failed ones', [good(), failed(), failed(), failed(), good()], []],
     ['impossible figures', [impossible], ['poll_failed', 'negative_or_impossible_figures']],
     ['a rule that removes half of the volume', [good(raw(2000))], []],
-    ['a rule that removes more than half', [good(raw(2000.000001))], ['self_dealing']],
+    ['a rule that removes more than half', [good(raw(2000.000001))], ['mostly_filtered']],
     ['a first poll, which differs from the audit', [good()], []],
     ['a tenfold rise of a figure', [good(), good(tenfold)], ['figures_jump']],
     ['a tenfold fall of a figure', [good(tenfold), good()], ['figures_jump']],

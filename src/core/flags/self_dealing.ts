@@ -3,7 +3,11 @@ import type { FlagDetector, GoodPoll } from './kind.ts'
 import { flagFloorMicroUsdc, percentText, roundedShare } from './measured-share.ts'
 
 /** Payer and payee are one wallet, or wallets that the rail's own list gives to one operator. Nothing is inferred. */
-export const ownPaymentReasons: readonly string[] = ['self_payment', 'same_operator', 'self_dealing']
+export const ownPaymentReasons: readonly string[] = [
+  'self_payment',
+  'same_operator',
+  'self_dealing',
+]
 export const removedShareAbove = 0.5
 
 export const selfDealing = {

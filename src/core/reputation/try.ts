@@ -1,8 +1,16 @@
 /** Scores made-up receipts with the code that the ledger uses for writes and for the checks after 14 and 60 days. */
 import { z } from 'zod'
 
-import { parseUsdc, toUsdc } from '../money.ts'
-import { dayMs, isoTime, parseTime } from '../time.ts'
+import { toUsdc } from '../money.ts'
+import { dayMs, isoTime } from '../time.ts'
+import {
+  parseTryLine,
+  tryAmount,
+  tryTime,
+  tryTransfer,
+  tryWallet,
+  tryWalletFacts,
+} from '../try-lines.ts'
 import { checkedEntries, entryView, firstEntry, sumChanges, unreversed } from './entries.ts'
 import type { PayerHistory } from './entries.ts'
 import { evidenceTenths, quarterOf, strangers } from './formula.ts'
@@ -12,43 +20,19 @@ import { findLinks, reviewDueMs, reviewWindowMs } from './review.ts'
 import { applyEntry, noStanding, scoreAt } from './standing.ts'
 import type { LedgerEntry, Standing } from './standing.ts'
 
-const amount = z.number().transform((usdc, context) => {
-  const micro = parseUsdc(usdc)
-  if (micro !== null) return micro
-  context.addIssue({ code: 'custom', message: 'must be 0 or more USDC with at most 6 decimals' })
-  return z.NEVER
-})
-const time = z
-  .string()
-  .refine((text) => parseTime(text) !== null, 'must be an RFC 3339 time')
-  .transform((text) => parseTime(text) ?? 0)
-/** Hex addresses are compared in lower case. */
-const wallet = z
-  .string()
-  .regex(/^\S{1,128}$/, 'must be 1 to 128 characters without spaces')
-  .transform((text) => (/^0x[0-9a-f]+$/i.test(text) ? text.toLowerCase() : text))
-
 const receipt = z.strictObject({
-  at: time,
+  at: tryTime,
   tx: z.string().min(1).max(128),
-  payer: wallet,
-  worker: wallet,
-  amount_usdc: amount,
+  payer: tryWallet,
+  worker: tryWallet,
+  amount_usdc: tryAmount,
   evidence: z.enum(['onchain', 'platform', 'signed']),
-})
-const transfer = z.strictObject({ at: time, from: wallet, to: wallet, amount_usdc: amount })
-const walletFacts = z.strictObject({
-  address: wallet,
-  listed_hub: z.boolean().optional(),
-  age_days: z.number().min(0).optional().describe('at the first receipt that the wallet paid'),
-  recipients: z.int().min(0).optional(),
-  contract: z.boolean().optional(),
 })
 const line = z
   .strictObject({
     receipt: receipt.optional(),
-    transfer: transfer.optional(),
-    wallet: walletFacts.optional(),
+    transfer: tryTransfer.optional(),
+    wallet: tryWalletFacts.optional(),
   })
   .refine(
     (one) => Object.keys(one).length === 1,
@@ -56,10 +40,6 @@ const line = z
   )
 
 type Receipt = z.infer<typeof receipt>
-
-export class TryLineError extends Error {
-  override readonly name = 'TryLineError'
-}
 
 export interface TriedWorker {
   readonly worker: string
@@ -75,8 +55,11 @@ export interface TriedWorker {
 export function tryReputation(lines: Iterable<string>): readonly TriedWorker[] {
   const { receipts, transfers, wallets } = parseLines(lines)
   const isHub = (address: string): boolean => {
-    const { listed_hub: isListed, age_days: days = 0, recipients = 0 } = wallets.get(address) ?? {}
-    return isListed === true || (days >= hubRule.ageDays && recipients >= hubRule.recipients)
+    const { listed_hub: isListed, age_days: days, recipients } = wallets.get(address) ?? {}
+    return (
+      isListed === true ||
+      ((days ?? 0) >= hubRule.ageDays && (recipients ?? 0) >= hubRule.recipients)
+    )
   }
   const ledger = createTrialLedger((address) => wallets.get(address)?.age_days ?? 0)
   const due = new Map<string, { dueMs: number; stage: number; batch: Receipt[] }>()
@@ -123,12 +106,12 @@ export function tryReputation(lines: Iterable<string>): readonly TriedWorker[] {
 function parseLines(lines: Iterable<string>) {
   const receipts: Receipt[] = []
   const transfers: (WalletTransfer & { readonly at: number })[] = []
-  const wallets = new Map<string, z.infer<typeof walletFacts>>()
+  const wallets = new Map<string, z.infer<typeof tryWalletFacts>>()
   let number = 0
   for (const text of lines) {
     number += 1
     if (text.trim() === '') continue
-    const one = parseLine(text, number)
+    const one = parseTryLine(line, text, number)
     if (one.wallet !== undefined) wallets.set(one.wallet.address, one.wallet)
     if (one.receipt !== undefined) receipts.push(one.receipt)
     if (one.receipt?.evidence === 'onchain') {
@@ -141,21 +124,6 @@ function parseLines(lines: Iterable<string>) {
     }
   }
   return { receipts: receipts.sort((a, b) => a.at - b.at), transfers, wallets }
-}
-
-/** @throws TryLineError */
-function parseLine(text: string, number: number): z.infer<typeof line> {
-  let value: unknown = null
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new TryLineError(`line ${number}: is not JSON`)
-  }
-  const { data, error } = line.safeParse(value)
-  if (data !== undefined) return data
-  const [issue] = error.issues
-  const path = issue?.path.join('.') ?? ''
-  throw new TryLineError(`line ${number}: ${path === '' ? '' : `${path}: `}${issue?.message ?? ''}`)
 }
 
 /** The tables of the ledger in memory. */

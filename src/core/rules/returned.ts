@@ -33,10 +33,11 @@ export function findReturned(
   let steps = 0
   for (let length = 2; length <= maxCycle; length += 1) {
     for (const candidate of open) {
-      const edge = edges[candidate.index]
-      while (edge !== undefined && edge.left > 0 && candidate.length === length) {
-        const back =
-          steps < maxSteps ? findPath(graph, edge.to, candidate.from, () => (steps += 1)) : null
+      for (;;) {
+        const edge = edges[candidate.index]
+        if (edge === undefined || edge.left === 0 || candidate.length !== length) break
+        const countStep = () => (steps += 1)
+        const back = steps < maxSteps ? findPath(graph, edge.to, candidate.from, countStep) : null
         if (back === null) candidate.length = Infinity
         else if (back.length + 1 > length) candidate.length = back.length + 1
         else cancel(new Set([edge, ...back]))

@@ -141,6 +141,8 @@ describe('unknown figures', () => {
         'tpv_7d_usdc',
         'tpv_30d_raw_usdc',
         'tpv_7d_raw_usdc',
+        'tpv_30d_net_usdc',
+        'parties_30d',
         'unique_workers_30d',
         'top_worker_share',
       ],

@@ -86,6 +86,8 @@ test('the Olas rail counts xDAI earned, requesters, deliveries per mech and the 
     topWorkerShare: 0.9,
     creatorsWithBudget30d: 2,
     activity30d: 10,
+    parties30d: null,
+    tpv30dNetMicroUsdc: null,
     lastPayoutAtMs: endMs - 4 * dayMs,
   })
   expect(measurement.notes).toEqual([

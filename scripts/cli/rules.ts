@@ -1,0 +1,31 @@
+import { tryRules } from '../../builder/rails/try-rules.ts'
+import { TryLineError } from '../../src/core/try-lines.ts'
+import { operand } from './command.ts'
+import type { Command } from './command.ts'
+import { readBytes } from './files.ts'
+import { orUsageError } from './input.ts'
+
+export const rulesTry: Command = {
+  words: 'rules try',
+  summary: 'Judge made-up or exported payments with the status rules of the ledger',
+  description:
+    'Reads one JSON object a line: rail, payment, transfer, wallet or offers. Prints one line per rail.\nThe lines are described at /docs/rules#try.',
+  args: { file: operand('a file of lines, or - for standard input') },
+  run: async (session, input) => {
+    const bytes = readBytes(input.required('file'))
+    orUsageError(TryLineError, () => {
+      for (const rail of tryRules(linesOf(bytes))) session.write(`${JSON.stringify(rail)}\n`)
+    })
+    await Promise.resolve()
+  },
+}
+
+/** One by one, since all lines together may be longer than a string can be. */
+function* linesOf(bytes: Buffer): Generator<string> {
+  for (let start = 0; start < bytes.length;) {
+    const newline = bytes.indexOf(10, start)
+    const end = newline === -1 ? bytes.length : newline
+    yield bytes.toString('utf8', start, end)
+    start = end + 1
+  }
+}
