@@ -79,10 +79,12 @@ const factsOf = (from: TestWallet, usdc: number, changes: object) =>
     ...changes,
   })
 
-/** Pays the worker on the chain, and submits its receipt. */
-async function pay(from: TestWallet, usdc: number): Promise<void> {
-  const payment = { chain: 'arbitrum', tx_hash: await move(from, worker, usdc) }
+/** Pays the worker on the chain, and submits its receipt. Returns the transaction. */
+async function pay(from: TestWallet, usdc: number): Promise<string> {
+  const hash = await move(from, worker, usdc)
+  const payment = { chain: 'arbitrum', tx_hash: hash }
   await post(workerSigned(factsOf(from, usdc, payment), workerKey))
+  return hash
 }
 
 async function runAfter(ms: number, hasNode = true) {
@@ -184,6 +186,19 @@ describe('the check after 14 days', () => {
     expect((await readScore()).entries.reduce((sum, { delta }) => sum + delta, 0)).toBeCloseTo(6.5)
   })
 
+  test('adds what a payer paid before it joined a party', async () => {
+    await move(evmWallet('source'), payer, 100)
+    await pay(payer, 100)
+    await chain.mine(settled)
+    await runAfter(hourMs)
+    await runAfter(5 * dayMs)
+    await post(issued(factsOf(payer, 100, {}), platformKey))
+    await runAfter(10 * dayMs)
+    await post(issued(factsOf(payer, 100, { summary: 'later' }), platformKey))
+    const [last] = (await readScore()).entries
+    expect([last?.payer_party, last?.paid_before_usdc]).toEqual([evmWallet('source').id, 200])
+  })
+
   test('keeps what a refund of less than half has left', async () => {
     await pay(payer, 10)
     await move(worker, payer, 4)
@@ -253,7 +268,7 @@ describe('the check after 14 days', () => {
 })
 
 test('money that comes back later is found after 60 days, and the next receipts of the pair wait', async () => {
-  await pay(payer, 10)
+  const hash = await pay(payer, 10)
   await chain.mine(settled)
   await runAfter(hourMs)
   await runAfter(15 * dayMs)
@@ -268,10 +283,9 @@ test('money that comes back later is found after 60 days, and the next receipts 
   ])
   const { rep_score: score, receipts_count: receipts } = await readScore()
   expect([score, receipts]).toEqual([0, 0])
-  await post(issued(factsOf(payer, 10, {}), platformKey))
-  expect((await readScore()).entries[0]).toMatchObject({
-    percent: 0,
-    delta: 0,
-    paid_before_usdc: 0,
-  })
+  // A reversed receipt leaves its transaction to another one.
+  const again = { chain: 'arbitrum', tx_hash: hash }
+  await post(issued(factsOf(payer, 10, again), platformKey))
+  const waiting = { evidence: 0.8, percent: 0, delta: 0, paid_before_usdc: 0 }
+  expect((await readScore()).entries[0]).toMatchObject(waiting)
 })

@@ -316,9 +316,13 @@ describe('reputation', () => {
     }, 0)
     expect(shown.rep_score).toBeCloseTo(fresh, 5)
     expect(allGood(verifyScore(shown))).toBe(true)
-    for (const change of [{ delta: 0.2 }, { independence: 0.4 }, { paid_before_usdc: 0 }]) {
-      const entries = shown.entries.map((entry, at) => (at === 1 ? { ...entry, ...change } : entry))
-      expect(allGood(verifyScore({ ...shown, entries }))).toBe(false)
+    const [, second = { amount_usdc: 0, weight: 0 }] = shown.entries
+    const delta = Math.floor(second.amount_usdc * second.weight * 300_000) / 1e6
+    const forgeries = [{ delta: 0.2 }, { independence: 0.4 }, { paid_before_usdc: 0, delta }]
+    for (const forgery of forgeries) {
+      const entries = shown.entries.map((one, at) => (at === 1 ? { ...one, ...forgery } : one))
+      const bad = verifyScore({ ...shown, entries }).filter(({ good }) => !good)
+      expect(bad.map(({ what }) => what)).toContain('entries')
     }
   })
 
