@@ -1,9 +1,10 @@
 import { z } from 'zod'
 
+import type { Backfill } from '../../src/core/backfill.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { secondMs } from '../../src/core/time.ts'
-import { defineRail } from './adapter.ts'
+import { UnfinishedRead, defineRail } from './adapter.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import { reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
@@ -17,7 +18,7 @@ const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 
 const ceilingMicroUsdc = 100_000_000n
 
-/** Maximum number of transactions per poll. The next poll reads the remaining ones. */
+/** Maximum number of transactions in a turn. The next turn reads the remaining ones. */
 const maxTransactionsPerPoll = 2000
 const signaturesPerStep = 100
 const requestsAtOnce = 4
@@ -32,7 +33,7 @@ const place = z.object({ signature: z.string(), slot: z.int().min(0) })
 /** `done`: all transactions from the start of the window up to this one are read. `walk`: an unfinished backward read. */
 const addressState = z.object({
   done: place.nullable(),
-  walk: z.object({ head: place, before: z.string() }).nullable(),
+  walk: z.object({ head: place, before: z.string(), atMs: z.number() }).nullable(),
 })
 const cursorSchema = z.object({
   addresses: z.record(z.string(), addressState),
@@ -82,6 +83,13 @@ export const x402Solana = defineRail({
       }
       waiting = unfinished
     }
+    if (waiting.length > 0) {
+      const unread = waiting.map((address) => states.get(address))
+      const isFirst = unread.some((state) => (state?.done ?? null) === null)
+      if (isFirst) await ctx.backfill.save(backfillOf(ctx, unread))
+      throw new UnfinishedRead()
+    }
+    await ctx.backfill.save(null)
     const logs: EvidencePointer = {
       kind: 'logs',
       chain: 'solana',
@@ -93,27 +101,29 @@ export const x402Solana = defineRail({
     return {
       buckets: stream.hours(),
       lastPayoutAtMs: stream.lastPayoutAtMs(),
-      unfinished: waiting.length,
       pointers: transactions === 0 ? [] : [logs],
     }
   },
-  reduce: ({ buckets, lastPayoutAtMs, unfinished, pointers }, window) => {
+  reduce: ({ buckets, lastPayoutAtMs, pointers }, window) => {
     const notes = [
       `${feePayers.length} fee payers of known facilitators are followed; one that the list does not name is not seen.`,
     ]
-    if (unfinished === 0) {
-      return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: pointers })
-    }
-    return {
-      figures: {},
-      notes: [
-        ...notes,
-        `The figures are unknown: the transactions of ${unfinished} of them are not yet read back to the start of the window. The next polls continue.`,
-      ],
-      evidence: pointers,
-    }
+    return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: pointers })
   },
 })
+
+/** The addresses are read backwards: the mean of what is read of them counts as days from the start of the window. */
+function backfillOf(
+  { window, backfill }: AdapterContext,
+  unread: readonly (AddressState | undefined)[],
+): Backfill {
+  const { fromMs, toMs } = backfill.stored ?? { fromMs: window.start30dMs, toMs: window.endMs }
+  const unreadMs = unread.reduce((sum, state) => {
+    const leftMs = (state?.walk?.atMs ?? toMs) - fromMs
+    return sum + Math.min(toMs - fromMs, Math.max(0, leftMs))
+  }, 0)
+  return { fromMs, toMs, readUntilMs: toMs - Math.round(unreadMs / feePayers.length) }
+}
 
 interface Step {
   readonly state: AddressState
@@ -143,7 +153,14 @@ async function readBackwards(
     state:
       finished || head === null || last === undefined
         ? { done: head, walk: null }
-        : { done, walk: { head, before: last.signature } },
+        : {
+            done,
+            walk: {
+              head,
+              before: last.signature,
+              atMs: timeOf(last) ?? walk?.atMs ?? ctx.window.endMs,
+            },
+          },
     finished,
     read: unseen,
     payouts: await readPayouts(
@@ -167,6 +184,10 @@ function unreadPart(
       (blockTime !== null && blockTime * secondMs < startMs),
   )
   return end === -1 ? listed : listed.slice(0, end)
+}
+
+function timeOf({ blockTime }: SignatureInfo): number | null {
+  return blockTime === null ? null : blockTime * secondMs
 }
 
 function slotOf(info: SignatureInfo | undefined): AddressState['done'] {

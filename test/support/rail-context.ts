@@ -7,6 +7,7 @@ import type { AdapterContext } from '../../builder/rails/adapter.ts'
 import { createPayoutStore } from '../../builder/rails/payout-store.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
 import { createHttp } from '../../builder/sources/http-client.ts'
+import type { Backfill } from '../../src/core/backfill.ts'
 import type { Clock, Random } from '../../src/core/deps.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 
@@ -20,6 +21,7 @@ export interface RailContextOptions {
   readonly maxBytes?: number
   readonly signal?: AbortSignal
   readonly hasNode?: boolean
+  readonly onBackfill?: (backfill: Backfill | null) => void
 }
 
 const random: Random = { bytes: (length) => new Uint8Array(length), unit: () => 0 }
@@ -46,7 +48,10 @@ export function railContext(options: RailContextOptions): AdapterContext {
     solana: () => createRpcClient('solana', rpcUrl, polling),
     payouts: createPayoutStore(rail, database),
     past: [],
-    backfill: { stored: null, save: async () => await Promise.resolve() },
+    backfill: {
+      stored: null,
+      save: async (backfill) => await Promise.resolve(options.onBackfill?.(backfill)),
+    },
     isTurnOver: () => false,
     signal,
   }

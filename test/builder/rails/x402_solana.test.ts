@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 
+import { UnfinishedRead } from '../../../builder/rails/adapter.ts'
 import { x402Solana } from '../../../builder/rails/x402_solana.ts'
 import { SourceError } from '../../../builder/sources/http.ts'
+import type { Backfill } from '../../../src/core/backfill.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
 import type { Figures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts'
@@ -93,6 +95,7 @@ const removed = { above_ceiling: 1, between_facilitators: 1, self_payment: 1, si
 interface Poll {
   readonly mode?: ReplayMode
   readonly atMs?: number
+  readonly onBackfill?: (backfill: Backfill | null) => void
 }
 
 async function ledger() {
@@ -102,13 +105,20 @@ async function ledger() {
   node.setTransactions(chain)
   return {
     node,
-    poll: async ({ mode = 'normal', atMs = endMs }: Poll = {}) => {
+    poll: async ({ mode = 'normal', atMs = endMs, onBackfill }: Poll = {}) => {
       node.setMode(mode)
       const rpcUrl = `${node.url}/v2/key-in-the-path?key=in-the-query`
       const timeoutMs = mode === 'time-out' ? 150 : 10_000
       const { rail } = x402Solana
       return await x402Solana.measure(
-        railContext({ rail, endMs: atMs, database, rpcUrl, timeoutMs }),
+        railContext({
+          rail,
+          endMs: atMs,
+          database,
+          rpcUrl,
+          timeoutMs,
+          ...(onBackfill === undefined ? {} : { onBackfill }),
+        }),
       )
     },
   }
@@ -160,22 +170,26 @@ describe('the x402 Solana rail', () => {
     expect(measurement.figures).toEqual(expected)
   })
 
-  test('leaves figures unknown beyond its limit per poll and resumes in the next poll', async () => {
+  test('gives no figures beyond its limit per turn, tells how far it is, and goes on in the next turn', async () => {
     const { node, poll } = await ledger()
     const many = Array.from({ length: 2100 }, (_, at) =>
       settled((at + 1) * minuteMs, [pay(`Buyer${at % 7}`, `Seller${at % 3}`, 1)]),
     )
     node.setTransactions(many)
-    const first = await poll()
-    expect(first.measurement.figures).toEqual(unknownFigures)
-    expect(first.measurement.notes.join(' ')).toContain(
-      'The figures are unknown: the transactions of ',
-    )
+    const backfills: (Backfill | null)[] = []
+    const onBackfill = (backfill: Backfill | null) => void backfills.push(backfill)
+    await expect(poll({ onBackfill })).rejects.toThrow(UnfinishedRead)
+    const [backfill] = backfills
+    expect(backfill).toMatchObject({ fromMs: endMs - 30 * dayMs, toMs: endMs })
+    // 2,000 minutes of the only address with many transactions; the others are read.
+    const unreadMs = 30 * dayMs - 2000 * minuteMs
+    expect(backfill?.readUntilMs).toBe(endMs - Math.round(unreadMs / 25))
     const newer = [1, 2, 3].map((at) =>
       settled(-at * minuteMs, [pay('Late', 'Seller0', 1)], { slot: 500_000_000 - at }),
     )
     node.setTransactions([...newer.toReversed(), ...many])
-    const second = await poll({ atMs: endMs + hourMs })
+    const second = await poll({ atMs: endMs + hourMs, onBackfill })
+    expect(backfills.at(-1)).toBeNull()
     expect(second.measurement.figures).toMatchObject({
       tpv30dMicroUsdc: 2103 * 10_000,
       activity30d: 2103,
