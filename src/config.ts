@@ -108,7 +108,7 @@ export const settings = {
   },
   RPC_URL_BASE: secret(
     rpcUrl,
-    'JSON-RPC URL of Base. If unset, rails are read from a public endpoint, and receipts on this chain are not verified.',
+    'JSON-RPC URL of Base. If unset, rails are read from a public endpoint, it is not looked up who funds their payers, and receipts on this chain are not verified.',
   ),
   RPC_URL_ETHEREUM: secret(
     rpcUrl,

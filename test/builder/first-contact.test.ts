@@ -72,6 +72,7 @@ test('a limited node is read whole over a restart, each block once, and the prog
   const adapters = [poidh, erc8004Base]
   const authored = rails.filter(({ rail }) => adapters.some((adapter) => adapter.rail === rail))
   const percents = new Map<string, number[]>()
+  const texts: string[] = []
   const random = { bytes: (length: number) => randomBytes(length), unit: () => 0.5 }
 
   const poll = async (which: 'due' | 'all', signal: AbortSignal) =>
@@ -83,8 +84,10 @@ test('a limited node is read whole over a restart, each block once, and the prog
         fetch,
         log: quietLog,
         pollEveryMs: 6 * hourMs,
-        onBackfill: ({ rail, percent }) =>
-          void percents.set(rail, [...(percents.get(rail) ?? []), percent]),
+        onBackfill: ({ rail, percent, text }) => {
+          percents.set(rail, [...(percents.get(rail) ?? []), percent])
+          texts.push(text)
+        },
         sources: createSources({
           fetch,
           clock,
@@ -130,6 +133,7 @@ test('a limited node is read whole over a restart, each block once, and the prog
     expect(seen).toEqual(seen.toSorted((a, b) => a - b))
     expect(seen.length).toBeGreaterThan(90)
   }
+  expect(texts[40]).toMatch(/^\d+ of 30 days read, about \d+ min left$/)
   expect(node.refused.tooMany).toBeGreaterThan(0)
   expect(node.refused.tooLarge).toBeLessThan(100)
 })
