@@ -1,5 +1,4 @@
 /** Whether a wallet looks like an exchange, a bridge or a shop: it is old and pays many recipients. */
-import { hubRule } from '../../src/core/reputation/links.ts'
 import { dayMs, secondMs } from '../../src/core/time.ts'
 import { chains } from './chains.ts'
 import { ChainError } from './errors.ts'
@@ -13,10 +12,6 @@ export interface WalletTest {
   readonly contract: boolean
   readonly ageDays: number
   readonly recipients: number
-}
-
-export function looksLikeHub({ ageDays, recipients }: WalletTest): boolean {
-  return ageDays >= hubRule.ageDays && recipients >= hubRule.recipients
 }
 
 const sampleAgesDays = [0, 45, 91]

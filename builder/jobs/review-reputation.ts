@@ -3,6 +3,7 @@ import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { checkDays } from '../../src/core/reputation/formula.ts'
 import { findLinks, reviewWindowMs } from '../../src/core/reputation/review.ts'
+import { isHub } from '../../src/core/rules/hubs.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { applyReview, dueReviewDays, postponeReview, reviewsOfDay } from '../../src/db/reviews.ts'
@@ -13,7 +14,7 @@ import { CallBudgetError } from '../chain/json-rpc.ts'
 import { hadUsdc, isEvmAddress, readTransfersBetween } from '../chain/payer-reads.ts'
 import { createChainReader } from '../chain/reader.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
-import { looksLikeHub, testWallet } from '../chain/wallet-test.ts'
+import { testWallet } from '../chain/wallet-test.ts'
 import { listedHubs } from '../rails/look-up-choice.ts'
 import type { ReviewReport } from '../world/receipt-run.ts'
 
@@ -116,7 +117,11 @@ async function lookUp(
     if (untested.length === 0) break
     for (const one of untested) {
       const at = { head: toBlock, headMs: dueMs }
-      hubs.set(one, listedHubs.has(one) || looksLikeHub(await testWallet(reader, one, at)))
+      const listedHub = listedHubs.has(one)
+      hubs.set(
+        one,
+        listedHub || isHub({ listedHub, ...(await testWallet(reader, one, at)) }) === true,
+      )
     }
     links = findLinks(reviews, transfers, (wallet) => hubs.get(wallet) === true)
   }

@@ -1,13 +1,8 @@
 /** Which wallets a look-up follows and tests, by the thresholds of the rules. */
+import { collectorShare, funderShare, sumsBy } from '../../src/core/rules/parties.ts'
+import type { WalletFlow } from '../../src/core/rules/parties.ts'
 import hubList from './hubs.json' with { type: 'json' }
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
-
-/** All payments or transfers between two wallets, as a sum of micro-USDC. */
-export interface Flow {
-  readonly from: string
-  readonly to: string
-  readonly microUsdc: number
-}
 
 export const listedHubs: ReadonlySet<string> = new Set([
   ...hubList.hubs.flatMap(({ addresses }) => addresses),
@@ -17,8 +12,6 @@ export const listedHubs: ReadonlySet<string> = new Set([
 const maxPayers = 256
 const maxPayees = 64
 const maxCollectors = 32
-const funderShare = 0.4
-const collectorShare = 0.5
 
 export interface ChosenWallets {
   readonly payers: readonly string[]
@@ -29,8 +22,8 @@ export interface ChosenWallets {
 }
 
 export function chooseWallets(
-  payments: readonly Flow[],
-  transfers: readonly Flow[],
+  payments: readonly WalletFlow[],
+  transfers: readonly WalletFlow[],
   isHub: (wallet: string) => boolean,
 ): ChosenWallets {
   const [paid, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
@@ -54,15 +47,6 @@ export function chooseWallets(
     payees: [...largest(earned).slice(0, maxPayees), ...collectors.slice(0, maxCollectors)],
     toTest: largest(linking).filter(isOutside),
   }
-}
-
-function sumsBy(
-  flows: readonly Flow[],
-  side: 'from' | 'to',
-  sums = new Map<string, number>(),
-): Map<string, number> {
-  for (const flow of flows) sums.set(flow[side], (sums.get(flow[side]) ?? 0) + flow.microUsdc)
-  return sums
 }
 
 function largest(sums: ReadonlyMap<string, number>): readonly string[] {

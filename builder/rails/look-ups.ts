@@ -4,6 +4,8 @@
  */
 import type { Measurement } from '../../src/core/figures.ts'
 import type { PaymentFacts, TransferDay, WalletFacts } from '../../src/core/rules/facts.ts'
+import { isHub } from '../../src/core/rules/hubs.ts'
+import { sumFlows } from '../../src/core/rules/measures.ts'
 import { dayMs, hourOf, secondMs } from '../../src/core/time.ts'
 import { chains } from '../chain/chains.ts'
 import type { EvmChainName } from '../chain/chains.ts'
@@ -12,9 +14,8 @@ import type { LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { readTransfers, transferFilters, usdcChunkBlocks } from '../chain/usdc-transfers.ts'
 import type { ChainHead } from '../chain/usdc-transfers.ts'
-import { looksLikeHub, testWallet } from '../chain/wallet-test.ts'
+import { testWallet } from '../chain/wallet-test.ts'
 import { chooseWallets, listedHubs } from './look-up-choice.ts'
-import type { Flow } from './look-up-choice.ts'
 import {
   beginLookUps,
   isKnownTransfer,
@@ -29,7 +30,7 @@ import { pairDaysOf } from './rail-facts.ts'
 import type { Window } from './window.ts'
 
 const testsPerPoll = 20
-const untested = { contract: false, ageDays: 0, recipients: 0 }
+const notTested = { ageDays: null, recipients: null, contract: null }
 
 /** The part of a poll that look-ups need. */
 export interface LookUpContext {
@@ -64,7 +65,7 @@ export async function withLookUps(
     const listedHub = hubs.has(wallet)
     const tested = state.tests[wallet]
     if (tested === undefined && !listedHub) return []
-    const { ageDays = null, recipients = null, contract = null } = tested ?? {}
+    const { ageDays, recipients, contract } = tested ?? notTested
     return [[wallet, { listedHub, ageDays, recipients, contract }]]
   })
   const waiting = new Set([...(state.lookBack?.payers ?? []), ...(state.lookBack?.payees ?? [])])
@@ -92,13 +93,14 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
   const state = beginLookUps(stream.cursor(), head, endMs)
   const save = async () => await stream.save(state)
   const transfers = () => transferDaysOf(stream.hours(), facts)
-  const payments = facts.pairs.map(({ payer, payee, ...pair }) => ({
-    ...pair,
-    from: payer,
-    to: payee,
-  }))
-  const isHub = (wallet: string) => looksLikeHub(state.tests[wallet] ?? untested)
-  const choose = () => chooseWallets(mergeFlows(payments), mergeFlows(transfers()), isHub)
+  const payments = sumFlows(
+    facts.pairs.flatMap(({ payer, payee, microUsdc }) =>
+      payer === null || microUsdc === null ? [] : [{ from: payer, to: payee, microUsdc }],
+    ),
+  )
+  const isTestedHub = (wallet: string) =>
+    isHub({ ...notTested, listedHub: false, ...state.tests[wallet] }) === true
+  const choose = () => chooseWallets(payments, sumFlows(transfers()), isTestedHub)
   let testsLeft = testsPerPoll
 
   /** Saves after each chunk. Ends early when `goesOn` says so. */
@@ -202,17 +204,4 @@ function transferDaysOf(hours: readonly PayoutHour[], facts: PaymentFacts): read
     const microUsdc = (sums.microUsdc ?? 0) - (payments?.microUsdc ?? 0)
     return from === null || microUsdc <= 0 ? [] : [{ day, from, to, count, microUsdc }]
   })
-}
-
-/** One flow for each pair of wallets. */
-function mergeFlows(
-  parts: readonly { from: string | null; to: string; microUsdc: number | null }[],
-): readonly Flow[] {
-  const flows = new Map<string, Flow>()
-  for (const { from, to, microUsdc } of parts) {
-    if (from === null) continue
-    const before = flows.get(`${from} ${to}`)?.microUsdc ?? 0
-    flows.set(`${from} ${to}`, { from, to, microUsdc: before + (microUsdc ?? 0) })
-  }
-  return [...flows.values()]
 }

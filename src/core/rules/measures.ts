@@ -97,7 +97,8 @@ function sumPairs(days: readonly PairDay[]): readonly WalletFlow[] | null {
   return priced.length === days.length ? sumFlows(priced) : null
 }
 
-function sumFlows(flows: readonly (WalletFlow | TransferDay)[]): readonly WalletFlow[] {
+/** One flow for each pair of wallets. */
+export function sumFlows(flows: readonly (WalletFlow | TransferDay)[]): readonly WalletFlow[] {
   const sums = new Map<string, { from: string; to: string; microUsdc: number }>()
   for (const { from, to, microUsdc } of flows) {
     const key = `${from} ${to}`

@@ -3,8 +3,9 @@ import { z } from 'zod'
 
 import { chains } from '../../../builder/chain/chains.ts'
 import { createChainReader } from '../../../builder/chain/reader.ts'
-import { looksLikeHub, testWallet } from '../../../builder/chain/wallet-test.ts'
+import { testWallet } from '../../../builder/chain/wallet-test.ts'
 import { transferTopic } from '../../../src/core/abi.ts'
+import { isHub } from '../../../src/core/rules/hubs.ts'
 import { quickRequests } from '../../support/rail-context.ts'
 import { proxyDuringTest, rpcError, rpcResult } from '../../support/rpc-proxy.ts'
 import type { RpcRequest } from '../../support/rpc-proxy.ts'
@@ -43,7 +44,8 @@ test.each<readonly [string, readonly (number | 'too many')[], boolean]>([
   ['199 recipients', [100, 98, 1], false],
   ['no transfer 90 days ago', [500, 500, 0], false],
   ['more transfers than one answer holds', ['too many', 0, 1], true],
-])('a wallet with %s: %j is a hub: %s', async (_name, recipients, isHub) => {
+])('a wallet with %s: %j is a hub: %s', async (_name, recipients, expected) => {
   const reader = await nodeWith(...recipients)
-  expect(looksLikeHub(await testWallet(reader, hub, head))).toBe(isHub)
+  const tested = await testWallet(reader, hub, head)
+  expect(isHub({ listedHub: false, ...tested })).toBe(expected)
 })
