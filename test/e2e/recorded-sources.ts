@@ -2,6 +2,7 @@
 import {
   encodeAbiParameters,
   encodeFunctionData,
+  encodeFunctionResult,
   parseAbi,
   parseEther,
   parseUnits,
@@ -195,6 +196,8 @@ const acpRouter: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
 const acpCalls = parseAbi([
   'function jobManager() view returns (address)',
   'function memoManager() view returns (address)',
+  'function paymentToken() view returns (address)',
+  'function jobs(uint256 jobId) view returns (uint256 id, address client, address provider, uint256 budget, uint256 amountClaimed, uint8 phase, uint256 memoCount, uint256 expiredAt, address evaluator, address jobPaymentToken)',
 ])
 async function answerAcpModules(anvil: Anvil): Promise<void> {
   for (const [functionName, module] of [
@@ -203,6 +206,17 @@ async function answerAcpModules(anvil: Anvil): Promise<void> {
   ] as const) {
     const call = encodeFunctionData({ abi: acpCalls, functionName })
     await anvil.answer(acpRouter, call, encodeAbiParameters([{ type: 'address' }], [module]))
+  }
+  const tokenCall = encodeFunctionData({ abi: acpCalls, functionName: 'paymentToken' })
+  await anvil.answer(acpV1, tokenCall, encodeAbiParameters([{ type: 'address' }], [usdc]))
+  for (const [id, client, provider] of [
+    [1n, wallet(21), wallet(31)],
+    [2n, wallet(22), wallet(32)],
+  ] as const) {
+    const job = { abi: acpCalls, functionName: 'jobs' } as const
+    const record = [id, client, provider, 1n, 1n, 4, 2n, 0n, zeroAddress, zeroAddress] as const
+    const call = encodeFunctionData({ ...job, args: [id] })
+    await anvil.answer(acpV1, call, encodeFunctionResult({ ...job, result: record }))
   }
 }
 function acpJob(jobId: bigint, client: number, provider: number): ScriptedLog {
