@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 import { sha256OfDelivery } from './files.ts'
 import { keygen } from './keygen.ts'
 import { receiptCommands } from './receipts.ts'
-import { rulesTry } from './rules.ts'
+import { reputationTry, rulesTry } from './rules.ts'
 import { verifyCommands } from './verify.ts'
 
 export const commands: readonly Command[] = [
@@ -36,6 +36,7 @@ export const commands: readonly Command[] = [
   ...receiptCommands,
   ...verifyCommands,
   rulesTry,
+  reputationTry,
   apiCommand('partner signup', 'signupPartner', {
     args: { tier: option('tier', 'tier (default: free)') },
     oath: () => 'partner',

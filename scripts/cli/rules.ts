@@ -1,4 +1,5 @@
 import { tryRules } from '../../builder/rails/try-rules.ts'
+import { tryReputation } from '../../src/core/reputation/try.ts'
 import { TryLineError } from '../../src/core/try-lines.ts'
 import { operand } from './command.ts'
 import type { Command } from './command.ts'
@@ -16,6 +17,20 @@ export const rulesTry: Command = {
     orUsageError(TryLineError, () => {
       for (const rail of tryRules(linesOf(bytes))) session.write(`${JSON.stringify(rail)}\n`)
     })
+    await Promise.resolve()
+  },
+}
+
+export const reputationTry: Command = {
+  words: 'reputation try',
+  summary: 'Score made-up receipts with the code that scores real ones',
+  description:
+    'Reads one JSON object a line: receipt, transfer or wallet. Prints one line per worker: its score after both checks,\nand its entries. The lines are described at /docs/reputation#try.',
+  args: { file: operand('a file of lines, or - for standard input') },
+  run: async (session, input) => {
+    const lines = linesOf(readBytes(input.required('file')))
+    const workers = orUsageError(TryLineError, () => tryReputation(lines))
+    for (const worker of workers) session.write(`${JSON.stringify(worker)}\n`)
     await Promise.resolve()
   },
 }

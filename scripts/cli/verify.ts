@@ -11,13 +11,11 @@ import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import { MANIFEST_FILE } from '../../src/core/documents.ts'
-import { tryReputation } from '../../src/core/reputation/try.ts'
 import { minuteMs } from '../../src/core/time.ts'
-import { TryLineError } from '../../src/core/try-lines.ts'
 import { operand, option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
 import { fileExists, readBytes, readJsonObject } from './files.ts'
-import { UsageError, orUsageError } from './input.ts'
+import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { printChecks } from './output.ts'
 import {
@@ -98,19 +96,6 @@ export const verifyCommands: readonly Command[] = [
         checks.push(check('wallet', false, `the answer is for ${answer.wallet}`))
       }
       return printChecks(session, { wallet, rep_score: answer.rep_score }, checks)
-    },
-  },
-  {
-    words: 'reputation try',
-    summary: 'Score made-up receipts with the code that scores real ones',
-    description:
-      'Each line is a JSON object with one member: receipt, transfer or wallet (/docs/reputation#try).\nPrints one JSON line per worker: its score after both checks, and its entries.',
-    args: { file: operand('a file of lines, or - for standard input') },
-    run: async (session, input) => {
-      const lines = readBytes(input.required('file')).toString('utf8').split('\n')
-      for (const worker of orUsageError(TryLineError, () => tryReputation(lines))) {
-        session.write(`${JSON.stringify(worker)}\n`)
-      }
     },
   },
   {

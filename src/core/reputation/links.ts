@@ -9,9 +9,6 @@ export interface WalletTransfer {
 /** Returns true for wallets that connect strangers, such as exchanges and bridges. No link passes through them. */
 export type IsHub = (wallet: string) => boolean
 
-/** A wallet of this age with this many recipients is a hub, listed or not. */
-export const hubRule = { ageDays: 90, recipients: 200 } as const
-
 type SumsByPair = Map<string, Map<string, number>>
 
 /** Sums of transfers in micro-USDC. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 
 import { toUsdc } from '../money.ts'
+import { isHub } from '../rules/hubs.ts'
 import { dayMs, isoTime } from '../time.ts'
 import {
   parseTryLine,
@@ -14,13 +15,12 @@ import {
 import { checkedEntries, entryView, firstEntry, sumChanges, unreversed } from './entries.ts'
 import type { PayerHistory } from './entries.ts'
 import { evidenceTenths, quarterOf, strangers } from './formula.ts'
-import { hubRule } from './links.ts'
 import type { WalletTransfer } from './links.ts'
 import { findLinks, reviewDueMs, reviewWindowMs } from './review.ts'
 import { applyEntry, noStanding, scoreAt } from './standing.ts'
 import type { LedgerEntry, Standing } from './standing.ts'
 
-const receipt = z.strictObject({
+const receipt = z.object({
   at: tryTime,
   tx: z.string().min(1).max(128),
   payer: tryWallet,
@@ -54,12 +54,19 @@ export interface TriedWorker {
 /** One result per worker, in the order of the first receipts. @throws TryLineError that names the line */
 export function tryReputation(lines: Iterable<string>): readonly TriedWorker[] {
   const { receipts, transfers, wallets } = parseLines(lines)
-  const isHub = (address: string): boolean => {
-    const { listed_hub: isListed, age_days: days, recipients } = wallets.get(address) ?? {}
-    return (
-      isListed === true ||
-      ((days ?? 0) >= hubRule.ageDays && (recipients ?? 0) >= hubRule.recipients)
-    )
+  const isKnownHub = (address: string): boolean => {
+    const {
+      listed_hub: isListed,
+      age_days: days,
+      recipients,
+      contract,
+    } = wallets.get(address) ?? {}
+    const facts = {
+      ageDays: days ?? null,
+      recipients: recipients ?? null,
+      contract: contract ?? null,
+    }
+    return isHub({ listedHub: isListed === true, ...facts }) === true
   }
   const ledger = createTrialLedger((address) => wallets.get(address)?.age_days ?? 0)
   const due = new Map<string, { dueMs: number; stage: number; batch: Receipt[] }>()
@@ -73,7 +80,7 @@ export function tryReputation(lines: Iterable<string>): readonly TriedWorker[] {
       payer: one.payer,
       paidMicroUsdc: ledger.paidSince(one, fromMs),
     }))
-    for (const { pair, ...found } of findLinks(pairs, within, isHub)) {
+    for (const { pair, ...found } of findLinks(pairs, within, isKnownHub)) {
       ledger.check(pair.one, found, dueMs)
       schedule(pair.one, stage + 1)
     }
