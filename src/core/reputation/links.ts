@@ -53,6 +53,9 @@ const none: ReadonlyMap<string, number> = new Map()
  */
 export function linkOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): MoneyLink | null {
   const { worker, payer, paidMicroUsdc } = pair
+  const sources = graph.byRecipient.get(payer) ?? none
+  const received = [...sources.values()].reduce((sum, one) => sum + one, 0)
+  if (received * 2 <= paidMicroUsdc) return null
   const used = new Map<string, number>()
   const via = new Set<string>()
   let total = 0
@@ -69,13 +72,14 @@ export function linkOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): MoneyLi
     total += amount
   }
   const between = (wallets: ReadonlyMap<string, number>) =>
-    [...wallets.keys()].filter((wallet) => wallet !== worker && wallet !== payer && !isHub(wallet))
+    new Set([...wallets.keys()].filter((one) => one !== worker && one !== payer && !isHub(one)))
   const firsts = between(graph.bySender.get(worker) ?? none)
-  const lasts = between(graph.byRecipient.get(payer) ?? none)
+  const lasts = between(sources)
   send(worker, payer)
-  for (const first of firsts) send(worker, first, payer)
+  for (const first of lasts) if (firsts.has(first)) send(worker, first, payer)
   for (const first of firsts) {
-    for (const last of lasts) send(worker, first, last, payer)
+    const recipients = graph.bySender.get(first) ?? none
+    for (const last of lasts) if (recipients.has(last)) send(worker, first, last, payer)
   }
   return total * 2 > paidMicroUsdc ? { microUsdc: total, via: [...via] } : null
 }
