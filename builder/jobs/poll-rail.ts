@@ -114,7 +114,12 @@ async function measure(
     return { outcome: { kind: 'good', measurement }, counters }
   } catch (error) {
     signal.throwIfAborted()
-    if (error instanceof UnfinishedRead) return { outcome: { kind: 'unfinished' }, counters: {} }
+    if (error instanceof UnfinishedRead) {
+      deps.log.info(`the read of ${adapter.rail} goes on in its next turn`, {
+        reason: error.message,
+      })
+      return { outcome: { kind: 'unfinished' }, counters: {} }
+    }
     return { outcome: { kind: 'failed', error: reasonOf(error), impossible: [] }, counters: {} }
   }
 }

@@ -140,7 +140,8 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
         await save(chunk.toBlock)
         doneTo = chunk.toBlock
         await backfill?.save(doneTo)
-        if (doneTo < head && ctx.isTurnOver()) throw new UnfinishedRead()
+        if (doneTo < head && ctx.isTurnOver())
+          throw new UnfinishedRead('other rails have their turn')
       },
     })
   } catch (error) {

@@ -87,7 +87,7 @@ export const x402Solana = defineRail({
       const unread = waiting.map((address) => states.get(address))
       const isFirst = unread.some((state) => (state?.done ?? null) === null)
       if (isFirst) await ctx.backfill.save(backfillOf(ctx, unread))
-      throw new UnfinishedRead()
+      throw new UnfinishedRead('other rails have their turn')
     }
     await ctx.backfill.save(null)
     const logs: EvidencePointer = {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 
+import type { Jobs } from '../../builder/jobs/jobs.ts'
 import { runJob } from '../../builder/jobs/run-job.ts'
+import { runForever } from '../../builder/jobs/schedule.ts'
 import { lastRuns } from '../../src/db/runs.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
@@ -32,3 +34,40 @@ test('a successful job that mentions a failure is recorded without directory nam
   const { recorded } = await runBuild(async () => ({ detail, quiet: false }))
   expect(recorded?.detail).toBe("archive failed: fatal: not a git repository: 'snapshots.git'")
 })
+
+test('a rail that is not finished is polled again at once, with a build in between', async () => {
+  const stop = new AbortController()
+  const calls: string[] = []
+  const nothing = async () => await Promise.resolve(true)
+  const polls = ['unfinished', 'unfinished', true] as const
+  const jobs: Jobs = {
+    poll: async () => {
+      const result = polls[calls.filter((call) => call === 'poll').length] ?? true
+      calls.push('poll')
+      return await Promise.resolve(result)
+    },
+    build: async (when) => {
+      calls.push(`build ${when}`)
+      if (calls.filter((call) => call === 'poll').length >= polls.length) stop.abort()
+      return await Promise.resolve(true)
+    },
+    deliver: nothing,
+    checkReceipts: nothing,
+    checkPacts: nothing,
+    expire: nothing,
+    tidy: async () => await Promise.resolve(),
+  }
+  const clock = { ...handClock(), sleep: untilAborted }
+  await runForever(jobs, { clock, log: quietLog, signal: stop.signal, polls: true })
+  const polled = calls.flatMap((call, at) => (call === 'poll' ? [at] : []))
+  // The schedule may add one.
+  expect(polled.length).toBeGreaterThanOrEqual(polls.length)
+  for (const at of polled) expect(calls[at + 1]).toBe('build if changed')
+})
+
+async function untilAborted(_delayMs: number, signal?: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    signal?.addEventListener('abort', () => resolve(), { once: true })
+    if (signal?.aborted !== false) resolve()
+  })
+}
