@@ -10,6 +10,7 @@ import { opportunityDocuments } from './opportunities.ts'
 import { pactDocuments } from './pacts.ts'
 import { partnerDocuments } from './partners.ts'
 import { railDocuments } from './rails.ts'
+import { ruleDocuments } from './rules.ts'
 import { siteDocuments } from './site.ts'
 import { skillDocuments } from './skills.ts'
 import { statsDocuments } from './stats.ts'
@@ -27,6 +28,7 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   skillDocuments,
   pactDocuments,
   flagDocuments,
+  ruleDocuments,
   deskDocuments,
   siteDocuments,
   x402Documents,

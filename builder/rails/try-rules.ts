@@ -66,10 +66,16 @@ interface TriedInput {
   isVolumeKnown: boolean
 }
 
+export interface TriedFlag {
+  readonly kind: string
+  readonly severity: string
+  readonly evidence: object
+}
+
 export interface TriedRail {
   readonly rail: string
   readonly status: string
-  readonly flags: readonly object[]
+  readonly flags: readonly TriedFlag[]
   readonly figures: Readonly<Record<string, number | null>>
   readonly reasons: readonly string[]
 }

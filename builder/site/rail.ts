@@ -5,6 +5,7 @@ import { daysReadText, percentRead } from '../../src/core/backfill.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
 import { documentFile } from '../../src/core/documents.ts'
 import { counted } from '../../src/core/number-text.ts'
+import { outcomeTexts, ruleText } from '../../src/core/rules/status.ts'
 import { dayMs } from '../../src/core/time.ts'
 import {
   facts,
@@ -19,7 +20,14 @@ import {
   verifyBox,
 } from '../../src/pages/blocks.ts'
 import { ageText, count, day, hash, percent, pill, time, usdc } from '../../src/pages/figures.ts'
-import { address, code, inline, join, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import {
+  address,
+  code,
+  inline,
+  join,
+  link,
+  untrustedText,
+} from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
@@ -66,11 +74,16 @@ export function railPage(
         ],
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
         ['Last payout', view.last_payout_at === undefined ? 'unknown' : time(view.last_payout_at)],
+        ['Net volume, 30 days', usdc(knownFigure(view, 'tpv_30d_net_usdc'))],
+        ['Parties that pay', count(knownFigure(view, 'parties_30d'))],
         ['Top worker’s share', percent(knownFigure(view, 'top_worker_share'))],
         ['Removed by the filter rule, 30 days', removedText(view)],
         view.notes === undefined ? null : ['Notes', untrustedText(view.notes)],
       ]),
       section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
+      ...(view.status_reasons.length === 0
+        ? []
+        : [section('why', 'Why this status', ...reasons(view))]),
       section('status', 'Status history', statusTimeline(view.rail, world)),
       section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
       section('earn', 'How to earn here', ...entry(view)),
@@ -125,6 +138,23 @@ function backfillNotice(backfill: Backfill | null): HtmlAndMarkdown | null {
     daysReadText(backfill),
     `The logs of this rail are being read (${percentRead(backfill)} %). Figures of these days follow when all of them are read.`,
   )
+}
+
+function reasons(view: Rail): HtmlAndMarkdown[] {
+  return [
+    table(view.status_reasons, {
+      id: 'reasons',
+      caption: `The status rules, version ${view.status_rules}, in order. The first that applies decides.`,
+      sortable: false,
+      columns: [
+        column('Rule', ({ rule }) => ruleText(rule), { kind: 'wide' }),
+        column('Status', ({ status }) => pill(status)),
+        figureColumn('Measured', null, ({ value }) => (value === null ? 'unknown' : String(value))),
+        column('Outcome', ({ outcome }) => outcomeTexts[outcome]),
+      ],
+    }),
+    para(link('/docs/rules', 'All rules and thresholds')),
+  ]
 }
 
 function figureTable(view: Rail): HtmlAndMarkdown {

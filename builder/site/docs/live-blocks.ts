@@ -1,13 +1,17 @@
 /** Blocks that Markdown pages insert with `<!-- block: name -->`. */
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
+import { entriesOf } from '../../../src/core/entries.ts'
 import { evidenceTenths } from '../../../src/core/reputation/formula.ts'
+import { lastRule, statusRules, statusRulesVersion } from '../../../src/core/rules/status.ts'
+import { ruleThresholds } from '../../../src/core/rules/thresholds.ts'
 import { facts, htmlOnly, list } from '../../../src/pages/blocks.ts'
 import { code, inline, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
 import { chains, evmChains } from '../../chain/chains.ts'
+import { flagTexts } from '../../documents/flag-texts.ts'
 import type { World } from '../../world/world.ts'
 import { contractText } from './contract-text.ts'
 import { documentsTable, moneyTable, readsTable, writesTable } from './cost.ts'
@@ -38,6 +42,9 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'cost-money': moneyTable,
   'cost-documents': documentsTable,
   'cost-writes': writesTable,
+  'status-rules': statusRuleTable,
+  'rule-thresholds': thresholdTable,
+  'flag-kinds': () => facts(Object.entries(flagTexts)),
   playground,
 }
 
@@ -90,6 +97,33 @@ function evidenceTable(): HtmlAndMarkdown {
       column('Evidence', ([kind]) => code(kind)),
       figureColumn('Weight', null, ([kind]) => (evidenceTenths[kind] / 10).toFixed(1)),
       column('When', ([, when]) => when, { kind: 'wide' }),
+    ],
+  })
+}
+
+function statusRuleTable(): HtmlAndMarkdown {
+  return table([...statusRules, lastRule], {
+    id: 'status-rules',
+    caption: `Status rules, version ${statusRulesVersion}, in order: the first that applies decides.`,
+    sortable: false,
+    columns: [
+      column('Status', ({ status }) => status),
+      column('When', ({ text }) => text, { kind: 'wide' }),
+      column('Name in `status_reasons`', ({ id }) => code(id)),
+      column('If the figure is unknown', ({ ifUnknown }) => ifUnknown, { kind: 'wide' }),
+    ],
+  })
+}
+
+function thresholdTable(): HtmlAndMarkdown {
+  return table(entriesOf(ruleThresholds), {
+    id: 'thresholds',
+    caption: 'Thresholds.',
+    sortable: false,
+    columns: [
+      column('Name', ([name]) => code(name)),
+      figureColumn('Value', null, ([, [value]]) => String(value)),
+      column('Meaning', ([, [, text]]) => text, { kind: 'wide' }),
     ],
   })
 }

@@ -3,7 +3,7 @@ import type { Parameter } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { flagList } from '../schemas/flag.ts'
 import { opportunityList } from '../schemas/opportunity.ts'
-import { rail, railHistory, railList } from '../schemas/rail.ts'
+import { rail, railHistory, railList, statusRulesView } from '../schemas/rail.ts'
 
 const { document } = routesOf('Rails')
 
@@ -49,6 +49,13 @@ export const railRoutes = {
     description: 'The same rows as in JSON. An unknown figure is an empty cell.',
     params: { name: railName },
     answers: { 200: text('The polls.', csv), 404: { description: 'No such rail.' } },
+  }),
+  getStatusRules: document(300, {
+    path: '/rules/status.json',
+    summary: 'Get the rules behind the status of a rail',
+    description:
+      'The status rules in order, their thresholds, and the kinds of honesty flags. `status_reasons` of a rail names these rules.',
+    answers: { 200: json('The rules.', statusRulesView) },
   }),
   listOpportunities: document(60, {
     path: `${apiPrefix}/opportunities`,

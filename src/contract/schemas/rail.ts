@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 import { lastRule, statusRules } from '../../core/rules/status.ts'
 import { count, date, model, railSlug, sha256Hex, share, time, url, usdc } from './common.ts'
+import { flagKind } from './flag.ts'
 
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
 
@@ -168,3 +169,29 @@ export const railHistory = model(
     polls: z.array(railPoll).max(2000).describe('Newest first.'),
   }),
 )
+
+export const statusRulesView = model(
+  'StatusRules',
+  z.object({
+    version: z.string().max(20),
+    window_days: count,
+    rules: z
+      .array(
+        z.object({
+          rule: statusReason.shape.rule,
+          status: railStatus,
+          text: z.string().max(300),
+          threshold: z.number().describe('USDC, a count or a share.'),
+          if_unknown: z.string().max(300),
+        }),
+      )
+      .max(20)
+      .describe('In order: the first rule that applies decides.'),
+    thresholds: z
+      .array(z.object({ name: z.string().max(60), value: z.number(), text: z.string().max(300) }))
+      .max(50),
+    flags: z.array(z.object({ kind: flagKind, text: z.string().max(300) })).max(50),
+    docs: url,
+  }),
+)
+export type StatusRules = z.infer<typeof statusRulesView>

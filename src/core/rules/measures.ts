@@ -14,7 +14,7 @@ import type { UniformPayers } from './uniform.ts'
 export const fundedMicroUsdc = microPerUsdc
 const spendingMicroUsdc = microPerUsdc / 100
 /** A pair counts for nothing if a larger share of its payments came back. */
-const returnedPairShare = 0.5
+export const returnedPairShare = 0.5
 
 export interface PartySum {
   readonly wallets: number

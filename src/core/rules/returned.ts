@@ -1,15 +1,21 @@
 /** Money that came back: whole cycles of payments and transfers are cancelled, the shortest first. */
+import { sumsBy } from './parties.ts'
 import type { WalletFlow } from './parties.ts'
 
 /** Payee → x → y → payer. */
 const maxTransfersInARow = 3
-export const maxCycle = 8
+export const maxCycle = 12
+/**
+ * Least share of what its payer spends and of what its payee earns, for a payment in a cycle of several payments. Among wallets
+ * that buy from each other, such as agents, cycles of small payments arise by chance.
+ */
+export const mainPaymentShare = 0.25
 /** Visited edges. A rail that needs more keeps the rest of its volume. */
 const maxSteps = 20_000_000
 
 interface GraphEdge {
   readonly to: string
-  readonly isPayment: boolean
+  readonly kind: 'transfer' | 'payment' | 'main payment'
   /** Micro-USDC that no cycle has cancelled yet. */
   left: number
 }
@@ -20,15 +26,19 @@ export function findReturned(
   transfers: readonly WalletFlow[],
 ): readonly number[] {
   const graph = new Map<string, GraphEdge[]>()
-  const add = ({ from, to, microUsdc }: WalletFlow, isPayment: boolean): GraphEdge => {
-    const edge = { to, isPayment, left: microUsdc }
+  const add = ({ from, to, microUsdc }: WalletFlow, kind: GraphEdge['kind']): GraphEdge => {
+    const edge = { to, kind, left: microUsdc }
     const edges = graph.get(from)
     if (edges === undefined) graph.set(from, [edge])
     else edges.push(edge)
     return edge
   }
-  const edges = payments.map((payment) => add(payment, true))
-  for (const transfer of transfers) add(transfer, false)
+  const [spent, earned] = [sumsBy(payments, 'from'), sumsBy(payments, 'to')]
+  const edges = payments.map((payment) => {
+    const most = Math.max(spent.get(payment.from) ?? 0, earned.get(payment.to) ?? 0)
+    return add(payment, payment.microUsdc >= mainPaymentShare * most ? 'main payment' : 'payment')
+  })
+  for (const transfer of transfers) add(transfer, 'transfer')
   const open = payments.map(({ from }, index) => ({ from, index, length: 2 }))
   let steps = 0
   for (let length = 2; length <= maxCycle; length += 1) {
@@ -37,7 +47,7 @@ export function findReturned(
         const edge = edges[candidate.index]
         if (edge === undefined || edge.left === 0 || candidate.length !== length) break
         const countStep = () => (steps += 1)
-        const back = steps < maxSteps ? findPath(graph, edge.to, candidate.from, countStep) : null
+        const back = steps < maxSteps ? findPath(graph, edge, candidate.from, countStep) : null
         if (back === null) candidate.length = Infinity
         else if (back.length + 1 > length) candidate.length = back.length + 1
         else cancel(new Set([edge, ...back]))
@@ -60,24 +70,28 @@ interface Visit {
   readonly transfers: number
 }
 
-/** Breadth first, so that the path has the fewest edges. */
+/** Breadth first, so that the path from the payee of `first` to its payer has the fewest edges. */
 function findPath(
   graph: ReadonlyMap<string, readonly GraphEdge[]>,
-  start: string,
-  goal: string,
+  first: GraphEdge,
+  payer: string,
   countStep: () => void,
 ): readonly GraphEdge[] | null {
-  const fewest = new Map<string, number>([[start, 0]])
-  let level: Visit[] = [{ wallet: start, edge: null, before: null, length: 0, transfers: 0 }]
+  const start = { wallet: first.to, edge: null, before: null, length: 0, transfers: 0 }
+  const fewest = new Map<string, number>([[first.to, 0]])
+  let level: Visit[] = [start]
   while (level.length > 0) {
     const next: Visit[] = []
     for (const visit of level) {
       for (const edge of graph.get(visit.wallet) ?? []) {
         countStep()
-        const transfers = edge.isPayment ? 0 : visit.transfers + 1
-        if (edge.left === 0 || transfers > maxTransfersInARow) continue
+        const isPair = visit.length === 0 && edge.to === payer
+        const isMain = edge.kind === 'main payment' && first.kind === 'main payment'
+        if (edge.left === 0 || (edge.kind !== 'transfer' && !isMain && !isPair)) continue
+        const transfers = edge.kind === 'transfer' ? visit.transfers + 1 : 0
+        if (transfers > maxTransfersInARow) continue
         const found = { wallet: edge.to, edge, before: visit, length: visit.length + 1, transfers }
-        if (edge.to === goal) return edgesOf(found)
+        if (edge.to === payer) return edgesOf(found)
         if ((fewest.get(edge.to) ?? Infinity) <= transfers) continue
         fewest.set(edge.to, transfers)
         if (found.length < maxCycle - 1) next.push(found)

@@ -176,14 +176,17 @@ function rounded(value: number | null): number | null {
   return value === null ? null : Math.round(value * 1e6) / 1e6
 }
 
-const outcomeTexts: Readonly<Record<RuleOutcome, string>> = {
+export const outcomeTexts: Readonly<Record<RuleOutcome, string>> = {
   decides: 'this rule decides',
   passes: 'the rule does not apply',
   unknown: 'the rule is skipped',
   keeps: 'the former status stays for 14 days',
 }
 
+export function ruleText(rule: StatusRuleId): string {
+  return [...statusRules, lastRule].find(({ id }) => id === rule)?.text ?? rule
+}
+
 export function reasonText({ rule, value, outcome }: StatusReason): string {
-  const text = [...statusRules, lastRule].find(({ id }) => id === rule)?.text ?? rule
-  return `${text} Measured: ${value ?? 'unknown'}; ${outcomeTexts[outcome]}.`
+  return `${ruleText(rule)} Measured: ${value ?? 'unknown'}; ${outcomeTexts[outcome]}.`
 }
