@@ -12,7 +12,8 @@ export const concentrated = {
     const share = largestWorkerShare(outcome)
     if (share === null || share <= concentratedAbove) return null
     const of = outcome.measures?.netMicroUsdc ?? volume
-    if (of !== null && share * of < flagFloorMicroUsdc) return null
+    // Without a volume, the share is one of payouts or of other activity.
+    if (of !== null && of > 0 && share * of < flagFloorMicroUsdc) return null
     return {
       severity: 'warning',
       title: `${displayName}: one worker takes more than ${concentratedAbove * 100} %`,

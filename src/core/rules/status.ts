@@ -133,7 +133,13 @@ export interface StatusDecision {
   readonly reasons: readonly StatusReason[]
 }
 
-export function decideStatus(judged: JudgedFigures, basis: StatusBasis): StatusDecision {
+export function decideStatus(
+  { figures: measured, measures }: JudgedFigures,
+  basis: StatusBasis,
+): StatusDecision {
+  // A rail that makes no payments has no volume, which says nothing about its activity.
+  const figures = basis === 'activity' ? { ...measured, tpv30dMicroUsdc: null } : measured
+  const judged = { figures, measures }
   const reasons: StatusReason[] = []
   for (const rule of statusRules) {
     const { id, status, threshold } = rule
@@ -143,7 +149,6 @@ export function decideStatus(judged: JudgedFigures, basis: StatusBasis): StatusD
     reasons.push({ rule: id, status, value: rounded(value), threshold, outcome })
     if (applies) return { status, reasons }
   }
-  const { figures, measures } = judged
   const micro = measures?.netMicroUsdc ?? figures.tpv30dMicroUsdc
   const volume = basis === 'activity' || micro === null ? null : toUsdc(micro)
   const isKnown = volume !== null && reasons.some(isCreatorCount)

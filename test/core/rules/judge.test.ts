@@ -30,6 +30,8 @@ describe('a rail whose source gives only figures', () => {
 
   it('is never paying on a rail that pays nobody', () => {
     expect(judged({}, 'activity').status).toBe('pre-traction')
+    const unknownActivity = { activity30d: null, tpv30dMicroUsdc: 0 }
+    expect(judged(unknownActivity, 'activity').status).toBe('pre-traction')
   })
 
   it('shows the rules in order, with their values, up to the one that decides', () => {
