@@ -274,7 +274,7 @@ describe('a recorded world', () => {
   it('is archived with a commit message that lists the changes', () => {
     const message = ledger.git('log', '-1', '--format=%B')
     expect(subject()).toBe(
-      'rails: 9 rails changed status; 5 flags opened; 22 rails with new figures',
+      'rails: 8 rails changed status; 7 flags opened; 22 rails with new figures',
     )
     for (const line of moved) expect(message).toContain(`\n${line}\n`)
     expect(message).toContain('\nflag opened: Virtuals ACP: one worker takes more than 90 %\n')
