@@ -267,7 +267,7 @@ describe('a recorded world', () => {
     // x402, Olas and x402 on Solana by their figures, Taskmarket by its audit.
     expect(stats.parse(ledger.document('api/v1/stats/live.json'))).toEqual({
       open_flags: flagsOfTheDay.length,
-      rails_paying: 4,
+      rails_paying: 2,
     })
   })
 
