@@ -1,12 +1,20 @@
 /** Reads of lists on connections of their own, so that no other read waits for a list. */
-import { createSemaphore } from '../core/concurrency.ts'
+import { createMutex, createSemaphore } from '../core/concurrency.ts'
+import type { OnWait, Semaphore } from '../core/concurrency.ts'
 import { ListEndedError } from './errors.ts'
 import type { Db } from './schema.ts'
 
-/** @throws ListEndedError after the deadline, which includes the wait, or when `gone` aborts */
+/** Who reads a list. Each network reads one list at a time, and readers without `ListReader` share one turn. */
+export interface ListReader {
+  readonly gone: AbortSignal
+  /** Null without a limit. */
+  readonly network: number | null
+}
+
+/** @throws ListEndedError after the deadline, which includes the wait, or when the reader has gone */
 export type ReadList = <Result>(
   read: (db: Db) => Promise<Result>,
-  gone?: AbortSignal,
+  reader?: ListReader,
 ) => Promise<Result>
 
 interface ListConnection {
@@ -26,8 +34,30 @@ export function createLists(
   deadlineMs = defaultDeadlineMs,
 ): ReadList {
   const permits = createSemaphore(connections)
+  const turns = new Map<number | undefined, Semaphore>()
   const idle: ListConnection[] = []
-  return async (read, gone) => {
+
+  /** The lists of one network wait here, so that each network has at most one in the queue of all. */
+  const inTurn = async <Result>(
+    reader: ListReader | undefined,
+    onWait: OnWait,
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
+    const network = reader?.network
+    if (network === null) return await work()
+    const turn = turns.get(network) ?? createMutex()
+    turns.set(network, turn)
+    await turn.acquire(onWait)
+    try {
+      return await work()
+    } finally {
+      turn.release()
+      if (turn.active() === 0) turns.delete(network)
+    }
+  }
+
+  return async (read, reader) => {
+    const gone = reader?.gone
     let hasEnded = gone?.aborted === true
     let stop = (): void => undefined
     const refuseEnded = (): void => {
@@ -38,29 +68,33 @@ export function createLists(
       hasEnded = true
       stop()
     }
+    const onWait: OnWait = (withdraw) => {
+      stop = () => withdraw(new ListEndedError())
+      return () => undefined
+    }
     let timer = setTimeout(end, deadlineMs)
     gone?.addEventListener('abort', end)
     try {
       refuseEnded()
-      await permits.acquire((withdraw) => {
-        stop = () => withdraw(new ListEndedError())
-        return () => undefined
-      })
-      try {
-        const connection = idle.pop() ?? (await connect())
-        stop = () => {
-          connection.interrupt()
-          timer = setTimeout(stop, interruptEveryMs)
-        }
+      return await inTurn(reader, onWait, async () => {
+        refuseEnded()
+        await permits.acquire(onWait)
         try {
-          refuseEnded()
-          return await read(connection.db)
+          const connection = idle.pop() ?? (await connect())
+          stop = () => {
+            connection.interrupt()
+            timer = setTimeout(stop, interruptEveryMs)
+          }
+          try {
+            refuseEnded()
+            return await read(connection.db)
+          } finally {
+            idle.push(connection)
+          }
         } finally {
-          idle.push(connection)
+          permits.release()
         }
-      } finally {
-        permits.release()
-      }
+      })
     } catch (error) {
       refuseEnded()
       throw error

@@ -97,7 +97,7 @@ async function readRequest(
   return {
     incoming,
     nowMs,
-    list: listWhileOpen(actions.database, incoming),
+    list: listWhileOpen(actions.database, c.env),
     json,
     rawSha256,
     admission,

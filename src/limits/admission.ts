@@ -31,6 +31,8 @@ export interface Admission extends WalletAdmission {
   readonly release: () => void
   /** Signed calls left for the wallet; null without a limit and before a wallet is charged. */
   readonly remaining: () => number | null
+  /** The key of the IPv4 address or IPv6 /48, among which callers take turns; null without limits. */
+  readonly network: number | null
 }
 
 export interface RateLimits {
@@ -69,6 +71,7 @@ const unlimitedAdmission: Admission = {
   charge: () => Promise.resolve(),
   release: () => undefined,
   remaining: () => null,
+  network: null,
 }
 
 export const unlimited: RateLimits = { count: () => null, admit: () => unlimitedAdmission }
@@ -81,10 +84,12 @@ export function createRateLimits(deps: RateLimitDeps): RateLimits {
   return {
     count: (address) => take(anonymousClaims(networkOf(address))),
     admit(address, isSigned, named) {
-      if (isSigned) return admitSigned(deps, networkOf(address), { proven, named })
-      const claims = anonymousClaims(networkOf(address))
+      const network = networkOf(address)
+      if (isSigned) return admitSigned(deps, network, { proven, named })
+      const claims = anonymousClaims(network)
       return {
         ...unlimitedAdmission,
+        network: network.range ?? network.host,
         refusal: take(claims),
         headers: () => limiter.report(claims).headers,
         release: () => limiter.refund(claims),
@@ -207,6 +212,7 @@ function admitSigned(
       if (!isWithin) throw limitError()
     },
     release: () => settle(arrival),
+    network: network.range ?? network.host,
     remaining() {
       const [claim] = claims
       return claim?.policy === 'wallet' ? limiter.remaining(claim) : null
