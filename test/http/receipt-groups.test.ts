@@ -33,6 +33,7 @@ async function tablesOf({ actions }: Service) {
     receipts: await db.selectFrom('receipts').selectAll().orderBy('seq').execute(),
     entries: await db.selectFrom('reputation_ledger').selectAll().orderBy('seq').execute(),
     standings: await db.selectFrom('reputation').selectAll().orderBy('wallet').execute(),
+    answers: await db.selectFrom('answers').selectAll().orderBy('id').execute(),
     messages: await db.selectFrom('used_messages').selectAll().orderBy('message_sha256').execute(),
     keys: await db.selectFrom('idempotency_keys').selectAll().orderBy('key').execute(),
     differences: (await recomputeScores(db)).differences,

@@ -2,8 +2,7 @@
 
 import { noStanding } from '../../core/reputation.ts'
 import type { Standing } from '../../core/reputation.ts'
-import { toAnswerRecord } from '../guard.ts'
-import type { NewAnswer } from '../guard.ts'
+import type { AnswerRows } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
 import type { LedgerWallet, NewEntry } from '../reputation.ts'
 import { columnOf } from '../rows.ts'
@@ -73,20 +72,10 @@ export async function lookUpGroup(
 }
 
 /** `standings` has each wallet once, as of its last entry. `entries` are in the order in which they count. */
-export interface GroupRows {
+export interface GroupRows extends AnswerRows {
   readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
   readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: NewEntry }[]
   readonly standings: readonly { readonly wallet: LedgerWallet; readonly standing: Standing }[]
-  readonly messages: readonly {
-    readonly wallet: string
-    readonly messageSha256: string
-    readonly answer: NewAnswer
-  }[]
-  readonly keys: readonly {
-    readonly caller: string
-    readonly key: string
-    readonly answer: NewAnswer
-  }[]
 }
 
 /** As in `appendEntry`, keeps the wallet's first display form. */
@@ -112,16 +101,9 @@ export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
     })),
     replaceStanding,
   )
-  await insertWholeRows(
-    db,
-    'used_messages',
-    rows.messages.map(({ answer, ...message }) => ({ ...message, ...toAnswerRecord(answer) })),
-  )
-  await insertWholeRows(
-    db,
-    'idempotency_keys',
-    rows.keys.map(({ answer, ...key }) => ({ ...key, ...toAnswerRecord(answer) })),
-  )
+  await insertWholeRows(db, 'answers', rows.answers)
+  await insertWholeRows(db, 'used_messages', rows.messages)
+  await insertWholeRows(db, 'idempotency_keys', rows.keys)
 }
 
 type Value = string | number | null

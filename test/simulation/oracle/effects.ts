@@ -195,7 +195,15 @@ export const jobWrites: Readonly<Record<string, Writes>> = {
     reputation: '+ *',
     partners: 'status updated_at',
   },
-  tidy: { used_messages: '-', idempotency_keys: '-', network_writes: '-' },
+  tidy: {
+    answers: '-',
+    used_messages: '-',
+    idempotency_keys: '-',
+    network_writes: '-',
+    jobs: 'title description skills texts_sha256 texts_removed_at',
+    job_skills: '-',
+    job_bids: 'proposal texts_sha256 texts_removed_at',
+  },
   poll: {
     polls: '+',
     rail_state: '+ *',
