@@ -20,13 +20,18 @@ const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
 }
 
 export interface ConcurrencyLimit {
-  readonly isFull: () => boolean
+  /** Also true if the network uses half of the capacity. */
+  readonly isFull: (network?: number | null) => boolean
   readonly refusal: () => Failure
   /**
    * Skips the work if `isGone` returns true: the client has disconnected.
    * @throws ApiError `unavailable` if the limit is reached
    */
-  readonly run: <Result>(work: () => Promise<Result>, isGone?: () => boolean) => Promise<Result>
+  readonly run: <Result>(
+    work: () => Promise<Result>,
+    network?: number | null,
+    isGone?: () => boolean,
+  ) => Promise<Result>
 }
 
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
@@ -82,7 +87,17 @@ function createConcurrencyLimit(
 ): ConcurrencyLimit {
   let active = 0
   let refused = 0
-  const isFull = (): boolean => active >= capacities[name]
+  const byNetwork = new Map<number, number>()
+  const heldBy = (network: number): number => byNetwork.get(network) ?? 0
+  const isFull: ConcurrencyLimit['isFull'] = (network = null) =>
+    active >= capacities[name] || (network !== null && heldBy(network) >= capacities[name] / 2)
+  const hold = (network: number | null, change: 1 | -1): void => {
+    active += change
+    if (network === null) return
+    const held = heldBy(network) + change
+    if (held === 0) byNetwork.delete(network)
+    else byNetwork.set(network, held)
+  }
   const refusal = () => {
     refused += 1
     onShed(name)
@@ -95,18 +110,18 @@ function createConcurrencyLimit(
   return {
     isFull,
     refusal,
-    async run(work, isGone = () => false) {
-      if (isFull()) {
+    async run(work, network = null, isGone = () => false) {
+      if (isFull(network)) {
         const { code, details, headers } = refusal()
         throw new ApiError(code, details, { headers })
       }
-      active += 1
+      hold(network, 1)
       try {
         await start()
         if (isGone()) throw new ApiError('malformed_request', 'The connection has ended')
         return await work()
       } finally {
-        active -= 1
+        hold(network, -1)
       }
     },
   }

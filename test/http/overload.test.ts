@@ -175,7 +175,7 @@ test('a concurrency limit skips work of a disconnected client and frees the plac
     done += 1
     return Promise.resolve()
   }
-  await expect(limit.run(work, () => true)).rejects.toThrow()
+  await expect(limit.run(work, null, () => true)).rejects.toThrow()
   expect(done).toBe(0)
   for (let round = 0; round < 2; round += 1) {
     let fail: (reason: Error) => void = () => undefined
