@@ -12,9 +12,10 @@ import type { AnswerRows, FirstAnswer } from '../db/guard.ts'
 import { toJsonText } from '../db/json.ts'
 import { restoredAtMs } from '../db/meta.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
+import type { CostAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 
-export interface WriteRequest {
+export interface WriteRequest extends CostAdmission {
   /** SHA-256 over method, path and raw body, without headers. */
   readonly requestSha256: string
   readonly nowMs: number
@@ -73,7 +74,10 @@ export async function commitOnce<Body extends object>(
     await requireFresh(deps, request, proofs)
     const outcome = await decide(tx)
     if ('refused' in outcome) return { outcome, isNew: false }
-    await insertAnswers(tx, answerRows({ request, proofs, outcome }))
+    const rows = answerRows({ request, proofs, outcome })
+    const [stored] = rows.answers
+    request.chargeBytes(Buffer.byteLength(stored?.answer ?? ''))
+    await insertAnswers(tx, rows)
     return { outcome, isNew: true }
   })
   const { outcome, isNew } = done

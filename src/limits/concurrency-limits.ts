@@ -10,14 +10,14 @@ export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
  * `chain`, `mail` and `rail` together use half of the capacity of `write`, so that stalled external services do not block
  * local writes.
  */
-const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
-  write: 256,
-  read: 256,
-  payment: 256,
-  chain: 64,
-  mail: 32,
-  rail: 32,
-}
+const limits = {
+  write: [256, 'Too many writes are in progress'],
+  read: [256, 'Too many requests are in progress'],
+  payment: [256, 'Too many payments are in progress'],
+  chain: [64, 'Too many signatures are waiting for the chain node that checks contract wallets'],
+  mail: [32, 'Too many e-mails are being sent'],
+  rail: [32, 'Too many applications are being forwarded'],
+} as const satisfies Record<ConcurrencyLimitName, readonly [capacity: number, reason: string]>
 
 export interface ConcurrencyLimit {
   /** Also true if the network uses half of the capacity. */
@@ -36,18 +36,8 @@ export interface ConcurrencyLimit {
 
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
 
-export type OutboundConcurrency = Readonly<
-  Record<'chain' | 'mail' | 'rail', <Result>(work: () => Promise<Result>) => Promise<Result>>
->
-
-const reasons: Readonly<Record<ConcurrencyLimitName, string>> = {
-  write: 'Too many writes are in progress',
-  read: 'Too many requests are in progress',
-  payment: 'Too many payments are in progress',
-  chain: 'Too many signatures are waiting for the chain node that checks contract wallets',
-  mail: 'Too many e-mails are being sent',
-  rail: 'Too many applications are being forwarded',
-}
+/** Limits of work that waits for third parties. */
+export type OutboundConcurrency = Pick<ConcurrencyLimits, 'chain' | 'mail' | 'rail'>
 
 /**
  * libuv accepts one connection per tick. More starts would delay new connections; fewer would delay admitted requests
@@ -59,24 +49,15 @@ export function createConcurrencyLimits(
   onShed: (limit: ConcurrencyLimitName) => void = () => undefined,
 ): ConcurrencyLimits {
   const nextStart = createTickThrottle(startsPerTick, (next) => setImmediate(next))
-  const inRequest = (): Promise<void> => Promise.resolve()
-  const create = (name: ConcurrencyLimitName, start: () => Promise<void>): ConcurrencyLimit =>
+  const create = (name: ConcurrencyLimitName, start = () => Promise.resolve()) =>
     createConcurrencyLimit(name, start, onShed)
   return {
     write: create('write', nextStart),
     read: create('read', nextStart),
     payment: create('payment', nextStart),
-    chain: create('chain', inRequest),
-    mail: create('mail', inRequest),
-    rail: create('rail', inRequest),
-  }
-}
-
-export function outboundLimitsOf({ chain, mail, rail }: ConcurrencyLimits): OutboundConcurrency {
-  return {
-    chain: (work) => chain.run(work),
-    mail: (work) => mail.run(work),
-    rail: (work) => rail.run(work),
+    chain: create('chain'),
+    mail: create('mail'),
+    rail: create('rail'),
   }
 }
 
@@ -85,12 +66,13 @@ function createConcurrencyLimit(
   start: () => Promise<void>,
   onShed: (limit: ConcurrencyLimitName) => void,
 ): ConcurrencyLimit {
+  const [capacity, reason] = limits[name]
   let active = 0
   let refused = 0
   const byNetwork = new Map<number, number>()
   const heldBy = (network: number): number => byNetwork.get(network) ?? 0
   const isFull: ConcurrencyLimit['isFull'] = (network = null) =>
-    active >= capacities[name] || (network !== null && heldBy(network) >= capacities[name] / 2)
+    active >= capacity || (network !== null && heldBy(network) >= capacity / 2)
   const hold = (network: number | null, change: 1 | -1): void => {
     active += change
     if (network === null) return
@@ -103,7 +85,7 @@ function createConcurrencyLimit(
     onShed(name)
     return {
       code: 'unavailable',
-      details: `${reasons[name]}; nothing was done`,
+      details: `${reason}; nothing was done`,
       headers: { 'Retry-After': String(1 + (refused % 3)) },
     } as const
   }

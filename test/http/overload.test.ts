@@ -150,11 +150,11 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
     differences: [],
   })
 
-  // An unverified write is not charged as a failed signature: this call is the first of 600.
+  // An unverified write is not charged as a failed signature: this call costs 20 units, the reads before cost 12.
   const path = '/api/v1/partners/me'
   const forged = { ...evmWallet('alice'), sign: evmWallet('mallory').sign }
   const unproven = await (await signedRequest(service, forged, { method: 'GET', path }))()
-  expect(unproven.headers.get('ratelimit')).toBe('"unproven";r=599;t=2')
+  expect(unproven.headers.get('ratelimit')).toBe('"work";r=11968;t=3')
 
   for (const write of writes) write.end()
 })

@@ -78,6 +78,8 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     nowMs,
     idempotencyKey: one.key === null ? null : `key-${one.key}`,
     remoteKey: () => 'remote',
+    chargeOutbound: () => undefined,
+    chargeBytes: () => undefined,
   }
   return { request, proof, draft }
 }
