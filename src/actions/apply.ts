@@ -73,6 +73,7 @@ async function attemptOnce(
   { block, worker }: { readonly block: ApplyBlock; readonly worker: string },
 ): Promise<AttemptResult> {
   const work = async (): Promise<AttemptResult> => {
+    write.request.chargeOutbound()
     const attempt = await begin(deps, write, worker)
     if (!attempt.isNew) return { attempt, end: interrupted }
     return {
@@ -80,9 +81,8 @@ async function attemptOnce(
       end: await forward(deps, block, { id: attempt.id, body: write.body, worker }),
     }
   }
-  write.request.chargeOutbound()
   return await deps.outboundLimits.rail
-    .run(work)
+    .run(work, write.request.network)
     .catch(async (error: unknown): Promise<AttemptResult> => {
       if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
       // Reads in the write queue, after any earlier copy of the request has recorded its attempt.

@@ -55,8 +55,8 @@ export async function sendClaimCode(
   }
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
   const code = sixDigits(deps.random)
-  request.chargeOutbound()
   const isClaimed = await deps.outboundLimits.mail.run(async () => {
+    request.chargeOutbound()
     const hasClaim = await deps.database.write(async (tx) => {
       if (proof === null) await requireUnprovenWallet(tx, wallet)
       await countSend(tx, send, nowMs)
@@ -65,7 +65,7 @@ export async function sendClaimCode(
     const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, code, wallet)
     await sendEmail(deps, body.email, lines)
     return hasClaim
-  })
+  }, request.network)
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
   return await commitOnce(deps, request, proofs, async (tx) => {
     if (!isClaimed) {

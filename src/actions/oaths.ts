@@ -26,7 +26,7 @@ export async function requireOath(
     readonly timestamp: string
     readonly signature: string
   },
-  costs: Pick<CostAdmission, 'chargeOutbound'>,
+  costs: CostAdmission,
 ): Promise<SwornOath> {
   const { kind, json, timestamp, signature } = oath
   const text = deps.reference().oaths.get(kind)

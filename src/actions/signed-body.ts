@@ -92,7 +92,7 @@ export function requireTimely(
 export async function requireSignature(
   deps: CheckDeps,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
-  costs: Pick<CostAdmission, 'chargeOutbound'>,
+  costs: CostAdmission,
   what = '',
 ): Promise<void> {
   const verdict = await checkSignature(deps, claim, costs)
@@ -111,14 +111,15 @@ export function shownMessage(message: string): string {
 export async function checkSignature(
   deps: CheckDeps,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
-  { chargeOutbound }: Pick<CostAdmission, 'chargeOutbound'>,
+  costs: CostAdmission,
 ): Promise<SignatureVerdict> {
   const walletChain = deps.walletChain(claim.wallet.kind)
   const { verifyInWorker: check, outboundLimits } = deps
-  const bounded: WalletChain['bounded'] = async (work) => {
-    chargeOutbound()
-    return await outboundLimits.chain.run(work)
-  }
+  const bounded: WalletChain['bounded'] = (work) =>
+    outboundLimits.chain.run(() => {
+      costs.chargeOutbound()
+      return work()
+    }, costs.network)
   const chain = walletChain === undefined ? {} : { chain: { ...walletChain, bounded } }
   return await orUnavailable(verifySignature({ ...claim, check, ...chain }))
 }

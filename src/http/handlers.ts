@@ -106,6 +106,7 @@ async function readRequest(
       nowMs,
       idempotencyKey,
       remoteKey: () => actions.keyedHash('remote', address),
+      network: admission.network,
       chargeOutbound: admission.chargeOutbound,
       chargeBytes: (ofAnswer) => admission.chargeBytes(bytes + ofAnswer),
     },

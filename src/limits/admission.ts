@@ -19,6 +19,8 @@ export interface WalletTerms {
 
 /** What a request costs beyond its count. A caller with a paid tier costs its network nothing. */
 export interface CostAdmission {
+  /** The key of the IPv4 address or IPv6 /48, among which callers take turns; null without limits. */
+  readonly network: number | null
   /** Counts an outbound request, refunded if a signature is verified afterwards. @throws ApiError `rate_limited` */
   readonly chargeOutbound: () => void
   /** Counts the bytes of a write before they are stored. @throws ApiError `rate_limited` */
@@ -40,8 +42,6 @@ export interface Admission extends WalletAdmission {
   readonly release: () => void
   /** Signed calls left for the wallet; null without a limit and before a wallet is charged. */
   readonly remaining: () => number | null
-  /** The key of the IPv4 address or IPv6 /48, among which callers take turns; null without limits. */
-  readonly network: number | null
 }
 
 export interface RateLimits {

@@ -157,3 +157,27 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
   expect(statusCounts(emails.answers)).toEqual({ 202: WAIT_FOR_MAIL, 503: TOO_MANY })
   expect((await askForCode(service, 200)).status).toBe(202)
 })
+
+test('one network occupies half of the places for signatures of contract wallets, and another network has the others', async () => {
+  const node = await startRpcProxy('', { instead: () => ({ body: '', silent: true }) })
+  const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
+  const service = await services.start({
+    limits: 'on',
+    trustedProxies: ['127.0.0.1'],
+    actions: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },
+  })
+  const registerFrom = async (address: string, wallet: TestWallet) =>
+    requestJson(service, '/api/v1/workers/register', {
+      body: await registrationBody(service, wallet),
+      headers: { 'X-Forwarded-For': address },
+    })
+  const share = WAIT_FOR_A_NODE / 2
+  const own = collect(share + TOO_MANY, (at) => registerFrom('198.51.100.1', contractWallet(at)))
+  await expect.poll(() => own.answers.length).toBe(TOO_MANY)
+  expectRefused(own.answers, NODE_FULL)
+  const others = collect(share, (at) => registerFrom('203.0.113.1', contractWallet(100 + at)))
+  await expect.poll(() => node.posts()).toBe(WAIT_FOR_A_NODE)
+  expect(others.answers).toHaveLength(0)
+  await node.stop()
+  await Promise.all([own.all, others.all])
+})

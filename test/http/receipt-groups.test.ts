@@ -78,6 +78,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     nowMs,
     idempotencyKey: one.key === null ? null : `key-${one.key}`,
     remoteKey: () => 'remote',
+    network: null,
     chargeOutbound: () => undefined,
     chargeBytes: () => undefined,
   }
