@@ -4,6 +4,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { ClaimBody, EmailClaimBody, EmailCodeBody } from '../contract/schemas/claim.ts'
 import type { Random } from '../core/deps.ts'
+import { entriesOf } from '../core/entries.ts'
 import { emailQuotas } from '../core/limits.ts'
 import { redact } from '../core/redact.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
@@ -150,11 +151,7 @@ async function countSend(tx: Db, send: EmailSend, nowMs: number): Promise<void> 
   const anHourAgo = isoTime(nowMs - hourMs)
   await deleteOldCodes(tx, { codes: now, sends: anHourAgo })
   const counts = await countSends(tx, send, anHourAgo)
-  const isOver =
-    counts.toEmail >= emailQuotas.toEmail ||
-    counts.fromRemote >= emailQuotas.fromRemote ||
-    counts.fromRange >= emailQuotas.fromRange ||
-    counts.all >= emailQuotas.all
+  const isOver = entriesOf(emailQuotas).some(([who, most]) => counts[who] >= most)
   if (isOver) {
     throw new ApiError('rate_limited', 'Too many codes in the last hour', {
       headers: { 'Retry-After': String(hourMs / 1000) },
