@@ -1,7 +1,8 @@
 /** Limits on concurrent work. They count, since queueing times (CoDel) are wrong while the event loop stalls. */
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
-import { createTickThrottle } from '../core/concurrency.ts'
+import { createSemaphore, createTickThrottle } from '../core/concurrency.ts'
+import type { Semaphore } from '../core/concurrency.ts'
 
 export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
 export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
@@ -67,18 +68,30 @@ function createConcurrencyLimit(
   onShed: (limit: ConcurrencyLimitName) => void,
 ): ConcurrencyLimit {
   const [capacity, reason] = limits[name]
+  // Work of the service itself; the others wait for third parties.
+  const running = name === 'write' || name === 'read' ? capacity / 4 : capacity / 2
   let active = 0
   let refused = 0
-  const byNetwork = new Map<number, number>()
-  const heldBy = (network: number): number => byNetwork.get(network) ?? 0
-  const isFull: ConcurrencyLimit['isFull'] = (network = null) =>
-    active >= capacity || (network !== null && heldBy(network) >= capacity / 2)
-  const hold = (network: number | null, change: 1 | -1): void => {
-    active += change
-    if (network === null) return
-    const held = heldBy(network) + change
-    if (held === 0) byNetwork.delete(network)
-    else byNetwork.set(network, held)
+  const shares = new Map<number, { held: number; readonly turns: Semaphore }>()
+  const isFull: ConcurrencyLimit['isFull'] = (network = null) => {
+    const held = network === null ? 0 : (shares.get(network)?.held ?? 0)
+    return active >= capacity || held >= capacity / 2
+  }
+  /** Of the requests of one network, some run, and the others wait. */
+  const inShare = async <Result>(
+    network: number | null,
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
+    if (network === null) return await work()
+    const share = shares.get(network) ?? { held: 0, turns: createSemaphore(running) }
+    shares.set(network, share)
+    share.held += 1
+    try {
+      return await share.turns.run(work)
+    } finally {
+      share.held -= 1
+      if (share.held === 0) shares.delete(network)
+    }
   }
   const refusal = () => {
     refused += 1
@@ -97,13 +110,15 @@ function createConcurrencyLimit(
         const { code, details, headers } = refusal()
         throw new ApiError(code, details, { headers })
       }
-      hold(network, 1)
+      active += 1
       try {
-        await start()
-        if (isGone()) throw new ApiError('malformed_request', 'The connection has ended')
-        return await work()
+        return await inShare(network, async () => {
+          await start()
+          if (isGone()) throw new ApiError('malformed_request', 'The connection has ended')
+          return await work()
+        })
       } finally {
-        hold(network, -1)
+        active -= 1
       }
     },
   }

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
-import { otherConnection, tempDatabase } from '../db/temp-database.ts'
+import { gate, otherConnection, tempDatabase } from '../db/temp-database.ts'
 import { open, parseAnswer, received, send } from '../support/raw-http.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson, signedRequest } from '../support/requests.ts'
@@ -195,4 +195,22 @@ test('a concurrency limit skips work of a disconnected client and frees the plac
     expect(limit.isFull()).toBe(false)
   }
   expect(done).toBe(2)
+})
+
+test('requests of one network that wait leave the places of others free', async () => {
+  const { write: limit } = createConcurrencyLimits()
+  const { opened, open: finish } = gate()
+  let started = 0
+  const work = () => {
+    started += 1
+    return opened
+  }
+  const stuck = Array.from({ length: AT_ONCE / 2 }, () => limit.run(work, 1))
+  await expect(limit.run(work, 1)).rejects.toMatchObject({ code: 'unavailable' })
+  await limit.run(() => Promise.resolve(), 2)
+  expect(started).toBe(AT_ONCE / 4)
+  finish()
+  await Promise.all(stuck)
+  expect(started).toBe(AT_ONCE / 2)
+  expect(limit.isFull(1)).toBe(false)
 })
