@@ -43,6 +43,8 @@ export interface ReadLogs<TAbi extends Abi> {
   /** Maximum size of a chunk. Chunks are smaller after the node refused one, and grow again after answers. */
   readonly chunkBlocks: number
   readonly signal: AbortSignal
+  /** Asked after each chunk: true ends the reading. */
+  readonly isEnough?: () => boolean
   /** Called in the order of blocks. If it throws a `ChainError` with `isTooLarge`, it is called again with a smaller chunk. */
   readonly onChunk: (chunk: LogChunk<TAbi>) => Promise<void>
 }
@@ -69,6 +71,7 @@ export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Pr
       answered = 0
       continue
     }
+    if (read.isEnough?.() === true) return
     from = to + 1
     answered += 1
     if (answered >= chunksBeforeGrowth) size = Math.min(chunkBlocks, Math.ceil(size * growth))
