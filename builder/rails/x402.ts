@@ -1,5 +1,5 @@
 /** x402 on Base: USDC received by the wallets that the Bazaar lists as sellers. */
-import { isAddress, parseAbi, toEventSelector } from 'viem'
+import { parseAbi, toEventSelector } from 'viem'
 import type { Address, Hex } from 'viem'
 
 import { addressTopic } from '../../src/core/abi.ts'
@@ -7,6 +7,7 @@ import { microFromBaseUnits } from '../../src/core/money.ts'
 import { readChunk } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { address } from '../chain/values.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
@@ -38,7 +39,8 @@ function sellersOn(networks: readonly string[], offers: readonly BazaarOffer[]):
   const counts = new Map<string, Map<string, number>>()
   for (const { host, network, asset, payTo } of offers) {
     const onRail = networks.includes(network) && asset.toLowerCase() === usdc.toLowerCase()
-    if (!onRail || !isAddress(payTo, { strict: false })) continue
+    // `isAddress` of viem would keep the last 8,192 texts, of any length.
+    if (!onRail || !address.safeParse(payTo).success) continue
     const hosts = counts.get(payTo.toLowerCase()) ?? new Map<string, number>()
     hosts.set(host, (hosts.get(host) ?? 0) + 1)
     counts.set(payTo.toLowerCase(), hosts)
