@@ -82,9 +82,9 @@ export const effects: Readonly<Record<Kind, Effect>> = {
   },
   ask: { writes: { email_codes: '+ *' }, status: 202 },
   code: {
-    writes: { claims: '+', email_codes: '-', ...name },
+    writes: { claims: '+', email_codes: 'used', ...name },
+    // 200: the code of the claim was sent again.
     row: ['claims', 'email_hash', 'email_hash'],
-    status: 201,
     check: ({ db, request, nowMs }, _, after) => {
       const code = codeOf(db, request, nowMs)
       if (code?.code_hash !== request.derived['code_hash']) return 'its code is not valid'
