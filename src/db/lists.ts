@@ -25,6 +25,8 @@ interface ListConnection {
 /** With the writer and the reader, these use all four threads of libuv. */
 const connections = 2
 const defaultDeadlineMs = 2000
+/** The pause after a list of a network, as a multiple of its time, so that a network takes a quarter of a thread. */
+const pauseFactor = 3
 /** An interrupt does not reach a statement that still waits for a thread, so it is repeated. */
 const interruptEveryMs = 20
 
@@ -48,11 +50,17 @@ export function createLists(
     const turn = turns.get(network) ?? createMutex()
     turns.set(network, turn)
     await turn.acquire(onWait)
+    const startedMs = performance.now()
     try {
       return await work()
     } finally {
-      turn.release()
-      if (turn.active() === 0) turns.delete(network)
+      setTimeout(
+        () => {
+          turn.release()
+          if (turn.active() === 0) turns.delete(network)
+        },
+        (performance.now() - startedMs) * pauseFactor,
+      ).unref()
     }
   }
 

@@ -20,6 +20,9 @@ const limits = {
   rail: [32, 'Too many applications are being forwarded'],
 } as const satisfies Record<ConcurrencyLimitName, readonly [capacity: number, reason: string]>
 
+/** Writes, or reads, of one network that run at the same time. Others wait at most for so many at each step. */
+const runningPerNetwork = 8
+
 export interface ConcurrencyLimit {
   /** Also true if the network uses half of the capacity. */
   readonly isFull: (network?: number | null) => boolean
@@ -68,8 +71,8 @@ function createConcurrencyLimit(
   onShed: (limit: ConcurrencyLimitName) => void,
 ): ConcurrencyLimit {
   const [capacity, reason] = limits[name]
-  // Work of the service itself; the others wait for third parties.
-  const running = name === 'write' || name === 'read' ? capacity / 4 : capacity / 2
+  // Work for third parties is part of a write, so the limit of writes holds for it.
+  const running = name === 'write' || name === 'read' ? runningPerNetwork : capacity
   let active = 0
   let refused = 0
   const shares = new Map<number, { held: number; readonly turns: Semaphore }>()

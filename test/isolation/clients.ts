@@ -99,20 +99,20 @@ export async function askSteadily<Name extends string>(
   return answers
 }
 
-/** Sends as many requests as the limits allow: a client that is refused waits for a second. */
+/** Sends the requests as fast as the limits allow: a client that is refused waits for a second. */
 export async function askToTheLimit(
   address: Address,
-  next: (at: number) => Promise<Asked> | Asked,
+  requests: readonly Asked[],
   { durationMs, clients }: { readonly durationMs: number; readonly clients: number },
 ): Promise<readonly Answer[]> {
   const answers: Answer[] = []
   const untilMs = performance.now() + durationMs
-  let at = 0
+  const waiting = requests.values()
   const run = async (): Promise<void> => {
     const client = await openClient(address)
-    while (performance.now() < untilMs) {
-      at += 1
-      const answer = await client.ask(await next(at))
+    for (const request of waiting) {
+      if (performance.now() > untilMs) break
+      const answer = await client.ask(request)
       answers.push(answer)
       if (answer.status === 429 || answer.status === 503) await sleep(1000)
     }
