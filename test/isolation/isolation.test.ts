@@ -139,7 +139,7 @@ async function measure(attack: Attack): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     // Signed before the times are measured, since the attacker shares this process.
     const numbers = Array.from({ length: ATTACKS }, (_, at) => at)
-    const requests = await Promise.all(numbers.map((at) => next(round, at)))
+    const requests = await Promise.all(numbers.map(async (at) => await next(round, at)))
     for (const state of ['rest', 'beside'] as const) {
       const attacking =
         state === 'rest'
