@@ -134,7 +134,7 @@ test('idle connections end after 5 s while more than half of all are in use, and
     host: '127.0.0.1',
     port: 0,
     clock,
-    maxConnections: 4,
+    maxConnections: 3,
     connectionOwners: {
       networkOf: () => ({ host: 1, range: null }),
       isProxy: (address) => address === proxy,
