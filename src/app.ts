@@ -22,11 +22,11 @@ import { createRequestIds, createRequestLog, combineRequestLogs } from './http/r
 import { createRouteTable } from './http/route-table.ts'
 import { serviceEndpoints } from './http/routes.ts'
 import { createClientAddresses } from './limits/client-address.ts'
-import { createConcurrencyLimits, outboundLimitsOf } from './limits/concurrency-limits.ts'
+import { createConcurrencyLimits } from './limits/concurrency-limits.ts'
 import type { PersistedRateCounters } from './limits/persisted-rate-counters.ts'
 import { createHttpObserver } from './metrics/http.ts'
 import type { Meter } from './metrics/meter.ts'
-import { networkHashOf, rateLimitsOf, withOutboundLimits } from './runtime/limits.ts'
+import { networkHashOf, rateLimitsOf } from './runtime/limits.ts'
 
 export interface AppDeps {
   /** Without a trailing slash. */
@@ -69,7 +69,7 @@ export function createApp(deps: AppDeps): App {
   const networkOf = networkHashOf(deps.actions)
   const { rateLimits, counters } = rateLimitsOf(deps, networkOf, observer?.limited)
   const { clientOf, isProxy } = createClientAddresses(deps.trustedProxies)
-  const actions = withOutboundLimits(deps.actions, outboundLimitsOf(concurrency))
+  const actions = { ...deps.actions, outboundLimits: concurrency }
   const table = createRouteTable(routes, [
     ...serviceEndpoints(actions, store, deps.statsSince),
     ...healthEndpoints(deps),

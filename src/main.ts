@@ -130,7 +130,7 @@ const app = createApp({
     ...(stopped.aborted ? ['shutting down'] : []),
     ...((await canWrite()) ? [] : ['the database cannot store a write']),
   ],
-  statsSince: createStatsSince(store, receiptsSince(database, config.SITE_URL)),
+  statsSince: createStatsSince(store, receiptsSince(config.SITE_URL)),
   countView: views.count,
   actions,
 })

@@ -47,11 +47,8 @@ const service: UsedService = useService({
         settlement: 'off',
         problems: () => [],
       })(),
-    statsSince: async (sinceMs) =>
-      await createStatsSince(
-        service.store,
-        receiptsSince(service.actions.database, 'https://ledger.test'),
-      )(sinceMs),
+    statsSince: async (sinceMs, list) =>
+      await createStatsSince(service.store, receiptsSince('https://ledger.test'))(sinceMs, list),
   }),
 })
 let api: z.infer<typeof described>

@@ -8,6 +8,7 @@ export default defineConfig({
     exclude: [
       'test/e2e/**',
       'test/faults/**',
+      'test/isolation/**',
       'test/simulation/**',
       'test/site/**',
       'test/soak/**',

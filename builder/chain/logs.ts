@@ -46,6 +46,8 @@ export interface ReadLogs<TAbi extends Abi> {
   readonly signal: AbortSignal
   /** False saves the requests for block times: all logs then have the time 0. */
   readonly isDated?: boolean
+  /** Asked after each chunk: true ends the reading. */
+  readonly isEnough?: () => boolean
   /** Called in the order of blocks. If it throws a `ChainError` with `isTooLarge`, it is called again with a smaller chunk. */
   readonly onChunk: (chunk: LogChunk<TAbi>) => Promise<void>
 }
@@ -95,6 +97,7 @@ export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Pr
       continue
     }
     goodSize = to - from + 1
+    if (read.isEnough?.() === true) return
     from = to + 1
     answered += 1
     if (answered > chunksBeforeForgetting) refusedSize = Number.POSITIVE_INFINITY

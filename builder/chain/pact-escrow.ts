@@ -27,7 +27,6 @@ export const escrowAbi = parseAbi([
 
 const nextPactIdCall = '0x90c0686d'
 const chunkBlocks = 100_000
-const chunksPerRun = 300
 /** Maximum age of the newest block: an older one would show outdated phases. */
 const maxHeadAgeMs = 60 * minuteMs
 const maxGapsPerRun = 200
@@ -42,6 +41,8 @@ export interface EscrowReadRequest {
   readonly signal: AbortSignal
   readonly stored: StoredReading | null
   readonly known: ReadonlyMap<number, PactOnChain>
+  /** True ends the reading after its current blocks; the next one continues there. */
+  readonly isEnough: () => boolean
 }
 
 export interface EscrowReadResult extends ReadEscrow {
@@ -69,7 +70,7 @@ export async function readEscrow(request: EscrowReadRequest): Promise<EscrowRead
   const firstBlock = head.number < pactEscrow.firstBlock ? 0 : pactEscrow.firstBlock
   const aboveBlock = stored?.finalBlock ?? firstBlock - 1
   const { events, doneTo, failure } = await readEvents(request, aboveBlock + 1, head.number)
-  const caughtUp = doneTo === head.number
+  const caughtUp = doneTo === head.number && !request.isEnough()
   const finalBlock = Math.min(final.number, doneTo)
   const states = caughtUp ? await readStates(request, events, aboveBlock, head) : new Map()
   const anchor = finalBlock === final.number ? final : await readHeader(reader, finalBlock)
@@ -121,7 +122,7 @@ async function readHeader(
 }
 
 async function readEvents(
-  { reader, signal, stored }: EscrowReadRequest,
+  { reader, signal, stored, isEnough }: EscrowReadRequest,
   fromBlock: number,
   head: number,
 ): Promise<Pick<EscrowReadResult, 'events' | 'failure'> & { readonly doneTo: number }> {
@@ -133,9 +134,10 @@ async function readEvents(
       abi: escrowAbi,
       filters: [{ addresses: [pactEscrow.address], topics: [selectors(escrowAbi)] }],
       fromBlock,
-      toBlock: Math.min(head, fromBlock + chunkBlocks * chunksPerRun - 1),
+      toBlock: head,
       chunkBlocks,
       signal,
+      isEnough,
       onChunk: async ({ logs, exactTimes, toBlock }) => {
         const found = logs.flatMap((log) => eventOf(log) ?? [])
         const dated = await mapConcurrent(found, concurrentCalls, async (event) => {

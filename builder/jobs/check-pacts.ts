@@ -19,7 +19,7 @@ import { decisionsOf, escrowKey } from '../world/pacts.ts'
 
 export interface PactJobDeps {
   readonly database: OpenDatabase
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
   readonly random: Random
   /** Null if no node is configured: the answer of a public node is not sufficient evidence of a payment. */
   readonly chain: ((name: 'arbitrum', signal: AbortSignal) => ChainReader) | null
@@ -27,8 +27,11 @@ export interface PactJobDeps {
   readonly signal: AbortSignal
 }
 
-/** A run that exceeds this limit stores nothing. */
+/** A run that exceeds this limit keeps the readings that it has stored. */
 export const pactsTimeoutMs = 15 * minuteMs
+const readingMs = 5 * minuteMs
+/** No reading begins after this time; the next run continues. */
+const readingsMs = 10 * minuteMs
 const flagKind = 'pact_sources_disagree'
 /** Subject of the flag about the escrow as a whole. */
 const escrowSubject = 'escrow'
@@ -43,12 +46,31 @@ export async function checkPacts(deps: PactJobDeps): Promise<string> {
   return `${outcome}; ${flags} flags of pacts open`
 }
 
-async function read({ database, clock, chain, signal }: PactJobDeps): Promise<string> {
+async function read(deps: PactJobDeps): Promise<string> {
+  const { clock, chain } = deps
   if (chain === null) return `the escrow was not read: ${chains.arbitrum.rpcSetting} is not set`
+  const lastMs = clock.monotonic() + readingsMs
+  for (;;) {
+    const { caughtUp, detail } = await readOnce(deps, chain)
+    if (caughtUp || clock.monotonic() >= lastMs) return detail
+  }
+}
+
+async function readOnce(
+  { database, clock, signal }: PactJobDeps,
+  chain: NonNullable<PactJobDeps['chain']>,
+): Promise<{ readonly caughtUp: boolean; readonly detail: string }> {
+  const endMs = clock.monotonic() + readingMs
   const stored = await escrowReading(database.reader, escrowKey)
   const known = await pactsOnChain(database.reader)
-  const question = { reader: chain('arbitrum', signal), nowMs: clock.now(), signal, stored, known }
-  const answer = await readEscrow(question).catch(async (error: unknown) => {
+  const answer = await readEscrow({
+    reader: chain('arbitrum', signal),
+    nowMs: clock.now(),
+    signal,
+    stored,
+    known,
+    isEnough: () => clock.monotonic() >= endMs,
+  }).catch(async (error: unknown) => {
     // An unfinished first reading is discarded: the next run starts again.
     const isFirst = stored?.caughtUp !== true
     if (error instanceof EscrowContradiction && isFirst) await database.write(forgetEscrow)
@@ -60,7 +82,8 @@ async function read({ database, clock, chain, signal }: PactJobDeps): Promise<st
   if (answer.failure !== null) throw answer.failure
   const { toBlock, caughtUp } = answer.reading
   const progress = caughtUp ? `read to block ${toBlock}` : `caught up to block ${toBlock}`
-  return `escrow ${progress}, ${answer.events.length} logs above block ${answer.aboveBlock}${changed ? ', changed' : ''}`
+  const detail = `escrow ${progress}, ${answer.events.length} logs above block ${answer.aboveBlock}${changed ? ', changed' : ''}`
+  return { caughtUp, detail }
 }
 
 interface Finding {

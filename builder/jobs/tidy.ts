@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Clock } from '../../src/core/deps.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { deleteExpiredAnswers } from '../../src/db/guard.ts'
+import { removeOldTexts } from '../../src/db/jobs/retention.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
@@ -15,14 +16,18 @@ interface TidyDeps {
 }
 
 const rowsPerWrite = 1000
+const textsPerWrite = 100
 const networkWritesKeptMs = 2 * dayMs
 
-/** Deletes expired messages and write counts per network, in small transactions. */
+/** Deletes expired messages, texts of jobs and write counts per network, in small transactions. */
 export function createTidy({ database, clock, signal }: TidyDeps): () => Promise<void> {
   const lowWatermark = createTimeLowWatermark(clock)
-  const dropAll = async (drop: (tx: Kysely<Database>) => Promise<number>): Promise<void> => {
+  const dropAll = async (
+    drop: (tx: Kysely<Database>) => Promise<number>,
+    limit = rowsPerWrite,
+  ): Promise<void> => {
     while (!signal.aborted) {
-      if ((await database.write(drop)) < rowsPerWrite) return
+      if ((await database.write(drop)) < limit) return
     }
   }
   return async () => {
@@ -30,6 +35,8 @@ export function createTidy({ database, clock, signal }: TidyDeps): () => Promise
     if (expiredMs !== null) {
       const expired = isoTime(expiredMs)
       await dropAll((tx) => deleteExpiredAnswers(tx, expired, rowsPerWrite))
+      const times = { nowMs: clock.now(), settledMs: expiredMs }
+      await dropAll((tx) => removeOldTexts(tx, times, textsPerWrite), textsPerWrite)
     }
     const before = isoTime(clock.now() - networkWritesKeptMs)
     await dropAll((tx) => deleteNetworkWrites(tx, before, rowsPerWrite))

@@ -7,6 +7,7 @@ import { microFromBaseUnits } from '../../src/core/money.ts'
 import { readChunk, selectors, walletFilters } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { address } from '../chain/values.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
@@ -33,7 +34,6 @@ export const permit2Proxies: readonly Address[] = [
 export const proxyEvents = parseAbi(['event Settled()', 'event SettledWithPermit()'])
 const settlementEvents = [...usdcEvents, ...proxyEvents] as const
 const permit2Filter: LogFilter = { addresses: permit2Proxies, topics: [selectors(proxyEvents)] }
-const evmAddress = /^0x[0-9a-f]{40}$/i
 
 const networks: readonly string[] = ['base', 'eip155:8453']
 /** Maximum amount of a payment: no listed call costs more, but treasury transfers are larger. */
@@ -61,7 +61,8 @@ function sellersOn(
   const counts = new Map<string, Map<string, number>>()
   for (const { host, network, asset, payTo } of offers) {
     const onRail = networks.includes(network) && asset.toLowerCase() === usdc.toLowerCase()
-    if (!onRail || !evmAddress.test(payTo)) continue
+    // `isAddress` of viem would keep the last 8,192 texts, of any length.
+    if (!onRail || !address.safeParse(payTo).success) continue
     const hosts = counts.get(payTo.toLowerCase()) ?? new Map<string, number>()
     hosts.set(host, (hosts.get(host) ?? 0) + 1)
     counts.set(payTo.toLowerCase(), hosts)

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
@@ -7,10 +8,13 @@ import { sendGet } from '../../src/client/transport.ts'
 import type { RawAnswer } from '../../src/client/transport.ts'
 import {
   parseSigningKeys,
+  seenManifest,
+  verifyCurrency,
   verifyDocument,
   verifyEntry,
   verifyManifest,
 } from '../../src/client/verify.ts'
+import type { SeenManifest } from '../../src/client/verify.ts'
 import { allGood, check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import {
@@ -21,7 +25,7 @@ import {
   manifestSchema,
 } from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
-import { fileExists, readBytes } from './files.ts'
+import { fileExists, readBytes, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Session } from './session.ts'
 
@@ -49,8 +53,7 @@ export function openDirectory(dir: string): PublishedSet {
   }
 }
 
-export function openSite(session: Session): PublishedSet {
-  const site = siteUrlOf(session.ledger)
+export function openSite(session: Session, site = siteUrlOf(session.ledger)): PublishedSet {
   const bytesAt = async (path: string) => (await sendGet(session, `${site}${path}`)).bytes
   let manifest: Promise<RawAnswer> | undefined
   const getManifest = () => (manifest ??= sendGet(session, `${site}${MANIFEST_PATH}`))
@@ -67,7 +70,7 @@ export function openSite(session: Session): PublishedSet {
 }
 
 /** Verifies the manifest with the keys in the file, or with the keys of the set. */
-export async function openManifest(set: PublishedSet, keysFile: string | undefined) {
+async function openManifest(set: PublishedSet, keysFile: string | undefined) {
   const keys = await readKeys(keysFile, set.keys)
   return { keys, ...(await verifyManifest(await set.manifest(), await set.signature(), keys)) }
 }
@@ -78,9 +81,45 @@ export async function readManifest(set: PublishedSet): Promise<Manifest | null> 
   return manifestSchema.safeParse(JSON.parse(text)).data ?? null
 }
 
-/** Returns two checks of the manifest, then one check of each document. */
-async function verifySet(set: PublishedSet, keysFile?: string): Promise<readonly Check[]> {
-  const { keys, manifest, checks } = await openManifest(set, keysFile)
+type OpenedManifest = Awaited<ReturnType<typeof openManifest>>
+
+interface ManifestReader {
+  readonly nowMs: number
+  /** File with the newest manifest that was seen. */
+  readonly seenFile: string | undefined
+  readonly keysFile: string | undefined
+}
+
+/** Verifies signature, expiry and version of the manifest, and notes the version if all of them hold. */
+async function openCurrentManifest(
+  set: PublishedSet,
+  { nowMs, seenFile, keysFile }: ManifestReader,
+): Promise<OpenedManifest> {
+  const opened = await openManifest(set, keysFile)
+  if (opened.manifest === null) return opened
+  const before =
+    seenFile === undefined || !fileExists(seenFile) ? null : readSeen(readJsonObject(seenFile))
+  const { checks, seen } = verifyCurrency(await set.manifest(), opened.manifest, {
+    nowMs,
+    seen: before,
+  })
+  const all = [...opened.checks, ...checks]
+  if (seenFile !== undefined && allGood(all)) writeFileSync(seenFile, `${JSON.stringify(seen)}\n`)
+  return { ...opened, checks: all }
+}
+
+/** @throws UsageError */
+function readSeen(value: unknown): SeenManifest {
+  const parsed = seenManifest.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new UsageError('--seen must name a file that this command wrote')
+}
+
+/** Checks the manifest, and then each document. */
+async function verifySet(
+  set: PublishedSet,
+  { keys, manifest, checks }: OpenedManifest,
+): Promise<readonly Check[]> {
   const all = [...checks]
   for (const entry of manifest?.documents ?? []) {
     const found = await verifyEntry(entry, await set.document(entry), keys)
@@ -89,22 +128,40 @@ async function verifySet(set: PublishedSet, keysFile?: string): Promise<readonly
   return all
 }
 
-/** Verifies a directory with the keys in it. */
+/** Verifies a directory, which may be old, with the keys in it. */
 export async function verifyDirectory(dir: string): Promise<readonly Check[]> {
-  return await verifySet(openDirectory(dir))
+  const set = openDirectory(dir)
+  return await verifySet(set, await openManifest(set, undefined))
+}
+
+/** Verifies the manifest and, of its documents, those that `only` selects; fails if it selects none. */
+export async function verifyCurrentSet(
+  open: () => PublishedSet,
+  reader: ManifestReader,
+  only?: { readonly name: string; readonly selects: (entry: ManifestEntry) => boolean },
+): Promise<readonly Check[]> {
+  return await verifyCurrent(open, async (set) => {
+    const opened = await openCurrentManifest(set, reader)
+    const { manifest } = opened
+    if (manifest === null || only === undefined) return await verifySet(set, opened)
+    const documents = manifest.documents.filter(only.selects)
+    if (documents.length > 0 || [MANIFEST_FILE, MANIFEST_PATH].includes(only.name))
+      return await verifySet(set, { ...opened, manifest: { ...manifest, documents } })
+    return [...opened.checks, check(only.name, false, 'is not in the manifest')]
+  })
 }
 
 const MAX_REPLACEMENTS = 5
 
-/** Verifies a set, and starts again if a new set replaces it meanwhile. */
-export async function verifyCurrentSet(
+/** Starts again if a new set replaces the set meanwhile. */
+async function verifyCurrent(
   open: () => PublishedSet,
-  keysFile: string | undefined,
+  verify: (set: PublishedSet) => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> {
   for (let replaced = 0; ; replaced += 1) {
     const set = open()
     const before = Buffer.from(await set.manifest())
-    const outcome = await verifySet(set, keysFile).catch((error: unknown) => ({ error }))
+    const outcome = await verify(set).catch((error: unknown) => ({ error }))
     const isCurrent = before.equals(Buffer.from(await open().manifest()))
     const isFailure = 'error' in outcome
     if (!isFailure && (isCurrent || allGood(outcome))) return outcome

@@ -4,9 +4,7 @@ import { z } from 'zod'
 
 import { CallError } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
-import { sendGet } from '../../src/client/transport.ts'
 import { fetchWholeReputation, verifyScore } from '../../src/client/verify-score.ts'
-import { verifyEntry } from '../../src/client/verify.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
@@ -14,18 +12,11 @@ import { MANIFEST_FILE } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { operand, option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
-import { fileExists, readBytes, readJsonObject } from './files.ts'
+import { fileExists, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { printChecks } from './output.ts'
-import {
-  openDirectory,
-  openManifest,
-  openSite,
-  readManifest,
-  verifyAnswer,
-  verifyCurrentSet,
-} from './published-set.ts'
+import { openDirectory, openSite, readManifest, verifyCurrentSet } from './published-set.ts'
 import type { PublishedSet } from './published-set.ts'
 import type { Session } from './session.ts'
 
@@ -33,21 +24,24 @@ const minutes = z.string().regex(/^[1-9]\d{0,6}$/, 'must be a number of minutes'
 const pactNumber = z.string().regex(/^(?:pact-)?[1-9]\d{0,8}$/, 'must be a pact number')
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
+const seen = option(
+  'path',
+  'file with the newest manifest seen; a manifest that is older fails, a newer one is noted',
+)
+
 export const verifyCommands: readonly Command[] = [
   {
     words: 'document verify',
-    summary: 'Verify the signature of a published document',
+    summary: 'Verify a published document against the manifest',
     description:
-      'Fetches an address or a path of the site. A file is verified offline, against the manifest in a parent directory.',
-    args: { document: operand('address, path such as /api/v1/rails, or file') },
+      'Fetches an address or a path of the site, and the manifest, which binds the bytes to the path and the time. A file is verified offline, against the manifest in a parent directory.',
+    args: { document: operand('address, path such as /api/v1/rails, or file'), seen },
     groups: ['signingKeys', 'ledger'],
     run: async (session, input) => {
       const document = input.required('document')
       const isRemote = /^https?:\/\//.test(document) || document.startsWith('/api/')
-      const checks = isRemote
-        ? [await verifyRemote(session, input, document)]
-        : await verifyFile(document, input)
-      return printChecks(session, { document }, checks)
+      const verify = isRemote ? verifyRemote : verifyFile
+      return printChecks(session, { document }, await verify(session, input, document))
     },
   },
   {
@@ -56,17 +50,20 @@ export const verifyCommands: readonly Command[] = [
     args: {
       dir: option('path', 'a published directory (public/current) instead of the site'),
       'max-age': option('minutes', 'maximum age of the set', minutes),
+      seen,
     },
     groups: ['signingKeys', 'ledger'],
     run: async (session, input) => {
       const dir = input.text('dir')
       const open = () => (dir === undefined ? openSite(session) : openDirectory(dir))
-      const found = await verifyCurrentSet(open, input.text('keys'))
+      const found = await verifyCurrentSet(open, readerOf(session, input))
       const maxAge = input.text('max-age')
       const age = maxAge === undefined ? [] : [await ageCheck(session, open(), Number(maxAge))]
       const bad = [...found, ...age].filter(({ good }) => !good)
-      const shown = bad.length > 0 ? bad : [...found.slice(0, 2), ...age]
-      return printChecks(session, { documents: Math.max(0, found.length - 2) }, shown)
+      const documents = found.filter(({ what }) => what.startsWith('/'))
+      const others = found.filter((one) => !documents.includes(one))
+      const shown = bad.length > 0 ? bad : [...others, ...age]
+      return printChecks(session, { documents: documents.length }, shown)
     },
   },
   {
@@ -124,24 +121,38 @@ function readReputation(file: string) {
   throw new UsageError(`${file} is not a response from GET /reputation/{wallet}`)
 }
 
-async function verifyRemote(session: Session, input: Input, document: string): Promise<Check> {
+const readerOf = (session: Session, input: Input) => ({
+  nowMs: session.clock.now(),
+  seenFile: input.text('seen'),
+  keysFile: input.text('keys'),
+})
+
+async function verifyRemote(
+  session: Session,
+  input: Input,
+  document: string,
+): Promise<readonly Check[]> {
   const site = siteUrlOf(session.ledger)
   if (!URL.canParse(document, site)) throw new CallError(`${document} is not an address`)
-  const { href, origin } = new URL(document, site)
-  const answer = await sendGet(session, href)
-  return await verifyAnswer(session, answer, { origin, keysFile: input.text('keys') })
+  const { origin, pathname } = new URL(document, site)
+  return await verifyCurrentSet(() => openSite(session, origin), readerOf(session, input), {
+    name: pathname,
+    selects: ({ path }) => path === pathname,
+  })
 }
 
-async function verifyFile(document: string, input: Input): Promise<readonly Check[]> {
+async function verifyFile(
+  session: Session,
+  input: Input,
+  document: string,
+): Promise<readonly Check[]> {
   const path = resolve(document)
-  const bytes = readBytes(path)
   const root = findRoot(path)
-  const { keys, manifest, checks } = await openManifest(openDirectory(root), input.text('keys'))
-  if (manifest === null || path === join(root, MANIFEST_FILE)) return checks
-  const file = relative(root, path).split(sep).join('/')
-  const entry = manifest.documents.find((candidate) => candidate.file === file)
-  if (entry === undefined) return [...checks, check(file, false, 'is not in the manifest')]
-  return [...checks, await verifyEntry(entry, bytes, keys)]
+  const name = relative(root, path).split(sep).join('/')
+  return await verifyCurrentSet(() => openDirectory(root), readerOf(session, input), {
+    name,
+    selects: ({ file }) => file === name,
+  })
 }
 
 /** @throws UsageError if no parent directory contains a manifest */

@@ -1,5 +1,6 @@
 import { ApiError } from '../contract/errors.ts'
 import type { SubscribeBody, Subscription } from '../contract/schemas/alert.ts'
+import { openQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
@@ -29,8 +30,6 @@ import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { invalidField } from './signed-body.ts'
 
-const MAX_SUBSCRIPTIONS = 10
-
 /** Returns 201 with the secret, which is derived, not stored: only an exact repeat returns it again. */
 export async function subscribe(
   deps: ActionDeps,
@@ -52,8 +51,11 @@ export async function subscribe(
     { ...write, action: 'subscribeAlerts' },
     async (tx) => {
       const own = await subscriptionsOf(tx, proof.wallet.id)
-      if (own.length >= MAX_SUBSCRIPTIONS) {
-        throw new ApiError('refused', `At most ${MAX_SUBSCRIPTIONS} subscriptions per wallet`)
+      if (own.length >= openQuotas.alertSubscriptions) {
+        throw new ApiError(
+          'refused',
+          `At most ${openQuotas.alertSubscriptions} subscriptions per wallet`,
+        )
       }
       const subscription = await insertSubscription(tx, {
         id,

@@ -4,9 +4,10 @@ import { sha256Hex, signingText } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { Application, ApplyBlock, ApplyBody } from '../contract/schemas/application.ts'
+import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { withSiteUrl } from '../core/site-url.ts'
-import { dayMs, hourMs, isoTime, minuteMs } from '../core/time.ts'
+import { dayMs, isoTime, minuteMs } from '../core/time.ts'
 import { findApplication, finishApplication, insertApplication } from '../db/applications.ts'
 import type { ApplicationEnd, ApplicationRecord } from '../db/applications.ts'
 import { nthLastTime, selectRecords } from '../db/records.ts'
@@ -22,14 +23,7 @@ import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { requireWallet } from './signed-body.ts'
 import { enforcePartnerWriteQuota, enforceQuota } from './write-quotas.ts'
-import type { Quota } from './write-quotas.ts'
 
-const perPartner: Quota = {
-  name: 'applications',
-  quota: 20,
-  windowMs: hourMs,
-  details: 'More than 20 applications per hour',
-}
 /** Attempts without a result after this time were interrupted by the end of the process. */
 const abandonedMs = minuteMs
 
@@ -79,6 +73,7 @@ async function attemptOnce(
   { block, worker }: { readonly block: ApplyBlock; readonly worker: string },
 ): Promise<AttemptResult> {
   const work = async (): Promise<AttemptResult> => {
+    write.request.chargeOutbound()
     const attempt = await begin(deps, write, worker)
     if (!attempt.isNew) return { attempt, end: interrupted }
     return {
@@ -86,8 +81,8 @@ async function attemptOnce(
       end: await forward(deps, block, { id: attempt.id, body: write.body, worker }),
     }
   }
-  return await deps.outboundLimits
-    .rail(work)
+  return await deps.outboundLimits.rail
+    .run(work, write.request.network)
     .catch(async (error: unknown): Promise<AttemptResult> => {
       if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
       // Reads in the write queue, after any earlier copy of the request has recorded its attempt.
@@ -168,7 +163,7 @@ async function record(
 ): Promise<Omit<RecordedAttempt, 'isNew'>> {
   const { nowMs, requestSha256, idempotencyKey } = request
   const partner = proof.wallet.id
-  await enforceQuota(perPartner, nowMs, (window) =>
+  await enforceQuota(writeQuotas.applications, nowMs, (window) =>
     nthLastTime(selectRecords(tx, 'applications', { partner }), 'submitted_at', window),
   )
   const attempt = {

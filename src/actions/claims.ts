@@ -32,7 +32,7 @@ async function claimByWallet(
   const { body, json, request, fingerprint } = write
   const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.claim })
   const signature = body.oath_signature
-  const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature })
+  const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature }, request)
   const { email } = body
   if (email !== undefined) return await sendClaimCode(deps, write, { ...body, email }, proof)
   const now = isoTime(request.nowMs)

@@ -4,6 +4,8 @@ import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { ClaimBody, EmailClaimBody, EmailCodeBody } from '../contract/schemas/claim.ts'
 import type { Random } from '../core/deps.ts'
+import { entriesOf } from '../core/entries.ts'
+import { emailQuotas } from '../core/limits.ts'
 import { redact } from '../core/redact.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
@@ -30,8 +32,6 @@ import type { IncomingWrite } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
 const MAX_TRIES = 5
-/** Codes in an hour. An IPv6 /48 contains 65,536 networks, and plus- and dot-forms of an address share one mailbox. */
-const MAX_SENDS = { toEmail: 3, fromRemote: 10, fromRange: 30, all: 600 } as const
 
 /**
  * Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. `proof`: the
@@ -56,7 +56,8 @@ export async function sendClaimCode(
   }
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
   const code = sixDigits(deps.random)
-  const isClaimed = await deps.outboundLimits.mail(async () => {
+  const isClaimed = await deps.outboundLimits.mail.run(async () => {
+    request.chargeOutbound()
     const hasClaim = await deps.database.write(async (tx) => {
       if (proof === null) await requireUnprovenWallet(tx, wallet)
       await countSend(tx, send, nowMs)
@@ -65,7 +66,7 @@ export async function sendClaimCode(
     const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, code, wallet)
     await sendEmail(deps, body.email, lines)
     return hasClaim
-  })
+  }, request.network)
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
   return await commitOnce(deps, request, proofs, async (tx) => {
     if (!isClaimed) {
@@ -150,11 +151,7 @@ async function countSend(tx: Db, send: EmailSend, nowMs: number): Promise<void> 
   const anHourAgo = isoTime(nowMs - hourMs)
   await deleteOldCodes(tx, { codes: now, sends: anHourAgo })
   const counts = await countSends(tx, send, anHourAgo)
-  const isOver =
-    counts.toEmail >= MAX_SENDS.toEmail ||
-    counts.fromRemote >= MAX_SENDS.fromRemote ||
-    counts.fromRange >= MAX_SENDS.fromRange ||
-    counts.all >= MAX_SENDS.all
+  const isOver = entriesOf(emailQuotas).some(([who, most]) => counts[who] >= most)
   if (isOver) {
     throw new ApiError('rate_limited', 'Too many codes in the last hour', {
       headers: { 'Retry-After': String(hourMs / 1000) },

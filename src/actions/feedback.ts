@@ -1,8 +1,10 @@
 import { sha256Hex } from '../auth/messages.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
+import { writeQuotas } from '../core/limits.ts'
+import type { Quota } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
-import { hourMs, isoTime, minuteMs } from '../core/time.ts'
+import { isoTime, minuteMs } from '../core/time.ts'
 import { findDuplicate } from '../db/feedback.ts'
 import { insertRecord, nthLastTime, selectRecords } from '../db/records.ts'
 import type { Match } from '../db/records.ts'
@@ -12,23 +14,8 @@ import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import type { IncomingWrite } from './signed-body.ts'
 import { enforceQuota } from './write-quotas.ts'
-import type { Quota } from './write-quotas.ts'
 
 const duplicateMs = 15 * minuteMs
-
-const perFingerprint: Quota = {
-  name: 'feedback',
-  quota: 5,
-  windowMs: hourMs,
-  details: 'More than 5 feedback entries per hour',
-}
-/** More people share a network than a fingerprint, and a network is harder to change. */
-const perNetwork: Quota = {
-  name: 'feedback-network',
-  quota: 30,
-  windowMs: hourMs,
-  details: 'More than 30 feedback entries per hour from this network',
-}
 
 /** Returns 201, or 200 for the same text from the same sender within 15 minutes. */
 export async function submitFeedback(
@@ -55,8 +42,8 @@ export async function submitFeedback(
       enforceQuota(quota, nowMs, (window) =>
         nthLastTime(selectRecords(tx, 'feedback', match), 'created_at', window),
       )
-    await enforce(perFingerprint, { fingerprint: client.known })
-    await enforce(perNetwork, { network: network.known })
+    await enforce(writeQuotas.feedback, { fingerprint: client.known })
+    await enforce(writeQuotas.feedbackOfNetwork, { network: network.known })
     const id = newId(deps.random, 'fbk')
     await insertRecord(tx, 'feedback', {
       id,

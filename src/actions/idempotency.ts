@@ -1,23 +1,21 @@
 /** Runs a write once: replay guard, idempotency key and effect share one transaction. */
 
+import { sha256Hex } from '../auth/messages.ts'
 import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { RouteId } from '../contract/routes.ts'
 import { dayMs, isoTime, secondMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
-import {
-  findIdempotencyKey,
-  findUsedMessage,
-  insertIdempotencyKey,
-  insertUsedMessage,
-} from '../db/guard.ts'
-import type { FirstAnswer, NewAnswer } from '../db/guard.ts'
+import { findIdempotencyKey, findUsedMessage, insertAnswers } from '../db/guard.ts'
+import type { AnswerRows, FirstAnswer } from '../db/guard.ts'
+import { toJsonText } from '../db/json.ts'
 import { restoredAtMs } from '../db/meta.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
+import type { CostAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 
-export interface WriteRequest {
+export interface WriteRequest extends CostAdmission {
   /** SHA-256 over method, path and raw body, without headers. */
   readonly requestSha256: string
   readonly nowMs: number
@@ -76,7 +74,10 @@ export async function commitOnce<Body extends object>(
     await requireFresh(deps, request, proofs)
     const outcome = await decide(tx)
     if ('refused' in outcome) return { outcome, isNew: false }
-    await storeAnswer(tx, { request, proofs, outcome })
+    const rows = answerRows({ request, proofs, outcome })
+    const [stored] = rows.answers
+    request.chargeBytes(Buffer.byteLength(stored?.answer ?? ''))
+    await insertAnswers(tx, rows)
     return { outcome, isNew: true }
   })
   const { outcome, isNew } = done
@@ -173,37 +174,32 @@ function repeatOf<Body extends object>(
   return { status, body: body as object as Body }
 }
 
-async function storeAnswer(tx: DbTransaction, written: Written): Promise<void> {
-  const { messages, keys } = answerRows(written)
-  for (const message of messages) await insertUsedMessage(tx, message, message.answer)
-  for (const key of keys) await insertIdempotencyKey(tx, key, key.answer)
-}
-
 interface Written {
   readonly request: WriteRequest
   readonly proofs: readonly SignedProof[]
   readonly outcome: Outcome
 }
 
-export function answerRows({ request, proofs, outcome }: Written) {
-  const { requestSha256, nowMs, idempotencyKey } = request
+export function answerRows({ request, proofs, outcome }: Written): AnswerRows {
+  const { requestSha256, nowMs, idempotencyKey: key } = request
   const caller = callerOf(request, proofs)
-  const answerUntil = (timeMs: number): NewAnswer => ({
-    requestSha256,
-    status: outcome.status,
-    body: outcome.body,
-    expiresAt: isoTime(timeMs),
-  })
+  // Neither a message nor a key is stored again before its answer has expired.
+  const answerId = sha256Hex(`${caller}\n${proofs[0]?.messageSha256 ?? key}`)
   const messages = proofs.map(({ wallet, messageSha256, expiresAtMs }) => ({
     wallet: wallet.id,
     messageSha256,
-    answer: answerUntil(expiresAtMs),
+    answerId,
+    expiresAt: isoTime(expiresAtMs),
   }))
   const keys =
-    idempotencyKey === null
-      ? []
-      : [{ caller, key: idempotencyKey, answer: answerUntil(nowMs + keyLifeMs) }]
-  return { messages, keys }
+    key === null ? [] : [{ caller, key, answerId, expiresAt: isoTime(nowMs + keyLifeMs) }]
+  const [expiresAt] = [...messages, ...keys]
+    .map((row) => row.expiresAt)
+    .toSorted()
+    .toReversed()
+  const { status, body } = outcome
+  const answer = { id: answerId, requestSha256, status, answer: toJsonText(body) }
+  return { answers: expiresAt === undefined ? [] : [{ ...answer, expiresAt }], messages, keys }
 }
 
 /** Returns the owner of idempotency keys: the signing wallet, or else the client address. */

@@ -2,6 +2,7 @@ import { bodySha256, fillOath, sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { NewOathRow } from '../db/oaths.ts'
+import type { CostAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import type { OathKind } from './reference.ts'
 import { requireSignature, requireWallet } from './signed-body.ts'
@@ -17,7 +18,7 @@ export interface SwornOath {
 
 /** @throws ApiError 401 for an oath that the wallet has not signed, 503 where its chain is unreachable */
 export async function requireOath(
-  deps: Pick<ActionDeps, 'reference' | 'walletChain' | 'verifyInWorker'>,
+  deps: Pick<ActionDeps, 'reference' | 'walletChain' | 'verifyInWorker' | 'outboundLimits'>,
   oath: {
     readonly kind: OathKind
     readonly json: JsonObject
@@ -25,6 +26,7 @@ export async function requireOath(
     readonly timestamp: string
     readonly signature: string
   },
+  costs: CostAdmission,
 ): Promise<SwornOath> {
   const { kind, json, timestamp, signature } = oath
   const text = deps.reference().oaths.get(kind)
@@ -32,7 +34,7 @@ export async function requireOath(
   const message = fillOath(text.text, { wallet: oath.wallet, timestamp })
   const wallet = requireWallet(oath.wallet, 'wallet')
   if (signature === '') throw new ApiError('signature_invalid', 'The oath is not signed')
-  await requireSignature(deps, { message, signature, wallet }, 'oath_signature: ')
+  await requireSignature(deps, { message, signature, wallet }, costs, 'oath_signature: ')
   return {
     kind,
     version: text.version,

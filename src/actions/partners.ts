@@ -73,7 +73,7 @@ async function swornProof(
   const { timestamp, oath_signature: signature } = body
   const { timestampMs, timely } = requireTimestamp(timestamp, request)
   const sworn = { kind: 'partner', json, wallet: proof.sentWallet, timestamp, signature } as const
-  const oath = await requireOath(deps, sworn)
+  const oath = await requireOath(deps, sworn, request)
   const { messageSha256, signatureSha256 } = oath
   const expiresAtMs = timestampMs + 2 * SIGNED_WINDOW_MS
   const { wallet } = proof

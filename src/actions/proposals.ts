@@ -1,8 +1,9 @@
 import { ApiError } from '../contract/errors.ts'
 import { skillSlug } from '../contract/schemas/skill.ts'
 import type { ProposalBody } from '../contract/schemas/skill.ts'
+import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
-import { hourMs, isoTime } from '../core/time.ts'
+import { isoTime } from '../core/time.ts'
 import { insertProposal, isAcceptedSlug } from '../db/proposals.ts'
 import { nthLastTime, selectRecords } from '../db/records.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
@@ -12,14 +13,6 @@ import type { OutcomeOf } from './idempotency.ts'
 import { invalidField } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
 import { enforceQuota } from './write-quotas.ts'
-import type { Quota } from './write-quotas.ts'
-
-const perNetwork: Quota = {
-  name: 'proposals',
-  quota: 10,
-  windowMs: hourMs,
-  details: 'More than 10 proposals per hour',
-}
 
 /** @throws ApiError 409 for an existing skill, 422 for an unknown rail */
 export async function proposeSkill(
@@ -40,7 +33,7 @@ export async function proposeSkill(
     if (skills.has(slug) || (await isAcceptedSlug(tx, slug))) {
       throw new ApiError('conflict', `The taxonomy already has the skill ${slug}`)
     }
-    await enforceQuota(perNetwork, nowMs, (window) =>
+    await enforceQuota(writeQuotas.proposals, nowMs, (window) =>
       nthLastTime(
         selectRecords(tx, 'skill_proposals', { network: network.known }),
         'created_at',

@@ -4,6 +4,7 @@ import { firstEntry, sumChanges } from '../core/reputation/entries.ts'
 import { quarterOf, toPoints } from '../core/reputation/formula.ts'
 import { applyEntry } from '../core/reputation/standing.ts'
 import type { Standing } from '../core/reputation/standing.ts'
+import type { AnswerRows } from '../db/guard.ts'
 import { insertGroup, lookUpGroup } from '../db/receipts/group.ts'
 import type { GroupRows, LookupResult, ReceiptLookup } from '../db/receipts/group.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
@@ -31,20 +32,22 @@ export async function acceptGroup(
   const results = await lookUpGroup(tx, group.map(lookupOf))
   const batch = createBatch(siteUrl)
   const isFirst = createFirstCheck()
-  const messages: GroupRows['messages'][number][] = []
-  const keys: GroupRows['keys'][number][] = []
+  const written: AnswerRows[] = []
   const outcomes = group.map((submission, at) => {
     const { request, proof, draft } = submission
     const known = results[at]
     const isNew = isFirst(submission) && known?.isKnown === false
     if (!isNew || !isReceiptKey(known.receiptKey, draft)) return null
     const outcome = { status: 201, body: batch.add(draft, known, request.nowMs) } as const
-    const answers = answerRows({ request, proofs: [proof], outcome })
-    messages.push(...answers.messages)
-    keys.push(...answers.keys)
+    written.push(answerRows({ request, proofs: [proof], outcome }))
     return outcome
   })
-  await insertGroup(tx, { ...batch.rows(), messages, keys })
+  await insertGroup(tx, {
+    ...batch.rows(),
+    answers: written.flatMap(({ answers }) => answers),
+    messages: written.flatMap(({ messages }) => messages),
+    keys: written.flatMap(({ keys }) => keys),
+  })
   return outcomes
 }
 
@@ -71,7 +74,7 @@ export async function acceptOne(
   await enforceQuotas()
   const batch = createBatch(siteUrl)
   const body = batch.add(draft, known, nowMs)
-  await insertGroup(tx, { ...batch.rows(), messages: [], keys: [] })
+  await insertGroup(tx, { ...batch.rows(), answers: [], messages: [], keys: [] })
   return { status: 201, body }
 }
 

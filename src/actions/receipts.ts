@@ -45,7 +45,9 @@ export async function acceptSingleReceipt(
 ): Promise<OutcomeOf<'submitReceipt'>> {
   const { request, proof, draft, fingerprint } = submission
   const { nowMs } = request
-  return await commitOnce(deps, request, [proof], (tx) =>
+  // A platform answers for what it issues.
+  const free = { ...request, chargeBytes: () => undefined }
+  return await commitOnce(deps, draft.kind === 'signed' ? request : free, [proof], (tx) =>
     acceptOne(tx, submission, deps.siteUrl, async () => {
       if (draft.kind !== 'signed') return
       await enforceUnverifiedReceiptQuota(tx, draft.to.id, nowMs)

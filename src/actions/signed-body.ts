@@ -1,3 +1,4 @@
+import type { WalletChain } from '../auth/contract-wallet.ts'
 import { bodySha256, sha256Hex } from '../auth/messages.ts'
 import { verifySignature } from '../auth/schemes.ts'
 import { SIGNED_WINDOW_MS, isWithinWindow, parseBodyTimestamp } from '../auth/timestamps.ts'
@@ -7,7 +8,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
-import type { WalletAdmission } from '../limits/admission.ts'
+import type { CostAdmission, WalletAdmission } from '../limits/admission.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { expired } from './idempotency.ts'
@@ -35,7 +36,8 @@ export interface IncomingWrite<Body> {
   readonly fingerprint: ClientFingerprint
 }
 
-type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>
+type CheckDeps = Pick<ActionDeps, 'walletChain' | 'verifyInWorker' | 'outboundLimits'>
+type VerifyDeps = CheckDeps & Pick<ActionDeps, 'serviceName'>
 
 /** @throws ApiError 400 for wallet or time, 401 for a wrong signature or old time, 503 for an unreachable chain */
 export async function verifySignedBody(
@@ -62,7 +64,7 @@ export async function verifySignedMessage(
   const wallet = requireWallet(statement.wallet, 'wallet')
   const message = statement.message()
   await write.admission.precheck(wallet)
-  await requireSignature(deps, { message, signature, wallet })
+  await requireSignature(deps, { message, signature, wallet }, write.admission)
   await write.admission.charge(wallet)
   return signedProof({ message, signature, wallet, ...time })
 }
@@ -88,11 +90,12 @@ export function requireTimely(
 
 /** @throws ApiError `signature_invalid` with the checked message, `unavailable` for an unreachable chain */
 export async function requireSignature(
-  deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
+  deps: CheckDeps,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
+  costs: CostAdmission,
   what = '',
 ): Promise<void> {
-  const verdict = await checkSignature(deps, claim)
+  const verdict = await checkSignature(deps, claim, costs)
   if (!verdict.valid) {
     throw new ApiError(
       'signature_invalid',
@@ -106,14 +109,19 @@ export function shownMessage(message: string): string {
 }
 
 export async function checkSignature(
-  deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
+  deps: CheckDeps,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
+  costs: CostAdmission,
 ): Promise<SignatureVerdict> {
-  const chain = deps.walletChain(claim.wallet.kind)
-  const { verifyInWorker: check } = deps
-  return await orUnavailable(
-    verifySignature({ ...claim, check, ...(chain === undefined ? {} : { chain }) }),
-  )
+  const walletChain = deps.walletChain(claim.wallet.kind)
+  const { verifyInWorker: check, outboundLimits } = deps
+  const bounded: WalletChain['bounded'] = (work) =>
+    outboundLimits.chain.run(() => {
+      costs.chargeOutbound()
+      return work()
+    }, costs.network)
+  const chain = walletChain === undefined ? {} : { chain: { ...walletChain, bounded } }
+  return await orUnavailable(verifySignature({ ...claim, check, ...chain }))
 }
 
 export async function orUnavailable(

@@ -30,7 +30,11 @@ export async function registerWorker(
   const oath =
     oathSignature === undefined
       ? null
-      : await requireOath(deps, { kind: 'worker', json, ...body, signature: oathSignature })
+      : await requireOath(
+          deps,
+          { kind: 'worker', json, ...body, signature: oathSignature },
+          request,
+        )
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { nowMs } = request

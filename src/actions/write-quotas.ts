@@ -1,6 +1,7 @@
 import { ApiError } from '../contract/errors.ts'
-import { writeQuotas } from '../core/limits.ts'
-import { dayMs, isoTime, secondMs } from '../core/time.ts'
+import { excessText, networksOfRange, openQuotas, writeQuotas } from '../core/limits.ts'
+import type { Quota } from '../core/limits.ts'
+import { isoTime, secondMs } from '../core/time.ts'
 import { insertRecord, nthLastTime, selectRecords } from '../db/records.ts'
 import type { QuotaWindow } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
@@ -18,18 +19,18 @@ import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
 
 export async function enforceOpenJobLimit(tx: Db, poster: string, nowMs: number): Promise<void> {
-  if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < writeQuotas.openJobs) return
+  if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < openQuotas.jobs) return
   throw new ApiError(
     'bound_reached',
-    `A partner can have at most ${writeQuotas.openJobs} open jobs; award or cancel one first`,
+    `A partner can have at most ${openQuotas.jobs} open jobs; award or cancel one first`,
   )
 }
 
 export async function enforceOpenBidLimit(tx: Db, bidder: string): Promise<void> {
-  if ((await countOpenBids(tx, bidder)) < writeQuotas.openBids) return
+  if ((await countOpenBids(tx, bidder)) < openQuotas.bids) return
   throw new ApiError(
     'bound_reached',
-    `A partner can have at most ${writeQuotas.openBids} open bids; wait until one is awarded, rejected or lapses`,
+    `A partner can have at most ${openQuotas.bids} open bids; wait until one is awarded, rejected or lapses`,
   )
 }
 
@@ -42,11 +43,8 @@ export async function enforcePartnerWriteQuota(
 ): Promise<void> {
   const { wallet_rate_multiplier: multiplier } = tierOf(reference(), partner)
   if (multiplier === null) return
-  const quota = perDay('partner-writes', writeQuotas.partnerWritesPerDay * multiplier, {
-    what: 'writes by this partner',
-    advice: 'higher tiers allow more',
-  })
-  await enforceQuota(quota, nowMs, (window) => nthLastWrite(tx, partner.handle, window))
+  const findNthLast = (window: QuotaWindow) => nthLastWrite(tx, partner.handle, window)
+  await enforceQuota(writeQuotas.partnerWrites, nowMs, findNthLast, multiplier)
 }
 
 /** @throws ApiError `rate_limited` */
@@ -55,31 +53,10 @@ export async function enforceUnverifiedReceiptQuota(
   worker: string,
   nowMs: number,
 ): Promise<void> {
-  const quota = perDay('unverified-receipts', writeQuotas.unverifiedReceiptsPerDay, {
-    what: 'receipts signed only by this worker',
-    advice: 'submit receipts issued by a platform or confirmed on-chain, or wait',
-  })
-  await enforceQuota(quota, nowMs, (window) => nthLastUnverified(tx, worker, window))
+  await enforceQuota(writeQuotas.unverifiedReceipts, nowMs, (window) =>
+    nthLastUnverified(tx, worker, window),
+  )
 }
-
-/** `times` multiplies the quota: 1 for a network, more for a range of networks. */
-const ofNetwork = {
-  registration: (times) =>
-    perDay('registrations', times * writeQuotas.registrationsPerNetworkPerDay, {
-      what: 'registrations, claims and signups from this network',
-      advice: 'existing registrations can be changed at any time',
-    }),
-  receipt: (times) =>
-    perDay('unverified-receipts', times * writeQuotas.unverifiedReceiptsPerNetworkPerDay, {
-      what: 'unverified receipts from this network',
-      advice: 'submit receipts issued by a platform, or wait',
-    }),
-  transaction: (times) =>
-    perDay('transactions', times * writeQuotas.transactionsPerNetworkPerDay, {
-      what: 'self-signed receipts with a transaction from this network',
-      advice: 'submit receipts issued by a platform, or wait',
-    }),
-} as const satisfies Record<NetworkWrite, (times: number) => Quota>
 
 /** @throws ApiError `rate_limited` */
 export async function chargeNetworkQuota(
@@ -93,42 +70,15 @@ export async function chargeNetworkQuota(
 ): Promise<void> {
   const { kind, fingerprint, nowMs } = by
   const { network, range } = fingerprint
-  const counted = [{ parts: [network], times: 1 }]
-  if (range !== null) counted.push({ parts: ['range', range], times: writeQuotas.networksOfRange })
-  for (const { parts, times } of counted) {
-    const quota = ofNetwork[kind](times)
+  const counted = [{ parts: [network], multiplier: 1 }]
+  if (range !== null) counted.push({ parts: ['range', range], multiplier: networksOfRange })
+  for (const { parts, multiplier } of counted) {
     const { today, known } = fingerprintHashes(deps, `network ${kind}`, parts, nowMs)
-    await enforceQuota(quota, nowMs, (window) =>
-      nthLastTime(
-        selectRecords(tx, 'network_writes', { network: known, kind }),
-        'created_at',
-        window,
-      ),
-    )
+    const writes = selectRecords(tx, 'network_writes', { network: known, kind })
+    const findNthLast = (window: QuotaWindow) => nthLastTime(writes, 'created_at', window)
+    await enforceQuota(writeQuotas[kind], nowMs, findNthLast, multiplier)
     await insertRecord(tx, 'network_writes', { kind, network: today, createdAt: isoTime(nowMs) })
   }
-}
-
-function perDay(
-  name: string,
-  quota: number,
-  { what, advice }: { readonly what: string; readonly advice: string },
-): Quota {
-  return {
-    name,
-    quota,
-    windowMs: dayMs,
-    details: `More than ${quota} ${what} in 24 hours; ${advice}`,
-  }
-}
-
-export interface Quota {
-  /** Name in the `RateLimit` headers. */
-  readonly name: string
-  readonly quota: number
-  readonly windowMs: number
-  /** Error text: `More than 5 feedback entries per hour`. */
-  readonly details: string
 }
 
 /** `findNthLast` returns the time of the n-th newest entry of the window. @throws ApiError `rate_limited` with the wait */
@@ -136,17 +86,20 @@ export async function enforceQuota(
   limit: Quota,
   nowMs: number,
   findNthLast: (window: QuotaWindow) => Promise<string | null>,
+  multiplier = 1,
 ): Promise<void> {
-  const after = isoTime(nowMs - limit.windowMs)
-  const nthLast = await findNthLast({ nth: limit.quota, after })
+  const { name, windowMs } = limit
+  const quota = limit.quota * multiplier
+  const after = isoTime(nowMs - windowMs)
+  const nthLast = await findNthLast({ nth: quota, after })
   if (nthLast === null) return
-  const waitMs = Math.max(secondMs, Date.parse(nthLast) + limit.windowMs - nowMs)
+  const waitMs = Math.max(secondMs, Date.parse(nthLast) + windowMs - nowMs)
   const seconds = Math.ceil(waitMs / secondMs)
-  throw new ApiError('rate_limited', limit.details, {
+  throw new ApiError('rate_limited', excessText(limit), {
     headers: {
       'Retry-After': String(seconds),
-      'RateLimit-Policy': `"${limit.name}";q=${limit.quota};w=${limit.windowMs / secondMs}`,
-      RateLimit: `"${limit.name}";r=0;t=${seconds}`,
+      'RateLimit-Policy': `"${name}";q=${quota};w=${windowMs / secondMs}`,
+      RateLimit: `"${name}";r=0;t=${seconds}`,
     },
   })
 }

@@ -1,13 +1,17 @@
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { RouteId } from '../contract/routes.ts'
 import type { Clock, Random } from '../core/deps.ts'
+import { manifestSchema } from '../core/documents.ts'
 import { prepareCall, readAnswer } from './call.ts'
 import type { Call, CallParts } from './call.ts'
+import { OldSetError } from './errors.ts'
 import { siteUrlOf } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import type { WalletSigner } from './signers.ts'
 import { send } from './transport.ts'
 import type { TransportDeps } from './transport.ts'
+import { verifyCurrency } from './verify.ts'
+import type { SeenManifest } from './verify.ts'
 
 interface ClientOptions extends TransportDeps {
   /** Scheme, host and port of the site, with or without `/api/v1`. */
@@ -25,7 +29,8 @@ type PartsArgument<Id extends RouteId> =
 export interface LedgerClient {
   /**
    * Signs and sends a call: `client.call('getRail', { params: { name: 'x402' } })`.
-   * @throws CallError, LedgerError, LedgerUnreachableError, UnexpectedAnswerError
+   * The manifest is compared with the newest one that this client has seen.
+   * @throws CallError, LedgerError, LedgerUnreachableError, UnexpectedAnswerError, OldSetError
    */
   readonly call: <Id extends RouteId>(id: Id, ...parts: PartsArgument<Id>) => Promise<AnswerOf<Id>>
   /** Signs the same call without sending it. @throws CallError */
@@ -40,8 +45,20 @@ export interface LedgerClient {
 export function createClient(options: ClientOptions): LedgerClient {
   const { baseUrl, serviceName, clock, random, signer = null } = options
   const caller = { siteUrl: siteUrlOf(baseUrl), serviceName, clock, random, signer }
-  const submit = async <Id extends RouteId>({ route, request }: Call<Id>) =>
-    readAnswer(route, await send(options, request))
+  let seen: SeenManifest | null = null
+  const noteManifest = (bytes: Uint8Array): void => {
+    const manifest = manifestSchema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
+    const current = verifyCurrency(bytes, manifest, { nowMs: clock.now(), seen })
+    const bad = current.checks.find(({ good }) => !good)
+    if (bad !== undefined) throw new OldSetError(`${bad.what}: ${bad.detail}`)
+    seen = current.seen
+  }
+  const submit = async <Id extends RouteId>({ route, request }: Call<Id>) => {
+    const raw = await send(options, request)
+    const answer = readAnswer(route, raw)
+    if (route === 'getSnapshotManifest') noteManifest(raw.bytes)
+    return answer
+  }
   return {
     caller,
     submit,

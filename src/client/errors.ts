@@ -57,6 +57,11 @@ export class LedgerUnreachableError extends Error {
   override readonly name = 'LedgerUnreachableError'
 }
 
+/** The manifest has expired, or is older than one that this client has seen, so someone serves an old set. */
+export class OldSetError extends Error {
+  override readonly name = 'OldSetError'
+}
+
 /** The answer violates the contract: it comes from another version or another program. */
 export class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError'

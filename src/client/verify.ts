@@ -1,4 +1,6 @@
 /** Verifies signed documents and manifests without trusting the service. */
+import { z } from 'zod'
+
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import { SigningKeyError, kidOf, publicKeyFromBase64 } from '../auth/signing-key.ts'
@@ -73,6 +75,27 @@ export async function verifyManifest(
   const isSame = found === manifest.set_sha256
   const checks = [signature, check('manifest', isSame, `set_sha256 is ${found}`)]
   return { manifest: allGood(checks) ? manifest : null, checks }
+}
+
+/** The newest manifest that a reader has seen. */
+export const seenManifest = z.strictObject({ version: z.int().min(1), sha256: z.string() })
+export type SeenManifest = z.infer<typeof seenManifest>
+
+/** Checks that a verified manifest is current: a signature alone is valid for ever. */
+export function verifyCurrency(
+  bytes: Uint8Array,
+  { version, previous, expires }: Manifest,
+  { nowMs, seen }: { readonly nowMs: number; readonly seen: SeenManifest | null },
+): { readonly checks: readonly Check[]; readonly seen: SeenManifest } {
+  const found = { version, sha256: sha256Hex(bytes) }
+  const current = check('expires', nowMs < Date.parse(expires), expires)
+  if (seen === null) return { checks: [current], seen: found }
+  const follows = version === seen.version ? found.sha256 === seen.sha256 : version > seen.version
+  const isNext = version === seen.version + 1
+  const good = follows && (!isNext || previous === seen.sha256)
+  const other = version < seen.version ? 'older than' : 'not a successor of'
+  const detail = `version ${version}${good ? '' : ` is ${other} version ${seen.version}, which was seen before`}`
+  return { checks: [current, check('version', good, detail)], seen: good ? found : seen }
 }
 
 export async function verifyEntry(

@@ -97,6 +97,9 @@ export const maxDeadlineMs = 365 * dayMs
 /** Time to answer a delivery before it is accepted automatically. */
 export const answerDays = 14
 
+/** Texts of cancelled and expired jobs, and of rejected and lapsed bids, are removed after this time. */
+export const jobTextsKeptDays = 90
+
 export function answerDueMs({ status, deliveredMs }: Pick<JobState, 'status' | 'deliveredMs'>) {
   return status !== 'delivered' || deliveredMs === null ? null : deliveredMs + answerDays * dayMs
 }

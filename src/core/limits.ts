@@ -1,99 +1,195 @@
-import { gcra } from './gcra.ts'
-import { dayMs, minuteMs } from './time.ts'
+/** All figures of the limits: who may send how much, what a request costs, and how many rows one caller may write. */
+import { dayMs, hourMs, minuteMs } from './time.ts'
 
-interface RatePolicy {
-  readonly kind: 'rate'
-  readonly headerName: string
+/**
+ * Cost units, which `limitPolicies.work` counts. A published document is read from memory; a handler reads the database.
+ * Reads alone reach the limits of requests before they use up this budget.
+ */
+export const requestCosts = { memory: 1, database: 5, failedSignature: 20, outbound: 50 } as const
+
+export interface Quota {
+  /** Name in the `RateLimit` headers. */
+  readonly name: string
   readonly quota: number
   readonly windowMs: number
-  readonly burst: number
+  readonly what: string
+  readonly per: string
+  /** What a refused caller can do. */
+  readonly advice?: string
 }
 
-interface DayPolicy {
-  readonly kind: 'day'
-  readonly headerName: string
-  readonly quota: number
+export interface LimitPolicy extends Quota {
+  /** Null for a count that starts again at midnight UTC. */
+  readonly burst: number | null
 }
 
-export type LimitPolicy = RatePolicy | DayPolicy
+type QuotaText = Pick<Quota, 'what' | 'per' | 'advice'>
+
+const host = 'IPv4 address or IPv6 /64'
+const network = `${host} (ten times as many per /48)`
 
 /** Keys are the values of the metric label `policy`. /48 and /64 are IPv6 networks. */
 export const limitPolicies = {
-  /** Public reads per IPv4 address or IPv6 /64; `range` per IPv6 /48, which contains 65,536 /64 networks. */
-  ip: perMinute('ip', 60, 120),
-  range: perMinute('range', 600, 1200),
-  day: { kind: 'day', headerName: 'day', quota: 1000 },
-  /** Signed calls per wallet, times the multiplier of its tier. */
-  wallet: perMinute('wallet', 300, 300),
-  /** Signed calls without a paid tier, per IPv4 address or IPv6 /64, since new wallets cost nothing. A /48 may send ten times as many. */
-  unpaid: perMinute('signers', 600, 600),
-  /** Counted when a request arrives and refunded once its signature is verified; per IPv4 address or IPv6 /64, ten times per /48. */
-  failed_signatures: perMinute('unproven', 60, 600),
-  /** Calls of a wallet that proved itself lately, while `failed_signatures` of its network is used up. */
-  reserve: perMinute('reserve', 60, 60),
-  /** Calls of wallets over their limit: ten times `failed_signatures`, to spare other wallets in the network. */
-  over_limit: perMinute('overrun', 600, 600),
+  ip: perMinute('ip', 60, 120, { what: 'requests', per: host }),
+  range: perMinute('range', 600, 1200, { what: 'requests', per: 'IPv6 /48' }),
+  day: perDay('day', 1000, { what: 'requests', per: host }),
+  wallet: perMinute('wallet', 300, 300, {
+    what: 'signed requests',
+    per: 'wallet, times the multiplier of its tier',
+  }),
+  /** New wallets cost nothing, so those without a paid tier share a limit. */
+  unpaid: perMinute('signers', 600, 600, {
+    what: 'signed requests',
+    per: `${network}, for all wallets without a paid tier together`,
+  }),
+  /** Taken when a request arrives, and refunded once its signature is verified. */
+  work: perMinute('work', 1500, 12_000, {
+    what: 'cost units',
+    per: network,
+    advice: 'correct failing signatures and wait',
+  }),
+  reserve: perMinute('reserve', 60, 60, {
+    what: 'signed requests',
+    per: 'wallet with a recent valid signature, while its network has no cost units',
+  }),
+  wallet_bytes: perDay('wallet-bytes', 8_000_000, {
+    what: 'bytes of writes',
+    per: 'wallet, times the multiplier of its tier',
+    advice: 'send shorter texts, wait for the next day, or subscribe to a higher tier',
+  }),
+  network_bytes: perDay('network-bytes', 32_000_000, {
+    what: 'bytes of writes',
+    per: `${network}, for all callers without a paid tier together`,
+    advice: 'send shorter texts, wait for the next day, or subscribe to a paid tier',
+  }),
 } as const satisfies Record<string, LimitPolicy>
 
 export type PolicyName = keyof typeof limitPolicies
 
-function perMinute(headerName: string, quota: number, burst: number): RatePolicy {
-  return { kind: 'rate', headerName, quota, windowMs: minuteMs, burst }
+function perMinute(name: string, quota: number, burst: number, text: QuotaText): LimitPolicy {
+  return { name, quota, burst, windowMs: minuteMs, ...text }
 }
 
-/** Maximum stored rows per caller, counted in the transaction of the write. */
+function perDay(name: string, quota: number, text: QuotaText): LimitPolicy {
+  return { name, quota, burst: null, windowMs: dayMs, ...text }
+}
+
+/** Multiplies the policies of a network for its /48, which contains 65,536 /64 networks. */
+export const networksOfRange = 10
+
+/** Rows that a partner may have at the same time. */
+export const openQuotas = { jobs: 100, bids: 200, alertSubscriptions: 10 } as const
+
+/** Rows that one caller may store in a window, counted in the transaction of the write. */
 export const writeQuotas = {
-  openJobs: 100,
-  openBids: 200,
-  /** Per 24 hours, times the multiplier of the tier. */
-  partnerWritesPerDay: 2000,
-  unverifiedReceiptsPerDay: 200,
-  unverifiedReceiptsPerNetworkPerDay: 2000,
-  /** Receipts with a transaction, which the ledger checks on its chain. */
-  transactionsPerNetworkPerDay: 500,
-  registrationsPerNetworkPerDay: 200,
-  networksOfRange: 10,
-} as const
+  partnerWrites: perWindow(dayMs, 'partner-writes', 2000, {
+    what: 'signed writes',
+    per: 'partner, times the multiplier of its tier',
+    advice: 'higher tiers allow more',
+  }),
+  applications: perWindow(hourMs, 'applications', 20, { what: 'applications', per: 'partner' }),
+  unverifiedReceipts: perWindow(dayMs, 'unverified-receipts', 200, {
+    what: 'self-signed receipts',
+    per: 'worker',
+    advice: 'submit receipts issued by a platform or confirmed on-chain, or wait',
+  }),
+  receipt: perWindow(dayMs, 'unverified-receipts', 2000, {
+    what: 'self-signed receipts of all workers',
+    per: network,
+    advice: 'submit receipts issued by a platform, or wait',
+  }),
+  /** The ledger checks each transaction on its chain. */
+  transaction: perWindow(dayMs, 'transactions', 500, {
+    what: 'self-signed receipts with a transaction',
+    per: network,
+    advice: 'submit receipts issued by a platform, or wait',
+  }),
+  registration: perWindow(dayMs, 'registrations', 200, {
+    what: 'first registrations, claims and signups',
+    per: network,
+    advice: 'existing registrations can be changed at any time',
+  }),
+  feedback: perWindow(hourMs, 'feedback', 5, {
+    what: 'feedback entries',
+    per: `${host} and User-Agent`,
+  }),
+  /** More people share a network than a fingerprint, and a network is harder to change. */
+  feedbackOfNetwork: perWindow(hourMs, 'feedback-network', 30, {
+    what: 'feedback entries',
+    per: host,
+  }),
+  proposals: perWindow(hourMs, 'proposals', 10, { what: 'skill proposals', per: host }),
+} as const satisfies Record<string, Quota>
+
+function perWindow(windowMs: number, name: string, quota: number, text: QuotaText): Quota {
+  return { name, quota, windowMs, ...text }
+}
+
+/** E-mails in an hour. Plus- and dot-forms of an address share one mailbox. */
+export const emailQuotas = { toEmail: 3, fromRemote: 10, fromRange: 30, all: 600 } as const
+
+const windowNames: Readonly<Record<number, string>> = {
+  [minuteMs]: 'a minute',
+  [hourMs]: 'an hour',
+  [dayMs]: '24 hours',
+}
+
+/** `More than 1000 requests in a UTC day per IPv4 address`; with the advice. */
+export function excessText(limit: Quota & { readonly burst?: number | null }): string {
+  const { quota, what, windowMs, burst, per, advice = 'wait and try again' } = limit
+  const window = burst === null ? 'a UTC day' : windowNames[windowMs]
+  return `More than ${quota} ${what} in ${window} per ${per}; ${advice}`
+}
 
 export interface LimitDecision {
   readonly allowed: boolean
+  /** Units left afterwards. */
   readonly remaining: number
   readonly retryAfterMs: number
   readonly resetMs: number
   readonly next: number
 }
 
-/** `stored` is `next` of the previous decision. For an unknown key, pass any value up to `emptyValue`. */
-export function decide(policy: LimitPolicy, stored: number, nowMs: number): LimitDecision {
-  if (policy.kind === 'rate') {
-    const decision = gcra(stored, nowMs, policy.windowMs / policy.quota, policy.burst)
-    const { allowed, remaining, retryAfterMs, newTatMs } = decision
-    return { allowed, remaining, retryAfterMs, resetMs: newTatMs - nowMs, next: newTatMs }
+/**
+ * `stored` is `next` of the previous decision. For an unknown key, pass any value up to `emptyValue`. Rates follow the
+ * generic cell rate algorithm (ITU-T I.371) and store the theoretical arrival time in milliseconds.
+ */
+export function decide(
+  policy: LimitPolicy,
+  stored: number,
+  nowMs: number,
+  cost = 1,
+): LimitDecision {
+  const { quota, burst } = policy
+  const emptyMs = emptyValue(policy, nowMs)
+  const unit = unitOf(policy)
+  const next = Math.max(stored, emptyMs) + cost * unit
+  const spare = (burst ?? quota) * unit - (next - emptyMs)
+  const endMs = burst === null ? emptyMs + dayMs : next
+  if (spare < 0) {
+    const retryAfterMs = burst === null ? endMs - nowMs : -spare
+    return { allowed: false, remaining: 0, retryAfterMs, resetMs: endMs - nowMs, next: stored }
   }
-  // Stored as start of the day plus count, so that yesterday's value expires.
-  const startMs = emptyValue(policy, nowMs)
-  const used = stored > startMs ? stored - startMs : 0
-  const allowed = used < policy.quota
-  const resetMs = startMs + dayMs - nowMs
-  return {
-    allowed,
-    remaining: allowed ? policy.quota - used - 1 : 0,
-    retryAfterMs: allowed ? 0 : resetMs,
-    resetMs,
-    next: allowed ? startMs + used + 1 : stored,
-  }
+  const remaining = Math.floor(spare / unit)
+  return { allowed: true, remaining, retryAfterMs: 0, resetMs: endMs - nowMs, next }
 }
 
 export function multiplied(policy: LimitPolicy, multiplier: number): LimitPolicy {
-  if (policy.kind === 'day' || multiplier === 1) return policy
-  return { ...policy, quota: policy.quota * multiplier, burst: policy.burst * multiplier }
+  if (multiplier === 1) return policy
+  const burst = policy.burst === null ? null : policy.burst * multiplier
+  return { ...policy, quota: policy.quota * multiplier, burst }
 }
 
-export function valueAfterRefund(policy: LimitPolicy, stored: number): number {
-  return stored - (policy.kind === 'rate' ? policy.windowMs / policy.quota : 1)
+export function valueAfterRefund(policy: LimitPolicy, stored: number, cost: number): number {
+  return stored - cost * unitOf(policy)
 }
 
-/** Stored values up to this one are equivalent to an unknown key. */
-export function emptyValue(policy: LimitPolicy, nowMs: number): number {
-  return policy.kind === 'rate' ? nowMs : Math.floor(nowMs / dayMs) * dayMs
+/** Stored values up to this one are equivalent to an unknown key. A count is stored as the start of its day plus the count. */
+export function emptyValue({ burst }: LimitPolicy, nowMs: number): number {
+  return burst === null ? Math.floor(nowMs / dayMs) * dayMs : nowMs
+}
+
+/** What one unit adds to the stored value: 1 to a count, and to a rate the milliseconds between two units. */
+function unitOf({ burst, quota, windowMs }: LimitPolicy): number {
+  return burst === null ? 1 : windowMs / quota
 }

@@ -1,24 +1,19 @@
 import type { JsonObject } from '../core/canonical-json.ts'
-import { objectFromJsonText, toJsonText } from './json.ts'
+import { objectFromJsonText } from './json.ts'
 import { sql } from './kysely.ts'
-import { findRecord, insertRecord, putRecord, selectRecords } from './records.ts'
-import type { RecordOf } from './rows.ts'
+import { findRecord, insertRecord, putRecord } from './records.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-type AnswerFacts = Pick<RecordOf<'used_messages'>, 'requestSha256' | 'status'>
-
-export interface FirstAnswer extends AnswerFacts {
+export interface FirstAnswer extends Pick<RecordOf<'answers'>, 'requestSha256' | 'status'> {
   readonly body: JsonObject
 }
 
-export interface NewAnswer extends AnswerFacts {
-  readonly body: object
-  /** RFC 3339; the row may be deleted after this time. */
-  readonly expiresAt: string
-}
-
-function toAnswer(row: (AnswerFacts & { readonly answer: string }) | null): FirstAnswer | null {
-  return row === null ? null : { ...row, body: objectFromJsonText(row.answer) }
+/** The rows of one write: its answer, if anything refers to it, its signed messages, and its idempotency key. */
+export interface AnswerRows {
+  readonly answers: readonly NewRecordOf<'answers'>[]
+  readonly messages: readonly NewRecordOf<'used_messages'>[]
+  readonly keys: readonly NewRecordOf<'idempotency_keys'>[]
 }
 
 /** Also finds expired messages. */
@@ -27,15 +22,7 @@ export async function findUsedMessage(
   wallet: string,
   messageSha256: string,
 ): Promise<FirstAnswer | null> {
-  return toAnswer(await findRecord(db, 'used_messages', { wallet, messageSha256 }))
-}
-
-export async function insertUsedMessage(
-  db: Db,
-  message: { readonly wallet: string; readonly messageSha256: string },
-  answer: NewAnswer,
-): Promise<void> {
-  await insertRecord(db, 'used_messages', { ...message, ...toAnswerRecord(answer) })
+  return await answerOf(db, await findRecord(db, 'used_messages', { wallet, messageSha256 }))
 }
 
 export async function findIdempotencyKey(
@@ -44,36 +31,39 @@ export async function findIdempotencyKey(
   key: string,
   now: string,
 ): Promise<FirstAnswer | null> {
-  const stored = selectRecords(db, 'idempotency_keys', { caller, key })
-  const row = await stored.where('expires_at', '>', now).executeTakeFirst()
-  return toAnswer(row ?? null)
+  const stored = await findRecord(db, 'idempotency_keys', { caller, key })
+  return stored === null || stored.expiresAt <= now ? null : await answerOf(db, stored)
 }
 
-/** Replaces an expired one. */
-export async function insertIdempotencyKey(
+async function answerOf(
   db: Db,
-  key: { readonly caller: string; readonly key: string },
-  answer: NewAnswer,
-): Promise<void> {
-  const record = { ...key, ...toAnswerRecord(answer) }
-  await putRecord(db, 'idempotency_keys', record, 'caller', 'key')
+  stored: Pick<RecordOf<'used_messages'>, 'answerId'> | null,
+): Promise<FirstAnswer | null> {
+  if (stored === null) return null
+  const row = await findRecord(db, 'answers', { id: stored.answerId })
+  // Null only if it has expired, and was deleted since `stored` was read.
+  return row === null ? null : { ...row, body: objectFromJsonText(row.answer) }
 }
 
-/** Deletes at most `limit` rows of each kind; returns their number. */
+/** Replaces an expired key and its answer. */
+export async function insertAnswers(db: Db, { answers, messages, keys }: AnswerRows) {
+  for (const answer of answers) await putRecord(db, 'answers', answer, 'id')
+  for (const message of messages) await insertRecord(db, 'used_messages', message)
+  for (const key of keys) await putRecord(db, 'idempotency_keys', key, 'caller', 'key')
+}
+
+/** Deletes at most `limit` rows; returns their number. An answer outlives what refers to it. */
 export async function deleteExpiredAnswers(db: Db, now: string, limit: number): Promise<number> {
   let deleted = 0
-  for (const table of ['used_messages', 'idempotency_keys'] as const) {
+  for (const table of ['used_messages', 'idempotency_keys', 'answers'] as const) {
+    const rest = limit - deleted
     const { numDeletedRows } = await db
       .deleteFrom(table)
       .where(
-        sql<boolean>`rowid in (select rowid from ${sql.table(table)} where expires_at <= ${now} limit ${limit})`,
+        sql<boolean>`rowid in (select rowid from ${sql.table(table)} where expires_at <= ${now} limit ${rest})`,
       )
       .executeTakeFirstOrThrow()
     deleted += Number(numDeletedRows)
   }
   return deleted
-}
-
-export function toAnswerRecord({ requestSha256, status, body, expiresAt }: NewAnswer) {
-  return { requestSha256, status, answer: toJsonText(body), expiresAt }
 }

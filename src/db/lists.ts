@@ -1,12 +1,20 @@
 /** Reads of lists on connections of their own, so that no other read waits for a list. */
-import { createSemaphore } from '../core/concurrency.ts'
+import { createMutex, createSemaphore } from '../core/concurrency.ts'
+import type { OnWait, Semaphore } from '../core/concurrency.ts'
 import { ListEndedError } from './errors.ts'
 import type { Db } from './schema.ts'
 
-/** @throws ListEndedError after the deadline, which includes the wait, or when `gone` aborts */
+/** Who reads a list. Each network reads one list at a time, and readers without `ListReader` share one turn. */
+export interface ListReader {
+  readonly gone: AbortSignal
+  /** Null without a limit. */
+  readonly network: number | null
+}
+
+/** @throws ListEndedError after the deadline, which includes the wait, or when the reader has gone */
 export type ReadList = <Result>(
   read: (db: Db) => Promise<Result>,
-  gone?: AbortSignal,
+  reader?: ListReader,
 ) => Promise<Result>
 
 interface ListConnection {
@@ -17,6 +25,8 @@ interface ListConnection {
 /** With the writer and the reader, these use all four threads of libuv. */
 const connections = 2
 const defaultDeadlineMs = 2000
+/** The pause after a list of a network, as a multiple of its time, so that a network takes a quarter of a thread. */
+const pauseFactor = 3
 /** An interrupt does not reach a statement that still waits for a thread, so it is repeated. */
 const interruptEveryMs = 20
 
@@ -26,8 +36,36 @@ export function createLists(
   deadlineMs = defaultDeadlineMs,
 ): ReadList {
   const permits = createSemaphore(connections)
+  const turns = new Map<number | undefined, Semaphore>()
   const idle: ListConnection[] = []
-  return async (read, gone) => {
+
+  /** The lists of one network wait here, so that each network has at most one in the queue of all. */
+  const inTurn = async <Result>(
+    reader: ListReader | undefined,
+    onWait: OnWait,
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
+    const network = reader?.network
+    if (network === null) return await work()
+    const turn = turns.get(network) ?? createMutex()
+    turns.set(network, turn)
+    await turn.acquire(onWait)
+    const startedMs = performance.now()
+    try {
+      return await work()
+    } finally {
+      setTimeout(
+        () => {
+          turn.release()
+          if (turn.active() === 0) turns.delete(network)
+        },
+        (performance.now() - startedMs) * pauseFactor,
+      ).unref()
+    }
+  }
+
+  return async (read, reader) => {
+    const gone = reader?.gone
     let hasEnded = gone?.aborted === true
     let stop = (): void => undefined
     const refuseEnded = (): void => {
@@ -38,29 +76,33 @@ export function createLists(
       hasEnded = true
       stop()
     }
+    const onWait: OnWait = (withdraw) => {
+      stop = () => withdraw(new ListEndedError())
+      return () => undefined
+    }
     let timer = setTimeout(end, deadlineMs)
     gone?.addEventListener('abort', end)
     try {
       refuseEnded()
-      await permits.acquire((withdraw) => {
-        stop = () => withdraw(new ListEndedError())
-        return () => undefined
-      })
-      try {
-        const connection = idle.pop() ?? (await connect())
-        stop = () => {
-          connection.interrupt()
-          timer = setTimeout(stop, interruptEveryMs)
-        }
+      return await inTurn(reader, onWait, async () => {
+        refuseEnded()
+        await permits.acquire(onWait)
         try {
-          refuseEnded()
-          return await read(connection.db)
+          const connection = idle.pop() ?? (await connect())
+          stop = () => {
+            connection.interrupt()
+            timer = setTimeout(stop, interruptEveryMs)
+          }
+          try {
+            refuseEnded()
+            return await read(connection.db)
+          } finally {
+            idle.push(connection)
+          }
         } finally {
-          idle.push(connection)
+          permits.release()
         }
-      } finally {
-        permits.release()
-      }
+      })
     } catch (error) {
       refuseEnded()
       throw error

@@ -26,8 +26,8 @@ export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
     const work = await endpoint.prepare(c)
     if (limit === null) return await work()
     // The front door checked the limit before the body was read.
-    if (limit.isFull()) admission.release()
-    return await limit.run(work, () => incoming.socket.destroyed)
+    if (limit.isFull(admission.network)) admission.release()
+    return await limit.run(work, admission.network, () => incoming.socket.destroyed)
   })
   hono.onError((error, c) => {
     const failure = failureOf(error, c.env.requestId)

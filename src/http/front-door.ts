@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix, mcpPath } from '../contract/route.ts'
 import type { Clock } from '../core/deps.ts'
+import { requestCosts } from '../core/limits.ts'
 import { withFields } from '../core/log.ts'
 import type { LineLog } from '../core/log.ts'
 import { unlimited } from '../limits/admission.ts'
@@ -153,7 +154,11 @@ export function createFrontDoor(
     if (limit?.isFull() === true) return refuse(req, res, limit.refusal(), found)
     const address = addressOf(req, headers)
     const limits = isLimited(path, match) ? rateLimits : unlimited
-    const admission = limits.admit(address, isSigned(endpoint, req), namedWallet(req))
+    const admission = limits.admit(address, {
+      isSigned: isSigned(endpoint, req),
+      cost: requestCosts[endpoint?.route.serving.kind === 'handler' ? 'database' : 'memory'],
+      named: namedWallet(req),
+    })
     if (admission.refusal !== null) return refuse(req, res, admission.refusal, found)
     const id = requestId()
     dispatch({

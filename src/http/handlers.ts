@@ -90,14 +90,14 @@ async function readRequest(
   const takesBody = method === 'POST' || method === 'PATCH'
   const idempotencyKey = takesBody ? idempotencyKeyOf(incoming) : null
   if (method === 'DELETE') requireNoBody(incoming)
-  const { json, rawSha256 } = takesBody ? await readJsonBody(incoming) : noBody
+  const { json, rawSha256, bytes } = takesBody ? await readJsonBody(incoming) : noBody
   const nowMs = actions.clock.now()
   const sentMethod = incoming.method ?? ''
   const target = { method: sentMethod, path, rawSha256, nowMs, idempotencyKey }
   return {
     incoming,
     nowMs,
-    list: listWhileOpen(actions.database, incoming),
+    list: listWhileOpen(actions.database, c.env),
     json,
     rawSha256,
     admission,
@@ -106,6 +106,9 @@ async function readRequest(
       nowMs,
       idempotencyKey,
       remoteKey: () => actions.keyedHash('remote', address),
+      network: admission.network,
+      chargeOutbound: admission.chargeOutbound,
+      chargeBytes: (ofAnswer) => admission.chargeBytes(bytes + ofAnswer),
     },
     fingerprint: fingerprintOf({ address, userAgent: incoming.headers['user-agent'] ?? '' }),
     partner: () => partnerAuth(incoming, target, admission),
@@ -113,7 +116,7 @@ async function readRequest(
   }
 }
 
-const noBody: JsonBody = { json: {}, rawSha256: sha256Hex('') }
+const noBody: JsonBody = { json: {}, rawSha256: sha256Hex(''), bytes: 0 }
 
 /** @throws ApiError 400, since signatures would not cover the body */
 function requireNoBody({ headers }: IncomingMessage): void {

@@ -52,7 +52,7 @@ const pageSources = {
 
 /** The lists of a page end when the client has gone. */
 function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
-  const list = listWhileOpen(deps.database, c.env.incoming)
+  const list = listWhileOpen(deps.database, c.env)
   return { ...deps, database: { ...deps.database, list } }
 }
 

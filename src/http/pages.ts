@@ -1,12 +1,11 @@
 /** Pagination: queries fetch one row more than the page has, to detect a next page. */
-import type { IncomingMessage } from 'node:http'
-
 import { ApiError } from '../contract/errors.ts'
 import { decodeCursor, encodeCursor } from '../core/cursor.ts'
 import type { ListTotal } from '../db/list-queries.ts'
 import type { ReadList } from '../db/lists.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { Db } from '../db/schema.ts'
+import type { RequestContext } from './context.ts'
 
 const DEFAULT_LIMIT = 50
 
@@ -30,17 +29,17 @@ export interface RowPage<Row> {
   readonly next: { readonly next_cursor?: string }
 }
 
-/** Reads of lists that end when the connection of the request closes. */
+/** Reads of lists in turn with other networks, which end when the connection of the request closes. */
 export function listWhileOpen(
   { list }: Pick<OpenDatabase, 'list'>,
-  { socket }: IncomingMessage,
+  { incoming: { socket }, admission: { network } }: Pick<RequestContext, 'incoming' | 'admission'>,
 ): ReadList {
   return async (read) => {
     const gone = new AbortController()
     const abort = (): void => gone.abort()
     socket.once('close', abort)
     try {
-      return await list(read, gone.signal)
+      return await list(read, { gone: gone.signal, network })
     } finally {
       socket.off('close', abort)
     }

@@ -7,6 +7,7 @@ import { checkSignature, requireTimely, shownMessage, signedProof } from '../act
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { parsePartnerTimestamp, unixSecondsOfDateHeader } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
+import { remember } from '../core/remember.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
@@ -38,20 +39,16 @@ export type PartnerAuth = (
   admission: WalletAdmission,
 ) => Promise<PartnerProof>
 
+type AuthDeps = Pick<
+  ActionDeps,
+  'serviceName' | 'walletChain' | 'verifyInWorker' | 'outboundLimits'
+>
+
 /** Number of cached signatures of reads, since reads may repeat a signature. */
 const CACHE_SIZE = 4096
 
-export function createPartnerAuth(
-  deps: Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>,
-): PartnerAuth {
+export function createPartnerAuth(deps: AuthDeps): PartnerAuth {
   const verified = new Map<string, Binding>()
-  const remember = (key: string, binding: Binding): void => {
-    if (!verified.has(key) && verified.size >= CACHE_SIZE) {
-      const [oldest = ''] = verified.keys()
-      verified.delete(oldest)
-    }
-    verified.set(key, binding)
-  }
   return async (incoming, target, admission) => {
     const sent = credentialsOf(incoming)
     const timestampMs = parsePartnerTimestamp(sent.timestamp)
@@ -69,10 +66,11 @@ export function createPartnerAuth(
     const isRead = target.method === 'GET' || target.method === 'HEAD'
     const cacheKey = isRead ? sha256Hex(`${wallet.id}\n${signature}\n${texts.body}`) : null
     const known = cacheKey === null ? undefined : verified.get(cacheKey)
-    const binding = known ?? (await bindingOf(deps, { texts, signature, wallet, isRead }))
+    const binding =
+      known ?? (await bindingOf(deps, { texts, signature, wallet, isRead }, admission))
     // A contract wallet can revoke a signature; a plain key cannot.
     const isPermanent = deps.walletChain(wallet.kind) === undefined
-    if (cacheKey !== null && isPermanent) remember(cacheKey, binding)
+    if (cacheKey !== null && isPermanent) remember(verified, cacheKey, binding, CACHE_SIZE)
     await admission.charge(wallet)
     const message = texts[binding]
     return {
@@ -98,18 +96,23 @@ function messagesOf(
 
 /** Tries the more common binding first: body for writes, path for reads. */
 async function bindingOf(
-  deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
+  deps: AuthDeps,
   claim: {
     readonly texts: Readonly<Record<Binding, string>>
     readonly signature: string
     readonly wallet: Wallet
     readonly isRead: boolean
   },
+  admission: WalletAdmission,
 ): Promise<Binding> {
   const { texts, signature, wallet, isRead } = claim
   let reason = ''
   for (const binding of isRead ? (['path', 'body'] as const) : (['body', 'path'] as const)) {
-    const verdict = await checkSignature(deps, { message: texts[binding], signature, wallet })
+    const verdict = await checkSignature(
+      deps,
+      { message: texts[binding], signature, wallet },
+      admission,
+    )
     if (verdict.valid) return binding
     reason = verdict.reason
   }

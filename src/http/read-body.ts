@@ -16,6 +16,7 @@ const UNKNOWN_MEMBER = /^[a-z*][a-z0-9_.*-]*=:[A-Za-z0-9+/]*={0,2}:$/
 export interface JsonBody {
   readonly json: JsonObject
   readonly rawSha256: string
+  readonly bytes: number
 }
 
 /** @throws ApiError 415, 413, 400 `digest_mismatch`, 400 `malformed_json` */
@@ -26,7 +27,7 @@ export async function readJsonBody(incoming: IncomingMessage): Promise<JsonBody>
   }
   const raw = await readBytes(incoming)
   checkDigest(onlyHeader(incoming, 'content-digest'), raw)
-  return { json: parseObject(raw), rawSha256: hash('sha256', raw, 'hex') }
+  return { json: parseObject(raw), rawSha256: hash('sha256', raw, 'hex'), bytes: raw.length }
 }
 
 /** Otherwise the unread body would be parsed as the next request. */

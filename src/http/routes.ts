@@ -39,11 +39,11 @@ export function serviceEndpoints(
     ...alertHandlers(actions),
     ...feedbackHandlers(actions),
     ...imageHandlers(published),
-    async getStatsLive({ query: { since } }) {
+    async getStatsLive({ query: { since } }, { list }) {
       // Without `since`, the path is a document; this code then runs only before the first published set.
       const sinceMs = since === undefined ? null : parseTime(since)
       if (sinceMs === null) throw new ApiError('unavailable', nothingServed(store))
-      return { body: await statsSince(sinceMs), cache: statsCache }
+      return { body: await statsSince(sinceMs, list), cache: statsCache }
     },
   }
   const services = { actions, partnerAuth: createPartnerAuth(actions) }

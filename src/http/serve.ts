@@ -81,13 +81,16 @@ export async function serve(
   }
 }
 
+/** Connections that the kernel keeps until they are accepted. It drops more, and their clients try again after 1 s or 3 s. */
+const backlog = 4096
+
 /** Returns the bound address. Rejects if the address is unavailable. */
 export async function listen(
   server: Server,
   host: string,
   port: number,
 ): Promise<RunningServer['address']> {
-  server.listen(port, host)
+  server.listen(port, host, backlog)
   await once(server, 'listening')
   const bound = server.address()
   if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address')

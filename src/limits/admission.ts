@@ -4,8 +4,9 @@
  */
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
-import { limitPolicies } from '../core/limits.ts'
+import { excessText, limitPolicies, networksOfRange, requestCosts } from '../core/limits.ts'
 import type { PolicyName } from '../core/limits.ts'
+import { remember } from '../core/remember.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { Claim, Limiter } from './limiter.ts'
 import type { Network } from './network-key.ts'
@@ -16,7 +17,17 @@ export interface WalletTerms {
   readonly isPaid: boolean
 }
 
-export interface WalletAdmission {
+/** What a request costs beyond its count. A caller with a paid tier costs its network nothing. */
+export interface CostAdmission {
+  /** The key of the IPv4 address or IPv6 /48, among which callers take turns; null without limits. */
+  readonly network: number | null
+  /** Counts an outbound request, refunded if a signature is verified afterwards. @throws ApiError `rate_limited` */
+  readonly chargeOutbound: () => void
+  /** Counts the bytes of a write before they are stored. @throws ApiError `rate_limited` */
+  readonly chargeBytes: (bytes: number) => void
+}
+
+export interface WalletAdmission extends CostAdmission {
   /** Checks the limit of a wallet before its signature is verified. @throws ApiError `rate_limited` */
   readonly precheck: (wallet: Wallet) => Promise<void>
   /** Counts the request against the verified wallet, at most once. @throws ApiError `rate_limited` */
@@ -34,9 +45,17 @@ export interface Admission extends WalletAdmission {
 }
 
 export interface RateLimits {
+  /** Counts a read of a published document. */
   readonly count: (address: string | undefined) => Failure | null
-  /** `named`: the wallet in the headers of a signed request, not verified. */
-  readonly admit: (address: string | undefined, isSigned: boolean, named?: string) => Admission
+  readonly admit: (address: string | undefined, request: ArrivingRequest) => Admission
+}
+
+interface ArrivingRequest {
+  readonly isSigned: boolean
+  /** Cost units of the route, for requests without a signature. */
+  readonly cost?: number
+  /** The wallet in the headers of a signed request, not verified. */
+  readonly named?: string | undefined
 }
 
 export interface RateLimitDeps {
@@ -46,167 +65,177 @@ export interface RateLimitDeps {
   readonly walletKey: (walletId: string) => number
 }
 
-const { ip, range, day, wallet, unpaid, failed_signatures, over_limit, reserve } = limitPolicies
-
-/** Of a /48, which contains 65,536 /64 networks. */
-const rangeMultiplier = 10
-
-const reasons: Readonly<Record<PolicyName, string>> = {
-  ip: `Over ${ip.quota} requests a minute with a burst of ${ip.burst}`,
-  range: `Over ${range.quota} requests a minute from this network`,
-  day: `Over the free ${day.quota} requests of this UTC day`,
-  wallet: `Over the limit of this wallet: ${wallet.quota} requests a minute times the multiplier of its tier`,
-  unpaid: `Over ${unpaid.quota} requests a minute from wallets without a paid tier on this network`,
-  failed_signatures: `Over ${failed_signatures.quota} requests a minute from this network without a valid signature`,
-  over_limit: `Over ${over_limit.quota} requests a minute from wallets on this network that exceed their own limit`,
-  reserve: `Over ${reserve.quota} requests a minute of this wallet while its network sends failed signatures`,
-}
-
 const unlimitedAdmission: Admission = {
   refusal: null,
   headers: () => ({}),
   precheck: () => Promise.resolve(),
   charge: () => Promise.resolve(),
+  chargeOutbound: () => undefined,
+  chargeBytes: () => undefined,
   release: () => undefined,
   remaining: () => null,
+  network: null,
 }
 
 export const unlimited: RateLimits = { count: () => null, admit: () => unlimitedAdmission }
 
 export function createRateLimits(deps: RateLimitDeps): RateLimits {
   const { limiter, networkOf } = deps
-  const proven = createProvenWallets()
+  const proven = new Map<string, true>()
   const take = (claims: readonly Claim[]): Failure | null =>
     limiter.take(claims) ? null : refusalOf(limiter, claims)
   return {
-    count: (address) => take(anonymousClaims(networkOf(address))),
-    admit(address, isSigned, named) {
-      if (isSigned) return admitSigned(deps, networkOf(address), { proven, named })
-      const claims = anonymousClaims(networkOf(address))
+    count(address) {
+      const network = networkOf(address)
+      return take([...requestClaims(network), ...perNetwork('work', network, requestCosts.memory)])
+    },
+    admit(address, { isSigned, cost = requestCosts.memory, named }) {
+      const network = networkOf(address)
+      if (isSigned) return admitSigned(deps, network, proven, named)
+      const requests = requestClaims(network)
+      const claims = [...requests, ...perNetwork('work', network, cost)]
       return {
         ...unlimitedAdmission,
+        network: network.range ?? network.host,
+        chargeOutbound: () =>
+          takeOrThrow(limiter, perNetwork('work', network, requestCosts.outbound)),
+        chargeBytes: (bytes) => takeOrThrow(limiter, perNetwork('network_bytes', network, bytes)),
         refusal: take(claims),
-        headers: () => limiter.report(claims).headers,
+        headers: () => limiter.report(requests).headers,
         release: () => limiter.refund(claims),
       }
     },
   }
 }
 
-function anonymousClaims({ host, range: block }: Network): readonly Claim[] {
+function requestClaims({ host, range: block }: Network): readonly Claim[] {
   const claims: Claim[] = [{ policy: 'ip', key: host }]
   if (block !== null) claims.push({ policy: 'range', key: block })
   claims.push({ policy: 'day', key: host })
   return claims
 }
 
-const MAX_PROVEN = 10_000
+function perNetwork(
+  policy: PolicyName,
+  { host, range: block }: Network,
+  cost = 1,
+): readonly Claim[] {
+  const own: Claim = { policy, key: host, cost }
+  return block === null ? [own] : [own, { ...own, key: block, multiplier: networksOfRange }]
+}
 
-/** Wallets whose signatures were verified lately, by network. */
-function createProvenWallets() {
-  const wallets = new Set<string>()
-  const keyOf = ({ host }: Network, id: string) => `${host} ${id}`
-  return {
-    has: (network: Network, id: string) => wallets.has(keyOf(network, id)),
-    add: (network: Network, { id }: Wallet) => {
-      const key = keyOf(network, id)
-      wallets.delete(key)
-      wallets.add(key)
-      if (wallets.size <= MAX_PROVEN) return
-      for (const oldest of wallets) {
-        wallets.delete(oldest)
-        return
-      }
-    },
+/** Claims of a wallet, with those that wallets without a paid tier share. */
+type ClaimsOf = (own: keyof typeof sharedPolicies, cost?: number) => readonly Claim[]
+
+const sharedPolicies = {
+  wallet: 'unpaid',
+  wallet_bytes: 'network_bytes',
+  work: 'work',
+} as const satisfies Partial<Record<PolicyName, PolicyName>>
+
+function ofNetwork(network: Network): ClaimsOf {
+  return (own, cost) => perNetwork(sharedPolicies[own], network, cost)
+}
+
+function ofWallet({ multiplier, isPaid }: WalletTerms, key: number, network: Network): ClaimsOf {
+  return (own, cost = 1) => {
+    const shared = isPaid ? [] : ofNetwork(network)(own, cost)
+    if (multiplier === null || own === 'work') return shared
+    return [{ policy: own, key, multiplier, cost }, ...shared]
   }
 }
 
-function perNetwork(policy: PolicyName, { host, range: block }: Network): readonly Claim[] {
-  const own: Claim = { policy, key: host }
-  return block === null ? [own] : [own, { policy, key: block, multiplier: rangeMultiplier }]
+/** @throws ApiError `rate_limited` */
+function takeOrThrow(limiter: Limiter, claims: readonly Claim[]): void {
+  if (limiter.take(claims)) return
+  const { code, details, headers = {} } = refusalOf(limiter, claims)
+  throw new ApiError(code, details, { headers })
 }
 
+/** Number of wallets whose signatures were verified lately, by network. */
+const MAX_PROVEN = 10_000
+
 /**
- * Counts against both network policies on arrival. Refunds both for a verified wallet within its limit. For a wallet
- * over its limit, refunds only `failed_signatures`, so that its flood cannot fill the concurrency limits.
+ * Takes the cost of a failed signature on arrival and refunds it for a verified wallet within its limit. A request of a
+ * wallet over its limit costs the read that found the limit, so that its flood cannot fill the concurrency limits.
  */
 function admitSigned(
   deps: RateLimitDeps,
   network: Network,
-  {
-    proven,
-    named,
-  }: {
-    readonly proven: ReturnType<typeof createProvenWallets>
-    readonly named: string | undefined
-  },
+  proven: Map<string, true>,
+  named: string | undefined,
 ): Admission {
   const { limiter } = deps
-  const failed = perNetwork('failed_signatures', network)
-  const over = perNetwork('over_limit', network)
-  const arrival = [...failed, ...over]
-  let claims = failed
+  const arrival = perNetwork('work', network, requestCosts.failedSignature)
+  const overLimit = requestCosts.failedSignature - requestCosts.database
+  const outbound: Claim[] = []
+  let claims = arrival
+  let claimsOf = ofNetwork(network)
   let isSettled = false
-  let lookup: { readonly walletId: string; readonly claims: Promise<readonly Claim[]> } | null =
-    null
+  let lookup: { readonly walletId: string; readonly claimsOf: Promise<ClaimsOf> } | null = null
 
   const settle = (refunded: readonly Claim[]): void => {
     if (isSettled) return
     isSettled = true
     if (hasArrived) limiter.refund(refunded)
+    limiter.refund(outbound)
   }
-  const claimsOfWallet = async ({ id }: Wallet): Promise<readonly Claim[]> => {
+  const claimsOfWallet = async ({ id }: Wallet): Promise<ClaimsOf> => {
     if (lookup?.walletId !== id) {
-      const found = deps
-        .termsOf(id)
-        .then((terms) => walletClaims(terms, deps.walletKey(id), network))
-      lookup = { walletId: id, claims: found }
+      const found = deps.termsOf(id)
+      const key = deps.walletKey(id)
+      lookup = { walletId: id, claimsOf: found.then((terms) => ofWallet(terms, key, network)) }
     }
     try {
-      return await lookup.claims
+      return await lookup.claimsOf
     } catch (error) {
       // A fault of the service does not count against the caller.
       settle(arrival)
       throw error
     }
   }
-  const limitError = (): ApiError => {
-    const { code, details, headers = {} } = refusalOf(limiter, claims)
-    return new ApiError(code, details, { headers })
-  }
-  const refuse = (): Failure => {
-    const isForBadSignatures = failed.some((claim) => limiter.remaining(claim) === 0)
-    return refusalOf(limiter, isForBadSignatures ? failed : over)
-  }
   const hasArrived = limiter.take(arrival)
-  const mayUseReserve = (): boolean => {
-    if (named === undefined || !proven.has(network, named)) return false
-    return limiter.take([{ policy: 'reserve', key: deps.walletKey(named) }])
+  const provenKey = (id: string): string => `${network.host} ${id}`
+  const mayUseReserve = (): boolean =>
+    named !== undefined &&
+    proven.has(provenKey(named)) &&
+    limiter.take([{ policy: 'reserve', key: deps.walletKey(named) }])
+  const areFree = (wanted: readonly Claim[]): boolean =>
+    wanted.every((claim) => limiter.remaining(claim) > 0)
+  /** Counts the request, or throws and keeps the cost of a read. */
+  const takeCalls = (): void => {
+    settle(areFree(claims) ? arrival : perNetwork('work', network, overLimit))
+    takeOrThrow(limiter, claims)
   }
   return {
-    refusal: hasArrived || mayUseReserve() ? null : refuse(),
+    refusal: hasArrived || mayUseReserve() ? null : refusalOf(limiter, arrival),
     headers: () => (claims.length === 0 ? {} : limiter.report(claims).headers),
     async precheck(signer) {
       if (isSettled) return
-      const wanted = await claimsOfWallet(signer)
-      if (isSettled || wanted.every((claim) => limiter.remaining(claim) > 0)) return
+      const wanted = (await claimsOfWallet(signer))('wallet')
+      if (isSettled || areFree(wanted)) return
       claims = wanted
-      settle(failed)
-      // Counts nothing, since one of the claims is exhausted, but reports the refusal to the metrics.
-      limiter.take(claims)
-      throw limitError()
+      takeCalls()
     },
     async charge(signer) {
       if (isSettled) return
-      const wanted = await claimsOfWallet(signer)
+      const found = await claimsOfWallet(signer)
       if (isSettled) return
-      claims = wanted
-      proven.add(network, signer)
-      const isWithin = limiter.take(claims)
-      settle(isWithin ? arrival : failed)
-      if (!isWithin) throw limitError()
+      remember(proven, provenKey(signer.id), true, MAX_PROVEN)
+      claims = found('wallet')
+      takeCalls()
+      claimsOf = found
     },
+    chargeOutbound() {
+      // The reserve has paid for the request.
+      if (!hasArrived && !isSettled) return
+      const cost = claimsOf('work', requestCosts.outbound)
+      takeOrThrow(limiter, cost)
+      if (!isSettled) outbound.push(...cost)
+    },
+    chargeBytes: (bytes) => takeOrThrow(limiter, claimsOf('wallet_bytes', bytes)),
     release: () => settle(arrival),
+    network: network.range ?? network.host,
     remaining() {
       const [claim] = claims
       return claim?.policy === 'wallet' ? limiter.remaining(claim) : null
@@ -214,21 +243,11 @@ function admitSigned(
   }
 }
 
-function walletClaims(
-  { multiplier, isPaid }: WalletTerms,
-  walletKey: number,
-  network: Network,
-): readonly Claim[] {
-  if (multiplier === null) return []
-  const own: Claim = { policy: 'wallet', key: walletKey, multiplier }
-  return isPaid ? [own] : [own, ...perNetwork('unpaid', network)]
-}
-
 function refusalOf(limiter: Limiter, claims: readonly Claim[]): Failure {
   const { headers, retryAfterSeconds, refusedBy } = limiter.report(claims)
   return {
     code: 'rate_limited',
-    details: refusedBy === null ? undefined : reasons[refusedBy],
+    details: refusedBy === null ? undefined : excessText(limitPolicies[refusedBy]),
     headers: { ...headers, 'Retry-After': String(Math.max(1, retryAfterSeconds)) },
   }
 }

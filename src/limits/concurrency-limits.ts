@@ -1,7 +1,8 @@
 /** Limits on concurrent work. They count, since queueing times (CoDel) are wrong while the event loop stalls. */
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
-import { createTickThrottle } from '../core/concurrency.ts'
+import { createSemaphore, createTickThrottle } from '../core/concurrency.ts'
+import type { Semaphore } from '../core/concurrency.ts'
 
 export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
 export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
@@ -10,39 +11,37 @@ export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
  * `chain`, `mail` and `rail` together use half of the capacity of `write`, so that stalled external services do not block
  * local writes.
  */
-const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
-  write: 256,
-  read: 256,
-  payment: 256,
-  chain: 64,
-  mail: 32,
-  rail: 32,
-}
+const limits = {
+  write: [256, 'Too many writes are in progress'],
+  read: [256, 'Too many requests are in progress'],
+  payment: [256, 'Too many payments are in progress'],
+  chain: [64, 'Too many signatures are waiting for the chain node that checks contract wallets'],
+  mail: [32, 'Too many e-mails are being sent'],
+  rail: [32, 'Too many applications are being forwarded'],
+} as const satisfies Record<ConcurrencyLimitName, readonly [capacity: number, reason: string]>
+
+/** Writes, or reads, of one network that run at the same time. Others wait at most for so many at each step. */
+const runningPerNetwork = 8
 
 export interface ConcurrencyLimit {
-  readonly isFull: () => boolean
+  /** Also true if the network uses half of the capacity. */
+  readonly isFull: (network?: number | null) => boolean
   readonly refusal: () => Failure
   /**
    * Skips the work if `isGone` returns true: the client has disconnected.
    * @throws ApiError `unavailable` if the limit is reached
    */
-  readonly run: <Result>(work: () => Promise<Result>, isGone?: () => boolean) => Promise<Result>
+  readonly run: <Result>(
+    work: () => Promise<Result>,
+    network?: number | null,
+    isGone?: () => boolean,
+  ) => Promise<Result>
 }
 
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
 
-export type OutboundConcurrency = Readonly<
-  Record<'chain' | 'mail' | 'rail', <Result>(work: () => Promise<Result>) => Promise<Result>>
->
-
-const reasons: Readonly<Record<ConcurrencyLimitName, string>> = {
-  write: 'Too many writes are in progress',
-  read: 'Too many requests are in progress',
-  payment: 'Too many payments are in progress',
-  chain: 'Too many signatures are waiting for the chain node that checks contract wallets',
-  mail: 'Too many e-mails are being sent',
-  rail: 'Too many applications are being forwarded',
-}
+/** Limits of work that waits for third parties. */
+export type OutboundConcurrency = Pick<ConcurrencyLimits, 'chain' | 'mail' | 'rail'>
 
 /**
  * libuv accepts one connection per tick. More starts would delay new connections; fewer would delay admitted requests
@@ -54,24 +53,15 @@ export function createConcurrencyLimits(
   onShed: (limit: ConcurrencyLimitName) => void = () => undefined,
 ): ConcurrencyLimits {
   const nextStart = createTickThrottle(startsPerTick, (next) => setImmediate(next))
-  const inRequest = (): Promise<void> => Promise.resolve()
-  const create = (name: ConcurrencyLimitName, start: () => Promise<void>): ConcurrencyLimit =>
+  const create = (name: ConcurrencyLimitName, start = () => Promise.resolve()) =>
     createConcurrencyLimit(name, start, onShed)
   return {
     write: create('write', nextStart),
     read: create('read', nextStart),
     payment: create('payment', nextStart),
-    chain: create('chain', inRequest),
-    mail: create('mail', inRequest),
-    rail: create('rail', inRequest),
-  }
-}
-
-export function outboundLimitsOf({ chain, mail, rail }: ConcurrencyLimits): OutboundConcurrency {
-  return {
-    chain: (work) => chain.run(work),
-    mail: (work) => mail.run(work),
-    rail: (work) => rail.run(work),
+    chain: create('chain'),
+    mail: create('mail'),
+    rail: create('rail'),
   }
 }
 
@@ -80,31 +70,56 @@ function createConcurrencyLimit(
   start: () => Promise<void>,
   onShed: (limit: ConcurrencyLimitName) => void,
 ): ConcurrencyLimit {
+  const [capacity, reason] = limits[name]
+  // Work for third parties is part of a write, so the limit of writes holds for it.
+  const running = name === 'write' || name === 'read' ? runningPerNetwork : capacity
   let active = 0
   let refused = 0
-  const isFull = (): boolean => active >= capacities[name]
+  const shares = new Map<number, { held: number; readonly turns: Semaphore }>()
+  const isFull: ConcurrencyLimit['isFull'] = (network = null) => {
+    const held = network === null ? 0 : (shares.get(network)?.held ?? 0)
+    return active >= capacity || held >= capacity / 2
+  }
+  /** Of the requests of one network, some run, and the others wait. */
+  const inShare = async <Result>(
+    network: number | null,
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
+    if (network === null) return await work()
+    const share = shares.get(network) ?? { held: 0, turns: createSemaphore(running) }
+    shares.set(network, share)
+    share.held += 1
+    try {
+      return await share.turns.run(work)
+    } finally {
+      share.held -= 1
+      if (share.held === 0) shares.delete(network)
+    }
+  }
   const refusal = () => {
     refused += 1
     onShed(name)
     return {
       code: 'unavailable',
-      details: `${reasons[name]}; nothing was done`,
+      details: `${reason}; nothing was done`,
       headers: { 'Retry-After': String(1 + (refused % 3)) },
     } as const
   }
   return {
     isFull,
     refusal,
-    async run(work, isGone = () => false) {
-      if (isFull()) {
+    async run(work, network = null, isGone = () => false) {
+      if (isFull(network)) {
         const { code, details, headers } = refusal()
         throw new ApiError(code, details, { headers })
       }
       active += 1
       try {
-        await start()
-        if (isGone()) throw new ApiError('malformed_request', 'The connection has ended')
-        return await work()
+        return await inShare(network, async () => {
+          await start()
+          if (isGone()) throw new ApiError('malformed_request', 'The connection has ended')
+          return await work()
+        })
       } finally {
         active -= 1
       }

@@ -1,14 +1,15 @@
 import type { Clock } from '../core/deps.ts'
 import { decide, emptyValue, limitPolicies, multiplied, valueAfterRefund } from '../core/limits.ts'
 import type { LimitDecision, LimitPolicy, PolicyName } from '../core/limits.ts'
-import { dayMs } from '../core/time.ts'
-import { packCounts, unpackCounts } from './count-bytes.ts'
-import { createLimitTable } from './limit-table.ts'
+import { createLimitTable, packCounts, unpackCounts } from './limit-table.ts'
+import type { LimitTable } from './limit-table.ts'
 
 export interface Claim {
   readonly policy: PolicyName
   readonly key: number
   readonly multiplier?: number
+  /** Units of the policy; one by default. */
+  readonly cost?: number
 }
 
 interface LimitReport {
@@ -24,12 +25,14 @@ export interface Limiter {
   readonly take: (claims: readonly Claim[]) => boolean
   readonly report: (claims: readonly Claim[]) => LimitReport
   readonly refund: (claims: readonly Claim[]) => void
+  /** Units left; 0 if fewer than the claim costs. */
   readonly remaining: (claim: Claim) => number
-  readonly bytes: number
-  readonly days: DayCounts
+  /** The counts that restart at midnight. */
+  readonly days: readonly DayCounts[]
 }
 
 export interface DayCounts {
+  readonly name: PolicyName
   readonly version: () => number
   readonly save: () => Buffer
   /** Restores counts of the same day; ignores those of another day or format. */
@@ -37,90 +40,96 @@ export interface DayCounts {
 }
 
 const DEFAULT_SLOTS = 2 ** 18
+/** Only callers whose write was accepted, or whose signature was verified, have an entry in these. */
+const smallTables: ReadonlySet<PolicyName> = new Set(['reserve', 'wallet_bytes', 'network_bytes'])
 
-/** Measures rates by the monotonic clock and days by the wall clock. */
+/**
+ * Measures rates by the monotonic clock and days by the wall clock.
+ * @param onRefusal called with each policy that refuses a request
+ */
 export function createLimiter(
   clock: Pick<Clock, 'now' | 'monotonic'>,
   slots: number = DEFAULT_SLOTS,
+  onRefusal: (policy: PolicyName) => void = () => undefined,
 ): Limiter {
-  const tables = {
-    ip: createLimitTable(slots),
-    range: createLimitTable(slots),
-    day: createLimitTable(slots),
-    wallet: createLimitTable(slots),
-    unpaid: createLimitTable(slots),
-    failed_signatures: createLimitTable(slots),
-    over_limit: createLimitTable(slots),
-    // The smallest table: only wallets that proved themselves have an entry.
-    reserve: createLimitTable(slots / 16),
-  } satisfies Record<PolicyName, unknown>
-  let dayVersion = 0
-
-  // Uses whole milliseconds, since rounding of fractions could refuse the last request of a burst.
-  const nowFor = (policy: LimitPolicy): number =>
-    policy.kind === 'rate' ? Math.floor(clock.monotonic()) : clock.now()
-
-  const policyOf = ({ policy, multiplier = 1 }: Claim): LimitPolicy =>
-    multiplied(limitPolicies[policy], multiplier)
-
-  const decideOn = (claim: Claim, policy: LimitPolicy, nowMs: number): LimitDecision =>
-    decide(policy, tables[claim.policy].read(claim.key, emptyValue(policy, nowMs)), nowMs)
-
-  const remaining = (claim: Claim): number => {
-    const policy = policyOf(claim)
-    return leftAfter(decideOn(claim, policy, nowFor(policy)))
+  const tables = new Map<PolicyName, LimitTable>()
+  const versions = new Map<PolicyName, number>()
+  const tableOf = (name: PolicyName): LimitTable => {
+    const table = tables.get(name) ?? createLimitTable(smallTables.has(name) ? slots / 16 : slots)
+    tables.set(name, table)
+    return table
   }
 
-  return {
-    bytes: Object.values(tables).reduce((sum, table) => sum + table.bytes, 0),
-    remaining,
-    take(claims) {
-      const decisions = claims.map((claim) => {
-        const policy = policyOf(claim)
-        const nowMs = nowFor(policy)
-        return { claim, policy, nowMs, decision: decideOn(claim, policy, nowMs) }
-      })
-      if (!decisions.every(({ decision }) => decision.allowed)) return false
-      for (const { claim, policy, nowMs, decision } of decisions) {
-        tables[claim.policy].write(claim.key, decision.next, emptyValue(policy, nowMs))
-        if (policy.kind === 'day') dayVersion += 1
+  // Uses whole milliseconds, since rounding of fractions could refuse the last request of a burst.
+  const nowFor = ({ burst }: LimitPolicy): number =>
+    burst === null ? clock.now() : Math.floor(clock.monotonic())
+
+  const lookUp = (claim: Claim) => {
+    const { policy: name, key, multiplier = 1, cost = 1 } = claim
+    const policy = multiplied(limitPolicies[name], multiplier)
+    const nowMs = nowFor(policy)
+    const table = tableOf(name)
+    const empty = emptyValue(policy, nowMs)
+    const stored = table.read(key, empty)
+    return {
+      claim,
+      policy,
+      cost,
+      table,
+      empty,
+      stored,
+      decision: decide(policy, stored, nowMs, cost),
+    }
+  }
+  const write = ({ claim, policy, table, empty }: ReturnType<typeof lookUp>, value: number) => {
+    table.write(claim.key, value, empty)
+    if (policy.burst === null) versions.set(claim.policy, (versions.get(claim.policy) ?? 0) + 1)
+  }
+
+  const daysOf = (name: PolicyName): DayCounts => ({
+    name,
+    version: () => versions.get(name) ?? 0,
+    save: () => packCounts(tableOf(name), emptyValue(limitPolicies[name], clock.now())),
+    load: (saved) => {
+      const table = tableOf(name)
+      const empty = emptyValue(limitPolicies[name], clock.now())
+      for (const [key, value] of unpackCounts(saved, table.slots, empty)) {
+        table.write(key, Math.max(value, table.read(key, empty)), empty)
       }
+    },
+  })
+
+  return {
+    remaining: (claim) => leftAfter(lookUp(claim)),
+    take(claims) {
+      const found = claims.map(lookUp)
+      if (!found.every(({ decision }) => decision.allowed)) {
+        for (const { claim, decision } of found) if (!decision.allowed) onRefusal(claim.policy)
+        return false
+      }
+      for (const each of found) write(each, each.decision.next)
       return true
     },
     refund(claims) {
-      for (const claim of claims) {
-        const policy = policyOf(claim)
-        const table = tables[claim.policy]
-        const empty = emptyValue(policy, nowFor(policy))
-        const stored = table.read(claim.key, empty)
+      for (const each of claims.map(lookUp)) {
+        const { policy, cost, stored, empty } = each
         // An evicted key has nothing to refund and must not evict another.
-        if (stored <= empty) continue
-        table.write(claim.key, Math.max(valueAfterRefund(policy, stored), empty), empty)
-        if (policy.kind === 'day') dayVersion += 1
+        if (stored > empty) write(each, Math.max(valueAfterRefund(policy, stored, cost), empty))
       }
     },
-    days: {
-      version: () => dayVersion,
-      save: () => packCounts(tables.day, emptyValue(limitPolicies.day, clock.now())),
-      load: (saved) => {
-        const empty = emptyValue(limitPolicies.day, clock.now())
-        for (const [key, value] of unpackCounts(saved, slots, empty)) {
-          tables.day.write(key, Math.max(value, tables.day.read(key, empty)), empty)
-        }
-      },
-    },
+    days: dayPolicies.map(daysOf),
     report(claims) {
       const states = claims.map((claim) => {
-        const policy = policyOf(claim)
-        const decision = decideOn(claim, policy, nowFor(policy))
+        const found = lookUp(claim)
+        const { policy, decision } = found
+        const { name, quota, windowMs } = policy
         const waitSeconds = Math.ceil(decision.retryAfterMs / 1000)
         const resetSeconds = decision.allowed ? Math.ceil(decision.resetMs / 1000) : waitSeconds
-        const windowMs = policy.kind === 'rate' ? policy.windowMs : dayMs
         return {
           claim,
           waitSeconds,
-          policy: `"${policy.headerName}";q=${policy.quota};w=${windowMs / 1000}`,
-          state: `"${policy.headerName}";r=${leftAfter(decision)};t=${resetSeconds}`,
+          policy: `"${name}";q=${quota};w=${windowMs / 1000}`,
+          state: `"${name}";r=${leftAfter(found)};t=${resetSeconds}`,
         }
       })
       const [longest] = states.toSorted((a, b) => b.waitSeconds - a.waitSeconds)
@@ -137,6 +146,14 @@ export function createLimiter(
   }
 }
 
-function leftAfter({ allowed, remaining }: LimitDecision): number {
-  return allowed ? remaining + 1 : 0
+const dayPolicies = ['day', 'wallet_bytes', 'network_bytes'] as const satisfies PolicyName[]
+
+function leftAfter({
+  decision,
+  cost,
+}: {
+  readonly decision: LimitDecision
+  readonly cost: number
+}) {
+  return decision.allowed ? decision.remaining + cost : 0
 }

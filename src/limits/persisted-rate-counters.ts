@@ -8,38 +8,36 @@ export interface PersistedRateCounters {
   readonly flush: () => Promise<void>
 }
 
-interface PersistedRateCountersDeps {
-  readonly days: DayCounts
-  readonly database: Pick<OpenDatabase, 'reader' | 'write'>
-  readonly log: Log
-}
-
-const NAME = 'day'
-/** Saves the daily counts in one row of at most 3 MiB. Write errors are only logged. */
+/** Saves the daily counts of each policy in one row of at most 3 MiB. Write errors are only logged. */
 export function createPersistedRateCounters({
   days,
   database,
   log,
-}: PersistedRateCountersDeps): PersistedRateCounters {
-  let saved = days.version()
-
-  const flush = async (): Promise<void> => {
-    const version = days.version()
-    if (version === saved) return
-    const body = days.save()
-    try {
-      await database.write((tx) => saveCounts(tx, { name: NAME, body }))
-      saved = version
-    } catch (error) {
-      log.warn('daily request counts could not be saved', { error: String(error) })
-    }
-  }
-
+}: {
+  readonly days: readonly DayCounts[]
+  readonly database: Pick<OpenDatabase, 'reader' | 'write'>
+  readonly log: Log
+}): PersistedRateCounters {
+  const saved = new Map(days.map(({ name, version }) => [name, version()]))
   return {
     load: async () => {
-      const body = await loadCounts(database.reader, NAME)
-      if (body !== null) days.load(body)
+      for (const { name, load } of days) {
+        const body = await loadCounts(database.reader, name)
+        if (body !== null) load(body)
+      }
     },
-    flush,
+    flush: async () => {
+      for (const { name, version: versionOf, save } of days) {
+        const version = versionOf()
+        if (version === saved.get(name)) continue
+        const body = save()
+        try {
+          await database.write((tx) => saveCounts(tx, { name, body }))
+          saved.set(name, version)
+        } catch (error) {
+          log.warn('daily request counts could not be saved', { error: String(error) })
+        }
+      }
+    },
   }
 }

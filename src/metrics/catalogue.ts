@@ -35,7 +35,7 @@ export const catalogue = {
   ledger_requests_shed_total: counter('Requests refused with 503 at a concurrency limit; chain, mail and rail limit requests that wait for third parties.', 'limit'),
   ledger_limiter_refusals_total: counter('Requests refused with 429, by rate limit policy.', 'policy'),
   ledger_payments_offered_total: counter('Responses with status 402: a paid read was requested without a valid payment.'),
-  ledger_payments: gauge('Payments by state: reserved, submitted, settled, failed.', 'state'),
+  ledger_payments: gauge('Payments by state: reserved, submitted, settled, reconcile, failed.', 'state'),
   ledger_settlement_steps_total: counter('Payment checks and submissions by outcome: ok, refused (a fault of the payment), unavailable (a fault on our side).', 'step', 'outcome'),
   ledger_settlement_problems: gauge('Number of problems with settlement, such as a wallet without gas.'),
   ledger_outbound_total: counter('Outbound requests of the service by kind (callback, chain, mail) and outcome.', 'kind', 'outcome'),

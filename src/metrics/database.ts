@@ -102,9 +102,8 @@ async function paymentStates(db: Kysely<Database>): Promise<ReadonlyMap<string, 
     .select(({ fn }) => ['state', fn.countAll<number>().as('rows')])
     .groupBy('state')
     .execute()
-  const none = ['reserved', 'submitted', 'settled', 'failed'].map((state): [string, number] => [
-    state,
-    0,
-  ])
+  const none = ['reserved', 'submitted', 'settled', 'reconcile', 'failed'].map(
+    (state): [string, number] => [state, 0],
+  )
   return new Map([...none, ...rows.map(({ state, rows: n }): [string, number] => [state, n])])
 }

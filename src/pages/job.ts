@@ -14,7 +14,7 @@ export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown
     caption,
     columns: [
       column('Job', ({ id, title }) =>
-        cell(link(jobPath(id), untrustedText(title)), title.toLowerCase()),
+        cell(link(jobPath(id), untrustedText(title || id)), title.toLowerCase()),
       ),
       column('Status', ({ status }) => pill(status)),
       amountColumn('Budget', 'USDC', (job) => job.budget_usdc),
@@ -31,19 +31,24 @@ export function jobPage(job: Job | JobDetail, wallets: ReadonlySet<string>): Sit
   const detail = 'history' in job ? job : null
   return {
     path: jobPath(job.id),
-    title: job.title,
+    title: job.title || job.id,
     description: `${job.status}: ${usdc(job.budget_usdc).md}, ${counted(job.bids_count, 'bid')}.`,
     nav: '/opportunities',
     listed: false,
     inputs: [job, [job.poster, job.worker].map((value) => wallets.has(value ?? ''))],
     body: () => [
       introduction(inline`${pill(job.status)} · budget up to ${usdc(job.budget_usdc)}`),
-      para(untrustedText(job.description)),
+      job.texts_removed_at === undefined
+        ? para(untrustedText(job.description))
+        : para(
+            inline`Title, description and skills were removed at ${time(job.texts_removed_at)}, because the job ended without a delivery.`,
+          ),
       facts([
         ['Job', code(job.id)],
         ['Posted', time(job.created_at)],
         ['Deadline', time(job.deadline)],
         ['Poster', walletText(job.poster, wallets)],
+        fact('SHA-256 of the removed texts', job.texts_sha256, code),
         ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(untrustedText), ', ')],
         ['Bids', String(job.bids_count)],
         fact('Awarded to', job.worker, (wallet) => walletText(wallet, wallets)),

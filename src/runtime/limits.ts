@@ -1,11 +1,9 @@
-import type { ActionDeps, InstalledDeps } from '../actions/deps.ts'
+import type { InstalledDeps } from '../actions/deps.ts'
 import { walletTerms } from '../actions/partner-access.ts'
 import type { PolicyName } from '../core/limits.ts'
 import { createRateLimits, unlimited } from '../limits/admission.ts'
 import type { RateLimits } from '../limits/admission.ts'
-import type { OutboundConcurrency } from '../limits/concurrency-limits.ts'
 import { createLimiter } from '../limits/limiter.ts'
-import type { Limiter } from '../limits/limiter.ts'
 import { createNetworkHash } from '../limits/network-key.ts'
 import type { NetworkHash } from '../limits/network-key.ts'
 import { createPersistedRateCounters } from '../limits/persisted-rate-counters.ts'
@@ -13,11 +11,6 @@ import type { PersistedRateCounters } from '../limits/persisted-rate-counters.ts
 
 /** 52 bits in hex. */
 const WALLET_KEY_DIGITS = 13
-
-const nothingPersisted: PersistedRateCounters = {
-  load: () => Promise.resolve(),
-  flush: () => Promise.resolve(),
-}
 
 /** The secret is persistent, so that daily counts survive a restart. */
 export function networkHashOf({ keyedHash }: Pick<InstalledDeps, 'keyedHash'>): NetworkHash {
@@ -31,39 +24,19 @@ export function rateLimitsOf(
   networkOf: NetworkHash,
   onRefusal: ((policy: PolicyName) => void) | undefined,
 ): { readonly rateLimits: RateLimits; readonly counters: PersistedRateCounters } {
-  if (limits === 'off') return { rateLimits: unlimited, counters: nothingPersisted }
-  const limiter = createLimiter(actions.clock)
+  if (limits === 'off') {
+    return {
+      rateLimits: unlimited,
+      counters: createPersistedRateCounters({ ...actions, days: [] }),
+    }
+  }
+  const limiter = createLimiter(actions.clock, undefined, onRefusal)
   const rateLimits = createRateLimits({
-    limiter: onRefusal === undefined ? limiter : reportingRefusals(limiter, onRefusal),
+    limiter,
     networkOf,
     termsOf: (walletId) => walletTerms(actions, walletId),
     walletKey: (walletId) =>
       Number.parseInt(actions.keyedHash('limits', walletId).slice(0, WALLET_KEY_DIGITS), 16),
   })
   return { rateLimits, counters: createPersistedRateCounters({ ...actions, days: limiter.days }) }
-}
-
-function reportingRefusals(limiter: Limiter, onRefusal: (policy: PolicyName) => void): Limiter {
-  return {
-    ...limiter,
-    take: (claims) => {
-      const isTaken = limiter.take(claims)
-      if (!isTaken) {
-        for (const claim of claims) if (limiter.remaining(claim) === 0) onRefusal(claim.policy)
-      }
-      return isTaken
-    },
-  }
-}
-
-/** Bounds the work that waits for chain nodes and other external services. */
-export function withOutboundLimits(
-  installed: InstalledDeps,
-  outboundLimits: OutboundConcurrency,
-): ActionDeps {
-  const walletChain: ActionDeps['walletChain'] = (kind) => {
-    const chain = installed.walletChain(kind)
-    return chain === undefined ? undefined : { ...chain, bounded: outboundLimits.chain }
-  }
-  return { ...installed, walletChain, outboundLimits }
 }

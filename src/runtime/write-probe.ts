@@ -18,21 +18,30 @@ export function createWriteProbe({
   readonly database: OpenDatabase
   readonly clock: Clock
 }): () => Promise<boolean> {
-  let last: { readonly atMs: number; readonly answer: Promise<boolean> } | null = null
+  let last = { atMs: Number.NEGATIVE_INFINITY, isGood: false }
+  let running: Promise<boolean> | null = null
   return async () => {
-    const nowMs = clock.monotonic()
-    if (last === null || nowMs - last.atMs > lifeMs) last = { atMs: nowMs, answer: probe() }
-    return (await last.answer) && !database.isFailing()
+    const ageMs = clock.monotonic() - last.atMs
+    if (ageMs > lifeMs) running ??= probe()
+    // While writes are queued, a probe takes long, and callers need not wait for it.
+    const isGood = ageMs <= 2 * lifeMs || running === null ? last.isGood : await running
+    return isGood && !database.isFailing()
   }
 
   async function probe(): Promise<boolean> {
     try {
       await growFile(`${database.path}.probe`)
       await database.write((tx) => setMeta(tx, 'last_probe', String(clock.now())))
-      return true
+      return ended(true)
     } catch {
-      return false
+      return ended(false)
     }
+  }
+
+  function ended(isGood: boolean): boolean {
+    last = { atMs: clock.monotonic(), isGood }
+    running = null
+    return isGood
   }
 }
 

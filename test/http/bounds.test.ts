@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 
-import { writeQuotas } from '../../src/core/limits.ts'
+import { networksOfRange, openQuotas, writeQuotas } from '../../src/core/limits.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putBid } from '../../src/db/jobs/bids.ts'
@@ -49,7 +49,7 @@ const post = () =>
   partnerClient(service, parties.poster)('POST', '/api/v1/jobs', exchange.postBody())
 
 test('a partner has at most 100 open jobs, not counting cancelled and expired ones', async () => {
-  const [first = ''] = await openJobs(writeQuotas.openJobs - 1)
+  const [first = ''] = await openJobs(openQuotas.jobs - 1)
   expect((await post()).status).toBe(201)
   const before = await exchange.rows()
   const refused = await post()
@@ -66,7 +66,7 @@ test('a partner has at most 100 open jobs, not counting cancelled and expired on
 })
 
 test('a partner has at most 200 open bids, and can change a bid at the limit', async () => {
-  const ids = await openJobs(writeQuotas.openBids + 1)
+  const ids = await openJobs(openQuotas.bids + 1)
   const now = isoTime(service.clock.now())
   const terms = { priceMicroUsdc: 1, etaHours: 1, proposal: 'Mine.' }
   await service.actions.database.write(async (tx) => {
@@ -90,7 +90,7 @@ test('a partner makes 2000 writes a day times the multiplier of its tier, or any
   const refused = await post()
   expectRefusal(refused, 429, 'rate_limited')
   expect(refused.body['details']).toBe(
-    'More than 2000 writes by this partner in 24 hours; higher tiers allow more',
+    'More than 2000 signed writes in 24 hours per partner, times the multiplier of its tier; higher tiers allow more',
   )
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_000)
   const free = await partnerClient(service, team)('POST', '/api/v1/jobs', exchange.postBody())
@@ -115,7 +115,7 @@ test('a worker submits 200 self-signed receipts a day, and repeated ones are sti
       .selectFrom('receipts')
       .selectAll()
       .executeTakeFirstOrThrow()
-    for (let at = 2; at < writeQuotas.unverifiedReceiptsPerDay; at += 1) {
+    for (let at = 2; at < writeQuotas.unverifiedReceipts.quota; at += 1) {
       await tx
         .insertInto('receipts')
         .values({ ...row, id: `${row.id}${at}` })
@@ -146,7 +146,7 @@ async function fillNetwork(kind: string, count: number): Promise<void> {
 
 test('a network submits 2000 self-signed receipts a day across all its wallets', async () => {
   expect((await send('/receipts', await unverified('one', '1'))).status).toBe(201)
-  await fillNetwork('receipt', writeQuotas.unverifiedReceiptsPerNetworkPerDay - 1)
+  await fillNetwork('receipt', writeQuotas.receipt.quota - 1)
   expect((await send('/receipts', await unverified('two', '1'))).status).toBe(429)
 })
 
@@ -157,7 +157,7 @@ test('a network submits 500 self-signed receipts with a transaction a day, which
       await unverified(name, '1', { chain: 'base', tx_hash: `0x${digit.repeat(64)}` }),
     )
   expect((await invented('one', '1')).status).toBe(201)
-  await fillNetwork('transaction', writeQuotas.transactionsPerNetworkPerDay - 1)
+  await fillNetwork('transaction', writeQuotas.transaction.quota - 1)
   const refused = await invented('two', '2')
   expectRefusal(refused, 429, 'rate_limited')
   expect(refused.headers.get('ratelimit-policy')).toBe('"transactions";q=500;w=86400')
@@ -170,10 +170,12 @@ test('a network registers 200 wallets a day; registered ones continue, and the q
     return await send('/workers/register', await registrationBody(service, evmWallet(name)))
   }
   expect((await register('one')).status).toBe(201)
-  await fillNetwork('registration', writeQuotas.registrationsPerNetworkPerDay - 1)
+  await fillNetwork('registration', writeQuotas.registration.quota - 1)
   const refused = await register('two')
   expectRefusal(refused, 429, 'rate_limited')
-  expect(refused.body['details']).toContain('registrations, claims and signups from this network')
+  expect(refused.body['details']).toContain(
+    '200 first registrations, claims and signups in 24 hours per IPv4 address',
+  )
   expect((await register('one')).status).toBe(200)
   service.clock.advance(dayMs)
   expect((await register('two')).status).toBe(201)
@@ -195,7 +197,7 @@ test('an IPv6 /48 registers as many wallets as ten networks', async () => {
   const rows = () => database.db.selectFrom('network_writes').select('network').execute()
   expect(await rows()).toHaveLength(2)
   // Stores registrations of other networks in the range, one less than the quota of the range.
-  const quota = writeQuotas.networksOfRange * writeQuotas.registrationsPerNetworkPerDay
+  const quota = networksOfRange * writeQuotas.registration.quota
   const [, range] = await rows()
   const more = Array.from({ length: quota - 2 }, () => ({
     kind: 'registration' as const,

@@ -126,6 +126,36 @@ describe('a service whose connections are all in use', () => {
   })
 })
 
+test('idle connections end after 5 s while more than half of all are in use, and those of a proxy stay', async () => {
+  const { app, clock } = service
+  const proxy = '127.0.0.9'
+  const server = await serve(app.listener, {
+    ...app,
+    host: '127.0.0.1',
+    port: 0,
+    clock,
+    maxConnections: 3,
+    connectionOwners: {
+      networkOf: () => ({ host: 1, range: null }),
+      isProxy: (address) => address === proxy,
+    },
+  })
+  const proxied = (await openFrom(proxy, server)).resume()
+  const few = (await openFrom(attacker, server)).resume()
+  clock.advance(60_000)
+  expect(await request(few, '/api/v1/rails')).toBe('HTTP/1.1 200')
+  const third = (await openFrom(attacker, server)).resume()
+  await expect
+    .poll(() => {
+      clock.advance(6000)
+      return openCount([few, third])
+    })
+    .toBe(0)
+  expect(openCount([proxied])).toBe(1)
+  proxied.destroy()
+  await server.close(1000)
+})
+
 test('a client that takes its response too slowly is disconnected', async () => {
   const { app, clock } = service
   let isOpen = true

@@ -55,7 +55,7 @@ test('no list scans a table or sorts rows, whatever its filters are', async () =
       },
       transformResult: ({ result }) => Promise.resolve(result),
     })
-  const list: ReadList = (read, gone) => database.list((db) => read(explained(db)), gone)
+  const list: ReadList = (read, reader) => database.list((db) => read(explained(db)), reader)
   const service = await services.start({ actions: { database: { ...database, list } } })
   await makePartner(service, nearWallet('reader'), { handle: 'reader' })
 

@@ -1,5 +1,6 @@
 /** Lists that take very long, and the rest of the service beside them. */
 import { once } from 'node:events'
+import { connect } from 'node:net'
 
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
@@ -8,7 +9,7 @@ import { isoTime } from '../../src/core/time.ts'
 import type { ReadList } from '../../src/db/lists.ts'
 import { createHealth } from '../../src/runtime/health.ts'
 import { gate, tempDatabase } from '../db/temp-database.ts'
-import { open, send } from '../support/raw-http.ts'
+import { open, parseAnswer, received, send } from '../support/raw-http.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson } from '../support/requests.ts'
 import { useServices } from '../support/use-service.ts'
@@ -17,7 +18,7 @@ import { ed25519Key, evmWallet } from '../support/wallets.ts'
 const services = useServices()
 const alice = evmWallet('alice')
 const platformKey = ed25519Key('platform')
-const list = '/api/v1/receipts?chain=base&status=unverified&limit=1'
+const listPath = '/api/v1/receipts?chain=base&status=unverified&limit=1'
 const endless = sql`with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n`
 
 /** Every list takes for ever, until `mend` is called. */
@@ -26,13 +27,13 @@ async function slowLists(listDeadlineMs: number) {
   const { opened: begun, open: begin } = gate()
   let isSlow = true
   let running = 0
-  const slow: ReadList = (read, gone) =>
+  const slow: ReadList = (read, reader) =>
     database.list(async (db) => {
       running += 1
       if (running === 2) begin()
       if (isSlow) await endless.execute(db)
       return await read(db)
-    }, gone)
+    }, reader)
   const actions = { ...(await platformActions(platformKey)), database: { ...database, list: slow } }
   return {
     actions,
@@ -52,7 +53,7 @@ test('30 lists that never end hold up neither health, nor writes, nor other read
     socket.once('data', () => {
       answered += 1
     })
-    socket.write(`GET ${list} HTTP/1.1\r\nHost: ledger.test\r\n\r\n`)
+    socket.write(`GET ${listPath} HTTP/1.1\r\nHost: ledger.test\r\n\r\n`)
   }
   await begun
 
@@ -84,19 +85,64 @@ test('30 lists that never end hold up neither health, nor writes, nor other read
       return closed
     }),
   )
-  expect((await requestJson(service, list)).body).toMatchObject({ count: 0, total: 0 })
+  expect((await requestJson(service, listPath)).body).toMatchObject({ count: 0, total: 0 })
+})
+
+test('lists of one network that never end leave a connection and half of the reads to other networks', async () => {
+  const database = await tempDatabase({ listDeadlineMs: 600_000 })
+  const { opened: settled, open: settle } = gate()
+  let attacker: number | null | undefined
+  let waiting = 0
+  let refused = 0
+  const note = () => {
+    // Of the 256 reads, 8 run and 120 wait.
+    if (waiting + refused === 180) settle()
+  }
+  const list: ReadList = (read, reader) => {
+    attacker ??= reader?.network
+    const isSlow = reader?.network === attacker
+    if (isSlow) waiting += 1
+    note()
+    return database.list(async (db) => {
+      if (isSlow) await endless.execute(db)
+      return await read(db)
+    }, reader)
+  }
+  const actions = { ...(await platformActions(platformKey)), database: { ...database, list } }
+  const service = await services.start({ actions, limits: 'on', trustedProxies: ['127.0.0.1'] })
+  const ask = (from: string, path: string) => {
+    const socket = connect(service.address)
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: ledger.test\r\nX-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`,
+    )
+    return { socket, answer: received(socket) }
+  }
+  const attackers = Array.from({ length: 300 }, (_, at) => ask(`2001:db8:0:${at % 3}::1`, listPath))
+  for (const { socket } of attackers) {
+    socket.once('data', () => {
+      refused += 1
+      note()
+    })
+  }
+  await settled
+  expect([waiting, refused]).toEqual([8, 172])
+  for (const path of [listPath, '/view/receipts', `/workers/${alice.address}`]) {
+    const answer = parseAnswer(await ask('192.0.2.1', path).answer)
+    expect([path, answer.status]).toEqual([path, path.startsWith('/workers') ? 404 : 200])
+  }
+  for (const { socket } of attackers) socket.destroy()
 })
 
 test('a list beyond its deadline is refused with what to ask for instead', async () => {
   const { actions, mend } = await slowLists(50)
   const service = await services.start({ actions })
-  const answers = await Promise.all(Array.from({ length: 4 }, () => requestJson(service, list)))
+  const answers = await Promise.all(Array.from({ length: 4 }, () => requestJson(service, listPath)))
   for (const { status, body } of answers) {
     expect(status).toBe(503)
     expect(body['details']).toMatch(/fewer entries/)
   }
   mend()
-  expect((await requestJson(service, list)).status).toBe(200)
+  expect((await requestJson(service, listPath)).status).toBe(200)
 })
 
 test('lists count no further than 10,000, and say so', async () => {

@@ -22,6 +22,7 @@ const WAIT_FOR_A_RAIL = 32
 /** Half of the writes that may be under way. */
 const OTHERS = 128
 const TOO_MANY = 9
+const AT_ONCE_OF_A_NETWORK = 8
 
 const services = useServices()
 
@@ -156,4 +157,30 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
   expect(again.body).toMatchObject({ details: unavailable })
   expect(statusCounts(emails.answers)).toEqual({ 202: WAIT_FOR_MAIL, 503: TOO_MANY })
   expect((await askForCode(service, 200)).status).toBe(202)
+})
+
+test('one network occupies 8 of the places for signatures of contract wallets, and other networks have the others', async () => {
+  const node = await startRpcProxy('', { instead: () => ({ body: '', silent: true }) })
+  const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
+  const service = await services.start({
+    limits: 'on',
+    trustedProxies: ['127.0.0.1'],
+    actions: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },
+  })
+  const registerFrom = async (address: string, wallet: TestWallet) =>
+    requestJson(service, '/api/v1/workers/register', {
+      body: await registrationBody(service, wallet),
+      headers: { 'X-Forwarded-For': address },
+    })
+  const own = collect(AT_ONCE_OF_A_NETWORK + TOO_MANY, (at) =>
+    registerFrom('198.51.100.1', contractWallet(at)),
+  )
+  await expect.poll(() => node.posts()).toBe(AT_ONCE_OF_A_NETWORK)
+  const others = collect(WAIT_FOR_A_NODE - AT_ONCE_OF_A_NETWORK, (at) =>
+    registerFrom(`203.0.113.${at}`, contractWallet(100 + at)),
+  )
+  await expect.poll(() => node.posts()).toBe(WAIT_FOR_A_NODE)
+  expect([own.answers, others.answers]).toEqual([[], []])
+  await node.stop()
+  await Promise.all([own.all, others.all])
 })

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
-import { otherConnection, tempDatabase } from '../db/temp-database.ts'
+import { gate, otherConnection, tempDatabase } from '../db/temp-database.ts'
 import { open, parseAnswer, received, send } from '../support/raw-http.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson, signedRequest } from '../support/requests.ts'
@@ -45,7 +45,7 @@ interface HeldWrite {
   readonly end: () => void
 }
 
-/** Takes one of the loopback addresses, because each may have only 128 connections. */
+/** Takes one of 32 loopback addresses, because of one address 8 writes run. */
 function holdWrite(url: string, body: string, at: number): HeldWrite {
   const headers = {
     'Content-Type': 'application/json',
@@ -56,7 +56,7 @@ function holdWrite(url: string, body: string, at: number): HeldWrite {
     method: 'POST',
     agent: false,
     headers,
-    localAddress: `127.0.0.${2 + (at % 4)}`,
+    localAddress: `127.0.0.${2 + (at % 32)}`,
   })
   write.on('error', () => undefined)
   write.flushHeaders()
@@ -150,11 +150,11 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
     differences: [],
   })
 
-  // An unverified write is not charged as a failed signature: this call is the first of 600.
+  // An unverified write is not charged as a failed signature: this call costs 20 units, the reads before cost 12.
   const path = '/api/v1/partners/me'
   const forged = { ...evmWallet('alice'), sign: evmWallet('mallory').sign }
   const unproven = await (await signedRequest(service, forged, { method: 'GET', path }))()
-  expect(unproven.headers.get('ratelimit')).toBe('"unproven";r=599;t=2')
+  expect(unproven.headers.get('ratelimit')).toBe('"work";r=11968;t=3')
 
   for (const write of writes) write.end()
 })
@@ -175,7 +175,7 @@ test('a concurrency limit skips work of a disconnected client and frees the plac
     done += 1
     return Promise.resolve()
   }
-  await expect(limit.run(work, () => true)).rejects.toThrow()
+  await expect(limit.run(work, null, () => true)).rejects.toThrow()
   expect(done).toBe(0)
   for (let round = 0; round < 2; round += 1) {
     let fail: (reason: Error) => void = () => undefined
@@ -195,4 +195,22 @@ test('a concurrency limit skips work of a disconnected client and frees the plac
     expect(limit.isFull()).toBe(false)
   }
   expect(done).toBe(2)
+})
+
+test('requests of one network that wait leave the places of others free', async () => {
+  const { write: limit } = createConcurrencyLimits()
+  const { opened, open: finish } = gate()
+  let started = 0
+  const work = () => {
+    started += 1
+    return opened
+  }
+  const stuck = Array.from({ length: AT_ONCE / 2 }, () => limit.run(work, 1))
+  await expect(limit.run(work, 1)).rejects.toMatchObject({ code: 'unavailable' })
+  await limit.run(() => Promise.resolve(), 2)
+  expect(started).toBe(8)
+  finish()
+  await Promise.all(stuck)
+  expect(started).toBe(AT_ONCE / 2)
+  expect(limit.isFull(1)).toBe(false)
 })

@@ -41,6 +41,7 @@ async function tablesOf({ actions }: Service) {
     payers: await db.selectFrom('payers').selectAll().orderBy('wallet').execute(),
     reviews: await db.selectFrom('reputation_reviews').selectAll().orderBy('receipt_id').execute(),
     standings: await db.selectFrom('reputation').selectAll().orderBy('wallet').execute(),
+    answers: await db.selectFrom('answers').selectAll().orderBy('id').execute(),
     messages: await db.selectFrom('used_messages').selectAll().orderBy('message_sha256').execute(),
     keys: await db.selectFrom('idempotency_keys').selectAll().orderBy('key').execute(),
     differences: (await recomputeScores(db)).differences,
@@ -86,6 +87,9 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     nowMs,
     idempotencyKey: one.key === null ? null : `key-${one.key}`,
     remoteKey: () => 'remote',
+    network: null,
+    chargeOutbound: () => undefined,
+    chargeBytes: () => undefined,
   }
   return { request, proof, draft }
 }

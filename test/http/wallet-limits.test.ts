@@ -3,18 +3,28 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 import { checkHere } from '../../src/auth/check.ts'
+import type { WalletChain } from '../../src/auth/contract-wallet.ts'
 import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
 import type { PolicyName } from '../../src/core/limits.ts'
 import type { TierName } from '../../src/core/partner.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { createRateLimits } from '../../src/limits/admission.ts'
 import { createLimiter } from '../../src/limits/limiter.ts'
+import type { DayCounts, Limiter } from '../../src/limits/limiter.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { gate, tempFolder } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
 import type { Service } from '../support/http-service.ts'
-import { makePartner } from '../support/partners.ts'
-import { registrationBody, signedRequest, signOath, statusCounts } from '../support/requests.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import {
+  countOf,
+  expectRefusal,
+  registrationBody,
+  signedRequest,
+  signOath,
+  statusCounts,
+} from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useServices } from '../support/use-service.ts'
 import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
@@ -161,7 +171,7 @@ async function leftUnproven(service: Service): Promise<number> {
   const forged = { ...evmWallet('carol'), sign: evmWallet('mallory').sign }
   const { last } = await reads(service, forged, 1)
   expect(last.status).toBe(401)
-  return Number(/^"unproven";r=(\d+)/.exec(last.headers.get('ratelimit') ?? '')?.[1])
+  return Number(/^"work";r=(\d+)/.exec(last.headers.get('ratelimit') ?? '')?.[1])
 }
 
 describe('rate limits of signed calls', () => {
@@ -197,8 +207,8 @@ describe('rate limits of signed calls', () => {
     const headers = await partnerHeaders(forged, { method: 'GET', path: me }, { nowMs })
     const { statuses, last } = await tally(605, () => fetch(service.url + me, { headers }))
     expect(statuses).toEqual({ 401: 600, 429: 5 })
-    expect(last.headers.get('ratelimit')).toBe('"unproven";r=0;t=1')
-    service.clock.advance(1000)
+    expect(last.headers.get('ratelimit')).toBe('"work";r=0;t=1')
+    service.clock.advance(800)
     expect((await tally(2, () => fetch(service.url + me, { headers }))).statuses).toEqual({
       401: 1,
       429: 1,
@@ -246,8 +256,8 @@ describe('rate limits of signed calls', () => {
     expect(await reads(service, alice, 1)).toMatchObject({ statuses: { 429: 1 } })
     expect(checks).toBe(checked)
     expect(meter.counter('ledger_limiter_refusals_total', { policy: 'wallet' }).value).toBe(501)
-    // A forged call of the same network is the first one of its 600.
-    expect(await leftUnproven(service)).toBe(599)
+    // Each refused call costs 5 units and a failed signature costs 20.
+    expect(await leftUnproven(service)).toBe(12_000 - 501 * 5 - 20)
     service.clock.advance(200)
     expect((await tally(2, register)).statuses).toEqual({ 200: 1, 429: 1 })
   })
@@ -259,24 +269,22 @@ describe('rate limits of signed calls', () => {
       actions: {
         verifyInWorker: async (check) => {
           checks += 1
-          if (checks > 250) await checked.opened
+          if (checks > 296) await checked.opened
           return await checkHere(check)
         },
       },
     })
     const register = await registration(service, alice)
-    await tally(250, register)
-    // All of the 100 calls pass the first check, since the wallet has 50 calls left.
-    const calls = Array.from({ length: 100 }, register)
-    await expect.poll(() => checks).toBe(350)
+    await tally(296, register)
+    // All of the 8 calls pass the first check, since the wallet has 4 calls left.
+    const calls = Array.from({ length: 8 }, register)
+    await expect.poll(() => checks).toBe(304)
     checked.open()
     const statuses = await Promise.all(calls)
-    expect(statusCounts(statuses)).toEqual({ 200: 50, 429: 50 })
-    expect(await leftUnproven(service)).toBe(599)
-    // Each refused call counts once among the calls over the limit.
-    const { last } = await tally(549, register)
-    expect(last.headers.get('ratelimit')).toMatch(/^"wallet";r=0;/)
-    expect((await register()).headers.get('ratelimit')).toBe('"overrun";r=0;t=1')
+    expect(statusCounts(statuses)).toEqual({ 200: 4, 429: 4 })
+    expect(await leftUnproven(service)).toBe(12_000 - 4 * 5 - 20)
+    expect((await register()).headers.get('ratelimit')).toMatch(/^"wallet";r=0;/)
+    expect(await leftUnproven(service)).toBe(12_000 - 5 * 5 - 40)
   })
 
   test('refuse a flood of a wallet at its limit early, while other networks continue to write', async () => {
@@ -290,7 +298,7 @@ describe('rate limits of signed calls', () => {
       const answers = Array.from({ length: count }, register)
       for (const answer of answers) await (await answer).arrayBuffer()
     }
-    while (refusals('wallet') + refusals('over_limit') <= 600) await flood(350)
+    while (refusals('work') === 0) await flood(350)
 
     const neighbour = { 'X-Forwarded-For': '203.0.113.1' }
     for (const name of ['one', 'two']) {
@@ -299,13 +307,16 @@ describe('rate limits of signed calls', () => {
       expect((await write()).status).toBe(201)
       await flooded
     }
-    expect(refusals('wallet')).toBe(600)
+    // The door admits a signed request while 20 units are left, and each refused one costs 5 of them.
+    for (let before = -1; before < refusals('wallet'); await flood(50)) before = refusals('wallet')
+    expect(refusals('wallet')).toBe((12_000 - 20) / 5 + 1)
 
-    // After the time of one call, one of 50 concurrent calls reaches the wallet's limit.
-    service.clock.advance(100)
-    const atDoor = refusals('over_limit')
-    await flood(50)
-    expect([refusals('wallet'), refusals('over_limit') - atDoor]).toEqual([601, 49])
+    // After the time of 5 units and of one call: one call passes, one is over the limit of the wallet, one stays outside.
+    service.clock.advance(200)
+    const later = [await register(), await register(), await register()]
+    expect(later.map(({ status }) => status)).toEqual([200, 429, 429])
+    expect(later[2]?.headers.get('ratelimit')).toMatch(/^"work";r=0;/)
+    expect(refusals('wallet')).toBe((12_000 - 20) / 5 + 2)
   })
 
   test('do not charge internal failures to anyone', async () => {
@@ -318,12 +329,10 @@ describe('rate limits of signed calls', () => {
     })
     const wallet = parseWallet(alice.address)
     for (const stage of ['precheck', 'charge'] as const) {
-      const call = admit('198.51.100.1', true)
+      const call = admit('198.51.100.1', { isSigned: true })
       expect(call.refusal).toBeNull()
       await expect(call[stage](wallet)).rejects.toThrow('disk I/O error')
-      for (const policy of ['failed_signatures', 'over_limit'] as const) {
-        expect([stage, policy, limiter.remaining({ policy, key: 5 })]).toEqual([stage, policy, 600])
-      }
+      expect([stage, limiter.remaining({ policy: 'work', key: 5 })]).toEqual([stage, 12_000])
     }
   })
 
@@ -336,6 +345,85 @@ describe('rate limits of signed calls', () => {
     expect((await reads(service, other, 1)).statuses).toEqual({ 401: 1 })
   })
 })
+
+test('failed signatures of contract wallets from one network cause at most 200 checks by a node', async () => {
+  let checks = 0
+  const block = { number: '0x1', hash: `0x${'1'.repeat(64)}` }
+  const chain: WalletChain = {
+    request: (method) => {
+      if (method === 'eth_getCode') checks += 1
+      return Promise.resolve(method === 'eth_getCode' ? '0x' : block)
+    },
+    sleep: () => new Promise(() => undefined),
+  }
+  const service = await limited({
+    actions: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },
+    trustedProxies: ['127.0.0.1'],
+  })
+  const nowMs = service.clock.now()
+  const forged = { ...evmWallet('contract'), sign: evmWallet('mallory').sign }
+  const headers = await partnerHeaders(forged, { method: 'GET', path: me }, { nowMs })
+  const statusFrom = async (address: string) =>
+    (await fetch(service.url + me, { headers: { ...headers, 'X-Forwarded-For': address } })).status
+  const statuses: number[] = []
+  for (let at = 0; at < 130; at += 1) statuses.push(await statusFrom('198.51.100.1'))
+  // A failed signature costs 20 of the 12,000 units, and each of its two checks by the node 50.
+  expect(countOf(statuses)).toEqual({ 401: 100, 429: 30 })
+  expect(checks).toBe(200)
+  expect(await statusFrom('203.0.113.1')).toBe(401)
+})
+
+test('free partners of one network that post and cancel jobs store at most 32 MB a day', async () => {
+  const service = await limited()
+  const jobs = '/api/v1/jobs'
+  const body = {
+    title: 'Fill the disk',
+    description: '🦊'.repeat(8000),
+    skills: ['technical-writing'],
+    budget_usdc: 1,
+    deadline: isoTime(service.clock.now() + 3 * dayMs),
+  }
+  const partner = async (handle: string, tier: TierName) => {
+    await makePartner(service, evmWallet(handle), { handle, tier })
+    return partnerClient(service, evmWallet(handle))
+  }
+  let bytes = 0
+  const fill = async (send: ReturnType<typeof partnerClient>) => {
+    for (;;) {
+      const posted = await send('POST', jobs, body)
+      if (posted.status !== 201) return posted
+      const cancelled = await send('POST', `${jobs}/${String(posted.body['id'])}/cancel`, {})
+      if (cancelled.status !== 200) return cancelled
+      for (const sent of [body, posted.body, cancelled.body]) bytes += jsonBytes(sent)
+      service.clock.advance(1000)
+    }
+  }
+  const free = await partner('free-0', 'free')
+  const alone = await fill(free)
+  expectRefusal(alone, 429, 'rate_limited')
+  expect(alone.body['details']).toBe(
+    'More than 8000000 bytes of writes in a UTC day per wallet, times the multiplier of its tier; send shorter texts, wait for the next day, or subscribe to a higher tier',
+  )
+  for (let at = 1; at < 4; at += 1) await fill(await partner(`free-${at}`, 'free'))
+  const together = await fill(await partner('free-4', 'free'))
+  expectRefusal(together, 429, 'rate_limited')
+  expect(together.body['details']).toContain('for all callers without a paid tier together')
+  expect(bytes).toBeLessThan(32_000_000)
+  expect(bytes).toBeGreaterThan(31_000_000)
+
+  const paid = await partner('paid', 'starter')
+  expect((await paid('POST', jobs, body)).status).toBe(201)
+  await service.app.counters.flush()
+  const kept = await service.actions.database.db
+    .selectFrom('persisted_counters')
+    .select('name')
+    .execute()
+  expect(kept.map(({ name }) => name)).toEqual(['network_bytes', 'wallet_bytes'])
+  service.clock.advance(dayMs)
+  expect((await free('POST', jobs, body)).status).toBe(201)
+})
+
+const jsonBytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
 describe('the daily count after a restart', () => {
   const keyedHash = keyedHashOf(Buffer.alloc(32, 7))
@@ -375,15 +463,20 @@ describe('the daily count after a restart', () => {
     expect(await dayLeft(await restart(path, tomorrow))).toBe('999')
   })
 
+  const dayOf = ({ days: [counts] }: Limiter): DayCounts => {
+    if (counts === undefined) throw new Error('the limiter counts no days')
+    return counts
+  }
+
   test('is not loaded from truncated bytes or a table of another size', () => {
     const clock = handClock()
     const claim = [{ policy: 'day' as const, key: 0x1f_ffff_1234_5678 }]
     const limiter = createLimiter(clock, 2 ** 12)
     for (let at = 0; at < 1000; at += 1) limiter.take(claim)
-    const saved = limiter.days.save()
+    const saved = dayOf(limiter).save()
     expect(saved).toHaveLength(24)
     const same = createLimiter(clock, 2 ** 12)
-    same.days.load(saved)
+    dayOf(same).load(saved)
     expect(same.take(claim)).toBe(false)
     for (const [slots, bytes] of [
       [2 ** 11, saved],
@@ -391,7 +484,7 @@ describe('the daily count after a restart', () => {
       [2 ** 12, Buffer.alloc(0)],
     ] as const) {
       const other = createLimiter(clock, slots)
-      other.days.load(bytes)
+      dayOf(other).load(bytes)
       expect(other.take(claim)).toBe(true)
     }
   })

@@ -56,7 +56,8 @@ async function open({ path, isPatient }: Host, process: Process): Promise<OpenDa
     },
   })
   // Opens both connections of lists, one after the other, while the process starts.
-  await database.list(() => database.list(() => Promise.resolve()))
+  const other = { gone: new AbortController().signal, network: 1 }
+  await database.list(() => database.list(() => Promise.resolve(), other))
   return database
 }
 

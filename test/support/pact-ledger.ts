@@ -58,12 +58,12 @@ export function manifestsOf(pactId: number, deadlineMs: number) {
 export async function pactLedger(rpcUrl: string, genesisMs: number) {
   const database = await tempDatabase()
   const dir = tempFolder()
-  const clock = { nowMs: genesisMs }
+  const clock = { nowMs: genesisMs, waitedMs: 0 }
   const signal = new AbortController().signal
   const requests = quickRequests()
   const deps = {
     database,
-    clock: { now: () => clock.nowMs },
+    clock: { now: () => clock.nowMs, monotonic: () => clock.waitedMs },
     random: systemRandom,
     authored: async () => await loadAuthoredPacts(dir),
     signal,
@@ -74,6 +74,9 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
     dir,
     at: (nowMs: number) => {
       clock.nowMs = nowMs
+    },
+    wait: (ms: number) => {
+      clock.waitedMs += ms
     },
     useNode: (rpcUrl: string) => {
       url = rpcUrl

@@ -84,7 +84,7 @@ export async function fillPartnerWrites(
   handle: string,
 ): Promise<void> {
   const write = sql`
-    with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWritesPerDay})
+    with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWrites.quota})
     insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
     select 'write', 'w', ${handle}, 'postJob', 'm', 's', 'b', 'body', ${isoTime(clock.now())} from counted
   `

@@ -1,84 +1,67 @@
 /** Tables of rate limits and write quotas. */
-import { limitPolicies, writeQuotas } from '../../../src/core/limits.ts'
+import {
+  emailQuotas,
+  limitPolicies,
+  openQuotas,
+  requestCosts,
+  writeQuotas,
+} from '../../../src/core/limits.ts'
+import type { LimitPolicy } from '../../../src/core/limits.ts'
+import { grouped } from '../../../src/core/number-text.ts'
+import { hourMs } from '../../../src/core/time.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../../src/pages/table.ts'
 
-const host = 'IPv4 address or IPv6 /64'
-const network = 'IPv4 address or IPv6 /64 (ten times as many for a /48)'
-
-type Row = readonly [subject: string, limit: string, burst: number | string]
-
-function rate(
-  subject: string,
-  { quota, burst }: { readonly quota: number; readonly burst: number },
-  unit = 'a minute',
-): Row {
-  return [subject, `${quota} ${unit}`, burst]
-}
-
-const rates: readonly Row[] = [
-  rate(host, limitPolicies.ip),
-  rate('IPv6 /48', limitPolicies.range),
-  [host, `${limitPolicies.day.quota} a day (UTC)`, '—'],
-  rate(
-    'wallet, for signed requests',
-    limitPolicies.wallet,
-    'a minute, times the tier’s multiplier',
-  ),
-  rate(
-    `${network}, for all wallets without a paid tier together`,
-    limitPolicies.unpaid,
-    'signed requests a minute',
-  ),
-  rate(`${network}, for failed signatures`, limitPolicies.failed_signatures),
-  rate(
-    `${network}, for requests of wallets over their own limit, and for failed signatures`,
-    limitPolicies.over_limit,
-  ),
-]
-
 export function rateLimitTable(): HtmlAndMarkdown {
-  return table(rates, {
+  return table(Object.values<LimitPolicy>(limitPolicies), {
     id: 'limits',
     caption: 'Requests under /api/v1. Pages, feeds and their assets are not counted.',
     sortable: false,
     columns: [
-      column('Subject', ([subject]) => subject),
-      column('Limit', ([, limit]) => limit),
-      column('Burst', ([, , burst]) => burst),
+      column('Subject', ({ per }) => per),
+      column('Limit', ({ quota, what, burst }) => {
+        const window = burst === null ? 'a day (UTC)' : 'a minute'
+        return `${grouped(String(quota))} ${what} ${window}`
+      }),
+      column('Burst', ({ burst }) => (burst === null ? '—' : grouped(String(burst)))),
     ],
   })
 }
 
+const costs: readonly (readonly [what: string, units: number])[] = [
+  ['a published document', requestCosts.memory],
+  ['a list or another read of the database', requestCosts.database],
+  ['a signed request of a wallet over its own limit', requestCosts.database],
+  ['a failed signature', requestCosts.failedSignature],
+  [
+    'a request that the service sends for you: an e-mail, an application, a signature check by a node',
+    requestCosts.outbound,
+  ],
+]
+
+export function costTable(): HtmlAndMarkdown {
+  return table(costs, {
+    id: 'costs',
+    caption: 'What a request costs its network.',
+    sortable: false,
+    columns: [column('Request', ([what]) => what), column('Cost units', ([, units]) => units)],
+  })
+}
+
+type Row = readonly [subject: string, what: string, most: number]
+
 const quotas: readonly Row[] = [
-  ['partner', 'open jobs', writeQuotas.openJobs],
-  ['partner', 'open bids', writeQuotas.openBids],
-  [
-    'partner, times the tier’s multiplier',
-    'signed writes in 24 hours',
-    writeQuotas.partnerWritesPerDay,
-  ],
-  ['worker', 'self-signed receipts in 24 hours', writeQuotas.unverifiedReceiptsPerDay],
-  [
-    host,
-    'self-signed receipts of all workers in 24 hours',
-    writeQuotas.unverifiedReceiptsPerNetworkPerDay,
-  ],
-  [
-    host,
-    'self-signed receipts of all workers with a transaction in 24 hours',
-    writeQuotas.transactionsPerNetworkPerDay,
-  ],
-  [
-    host,
-    'first registrations, claims and signups in 24 hours',
-    writeQuotas.registrationsPerNetworkPerDay,
-  ],
-  [
-    'IPv6 /48',
-    'the previous three, for all its networks together',
-    `${writeQuotas.networksOfRange} times as many`,
-  ],
+  ['partner', 'open jobs', openQuotas.jobs],
+  ['partner', 'open bids', openQuotas.bids],
+  ['partner', 'webhooks', openQuotas.alertSubscriptions],
+  ...Object.values(writeQuotas).map(({ per, what, windowMs, quota }): Row => {
+    const window = windowMs === hourMs ? 'in an hour' : 'in 24 hours'
+    return [per, `${what} ${window}`, quota]
+  }),
+  ['mailbox', 'e-mails with a code in an hour', emailQuotas.toEmail],
+  ['IPv4 address or IPv6 /64', 'e-mails with a code in an hour', emailQuotas.fromRemote],
+  ['IPv6 /48', 'e-mails with a code in an hour', emailQuotas.fromRange],
+  ['all callers', 'e-mails with a code in an hour', emailQuotas.all],
 ]
 
 export function writeQuotaTable(): HtmlAndMarkdown {

@@ -16,7 +16,7 @@ import type { World } from '../../world/world.ts'
 import { contractText } from './contract-text.ts'
 import { documentsTable, moneyTable, readsTable, writesTable } from './cost.ts'
 import { errorTable } from './error-codes.ts'
-import { rateLimitTable, writeQuotaTable } from './limits.ts'
+import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
 import { mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
@@ -36,6 +36,7 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'sold-reads': soldTable,
   'error-codes': errorTable,
   'rate-limits': rateLimitTable,
+  'request-costs': costTable,
   'write-quotas': writeQuotaTable,
   'mcp-tools': mcpToolTable,
   'cost-reads': readsTable,

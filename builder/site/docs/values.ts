@@ -3,7 +3,7 @@ import { errorCodes } from '../../../src/contract/errors.ts'
 import { mcpPath } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { PAYMENT_TIMEOUT_SECONDS, paymentAsset } from '../../../src/contract/x402.ts'
-import { limitPolicies } from '../../../src/core/limits.ts'
+import { limitPolicies, requestCosts } from '../../../src/core/limits.ts'
 import { grouped } from '../../../src/core/number-text.ts'
 import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../../src/core/partner.ts'
 import {
@@ -43,7 +43,8 @@ export function docsValues(
     ip_per_minute: String(limitPolicies.ip.quota),
     ip_per_day: String(limitPolicies.day.quota),
     reserve_per_minute: String(limitPolicies.reserve.quota),
-    over_limit_per_minute: String(limitPolicies.over_limit.quota),
+    work_per_minute: grouped(String(limitPolicies.work.quota)),
+    list_units_per_minute: String(limitPolicies.ip.quota * requestCosts.database),
     payment_chain_id: String(paymentAsset.chainId),
     payment_timeout_s: String(PAYMENT_TIMEOUT_SECONDS),
     period_days: String(PERIOD_MS / dayMs),

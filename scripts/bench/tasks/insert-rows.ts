@@ -10,6 +10,7 @@ const rowsOf = {
   reputation_ledger: 'select * from source.reputation_ledger where seq > $from and seq <= $to',
   reputation: `select reputation.* from (select to_wallet ${ofReceipts})
     join source.reputation on wallet = to_wallet`,
+  answers: 'select * from source.answers where rowid > $from and rowid <= $to',
   used_messages: 'select * from source.used_messages where rowid > $from and rowid <= $to',
 }
 
@@ -36,7 +37,7 @@ export async function run(source: string, target: string, group: number, count: 
   const { changes } = await settled<{ changes: number }>((done) => {
     database.get('select total_changes() as changes', done)
   })
-  if (changes < transactions.length * group * 4) throw new Error('a receipt has no row in a table')
+  if (changes < transactions.length * group * 5) throw new Error('a receipt has no row in a table')
   await settled((done) => database.close(done))
   return { perSecond: perSecond * group, cpuUs: cpuUs / group }
 }

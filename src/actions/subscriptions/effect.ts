@@ -8,12 +8,8 @@ import { tierNames } from '../../core/partner.ts'
 import { afterPurchase, afterUndone } from '../../core/subscription-price.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
-import {
-  findIdempotencyKey,
-  findUsedMessage,
-  insertIdempotencyKey,
-  insertUsedMessage,
-} from '../../db/guard.ts'
+import { findIdempotencyKey, findUsedMessage, insertAnswers } from '../../db/guard.ts'
+import { toJsonText } from '../../db/json.ts'
 import { appendOath } from '../../db/oaths.ts'
 import { findPartner } from '../../db/partners/partners.ts'
 import {
@@ -88,7 +84,7 @@ export async function subscriptionPaid(
     binding: detail.binding,
     createdAt: isoTime(nowMs),
   })
-  await storeAnswer(tx, detail, answer, nowMs)
+  await storeAnswer(tx, payment.id, detail, { body: answer, nowMs })
 }
 
 interface RecordedChange {
@@ -132,19 +128,23 @@ export async function recordChange(
 /** The money has moved, so a message or key used in the meantime is not refused. The first stored answer remains. */
 async function storeAnswer(
   tx: DbTransaction,
+  paymentId: string,
   detail: Detail,
-  body: object,
-  nowMs: number,
+  { body, nowMs }: { readonly body: object; readonly nowMs: number },
 ): Promise<void> {
   const { wallet, message_sha256: messageSha256, idempotency_key: key } = detail
-  const answer = { requestSha256: detail.request_sha256, status: 200, body }
-  if ((await findUsedMessage(tx, wallet, messageSha256)) === null) {
-    const expiresAt = detail.message_expires_at
-    await insertUsedMessage(tx, { wallet, messageSha256 }, { ...answer, expiresAt })
-  }
-  if (key === null || (await findIdempotencyKey(tx, wallet, key, isoTime(nowMs))) !== null) return
+  const answerId = `payment ${paymentId}`
   const expiresAt = isoTime(nowMs + dayMs)
-  await insertIdempotencyKey(tx, { caller: wallet, key }, { ...answer, expiresAt })
+  const answer = { requestSha256: detail.request_sha256, status: 200, answer: toJsonText(body) }
+  const isUsed = (await findUsedMessage(tx, wallet, messageSha256)) !== null
+  const isKept =
+    key === null || (await findIdempotencyKey(tx, wallet, key, isoTime(nowMs))) !== null
+  const message = { wallet, messageSha256, answerId, expiresAt: detail.message_expires_at }
+  await insertAnswers(tx, {
+    answers: [{ id: answerId, ...answer, expiresAt }],
+    messages: isUsed ? [] : [message],
+    keys: isKept ? [] : [{ caller: wallet, key, answerId, expiresAt }],
+  })
 }
 
 export async function subscriptionUndone(

@@ -1,4 +1,4 @@
-import { writeQuotas } from '../../core/limits.ts'
+import { openQuotas } from '../../core/limits.ts'
 import { pageQuery, repeated } from '../answers.ts'
 import { apiPrefix, json, routesOf } from '../route.ts'
 import type { Parameter } from '../route.ts'
@@ -64,7 +64,7 @@ export const jobRoutes = {
   postJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs`,
     summary: 'Post a job',
-    description: `Requires an active partner, who may have ${writeQuotas.openJobs} open jobs at a time. Skills outside the taxonomy are accepted.`,
+    description: `Requires an active partner, who may have ${openQuotas.jobs} open jobs at a time. Skills outside the taxonomy are accepted.`,
     body: jobBody,
     answers: { 200: repeated(job), 201: json('The job is posted and open for bids.', job) },
   }),
@@ -90,7 +90,7 @@ export const jobRoutes = {
   bidOnJob: handler('POST', 'partner', {
     path: `${apiPrefix}/jobs/{id}/bid`,
     summary: 'Bid on a job',
-    description: `Requires an active partner other than the poster, while the job is open. One bid per bidder: bidding again replaces the terms and returns 200. A partner may have ${writeQuotas.openBids} open bids.`,
+    description: `Requires an active partner other than the poster, while the job is open. One bid per bidder: bidding again replaces the terms and returns 200. A partner may have ${openQuotas.bids} open bids.`,
     params: { id },
     body: bidBody,
     answers: {

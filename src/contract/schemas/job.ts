@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { jobEvents, jobStatuses } from '../../core/job.ts'
+import { jobEvents, jobStatuses, jobTextsKeptDays } from '../../core/job.ts'
 import { checkOutboundUrl } from '../../core/outbound-url.ts'
 import { count, model, pageFields, sha256Hex, time, url, usdc, wallet } from './common.ts'
 import {
@@ -20,6 +20,17 @@ const deliveryId = z.string().regex(/^dlv_[0-9a-f]{24}$/)
 export const jobStatus = z.enum(jobStatuses)
 const bidStatus = z.enum(['open', 'awarded', 'rejected', 'lapsed'])
 const etaHours = z.int().min(1).max(8760)
+
+const removedTexts = (texts: string, ended: string) => ({
+  texts_sha256: sha256Hex
+    .optional()
+    .describe(`SHA-256 of the removed texts: ${texts} as canonical JSON (RFC 8785).`),
+  texts_removed_at: time
+    .optional()
+    .describe(
+      `The texts of a ${ended} are removed after ${jobTextsKeptDays} days. Then they are empty.`,
+    ),
+})
 
 const jobFields = {
   id: jobId,
@@ -42,6 +53,7 @@ const jobFields = {
       'While a delivery awaits its answer: after this time it counts as accepted and can no longer be disputed.',
     ),
   receipt_id: receiptId.optional().describe('The receipt issued on acceptance.'),
+  ...removedTexts('an object of title, description and skills', 'cancelled or expired job'),
   created_at: time,
   updated_at: time,
   url,
@@ -106,6 +118,7 @@ export const bid = model(
     eta_hours: etaHours,
     proposal: z.string().max(4000),
     status: bidStatus.describe('`lapsed`: the job was cancelled or expired before an award.'),
+    ...removedTexts('an object of proposal', 'rejected or lapsed bid'),
     created_at: time,
     updated_at: time,
   }),

@@ -7,6 +7,7 @@ import { findRecord, selectRecords, updateRecord } from '../records.ts'
 import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
+import { textsRemoved } from './record.ts'
 
 export type BidTerms = Pick<BidRecord, 'priceMicroUsdc' | 'etaHours' | 'proposal'>
 
@@ -103,6 +104,7 @@ export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
     eta_hours: record.etaHours,
     proposal: record.proposal,
     status: record.status === 'open' && !isJobOpen ? 'lapsed' : record.status,
+    ...textsRemoved(record),
     created_at: record.createdAt,
     updated_at: record.updatedAt,
   }

@@ -41,6 +41,8 @@ export async function insertJob(db: Db, job: NewJob): Promise<void> {
         bidsCount: 0,
         awardedBid: null,
         receiptId: null,
+        textsSha256: null,
+        textsRemovedAt: null,
         createdAt: now,
         updatedAt: now,
       }),

@@ -32,6 +32,8 @@ export function jobRows(db: Db) {
       'jobs.status',
       'bids_count as bidsCount',
       'receipt_id as receiptId',
+      'jobs.texts_sha256 as textsSha256',
+      'jobs.texts_removed_at as textsRemovedAt',
       'jobs.created_at as createdAt',
       'jobs.updated_at as updatedAt',
       'awarded.id as bidId',
@@ -62,4 +64,12 @@ export function toJob({
     deliveredMs: job.status === 'delivered' ? Date.parse(job.updatedAt) : null,
     award: hasAward ? { bidId, bidder, bidderDisplay, priceMicroUsdc } : null,
   }
+}
+
+export function textsRemoved({
+  textsSha256,
+  textsRemovedAt,
+}: Pick<RecordOf<'jobs'>, 'textsSha256' | 'textsRemovedAt'>) {
+  if (textsSha256 === null || textsRemovedAt === null) return {}
+  return { texts_sha256: textsSha256, texts_removed_at: textsRemovedAt }
 }

@@ -9,6 +9,7 @@ import { objectFromJsonText, toJsonText } from '../json.ts'
 import { findRecord, insertRecord } from '../records.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
+import { textsRemoved } from './record.ts'
 import type { JobRecord } from './record.ts'
 import { transitionsOfJob } from './transitions.ts'
 import type { JobTransition } from './transitions.ts'
@@ -38,6 +39,7 @@ export function jobView(
         }),
     ...(answerDue === null ? {} : { answer_due: isoTime(answerDue) }),
     ...(receiptId === null ? {} : { receipt_id: receiptId }),
+    ...textsRemoved(record),
     created_at: record.createdAt,
     updated_at: record.updatedAt,
     url: jobUrl(siteUrl, record.id),

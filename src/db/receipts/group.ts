@@ -3,8 +3,7 @@
 import type { PayerHistory } from '../../core/reputation/entries.ts'
 import { noStanding } from '../../core/reputation/standing.ts'
 import type { LedgerEntry, Standing } from '../../core/reputation/standing.ts'
-import { toAnswerRecord } from '../guard.ts'
-import type { NewAnswer } from '../guard.ts'
+import type { AnswerRows } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
 import { lookUpHistories } from '../payer-history.ts'
 import type { HistoryLookup } from '../payer-history.ts'
@@ -70,23 +69,13 @@ export async function lookUpGroup(
 }
 
 /** `standings` has each wallet once, as of its last entry. `entries` are in the order in which they count. */
-export interface GroupRows {
+export interface GroupRows extends AnswerRows {
   readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
   readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: LedgerEntry }[]
   readonly standings: readonly { readonly wallet: LedgerWallet; readonly standing: Standing }[]
   readonly sums: readonly RecordOf<'payer_sums'>[]
   readonly payers: readonly RecordOf<'payers'>[]
   readonly reviews: readonly RecordOf<'reputation_reviews'>[]
-  readonly messages: readonly {
-    readonly wallet: string
-    readonly messageSha256: string
-    readonly answer: NewAnswer
-  }[]
-  readonly keys: readonly {
-    readonly caller: string
-    readonly key: string
-    readonly answer: NewAnswer
-  }[]
 }
 
 /** As in `appendEntries`, keeps the wallet's first display form. */
@@ -118,16 +107,9 @@ export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
     })),
     replaceStanding,
   )
-  await insertWholeRows(
-    db,
-    'used_messages',
-    rows.messages.map(({ answer, ...message }) => ({ ...message, ...toAnswerRecord(answer) })),
-  )
-  await insertWholeRows(
-    db,
-    'idempotency_keys',
-    rows.keys.map(({ answer, ...key }) => ({ ...key, ...toAnswerRecord(answer) })),
-  )
+  await insertWholeRows(db, 'answers', rows.answers)
+  await insertWholeRows(db, 'used_messages', rows.messages)
+  await insertWholeRows(db, 'idempotency_keys', rows.keys)
 }
 
 type Value = string | number | null

@@ -3,14 +3,14 @@ import { receiptDetail } from '../../contract/schemas/receipt.ts'
 import type { Receipt, ReceiptDetail } from '../../contract/schemas/receipt.ts'
 import { explorerUrl } from '../../core/chains.ts'
 import { toUsdc } from '../../core/money.ts'
-import type { OpenDatabase } from '../open.ts'
+import type { ReadList } from '../lists.ts'
 import { earnedBy } from '../reputation.ts'
 import type { Db } from '../schema.ts'
 import { contentOfReceipt, findReceipt, listReceipts } from './receipts.ts'
 import type { FoundOnchain, ReceiptRecord } from './record.ts'
 
-export function receiptsSince({ list }: Pick<OpenDatabase, 'list'>, siteUrl: string) {
-  return async (since: string, limit: number): Promise<readonly Receipt[]> => {
+export function receiptsSince(siteUrl: string) {
+  return async (list: ReadList, since: string, limit: number): Promise<readonly Receipt[]> => {
     const page = { limit, before: null, filter: { since } }
     const records = await list((db) => listReceipts(db, page))
     return records.map((record) => receiptView(record, siteUrl))

@@ -22,6 +22,8 @@ export const jobTables = {
       bids_count: column.integer,
       awarded_bid: column.references(column.optionalText, 'job_bids (id)'),
       receipt_id: column.references(column.optionalText, 'receipts (id)'),
+      texts_sha256: column.optionalText,
+      texts_removed_at: column.optionalText,
       created_at: column.text,
       updated_at: column.text,
     },
@@ -29,6 +31,8 @@ export const jobTables = {
       jobs_by_status: '(status, seq)',
       jobs_by_poster: '(poster, seq)',
       jobs_by_poster_status: '(poster, status, seq)',
+      jobs_ended:
+        "(updated_at) where status in ('cancelled', 'expired') and texts_removed_at is null",
       jobs_by_deadline: "(deadline) where status in ('open', 'awarded')",
     },
   },
@@ -53,12 +57,16 @@ export const jobTables = {
       eta_hours: column.integer,
       proposal: column.text,
       status: column.oneOf('open', 'awarded', 'rejected', 'lapsed'),
+      texts_sha256: column.optionalText,
+      texts_removed_at: column.optionalText,
       created_at: column.text,
       updated_at: column.text,
     },
     constraints: ['unique (job_id, bidder)'],
     indexes: {
       job_bids_by_job: '(job_id, seq)',
+      job_bids_ended:
+        "(updated_at) where status in ('rejected', 'lapsed') and texts_removed_at is null",
       job_bids_open_by_bidder: "(bidder) where status = 'open'",
     },
     uniqueIndexes: {

@@ -2,13 +2,25 @@ import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
 export const writeTables = {
+  /** First answers of writes. Each is stored once for all messages and the key of its request. */
+  answers: {
+    columns: {
+      id: column.textKey,
+      request_sha256: column.text,
+      status: column.integer,
+      answer: column.text,
+      expires_at: column.text,
+    },
+    indexes: {
+      answers_by_expiry: '(expires_at)',
+    },
+  },
+
   used_messages: {
     columns: {
       wallet: column.text,
       message_sha256: column.text,
-      request_sha256: column.text,
-      status: column.integer,
-      answer: column.text,
+      answer_id: column.text,
       expires_at: column.text,
     },
     constraints: ['primary key (wallet, message_sha256)'],
@@ -21,9 +33,7 @@ export const writeTables = {
     columns: {
       caller: column.text,
       key: column.text,
-      request_sha256: column.text,
-      status: column.integer,
-      answer: column.text,
+      answer_id: column.text,
       expires_at: column.text,
     },
     constraints: ['primary key (caller, key)'],

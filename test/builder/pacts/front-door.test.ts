@@ -17,6 +17,7 @@ import { tempFolder } from '../../db/temp-database.ts'
 import { execute, runCommand } from '../../support/command-line.ts'
 import type { CommandResult } from '../../support/command-line.ts'
 import { sampleDocuments } from '../../support/http-service.ts'
+import { serveDuringTest } from '../../support/local-server.ts'
 import { manifestsOf } from '../../support/pact-ledger.ts'
 import { proxyDuringTest } from '../../support/rpc-proxy.ts'
 import { useService } from '../../support/use-service.ts'
@@ -396,7 +397,8 @@ describe('pact verify', () => {
       'a manifest that is not served',
       async () => {
         await submitted()
-        await publishInFlight({ spec_uri: `${service.url}/gone.json` })
+        await pact.read()
+        await publishPacts({ ...(await pact.ledger.pacts(service.url)), manifests: [] })
       },
       'manifest: manifest_unreachable: the specification cannot be read',
     ],
@@ -413,6 +415,17 @@ describe('pact verify', () => {
     const { code, out } = await verify()
     expect(code).toBe(1)
     expect(out).toContain(`BAD   ${finding}`)
+  })
+
+  test('never follows the manifest addresses in the record of a pact', async () => {
+    let requests = 0
+    const elsewhere = await serveDuringTest((_, response) => {
+      requests += 1
+      response.end('{}')
+    })
+    await submitted()
+    await publishInFlight({ spec_uri: elsewhere, instance_uri: `${elsewhere}/metadata` })
+    expect([(await verify()).code, requests]).toEqual([0, 0])
   })
 
   test('rejects a node of another chain', async () => {

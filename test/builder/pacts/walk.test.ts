@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
 import { pactEscrow } from '../../../src/core/pact/escrow.ts'
-import { dayMs, hourMs, isoTime } from '../../../src/core/time.ts'
+import { dayMs, hourMs, isoTime, minuteMs } from '../../../src/core/time.ts'
+import { proxyDuringTest, rangeOf, rpcError } from '../../support/rpc-proxy.ts'
 import {
   arbitrator,
   creator,
@@ -398,4 +399,30 @@ describe('pacts stay unchanged when the node', () => {
     expect(await pact.ledger.checkWithoutNode()).toContain('RPC_URL_ARBITRUM is not set')
     expect((await currentPacts()).blocker).toBe('The ledger has not read the escrow yet.')
   })
+})
+
+test('a check of pacts that takes too long keeps what it has read, and the next run continues', async () => {
+  await pact.create()
+  await pact.chain.mine(100)
+  await pact.toHead()
+  const asked: number[] = []
+  const { url } = await proxyDuringTest(pact.chain.url, {
+    instead: (request) => {
+      const range = rangeOf(request)
+      if (range === null) return undefined
+      if (range.to - range.from > 20) return rpcError(request, -32_005, 'too many blocks')
+      asked.push(range.from)
+      pact.ledger.wait(6 * minuteMs)
+      return undefined
+    },
+  })
+  pact.ledger.useNode(url)
+  for (const runs of [1, 2]) {
+    expect(await pact.ledger.check()).toContain('escrow caught up to block')
+    // Two readings of 6 minutes each, every one above the blocks that are stored.
+    expect(asked).toHaveLength(2 * runs)
+  }
+  expect(asked).toEqual([...new Set(asked)].toSorted((a, b) => a - b))
+  pact.ledger.useNode(pact.chain.url)
+  expect(await readPacts()).toMatchObject(inPhase('in_progress'))
 })

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { permit2Proxies, proxyEvents, usdcEvents, x402 } from '../../../builder/rails/x402.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
@@ -97,6 +98,18 @@ const chain = useRailChain('base', [usdc, ...permit2Proxies], async (anvil) => {
 })
 
 describe('x402 on Base', () => {
+  test('listed wallets of any length do not stay in memory', async () => {
+    // The module that the program loads; `exports` of the package hides it.
+    const file = new URL('utils/address/isAddress.js', import.meta.resolve('viem'))
+    const { isAddressCache } = z
+      .object({ isAddressCache: z.instanceof(Map<string, boolean>) })
+      .parse(await import(file.href))
+    items = [{ resource: 'https://long.example/', accepts: [offer('base', 'x'.repeat(100_000))] }]
+    await chain.poll(x402, { baseUrl: bazaar.url }).catch(() => null)
+    items = listed
+    expect([...isAddressCache.keys()].filter((text) => text.length > 100)).toEqual([])
+  })
+
   test('counts payments to sellers of the Bazaar by authorization, before and after the rule', async () => {
     const { measurement } = await chain.poll(x402, { baseUrl: bazaar.url })
     // 1.50 + 2.00 + 0.75 + 0.50, in 7 days 0.75 + 0.50; raw also 0.25 + 9 + 4 + 1 + 150 + 0.50.

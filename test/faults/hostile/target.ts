@@ -97,13 +97,8 @@ export async function startTarget(): Promise<Target> {
         settlement: payments.mode,
         problems: payments.problems,
       })(),
-    statsSince: async (sinceMs) => {
-      const { database } = service.actions
-      return await createStatsSince(
-        service.store,
-        receiptsSince(database, 'https://ledger.test'),
-      )(sinceMs)
-    },
+    statsSince: async (sinceMs, list) =>
+      await createStatsSince(service.store, receiptsSince('https://ledger.test'))(sinceMs, list),
   })
   const exchange = await openExchange(service)
   const rich = evmWallet('rich')

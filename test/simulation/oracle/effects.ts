@@ -89,9 +89,9 @@ export const effects: Readonly<Record<Kind, Effect>> = {
   },
   ask: { writes: { email_codes: '+ *' }, status: 202 },
   code: {
-    writes: { claims: '+', email_codes: '-', ...name },
+    writes: { claims: '+', email_codes: 'used', ...name },
+    // 200: the code of the claim was sent again.
     row: ['claims', 'email_hash', 'email_hash'],
-    status: 201,
     check: ({ db, request, nowMs }, _, after) => {
       const code = codeOf(db, request, nowMs)
       if (code?.code_hash !== request.derived['code_hash']) return 'its code is not valid'
@@ -200,7 +200,15 @@ export const jobWrites: Readonly<Record<string, Writes>> = {
     ...earned,
     partners: 'status updated_at',
   },
-  tidy: { used_messages: '-', idempotency_keys: '-', network_writes: '-' },
+  tidy: {
+    answers: '-',
+    used_messages: '-',
+    idempotency_keys: '-',
+    network_writes: '-',
+    jobs: 'title description skills texts_sha256 texts_removed_at',
+    job_skills: '-',
+    job_bids: 'proposal texts_sha256 texts_removed_at',
+  },
   poll: {
     polls: '+',
     rail_state: '+ *',

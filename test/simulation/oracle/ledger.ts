@@ -16,7 +16,7 @@ import { isPaid } from './flight.ts'
 import type { Flight, PaidFlight } from './flight.ts'
 import { violatedInvariants } from './invariants.ts'
 import type { PaymentsOracle } from './payments.ts'
-import { verdictOf } from './rules.ts'
+import { answerTo, verdictOf } from './rules.ts'
 import type { Circumstance } from './rules.ts'
 import { createSnapshotReader } from './snapshot.ts'
 import type { Change, Fields, Query, Snapshot } from './snapshot.ts'
@@ -34,6 +34,8 @@ export interface RunningJob {
 }
 
 type WriteFlight = Flight & { readonly request: SimulatedRequest }
+
+const answerTables: ReadonlySet<string> = new Set(['answers', 'used_messages', 'idempotency_keys'])
 
 /** How long the guard against a repeated message must last after its signed time. */
 const guardMs = 10 * minuteMs
@@ -87,7 +89,7 @@ export async function createLedgerOracle(
     if (job !== null) allowed.push(jobWrites[job.kind] ?? {})
     for (const change of changes) {
       const { table } = change
-      if (watched.has(table) || isAnswer(change, taken) || isLostRace(change)) continue
+      if (watched.has(table) || isAnswer(change, after, taken) || isLostRace(change)) continue
       const problems = allowed.map((one) => findForbidden(change, one))
       if (problems.includes(null)) continue
       const rows = JSON.stringify([change.before, change.after])
@@ -101,13 +103,17 @@ export async function createLedgerOracle(
     versions.push(after)
   }
 
-  function isAnswer({ table, before, after }: Change, taken: readonly WriteFlight[]): boolean {
-    if (table !== 'used_messages' && table !== 'idempotency_keys') return false
-    if (after === null) return false
-    const isReplaced = before !== null
+  function isAnswer(
+    { table, before, after }: Change,
+    { answers }: Snapshot,
+    taken: readonly WriteFlight[],
+  ): boolean {
+    if (after === null || !answerTables.has(table)) return false
+    const id = after[table === 'answers' ? 'id' : 'answer_id']
+    const answer = answers.find((one) => one.id === id)
     return taken.some(({ request, nowMs }) => {
-      const hasExpired = !isReplaced || String(before['expires_at']) <= iso(nowMs)
-      return request.requestSha256 === after['request_sha256'] && hasExpired
+      const hasExpired = before === null || String(before['expires_at']) <= iso(nowMs)
+      return request.requestSha256 === answer?.request_sha256 && hasExpired
     })
   }
 
@@ -129,7 +135,7 @@ export async function createLedgerOracle(
   function checkExpired(changes: readonly Change[], nowMs: number): void {
     for (const { table, before, after } of changes) {
       const isLive = String(before?.['expires_at']) > iso(nowMs)
-      if (table !== 'network_writes' && after === null && isLive) {
+      if (answerTables.has(table) && after === null && isLive) {
         fail(`a stored answer was deleted before it expired: ${JSON.stringify(before)}`)
       }
     }
@@ -142,14 +148,14 @@ export async function createLedgerOracle(
   ): readonly WriteFlight[] {
     const taken: WriteFlight[] = []
     for (const { table, after: row } of changes) {
-      if (row === null || (table !== 'used_messages' && table !== 'idempotency_keys')) continue
+      if (row === null || table !== 'answers') continue
       const isSame = ({ request }: WriteFlight) => request.requestSha256 === row['request_sha256']
       if (taken.some(isSame)) continue
       const outcome = { status: Number(row['status']), body: parsed(row['answer']) }
       const candidates = writes().filter(
         (flight) =>
           isSame(flight) &&
-          (table === 'used_messages' || row['expires_at'] === iso(flight.nowMs + dayMs)),
+          (flight.request.key === null || row['expires_at'] === iso(flight.nowMs + dayMs)),
       )
       const flight = takeEffect(candidates, outcome, { before, after })
       if (flight !== null) taken.push(flight)
@@ -189,14 +195,17 @@ export async function createLedgerOracle(
   function findUnstored(
     { request, nowMs }: WriteFlight,
     { status, body }: Outcome,
-    { used_messages: used, idempotency_keys: keys }: Snapshot,
+    after: Snapshot,
   ): string | null {
-    const isStored = (
-      row: { request_sha256: string; status: number; answer: string } | undefined,
-    ) =>
-      row?.request_sha256 === request.requestSha256 &&
-      row.status === status &&
-      isDeepStrictEqual(JSON.parse(row.answer), body)
+    const { used_messages: used, idempotency_keys: keys } = after
+    const isStored = (row: { readonly answer_id: string } | undefined) => {
+      const answer = answerTo(after, row)
+      return (
+        answer?.request_sha256 === request.requestSha256 &&
+        answer.status === status &&
+        isDeepStrictEqual(JSON.parse(answer.answer), body)
+      )
+    }
     for (const { wallet, messageSha256, timestampMs } of request.proofs) {
       const row = used.find((one) => one.wallet === wallet && one.message_sha256 === messageSha256)
       if (!isStored(row)) return 'a signature is not marked as used'

@@ -20,8 +20,8 @@ const refusals: Readonly<Record<Kind, string>> = {
   register: 'refused',
   receipt: 'forbidden',
   claim: 'spot_claimed',
-  ask: 'spot_claimed rate_limited',
-  code: 'spot_claimed code_invalid',
+  ask: 'spot_claimed rate_limited wallet_needs_key',
+  code: 'spot_claimed code_invalid wallet_needs_key',
   signup: 'conflict handle_taken',
   attest: 'unknown_partner not_a_partner forbidden conflict',
   profile: ofPartner,
@@ -71,19 +71,28 @@ export function verdictOf(at: Circumstance): Verdict {
     ),
   )
   if (used !== undefined) {
-    const isRepeat = used.request_sha256 === requestSha256
-    return isRepeat ? repeated(200, used.answer) : refused('signature_reused')
+    const first = answerTo(db, used)
+    const isRepeat = first?.request_sha256 === requestSha256
+    return isRepeat ? repeated(200, first.answer) : refused('signature_reused')
   }
   const stored = db.idempotency_keys.find(
     (row) => row.caller === request.caller && row.key === key && row.expires_at > iso(nowMs),
   )
   if (stored !== undefined) {
-    const isRepeat = stored.request_sha256 === requestSha256
-    return isRepeat ? repeated(stored.status, stored.answer) : refused('idempotency_key_reused')
+    const first = answerTo(db, stored)
+    const isRepeat = first?.request_sha256 === requestSha256
+    return isRepeat ? repeated(first.status, first.answer) : refused('idempotency_key_reused')
   }
   if (isLate) return refused('signature_expired')
   if (isLost(at)) return refused('signature_expired', ...own)
   return { repeat: null, mayTakeEffect: true, codes: own }
+}
+
+export function answerTo(
+  db: Snapshot,
+  row: { readonly answer_id: string } | undefined,
+): RowOf<'answers'> | undefined {
+  return db.answers.find(({ id }) => id === row?.answer_id)
 }
 
 /** True if a restored file may have lost the message that this request repeats. */
