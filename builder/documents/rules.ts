@@ -1,10 +1,10 @@
 /** `/rules/status.json`: the rules, thresholds and flags, from the tables that the code uses. */
 import type { StatusRules } from '../../src/contract/schemas/rail.ts'
 import { entriesOf } from '../../src/core/entries.ts'
+import { flagTexts } from '../../src/core/flags/index.ts'
 import { lastRule, statusRules, statusRulesVersion } from '../../src/core/rules/status.ts'
 import { ruleThresholds } from '../../src/core/rules/thresholds.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
-import { flagTexts } from './flag-texts.ts'
 
 export const ruleDocuments = snapshotFamily(['getStatusRules'], ['site'], function* ({ site }) {
   yield jsonDocument('getStatusRules', statusRulesView(`${site.url}/docs/rules`))
@@ -22,7 +22,7 @@ function statusRulesView(docs: string): StatusRules {
       if_unknown: ifUnknown,
     })),
     thresholds: entriesOf(ruleThresholds).map(([name, [value, text]]) => ({ name, value, text })),
-    flags: entriesOf(flagTexts).map(([kind, text]) => ({ kind, text })),
+    flags: flagTexts.map(([kind, text]) => ({ kind, text })),
     docs,
   }
 }

@@ -1,9 +1,9 @@
 /** `/honesty`: open and recently closed honesty flags. */
+import { flagTexts } from '../../src/core/flags/index.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { facts, introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import { flagTexts } from '../documents/flag-texts.ts'
 import { bySeverity } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
 import { flagTable } from './flag-parts.ts'
@@ -49,7 +49,7 @@ export function flagsPage(
           rails,
         ),
       ),
-      section('kinds', 'Kinds of flags', facts(Object.entries(flagTexts))),
+      section('kinds', 'Kinds of flags', facts(flagTexts)),
       verifyBox('/api/v1/honesty/flags'),
       links([
         ['/api/v1/honesty/flags', 'Open flags, JSON'],

@@ -1,8 +1,8 @@
 import { unknownFigures } from './figures.ts'
 import type { Figures, Measurement } from './figures.ts'
-import { flagDetectors } from './flags/index.ts'
-import type { RailFlagKind } from './flags/index.ts'
-import type { FlagContext, FlagFinding, GoodPoll } from './flags/kind.ts'
+import { detectFlags } from './flags/index.ts'
+import type { DetectedFlags } from './flags/index.ts'
+import type { FailedPoll, GoodPoll } from './flags/kind.ts'
 import { judge } from './rules/judge.ts'
 import { statusRulesVersion } from './rules/status.ts'
 import type { RailStatus, StatusBasis, StatusReason } from './rules/status.ts'
@@ -29,10 +29,8 @@ export interface RailState {
   readonly consecutiveFailures: number
 }
 
-/** `impossible`: the figures cannot be true, so the poll failed. */
-export type PollOutcome =
-  | { readonly kind: 'good'; readonly measurement: Measurement }
-  | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }
+/** Failed also if the figures cannot be true. */
+export type PollOutcome = { readonly kind: 'good'; readonly measurement: Measurement } | FailedPoll
 
 export interface PollFacts {
   readonly displayName: string
@@ -49,14 +47,12 @@ export interface RailTransition {
   readonly rules_changed?: { readonly from: string; readonly to: string }
 }
 
-export interface PollDecision {
+/** Flags whose condition is met are raised; opening an open flag changes nothing. */
+export interface PollDecision extends DetectedFlags {
   readonly state: RailState
   /** What the poll measured, with what the rules add; null for a failed poll. */
   readonly figures: Figures | null
   readonly transition: RailTransition | null
-  /** Flags whose condition is met; opening an open flag changes nothing. */
-  readonly raised: readonly { readonly kind: RailFlagKind; readonly finding: FlagFinding }[]
-  readonly cleared: readonly RailFlagKind[]
 }
 
 export function stateFromAudit(audit: {
@@ -87,14 +83,27 @@ export function stateFromAudit(audit: {
 
 /** A failed poll keeps figures and status. */
 export function decidePoll(past: RailState, outcome: PollOutcome, facts: PollFacts): PollDecision {
-  return outcome.kind === 'good'
-    ? decideGood(past, outcome.measurement, facts)
-    : decideFailed(past, outcome, facts)
+  const { poll, ...decided } =
+    outcome.kind === 'good'
+      ? decideGood(past, outcome.measurement, facts)
+      : decideFailed(past, outcome, facts)
+  const { consecutiveFailures, lastGoodPollAtMs } = decided.state
+  const { raised, cleared } = detectFlags(poll, {
+    nowMs: facts.startedAtMs,
+    before: past.lastGoodPollAtMs === null ? null : past.figures,
+    consecutiveFailures,
+    lastGoodPollAtMs,
+    pollEveryMs: facts.pollEveryMs,
+  })
+  const named = raised.map(({ kind, finding }) => {
+    return { kind, finding: { ...finding, title: `${facts.displayName}: ${finding.title}` } }
+  })
+  return { ...decided, raised: named, cleared }
 }
 
-function decideGood(past: RailState, measurement: Measurement, facts: PollFacts): PollDecision {
+function decideGood(past: RailState, measurement: Measurement, facts: PollFacts) {
   const judged = judge(measurement, facts.basis, past, facts.startedAtMs)
-  const { status, figures } = judged
+  const { status, figures, measures } = judged
   const changed = status !== past.status
   const state: RailState = {
     rail: past.rail,
@@ -115,27 +124,14 @@ function decideGood(past: RailState, measurement: Measurement, facts: PollFacts)
     consecutiveFailures: 0,
   }
   const rules = { from: past.statusRules, to: statusRulesVersion }
-  return {
-    state,
-    figures,
-    transition: changed
-      ? {
-          from: past.status,
-          to: status,
-          ...(rules.from === rules.to ? {} : { rules_changed: rules }),
-        }
-      : null,
-    ...runDetectors({
-      ...contextOf(past, state, facts),
-      outcome: {
-        kind: 'good',
-        figures,
-        status,
-        measures: judged.measures,
-        removed: measurement.facts?.removed ?? countsOnly(measurement.removed30d),
-      },
-    }),
+  const transition: RailTransition = {
+    from: past.status,
+    to: status,
+    ...(rules.from === rules.to ? {} : { rules_changed: rules }),
   }
+  const removed = measurement.facts?.removed ?? countsOnly(measurement.removed30d)
+  const poll: GoodPoll = { kind: 'good', figures, measures, removed }
+  return { state, figures, transition: changed ? transition : null, poll }
 }
 
 function countsOnly(removed30d: Measurement['removed30d']): GoodPoll['removed'] {
@@ -143,50 +139,13 @@ function countsOnly(removed30d: Measurement['removed30d']): GoodPoll['removed'] 
   return Object.fromEntries(counts.map(([reason, count]) => [reason, { count, microUsdc: null }]))
 }
 
-function decideFailed(
-  past: RailState,
-  outcome: Extract<PollOutcome, { kind: 'failed' }>,
-  facts: PollFacts,
-): PollDecision {
+function decideFailed(past: RailState, poll: FailedPoll, facts: PollFacts) {
   const state: RailState = {
     ...past,
     lastPollAtMs: facts.startedAtMs,
     lastDurationMs: facts.durationMs,
-    lastError: outcome.error,
+    lastError: poll.error,
     consecutiveFailures: past.consecutiveFailures + 1,
   }
-  return {
-    state,
-    figures: null,
-    transition: null,
-    ...runDetectors({ ...contextOf(past, state, facts), outcome }),
-  }
-}
-
-function contextOf(
-  past: RailState,
-  state: RailState,
-  facts: PollFacts,
-): Omit<FlagContext, 'outcome'> {
-  return {
-    rail: past.rail,
-    displayName: facts.displayName,
-    nowMs: facts.startedAtMs,
-    before: past.lastGoodPollAtMs === null ? null : past.figures,
-    consecutiveFailures: state.consecutiveFailures,
-    lastGoodPollAtMs: state.lastGoodPollAtMs,
-    pollEveryMs: facts.pollEveryMs,
-  }
-}
-
-function runDetectors(context: FlagContext): Pick<PollDecision, 'raised' | 'cleared'> {
-  const raised: { kind: RailFlagKind; finding: FlagFinding }[] = []
-  const cleared: RailFlagKind[] = []
-  for (const { kind, needs, detect } of flagDetectors) {
-    if (needs === 'good poll' && context.outcome.kind === 'failed') continue
-    const finding = detect(context)
-    if (finding === null) cleared.push(kind)
-    else raised.push({ kind, finding })
-  }
-  return { raised, cleared }
+  return { state, figures: null, transition: null, poll }
 }

@@ -2,6 +2,7 @@
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
+import { flagTexts } from '../../../src/core/flags/index.ts'
 import { evidenceTenths } from '../../../src/core/reputation/formula.ts'
 import { lastRule, statusRules, statusRulesVersion } from '../../../src/core/rules/status.ts'
 import { ruleThresholds } from '../../../src/core/rules/thresholds.ts'
@@ -11,7 +12,6 @@ import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
 import { chains, evmChains } from '../../chain/chains.ts'
-import { flagTexts } from '../../documents/flag-texts.ts'
 import type { World } from '../../world/world.ts'
 import { contractText } from './contract-text.ts'
 import { documentsTable, moneyTable, readsTable, writesTable } from './cost.ts'
@@ -45,7 +45,7 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'cost-writes': writesTable,
   'status-rules': statusRuleTable,
   'rule-thresholds': thresholdTable,
-  'flag-kinds': () => facts(Object.entries(flagTexts)),
+  'flag-kinds': () => facts(flagTexts),
   playground,
 }
 

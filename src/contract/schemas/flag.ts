@@ -1,30 +1,12 @@
 import { z } from 'zod'
 
+import { flagTexts } from '../../core/flags/index.ts'
 import { severities } from '../../core/flags/kind.ts'
 import { count, evidence, model, railSlug, time } from './common.ts'
 
 export const severity = z.enum(severities)
 
-export const flagKind = z.enum([
-  'poll_failed',
-  'stale_figures',
-  'concentrated',
-  'self_dealing',
-  'mostly_filtered',
-  'circular_flow',
-  'common_funder',
-  'linked_workers',
-  'dominant_payer',
-  'single_payment',
-  'batch_payouts',
-  'burst',
-  'uniform_payers',
-  'figures_jump',
-  'clock_skew',
-  'negative_or_impossible_figures',
-  'receipt_reversed',
-  'pact_sources_disagree',
-])
+export const flagKind = z.enum(flagTexts.map(([kind]) => kind))
 
 export const flag = model(
   'HonestyFlag',

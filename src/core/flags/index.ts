@@ -1,43 +1,37 @@
-import { batchPayouts } from './batch_payouts.ts'
-import { burst } from './burst.ts'
-import { circularFlow } from './circular_flow.ts'
-import { clockSkew } from './clock_skew.ts'
-import { commonFunder } from './common_funder.ts'
-import { concentrated } from './concentrated.ts'
-import { dominantPayer } from './dominant_payer.ts'
-import { figuresJump } from './figures_jump.ts'
-import type { FlagDetector } from './kind.ts'
-import { linkedWorkers } from './linked_workers.ts'
-import { mostlyFiltered } from './mostly_filtered.ts'
-import { negativeOrImpossibleFigures } from './negative_or_impossible_figures.ts'
-import { pollFailed } from './poll_failed.ts'
-import { selfDealing } from './self_dealing.ts'
-import { singlePayment } from './single_payment.ts'
-import { staleFigures } from './stale_figures.ts'
-import { uniformPayers } from './uniform_payers.ts'
+import type { FailedPoll, FlagContext, FlagFinding, GoodPoll } from './kind.ts'
+import { paymentFlags } from './payment-flags.ts'
+import { failureFlags, sourceFlags } from './source-flags.ts'
 
-/** Flags about payments: who paid whom, how much and when. */
-export const paymentFlags = [
-  concentrated,
-  selfDealing,
-  mostlyFiltered,
-  circularFlow,
-  commonFunder,
-  linkedWorkers,
-  dominantPayer,
-  singlePayment,
-  batchPayouts,
-  burst,
-  uniformPayers,
-] as const satisfies readonly FlagDetector[]
+const figureFlags = [...paymentFlags, ...sourceFlags] as const
+const railFlags = [...failureFlags, ...figureFlags] as const
 
-export const flagDetectors = [
-  pollFailed,
-  staleFigures,
-  ...paymentFlags,
-  figuresJump,
-  clockSkew,
-  negativeOrImpossibleFigures,
-] as const satisfies readonly FlagDetector[]
+export type RailFlagKind = (typeof railFlags)[number]['kind']
 
-export type RailFlagKind = (typeof flagDetectors)[number]['kind']
+/** When each kind of flag is raised. */
+export const flagTexts = [
+  ...railFlags.map(({ kind, text }) => [kind, text] as const),
+  [
+    'pact_sources_disagree',
+    'Manifest, escrow, receipts or publications of a pact contradict each other.',
+  ],
+  ['receipt_reversed', 'A previously verified receipt is no longer verified.'],
+] as const
+
+export interface DetectedFlags {
+  readonly raised: readonly { readonly kind: RailFlagKind; readonly finding: FlagFinding }[]
+  readonly cleared: readonly RailFlagKind[]
+}
+
+export function detectFlags(poll: GoodPoll | FailedPoll, context: FlagContext): DetectedFlags {
+  const found =
+    poll.kind === 'failed'
+      ? failureFlags.map(({ kind, detect }) => ({ kind, finding: detect(poll, context) }))
+      : [
+          ...failureFlags.map(({ kind }) => ({ kind, finding: null })),
+          ...figureFlags.map(({ kind, detect }) => ({ kind, finding: detect(poll, context) })),
+        ]
+  return {
+    raised: found.flatMap(({ kind, finding }) => (finding === null ? [] : [{ kind, finding }])),
+    cleared: found.flatMap(({ kind, finding }) => (finding === null ? [kind] : [])),
+  }
+}
