@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
+    globalSetup: 'test/site/bundle.ts',
     include: ['test/site/**/*.test.ts'],
     env: { TZ: 'UTC' },
     isolate: false,

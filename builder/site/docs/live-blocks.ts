@@ -21,6 +21,7 @@ import { mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
 import { endpointSections } from './reference.ts'
+import { receiptLines, ruleLines, tryForm } from './try-form.ts'
 
 /** What blocks may show of the world. */
 export type BlockWorld = Pick<World, 'signingKeys' | 'site' | 'tiers'>
@@ -46,6 +47,8 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'status-rules': statusRuleTable,
   'rule-thresholds': thresholdTable,
   'flag-kinds': () => facts(flagTexts),
+  'try-rules': () => tryForm('rules', 'Judge', ruleLines),
+  'try-reputation': () => tryForm('reputation', 'Score', receiptLines),
   playground,
 }
 
