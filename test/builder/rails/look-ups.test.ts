@@ -1,7 +1,11 @@
 /** Look-ups against a node with 160 days of blocks; each request is counted. */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import { parseAbi } from 'viem'
 import type { Address } from 'viem'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 
 import { withLookUps } from '../../../builder/rails/look-ups.ts'
 import { factsOf } from '../../../builder/rails/rail-facts.ts'
@@ -10,7 +14,7 @@ import { unknownFigures } from '../../../src/core/figures.ts'
 import type { Measurement } from '../../../src/core/figures.ts'
 import { dayMs, hourMs, secondMs } from '../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
-import { tempDatabase } from '../../db/temp-database.ts'
+import { otherConnection, tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { sleepingClock, startFakeNode } from '../../support/fake-node.ts'
 import type { FakeNode } from '../../support/fake-node.ts'
 import { railContext } from '../../support/rail-context.ts'
@@ -68,10 +72,12 @@ const logs = [
   ),
 ]
 
+let url: string
 let database: OpenDatabase
 let node: FakeNode
 beforeEach(async () => {
-  database = await tempDatabase()
+  url = join(tempFolder(), 'ledger.db')
+  database = await tempDatabase({ url })
   node = await startNode()
 })
 
@@ -118,6 +124,25 @@ async function lookUpAt(
   return { ...facts, note: notes.join(' ') }
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'ledger-look-ups-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const polled = join(folder, 'polled.db')
+
+/** Returns the first poll, after which the database is kept for other tests. */
+async function firstPoll() {
+  const result = await lookUpAt(endMs)
+  const connection = await otherConnection(url)
+  await connection.exec(`vacuum into '${polled}'`)
+  return result
+}
+
+async function afterFirstPoll(): Promise<void> {
+  if (!existsSync(polled)) await firstPoll()
+  url = join(tempFolder(), 'ledger.db')
+  copyFileSync(polled, url)
+  database = await tempDatabase({ url })
+}
+
 const methods = () => {
   const count = (method: string) => node.answered.filter((answered) => answered === method).length
   return { logs: count('eth_getLogs'), code: count('eth_getCode'), all: node.answered.length }
@@ -145,7 +170,7 @@ const chunk = 9000
 const inChunks = (days: number) => Math.ceil(blocksOf(days) / chunk)
 
 test('the first poll reads 30 days before the first payment within its requests, and tests who links wallets', async () => {
-  const { lookedUp, wallets } = await lookUpAt(endMs)
+  const { lookedUp, wallets } = await firstPoll()
   expect(lookedUp?.payers.size).toBe(payers.length)
   expect([...(lookedUp?.payees ?? [])]).toEqual([...workers, collector])
   expect([...wallets.keys()].toSorted()).toEqual([source, exchange, collector])
@@ -164,7 +189,7 @@ test('the first poll reads 30 days before the first payment within its requests,
 })
 
 test('transfers count once, whichever wallet was looked up first', async () => {
-  await lookUpAt(endMs)
+  await afterFirstPoll()
   const { transfers: found } = await lookUpAt(endMs + 6 * hourMs)
   const sum = (sender: Address) =>
     found.filter(({ from }) => from === sender).reduce((total, flow) => total + flow.microUsdc, 0)
@@ -177,7 +202,7 @@ test('transfers count once, whichever wallet was looked up first', async () => {
 })
 
 test('later polls read the new blocks in whole chunks: at most 15 requests a day', async () => {
-  await lookUpAt(endMs)
+  await afterFirstPoll()
   const before = methods().all
   for (let poll = 1; poll <= 4; poll += 1) await lookUpAt(endMs + poll * 6 * hourMs)
   // 4 whole chunks, for payers and for payees, and the identity of the chain for each poll.
@@ -196,7 +221,7 @@ test('a restart goes on where the look-ups stopped, and reads no block twice', a
 })
 
 test('a day has 144 requests for the look-backs of new payers', async () => {
-  await lookUpAt(endMs)
+  await afterFirstPoll()
   const before = methods().all
   const newcomers = of(600, 10).map((payer): Payment => ({
     payer,
