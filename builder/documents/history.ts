@@ -1,11 +1,11 @@
 import type { RailPoll } from '../../src/contract/schemas/rail.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
+import { figureNames, publicFigure } from '../../src/core/figures.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { memoizeLatest } from '../cache/memoize.ts'
 import type { PollRecord } from '../world/world.ts'
 import { csv } from './csv.ts'
 import { asJson, deferred, documentOf, snapshotFamily } from './document.ts'
-import { figureNames, publicFigure } from './rail-view.ts'
 
 /** One year at four polls a day. */
 const shownPolls = 1461

@@ -1,40 +1,11 @@
-import type { FigureName, Rail } from '../../src/contract/schemas/rail.ts'
+import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { percentRead } from '../../src/core/backfill.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
-import { entriesOf } from '../../src/core/entries.ts'
-import type { CountedFigure, EvidencePointer, Figures } from '../../src/core/figures.ts'
+import { figureNames, publicFigure } from '../../src/core/figures.ts'
+import type { EvidencePointer, FigureName } from '../../src/core/figures.ts'
 import { isStale } from '../../src/core/flags/source-flags.ts'
-import { toUsdc } from '../../src/core/money.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { RailRecord, World } from '../world/world.ts'
-
-/** The measured figure for each public name, and whether the figure is an amount of money. */
-export const figureFields = {
-  tpv_30d_usdc: { figure: 'tpv30dMicroUsdc', money: true },
-  tpv_7d_usdc: { figure: 'tpv7dMicroUsdc', money: true },
-  tpv_30d_raw_usdc: { figure: 'tpv30dRawMicroUsdc', money: true },
-  tpv_7d_raw_usdc: { figure: 'tpv7dRawMicroUsdc', money: true },
-  tpv_30d_net_usdc: { figure: 'tpv30dNetMicroUsdc', money: true },
-  parties_30d: { figure: 'parties30d', money: false },
-  unique_creators_30d: { figure: 'uniqueCreators30d', money: false },
-  unique_workers_30d: { figure: 'uniqueWorkers30d', money: false },
-  top_worker_share: { figure: 'topWorkerShare', money: false },
-} as const satisfies Record<FigureName, { figure: CountedFigure; money: boolean }>
-
-/** Returns a public figure in USDC, as a count or as a share; null means unknown. */
-export function publicFigure(figures: Figures, name: FigureName): number | null {
-  const { figure, money } = figureFields[name]
-  const value = figures[figure]
-  if (value === null) return null
-  return money ? toUsdc(value) : rounded(name, value)
-}
-
-export const figureNames = entriesOf(figureFields).map(([name]) => name)
-
-/** Shares have six decimals. */
-function rounded(name: FigureName, value: number): number {
-  return name === 'top_worker_share' ? Math.round(value * 1e6) / 1e6 : value
-}
 
 /** Returns true for figures older than two poll cycles. Rails that are not polled are never stale. */
 export function railIsStale(

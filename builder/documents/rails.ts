@@ -1,7 +1,8 @@
 import type { Rail } from '../../src/contract/schemas/rail.ts'
+import { figureNames } from '../../src/core/figures.ts'
 import { csv } from './csv.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
-import { figureNames, railView } from './rail-view.ts'
+import { railView } from './rail-view.ts'
 
 export const railDocuments = snapshotFamily(
   ['listRails', 'getRailsCsv', 'getRail'],

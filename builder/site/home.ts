@@ -1,5 +1,6 @@
-/** `/`: the current totals, and every rail in one table. */
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
+/** `/`: the current totals, and every rail in one table. */
+import { knownFigure } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links, notice, section, tiles } from '../../src/pages/blocks.ts'
 import { ageText, amount, count, day, pill, time, unknown } from '../../src/pages/figures.ts'
@@ -20,7 +21,7 @@ import {
 import { statsOf } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
 import type { World } from '../world/world.ts'
-import { carriedText, knownFigure, marks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
+import { carriedText, marks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 
 /** The article that explains the statuses; linked only if it exists. */

@@ -1,4 +1,5 @@
 /** `/opportunities`: the rails that pay now, highest expected income first. */
+import { knownFigure } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
 import { address, untrustedText, join, link, inline } from '../../src/pages/html-and-markdown.ts'
@@ -14,7 +15,7 @@ import {
 } from '../../src/pages/table.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
 import type { World } from '../world/world.ts'
-import { knownFigure, railLink } from './rail-parts.ts'
+import { railLink } from './rail-parts.ts'
 
 export function opportunitiesPage(
   world: Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails'>,

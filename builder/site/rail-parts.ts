@@ -1,5 +1,5 @@
 /** Parts that several pages show of a rail: links, figures, warnings, the sparkline. */
-import type { FigureName, Rail } from '../../src/contract/schemas/rail.ts'
+import type { Rail } from '../../src/contract/schemas/rail.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { shortNumber } from '../../src/core/number-text.ts'
@@ -34,14 +34,6 @@ export function railLink({
 export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): HtmlAndMarkdown {
   const rail = rails.get(slug)
   return rail === undefined ? untrustedText(slug) : railLink(rail)
-}
-
-/** Null if the figure is named in `unknown_figures`. */
-export function knownFigure<Name extends FigureName>(
-  view: Pick<Rail, Name | 'unknown_figures'>,
-  name: Name,
-): number | null {
-  return view.unknown_figures.includes(name) ? null : view[name]
 }
 
 /** Reason why the figures do not come from the last poll, and their age; null for figures from the last poll. */

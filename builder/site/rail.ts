@@ -1,9 +1,10 @@
-/** `/rails/{rail}`: the figures of one rail, their history, method and evidence. */
 import { pathOf } from '../../src/contract/routes.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { daysReadText, percentRead } from '../../src/core/backfill.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
 import { documentFile } from '../../src/core/documents.ts'
+/** `/rails/{rail}`: the figures of one rail, their history, method and evidence. */
+import { knownFigure } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { outcomeTexts, ruleText } from '../../src/core/rules/status.ts'
 import { dayMs } from '../../src/core/time.ts'
@@ -38,7 +39,7 @@ import { fileHistoryUrl } from '../publish/remote.ts'
 import type { World } from '../world/world.ts'
 import { flagBlocks, flagsOf } from './flag-parts.ts'
 import { volumeCharts, pollTable } from './rail-history.ts'
-import { carriedText, knownFigure } from './rail-parts.ts'
+import { carriedText } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { statusTimeline, transitionsOf } from './rail-timeline.ts'
 

@@ -1,4 +1,5 @@
 import { entriesOf } from './entries.ts'
+import { toUsdc } from './money.ts'
 import type { PaymentFacts } from './rules/facts.ts'
 
 /** Null means unknown; 0 means known to be zero. */
@@ -38,6 +39,40 @@ export const unknownFigures: Figures = {
   lastPayoutAtMs: null,
 }
 
+export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>
+
+/** The figure with each published name. Amounts are published in USDC. */
+const publicFields = {
+  tpv_30d_usdc: 'tpv30dMicroUsdc',
+  tpv_7d_usdc: 'tpv7dMicroUsdc',
+  tpv_30d_raw_usdc: 'tpv30dRawMicroUsdc',
+  tpv_7d_raw_usdc: 'tpv7dRawMicroUsdc',
+  tpv_30d_net_usdc: 'tpv30dNetMicroUsdc',
+  parties_30d: 'parties30d',
+  unique_creators_30d: 'uniqueCreators30d',
+  unique_workers_30d: 'uniqueWorkers30d',
+  top_worker_share: 'topWorkerShare',
+} as const satisfies Readonly<Record<string, CountedFigure>>
+export type FigureName = keyof typeof publicFields
+
+export const figureNames = entriesOf(publicFields).map(([name]) => name)
+
+/** In USDC, as a count or as a share with six decimals; null means unknown. */
+export function publicFigure(figures: Figures, name: FigureName): number | null {
+  const value = figures[publicFields[name]]
+  if (value === null) return null
+  if (publicFields[name].endsWith('MicroUsdc')) return toUsdc(value)
+  return name === 'top_worker_share' ? Math.round(value * 1e6) / 1e6 : value
+}
+
+/** Reads a published figure: null if it is named in `unknown_figures`. */
+export function knownFigure<Name extends FigureName>(
+  view: Readonly<Record<Name, number>> & { readonly unknown_figures: readonly FigureName[] },
+  name: Name,
+): number | null {
+  return view.unknown_figures.includes(name) ? null : view[name]
+}
+
 export type EvidencePointer =
   | { readonly kind: 'http'; readonly url: string; readonly sha256: string; readonly items: number }
   | {
@@ -59,8 +94,6 @@ export interface Measurement {
   /** Only of rails that name who paid whom. */
   readonly facts?: PaymentFacts
 }
-
-export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>
 
 const maxVolumeMicroUsdc = 1_000_000_000 * 1_000_000
 

@@ -10,9 +10,10 @@ import { railSlug } from '../contract/schemas/common.ts'
 import { walletInput } from '../contract/schemas/input.ts'
 import { pactId } from '../contract/schemas/pact.ts'
 import { railCategory, railChain, railStatus } from '../contract/schemas/rail.ts'
-import type { FigureName, Rail } from '../contract/schemas/rail.ts'
+import type { Rail } from '../contract/schemas/rail.ts'
 import { receiptId, verification } from '../contract/schemas/receipt.ts'
 import { allGood } from '../core/check.ts'
+import { knownFigure } from '../core/figures.ts'
 import { evidenceTenths, reputationFormula } from '../core/reputation/formula.ts'
 import { reputationDecayDays } from '../core/reputation/standing.ts'
 import { parseWallet } from '../core/wallet.ts'
@@ -206,12 +207,8 @@ function about(id: RouteId, more = '') {
   return { title: summary, description: `${summary}. ${description} ${more}`.trim() }
 }
 
-function known(entry: Rail, name: FigureName): number | null {
-  return entry.unknown_figures.includes(name) ? null : entry[name]
-}
-
 function byVolume(left: Rail, right: Rail): number {
-  return (known(right, 'tpv_30d_usdc') ?? -1) - (known(left, 'tpv_30d_usdc') ?? -1)
+  return (knownFigure(right, 'tpv_30d_usdc') ?? -1) - (knownFigure(left, 'tpv_30d_usdc') ?? -1)
 }
 
 function rowOf(entry: Rail) {
@@ -221,9 +218,9 @@ function rowOf(entry: Rail) {
     status: entry.status,
     chain: entry.chain,
     category: entry.category,
-    tpv_30d_usdc: known(entry, 'tpv_30d_usdc'),
-    unique_workers_30d: known(entry, 'unique_workers_30d'),
-    top_worker_share: known(entry, 'top_worker_share'),
+    tpv_30d_usdc: knownFigure(entry, 'tpv_30d_usdc'),
+    unique_workers_30d: knownFigure(entry, 'unique_workers_30d'),
+    top_worker_share: knownFigure(entry, 'top_worker_share'),
     entry_cost_usdc: entry.entry_cost_usdc,
     figures_source: entry.figures_source,
     figures_as_of: entry.figures_as_of,

@@ -1,11 +1,13 @@
-/** Contents of preview images. An unknown figure is shown as a word, never as zero. */
 import type { Article } from '../contract/schemas/desk.ts'
 import type { Flag } from '../contract/schemas/flag.ts'
 import type { Opportunity } from '../contract/schemas/opportunity.ts'
 import type { PactList } from '../contract/schemas/pact.ts'
-import type { FigureName, Rail, RailPoll } from '../contract/schemas/rail.ts'
+import type { Rail, RailPoll } from '../contract/schemas/rail.ts'
 import type { Stats } from '../contract/schemas/stats.ts'
 import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
+/** Contents of preview images. An unknown figure is shown as a word, never as zero. */
+import type { FigureName } from '../core/figures.ts'
+import { knownFigure } from '../core/figures.ts'
 import { counted, grouped, shortNumber, unitOf } from '../core/number-text.ts'
 import { dayMs, parseTime } from '../core/time.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
@@ -56,7 +58,7 @@ export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
     ],
     drawing: bars('USDC in 30 days, after each rail’s filter rule', earning, {
       name: (rail) => rail.display_name,
-      value: (rail) => known(rail, 'tpv_30d_usdc'),
+      value: (rail) => knownFigure(rail, 'tpv_30d_usdc'),
     }),
     note: newest(rails),
   }
@@ -64,7 +66,7 @@ export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
 
 export function railCard(rail: CardRail, polls: readonly CardPoll[]): Card {
   const figure = (name: FigureName & keyof CardRail, show: (value: number) => string) => {
-    const value = known(rail, name)
+    const value = knownFigure(rail, name)
     return value === null ? unknown : show(value)
   }
   const series = dailyVolume(polls)
@@ -189,10 +191,6 @@ const statusTones: Readonly<Record<Rail['status'], Tone>> = {
   'pre-traction': 'care',
   potemkin: 'bad',
   dormant: 'plain',
-}
-
-function known(rail: CardRail, name: FigureName & keyof CardRail): number | null {
-  return rail.unknown_figures.includes(name) ? null : rail[name]
 }
 
 /** The five largest positive values. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { figureNames } from '../../core/figures.ts'
 import { lastRule, statusRules } from '../../core/rules/status.ts'
 import { count, date, model, railSlug, sha256Hex, share, time, url, usdc } from './common.ts'
 import { flagKind } from './flag.ts'
@@ -19,18 +20,7 @@ export const railChain = z.enum([
 ])
 
 /** Figures that may be unknown; an unknown figure is 0 and is listed in `unknown_figures`. */
-export const figureName = z.enum([
-  'tpv_30d_usdc',
-  'tpv_7d_usdc',
-  'tpv_30d_raw_usdc',
-  'tpv_7d_raw_usdc',
-  'tpv_30d_net_usdc',
-  'parties_30d',
-  'unique_creators_30d',
-  'unique_workers_30d',
-  'top_worker_share',
-])
-export type FigureName = z.infer<typeof figureName>
+export const figureName = z.enum(figureNames)
 
 export const statusReason = z.object({
   rule: z.enum([...statusRules.map(({ id }) => id), lastRule.id]).describe('As in /docs/rules.'),

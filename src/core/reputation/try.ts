@@ -1,11 +1,13 @@
 /** Scores made-up receipts with the code that the ledger uses for writes and for the checks after 14 and 60 days. */
 import { z } from 'zod'
 
+import { groupBy } from '../group-by.ts'
 import { toUsdc } from '../money.ts'
+import type { WalletFacts } from '../rules/facts.ts'
 import { isHub } from '../rules/hubs.ts'
 import { dayMs, isoTime } from '../time.ts'
 import {
-  parseTryLine,
+  readTryLines,
   tryAmount,
   tryTime,
   tryTransfer,
@@ -14,8 +16,7 @@ import {
 } from '../try-lines.ts'
 import { checkedEntries, entryView, firstEntry, sumChanges, unreversed } from './entries.ts'
 import type { PayerHistory } from './entries.ts'
-import { evidenceTenths, quarterOf, strangers } from './formula.ts'
-import type { WalletTransfer } from './links.ts'
+import { checkDays, evidenceTenths, quarterOf, strangers } from './formula.ts'
 import { findLinks, reviewDueMs, reviewWindowMs } from './review.ts'
 import { applyEntry, noStanding, scoreAt } from './standing.ts'
 import type { LedgerEntry, Standing } from './standing.ts'
@@ -28,7 +29,7 @@ const receipt = z.object({
   amount_usdc: tryAmount,
   evidence: z.enum(['onchain', 'platform', 'signed']),
 })
-const line = z
+const tryLine = z
   .strictObject({
     receipt: receipt.optional(),
     transfer: tryTransfer.optional(),
@@ -53,138 +54,104 @@ export interface TriedWorker {
 
 /** One result per worker, in the order of the first receipts. @throws TryLineError that names the line */
 export function tryReputation(lines: Iterable<string>): readonly TriedWorker[] {
-  const { receipts, transfers, wallets } = parseLines(lines)
-  const isKnownHub = (address: string): boolean => {
-    const {
-      listed_hub: isListed,
-      age_days: days,
-      recipients,
-      contract,
-    } = wallets.get(address) ?? {}
-    const facts = {
-      ageDays: days ?? null,
-      recipients: recipients ?? null,
-      contract: contract ?? null,
-    }
-    return isHub({ listedHub: isListed === true, ...facts }) === true
+  const receipts: Receipt[] = []
+  const transfers: z.infer<typeof tryTransfer>[] = []
+  const wallets = new Map<string, WalletFacts>()
+  for (const [line] of readTryLines(tryLine, lines)) {
+    if (line.wallet !== undefined) wallets.set(...line.wallet)
+    if (line.transfer !== undefined) transfers.push(line.transfer)
+    if (line.receipt === undefined) continue
+    receipts.push(line.receipt)
+    const { at, payer, worker, amount_usdc: microUsdc, evidence } = line.receipt
+    if (evidence === 'onchain') transfers.push({ at, from: payer, to: worker, microUsdc })
   }
-  const ledger = createTrialLedger((address) => wallets.get(address)?.age_days ?? 0)
-  const due = new Map<string, { dueMs: number; stage: number; batch: Receipt[] }>()
-
-  const review = ({ dueMs, stage, batch }: { dueMs: number; stage: number; batch: Receipt[] }) => {
-    const fromMs = reviewWindowMs(dueMs, stage)
-    const within = transfers.filter(({ at }) => at >= fromMs && at <= dueMs)
-    const pairs = batch.map((one) => ({
-      one,
-      worker: one.worker,
-      payer: one.payer,
-      paidMicroUsdc: ledger.paidSince(one, fromMs),
-    }))
-    for (const { pair, ...found } of findLinks(pairs, within, isKnownHub)) {
-      ledger.check(pair.one, found, dueMs)
-      schedule(pair.one, stage + 1)
-    }
-  }
-  const schedule = (one: Receipt, stage: number): void => {
-    const dueMs = reviewDueMs(one.at, stage)
-    if (dueMs === null || one.evidence === 'signed') return
-    const key = `${dueMs} ${stage}`
-    const batch = due.get(key) ?? { dueMs, stage, batch: [] }
-    batch.batch.push(one)
-    due.set(key, batch)
-  }
-  const reviewUntil = (timeMs: number): void => {
-    for (;;) {
-      const [next] = [...due].sort(([, a], [, b]) => a.dueMs - b.dueMs || a.stage - b.stage)
-      if (next === undefined || next[1].dueMs > timeMs) return
-      due.delete(next[0])
-      review(next[1])
-    }
-  }
-  for (const one of receipts) {
-    reviewUntil(one.at)
-    ledger.add(one)
-    schedule(one, 0)
-  }
-  reviewUntil(Number.POSITIVE_INFINITY)
+  receipts.sort((a, b) => a.at - b.at)
+  const ledger = createTrialLedger((wallet) => wallets.get(wallet)?.ageDays ?? 0)
+  const checks = checksOf(receipts).map(({ dueMs, stage, batch }) => ({
+    atMs: dueMs,
+    run: () => {
+      const fromMs = reviewWindowMs(dueMs, stage)
+      const pairs = batch.map((one) => ({
+        one,
+        worker: one.worker,
+        payer: one.payer,
+        paidMicroUsdc: ledger.paidSince(one, fromMs),
+      }))
+      const within = transfers.filter(({ at }) => at >= fromMs && at <= dueMs)
+      const found = findLinks(pairs, within, (wallet) => isHub(wallets.get(wallet)) === true)
+      for (const { pair, link, party } of found) ledger.check(pair.one, { link, party }, dueMs)
+    },
+  }))
+  const writes = receipts.map((one) => ({ atMs: one.at, run: () => ledger.add(one) }))
+  for (const { run } of [...checks, ...writes].sort((a, b) => a.atMs - b.atMs)) run()
   return ledger.results(receipts.at(-1)?.at ?? 0)
 }
 
-function parseLines(lines: Iterable<string>) {
-  const receipts: Receipt[] = []
-  const transfers: (WalletTransfer & { readonly at: number })[] = []
-  const wallets = new Map<string, z.infer<typeof tryWalletFacts>>()
-  let number = 0
-  for (const text of lines) {
-    number += 1
-    if (text.trim() === '') continue
-    const one = parseTryLine(line, text, number)
-    if (one.wallet !== undefined) wallets.set(one.wallet.address, one.wallet)
-    if (one.receipt !== undefined) receipts.push(one.receipt)
-    if (one.receipt?.evidence === 'onchain') {
-      const { at, payer, worker, amount_usdc: microUsdc } = one.receipt
-      transfers.push({ at, from: payer, to: worker, microUsdc })
-    }
-    if (one.transfer !== undefined) {
-      const { at, from, to, amount_usdc: microUsdc } = one.transfer
-      transfers.push({ at, from, to, microUsdc })
-    }
-  }
-  return { receipts: receipts.sort((a, b) => a.at - b.at), transfers, wallets }
+/** The receipts that are checked together. */
+function checksOf(receipts: readonly Receipt[]) {
+  return checkDays.flatMap((_, stage) => {
+    const checked = receipts.filter(({ evidence }) => evidence !== 'signed')
+    const days = groupBy(checked, ({ at }) => reviewDueMs(at, stage) ?? 0)
+    return [...days].map(([dueMs, batch]) => ({ dueMs, stage, batch }))
+  })
+}
+
+interface TrialPayer {
+  party: string
+  readonly firstMs: number
+  knownSinceMs: number
+  paysWorkers: boolean
 }
 
 /** The tables of the ledger in memory. */
 function createTrialLedger(ageDaysOf: (wallet: string) => number) {
-  const entries = new Map<Receipt, LedgerEntry[]>()
+  const entries = new Map<Receipt, readonly LedgerEntry[]>()
   const workers = new Map<string, { standing: Standing; entries: LedgerEntry[]; issued: boolean }>()
-  const payers = new Map<
-    string,
-    { party: string; readonly firstMs: number; knownSinceMs: number; paysWorkers: boolean }
-  >()
+  const payers = new Map<string, TrialPayer>()
+  /** By party, then by worker and quarter. */
   const sums = new Map<string, Map<string, number>>()
   const linked = new Set<string>()
-  const repeated = new Set<string>()
   const payments = new Map<string, Receipt[]>()
   const workerOf = (wallet: string) => {
     const found = workers.get(wallet) ?? { standing: noStanding, entries: [], issued: false }
     workers.set(wallet, found)
     return found
   }
-  const sumOf = (party: string, worker: string, quarter: string): number =>
-    sums.get(party)?.get(`${worker} ${quarter}`) ?? 0
+  const payerOf = ({ payer, at }: Receipt): TrialPayer => {
+    const unknown = { party: payer, firstMs: at, knownSinceMs: at, paysWorkers: false }
+    const found = payers.get(payer) ?? unknown
+    payers.set(payer, found)
+    return found
+  }
+  const sumKey = (one: Receipt) => `${one.worker} ${quarterOf(isoTime(one.at))}`
+  const sumOf = (party: string, one: Receipt) => sums.get(party)?.get(sumKey(one)) ?? 0
 
   const append = (one: Receipt, added: readonly LedgerEntry[]): void => {
     const before = entries.get(one) ?? []
     const after = added.at(-1)
     if (after === undefined) return
-    for (const { party, quarter, microUsdc } of sumChanges(before.at(-1) ?? null, after)) {
-      const ofParty = sums.get(party) ?? new Map<string, number>()
-      const sum = sumOf(party, one.worker, quarter) + microUsdc
-      sums.set(party, ofParty.set(`${one.worker} ${quarter}`, sum))
+    for (const { party, microUsdc } of sumChanges(before.at(-1) ?? null, after)) {
+      const sum = sumOf(party, one) + microUsdc
+      sums.set(party, (sums.get(party) ?? new Map<string, number>()).set(sumKey(one), sum))
     }
     entries.set(one, [...before, ...added])
     const worker = workerOf(one.worker)
     worker.entries.push(...added)
     worker.standing = added.reduce(applyEntry, worker.standing)
   }
-  const historyOf = ({ at, payer, worker, tx }: Receipt): PayerHistory => {
-    const unknown = { party: payer, firstMs: at, knownSinceMs: at, paysWorkers: false }
-    const known = payers.get(payer) ?? unknown
-    payers.set(payer, known)
-    const quarter = quarterOf(isoTime(at))
+  const historyOf = (one: Receipt): PayerHistory => {
+    const { party, knownSinceMs, paysWorkers } = payerOf(one)
+    const parties = [...new Set([party, one.payer])]
     return {
-      party: known.party,
-      knownSince: isoTime(known.knownSinceMs),
-      paysWorkers: known.paysWorkers,
-      paidBeforeMicroUsdc: [...new Set([known.party, payer])].reduce(
-        (sum, party) => sum + sumOf(party, worker, quarter),
-        0,
-      ),
-      wasLinked: linked.has(`${worker} ${known.party}`),
-      isRepeated: repeated.has(`${tx} ${worker}`),
+      party,
+      knownSince: isoTime(knownSinceMs),
+      paysWorkers,
+      paidBeforeMicroUsdc: parties.reduce((sum, name) => sum + sumOf(name, one), 0),
+      wasLinked: linked.has(`${one.worker} ${party}`),
+      isRepeated: workerOf(one.worker).entries.some(({ receiptId }) => receiptId === one.tx),
     }
   }
-  const paysWorkers = (party: string, worker: string): boolean => {
+  const paysStrangers = (party: string, worker: string): boolean => {
     const others = new Map<string, number>()
     for (const [key, paid] of sums.get(party) ?? []) {
       const other = key.slice(0, key.lastIndexOf(' '))
@@ -200,16 +167,13 @@ function createTrialLedger(ageDaysOf: (wallet: string) => number) {
       const { payer, worker, amount_usdc: amountMicroUsdc, evidence } = one
       const ofWorker = workerOf(worker)
       if (evidence === 'signed') return
-      const now = isoTime(one.at)
       const reason = evidence === 'platform' ? 'issued by a platform' : 'verified on-chain'
-      const grant = { receiptId: one.tx, worker, payer, amountMicroUsdc, reason, now }
-      const entry = firstEntry({ ...grant, evidence: evidenceTenths[evidence] }, historyOf(one))
+      const grant = { receiptId: one.tx, worker, payer, amountMicroUsdc, reason }
+      const terms = { evidence: evidenceTenths[evidence], now: isoTime(one.at) }
+      const entry = firstEntry({ ...grant, ...terms }, historyOf(one))
       append(one, [entry])
       const pair = `${payer} ${worker}`
-      const earlier = payments.get(pair) ?? []
-      if (entry.evidence > 0) earlier.push(one)
-      payments.set(pair, earlier)
-      repeated.add(`${one.tx} ${worker}`)
+      if (entry.evidence > 0) payments.set(pair, [...(payments.get(pair) ?? []), one])
       if (evidence === 'platform') ofWorker.issued = true
     },
     paidSince: ({ payer, worker }: Receipt, fromMs: number): number =>
@@ -217,18 +181,17 @@ function createTrialLedger(ageDaysOf: (wallet: string) => number) {
         .filter(({ at }) => at >= fromMs)
         .reduce((sum, { amount_usdc: microUsdc }) => sum + microUsdc, 0),
     check(one: Receipt, found: { link: string | null; party: string }, nowMs: number): void {
-      const known = payers.get(one.payer)
-      if (known === undefined) return
+      const known = payerOf(one)
       if (known.party === one.payer) known.party = found.party
       known.knownSinceMs = known.firstMs - ageDaysOf(one.payer) * dayMs
-      known.paysWorkers ||= paysWorkers(known.party, one.worker)
+      known.paysWorkers ||= paysStrangers(known.party, one.worker)
       if (found.link !== null) linked.add(`${one.worker} ${known.party}`)
       const finding = {
         link: found.link,
         party: known.party,
         knownSince: isoTime(known.knownSinceMs),
         paysWorkers: known.paysWorkers,
-        paidBeforeMicroUsdc: sumOf(known.party, one.worker, quarterOf(isoTime(one.at))),
+        paidBeforeMicroUsdc: sumOf(known.party, one),
         reason: 'checked with the transfers of the input',
       }
       const before = unreversed(entries.get(one) ?? [])

@@ -2,9 +2,10 @@ import { apply } from '../../actions/apply.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import type { AnswerOf } from '../../contract/route-types.ts'
 import type { Flag } from '../../contract/schemas/flag.ts'
-import type { FigureName, Rail } from '../../contract/schemas/rail.ts'
+import type { Rail } from '../../contract/schemas/rail.ts'
 import { arbitrageCaveats, confidenceRule, rankRails } from '../../core/arbitrage.ts'
 import type { ArbitrageRail } from '../../core/arbitrage.ts'
+import { knownFigure } from '../../core/figures.ts'
 import { microPerUsdc, toUsdc } from '../../core/money.ts'
 import type { Handlers } from '../handler-types.ts'
 import { withProof } from '../handlers.ts'
@@ -69,16 +70,15 @@ function usdcOrNull(microUsdc: number | null): number | null {
 const countedAlready: readonly string[] = ['poll_failed', 'stale_figures']
 
 function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {
-  const known = (name: FigureName) => (rail.unknown_figures.includes(name) ? null : rail[name])
-  const volumeUsdc = known('tpv_30d_usdc')
+  const volumeUsdc = knownFigure(rail, 'tpv_30d_usdc')
   return {
     rail: rail.rail,
     status: rail.status,
     figures: {
       tpv30dMicroUsdc: volumeUsdc === null ? null : Math.round(volumeUsdc * microPerUsdc),
-      uniqueCreators30d: known('unique_creators_30d'),
-      uniqueWorkers30d: known('unique_workers_30d'),
-      topWorkerShare: known('top_worker_share'),
+      uniqueCreators30d: knownFigure(rail, 'unique_creators_30d'),
+      uniqueWorkers30d: knownFigure(rail, 'unique_workers_30d'),
+      topWorkerShare: knownFigure(rail, 'top_worker_share'),
     },
     entryCostMicroUsdc: Math.round(rail.entry_cost_usdc * microPerUsdc),
     evidenceTier: rail.evidence_tier,
