@@ -1,30 +1,24 @@
-/** Transfers of a chain's USDC from or to some wallets. */
-import { parseAbi, toEventSelector } from 'viem'
+import { parseAbi } from 'viem'
 
+/** Transfers of a chain's USDC from or to some wallets. */
+import { transferTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
-import { secondMs } from '../../src/core/time.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
-import { readChunk, walletFilters } from './logs.ts'
-import type { LogFilter } from './logs.ts'
+import { readChunk, readLogs, walletFilters } from './logs.ts'
+import type { DecodedLog, LogFilter, ReadLogs } from './logs.ts'
 import type { ChainReader } from './reader.ts'
 
 const transferEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
-const transferTopic = toEventSelector(transferEvents[0])
 
 export interface UsdcTransfer {
-  readonly atMs: number
   readonly block: number
+  readonly logIndex: number
   readonly from: string
   readonly to: string
   readonly microUsdc: number | null
-}
-
-export interface ChainHead {
-  readonly head: number
-  readonly headMs: number
 }
 
 /** About five hours, which is 9,000 blocks of Base. */
@@ -43,21 +37,42 @@ export function transferFilters(
   ]
 }
 
-/** One request for each filter. Times are counted back from the head. @throws ChainError, `isTooLarge` if the node cuts the range */
+/** One request for each filter. @throws ChainError, `isTooLarge` if the node cuts the range */
 export async function readTransfers(
   reader: ChainReader,
   filters: readonly LogFilter[],
   { fromBlock, toBlock }: { readonly fromBlock: number; readonly toBlock: number },
-  { head, headMs }: ChainHead,
 ): Promise<readonly UsdcTransfer[]> {
-  const { usdc, blockSeconds } = chains[reader.name]
   const read = { reader, abi: transferEvents, filters, isDated: false }
-  const { logs } = await readChunk(read, fromBlock, toBlock)
-  return logs.map(({ event: { args }, block }) => ({
-    atMs: headMs - (head - block) * blockSeconds * secondMs,
+  return transfersOf(reader, (await readChunk(read, fromBlock, toBlock)).logs)
+}
+
+/** As `readLogs`, in chunks of five hours. */
+export async function readTransferChunks({
+  onChunk,
+  ...read
+}: Omit<ReadLogs<typeof transferEvents>, 'abi' | 'chunkBlocks' | 'onChunk'> & {
+  readonly onChunk: (transfers: readonly UsdcTransfer[], toBlock: number) => Promise<void>
+}): Promise<void> {
+  const { reader } = read
+  await readLogs({
+    ...read,
+    abi: transferEvents,
+    isDated: false,
+    chunkBlocks: usdcChunkBlocks(reader.name),
+    onChunk: async ({ logs, toBlock }) => await onChunk(transfersOf(reader, logs), toBlock),
+  })
+}
+
+function transfersOf(
+  { name }: ChainReader,
+  logs: readonly DecodedLog<typeof transferEvents>[],
+): readonly UsdcTransfer[] {
+  return logs.map(({ event: { args }, block, logIndex }) => ({
     block,
+    logIndex,
     from: args.from.toLowerCase(),
     to: args.to.toLowerCase(),
-    microUsdc: microFromBaseUnits(args.value, usdc.decimals),
+    microUsdc: microFromBaseUnits(args.value, chains[name].usdc.decimals),
   }))
 }

@@ -4,7 +4,6 @@ import { chains } from './chains.ts'
 import { ChainError } from './errors.ts'
 import type { ChainReader } from './reader.ts'
 import { readTransfers, transferFilters, usdcChunkBlocks } from './usdc-transfers.ts'
-import type { ChainHead } from './usdc-transfers.ts'
 import { hexData, parseResult } from './values.ts'
 
 /** `ageDays`: of the oldest sample with a transfer; the wallet may be older. */
@@ -24,7 +23,7 @@ const delegation = '0xef0100'
 export async function testWallet(
   reader: ChainReader,
   wallet: string,
-  at: ChainHead,
+  head: number,
 ): Promise<WalletTest> {
   const result = await reader.call('eth_getCode', [wallet, 'latest'])
   const code = parseResult(reader.name, hexData, result, 'code')
@@ -33,11 +32,11 @@ export async function testWallet(
   const recipients = new Set<string>()
   let [oldest, tooMany] = [0, false]
   for (const days of sampleAgesDays) {
-    const toBlock = at.head - Math.round(days * perDay)
+    const toBlock = head - Math.round(days * perDay)
     const fromBlock = toBlock - usdcChunkBlocks(reader.name) + 1
     if (fromBlock < 0) continue
     try {
-      const sent = await readTransfers(reader, filters, { fromBlock, toBlock }, at)
+      const sent = await readTransfers(reader, filters, { fromBlock, toBlock })
       for (const { to } of sent) recipients.add(to)
       if (sent.length > 0) oldest = days
     } catch (error) {

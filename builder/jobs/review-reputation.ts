@@ -1,4 +1,6 @@
 /** Checks the payers of receipts 14 and 60 days after the receipts began to count. */
+import { isAddress } from 'viem'
+
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { checkDays } from '../../src/core/reputation/formula.ts'
@@ -11,7 +13,7 @@ import type { DueReview, ReviewDay, ReviewFinding } from '../../src/db/reviews.t
 import type { EvmChainName } from '../chain/chains.ts'
 import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
 import { CallBudgetError } from '../chain/json-rpc.ts'
-import { hadUsdc, isEvmAddress, readTransfersBetween } from '../chain/payer-reads.ts'
+import { hadUsdc, readTransfersBetween } from '../chain/payer-reads.ts'
 import { createChainReader } from '../chain/reader.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
 import { testWallet } from '../chain/wallet-test.ts'
@@ -54,7 +56,7 @@ export async function reviewReputation(deps: ReviewDeps): Promise<ReviewReport[]
 }
 
 function chainOf({ chain, payer, worker }: DueReview): EvmChainName | null {
-  const isRead = chain !== null && isEvmChain(chain) && isEvmAddress(payer) && isEvmAddress(worker)
+  const isRead = chain !== null && isEvmChain(chain) && isAddress(payer) && isAddress(worker)
   return isRead ? chain : null
 }
 
@@ -116,11 +118,10 @@ async function lookUp(
     const untested = [...new Set(links.flatMap(({ via }) => via))].filter((one) => !hubs.has(one))
     if (untested.length === 0) break
     for (const one of untested) {
-      const at = { head: toBlock, headMs: dueMs }
       const listedHub = listedHubs.has(one)
       hubs.set(
         one,
-        listedHub || isHub({ listedHub, ...(await testWallet(reader, one, at)) }) === true,
+        listedHub || isHub({ listedHub, ...(await testWallet(reader, one, toBlock)) }) === true,
       )
     }
     links = findLinks(reviews, transfers, (wallet) => hubs.get(wallet) === true)

@@ -17,7 +17,6 @@ export interface AdapterContext extends LookUpContext {
   /** Earlier polls, newest first, needed for sources that show only lifetime totals. */
   readonly past: readonly PastPoll[]
   readonly backfill: BackfillProgress
-  readonly signal: AbortSignal
 }
 
 export interface BackfillProgress {

@@ -1,6 +1,7 @@
 /** Which wallets a look-up follows and tests, by the thresholds of the rules. */
-import { collectorShare, funderShare, sumsBy } from '../../src/core/rules/parties.ts'
-import type { WalletFlow } from '../../src/core/rules/parties.ts'
+import type { WalletFlow } from '../../src/core/rules/flows.ts'
+import { largestFirst, sumsBy } from '../../src/core/rules/flows.ts'
+import { collectorShare, funderShare } from '../../src/core/rules/parties.ts'
 import hubList from './hubs.json' with { type: 'json' }
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
@@ -41,14 +42,10 @@ export function chooseWallets(
     ({ from, microUsdc }) => microUsdc >= collectorShare * (earned.get(from) ?? 0),
   )
   const linking = sumsBy(funders, 'from', sumsBy(collecting, 'to'))
-  const collectors = largest(sumsBy(collecting, 'to')).filter((wallet) => !isHub(wallet))
+  const collectors = largestFirst(sumsBy(collecting, 'to')).filter((wallet) => !isHub(wallet))
   return {
-    payers: largest(paid).slice(0, maxPayers),
-    payees: [...largest(earned).slice(0, maxPayees), ...collectors.slice(0, maxCollectors)],
-    toTest: largest(linking).filter(isOutside),
+    payers: largestFirst(paid).slice(0, maxPayers),
+    payees: [...largestFirst(earned).slice(0, maxPayees), ...collectors.slice(0, maxCollectors)],
+    toTest: largestFirst(linking).filter(isOutside),
   }
-}
-
-function largest(sums: ReadonlyMap<string, number>): readonly string[] {
-  return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([wallet]) => wallet)
 }

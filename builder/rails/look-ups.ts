@@ -4,16 +4,15 @@
  */
 import type { Measurement } from '../../src/core/figures.ts'
 import type { PaymentFacts, TransferDay, WalletFacts } from '../../src/core/rules/facts.ts'
+import { sumFlows } from '../../src/core/rules/flows.ts'
 import { isHub } from '../../src/core/rules/hubs.ts'
-import { sumFlows } from '../../src/core/rules/measures.ts'
 import { dayMs, hourOf, secondMs } from '../../src/core/time.ts'
 import { chains } from '../chain/chains.ts'
 import type { EvmChainName } from '../chain/chains.ts'
 import { ChainError } from '../chain/errors.ts'
 import type { LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import { readTransfers, transferFilters, usdcChunkBlocks } from '../chain/usdc-transfers.ts'
-import type { ChainHead } from '../chain/usdc-transfers.ts'
+import { readTransferChunks, transferFilters, usdcChunkBlocks } from '../chain/usdc-transfers.ts'
 import { testWallet } from '../chain/wallet-test.ts'
 import { chooseWallets, listedHubs } from './look-up-choice.ts'
 import {
@@ -42,6 +41,7 @@ export interface LookUpContext {
   readonly payouts: PayoutStore
   /** True when other rails should have their turn. A long read of a rail then throws `UnfinishedRead`. */
   readonly isTurnOver: () => boolean
+  readonly signal: AbortSignal
 }
 
 /** Adds what look-ups know to the facts of a rail that is paid in USDC on this chain. */
@@ -88,7 +88,8 @@ export async function withLookUps(
 async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFacts, head: number) {
   const { endMs } = ctx.window
   const reader = ctx.chain(chain)
-  const at: ChainHead = { head, headMs: endMs }
+  const blockMs = chains[chain].blockSeconds * secondMs
+  const timeOf = (block: number) => endMs - (head - block) * blockMs
   const stream = await ctx.payouts.open('look_ups', hourOf(endMs - transfersKeptMs), lookUpCursor)
   const state = beginLookUps(stream.cursor(), head, endMs)
   const save = async () => await stream.save(state)
@@ -103,31 +104,32 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
   const choose = () => chooseWallets(payments, sumFlows(transfers()), isTestedHub)
   let testsLeft = testsPerPoll
 
-  /** Saves after each chunk. Ends early when `goesOn` says so. */
+  /** Saves after each chunk. Ends early when `isEnough` says so. */
   async function readRange(
-    range: { readonly from: number; readonly to: number },
+    { from, to }: { readonly from: number; readonly to: number },
     filters: readonly LogFilter[],
-    goesOn: () => boolean,
+    isEnough: () => boolean,
     done: (to: number) => void,
   ): Promise<void> {
-    let size = usdcChunkBlocks(chain)
-    for (let next = range.from; next <= range.to && goesOn();) {
-      const toBlock = Math.min(next + size - 1, range.to)
-      try {
-        const found = await readTransfers(reader, filters, { fromBlock: next, toBlock }, at)
+    if (isEnough()) return
+    await readTransferChunks({
+      reader,
+      filters,
+      fromBlock: from,
+      toBlock: to,
+      signal: ctx.signal,
+      isEnough,
+      onChunk: async (found, toBlock) => {
         const unknown = found.filter((transfer) => !isKnownTransfer(state, transfer))
         stream.add(
-          unknown.map(({ from, to, ...rest }) => ({ ...rest, payer: from, payee: to, units: 0n })),
+          unknown.map(({ block, from: payer, to: payee, microUsdc }) => {
+            return { atMs: timeOf(block), block, payer, payee, units: 0n, microUsdc }
+          }),
         )
-      } catch (error) {
-        if (!(error instanceof ChainError && error.isTooLarge) || toBlock === next) throw error
-        size = Math.ceil((toBlock - next + 1) / 2)
-        continue
-      }
-      done(toBlock)
-      await save()
-      next = toBlock + 1
-    }
+        done(toBlock)
+        await save()
+      },
+    })
   }
 
   /** Reads the blocks since the last poll for all followed wallets; the rest of a chunk waits for the next poll. */
@@ -137,14 +139,14 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     const to = state.block + Math.floor((head - state.block) / size) * size
     const done = (doneTo: number) => void (state.block = doneTo)
     const range = { from: state.block + 1, to }
-    await readRange(range, transferFilters(chain, { into, outOf }), () => true, done)
+    await readRange(range, transferFilters(chain, { into, outOf }), () => false, done)
   }
 
   /** Returns false if the requests of the day or the turn are used up. */
   async function lookBack({ payers: into, payees: outOf, ...range }: LookBack): Promise<boolean> {
     const read = async (to: number, filters: readonly LogFilter[]) => {
-      const goesOn = () => state.requests.left > 0 && !ctx.isTurnOver()
-      await readRange({ from: range.next, to }, filters, goesOn, (done) => {
+      const isEnough = () => state.requests.left <= 0 || ctx.isTurnOver()
+      await readRange({ from: range.next, to }, filters, isEnough, (done) => {
         state.requests.left -= filters.length
         range.next = done + 1
         state.lookBack = { payers: into, payees: outOf, ...range }
@@ -164,7 +166,7 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     for (const wallet of choose().toTest.filter((wallet) => !(wallet in state.tests))) {
       if (testsLeft === 0) return
       testsLeft -= 1
-      state.tests[wallet] = { atMs: endMs, ...(await testWallet(reader, wallet, at)) }
+      state.tests[wallet] = { atMs: endMs, ...(await testWallet(reader, wallet, head)) }
       await save()
     }
   }
@@ -176,7 +178,6 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     }
   }
   const firstMsOf = (wallet: string) => firstMs.get(wallet) ?? ctx.window.start30dMs
-  const blockMs = chains[chain].blockSeconds * secondMs
   const blockAt = (timeMs: number) => Math.max(0, head - Math.ceil((endMs - timeMs) / blockMs))
   let problem: string | null = null
   try {

@@ -1,6 +1,7 @@
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { EvidencePointer, Measurement } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
+import { addTo } from '../../src/core/rules/flows.ts'
 import { hourOf } from '../../src/core/time.ts'
 import { addKnown, emptyHour, hoursWithin } from './payout-hour.ts'
 import type { PairRow, PayoutHour } from './payout-hour.ts'
@@ -108,7 +109,7 @@ export function totalsOf(
   let [keptMicroUsdc, removedMicroUsdc]: [number | null, number | null] = [0, 0]
   for (const bucket of hoursWithin(buckets, startMs, endMs)) {
     for (const [reason, amount] of Object.entries(bucket.removed)) {
-      increment(removed, reason, amount.count)
+      addTo(removed, reason, amount.count)
       removedMicroUsdc = addKnown(removedMicroUsdc, amount.microUsdc)
     }
     for (const [payer, payee, payouts, baseUnits, microUsdc] of bucket.pairs) {
@@ -116,7 +117,7 @@ export function totalsOf(
       count += payouts
       keptUnits += units
       keptMicroUsdc = addKnown(keptMicroUsdc, microUsdc)
-      if (payer !== null) increment(payers, payer, payouts)
+      if (payer !== null) addTo(payers, payer, payouts)
       const group = groupOf(payee)
       const before = payees.get(group) ?? { count: 0, units: 0n, microUsdc: 0 }
       payees.set(group, {
@@ -185,8 +186,4 @@ export function reducePayouts(
 export function laterTime(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b
   return Math.max(a, b)
-}
-
-function increment(counts: Map<string, number>, key: string, by = 1): void {
-  counts.set(key, (counts.get(key) ?? 0) + by)
 }

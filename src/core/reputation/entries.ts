@@ -1,5 +1,6 @@
-/** The entries that a receipt, better evidence, a check or a reversal adds to the ledger. */
 import { toUsdc } from '../money.ts'
+/** The entries that a receipt, better evidence, a check or a reversal adds to the ledger. */
+import { total } from '../rules/flows.ts'
 import {
   earnedMicroPoints,
   firstPercent,
@@ -142,7 +143,7 @@ export function adjustmentsOf(
 }
 
 export function earnedIn(entries: readonly LedgerEntry[]): number {
-  return entries.reduce((sum, { valueMicroPoints }) => sum + valueMicroPoints, 0)
+  return total(entries.map(({ valueMicroPoints }) => valueMicroPoints))
 }
 
 export function unreversed<Entry extends LedgerEntry>(entries: readonly Entry[]): readonly Entry[] {

@@ -1,10 +1,6 @@
 /** Links between payer and worker: money that went from the worker to the payer, and wallets that fund payers. */
-
-export interface WalletTransfer {
-  readonly from: string
-  readonly to: string
-  readonly microUsdc: number
-}
+import type { WalletFlow } from '../rules/flows.ts'
+import { addTo, total } from '../rules/flows.ts'
 
 /** Returns true for wallets that connect strangers, such as exchanges and bridges. No link passes through them. */
 export type IsHub = (wallet: string) => boolean
@@ -17,7 +13,7 @@ export interface MoneyGraph {
   readonly byRecipient: SumsByPair
 }
 
-export function moneyGraph(transfers: Iterable<WalletTransfer>): MoneyGraph {
+export function moneyGraph(transfers: Iterable<WalletFlow>): MoneyGraph {
   const graph = { bySender: new Map(), byRecipient: new Map() } satisfies MoneyGraph
   for (const { from, to, microUsdc } of transfers) {
     if (from === to) continue
@@ -29,7 +25,8 @@ export function moneyGraph(transfers: Iterable<WalletTransfer>): MoneyGraph {
 
 function addToPair(sums: SumsByPair, from: string, to: string, microUsdc: number): void {
   const ofSender = sums.get(from) ?? new Map<string, number>()
-  sums.set(from, ofSender.set(to, (ofSender.get(to) ?? 0) + microUsdc))
+  addTo(ofSender, to, microUsdc)
+  sums.set(from, ofSender)
 }
 
 export interface PaidPair {
@@ -54,22 +51,19 @@ const none: ReadonlyMap<string, number> = new Map()
 export function linkOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): MoneyLink | null {
   const { worker, payer, paidMicroUsdc } = pair
   const sources = graph.byRecipient.get(payer) ?? none
-  const received = [...sources.values()].reduce((sum, one) => sum + one, 0)
-  if (received * 2 <= paidMicroUsdc) return null
+  if (total(sources.values()) * 2 <= paidMicroUsdc) return null
   const used = new Map<string, number>()
   const via = new Set<string>()
-  let total = 0
+  let microUsdc = 0
   const send = (...path: readonly string[]): void => {
     const steps = path.slice(1).map((to, at) => ({ from: path[at] ?? '', to }))
     const left = ({ from, to }: { readonly from: string; readonly to: string }): number =>
       (graph.bySender.get(from)?.get(to) ?? 0) - (used.get(`${from} ${to}`) ?? 0)
     const amount = Math.min(...steps.map(left))
     if (amount <= 0) return
-    for (const { from, to } of steps) {
-      used.set(`${from} ${to}`, (used.get(`${from} ${to}`) ?? 0) + amount)
-    }
+    for (const { from, to } of steps) addTo(used, `${from} ${to}`, amount)
     for (const wallet of path.slice(1, -1)) via.add(wallet)
-    total += amount
+    microUsdc += amount
   }
   const between = (wallets: ReadonlyMap<string, number>) =>
     new Set([...wallets.keys()].filter((one) => one !== worker && one !== payer && !isHub(one)))
@@ -81,7 +75,7 @@ export function linkOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): MoneyLi
     const recipients = graph.bySender.get(first) ?? none
     for (const last of lasts) if (recipients.has(last)) send(worker, first, last, payer)
   }
-  return total * 2 > paidMicroUsdc ? { microUsdc: total, via: [...via] } : null
+  return microUsdc * 2 > paidMicroUsdc ? { microUsdc, via: [...via] } : null
 }
 
 const maxFundingSteps = 3
@@ -96,7 +90,7 @@ export function partyOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): string
   for (let step = 0; step < maxFundingSteps; step += 1) {
     seen.add(party)
     const funders = [...(graph.byRecipient.get(party) ?? none)]
-    const received = funders.reduce((sum, [, sent]) => sum + sent, 0)
+    const received = total(funders.map(([, sent]) => sent))
     const [largest] = funders
       .filter(([, sent]) => sent * 10 >= Math.max(received, pair.paidMicroUsdc) * 4)
       .sort(([a, sentA], [b, sentB]) => sentB - sentA || (a < b ? -1 : 1))

@@ -1,9 +1,10 @@
 /** Checks of receipts 14 and 60 days after they count: all receipts that are due on one day share one set of transfers. */
+import type { WalletFlow } from '../rules/flows.ts'
 import { dayMs } from '../time.ts'
 import type { Finding } from './entries.ts'
 import { checkDays } from './formula.ts'
 import { linkOf, linkText, moneyGraph, partyOf } from './links.ts'
-import type { IsHub, PaidPair, WalletTransfer } from './links.ts'
+import type { IsHub, PaidPair } from './links.ts'
 
 /** Transfers are read from so many days before the receipts. */
 const lookBackDays = 30
@@ -22,7 +23,7 @@ export function reviewWindowMs(dueMs: number, stage: number): number {
 /** Returns, for each pair, its link and the party of its payer. */
 export function findLinks<Pair extends PaidPair>(
   pairs: readonly Pair[],
-  transfers: Iterable<WalletTransfer>,
+  transfers: Iterable<WalletFlow>,
   isHub: IsHub,
 ): readonly (Pick<Finding, 'link' | 'party'> & { readonly pair: Pair; readonly via: string[] })[] {
   const graph = moneyGraph(transfers)

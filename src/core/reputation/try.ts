@@ -1,9 +1,10 @@
-/** Scores made-up receipts with the code that the ledger uses for writes and for the checks after 14 and 60 days. */
 import { z } from 'zod'
 
 import { groupBy } from '../group-by.ts'
 import { toUsdc } from '../money.ts'
 import type { WalletFacts } from '../rules/facts.ts'
+/** Scores made-up receipts with the code that the ledger uses for writes and for the checks after 14 and 60 days. */
+import { addTo, total } from '../rules/flows.ts'
 import { isHub } from '../rules/hubs.ts'
 import { dayMs, isoTime } from '../time.ts'
 import {
@@ -146,7 +147,7 @@ function createTrialLedger(ageDaysOf: (wallet: string) => number) {
       party,
       knownSince: isoTime(knownSinceMs),
       paysWorkers,
-      paidBeforeMicroUsdc: parties.reduce((sum, name) => sum + sumOf(name, one), 0),
+      paidBeforeMicroUsdc: total(parties.map((name) => sumOf(name, one))),
       wasLinked: linked.has(`${one.worker} ${party}`),
       isRepeated: workerOf(one.worker).entries.some(({ receiptId }) => receiptId === one.tx),
     }
@@ -156,10 +157,9 @@ function createTrialLedger(ageDaysOf: (wallet: string) => number) {
     for (const [key, paid] of sums.get(party) ?? []) {
       const other = key.slice(0, key.lastIndexOf(' '))
       const isCounted = other !== worker && paid > 0 && workers.get(other)?.issued === true
-      if (isCounted) others.set(other, paid + (others.get(other) ?? 0))
+      if (isCounted) addTo(others, other, paid)
     }
-    const total = [...others.values()].reduce((sum, paid) => sum + paid, 0)
-    return others.size >= strangers.workers && total >= strangers.microUsdc
+    return others.size >= strangers.workers && total(others.values()) >= strangers.microUsdc
   }
 
   return {

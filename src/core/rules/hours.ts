@@ -1,4 +1,5 @@
 import type { PayerHour } from './facts.ts'
+import { total } from './flows.ts'
 
 export const sessionHours = 2
 export const burstHours = 6
@@ -29,7 +30,7 @@ export function findSessions(
     const party = partyOf(payer)
     if (funded.has(party)) byHour.set(hour, (byHour.get(hour) ?? new Set()).add(party))
   }
-  const payments = [...hours.values()].reduce((sum, { count }) => sum + count, 0)
+  const payments = total(payerHours.map(({ count }) => count))
   let [busyHours, busyMicroUsdc, busyPayments] = [0, 0, 0]
   for (const { count, microUsdc } of [...hours.values()].sort((a, b) => b.count - a.count)) {
     if (busyPayments >= burstShare * payments) break

@@ -1,11 +1,12 @@
-/** What the rules know of a rail's payments. Money that came back, and money within one party, is taken out first. */
 import { microPerUsdc } from '../money.ts'
-import type { PairDay, PaymentFacts, TransferDay } from './facts.ts'
+import type { PairDay, PaymentFacts } from './facts.ts'
+/** What the rules know of a rail's payments. Money that came back, and money within one party, is taken out first. */
+import type { WalletFlow } from './flows.ts'
+import { sumFlows, total } from './flows.ts'
 import { findSessions } from './hours.ts'
 import type { Sessions } from './hours.ts'
 import { createLinkTest } from './hubs.ts'
 import { findParties } from './parties.ts'
-import type { WalletFlow } from './parties.ts'
 import { findReturned } from './returned.ts'
 import { findUniformPayers } from './uniform.ts'
 import type { UniformPayers } from './uniform.ts'
@@ -50,7 +51,7 @@ interface Pair extends WalletFlow {
 export function measurePayments(facts: PaymentFacts): PaymentMeasures | null {
   const payments = sumPairs(facts.pairs)
   if (payments === null || facts.rest.some(({ microUsdc }) => microUsdc === null)) return null
-  const rest = facts.rest.reduce((sum, { microUsdc }) => sum + (microUsdc ?? 0), 0)
+  const rest = total(facts.rest.map(({ microUsdc }) => microUsdc ?? 0))
   const transfers = sumFlows(facts.transfers)
   const { partyOf, collectorOf } = findParties(facts, payments, transfers)
   const pairs = netPairs(facts, payments, transfers, partyOf)
@@ -60,15 +61,13 @@ export function measurePayments(facts: PaymentFacts): PaymentMeasures | null {
     partyOf,
   )
   const collected = pairs.filter(({ to }) => collectorOf.has(to))
-  const sum = (of: (pair: Pair) => number): number =>
-    pairs.reduce((total, pair) => total + of(pair), 0)
-  const netMicroUsdc = sum((pair) => pair.netMicroUsdc) + rest
+  const netMicroUsdc = total(pairs.map((pair) => pair.netMicroUsdc)) + rest
   const funded = [...payers].filter(([, party]) => party.netMicroUsdc >= fundedMicroUsdc)
   const bySum = byNet([...payers.values()])
   return {
-    grossMicroUsdc: sum((pair) => pair.microUsdc) + rest,
+    grossMicroUsdc: total(pairs.map((pair) => pair.microUsdc)) + rest,
     netMicroUsdc,
-    circularMicroUsdc: sum((pair) => pair.circularMicroUsdc),
+    circularMicroUsdc: total(pairs.map((pair) => pair.circularMicroUsdc)),
     payers: bySum,
     payees: byNet([...partySums(pairs, 'to', partyOf).values()]),
     collected: byNet([
@@ -81,7 +80,7 @@ export function measurePayments(facts: PaymentFacts): PaymentMeasures | null {
       (most, { largestMicroUsdc: largest }) => Math.max(most, largest ?? 0),
       0,
     ),
-    batchMicroUsdc: facts.batches.reduce((total, { microUsdc }) => total + microUsdc, 0),
+    batchMicroUsdc: total(facts.batches.map(({ microUsdc }) => microUsdc)),
     sessions: findSessions(facts.payerHours, new Set(funded.map(([name]) => name)), partyOf),
     uniform: findUniformPayers(facts),
   }
@@ -95,18 +94,6 @@ function sumPairs(days: readonly PairDay[]): readonly WalletFlow[] | null {
     microUsdc === null ? [] : [{ from: payer ?? nobody, to: payee, microUsdc }],
   )
   return priced.length === days.length ? sumFlows(priced) : null
-}
-
-/** One flow for each pair of wallets. */
-export function sumFlows(flows: readonly (WalletFlow | TransferDay)[]): readonly WalletFlow[] {
-  const sums = new Map<string, { from: string; to: string; microUsdc: number }>()
-  for (const { from, to, microUsdc } of flows) {
-    const key = `${from} ${to}`
-    const sum = sums.get(key)
-    if (sum === undefined) sums.set(key, { from, to, microUsdc })
-    else sum.microUsdc += microUsdc
-  }
-  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum)
 }
 
 function netPairs(

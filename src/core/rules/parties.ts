@@ -1,17 +1,12 @@
 import type { PaymentFacts } from './facts.ts'
+import type { WalletFlow } from './flows.ts'
+import { sumsBy } from './flows.ts'
 import { createLinkTest } from './hubs.ts'
 
 /** A payer belongs to a wallet that sent it this share of what it received. */
 export const funderShare = 0.4
 /** A payee belongs to a wallet that received this share of what it earned here. */
 export const collectorShare = 0.5
-
-/** All that one wallet sent another in the window, in micro-USDC. */
-export interface WalletFlow {
-  readonly from: string
-  readonly to: string
-  readonly microUsdc: number
-}
 
 export interface PartyNames {
   /** The name of a party is one of its wallets, or an operator. */
@@ -59,13 +54,4 @@ export function findParties(
     }
   }
   return { partyOf, collectorOf }
-}
-
-export function sumsBy(
-  flows: readonly WalletFlow[],
-  side: 'from' | 'to',
-  sums = new Map<string, number>(),
-): Map<string, number> {
-  for (const flow of flows) sums.set(flow[side], (sums.get(flow[side]) ?? 0) + flow.microUsdc)
-  return sums
 }

@@ -1,6 +1,6 @@
 /** Money that came back: whole cycles of payments and transfers are cancelled, the shortest first. */
-import { sumsBy } from './parties.ts'
-import type { WalletFlow } from './parties.ts'
+import { sumsBy } from './flows.ts'
+import type { WalletFlow } from './flows.ts'
 
 /** Payee → x → y → payer. */
 const maxTransfersInARow = 3

@@ -1,5 +1,6 @@
 import { groupBy } from '../group-by.ts'
 import type { PayerHour, PaymentFacts } from './facts.ts'
+import { total } from './flows.ts'
 
 export const uniformPayers = 5
 const uniformShare = 0.8
@@ -31,7 +32,7 @@ export function findUniformPayers({
   const needed = Math.max(uniformPayers, uniformShare * all.length)
   if (often.length < needed || variation(often.map(({ count }) => count)) > maxVariation)
     return null
-  const sumMicroUsdc = sumOf(often.map((habit) => habit.sumMicroUsdc))
+  const sumMicroUsdc = total(often.map((habit) => habit.sumMicroUsdc))
   const means = often.map((habit) => habit.sumMicroUsdc / habit.count)
   const mean = means.toSorted((a, b) => a - b)[Math.floor(means.length / 2)] ?? 0
   const alike = often.filter(
@@ -49,19 +50,15 @@ function habitOf(hours: readonly PayerHour[]): PayerHabit {
   const gaps = times.slice(1).map((hour, index) => hour - (times[index] ?? hour))
   return {
     count: times.length,
-    sumMicroUsdc: sumOf(hours.map(({ microUsdc }) => microUsdc ?? 0)),
+    sumMicroUsdc: total(hours.map(({ microUsdc }) => microUsdc ?? 0)),
     isRegular: variation(gaps) <= maxVariation,
   }
 }
 
 /** Standard deviation divided by the mean; Infinity if the mean is 0. */
 function variation(values: readonly number[]): number {
-  const mean = sumOf(values) / values.length
+  const mean = total(values) / values.length
   if (values.length === 0 || mean === 0) return Infinity
   const squares = values.map((value) => (value - mean) ** 2)
-  return Math.sqrt(sumOf(squares) / values.length) / mean
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0)
+  return Math.sqrt(total(squares) / values.length) / mean
 }

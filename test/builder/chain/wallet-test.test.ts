@@ -11,7 +11,7 @@ import { proxyDuringTest, rpcError, rpcResult } from '../../support/rpc-proxy.ts
 import type { RpcRequest } from '../../support/rpc-proxy.ts'
 
 const hub = `0x${'ab'.repeat(20)}`
-const head = { head: 10_000_000, headMs: Date.UTC(2026, 10, 2) }
+const head = 10_000_000
 
 /** A node of Base on which the hub sent USDC to so many recipients in each sample: now, 45 days ago, and 91 days ago. */
 async function nodeWith(...recipients: readonly (number | 'too many')[]) {
