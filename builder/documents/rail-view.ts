@@ -39,6 +39,7 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
     tpv_7d_raw_usdc: shown('tpv_7d_raw_usdc'),
     tpv_30d_net_usdc: shown('tpv_30d_net_usdc'),
     parties_30d: shown('parties_30d'),
+    status_basis: authored.status_basis,
     unique_creators_30d: shown('unique_creators_30d'),
     unique_workers_30d: shown('unique_workers_30d'),
     top_worker_share: shown('top_worker_share'),

@@ -36,11 +36,18 @@ export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
     (record) => record.state.figuresSource === 'poll' && !railIsStale(record, world),
   )
   const known = current.filter(({ state }) => state.figures.tpv30dMicroUsdc !== null)
+  const isUnknown = (figure: CountedFigure) =>
+    current.every(({ state }) => state.figures[figure] === null)
+  const unknown = [
+    isUnknown('tpv30dMicroUsdc') ? ['tpv_30d_usdc' as const] : [],
+    isUnknown('tpv7dMicroUsdc') ? ['tpv_7d_usdc' as const] : [],
+  ]
   const total = (figure: CountedFigure) =>
     toUsdc(current.reduce((sum, { state }) => sum + (state.figures[figure] ?? 0), 0))
   return {
     tpv_30d_usdc: total('tpv30dMicroUsdc'),
     tpv_7d_usdc: total('tpv7dMicroUsdc'),
+    unknown_figures: unknown.flat(),
     rails_total: rails.length,
     rails_paying: rails.filter(({ state }) => state.status === 'paying').length,
     rails_stale: rails.filter((record) => railIsStale(record, world)).length,

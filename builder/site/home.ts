@@ -14,7 +14,7 @@ import {
   amountColumn,
   cell,
   column,
-  countColumn,
+  figureColumn,
   percentColumn,
   table,
 } from '../../src/pages/table.ts'
@@ -94,12 +94,13 @@ function carriedNotice(
 function counters(world: StatsWorld): HtmlAndMarkdown {
   const stats = statsOf(world)
   const earning = world.rails.filter(({ authored }) => authored.category === 'earning').length
-  const nothingRead = stats.rails_unknown_tpv === earning
+  const sum = (name: (typeof stats.unknown_figures)[number]) =>
+    stats.unknown_figures.includes(name) ? unknown : amount(stats[name])
   const note = (window: string) =>
     inline`USDC, ${window}, ${earning - stats.rails_unknown_tpv} of ${counted(earning, 'earning rail')}`
   return tiles([
-    ['Volume', nothingRead ? unknown : amount(stats.tpv_30d_usdc), note('30 days')],
-    ['Volume', nothingRead ? unknown : amount(stats.tpv_7d_usdc), note('7 days')],
+    ['Volume', sum('tpv_30d_usdc'), note('30 days')],
+    ['Volume', sum('tpv_7d_usdc'), note('7 days')],
     ['Rails paying', count(stats.rails_paying), link('/opportunities', 'where to earn')],
     [
       'Verified receipts',
@@ -139,9 +140,11 @@ function railSection(
           ({ view }) => volumeSpark(world.history.get(view.rail) ?? [], world.nowMs),
           { unit: '30-day volume', sortable: false },
         ),
-        countColumn('Paid workers', '30 days', ({ view }) =>
-          knownFigure(view, 'unique_workers_30d'),
-        ),
+        figureColumn('Paid workers', '30 days', ({ view }) => {
+          if (view.status_basis === 'activity') return cell('none known', null)
+          const workers = knownFigure(view, 'unique_workers_30d')
+          return cell(count(workers), workers)
+        }),
         percentColumn('Top worker', 'share', ({ view }) => knownFigure(view, 'top_worker_share')),
         amountColumn('Entry', 'USDC', ({ view }) => view.entry_cost_usdc),
         column('Chain', ({ view }) => view.chain),

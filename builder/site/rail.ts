@@ -55,7 +55,7 @@ export function railPage(
   return {
     path: railPath(view.rail),
     title: name,
-    description: `${name} on ${view.chain}: ${view.status}. ${volumeSentence(view)}`,
+    description: `${name} on ${view.chain}: ${view.status}. ${volumeSentence(view)}${doubts(view, world)}`,
     nav: '/',
     alternates: [jsonAlternate(pathOf('getRail', { name: view.rail }))],
     inputs: inputsOf({ record, view }, world),
@@ -123,6 +123,13 @@ function volumeSentence(view: Rail): string {
     : `${usdc(volume).md} over 30 days after the filter rule, as of ${asOf}.`
 }
 
+/** The age of figures that are not live, and the open flags, for where only the description is shown. */
+function doubts(view: Rail, world: Pick<World, 'nowMs' | 'openFlags' | 'closedFlags'>): string {
+  const carried = isAudited(view) ? null : carriedText(view, world)
+  const open = world.openFlags.filter(({ rail }) => rail === view.rail).length
+  return `${carried === null ? '' : ` Not live: ${carried}.`}${open === 0 ? '' : ` ${counted(open, 'open honesty flag')}.`}`
+}
+
 function carriedNotice(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown | null {
   const carried = carriedText(view, world)
   if (carried === null) return null
@@ -163,21 +170,22 @@ function figureTable(view: Rail): HtmlAndMarkdown {
     { name: 'tpv_30d', label: '30 days', hasCounts: true },
     { name: 'tpv_7d', label: '7 days', hasCounts: false },
   ] as const
+  const isPaid = view.status_basis === 'payments'
+  const [creators, creatorsAre] = isPaid ? ['Creators', 'who paid'] : ['Publishers', null]
+  const [workers, workersAre] = isPaid ? ['Workers', 'who were paid'] : ['Listings', null]
   const countIn = (hasCounts: boolean, name: 'unique_creators_30d' | 'unique_workers_30d') =>
     hasCounts ? count(knownFigure(view, name)) : '—'
   return table(windows, {
     id: 'figures',
     caption:
-      'Volumes are in USDC, after and before the filter rule. Creators and workers are wallets or accounts.',
+      'Volumes are in USDC, after and before the filter rule. Wallets or accounts are counted.',
     sortable: false,
     columns: [
       column('Window', ({ label }) => label),
       amountColumn('Filtered', 'USDC', ({ name }) => knownFigure(view, `${name}_usdc`)),
       amountColumn('Raw', 'USDC', ({ name }) => knownFigure(view, `${name}_raw_usdc`)),
-      figureColumn('Creators', 'who paid', (row) => countIn(row.hasCounts, 'unique_creators_30d')),
-      figureColumn('Workers', 'who were paid', (row) =>
-        countIn(row.hasCounts, 'unique_workers_30d'),
-      ),
+      figureColumn(creators, creatorsAre, (row) => countIn(row.hasCounts, 'unique_creators_30d')),
+      figureColumn(workers, workersAre, (row) => countIn(row.hasCounts, 'unique_workers_30d')),
     ],
   })
 }

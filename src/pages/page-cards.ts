@@ -19,6 +19,7 @@ export type CardRail = Pick<
   | 'chain'
   | 'category'
   | 'status'
+  | 'status_basis'
   | 'tpv_30d_usdc'
   | 'unique_workers_30d'
   | 'top_worker_share'
@@ -36,7 +37,7 @@ type CardStats = Pick<
   | 'tpv_30d_usdc'
   | 'rails_total'
   | 'rails_paying'
-  | 'rails_unknown_tpv'
+  | 'unknown_figures'
   | 'receipts_verified'
   | 'open_flags'
 >
@@ -45,8 +46,11 @@ type CardArticle = Pick<Article, 'title' | 'date' | 'excerpt'>
 
 export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
   const { rails_paying: paying } = stats
-  const earning = rails.filter(({ category }) => category === 'earning')
-  const isRead = stats.rails_unknown_tpv < earning.length
+  const summed = rails.filter(
+    ({ category, figures_source: source, stale }) =>
+      category === 'earning' && source === 'poll' && !stale,
+  )
+  const isRead = !stats.unknown_figures.includes('tpv_30d_usdc')
   return {
     kicker: 'Income channels for AI agents: what each really pays',
     title: `${paying} of ${counted(stats.rails_total, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents`,
@@ -56,11 +60,11 @@ export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
       { label: 'verified receipts', value: countOf(stats.receipts_verified) },
       { label: 'open flags', value: whole(stats.open_flags) },
     ],
-    drawing: bars('USDC in 30 days, after each rail’s filter rule', earning, {
+    drawing: bars('USDC in 30 days, after each rail’s filter rule', summed, {
       name: (rail) => rail.display_name,
       value: (rail) => knownFigure(rail, 'tpv_30d_usdc'),
     }),
-    note: newest(rails),
+    note: dated('oldest figure of', summed.map(({ figures_as_of: at }) => at).sort()[0]),
   }
 }
 
@@ -76,7 +80,10 @@ export function railCard(rail: CardRail, polls: readonly CardPoll[]): Card {
     mark: { word: rail.status, tone: statusTones[rail.status] },
     figures: [
       { label: 'USDC in 30 days', value: figure('tpv_30d_usdc', money) },
-      { label: 'paid workers', value: figure('unique_workers_30d', countOf) },
+      {
+        label: rail.status_basis === 'payments' ? 'paid workers' : 'listings',
+        value: figure('unique_workers_30d', countOf),
+      },
       {
         label: 'top worker',
         value: figure('top_worker_share', (share) => `${(share * 100).toFixed(1)} %`),
@@ -230,12 +237,6 @@ function dailyVolume(polls: readonly CardPoll[]): (number | null)[] {
     { length: seriesDays },
     (_, at) => byDay.get(last - seriesDays + 1 + at) ?? null,
   )
-}
-
-function newest(rails: readonly CardRail[]): string {
-  const polled = rails.filter(({ figures_source: source }) => source === 'poll')
-  const times = (polled.length === 0 ? rails : polled).map(({ figures_as_of: at }) => at).sort()
-  return dated(polled.length === 0 ? 'audit of' : 'polled', times.at(-1))
 }
 
 /** Omits the time of day, so that a card changes only with its figures. */

@@ -78,6 +78,7 @@ describe('a preview image', () => {
       chain: 'base',
       category: 'earning',
       status: 'paying',
+      status_basis: 'payments',
       tpv_30d_usdc: 0,
       unique_workers_30d: 3,
       top_worker_share: 0,
@@ -117,7 +118,7 @@ describe('a count on a preview image', () => {
       tpv_30d_usdc: 0,
       rails_total: 0,
       rails_paying: 0,
-      rails_unknown_tpv: 0,
+      unknown_figures: [],
       receipts_verified: count,
       open_flags: 0,
     }

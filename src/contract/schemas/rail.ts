@@ -70,6 +70,11 @@ export const rail = model(
     parties_30d: count.describe(
       'Payers of 30 days, where wallets that share a source of funds count as one.',
     ),
+    status_basis: z
+      .enum(['payments', 'activity'])
+      .describe(
+        '`payments`: creators paid and workers were paid. `activity`: nobody is known to have been paid; creators and workers are counted from listings or registrations.',
+      ),
     unique_creators_30d: count,
     unique_workers_30d: count,
     top_worker_share: share,

@@ -11,6 +11,9 @@ const statsFields = {
     'Sum over rails of the category `earning` with recently polled figures; see `rails_unknown_tpv`.',
   ),
   tpv_7d_usdc: usdc,
+  unknown_figures: z
+    .array(z.enum(['tpv_30d_usdc', 'tpv_7d_usdc']))
+    .describe('Names of the sums whose value is 0 because no volume in them is known.'),
   rails_total: count,
   rails_paying: count,
   rails_stale: count.describe('Rails whose figures are older than two poll cycles.'),

@@ -72,6 +72,34 @@ describe('the site', () => {
     )
   })
 
+  test('names the sums in which no volume is known', () => {
+    const audited = world.rails.map((record) => ({
+      ...record,
+      state: { ...record.state, figuresSource: 'audit' as const },
+    }))
+    const live = (from: World): unknown =>
+      JSON.parse(textAt('/api/v1/stats/live', [...documentsOf(from)]))
+    expect(live(world)).toMatchObject({ unknown_figures: [] })
+    const unread: World = { ...world, rails: audited }
+    const unknown_figures = ['tpv_30d_usdc', 'tpv_7d_usdc']
+    expect(live(unread)).toMatchObject({ tpv_30d_usdc: 0, unknown_figures })
+  })
+
+  test('names workers only where somebody was paid', () => {
+    const [first] = world.rails
+    if (first === undefined) throw new Error('the world has no rails')
+    const listing: World = {
+      ...world,
+      rails: withFirst(world.rails, {
+        authored: { ...first.authored, status_basis: 'activity' },
+      }),
+    }
+    const path = `/rails/${first.authored.rail}.md`
+    expect(text(path)).toContain('Workers')
+    expect(text(path, [...siteOf(listing)])).toContain('Listings')
+    expect(text('/index.md', [...siteOf(listing)])).toContain('none known')
+  })
+
   test('has an anchor for every error code and every endpoint', () => {
     const errors = text('/docs/errors')
     for (const code of Object.keys(errorCodes)) expect(errors).toContain(`id="${code}"`)
