@@ -1,9 +1,15 @@
 /** Every polled rail, in the order of the ledger. The other rails are audited by hand. */
 import type { AnyRailAdapter } from './adapter.ts'
+import { agentBounties } from './agent_bounties.ts'
 import { agentverse } from './agentverse.ts'
 import { apify } from './apify.ts'
 import { bountybook } from './bountybook.ts'
+import { cantina } from './cantina.ts'
 import { erc8004, erc8004Base } from './erc8004.ts'
+import { executionMarket } from './execution_market.ts'
+import { frantic } from './frantic.ts'
+import { immunefi } from './immunefi.ts'
+import { l402 } from './l402.ts'
 import { near } from './near.ts'
 import { olas } from './olas.ts'
 import { opire } from './opire.ts'
@@ -49,6 +55,12 @@ export const httpRails: readonly AnyRailAdapter[] = [
   sherlock,
   toku,
   agentverse,
+  agentBounties,
+  frantic,
+  executionMarket,
+  cantina,
+  immunefi,
+  l402,
 ]
 
 export const railAdapters: readonly AnyRailAdapter[] = [...evmRails, ...httpRails]

@@ -60,6 +60,22 @@ const contests: Figures = {
   uniqueCreators30d: 2,
   activity30d: 3,
 }
+const competitions: Figures = {
+  ...unknownFigures,
+  ...volumes(usd(240_000.5), usd(200_000), usd(290_000.5), usd(200_000)),
+  uniqueCreators30d: 2,
+  activity30d: 3,
+}
+const settled: Figures = {
+  ...unknownFigures,
+  // 5 + 0.5 + 2 this week and 4.5 before; raw also the 2 of a solver who helped to fund the bounty.
+  ...volumes(usd(12), usd(7.5), usd(14), usd(7.5)),
+  uniqueCreators30d: 3,
+  uniqueWorkers30d: 3,
+  topWorkerShare: 0.583333,
+  activity30d: 4,
+  lastPayoutAtMs: Date.UTC(2026, 9, 2, 9),
+}
 const smitheryFigures: Figures = {
   ...unknownFigures,
   ...noMoney,
@@ -168,6 +184,64 @@ const cases: Readonly<Record<string, RailCase>> = {
     absurd: /field data\.0\.jobsCompleted: /,
     negative: /field data\.0\.jobsCompleted: /,
   },
+  agent_bounties: {
+    normal: polled(settled, { self_dealing: 1 }),
+    empty: polled({
+      ...settled,
+      ...noMoney,
+      ...withoutWorkers,
+      uniqueCreators30d: 0,
+      lastPayoutAtMs: null,
+    }),
+    absurd: polled(
+      {
+        ...settled,
+        ...volumes(usd(7), usd(2.5), usd(5_000_009), usd(5_000_002.5)),
+        uniqueCreators30d: 2,
+        topWorkerShare: 0.642857,
+        activity30d: 3,
+      },
+      { self_dealing: 1, above_ceiling: 1 },
+    ),
+    negative: /field 2\.data\.solver_reward: /,
+  },
+  frantic: {
+    normal: polled(unknownFigures),
+    empty: polled({ ...unknownFigures, ...noMoney, activity30d: 0 }),
+    absurd: /field board\.moved_usd: is above what can be true/,
+    negative: /field board\.moved_usd: /,
+  },
+  execution_market: {
+    normal: polled(unknownFigures),
+    empty: polled({ ...unknownFigures, ...noMoney, activity30d: 0 }),
+    absurd: /field payments\.total_volume_usd: is above what can be true/,
+    negative: /field payments\.total_volume_usd: /,
+  },
+  cantina: {
+    normal: polled(competitions, { in_judging: 1, private: 1 }),
+    empty: polled({ ...competitions, ...noMoney, uniqueCreators30d: 0, activity30d: 0 }),
+    absurd: polled(
+      {
+        ...competitions,
+        // The other pool of the window that is left has no price.
+        ...volumes(null, 0, null, 0),
+        uniqueCreators30d: 1,
+        activity30d: 2,
+      },
+      { in_judging: 1, private: 1, above_ceiling: 1 },
+    ),
+    negative: /field 0\.totalRewardPot: /,
+  },
+  immunefi: {
+    normal: polled(unknownFigures, { paused: 1, ended: 1, by_invitation: 1, no_reward: 1 }),
+    empty: polled(unknownFigures),
+    negative: /field 0\.maxBounty: /,
+  },
+  l402: {
+    normal: polled(unknownFigures, { down: 1, no_price: 1, no_address: 1 }),
+    empty: polled(unknownFigures),
+    negative: polled(unknownFigures, { down: 1, no_price: 2, no_address: 1 }),
+  },
   agentverse: {
     normal: polled(searchFigures),
     empty: polled({ ...searchFigures, ...withoutWorkers }),
@@ -249,6 +323,16 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
   })
 })
 
+test.each([
+  ['l402', '4 endpoints of 3 hosts ask for payment over Lightning.'],
+  ['immunefi', '3 programmes are open to everybody'],
+])('%s tells in its notes what is offered', async (rail, wanted) => {
+  const server = await startReplayServer(rail)
+  onTestFinished(server.close)
+  const { measurement } = await adapterOf(rail).measure(await contextFor(rail, server))
+  expect(measurement.notes.join(' ')).toContain(wanted)
+})
+
 describe('lifetime counters', () => {
   async function measureWith(rail: string, past: readonly PastPoll[]) {
     const server = await startReplayServer(rail)
@@ -262,23 +346,39 @@ describe('lifetime counters', () => {
 
   test('give Taskmarket a volume by their growth over 30 and 7 days', async () => {
     const { measurement, counters } = await measureWith('taskmarket', [
-      at(0.25, { rewards_micro_usdc: usd(2789) }),
-      at(7.2, { rewards_micro_usdc: usd(2500.5) }),
-      at(29.9, { rewards_micro_usdc: usd(2000) }),
-      at(31, { rewards_micro_usdc: usd(1) }),
+      at(0.25, { paid_micro_usdc: usd(2789) }),
+      at(7.2, { paid_micro_usdc: usd(2500.5) }),
+      at(29.9, { paid_micro_usdc: usd(2000) }),
+      at(31, { paid_micro_usdc: usd(1) }),
     ])
-    expect(counters).toEqual({ rewards_micro_usdc: 2_789_623_764, open: 53 })
+    expect(counters).toEqual({ paid_micro_usdc: 2_789_623_764 })
     expect(measurement.figures).toMatchObject(volumes(789_623_764, 289_123_764))
   })
 
   test('give no volume where no poll is within twelve hours, or a counter fell', async () => {
     const tooFar = await measureWith('taskmarket', [
-      at(29.4, { rewards_micro_usdc: 1 }),
-      at(30.6, { rewards_micro_usdc: 1 }),
+      at(29.4, { paid_micro_usdc: 1 }),
+      at(30.6, { paid_micro_usdc: 1 }),
     ])
-    const fell = await measureWith('taskmarket', [at(30, { rewards_micro_usdc: usd(9999) })])
+    const fell = await measureWith('taskmarket', [at(30, { paid_micro_usdc: usd(9999) })])
     expect(tooFar.measurement.figures).toEqual(unknownFigures)
     expect(fell.measurement.figures).toEqual(unknownFigures)
+  })
+
+  test.each([
+    ['frantic', 1106, 2],
+    ['execution_market', 268.43, 753],
+  ])('give %s its volume and its activity', async (rail, paidUsd, completed) => {
+    const { measurement, counters } = await measureWith(rail, [
+      at(7, { paid_micro_usdc: usd(200), completed: 2 }),
+      at(30, { paid_micro_usdc: usd(100.25), completed: 1 }),
+    ])
+    expect(counters).toEqual({ paid_micro_usdc: usd(paidUsd), completed })
+    expect(measurement.figures).toEqual({
+      ...unknownFigures,
+      ...volumes(usd(paidUsd - 100.25), usd(paidUsd - 200)),
+      activity30d: completed - 1,
+    })
   })
 
   test('give toku its workers: agents whose counter grew, and new ones', async () => {

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+import { defineRail } from './adapter.ts'
+import { amountField, evidenceOf, parseAnswer, timeField } from './answers.ts'
+import { contestRuleText, reduceContests } from './contests.ts'
+import type { Contest } from './contests.ts'
+
+const host = 'https://cantina.xyz'
+
+const contestsShape = z.array(
+  z.object({
+    name: z.string().min(1),
+    status: z.string(),
+    kind: z.string().nullish(),
+    totalRewardPot: amountField.nullish(),
+    currencyCode: z.string().nullish(),
+    timeframe: z.object({ end: timeField.nullish() }).nullish(),
+  }),
+)
+
+/** Cantina competitions, by prize pool. */
+export const cantina = defineRail({
+  rail: 'cantina',
+  rule: {
+    name: 'pools-of-ended-contests',
+    version: '1',
+    text: `${contestRuleText} A pool in another currency than USD, USDC or USDT has no price.`,
+  },
+  hosts: [host],
+  read: (ctx) => ctx.http.json(`${host}/api/v0/competitions`),
+  reduce: (answer, window) => {
+    const rows = parseAnswer(contestsShape, answer)
+    const contests = rows.map(({ kind, currencyCode, ...row }): Contest => ({
+      protocol: row.name,
+      endMs: row.timeframe?.end ?? null,
+      pool: /^USD[CT]?$/.test(currencyCode ?? '') ? (row.totalRewardPot ?? null) : null,
+      state:
+        kind === 'private_contest'
+          ? 'private'
+          : row.status === 'complete'
+            ? 'finished'
+            : 'in_judging',
+    }))
+    return reduceContests(contests, [evidenceOf(answer, rows.length)], window)
+  },
+})

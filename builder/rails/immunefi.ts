@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+import { defineRail } from './adapter.ts'
+import {
+  amountField,
+  countExcept,
+  countText,
+  evidenceOf,
+  parseAnswer,
+  timeField,
+} from './answers.ts'
+
+const host = 'https://immunefi.com'
+
+const programmesShape = z.array(
+  z.object({
+    slug: z.string().min(1),
+    maxBounty: amountField.nullish(),
+    isPaused: z.boolean().nullish(),
+    inviteOnly: z.boolean().nullish(),
+    endDate: timeField.nullish(),
+  }),
+)
+
+/** Immunefi: bug bounty programmes. A reward is an offer, and what was paid is not public. */
+export const immunefi = defineRail({
+  rail: 'immunefi',
+  rule: {
+    name: 'offers-are-claims',
+    version: '1',
+    text: 'Rewards of programmes are offers and never volume. Counted are programmes that state a reward and are open to everybody. Those that are paused, ended, by invitation or without a reward are left out and counted.',
+  },
+  hosts: [host],
+  read: (ctx) => ctx.http.json(`${host}/public-api/bounties.json`),
+  reduce: (answer, { endMs }) => {
+    const programmes = parseAnswer(programmesShape, answer)
+    const verdicts = programmes.map((row) => {
+      if (row.isPaused === true) return 'paused'
+      if ((row.endDate ?? endMs) < endMs) return 'ended'
+      if (row.inviteOnly === true) return 'by_invitation'
+      return Number(row.maxBounty ?? 0) > 0 ? 'open' : 'no_reward'
+    })
+    const removed = countExcept('open', verdicts)
+    const open = verdicts.filter((verdict) => verdict === 'open').length
+    return {
+      figures: {},
+      removed30d: removed,
+      notes: [
+        `${countText(open)} programmes are open to everybody; what was paid, to whom and by whom is not public.`,
+      ],
+      evidence: [evidenceOf(answer, programmes.length)],
+    }
+  },
+})
