@@ -27,9 +27,12 @@ export const cantina = defineRail({
     text: `${contestRuleText} A pool in another currency than USD, USDC or USDT has no price.`,
   },
   hosts: [host],
-  read: (ctx) => ctx.http.json(`${host}/api/v0/competitions`),
-  reduce: (answer, window) => {
+  read: async (ctx) => {
+    const answer = await ctx.http.json(`${host}/api/v0/competitions`)
     const rows = parseAnswer(contestsShape, answer)
+    return { rows, pointer: evidenceOf(answer, rows.length) }
+  },
+  reduce: ({ rows, pointer }, window) => {
     const contests = rows.map(({ kind, currencyCode, ...row }): Contest => ({
       protocol: row.name,
       endMs: row.timeframe?.end ?? null,
@@ -41,6 +44,6 @@ export const cantina = defineRail({
             ? 'finished'
             : 'in_judging',
     }))
-    return reduceContests(contests, [evidenceOf(answer, rows.length)], window)
+    return reduceContests(contests, [pointer], window)
   },
 })

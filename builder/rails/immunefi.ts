@@ -31,24 +31,26 @@ export const immunefi = defineRail({
     text: 'Rewards of programmes are offers and never volume. Counted are programmes that state a reward and are open to everybody. Those that are paused, ended, by invitation or without a reward are left out and counted.',
   },
   hosts: [host],
-  read: (ctx) => ctx.http.json(`${host}/public-api/bounties.json`),
-  reduce: (answer, { endMs }) => {
-    const programmes = parseAnswer(programmesShape, answer)
-    const verdicts = programmes.map((row) => {
+  read: async (ctx) => {
+    const answer = await ctx.http.json(`${host}/public-api/bounties.json`)
+    const rows = parseAnswer(programmesShape, answer)
+    return { rows, pointer: evidenceOf(answer, rows.length) }
+  },
+  reduce: ({ rows, pointer }, { endMs }) => {
+    const verdicts = rows.map((row) => {
       if (row.isPaused === true) return 'paused'
       if ((row.endDate ?? endMs) < endMs) return 'ended'
       if (row.inviteOnly === true) return 'by_invitation'
       return Number(row.maxBounty ?? 0) > 0 ? 'open' : 'no_reward'
     })
-    const removed = countExcept('open', verdicts)
     const open = verdicts.filter((verdict) => verdict === 'open').length
     return {
       figures: {},
-      removed30d: removed,
+      removed30d: countExcept('open', verdicts),
       notes: [
         `${countText(open)} programmes are open to everybody; what was paid, to whom and by whom is not public.`,
       ],
-      evidence: [evidenceOf(answer, programmes.length)],
+      evidence: [pointer],
     }
   },
 })
