@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, model, railSlug, time, url } from './common.ts'
+import { count, model, railSlug, time, url, text } from './common.ts'
 import { severity } from './flag.ts'
 import { httpsInput } from './input.ts'
 
@@ -82,12 +82,9 @@ export const subscriptionCreated = model(
   'AlertSubscriptionCreated',
   z.object({
     ...subscriptionFields,
-    secret: z
-      .string()
-      .max(80)
-      .describe(
-        '`whsec_` and the base64 of 32 bytes, the HMAC key of the signatures. Not shown again.',
-      ),
+    secret: text(80).describe(
+      '`whsec_` and the base64 of 32 bytes, the HMAC key of the signatures. Not shown again.',
+    ),
   }),
 )
 

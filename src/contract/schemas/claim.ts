@@ -1,12 +1,10 @@
 import { z } from 'zod'
 
-import { model, time, url, wallet } from './common.ts'
+import { model, time, url, wallet, text } from './common.ts'
 import { nameInput, signatureInput, timeInput, walletInput } from './input.ts'
 
 /** Common addresses only: ASCII, one `@`, a domain with a dot. */
-const email = z
-  .string()
-  .max(254)
+const email = text(254)
   .regex(
     /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/,
     'must be an e-mail address',

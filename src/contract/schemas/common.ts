@@ -11,6 +11,7 @@ export function model<T extends z.ZodType>(id: string, schema: T): T {
   return schema
 }
 
+export const text = (maxLength: number) => z.string().max(maxLength)
 export const time = z.iso
   .datetime({ offset: true })
   .max(35)

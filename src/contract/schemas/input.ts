@@ -1,10 +1,11 @@
-/** Fields of request bodies. Values are never trimmed, rounded or corrected. */
 import { z } from 'zod'
 
 import { mixesScripts } from '../../core/look-alike.ts'
 import { parseUsdc } from '../../core/money.ts'
 import { parseTime } from '../../core/time.ts'
 import { WalletError, parseWallet } from '../../core/wallet.ts'
+/** Fields of request bodies. Values are never trimmed, rounded or corrected. */
+import { text } from './common.ts'
 
 /** An EVM address, a Solana address or a NEAR implicit account. */
 export const walletInput = z
@@ -27,9 +28,7 @@ function walletProblem(text: string): string | null {
   }
 }
 
-export const timeInput = z
-  .string()
-  .max(35)
+export const timeInput = text(35)
   .refine((text) => parseTime(text) !== null, 'must be an RFC 3339 time')
   .meta({ format: 'date-time', example: '2026-11-21T06:00:00.000Z' })
 
@@ -48,9 +47,7 @@ export const amountInput = z
   .describe('USDC with at most 6 decimals, as a number or a decimal string.')
 
 /** Avoids `z.url`, which trims its input. */
-export const httpsInput = z
-  .string()
-  .max(2048)
+export const httpsInput = text(2048)
   .refine((text) => isHttpsUrl(text), 'must be an https address without user name or password')
   .meta({ format: 'uri', example: 'https://ledger.example/work' })
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { jobEvents, jobStatuses, jobTextsKeptDays } from '../../core/job.ts'
 import { checkOutboundUrl } from '../../core/outbound-url.ts'
-import { count, model, pageFields, sha256Hex, time, url, usdc, wallet } from './common.ts'
+import { count, model, pageFields, sha256Hex, time, url, usdc, wallet, text } from './common.ts'
 import {
   amountInput,
   lineInput,
@@ -144,12 +144,9 @@ export const delivery = model(
     note: z.string().max(2000).optional(),
     wallet: wallet.describe('Exactly as signed.'),
     timestamp: z.string().max(35).describe('Exactly as signed.'),
-    signature: z
-      .string()
-      .max(16_386)
-      .describe(
-        'Signature over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`; the body is `uri`, `content_sha256`, `note`, `wallet`, `timestamp` and `signature` set to `""`.',
-      ),
+    signature: text(16_386).describe(
+      'Signature over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`; the body is `uri`, `content_sha256`, `note`, `wallet`, `timestamp` and `signature` set to `""`.',
+    ),
     created_at: time,
   }),
 )

@@ -12,6 +12,7 @@ import {
   url,
   usdc,
   wallet,
+  text,
 } from './common.ts'
 import {
   httpsInput,
@@ -103,11 +104,7 @@ const subscriptionFields = {
   next: subscriptionNext.nullable().describe('The next change; null if there is none.'),
 }
 
-const perMinute = z
-  .int()
-  .min(0)
-  .nullable()
-  .describe('Signed calls per minute; null without a limit.')
+const perMinute = count.nullable().describe('Signed calls per minute; null without a limit.')
 
 export const ownPartner = model(
   'OwnPartner',
@@ -245,10 +242,7 @@ export const oathEntry = model(
     kind: z
       .enum(['worker', 'claim', 'partner', 'write'])
       .describe('The kind of the signed oath; `write` for a signed write without an oath.'),
-    action: z
-      .string()
-      .max(100)
-      .describe('The operationId, with `.conflict` if another write came first.'),
+    action: text(100).describe('The operationId, with `.conflict` if another write came first.'),
     wallet,
     message_sha256: sha256Hex,
     signature_sha256: sha256Hex,

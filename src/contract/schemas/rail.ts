@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { figureNames } from '../../core/figures.ts'
 import { lastRule, statusRules } from '../../core/rules/status.ts'
-import { count, date, model, railSlug, sha256Hex, share, time, url, usdc } from './common.ts'
+import { count, date, model, railSlug, sha256Hex, share, time, url, usdc, text } from './common.ts'
 import { flagKind } from './flag.ts'
 
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
@@ -92,11 +92,7 @@ export const rail = model(
     methodology: z.string().max(8000),
     rule: z.string().max(80).describe('Name and version of the filter rule, as in `methodology`.'),
     notes: z.string().max(8000).optional(),
-    differs: z
-      .string()
-      .max(4000)
-      .optional()
-      .describe('Why the figures differ from other public figures.'),
+    differs: text(4000).optional().describe('Why the figures differ from other public figures.'),
     figures_source: z
       .enum(['poll', 'audit'])
       .describe('Source of the figures: a poll or a manual audit.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { entryKinds } from '../../core/reputation/standing.ts'
-import { count, model, time, usdc, wallet } from './common.ts'
+import { count, model, time, usdc, wallet, share, text } from './common.ts'
 import { receiptId } from './receipt.ts'
 
 export const reputationEntry = model(
@@ -18,14 +18,10 @@ export const reputationEntry = model(
       .min(-325)
       .max(325)
       .describe('Points that the entry adds to what its receipt earns; negative for a reversal.'),
-    payer: z
-      .string()
-      .max(128)
+    payer: text(128)
       .optional()
       .describe('Wallet of the payer, or `platform:<slug>` if the platform names none.'),
-    payer_party: z
-      .string()
-      .max(128)
+    payer_party: text(128)
       .optional()
       .describe('The payer, or the wallet that funds it; the payments of a party count together.'),
     paid_before_usdc: z
@@ -33,11 +29,9 @@ export const reputationEntry = model(
       .min(0)
       .describe('What the party had paid the worker in the calendar quarter of `counts_from`.'),
     evidence: z.number().min(0).max(1),
-    independence: z
-      .number()
-      .min(0)
-      .max(1)
-      .describe('What the ledger knows about the payer; entries with 0.4 or more are solid.'),
+    independence: share.describe(
+      'What the ledger knows about the payer; entries with 0.4 or more are solid.',
+    ),
     percent: z
       .int()
       .min(0)
@@ -64,9 +58,7 @@ export const reputation = model(
     last_receipt_at: time.nullable(),
     entries_total: count,
     entries: z.array(reputationEntry).max(200).describe('Newest first; 50 by default.'),
-    next_cursor: z
-      .string()
-      .max(200)
+    next_cursor: text(200)
       .optional()
       .describe('Cursor of older entries; absent if there are none.'),
     formula: z.string().max(2000),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { claimProof } from './claim.ts'
-import { count, looksLikeAnother, model, pageFields, time, url, wallet } from './common.ts'
+import { count, looksLikeAnother, model, pageFields, time, url, wallet, text } from './common.ts'
 import {
   httpsInput,
   nameInput,
@@ -80,9 +80,7 @@ export const registerBody = model(
     skills: skillsInput.describe('Slugs of the taxonomy.'),
     url: httpsInput.optional().describe('A page about the worker.'),
     bio: textInput(1000).optional().describe('At most 1,000 characters.'),
-    receipt_key: z
-      .string()
-      .max(64)
+    receipt_key: text(64)
       .optional()
       .describe('Base64 of the ed25519 public key for receipts of this worker.'),
     timestamp: timeInput,
