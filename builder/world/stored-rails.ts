@@ -1,11 +1,14 @@
-/** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
 import { z } from 'zod'
 
 import { railStatus, statusReason } from '../../src/contract/schemas/rail.ts'
+import { entriesOf } from '../../src/core/entries.ts'
+import { unknownFigures } from '../../src/core/figures.ts'
 import type { EvidencePointer } from '../../src/core/figures.ts'
 import { parseUsdc } from '../../src/core/money.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
+/** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
+import { statusRulesVersion } from '../../src/core/rules/status.ts'
 import { isoTime, parseTime } from '../../src/core/time.ts'
 import type { StoredPoll, StoredRailState } from '../../src/db/polls.ts'
 import type { PastPoll } from '../rails/past-polls.ts'
@@ -15,20 +18,7 @@ import type { PollRecord } from './world.ts'
 
 const figure = z.number().nullable()
 
-const figuresShape = z.strictObject({
-  tpv30dMicroUsdc: figure,
-  tpv7dMicroUsdc: figure,
-  tpv30dRawMicroUsdc: figure,
-  tpv7dRawMicroUsdc: figure,
-  tpv30dNetMicroUsdc: figure.default(null),
-  parties30d: figure.default(null),
-  uniqueCreators30d: figure,
-  uniqueWorkers30d: figure,
-  topWorkerShare: figure,
-  creatorsWithBudget30d: figure,
-  activity30d: figure,
-  lastPayoutAtMs: figure,
-})
+const figuresShape = z.record(z.enum(entriesOf(unknownFigures).map(([name]) => name)), figure)
 
 const evidenceShape: z.ZodType<EvidencePointer> = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -47,7 +37,6 @@ const evidenceShape: z.ZodType<EvidencePointer> = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** Polls before version 2 of the status rules stored none. */
 const storedStatus = z.strictObject({
   rules: z.string(),
   reasons: z.array(statusReason),
@@ -59,19 +48,18 @@ const storedMeasurement = z.strictObject({
   removed30d: z.record(z.string(), z.number()),
   notes: z.array(z.string()),
   counters: z.record(z.string(), z.number()),
-  status: storedStatus.default({ rules: '1', reasons: [], undecidedSinceMs: null }),
+  status: storedStatus,
 })
 
 const storedEvidence = z.strictObject({ pointers: z.array(evidenceShape) })
 
-/** Without a status, the result is what polls before version 2 of the status rules stored. */
 export function toStored(
   measured: Pick<RailState, 'figures' | 'notes' | 'removed30d'> &
     Partial<Pick<RailState, 'statusReasons' | 'statusRules' | 'undecidedSinceMs'>>,
   counters: Readonly<Record<string, number>>,
 ): z.infer<typeof storedMeasurement> {
   const { figures, removed30d, notes, undecidedSinceMs = null } = measured
-  const { statusRules: rules = '1', statusReasons: reasons = [] } = measured
+  const { statusRules: rules = statusRulesVersion, statusReasons: reasons = [] } = measured
   return {
     figures,
     removed30d: { ...removed30d },
@@ -81,10 +69,8 @@ export function toStored(
   }
 }
 
-export function toStoredEvidence(
-  pointers: readonly EvidencePointer[],
-): z.infer<typeof storedEvidence> {
-  return { pointers: [...pointers] }
+export function toStoredEvidence(pointers: readonly EvidencePointer[]) {
+  return { pointers: [...pointers] } satisfies z.infer<typeof storedEvidence>
 }
 
 export function evidenceOf(row: StoredPoll): readonly EvidencePointer[] {
@@ -174,16 +160,11 @@ export function pollRecordOf(row: StoredPoll): PollRecord {
 }
 
 export function pastPollsOf(rows: readonly StoredPoll[]): readonly PastPoll[] {
-  return rows.flatMap((row) =>
-    row.figures === null
-      ? []
-      : [
-          {
-            polledAtMs: timeOf(row.rail, row.startedAt),
-            counters: read(row.rail, storedMeasurement, row.figures).counters,
-          },
-        ],
-  )
+  return rows.flatMap(({ rail, figures, startedAt }) => {
+    if (figures === null) return []
+    const { counters } = read(rail, storedMeasurement, figures)
+    return [{ polledAtMs: timeOf(rail, startedAt), counters }]
+  })
 }
 
 function read<T>(rail: string, schema: z.ZodType<T>, value: unknown): T {
