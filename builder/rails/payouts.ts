@@ -81,15 +81,18 @@ function addToPair(row: PairRow, units: bigint, microUsdc: number | null): PairR
   return [payer, payee, count + 1, String(BigInt(unitsBefore) + units), sum, newLargest]
 }
 
+interface PayeeTotals {
+  readonly count: number
+  readonly units: bigint
+  readonly microUsdc: number | null
+}
+
 /** Sums over whole hours. Amounts of money are null if any payout has no price. */
 export interface Totals {
   readonly count: number
-  readonly payers: ReadonlyMap<string, number>
+  readonly payers: ReadonlySet<string>
   /** By payee, or by the group that `groupOf` returns. */
-  readonly payees: ReadonlyMap<
-    string,
-    { readonly count: number; readonly units: bigint; readonly microUsdc: number | null }
-  >
+  readonly payees: ReadonlyMap<string, PayeeTotals>
   readonly keptUnits: bigint
   readonly rawMicroUsdc: number | null
   readonly keptMicroUsdc: number | null
@@ -102,40 +105,37 @@ export function totalsOf(
   endMs: number,
   groupOf: (payee: string) => string = (payee) => payee,
 ): Totals {
-  const payers = new Map<string, number>()
-  const payees = new Map<string, { count: number; units: bigint; microUsdc: number | null }>()
+  const hours = hoursWithin(buckets, startMs, endMs)
+  const rows = hours.flatMap(({ pairs }) => pairs)
   const removed = new Map<string, number>()
-  let [count, keptUnits] = [0, 0n]
-  let [keptMicroUsdc, removedMicroUsdc]: [number | null, number | null] = [0, 0]
-  for (const bucket of hoursWithin(buckets, startMs, endMs)) {
-    for (const [reason, amount] of Object.entries(bucket.removed)) {
-      addTo(removed, reason, amount.count)
-      removedMicroUsdc = addKnown(removedMicroUsdc, amount.microUsdc)
-    }
-    for (const [payer, payee, payouts, baseUnits, microUsdc] of bucket.pairs) {
-      const units = BigInt(baseUnits)
-      count += payouts
-      keptUnits += units
-      keptMicroUsdc = addKnown(keptMicroUsdc, microUsdc)
-      if (payer !== null) addTo(payers, payer, payouts)
-      const group = groupOf(payee)
-      const before = payees.get(group) ?? { count: 0, units: 0n, microUsdc: 0 }
-      payees.set(group, {
-        count: before.count + payouts,
-        units: before.units + units,
-        microUsdc: addKnown(before.microUsdc, microUsdc),
-      })
-    }
+  let removedMicroUsdc: number | null = 0
+  for (const [reason, { count, microUsdc }] of hours.flatMap((hour) =>
+    Object.entries(hour.removed),
+  )) {
+    addTo(removed, reason, count)
+    removedMicroUsdc = addKnown(removedMicroUsdc, microUsdc)
   }
-  const reasons = [...removed].sort(([a], [b]) => (a < b ? -1 : 1))
+  const nothing: PayeeTotals = { count: 0, units: 0n, microUsdc: 0 }
+  const add = (sum: PayeeTotals, part: PayeeTotals): PayeeTotals => ({
+    count: sum.count + part.count,
+    units: sum.units + part.units,
+    microUsdc: addKnown(sum.microUsdc, part.microUsdc),
+  })
+  const payees = new Map<string, PayeeTotals>()
+  for (const [, payee, count, units, microUsdc] of rows) {
+    const group = groupOf(payee)
+    const sum = payees.get(group) ?? nothing
+    payees.set(group, add(sum, { count, units: BigInt(units), microUsdc }))
+  }
+  const kept = [...payees.values()].reduce(add, nothing)
   return {
-    count,
-    payers,
+    count: kept.count,
+    payers: new Set(rows.flatMap(([payer]) => payer ?? [])),
     payees,
-    keptUnits,
-    rawMicroUsdc: addKnown(keptMicroUsdc, removedMicroUsdc),
-    keptMicroUsdc,
-    removed: Object.fromEntries(reasons),
+    keptUnits: kept.units,
+    rawMicroUsdc: addKnown(kept.microUsdc, removedMicroUsdc),
+    keptMicroUsdc: kept.microUsdc,
+    removed: Object.fromEntries([...removed].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
 

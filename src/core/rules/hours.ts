@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.ts'
 import type { PayerHour } from './facts.ts'
 import { total } from './flows.ts'
 
@@ -20,40 +21,35 @@ export function findSessions(
   funded: ReadonlySet<string>,
   partyOf: (wallet: string) => string,
 ): Sessions {
-  const byHour = new Map<number, Set<string>>()
-  const hours = new Map<number, { count: number; microUsdc: number }>()
-  for (const { hour, payer, count, microUsdc } of payerHours) {
-    const sum = hours.get(hour) ?? { count: 0, microUsdc: 0 }
-    sum.count += count
-    sum.microUsdc += microUsdc ?? 0
-    hours.set(hour, sum)
-    const party = partyOf(payer)
-    if (funded.has(party)) byHour.set(hour, (byHour.get(hour) ?? new Set()).add(party))
-  }
-  const payments = total(payerHours.map(({ count }) => count))
+  const hours = [...groupBy(payerHours, ({ hour }) => hour).values()]
+    .map((payers) => ({
+      count: total(payers.map(({ count }) => count)),
+      microUsdc: total(payers.map(({ microUsdc }) => microUsdc ?? 0)),
+    }))
+    .sort((a, b) => b.count - a.count)
+  const payments = total(hours.map(({ count }) => count))
   let [busyHours, busyMicroUsdc, busyPayments] = [0, 0, 0]
-  for (const { count, microUsdc } of [...hours.values()].sort((a, b) => b.count - a.count)) {
+  for (const { count, microUsdc } of hours) {
     if (busyPayments >= burstShare * payments) break
     busyPayments += count
     busyMicroUsdc += microUsdc
     busyHours += 1
   }
-  const creatorsOutside = hours.size === 0 ? null : countOutside(byHour)
+  const ofFunded = payerHours
+    .map(({ hour, payer }) => ({ hour, party: partyOf(payer) }))
+    .filter(({ party }) => funded.has(party))
+  const creatorsOutside = hours.length === 0 ? null : countOutside(ofFunded)
   return { creatorsOutside, payments, busyHours, busyMicroUsdc }
 }
 
-function countOutside(byHour: ReadonlyMap<number, ReadonlySet<string>>): number {
-  let session = 0
-  let most = 0
-  for (const hour of byHour.keys()) {
-    // A session begins in an hour with payments.
-    const inSession = new Set([...(byHour.get(hour) ?? []), ...(byHour.get(hour + 1) ?? [])])
-    if (inSession.size > most) [session, most] = [hour, inSession.size]
-  }
-  const outside = new Set<string>()
-  for (const [hour, parties] of byHour) {
-    if (hour === session || hour === session + 1) continue
-    for (const party of parties) outside.add(party)
-  }
-  return outside.size
+function countOutside(
+  payments: readonly { readonly hour: number; readonly party: string }[],
+): number {
+  const byHour = groupBy(payments, ({ hour }) => hour)
+  const countIn = (...wanted: readonly number[]) =>
+    new Set(wanted.flatMap((hour) => byHour.get(hour)?.map(({ party }) => party) ?? [])).size
+  // A session begins in an hour with payments.
+  const sessions = [...byHour.keys()].map((hour) => ({ hour, count: countIn(hour, hour + 1) }))
+  const [session = 0] = sessions.sort((a, b) => b.count - a.count).map(({ hour }) => hour)
+  return countIn(...[...byHour.keys()].filter((hour) => hour !== session && hour !== session + 1))
 }

@@ -1,7 +1,7 @@
 import type { Figures, Measurement } from '../figures.ts'
 import { measurePayments } from './measures.ts'
 import type { PaymentMeasures } from './measures.ts'
-import { decideStatus, formerStatusMs, statusRules } from './status.ts'
+import { decideStatus, formerStatusMs } from './status.ts'
 import type { RailStatus, StatusBasis, StatusReason } from './status.ts'
 
 /** What counted before this poll. */
@@ -30,29 +30,22 @@ export function judge(
 ): Judgement {
   const isMeasured = basis === 'payments' && facts !== undefined && figures.tpv30dMicroUsdc !== null
   const measures = isMeasured ? measurePayments(facts) : null
-  const { status, reasons } = decideStatus({ figures, measures }, basis)
-  const judged = {
-    reasons,
+  const { status: decided, reasons } = decideStatus({ figures, measures }, basis)
+  const undecidedSinceMs = decided === null ? (former?.undecidedSinceMs ?? nowMs) : null
+  const keeps =
+    undecidedSinceMs !== null && former !== null && nowMs - undecidedSinceMs <= formerStatusMs
+  const status = decided ?? (keeps ? former.status : 'pre-traction')
+  const last = reasons.slice(-1).map((reason): StatusReason => {
+    return { ...reason, status, outcome: keeps ? 'keeps' : 'decides' }
+  })
+  const judged = [...reasons.slice(0, -1), ...last]
+  return {
+    status,
+    reasons: judged,
+    undecidedSinceMs,
     figures: withMeasures(figures, measures),
     measures,
-    notes: notesOf(reasons),
-  }
-  if (status !== null) return { ...judged, status, undecidedSinceMs: null }
-  const undecidedSinceMs = former?.undecidedSinceMs ?? nowMs
-  const keeps = former !== null && nowMs - undecidedSinceMs <= formerStatusMs
-  return {
-    ...judged,
-    status: keeps ? former.status : 'pre-traction',
-    reasons: reasons.map((reason, index) =>
-      index < reasons.length - 1
-        ? reason
-        : {
-            ...reason,
-            status: keeps ? former.status : 'pre-traction',
-            outcome: keeps ? 'keeps' : 'decides',
-          },
-    ),
-    undecidedSinceMs,
+    notes: notesOf(judged),
   }
 }
 
@@ -67,10 +60,8 @@ function withMeasures(figures: Figures, measures: PaymentMeasures | null): Figur
 }
 
 function notesOf(reasons: readonly StatusReason[]): readonly string[] {
-  const skipped = statusRules.filter(({ id }) =>
-    reasons.some(({ rule, outcome }) => rule === id && outcome === 'unknown'),
-  )
+  const skipped = reasons.filter(({ outcome }) => outcome === 'unknown').map(({ rule }) => rule)
   if (skipped.length === 0) return []
-  const names = skipped.map(({ id }) => id).join(', ')
+  const names = skipped.join(', ')
   return [`Status rules that were skipped, since their figures are unknown: ${names}.`]
 }

@@ -1,5 +1,6 @@
+import { groupBy } from '../group-by.ts'
 import { microPerUsdc } from '../money.ts'
-import type { PairDay, PaymentFacts } from './facts.ts'
+import type { PaymentFacts } from './facts.ts'
 /** What the rules know of a rail's payments. Money that came back, and money within one party, is taken out first. */
 import type { WalletFlow } from './flows.ts'
 import { sumFlows, total } from './flows.ts'
@@ -18,6 +19,7 @@ const spendingMicroUsdc = microPerUsdc / 100
 export const returnedPairShare = 0.5
 
 export interface PartySum {
+  readonly name: string
   readonly wallets: number
   readonly grossMicroUsdc: number
   readonly netMicroUsdc: number
@@ -47,53 +49,44 @@ interface Pair extends WalletFlow {
   readonly circularMicroUsdc: number
 }
 
+/** Payer of payments whose source names none. */
+const nobody = ''
+
 /** Null if a payment has no price. */
 export function measurePayments(facts: PaymentFacts): PaymentMeasures | null {
-  const payments = sumPairs(facts.pairs)
-  if (payments === null || facts.rest.some(({ microUsdc }) => microUsdc === null)) return null
+  if ([...facts.pairs, ...facts.rest].some(({ microUsdc }) => microUsdc === null)) return null
+  const payments = sumFlows(
+    facts.pairs.map(({ payer, payee, microUsdc }) => {
+      return { from: payer ?? nobody, to: payee, microUsdc: microUsdc ?? 0 }
+    }),
+  )
   const rest = total(facts.rest.map(({ microUsdc }) => microUsdc ?? 0))
   const transfers = sumFlows(facts.transfers)
   const { partyOf, collectorOf } = findParties(facts, payments, transfers)
   const pairs = netPairs(facts, payments, transfers, partyOf)
-  const payers = partySums(
-    pairs.filter(({ from }) => from !== nobody),
-    'from',
-    partyOf,
-  )
+  const named = pairs.filter(({ from }) => from !== nobody)
+  const payers = partySums(named, 'from', partyOf)
   const collected = pairs.filter(({ to }) => collectorOf.has(to))
   const netMicroUsdc = total(pairs.map((pair) => pair.netMicroUsdc)) + rest
-  const funded = [...payers].filter(([, party]) => party.netMicroUsdc >= fundedMicroUsdc)
-  const bySum = byNet([...payers.values()])
+  const funded = payers.filter((party) => party.netMicroUsdc >= fundedMicroUsdc)
   return {
     grossMicroUsdc: total(pairs.map((pair) => pair.microUsdc)) + rest,
     netMicroUsdc,
     circularMicroUsdc: total(pairs.map((pair) => pair.circularMicroUsdc)),
-    payers: bySum,
-    payees: byNet([...partySums(pairs, 'to', partyOf).values()]),
-    collected: byNet([
-      ...partySums(collected, 'to', (payee) => collectorOf.get(payee) ?? payee).values(),
-    ]),
-    spendingParties: bySum.filter((party) => party.netMicroUsdc >= spendingMicroUsdc).length,
+    payers,
+    payees: partySums(pairs, 'to', partyOf),
+    collected: partySums(collected, 'to', (payee) => collectorOf.get(payee) ?? payee),
+    spendingParties: payers.filter((party) => party.netMicroUsdc >= spendingMicroUsdc).length,
     fundedCreators: funded.length,
-    netWithoutLargestMicroUsdc: netMicroUsdc - (bySum[0]?.netMicroUsdc ?? 0),
+    netWithoutLargestMicroUsdc: netMicroUsdc - (payers[0]?.netMicroUsdc ?? 0),
     largestPaymentMicroUsdc: facts.pairs.reduce(
       (most, { largestMicroUsdc: largest }) => Math.max(most, largest ?? 0),
       0,
     ),
     batchMicroUsdc: total(facts.batches.map(({ microUsdc }) => microUsdc)),
-    sessions: findSessions(facts.payerHours, new Set(funded.map(([name]) => name)), partyOf),
+    sessions: findSessions(facts.payerHours, new Set(funded.map(({ name }) => name)), partyOf),
     uniform: findUniformPayers(facts),
   }
-}
-
-/** Payer of payments whose source names none. */
-const nobody = ''
-
-function sumPairs(days: readonly PairDay[]): readonly WalletFlow[] | null {
-  const priced = days.flatMap(({ payer, payee, microUsdc }) =>
-    microUsdc === null ? [] : [{ from: payer ?? nobody, to: payee, microUsdc }],
-  )
-  return priced.length === days.length ? sumFlows(priced) : null
 }
 
 function netPairs(
@@ -107,43 +100,29 @@ function netPairs(
   const followed = transfers.filter(({ from, to }) => mayLink(from) && mayLink(to))
   const returned = findReturned(payments, followed)
   return payments.map((pair, index) => {
-    const back = returned[index] ?? 0
-    if (partyOf(pair.from) === partyOf(pair.to)) {
-      return { ...pair, netMicroUsdc: 0, circularMicroUsdc: pair.microUsdc }
-    }
-    const isCircular = back > returnedPairShare * pair.microUsdc
+    const { from, to, microUsdc } = pair
+    const circularMicroUsdc = partyOf(from) === partyOf(to) ? microUsdc : (returned[index] ?? 0)
+    const isCircular = circularMicroUsdc > returnedPairShare * microUsdc
     return {
       ...pair,
-      netMicroUsdc: isCircular ? 0 : pair.microUsdc - back,
-      circularMicroUsdc: back,
+      circularMicroUsdc,
+      netMicroUsdc: isCircular ? 0 : microUsdc - circularMicroUsdc,
     }
   })
 }
 
+/** By net sum, the largest first. */
 function partySums(
   pairs: readonly Pair[],
   side: 'from' | 'to',
   partyOf: (wallet: string) => string,
-): ReadonlyMap<string, PartySum> {
-  const parties = new Map<string, { wallets: Set<string>; gross: number; net: number }>()
-  for (const pair of pairs) {
-    const name = partyOf(pair[side])
-    const party = parties.get(name) ?? { wallets: new Set(), gross: 0, net: 0 }
-    party.wallets.add(pair[side])
-    party.gross += pair.microUsdc
-    party.net += pair.netMicroUsdc
-    parties.set(name, party)
-  }
-  return new Map(
-    [...parties].map(([name, { wallets, gross, net }]) => [
+): readonly PartySum[] {
+  return [...groupBy(pairs, (pair) => partyOf(pair[side]))]
+    .map(([name, ofParty]) => ({
       name,
-      { wallets: wallets.size, grossMicroUsdc: gross, netMicroUsdc: net },
-    ]),
-  )
-}
-
-function byNet(parties: readonly PartySum[]): readonly PartySum[] {
-  return parties.toSorted(
-    (a, b) => b.netMicroUsdc - a.netMicroUsdc || b.grossMicroUsdc - a.grossMicroUsdc,
-  )
+      wallets: new Set(ofParty.map((pair) => pair[side])).size,
+      grossMicroUsdc: total(ofParty.map((pair) => pair.microUsdc)),
+      netMicroUsdc: total(ofParty.map((pair) => pair.netMicroUsdc)),
+    }))
+    .sort((a, b) => b.netMicroUsdc - a.netMicroUsdc || b.grossMicroUsdc - a.grossMicroUsdc)
 }
