@@ -7,7 +7,7 @@ import type { EvmChainName } from './chains.ts'
 import { ChainError } from './errors.ts'
 import { createRpcClient } from './json-rpc.ts'
 import type { RpcClientOptions } from './json-rpc.ts'
-import { headerCall, hexData, parseResult, quantity, toHex } from './values.ts'
+import { hash, headerCall, hexData, parseResult, quantity, toHex } from './values.ts'
 
 export interface ViewCall {
   readonly to: Address
@@ -24,12 +24,14 @@ export interface ChainReader {
   readonly head: () => Promise<number>
   readonly settledHead: () => Promise<number>
   readonly blockTime: (block: number) => Promise<number>
+  /** Null if the header of the block was not read. */
+  readonly knownHash: (block: number) => string | null
   /** Returns the first block at or after a time in Unix milliseconds, or the settled head + 1 if there is none. */
   readonly blockAtTime: (timeMs: number) => Promise<number>
 }
 
-const maxCachedTimes = 10_000
-const timedHeader = z.object({ timestamp: quantity })
+const maxCachedHeaders = 10_000
+const timedHeader = z.object({ timestamp: quantity, hash: hash.optional() })
 
 export function createChainReader(
   name: EvmChainName,
@@ -38,7 +40,7 @@ export function createChainReader(
 ): ChainReader {
   const { blockSeconds, settleBlocks } = chains[name]
   const rpc = createRpcClient(name, rpcUrl, options)
-  const times = new Map<number, number>()
+  const headers = new Map<number, { readonly timeMs: number; readonly hash: string | null }>()
   let checked: Promise<void> | undefined
 
   const call: ChainReader['call'] = async (method, params) => {
@@ -56,13 +58,14 @@ export function createChainReader(
   }
 
   async function blockTime(block: number): Promise<number> {
-    const known = times.get(block)
-    if (known !== undefined) return known
+    const known = headers.get(block)
+    if (known !== undefined) return known.timeMs
     const { method, params } = headerCall(block)
     const header = parseResult(name, timedHeader, await call(method, params), 'a block')
-    if (times.size >= maxCachedTimes) times.clear()
-    times.set(block, header.timestamp * secondMs)
-    return header.timestamp * secondMs
+    if (headers.size >= maxCachedHeaders) headers.clear()
+    const timeMs = header.timestamp * secondMs
+    headers.set(block, { timeMs, hash: header.hash ?? null })
+    return timeMs
   }
 
   return {
@@ -82,6 +85,7 @@ export function createChainReader(
     head,
     settledHead,
     blockTime,
+    knownHash: (block) => headers.get(block)?.hash ?? null,
     blockAtTime: async (timeMs) =>
       await searchBlock(timeMs, await settledHead(), blockSeconds * secondMs, blockTime),
   }

@@ -6,6 +6,7 @@ import { memoizeLatest } from '../cache/memoize.ts'
 import type { PollRecord } from '../world/world.ts'
 import { csv } from './csv.ts'
 import { asJson, deferred, documentOf, snapshotFamily } from './document.ts'
+import { evidenceUri } from './rail-view.ts'
 
 /** One year at four polls a day. */
 const shownPolls = 1461
@@ -44,6 +45,7 @@ function pollView(poll: PollRecord): RailPoll {
     figures === null ? null : publicFigure(figures, name)
   // The members are in canonical order, which saves sorting every poll of a year.
   return {
+    ...evidenceUri(poll),
     outcome: poll.outcome,
     parties_30d: figure('parties_30d'),
     poll_duration_ms: poll.durationMs,

@@ -1,11 +1,12 @@
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { percentRead } from '../../src/core/backfill.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
+import { evidencePath } from '../../src/core/evidence.ts'
 import { figureNames, publicFigure } from '../../src/core/figures.ts'
 import type { EvidencePointer, FigureName } from '../../src/core/figures.ts'
 import { isStale } from '../../src/core/flags/source-flags.ts'
 import { isoTime } from '../../src/core/time.ts'
-import type { RailRecord, World } from '../world/world.ts'
+import type { PollRecord, RailRecord, World } from '../world/world.ts'
 
 /** Returns true for figures older than two poll cycles. Rails that are not polled are never stale. */
 export function railIsStale(
@@ -95,6 +96,11 @@ function backfillView(backfill: Backfill): NonNullable<Rail['backfill']> {
     read_until: isoTime(backfill.readUntilMs),
     percent: percentRead(backfill),
   }
+}
+
+export function evidenceUri(poll: PollRecord | undefined): Pick<Rail, 'evidence_uri'> {
+  const bundle = poll?.bundle ?? null
+  return bundle === null ? {} : { evidence_uri: evidencePath(bundle) }
 }
 
 function evidenceView(pointer: EvidencePointer): Rail['evidence'][number] {

@@ -1,36 +1,45 @@
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { figureNames } from '../../src/core/figures.ts'
+import type { PollRecord } from '../world/world.ts'
 import { csv } from './csv.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
-import { railView } from './rail-view.ts'
+import { evidenceUri, railView } from './rail-view.ts'
 
 export const railDocuments = snapshotFamily(
   ['listRails', 'getRailsCsv', 'getRail'],
-  ['nowMs', 'pollEveryMs', 'rails'],
+  ['history', 'nowMs', 'pollEveryMs', 'rails'],
   function* (world) {
-    const rails = world.rails.map((record) => railView(record, world))
+    const goodPolls = (rail: string) =>
+      (world.history.get(rail) ?? []).filter(({ outcome }) => outcome === 'ok')
+    const rails = world.rails.map((record) => {
+      return { ...railView(record, world), ...evidenceUri(goodPolls(record.authored.rail)[0]) }
+    })
+    const factsOf = (rail: Rail) => facts(rail, goodPolls(rail.rail))
     yield jsonDocument(
       'listRails',
       { count: rails.length, rails },
-      { archive: { count: rails.length, rails: rails.map(facts) } },
+      { archive: { count: rails.length, rails: rails.map(factsOf) } },
     )
     yield textDocument('getRailsCsv', railsCsv(rails))
     for (const rail of rails) {
-      yield jsonDocument('getRail', rail, { params: { name: rail.rail }, archive: facts(rail) })
+      yield jsonDocument('getRail', rail, { params: { name: rail.rail }, archive: factsOf(rail) })
     }
   },
 )
 
-/** Excludes times, durations and hashes of responses, which change at every poll. */
-function facts(rail: Rail): object {
+/** Excludes what changes at every poll, and links the evidence of the first poll that gave these figures. */
+function facts(rail: Rail, good: readonly PollRecord[]): object {
   const {
     polled_at: _at,
     poll_duration_ms: _ms,
     figures_as_of: _age,
     evidence: _read,
+    evidence_uri: _newest,
     ...kept
   } = rail
-  return kept
+  const newest = JSON.stringify(good[0]?.figures)
+  const other = good.findIndex(({ figures }) => JSON.stringify(figures) !== newest)
+  return { ...kept, ...evidenceUri(good.at(other === -1 ? -1 : other - 1)) }
 }
 
 const csvColumns = [

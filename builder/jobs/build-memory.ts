@@ -27,6 +27,7 @@ export function emptyBuildMemory(options: { readonly dataDir: string; readonly s
     lastFacts: createLastFacts(options.stateDir),
     vendored: createVendored(),
     publish: emptyMemory(),
+    evidence: { seq: 0 },
     archive: emptyArchiveMemory(),
     ...last,
   }

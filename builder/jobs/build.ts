@@ -2,11 +2,13 @@ import { join } from 'node:path'
 
 import type { Log } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
+import { isoTime } from '../../src/core/time.ts'
 import { archive } from '../publish/archive.ts'
 import type { ArchiveOutcome, ArchiveOptions } from '../publish/archive.ts'
 import { markAsDemo } from '../publish/demo-mark.ts'
 import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
+import { publishEvidence } from '../publish/evidence.ts'
 import type { Keys } from '../publish/keys.ts'
 import { factsOf, nextFacts } from '../publish/last-facts.ts'
 import { publish } from '../publish/publish.ts'
@@ -91,6 +93,7 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
     options.onPublished?.()
     return published
   }
+  await publishEvidence(options.database, publicDir, isoTime(nowMs), memory.evidence)
   const drawings = memory.drawingsOf(world)
   const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)
   await memory.lastFacts.keep(next, facts)

@@ -12,6 +12,8 @@ import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { UnfinishedRead } from '../rails/adapter.ts'
 import type { AnyRailAdapter, AdapterContext } from '../rails/adapter.ts'
+import { collectEvidence } from '../rails/evidence.ts'
+import type { EvidenceCollector } from '../rails/evidence.ts'
 import { createPayoutStore } from '../rails/payout-store.ts'
 import type { Sources } from '../rails/sources.ts'
 import { windowEndingAt } from '../rails/window.ts'
@@ -66,7 +68,9 @@ export async function pollRail(
 ): Promise<PollReport> {
   const startedAtMs = deps.clock.now()
   const startedMonotonic = deps.clock.monotonic()
-  const { outcome, counters } = await measure(adapter, deps, startedAtMs, signal)
+  const evidence = collectEvidence(adapter.rail, deps.database, windowEndingAt(startedAtMs))
+  const begun = { ...deps, evidence }
+  const { outcome, counters } = await measure(adapter, begun, startedAtMs, signal)
   const durationMs = Math.round(deps.clock.monotonic() - startedMonotonic)
   const { rail } = adapter
   if (outcome.kind === 'unfinished') return { rail, outcome: 'unfinished', durationMs }
@@ -77,7 +81,7 @@ export async function pollRail(
     durationMs,
     pollEveryMs: deps.pollEveryMs,
   }
-  const decision = await record(adapter, authored, deps, outcome, counters, facts)
+  const decision = await record(adapter, authored, begun, outcome, counters, facts)
   return {
     rail,
     outcome: outcome.kind === 'good' ? 'ok' : 'failed',
@@ -94,9 +98,11 @@ interface Measured {
   readonly counters: Readonly<Record<string, number>>
 }
 
+type BegunPoll = PollDeps & { readonly evidence: EvidenceCollector }
+
 async function measure(
   adapter: AnyRailAdapter,
-  deps: PollDeps,
+  deps: BegunPoll,
   startedAtMs: number,
   signal: AbortSignal,
 ): Promise<Measured> {
@@ -132,23 +138,24 @@ function reasonOf(error: unknown): string {
 
 async function contextOf(
   adapter: AnyRailAdapter,
-  deps: PollDeps,
+  deps: BegunPoll,
   window: Window,
   signal: AbortSignal,
 ): Promise<AdapterContext> {
-  const { database, sources, clock } = deps
+  const { database, sources, clock, evidence } = deps
   const turnEndMs = clock.monotonic() + turnMs
   const from = isoTime(window.endMs - pastMs)
   const past = pastPollsOf(await historyOf(database.reader, adapter.rail, { from }))
   return {
     window,
-    http: sources.http(adapter.rail, signal),
+    http: evidence.watch(sources.http(adapter.rail, signal)),
     chain: (name) => sources.chain(name, signal),
     hasNode: sources.hasNode,
     solana: () => sources.solana(signal),
     payouts: createPayoutStore(adapter.rail, database),
     past,
     backfill: await backfillProgress(adapter.rail, deps),
+    evidence,
     isTurnOver: () => clock.monotonic() >= turnEndMs,
     signal,
   }
@@ -157,7 +164,7 @@ async function contextOf(
 async function record(
   adapter: AnyRailAdapter,
   authored: AuthoredRail,
-  { database, random }: PollDeps,
+  { database, random, evidence }: BegunPoll,
   outcome: PollOutcome,
   counters: Readonly<Record<string, number>>,
   facts: Parameters<typeof decidePoll>[2],
@@ -166,19 +173,28 @@ async function record(
   const at = isoTime(facts.startedAtMs)
   return await database.write(async (tx) => {
     const states = await loadRailStates(tx)
-    const decision = decidePoll(stateOf(authored, states.get(rail)), outcome, facts)
+    const former = stateOf(authored, states.get(rail))
+    const decision = decidePoll(former, outcome, facts)
     const { state, figures, transition, raised, cleared } = decision
     const good = outcome.kind === 'good' ? outcome.measurement : null
+    const result = good === null ? 'failed' : 'ok'
+    const { status, undecidedSinceMs } = former
+    const bundle = await evidence.save(tx, {
+      ...{ at, outcome: result, error: state.lastError, rule: `${rule.name} v${rule.version}` },
+      ...{ basis: facts.basis, former: { status, undecidedSinceMs } },
+      ...{ figures, removed: good?.removed30d ?? {}, counters, status: state.status },
+    })
     const pollId = await insertPoll(tx, {
       rail,
       startedAt: at,
       durationMs: facts.durationMs,
-      outcome: good === null ? 'failed' : 'ok',
+      outcome: result,
       error: state.lastError,
       figures: figures === null ? null : toStored({ ...state, figures }, counters),
       evidence: toStoredEvidence(good?.evidence ?? []),
       rule: `${rule.name} v${rule.version}`,
       statusAfter: state.status,
+      bundle,
     })
     await saveRailState(tx, toStateRow(state, pollId, counters))
     if (transition !== null) {

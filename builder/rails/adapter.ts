@@ -4,6 +4,8 @@ import type { Figures, Measurement } from '../../src/core/figures.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
 import type { RpcClient } from '../chain/json-rpc.ts'
 import type { Http } from '../sources/http.ts'
+import type { PollEvidence } from './evidence.ts'
+import { listedHubs } from './look-up-choice.ts'
 import { withLookUps } from './look-ups.ts'
 import type { LookUpContext } from './look-ups.ts'
 import type { Counters, PastPoll } from './past-polls.ts'
@@ -17,6 +19,7 @@ export interface AdapterContext extends LookUpContext {
   /** Earlier polls, newest first, needed for sources that show only lifetime totals. */
   readonly past: readonly PastPoll[]
   readonly backfill: BackfillProgress
+  readonly evidence: PollEvidence
 }
 
 export interface BackfillProgress {
@@ -55,30 +58,51 @@ export interface RailAdapter<Evidence> {
 export interface AnyRailAdapter extends Required<
   Pick<RailAdapter<unknown>, 'rail' | 'rule' | 'hosts' | 'chains'>
 > {
-  readonly measure: (
-    ctx: AdapterContext,
-  ) => Promise<{ readonly measurement: Measurement; readonly counters: Counters }>
+  readonly read: (ctx: AdapterContext) => Promise<unknown>
+  readonly measure: (ctx: AdapterContext) => Promise<Measured>
+  /** The same from what `measure` read. */
+  readonly recompute: (reading: unknown, lookedUp: unknown, window: Window) => Measured
+}
+
+interface Measured {
+  readonly measurement: Measurement
+  readonly counters: Counters
 }
 
 export function defineRail<Evidence>(adapter: RailAdapter<Evidence>): AnyRailAdapter {
-  const { rail, rule, hosts = [], chains = [] } = adapter
+  const { rail, rule, read, hosts = [], chains = [], lookUps } = adapter
+  const reduce = (reading: Evidence, window: Window): Measured => {
+    const { figures, removed30d = {}, notes, ...rest } = adapter.reduce(reading, window)
+    const measurement = {
+      figures: { ...unknownFigures, ...figures },
+      removed30d: Object.fromEntries(Object.entries(removed30d).filter(([, count]) => count > 0)),
+      notes: notes.filter((note) => typeof note === 'string'),
+      ...rest,
+    }
+    return { measurement, counters: adapter.counters?.(reading) ?? {} }
+  }
   return {
     rail,
     rule,
     hosts,
     chains,
+    read,
     measure: async (ctx) => {
-      const read = await adapter.read(ctx)
-      const { figures, removed30d = {}, notes, ...rest } = adapter.reduce(read, ctx.window)
-      const reduced = {
-        figures: { ...unknownFigures, ...figures },
-        removed30d: Object.fromEntries(Object.entries(removed30d).filter(([, count]) => count > 0)),
-        notes: notes.filter((note) => typeof note === 'string'),
-        ...rest,
-      }
-      const { lookUps } = adapter
+      const reading = await read(ctx)
+      ctx.evidence.setReading(reading, chains.length > 0)
+      const { measurement: reduced, counters } = reduce(reading, ctx.window)
       const measurement = lookUps === undefined ? reduced : await withLookUps(ctx, lookUps, reduced)
-      return { measurement, counters: adapter.counters?.(read) ?? {} }
+      if (measurement.facts === undefined || lookUps === undefined) return { measurement, counters }
+      const { transfers, wallets, lookedUp } = measurement.facts
+      await ctx.evidence.list('hubs', () => listedHubs)
+      await ctx.evidence.list('looked_up', () => ({ transfers, wallets, lookedUp }))
+      return { measurement, counters }
+    },
+    recompute: (reading, lookedUp, window) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `measure` packed both
+      const { measurement, counters } = reduce(reading as Evidence, window)
+      const facts = measurement.facts && { ...measurement.facts, ...(lookedUp as object) }
+      return { measurement: { ...measurement, ...(facts && { facts }) }, counters }
     },
   }
 }

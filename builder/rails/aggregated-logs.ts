@@ -22,6 +22,8 @@ import type { Window } from './window.ts'
 export interface ChunkPayouts<Stream extends string> {
   readonly payouts: Readonly<Partial<Record<Stream, readonly Payout[]>>>
   readonly remember?: readonly string[]
+  /** Answers of price feeds, for the evidence. */
+  readonly prices?: readonly object[]
 }
 
 export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
@@ -44,26 +46,26 @@ interface AggregatedStream {
 }
 
 export interface AggregatedLogs<Stream extends string> {
-  readonly stream: (name: Stream) => AggregatedStream
+  readonly streams: Readonly<Record<Stream, AggregatedStream>>
   readonly evidence: readonly EvidencePointer[]
 }
 
 export function monthOf<Stream extends string>(
-  { stream }: AggregatedLogs<Stream>,
+  { streams }: AggregatedLogs<Stream>,
   name: Stream,
   { start30dMs, endMs }: Window,
 ): Totals {
-  return totalsOf(stream(name).buckets, start30dMs, endMs)
+  return totalsOf(streams[name].buckets, start30dMs, endMs)
 }
 
 /** Computes the figures of a rail from the one stream that contains its payouts. */
 export function reduceStream<Stream extends string>(
-  { stream, evidence }: AggregatedLogs<Stream>,
+  { streams, evidence }: AggregatedLogs<Stream>,
   name: Stream,
   window: Window,
   options: Pick<ReduceOptions, 'notes' | 'groupOf'>,
 ): Measurement {
-  const { buckets, lastPayoutAtMs } = stream(name)
+  const { buckets, lastPayoutAtMs } = streams[name]
   return reducePayouts(buckets, window, { lastPayoutAtMs, evidence, ...options })
 }
 
@@ -110,6 +112,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   }
 
   const backfill = await backfillOf(ctx, reader, fromBlock, head)
+  if (fromBlock <= head) await reader.blockTime(fromBlock)
   let doneTo = fromBlock - 1
   try {
     await readLogs({
@@ -121,7 +124,8 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       chunkBlocks: request.chunkBlocks ?? defaultChunkBlocks,
       signal: ctx.signal,
       onChunk: async (chunk) => {
-        const { payouts, remember = [] } = await request.toPayouts(chunk, reader, remembered)
+        const answer = await request.toPayouts(chunk, reader, remembered)
+        const { payouts, remember = [], prices = [] } = answer
         // Nothing is changed until all reads have succeeded, since a chunk that is too large is read again in smaller parts.
         const added: [LogStream, readonly Payout[]][] = []
         for (const name of streams) {
@@ -131,6 +135,14 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
           const unread = (payouts[name] ?? []).filter(({ block }) => block > done)
           added.push([stream, chunk.exactTimes ? unread : await withExactNewest(reader, unread)])
         }
+        // The first stream is saved first, so that its cursor tells which chunks have evidence.
+        const first = Math.max(chunk.fromBlock, (opened.get(streams[0])?.cursor()?.block ?? -1) + 1)
+        const all = streams
+          .flatMap((name) => payouts[name] ?? [])
+          .filter(({ block }) => block >= first)
+        const range = { fromBlock: first, toBlock: chunk.toBlock }
+        if (first <= chunk.toBlock)
+          await ctx.evidence.addChunk({ reader, filters, ...range, payouts: all, prices })
         for (const [stream, unread] of added) stream.add(unread)
         for (const id of remember) remembered.add(id)
         for (const { address } of chunk.logs) {
@@ -160,13 +172,12 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     toBlock: head,
     logs,
   }))
-  return {
-    stream: (name) => ({
-      buckets: opened.get(name)?.hours() ?? [],
-      lastPayoutAtMs: opened.get(name)?.lastPayoutAtMs() ?? null,
-    }),
-    evidence,
-  }
+  await ctx.evidence.list('memory', () => [...remembered].slice(-maxMemory))
+  const aggregated = [...opened].map(([name, stream]) => {
+    return [name, { buckets: stream.hours(), lastPayoutAtMs: stream.lastPayoutAtMs() }]
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all streams were opened
+  return { streams: Object.fromEntries(aggregated) as AggregatedLogs<Stream>['streams'], evidence }
 }
 
 async function freshHead(reader: ChainReader, pollMs: number): Promise<number> {

@@ -121,7 +121,7 @@ export const olas = defineRail({
     const deliveries = monthOf(aggregated, 'deliveries', window)
     const month = monthOf(aggregated, 'native', window)
     const tpv30dMicroUsdc = microFromBaseUnits(month.keptUnits, 18)
-    const week = totalsOf(aggregated.stream('native').buckets, window.start7dMs, window.endMs)
+    const week = totalsOf(aggregated.streams.native.buckets, window.start7dMs, window.endMs)
     const tpv7dMicroUsdc = microFromBaseUnits(week.keptUnits, 18)
     const creators = new Set([
       ...monthOf(aggregated, 'requests', window).payers.keys(),
@@ -138,7 +138,7 @@ export const olas = defineRail({
         topWorkerShare: topShare(deliveries),
         creatorsWithBudget30d: monthOf(aggregated, 'charges', window).payers.size,
         activity30d: Number(deliveries.keptUnits),
-        lastPayoutAtMs: aggregated.stream('withdrawals').lastPayoutAtMs,
+        lastPayoutAtMs: aggregated.streams.withdrawals.lastPayoutAtMs,
       },
       notes: unpricedNotes(aggregated, window),
       evidence: aggregated.evidence,

@@ -21,11 +21,14 @@ export interface Payout {
   readonly microUsdc?: number | null
   /** Reason why the rule excludes this payout from the published figures; null by default. */
   readonly removedBy?: string | null
+  /** The log, where there is one. */
+  readonly txHash?: string | undefined
+  readonly logIndex?: number | undefined
 }
 
 /** Creates a payout with the block and time of a log; accepts EVM addresses in upper or lower case. */
 export function payoutAt(
-  { atMs, block }: Pick<Payout, 'atMs' | 'block'>,
+  { atMs, block, txHash, logIndex }: Pick<Payout, 'atMs' | 'block' | 'logIndex' | 'txHash'>,
   payer: string | null,
   payee: string,
   value: Pick<Payout, 'units' | 'microUsdc' | 'removedBy'> = {},
@@ -33,6 +36,8 @@ export function payoutAt(
   return {
     atMs,
     block,
+    txHash,
+    logIndex,
     payer: payer?.toLowerCase() ?? null,
     payee: payee.toLowerCase(),
     ...value,

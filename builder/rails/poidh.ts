@@ -16,8 +16,8 @@ import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
 import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
+import type { ChunkPayouts } from './aggregated-logs.ts'
 import { payoutAt } from './payouts.ts'
-import type { Payout } from './payouts.ts'
 
 const contract: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
 export const poidhEvents = parseAbi([
@@ -62,15 +62,18 @@ async function chunkPayouts(
   chunk: LogChunk<typeof poidhEvents>,
   reader: ChainReader,
   feed: Address,
-): Promise<readonly Payout[]> {
-  if (chunk.logs.length === 0) return []
+): Promise<ChunkPayouts<'payments'>> {
+  if (chunk.logs.length === 0) return { payouts: {} }
   const price = await ethPrice(reader, feed, chunk.toBlock)
-  return chunk.logs.map((log) => {
+  const payments = chunk.logs.map((log) => {
     const { bountyIssuer, claimIssuer, payout: units } = log.event.args
     const microUsdc = price === null ? null : microUsdcOf(units, price)
     const removedBy = isAddressEqual(bountyIssuer, claimIssuer) ? 'self_dealing' : null
     return payoutAt(log, bountyIssuer, claimIssuer, { units, microUsdc, removedBy })
   })
+  const answer = price === null ? null : String(price)
+  const prices = [{ feed, block: chunk.toBlock, answer }]
+  return { payouts: { payments }, prices }
 }
 
 function microUsdcOf(wei: bigint, price: bigint): number | null {
@@ -98,9 +101,7 @@ function poidhOn({ rail, chain, chunkBlocks, priceFeed }: PoidhChain): AnyRailAd
         abi: poidhEvents,
         chunkBlocks,
         filters: [{ addresses: [contract], topics: [selectors(poidhEvents)] }],
-        toPayouts: async (chunk, reader) => ({
-          payouts: { payments: await chunkPayouts(chunk, reader, priceFeed) },
-        }),
+        toPayouts: async (chunk, reader) => await chunkPayouts(chunk, reader, priceFeed),
       }),
     reduce: (aggregated, window) => {
       const { count, keptUnits } = monthOf(aggregated, 'payments', window)

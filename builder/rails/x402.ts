@@ -157,11 +157,16 @@ export const x402 = defineRail({
   chains: ['base'],
   lookUps: 'base',
   read: async (ctx) => {
-    const bazaar = await readBazaar(ctx)
-    const known = await ctx.payouts.open('sellers', firstKeptHour(ctx.window), sellersCursor)
-    const sellers = sellersOn(networks, bazaar.offers, known.cursor()?.hosts ?? {})
-    if (sellers.size === 0) throw new SourceError('the Bazaar lists no seller on Base')
-    await known.save({ hosts: Object.fromEntries(sellers) })
+    const bazaar = await ctx.evidence.list('sellers', async () => {
+      const { offers, ...listing } = await readBazaar(ctx)
+      const known = await ctx.payouts.open('sellers', firstKeptHour(ctx.window), sellersCursor)
+      const sellers = sellersOn(networks, offers, known.cursor()?.hosts ?? {})
+      if (sellers.size === 0) throw new SourceError('the Bazaar lists no seller on Base')
+      await known.save({ hosts: Object.fromEntries(sellers) })
+      return { ...listing, sellers }
+    })
+    const { sellers } = bazaar
+    await ctx.evidence.list('facilitators', () => facilitators)
     const aggregated = await aggregateLogs(ctx, {
       chain: 'base',
       streams: ['payments'],
@@ -171,9 +176,10 @@ export const x402 = defineRail({
         payouts: { payments: await settledPayouts(chunk, reader, sellers) },
       }),
     })
-    return { bazaar, sellers, aggregated }
+    return { bazaar, aggregated }
   },
-  reduce: ({ bazaar, sellers, aggregated }, window) => {
+  reduce: ({ bazaar, aggregated }, window) => {
+    const { sellers } = bazaar
     const notes = [
       `${sellers.size} seller wallets on Base in ${bazaar.resources} listed resources.`,
       ...bazaar.notes,

@@ -35,6 +35,7 @@ import type { SitePage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import { amountColumn, column, figureColumn, table } from '../../src/pages/table.ts'
 import { revisionOfPolls } from '../documents/history.ts'
+import { evidenceUri } from '../documents/rail-view.ts'
 import { fileHistoryUrl } from '../publish/remote.ts'
 import type { World } from '../world/world.ts'
 import { flagBlocks, flagsOf } from './flag-parts.ts'
@@ -257,10 +258,12 @@ const tiers: Readonly<Record<Rail['evidence_tier'], string>> = {
   D: 'no endpoint found',
 }
 
-function checks(view: Rail, world: Pick<World, 'site'>): (HtmlAndMarkdown | null)[] {
+function checks(view: Rail, world: Pick<World, 'history' | 'site'>): (HtmlAndMarkdown | null)[] {
   const params = { name: view.rail }
   const json = pathOf('getRail', params)
   const { historyUrl } = world.site
+  const polls = world.history.get(view.rail) ?? []
+  const { evidence_uri: uri } = evidenceUri(polls.find(({ outcome }) => outcome === 'ok'))
   return [
     verifyBox(json),
     view.evidence.length === 0
@@ -287,6 +290,7 @@ function checks(view: Rail, world: Pick<World, 'site'>): (HtmlAndMarkdown | null
         }),
     links([
       [json, 'This rail as JSON'],
+      uri === undefined ? null : [uri, 'Evidence of these figures'],
       [pathOf('getRailHistory', params), 'Every poll as JSON'],
       [pathOf('getRailHistoryCsv', params), 'Every poll as CSV'],
       historyUrl === null

@@ -103,7 +103,7 @@ async function exchange(
   signal: AbortSignal,
   budget: ByteBudget,
 ): Promise<HttpAnswer> {
-  const response = await follow(options, url, request, signal)
+  const { response, host } = await follow(options, url, request, signal)
   if (!response.ok) throw await statusError(response, options.clock)
   refuseWrongType(response.headers.get('content-type'))
   const maxBytes = Math.min(options.maxBytes ?? maxAnswerBytes, budget.bytes)
@@ -113,6 +113,9 @@ async function exchange(
     url,
     body: parseJson(bytes),
     sha256: createHash('sha256').update(bytes).digest('hex'),
+    bytes: bytes.byteLength,
+    readFrom: host,
+    overridden: options.baseUrl !== undefined,
   }
 }
 
@@ -122,7 +125,7 @@ async function follow(
   url: string,
   request: HttpRequest,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<{ readonly response: Response; readonly host: string }> {
   let target = targetOf(url, options.baseUrl)
   for (let hops = 0; ; hops += 1) {
     const response = await options.fetch(target, {
@@ -132,7 +135,7 @@ async function follow(
       signal,
       ...(request.json === undefined ? {} : { body: JSON.stringify(request.json) }),
     })
-    if (![301, 302, 303, 307, 308].includes(response.status)) return response
+    if (![301, 302, 303, 307, 308].includes(response.status)) return { response, host: target.host }
     await discard(response)
     if (hops === maxRedirects) throw new SourceError(`more than ${maxRedirects} redirects`)
     if (methodOf(request) === 'POST' && response.status < 307) {

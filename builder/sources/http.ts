@@ -12,6 +12,10 @@ export interface HttpAnswer {
   /** Parsed JSON whose strings contain no NUL characters. */
   readonly body: unknown
   readonly sha256: string
+  readonly bytes: number
+  readonly readFrom: string
+  /** By `RAIL_BASE_URL_<RAIL>`. */
+  readonly overridden: boolean
 }
 
 export interface Http {

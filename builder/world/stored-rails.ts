@@ -156,6 +156,7 @@ export function pollRecordOf(row: StoredPoll): PollRecord {
     figures: row.figures === null ? null : read(row.rail, storedMeasurement, row.figures).figures,
     status: read(row.rail, railStatus, row.statusAfter),
     rule: row.rule,
+    bundle: row.bundle,
   }
 }
 

@@ -36,6 +36,8 @@ export interface PollRecord {
   readonly figures: Figures | null
   readonly status: RailStatus
   readonly rule: string
+  /** SHA-256 of its evidence; null for polls before there was evidence. */
+  readonly bundle?: string | null
 }
 
 export interface LedgerEvent {

@@ -113,6 +113,7 @@ async function addPolls(tx: Transaction<Database>, authored: AuthoredRail): Prom
       figures: measurement === null ? null : toStored(measurement, {}),
       evidence: toStoredEvidence([{ ...evidence, items: at }]),
       rule: 'bench v1',
+      bundle: null,
       statusAfter: state.status,
     })
   }

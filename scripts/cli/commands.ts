@@ -6,6 +6,7 @@ import type { Command } from './command.ts'
 import { sha256OfDelivery } from './files.ts'
 import { keygen } from './keygen.ts'
 import { receiptCommands } from './receipts.ts'
+import { recompute } from './recompute.ts'
 import { reputationTry, rulesTry } from './rules.ts'
 import { verifyCommands } from './verify.ts'
 
@@ -35,6 +36,7 @@ export const commands: readonly Command[] = [
   }),
   ...receiptCommands,
   ...verifyCommands,
+  recompute,
   rulesTry,
   reputationTry,
   apiCommand('partner signup', 'signupPartner', {

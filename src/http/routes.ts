@@ -1,6 +1,7 @@
 import type { ActionDeps } from '../actions/deps.ts'
 import { ApiError } from '../contract/errors.ts'
 import { parseTime } from '../core/time.ts'
+import { findEvidence } from '../db/evidence.ts'
 import type { Endpoint } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
@@ -39,6 +40,11 @@ export function serviceEndpoints(
     ...alertHandlers(actions),
     ...feedbackHandlers(actions),
     ...imageHandlers(published),
+    async getEvidence({ params: { sha256 } }) {
+      const text = await findEvidence(actions.database.reader, sha256)
+      if (text === null) throw new ApiError('not_found')
+      return { text, cache: 'public, max-age=31536000' }
+    },
     async getStatsLive({ query: { since } }, { list }) {
       // Without `since`, the path is a document; this code then runs only before the first published set.
       const sinceMs = since === undefined ? null : parseTime(since)

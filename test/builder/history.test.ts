@@ -21,6 +21,7 @@ test('the history contains every poll of a rail, newest first, however many page
       figures: null,
       evidence: { pointers: [] },
       rule: 'test v1',
+      bundle: null,
       statusAfter: 'paying',
     }),
   )

@@ -27,6 +27,7 @@ const poll = {
   figures: { tpv_30d_micro_usdc: 12_000_000, top_worker_share: null },
   evidence: { pointers: [{ kind: 'http', items: 3 }] },
   rule: 'plain/1',
+  bundle: null,
   statusAfter: 'paying',
 } as const satisfies NewPoll
 

@@ -148,6 +148,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
         figures: toStored(measurement, {}),
         evidence: toStoredEvidence([]),
         rule: 'test v1',
+        bundle: null,
         statusAfter: 'paying',
       })
       const state = { ...stateOf(authored, undefined), ...measurement, status: 'paying' } as const

@@ -223,6 +223,10 @@ function adapter(rail: string, machine: Machine, process: Process, chance: Chanc
     rule: { name: rail, version: '1', text: 'All payouts count.' },
     hosts: [],
     chains: [],
+    read: () => Promise.reject(new Error('not used')),
+    recompute: () => {
+      throw new Error('not used')
+    },
     measure: () =>
       machine.answer(process, `${rail} answers`, () => {
         if (rail === 'x402' && chance.happens(0.3)) throw new Error('HTTP 500')

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { createRpcClient } from '../../builder/chain/json-rpc.ts'
 import { createChainReader } from '../../builder/chain/reader.ts'
 import type { AdapterContext } from '../../builder/rails/adapter.ts'
+import { collectEvidence } from '../../builder/rails/evidence.ts'
 import { createPayoutStore } from '../../builder/rails/payout-store.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
 import { createHttp } from '../../builder/sources/http-client.ts'
@@ -52,6 +53,7 @@ export function railContext(options: RailContextOptions): AdapterContext {
       stored: null,
       save: async (backfill) => await Promise.resolve(options.onBackfill?.(backfill)),
     },
+    evidence: collectEvidence(rail, database, windowEndingAt(endMs)),
     isTurnOver: () => false,
     signal,
   }

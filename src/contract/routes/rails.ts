@@ -1,11 +1,11 @@
 import { apiPrefix, json, routesOf, text } from '../route.ts'
 import type { Parameter } from '../route.ts'
-import { railSlug } from '../schemas/common.ts'
+import { railSlug, sha256Hex } from '../schemas/common.ts'
 import { flagList } from '../schemas/flag.ts'
 import { opportunityList } from '../schemas/opportunity.ts'
 import { rail, railHistory, railList, statusRulesView } from '../schemas/rail.ts'
 
-const { document } = routesOf('Rails')
+const { document, live } = routesOf('Rails')
 
 const csv = 'text/csv; charset=utf-8; header=present'
 
@@ -49,6 +49,17 @@ export const railRoutes = {
     description: 'The same rows as in JSON. An unknown figure is an empty cell.',
     params: { name: railName },
     answers: { 200: text('The polls.', csv), 404: { description: 'No such rail.' } },
+  }),
+  getEvidence: live({
+    path: '/evidence/{sha256}.json',
+    summary: 'Get evidence of a poll',
+    description:
+      'The bundle of a poll, or a document that a bundle names. It never changes; /docs/evidence describes it.',
+    params: { sha256: { schema: sha256Hex, description: 'SHA-256 of the document.' } },
+    answers: {
+      200: text('The document.', 'application/json'),
+      404: { description: 'No such document. Rows are kept for 35 days.' },
+    },
   }),
   getStatusRules: document(300, {
     path: '/rules/status.json',

@@ -46,6 +46,8 @@ const evidencePointer = z.object({
   logs: count.optional(),
 })
 
+const evidenceUri = z.string().max(200).optional().describe('Path of the evidence of the poll.')
+
 export const rail = model(
   'Rail',
   z.object({
@@ -113,6 +115,7 @@ export const rail = model(
       .array(evidencePointer)
       .max(200)
       .describe('Sources read by the last successful poll.'),
+    evidence_uri: evidenceUri,
     audit: z.object({
       as_of: date,
       status: railStatus,
@@ -145,6 +148,7 @@ export const railPoll = model(
     unique_workers_30d: count.nullable(),
     top_worker_share: share.nullable(),
     rule: z.string().max(80),
+    evidence_uri: evidenceUri,
     poll_duration_ms: count,
     poll_error: z.string().max(500).optional(),
   }),

@@ -16,10 +16,23 @@ export const pollTables = {
       evidence: column.text,
       rule: column.text,
       status_after: column.text,
+      /** SHA-256 of its evidence. */
+      bundle: column.optionalText,
     },
     indexes: {
       polls_by_rail: '(rail, started_at)',
     },
+  },
+
+  // Never changed, except that a document may be kept for longer.
+  evidence: {
+    columns: {
+      seq: column.sequence,
+      sha256: column.unique(column.text),
+      body: column.text,
+      kept_until: column.optionalText,
+    },
+    indexes: { evidence_expiring: '(kept_until) where kept_until is not null' },
   },
 
   rail_state: {

@@ -53,7 +53,7 @@ async function read(ctx: AdapterContext, chunkBlocks = 2) {
       return { payouts: { one: payouts, two: payouts }, remember: [`chunk ${fromBlock}`] }
     },
   })
-  const [one, two] = [aggregated.stream('one'), aggregated.stream('two')]
+  const [one, two] = [aggregated.streams.one, aggregated.streams.two]
   const sums = [one, two].map(
     ({ buckets }) => totalsOf(buckets, ctx.window.start30dMs, endMs).keptUnits,
   )

@@ -13,7 +13,10 @@ async function read(
   const offsets: number[] = []
   const ctx: Pick<AdapterContext, 'http'> = {
     http: {
-      json: (url) => Promise.resolve({ url, status: 200, body: null, sha256: 'ab', bytes: 0 }),
+      json: (url) => {
+        const answer = { url, readFrom: 'list.example', overridden: false }
+        return Promise.resolve({ ...answer, status: 200, body: null, sha256: 'ab', bytes: 0 })
+      },
     },
   }
   const list = await readPages(ctx, {

@@ -1,0 +1,144 @@
+/** Collects what a poll reads, and stores it with the bundle that names it. */
+import { z } from 'zod'
+
+import { version } from '../../src/contract/version.ts'
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import { digestOf, pack } from '../../src/core/evidence.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
+import { saveEvidence } from '../../src/db/evidence.ts'
+import type { EvidenceDocument } from '../../src/db/evidence.ts'
+import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { historyOf } from '../../src/db/polls.ts'
+import type { Db } from '../../src/db/schema.ts'
+import type { LogFilter } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { Http } from '../sources/http.ts'
+import type { Payout } from './payouts.ts'
+import type { Window } from './window.ts'
+
+const rowsKeptMs = 35 * dayMs
+const maxRowsLength = 1024 * 1024
+
+/** Stores the chunks that no bundle names yet. */
+const stream = 'evidence'
+const storedChunks = z.array(
+  z.object({ fromBlock: z.int(), input: z.json(), prices: z.array(z.json()) }),
+)
+
+interface ReadChunk {
+  readonly reader: Pick<ChainReader, 'name' | 'knownHash'>
+  readonly filters: readonly LogFilter[]
+  readonly fromBlock: number
+  readonly toBlock: number
+  readonly payouts: readonly Payout[]
+  readonly prices: readonly object[]
+}
+
+export type EvidenceCollector = ReturnType<typeof collectEvidence>
+/** What adapters tell of their reading. */
+export type PollEvidence = Pick<EvidenceCollector, 'addChunk' | 'list' | 'setReading'>
+
+export function collectEvidence(
+  rail: string,
+  database: OpenDatabase,
+  { endMs, start30dMs }: Window,
+) {
+  const rowsKeptUntil = isoTime(endMs + rowsKeptMs)
+  const documents = new Map<string, EvidenceDocument>()
+  const answers: object[] = []
+  const lists: Record<string, string> = {}
+  let buckets: string | null = null
+  const keep = (body: string, keptUntil: string | null): string => {
+    const sha256 = digestOf(body)
+    documents.set(sha256, { sha256, body, keptUntil })
+    return sha256
+  }
+  const keepPacked = (value: unknown, until: string | null): string => {
+    const packed = pack(value, (part) => keep(part, until))
+    return keep(packed, until)
+  }
+  return {
+    /** Reads a list on which the rest of the reading depends. A check takes it from the evidence instead. */
+    list: async <List>(name: string, read: () => List | Promise<List>): Promise<List> => {
+      const list = await read()
+      lists[name] = keepPacked(list, null)
+      return list
+    },
+    addChunk: async ({ reader, filters, fromBlock, toBlock, payouts, prices }: ReadChunk) => {
+      const lines = linesOf(payouts)
+      const body = JSON.stringify(lines)
+      const rows = body.length > maxRowsLength ? null : digestOf(body)
+      const chunk = {
+        fromBlock,
+        input: {
+          chain: reader.name,
+          filters: keepPacked(filters, rowsKeptUntil),
+          from: { number: fromBlock, hash: reader.knownHash(fromBlock) },
+          to: { number: toBlock, hash: reader.knownHash(toBlock) },
+          count: lines.length,
+          rows_digest: digestOf(lines.join('\n')),
+          rows,
+        },
+        prices,
+      }
+      await database.write(async (tx) => {
+        if (rows !== null)
+          await saveEvidence(tx, [{ sha256: rows, body, keptUntil: rowsKeptUntil }])
+        // A chunk that is read again after a crash replaces the former one.
+        const before = (await chunksOf(tx, rail)).filter((one) => one.fromBlock < fromBlock)
+        await saveHourlyAggregate(tx, rail, stream, { cursor: [...before, chunk], buckets: [] })
+      })
+    },
+    /** Aggregates are kept for good. */
+    setReading: (reading: unknown, isAggregate: boolean) => {
+      buckets = keepPacked(reading, isAggregate ? null : rowsKeptUntil)
+    },
+    watch: ({ json }: Http): Http => ({
+      json: async (url, request) => {
+        const answer = await json(url, request)
+        const { url: of, readFrom: read_from, overridden, sha256, bytes } = answer
+        answers.push({ url: of, read_from, overridden, sha256, bytes })
+        return answer
+      },
+    }),
+    /** Returns the SHA-256 of the bundle. */
+    save: async (tx: Db, facts: object): Promise<string> => {
+      const [last] = await historyOf(tx, rail, { limit: 1 })
+      const chunks = await chunksOf(tx, rail)
+      await saveHourlyAggregate(tx, rail, stream, { cursor: [], buckets: [] })
+      const logs = chunks.map(({ input }) => input)
+      const bundle = {
+        ...{
+          v: 1,
+          rail,
+          ...facts,
+          previous: last?.bundle ?? null,
+          lists,
+          buckets,
+          code: { version },
+        },
+        window: { from: isoTime(start30dMs), to: isoTime(endMs) },
+        inputs: [...answers.map((answer) => ({ ...answer, rows: buckets })), ...logs],
+        prices: chunks.flatMap(({ prices }) => prices),
+      }
+      const sha256 = keep(canonicalize(bundle), null)
+      await saveEvidence(tx, documents.values())
+      return sha256
+    },
+  }
+}
+
+async function chunksOf(db: Db, rail: string) {
+  const { cursor } = await loadHourlyAggregate(db, rail, stream, 0)
+  return storedChunks.parse(cursor ?? [])
+}
+
+/** `block,logIndex,tx,payer,payee,units,removedBy`, sorted: any node gives the same lines. */
+export function linesOf(payouts: readonly Payout[]): readonly string[] {
+  return payouts
+    .map(({ block, logIndex, txHash, payer, payee, units = 1n, removedBy }) =>
+      [block, logIndex, txHash, payer, payee, units, removedBy].join(','),
+    )
+    .sort()
+}

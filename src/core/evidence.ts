@@ -1,0 +1,97 @@
+/** Evidence of a poll: a bundle and the documents that it names by their SHA-256. The figures follow from them. */
+import { sha256 } from '@noble/hashes/sha2'
+import { bytesToHex } from '@noble/hashes/utils'
+import { z } from 'zod'
+
+export function evidencePath(digest: string): string {
+  return `/evidence/${digest}.json`
+}
+
+export function digestOf(text: string): string {
+  return bytesToHex(sha256(new TextEncoder().encode(text)))
+}
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/)
+const block = z.object({ number: z.int() })
+const logInput = z.object({
+  chain: z.enum(['base', 'ethereum', 'arbitrum', 'gnosis']),
+  from: block,
+  to: block,
+  rows_digest: digest,
+  rows: digest.nullable(),
+})
+
+/** What a check reads of a bundle. */
+export const checkedBundle = z.object({
+  window: z.object({ to: z.string() }),
+  previous: digest.nullable(),
+  inputs: z.array(z.union([logInput, z.object({ url: z.string() })])),
+  lists: z.record(z.string(), digest),
+  buckets: digest.nullable(),
+  basis: z.enum(['payments', 'activity']),
+  former: z.object({ status: z.string(), undecidedSinceMs: z.number().nullable() }),
+  ...{ figures: z.unknown(), removed: z.unknown(), counters: z.unknown(), status: z.unknown() },
+})
+
+const partLength = 64 * 1024
+const maxPartLength = 4 * partLength
+
+/**
+ * JSON in which maps, sets and big integers have a tag. A long list is cut into documents of its own, where its content says,
+ * so that most of them are the same in the next poll.
+ */
+export function pack(value: unknown, keep: (text: string) => string): string {
+  const inner = (member: unknown): string => pack(member, keep)
+  if (typeof value === 'bigint') return `{"$bigint":"${value}"}`
+  if (value instanceof Map) return `{"$map":${inner([...value])}}`
+  if (value instanceof Set) return `{"$set":${inner([...value])}}`
+  if (Array.isArray(value)) return packList(value.map(inner), keep)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${inner(member)}`).join(',')}}`
+}
+
+function packList(items: readonly string[], keep: (text: string) => string): string {
+  const whole = `[${items.join(',')}]`
+  if (whole.length <= partLength) return whole
+  const parts: string[] = []
+  let part = ''
+  for (const [at, item] of items.entries()) {
+    part += `${part === '' ? '[' : ','}${item}`
+    const mayCut = part.length >= maxPartLength || /^[01]/.test(digestOf(item))
+    if ((part.length < partLength || !mayCut) && at < items.length - 1) continue
+    parts.push(keep(`${part}]`))
+    part = ''
+  }
+  return JSON.stringify({ $parts: parts })
+}
+
+/** Digests of the documents into which the lists of this one are cut. */
+export function partsOf(text: string): readonly string[] {
+  const lists = [...text.matchAll(/"\$parts":\[([^\]]*)\]/g)].map(([list]) => list).join()
+  return lists.match(/[0-9a-f]{64}/g) ?? []
+}
+
+const pairs = z.array(z.tuple([z.unknown(), z.unknown()]))
+
+/** Reverses `pack`. */
+export function unpack(text: string, documents: ReadonlyMap<string, string>): unknown {
+  return JSON.parse(text, (_name, value: unknown) => {
+    if (typeof value !== 'object' || value === null) return value
+    if ('$bigint' in value) return BigInt(String(value.$bigint))
+    if ('$map' in value) return new Map(pairs.parse(value.$map))
+    if ('$set' in value && Array.isArray(value.$set)) return new Set(value.$set)
+    if (!('$parts' in value) || !Array.isArray(value.$parts)) return value
+    return value.$parts.flatMap((part) => unpack(documents.get(String(part)) ?? '', documents))
+  })
+}
+
+/** Names the first line that differs; null if none does. */
+export function firstDifference(
+  published: readonly string[],
+  found: readonly string[],
+): string | null {
+  const at = [...published, ...found].findIndex((_, at) => published[at] !== found[at])
+  const lineOf = (lines: readonly string[]) => lines[at]?.trim() ?? 'nothing'
+  return at === -1 ? null : `published ${lineOf(published)}, recomputed ${lineOf(found)}`
+}
