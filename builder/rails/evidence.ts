@@ -10,7 +10,7 @@ import type { EvidenceDocument } from '../../src/db/evidence.ts'
 import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf } from '../../src/db/polls.ts'
-import type { Db } from '../../src/db/schema.ts'
+import type { Db, DbTransaction } from '../../src/db/schema.ts'
 import type { LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Http } from '../sources/http.ts'
@@ -103,7 +103,7 @@ export function collectEvidence(
       },
     }),
     /** Returns the SHA-256 of the bundle. */
-    save: async (tx: Db, facts: object): Promise<string> => {
+    save: async (tx: DbTransaction, facts: object): Promise<string> => {
       const [last] = await historyOf(tx, rail, { limit: 1 })
       const chunks = await chunksOf(tx, rail)
       await saveHourlyAggregate(tx, rail, stream, { cursor: [], buckets: [] })

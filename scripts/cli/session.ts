@@ -27,7 +27,8 @@ const defaultService = 'agent-income-ledger'
 
 export function createSession(deps: CliDeps, input: Input) {
   const { environment, clock, random, fetch, write } = deps
-  const baseUrl = input.text('ledger') ?? environment['LEDGER_URL'] ?? defaultUrl
+  const baseUrl =
+    input.text('ledger') ?? input.text('site') ?? environment['LEDGER_URL'] ?? defaultUrl
   const serviceName = input.text('service') ?? environment['LEDGER_SERVICE'] ?? defaultService
   const options = { baseUrl, serviceName, clock, random, fetch }
   const reader = () => createClient(options)

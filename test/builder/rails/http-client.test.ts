@@ -61,7 +61,7 @@ const serveText = async (text: string | Buffer, contentType = 'application/json'
 test('an answer contains the requested address, the hash of its bytes and the parsed body', async () => {
   const url = await serveText('{"a":[1,2]}', 'application/vnd.api+json; charset=utf-8')
   const answer = await client().http.json(`${url}/list?page=1`)
-  expect(answer).toEqual({
+  expect(answer).toMatchObject({
     url: `${url}/list?page=1`,
     body: { a: [1, 2] },
     sha256: '01530d164d479cf08e26d3b1ad9bdba927120d97e2d057a6d792db778780d720',
