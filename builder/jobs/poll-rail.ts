@@ -180,9 +180,16 @@ async function record(
     const result = good === null ? 'failed' : 'ok'
     const { status, undecidedSinceMs } = former
     const bundle = await evidence.save(tx, {
-      ...{ at, outcome: result, error: state.lastError, rule: `${rule.name} v${rule.version}` },
-      ...{ basis: facts.basis, former: { status, undecidedSinceMs } },
-      ...{ figures, removed: good?.removed30d ?? {}, counters, status: state.status },
+      at,
+      outcome: result,
+      error: state.lastError,
+      rule: `${rule.name} v${rule.version}`,
+      figures,
+      removed: good?.removed30d ?? {},
+      counters,
+      basis: facts.basis,
+      former: { status, undecidedSinceMs },
+      status: state.status,
     })
     const pollId = await insertPoll(tx, {
       rail,

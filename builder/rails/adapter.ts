@@ -61,7 +61,7 @@ export interface AnyRailAdapter extends Required<
   readonly read: (ctx: AdapterContext) => Promise<unknown>
   readonly measure: (ctx: AdapterContext) => Promise<Measured>
   /** The same from what `measure` read. */
-  readonly recompute: (reading: unknown, lookedUp: unknown, window: Window) => Measured
+  readonly recompute: (reading: unknown, lookedUp: object, window: Window) => Measured
 }
 
 interface Measured {
@@ -99,9 +99,9 @@ export function defineRail<Evidence>(adapter: RailAdapter<Evidence>): AnyRailAda
       return { measurement, counters }
     },
     recompute: (reading, lookedUp, window) => {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `measure` packed both
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `measure` packed it
       const { measurement, counters } = reduce(reading as Evidence, window)
-      const facts = measurement.facts && { ...measurement.facts, ...(lookedUp as object) }
+      const facts = measurement.facts && { ...measurement.facts, ...lookedUp }
       return { measurement: { ...measurement, ...(facts && { facts }) }, counters }
     },
   }

@@ -109,18 +109,16 @@ export function collectEvidence(
       await saveHourlyAggregate(tx, rail, stream, { cursor: [], buckets: [] })
       const logs = chunks.map(({ input }) => input)
       const bundle = {
-        ...{
-          v: 1,
-          rail,
-          ...facts,
-          previous: last?.bundle ?? null,
-          lists,
-          buckets,
-          code: { version },
-        },
+        v: 1,
+        rail,
+        ...facts,
         window: { from: isoTime(start30dMs), to: isoTime(endMs) },
+        previous: last?.bundle ?? null,
         inputs: [...answers.map((answer) => ({ ...answer, rows: buckets })), ...logs],
+        lists,
         prices: chunks.flatMap(({ prices }) => prices),
+        buckets,
+        code: { version },
       }
       const sha256 = keep(canonicalize(bundle), null)
       await saveEvidence(tx, documents.values())

@@ -67,7 +67,8 @@ export const recompute: Command = {
     const window = windowEndingAt(Date.parse(bundle.window.to))
     if (poll.outcome === 'ok' && bundle.buckets !== null) {
       const reading = await valueOf(bundle.buckets)
-      const found = adapter.recompute(reading, await valueOf(lists['looked_up']), window)
+      const lookedUp = z.looseObject({}).parse((await valueOf(lists['looked_up'])) ?? {})
+      const found = adapter.recompute(reading, lookedUp, window)
       const { removed30d } = found.measurement
       const former = { ...bundle.former, status: railStatus.parse(bundle.former.status) }
       const judged = judge(found.measurement, bundle.basis, former, window.endMs)
@@ -116,7 +117,7 @@ export const recompute: Command = {
             // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the poll packed it
             ((await valueOf(lists[name])) as List | undefined) ?? (await read()),
           addChunk: async (chunk) => await Promise.resolve(void payouts.push(...chunk.payouts)),
-          setReading: nothing,
+          setReading: () => undefined,
         },
         hasNode: () => true,
         past: [],
