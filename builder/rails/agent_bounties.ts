@@ -87,7 +87,12 @@ function payoutsOf(feed: readonly BountyEvent[]): readonly Payout[] {
         const isOwn = funders.includes(solver.toLowerCase())
         const isAbsurd = reward > ceilingUsdc * microPerUsdc
         const removedBy = isOwn ? 'self_dealing' : isAbsurd ? 'above_ceiling' : null
-        const at = { atMs: event.occurred_at, block: event.block_number }
+        const at = {
+          atMs: event.occurred_at,
+          block: event.block_number,
+          txHash: event.tx_hash,
+          logIndex: event.log_index,
+        }
         return [payoutAt(at, funders[0] ?? null, solver, { microUsdc: reward, removedBy })]
       },
     )
