@@ -111,7 +111,6 @@ export function totalsOf(
   groupOf: (payee: string) => string = (payee) => payee,
 ): Totals {
   const hours = hoursWithin(buckets, startMs, endMs)
-  const rows = hours.flatMap(({ pairs }) => pairs)
   const removed = new Map<string, number>()
   let removedMicroUsdc: number | null = 0
   for (const [reason, { count, microUsdc }] of hours.flatMap((hour) =>
@@ -127,15 +126,19 @@ export function totalsOf(
     microUsdc: addKnown(sum.microUsdc, part.microUsdc),
   })
   const payees = new Map<string, PayeeTotals>()
-  for (const [, payee, count, units, microUsdc] of rows) {
-    const group = groupOf(payee)
-    const sum = payees.get(group) ?? nothing
-    payees.set(group, add(sum, { count, units: BigInt(units), microUsdc }))
+  const payers = new Set<string>()
+  for (const { pairs } of hours) {
+    for (const [payer, payee, count, units, microUsdc] of pairs) {
+      if (payer !== null) payers.add(payer)
+      const group = groupOf(payee)
+      const sum = payees.get(group) ?? nothing
+      payees.set(group, add(sum, { count, units: BigInt(units), microUsdc }))
+    }
   }
   const kept = [...payees.values()].reduce(add, nothing)
   return {
     count: kept.count,
-    payers: new Set(rows.flatMap(([payer]) => payer ?? [])),
+    payers,
     payees,
     keptUnits: kept.units,
     rawMicroUsdc: addKnown(kept.microUsdc, removedMicroUsdc),
