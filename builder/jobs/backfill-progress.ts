@@ -34,15 +34,7 @@ export async function backfillProgress(
   return {
     stored,
     save: async (backfill) => {
-      if (backfill === null && last === null) return
-      const isSame = backfill?.fromMs === last?.fromMs && backfill?.toMs === last?.toMs
-      if (
-        isSame &&
-        backfill !== null &&
-        last !== null &&
-        percentRead(backfill) <= percentRead(last)
-      )
-        return
+      if (isTold(last, backfill)) return
       await database.write((tx) => saveBackfill(tx, rail, backfill))
       last = backfill
       if (backfill === null) return
@@ -51,6 +43,12 @@ export async function backfillProgress(
       onBackfill?.({ rail, percent: percentRead(backfill), text })
     },
   }
+}
+
+function isTold(last: Backfill | null, now: Backfill | null): boolean {
+  if (last === null || now === null) return last === now
+  const isSame = now.fromMs === last.fromMs && now.toMs === last.toMs
+  return isSame && percentRead(now) <= percentRead(last)
 }
 
 /** By the speed since the begin of the turn; empty before there is one. */

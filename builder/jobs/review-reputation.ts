@@ -118,11 +118,9 @@ async function lookUp(
     const untested = [...new Set(links.flatMap(({ via }) => via))].filter((one) => !hubs.has(one))
     if (untested.length === 0) break
     for (const one of untested) {
-      const listedHub = listedHubs.has(one)
-      hubs.set(
-        one,
-        listedHub || isHub({ listedHub, ...(await testWallet(reader, one, toBlock)) }) === true,
-      )
+      const isTested = async () =>
+        isHub({ listedHub: false, ...(await testWallet(reader, one, toBlock)) }) === true
+      hubs.set(one, listedHubs.has(one) || (await isTested()))
     }
     links = findLinks(reviews, transfers, (wallet) => hubs.get(wallet) === true)
   }

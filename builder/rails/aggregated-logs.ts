@@ -1,7 +1,8 @@
-/** Reads the logs of a rail, from the end of the last poll to the settled head, and aggregates them by hour. */
 import type { Abi } from 'viem'
 import { z } from 'zod'
 
+/** Reads the logs of a rail, from the end of the last poll to the settled head, and aggregates them by hour. */
+import { addTo } from '../../src/core/rules/flows.ts'
 import { dayMs, minuteMs, secondMs } from '../../src/core/time.ts'
 import { chains } from '../chain/chains.ts'
 import type { EvmChainName } from '../chain/chains.ts'
@@ -93,7 +94,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   const reader = ctx.chain(chain)
   const head = await freshHead(reader, ctx.window.endMs)
   const fromHour = firstKeptHour(ctx.window)
-  const opened = new Map<string, LogStream>()
+  const opened = new Map<Stream, LogStream>()
   for (const name of streams) {
     opened.set(name, await ctx.payouts.open(name, fromHour, cursorSchema))
   }
@@ -111,7 +112,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     }
   }
 
-  const backfill = await backfillOf(ctx, reader, fromBlock, head)
+  const saveProgress = await backfillOf(ctx, reader, fromBlock, head)
   if (fromBlock <= head) await reader.blockTime(fromBlock)
   let doneTo = fromBlock - 1
   try {
@@ -128,9 +129,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
         const { payouts, remember = [], prices = [] } = answer
         // Nothing is changed until all reads have succeeded, since a chunk that is too large is read again in smaller parts.
         const added: [LogStream, readonly Payout[]][] = []
-        for (const name of streams) {
-          const stream = opened.get(name)
-          if (stream === undefined) continue
+        for (const [name, stream] of opened) {
           const done = stream.cursor()?.block ?? -1
           const unread = (payouts[name] ?? []).filter(({ block }) => block > done)
           added.push([stream, chunk.exactTimes ? unread : await withExactNewest(reader, unread)])
@@ -145,13 +144,11 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
           await ctx.evidence.addChunk({ reader, filters, ...range, payouts: all, prices })
         for (const [stream, unread] of added) stream.add(unread)
         for (const id of remember) remembered.add(id)
-        for (const { address } of chunk.logs) {
-          logsPerContract.set(address, (logsPerContract.get(address) ?? 0) + 1)
-        }
+        for (const { address } of chunk.logs) addTo(logsPerContract, address, 1)
         // Saved after each chunk, since nodes with a limit answer few of them in a turn.
         await save(chunk.toBlock)
         doneTo = chunk.toBlock
-        await backfill?.save(doneTo)
+        await saveProgress?.(doneTo)
         if (doneTo < head && ctx.isTurnOver())
           throw new UnfinishedRead('other rails have their turn')
       },
@@ -159,7 +156,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
   } catch (error) {
     // A busy node that answered some chunks of a long read will answer more.
     const goesOn = error instanceof ChainError && error.isTransient && doneTo >= fromBlock
-    throw goesOn && backfill !== null ? new UnfinishedRead(error.message) : error
+    throw goesOn && saveProgress !== null ? new UnfinishedRead(error.message) : error
   }
   await save(head)
   await ctx.backfill.save(null)
@@ -210,23 +207,18 @@ async function backfillOf(
   reader: ChainReader,
   fromBlock: number,
   head: number,
-): Promise<{ readonly save: (doneTo: number) => Promise<void> } | null> {
+): Promise<((doneTo: number) => Promise<void>) | null> {
   const stored = backfill.stored
   const aboutMs = (head - fromBlock) * chains[reader.name].blockSeconds * secondMs
   if (fromBlock > head || (stored === null && aboutMs < backfillFromMs)) return null
   const [startMs, headMs] = [await reader.blockTime(fromBlock), await reader.blockTime(head)]
   const begun = stored !== null && stored.toMs > startMs ? stored : null
   const { fromMs, toMs } = begun ?? { fromMs: startMs, toMs: headMs }
-  return {
-    save: async (doneTo) => {
-      const share = (doneTo - fromBlock) / Math.max(1, head - fromBlock)
-      const readUntilMs = Math.round(startMs + share * (headMs - startMs))
-      await backfill.save({
-        fromMs,
-        toMs,
-        readUntilMs: Math.max(readUntilMs, begun?.readUntilMs ?? startMs),
-      })
-    },
+  return async (doneTo) => {
+    const share = (doneTo - fromBlock) / Math.max(1, head - fromBlock)
+    const timeMs = Math.round(startMs + share * (headMs - startMs))
+    const readUntilMs = Math.max(timeMs, begun?.readUntilMs ?? startMs)
+    await backfill.save({ fromMs, toMs, readUntilMs })
   }
 }
 

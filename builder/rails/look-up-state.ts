@@ -37,7 +37,7 @@ export const lookUpCursor = z.object({
   tests: z.record(
     z.string(),
     z.object({
-      atMs: z.number(),
+      seenMs: z.number(),
       contract: z.boolean(),
       ageDays: z.number(),
       recipients: z.number(),
@@ -61,18 +61,18 @@ export function beginLookUps(stored: LookUpState | null, head: number, endMs: nu
   const left = day === requests.day ? requests.left : Math.max(unused, dailyRequests)
   return {
     ...stored,
-    payers: entriesWhere(stored.payers, ({ seenMs }) => seenMs > endMs - transfersKeptMs),
-    payees: entriesWhere(stored.payees, ({ seenMs }) => seenMs > endMs - transfersKeptMs),
-    tests: entriesWhere(stored.tests, ({ atMs }) => atMs > endMs - testKeptMs),
+    payers: seenSince(stored.payers, endMs - transfersKeptMs),
+    payees: seenSince(stored.payees, endMs - transfersKeptMs),
+    tests: seenSince(stored.tests, endMs - testKeptMs),
     requests: { day, left },
   }
 }
 
-function entriesWhere<Value>(
-  record: Readonly<Record<string, Value>>,
-  isKept: (value: Value) => boolean,
-): Record<string, Value> {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => isKept(value)))
+function seenSince<Wallet extends { readonly seenMs: number }>(
+  wallets: Readonly<Record<string, Wallet>>,
+  sinceMs: number,
+): Record<string, Wallet> {
+  return Object.fromEntries(Object.entries(wallets).filter(([, { seenMs }]) => seenMs > sinceMs))
 }
 
 /** New wallets are followed from now on, and one look-back reads what was before. Null if there are none. */

@@ -166,7 +166,7 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     for (const wallet of choose().toTest.filter((wallet) => !(wallet in state.tests))) {
       if (testsLeft === 0) return
       testsLeft -= 1
-      state.tests[wallet] = { atMs: endMs, ...(await testWallet(reader, wallet, head)) }
+      state.tests[wallet] = { seenMs: endMs, ...(await testWallet(reader, wallet, head)) }
       await save()
     }
   }
