@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase, OpenOptions } from '../../src/db/open.ts'
 import { openSqlite3 } from '../../src/db/sqlite3/connection.ts'
 import type { Sqlite3Connection } from '../../src/db/sqlite3/connection.ts'
+import { newDatabaseIn } from '../support/new-database.ts'
 
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-db-'))
@@ -17,7 +18,8 @@ export function tempFolder(): string {
 }
 
 export async function tempDatabase(options: Partial<OpenOptions> = {}): Promise<OpenDatabase> {
-  const database = await openDatabase({ url: join(tempFolder(), 'ledger.db'), ...options })
+  const url = options.url ?? (await newDatabaseIn(tempFolder()))
+  const database = await openDatabase({ ...options, url })
   onTestFinished(() => database.close())
   return database
 }

@@ -12,6 +12,7 @@ import type { Clock, Log } from '../../src/core/deps.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { EmailMessage } from '../../src/mail/mail.ts'
 import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import { newDatabaseIn } from './new-database.ts'
 import { neverLogKey } from './no-secrets.ts'
 
 export interface TestActions extends InstalledDeps {
@@ -30,7 +31,8 @@ export async function testActions(given: {
 }): Promise<TestActions> {
   const { clock, log, databasePath, changes } = given
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'ledger-writes-')) : null
-  const database = await openDatabase({ url: databasePath ?? join(folder ?? '', 'ledger.db') })
+  const url = databasePath ?? (await newDatabaseIn(folder ?? ''))
+  const database = await openDatabase({ url })
   const reference = await loadReference('data')
   const newKey = () => {
     const key = randomBytes(32)
