@@ -1,4 +1,15 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer } from 'vitest/node'
+import type { TestSpecification } from 'vitest/node'
+
+/** Largest files first, as by default, but a small slow one before them: as the last file it would keep one core busy. */
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isSlow = ({ moduleId }: TestSpecification) => moduleId.includes('/test/scenarios/')
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+  }
+}
 
 export default defineConfig({
   test: {
@@ -20,6 +31,7 @@ export default defineConfig({
     restoreMocks: true,
     expect: { poll: { timeout: 30_000 } },
     retry: 0,
+    sequence: { sequencer: SlowestFirst },
     // Files that need more say so with a reason; see `allowSlowTests`.
     testTimeout: 30_000,
     hookTimeout: 120_000,
