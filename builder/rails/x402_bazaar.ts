@@ -45,6 +45,17 @@ const pageShape = z.object({
 
 type Accept = z.output<typeof acceptShape>
 type Resource = z.output<typeof resourceShape>
+/** Resources of one host with the same sellers and kinds of prices. */
+interface Group {
+  readonly host: string | null
+  readonly kinds: readonly EntryKind[]
+  /** Of the prices that count. */
+  readonly sellers: readonly string[]
+  count: number
+  /** As the operator reports them, and of how many resources. */
+  calls: number
+  reported: number
+}
 /** Sellers write the entries: null stands for one that cannot be read, which is counted and does not fail the poll. */
 interface Entry {
   readonly key: string
@@ -60,8 +71,8 @@ export const x402Bazaar = defineRail({
     text: `Counted are resources with at least one accepted payment on a main network; test networks (by chain id), missing amounts and USDC prices above ${ceilingUsdc.toLocaleString('en-US')} USD are left out and counted. Activity is the number of resources, workers are distinct payTo addresses, and the top share is that of the address named by most resources.`,
   },
   hosts: [bazaarHost],
-  read: (ctx) =>
-    readPages<Entry>(ctx, {
+  read: async (ctx) => {
+    const { items, ...list } = await readPages<Entry>(ctx, {
       url: bazaarPage,
       parse: (answer, { offset }) => {
         const { items, pagination } = parseAnswer(pageShape, answer)
@@ -72,21 +83,19 @@ export const x402Bazaar = defineRail({
         return { items: entries, total: pagination.total }
       },
       keyOf: ({ key }) => key,
-    }),
-  reduce: ({ items: entries, moved, evidence }) => {
-    const items = entries.flatMap(({ resource }) => resource ?? [])
-    const unreadable = entries.length - items.length
-    const kinds = items.flatMap(({ accepts }) => accepts.map(classify))
-    const listed = items
-      .map((item) => ({
-        ...item,
-        accepts: item.accepts.filter((one) => classify(one) === 'priced'),
-      }))
-      .filter(({ accepts }) => accepts.length > 0)
-    const sellers = tally(
-      listed.flatMap(({ accepts }) => [...new Set(accepts.map(({ payTo }) => walletKey(payTo)))]),
-    )
-    const calls = listed.flatMap(({ quality }) => quality?.l30DaysTotalCalls ?? [])
+    })
+    const groups = groupsOf(items.flatMap(({ resource }) => resource ?? []))
+    return { ...list, entries: items.length, groups }
+  },
+  reduce: ({ entries, groups, moved, evidence }) => {
+    const items = groups.flatMap((group) => Array.from({ length: group.count }, () => group))
+    const unreadable = entries - items.length
+    const listed = items.filter(({ sellers }) => sellers.length > 0)
+    const sellers = tally(listed.flatMap((one) => one.sellers))
+    const hosts = new Set(listed.flatMap(({ host }) => host ?? []))
+    const sumOf = (sum: 'calls' | 'reported') =>
+      groups.reduce((total, group) => total + (group.sellers.length > 0 ? group[sum] : 0), 0)
+    const [calls, reported] = [sumOf('calls'), sumOf('reported')]
     return {
       figures: {
         ...noVolume,
@@ -94,12 +103,15 @@ export const x402Bazaar = defineRail({
         topWorkerShare: listed.length === 0 ? 0 : Math.max(...sellers.values()) / listed.length,
         activity30d: listed.length,
       },
-      removed30d: countExcept('priced', kinds),
+      removed30d: countExcept(
+        'priced',
+        items.flatMap(({ kinds }) => kinds),
+      ),
       notes: [
-        `${countText(entries.length)} resources are listed, ${countText(listed.length)} of them with a price on a main network, on ${countText(new Set(listed.flatMap(hostsOf)).size)} hosts, paid to ${countText(sellers.size)} addresses.`,
+        `${countText(entries)} resources are listed, ${countText(listed.length)} of them with a price on a main network, on ${countText(hosts.size)} hosts, paid to ${countText(sellers.size)} addresses.`,
         'The volume is 0 by definition: payments are counted under the x402 rails.',
-        calls.length > 0 &&
-          `The operator reports ${countText(calls.reduce((sum, one) => sum + one, 0))} calls in 30 days over ${countText(calls.length)} of these entries; we cannot check that.`,
+        reported > 0 &&
+          `The operator reports ${countText(calls)} calls in 30 days over ${countText(reported)} of these entries; we cannot check that.`,
         unreadable > 0 && `${countText(unreadable)} entries cannot be read and are left out.`,
         moved,
       ],
@@ -124,6 +136,20 @@ function walletKey(address: string): string {
   return /^0x[0-9a-f]{40}$/i.test(address) ? address.toLowerCase() : address
 }
 
-function hostsOf({ resource }: Resource): string[] {
-  return URL.canParse(resource) ? [new URL(resource).host] : []
+function groupsOf(resources: readonly Resource[]): readonly Group[] {
+  const groups = new Map<string, Group>()
+  for (const { resource, accepts, quality } of resources) {
+    const host = URL.canParse(resource) ? new URL(resource).host : null
+    const kinds = accepts.map(classify)
+    const priced = accepts.filter((_, at) => kinds[at] === 'priced')
+    const sellers = [...new Set(priced.map(({ payTo }) => walletKey(payTo)))]
+    const key = JSON.stringify([host, kinds, sellers])
+    const group = groups.get(key) ?? { host, kinds, sellers, count: 0, calls: 0, reported: 0 }
+    const calls = quality?.l30DaysTotalCalls ?? null
+    group.count += 1
+    group.calls += calls ?? 0
+    group.reported += calls === null ? 0 : 1
+    groups.set(key, group)
+  }
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group)
 }

@@ -217,9 +217,9 @@ describe('a builder killed with SIGKILL', () => {
       expect(await builder.ended).toBe(0)
       await expectIntact(ledger)
       const events = await recordedEvents(ledger)
-      // Nine status changes, five flags of rails and six of pacts.
-      expect(new Set(events).size).toBe(20)
-      expect(events).toHaveLength(20)
+      // Eight status changes, seven flags of rails and six of pacts.
+      expect(new Set(events).size).toBe(21)
+      expect(events).toHaveLength(21)
       ledger.remove()
     },
     timeoutMs,
