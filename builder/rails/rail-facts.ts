@@ -5,7 +5,7 @@ import type {
   PayerHour,
   PaymentBatch,
   PaymentFacts,
-  RemovedPayments,
+  PaymentSum,
   RestOfDay,
 } from '../../src/core/rules/facts.ts'
 import { addKnown, hoursWithin } from './payout-hour.ts'
@@ -22,7 +22,7 @@ export function factsOf(
   groupOf?: (payee: string) => string,
 ): PaymentFacts {
   const hours = hoursWithin(buckets, start30dMs, endMs)
-  const removed = new Map<string, RemovedPayments>()
+  const removed = new Map<string, PaymentSum>()
   for (const [reason, payments] of hours.flatMap((hour) => Object.entries(hour.removed))) {
     addUp(removed, reason, payments)
   }
@@ -59,7 +59,7 @@ export function pairDaysOf(hours: readonly PayoutHour[]): readonly PairDay[] {
 }
 
 /** Adds the number and amount to what is known of the key. */
-function addUp<Sum extends RemovedPayments>(sums: Map<string, Sum>, key: string, part: Sum): void {
+function addUp<Sum extends PaymentSum>(sums: Map<string, Sum>, key: string, part: Sum): void {
   const { count, microUsdc } = sums.get(key) ?? { count: 0, microUsdc: 0 }
   const total = { count: count + part.count, microUsdc: addKnown(microUsdc, part.microUsdc) }
   sums.set(key, { ...part, ...total })

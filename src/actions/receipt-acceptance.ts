@@ -3,14 +3,13 @@ import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
 import { firstEntry, sumChanges } from '../core/reputation/entries.ts'
 import { quarterOf, toPoints } from '../core/reputation/formula.ts'
 import { applyEntry } from '../core/reputation/standing.ts'
-import type { Standing } from '../core/reputation/standing.ts'
+import { total } from '../core/rules/flows.ts'
 import type { AnswerRows } from '../db/guard.ts'
 import { insertGroup, lookUpGroup } from '../db/receipts/group.ts'
 import type { GroupRows, LookupResult, ReceiptLookup } from '../db/receipts/group.ts'
 import { findReceipt } from '../db/receipts/receipts.ts'
 import { newReceiptRecord } from '../db/receipts/record.ts'
 import type { NewReceipt } from '../db/receipts/record.ts'
-import type { LedgerWallet } from '../db/reputation.ts'
 import { earnedBy, firstReview } from '../db/reputation.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
 import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'
@@ -110,13 +109,13 @@ function createFirstCheck(): (submission: Submission) => boolean {
 function createBatch(siteUrl: string) {
   const receipts: GroupRows['receipts'][number][] = []
   const entries: GroupRows['entries'][number][] = []
-  const standings = new Map<string, { wallet: LedgerWallet; standing: Standing }>()
+  const standings = new Map<string, GroupRows['standings'][number]>()
   const sums = new Map<string, GroupRows['sums'][number]>()
   const payers = new Map<string, GroupRows['payers'][number]>()
   const reviews: GroupRows['reviews'][number][] = []
 
   const grant = (draft: NewReceipt, { history, ...known }: LookupResult) => {
-    const standing = standings.get(draft.to.id)?.standing ?? known.standing
+    const standing = standings.get(draft.to.id) ?? known.standing
     const granted = grantOf(draft)
     if (granted === null) return { earnedPoints: 0, standing }
     const { payer, now } = granted
@@ -129,7 +128,7 @@ function createBatch(siteUrl: string) {
       {
         ...history,
         knownSince: history.knownSince ?? payers.get(payer)?.knownSince ?? null,
-        paidBeforeMicroUsdc: added.reduce((sum, one) => sum + one, history.paidBeforeMicroUsdc),
+        paidBeforeMicroUsdc: history.paidBeforeMicroUsdc + total(added),
       },
     )
     for (const { party, quarter, microUsdc } of sumChanges(null, entry)) {
@@ -142,9 +141,9 @@ function createBatch(siteUrl: string) {
     }
     const review = firstReview(entry)
     if (review !== null) reviews.push(review)
-    const next = applyEntry(standing, entry)
-    entries.push({ wallet: draft.to, entry })
-    standings.set(wallet, { wallet: draft.to, standing: next })
+    const next = { ...applyEntry(standing, entry), wallet, display: draft.to.display }
+    entries.push({ wallet, ...entry })
+    standings.set(wallet, next)
     return { earnedPoints: toPoints(entry.valueMicroPoints), standing: next }
   }
 

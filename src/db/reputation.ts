@@ -28,8 +28,6 @@ export interface LedgerWallet {
   readonly display: string
 }
 
-export type StoredEntry = RecordOf<'reputation_ledger'>
-
 export const standingColumns = columnsExcept('reputation', 'wallet', 'display')
 
 export async function standingOf(db: Db, walletId: string): Promise<Standing> {
@@ -52,7 +50,7 @@ export async function appendEntries(
   const last = entries.at(-1)
   if (last === undefined) return standing
   for (const entry of entries) {
-    await insertRecord(db, 'reputation_ledger', entryRecord(wallet.id, entry))
+    await insertRecord(db, 'reputation_ledger', { wallet: wallet.id, ...entry })
     standing = applyEntry(standing, entry)
   }
   await addSums(db, wallet.id, sumChanges(before, last))
@@ -64,26 +62,6 @@ export async function appendEntries(
     .onConflict((conflict) => conflict.column('wallet').doUpdateSet(values))
     .execute()
   return standing
-}
-
-/** Written out, since an entry that was read has further members. */
-export function entryRecord(wallet: string, entry: LedgerEntry) {
-  return {
-    wallet,
-    receiptId: entry.receiptId,
-    kind: entry.kind,
-    payer: entry.payer,
-    party: entry.party,
-    amountMicroUsdc: entry.amountMicroUsdc,
-    paidBeforeMicroUsdc: entry.paidBeforeMicroUsdc,
-    evidence: entry.evidence,
-    independence: entry.independence,
-    percent: entry.percent,
-    valueMicroPoints: entry.valueMicroPoints,
-    reason: entry.reason,
-    countsFrom: entry.countsFrom,
-    createdAt: entry.createdAt,
-  }
 }
 
 /** The first check of a new entry; null if it has no weight. */
@@ -145,12 +123,13 @@ export async function reverseReceipt(
 }
 
 /** Entries since the last reversal. */
-export async function liveEntries(db: Db, receiptId: string): Promise<readonly StoredEntry[]> {
+export async function liveEntries(db: Db, receiptId: string): Promise<readonly LedgerEntry[]> {
   return unreversed(await entriesOfReceipt(db, receiptId))
 }
 
-async function entriesOfReceipt(db: Db, receiptId: string): Promise<readonly StoredEntry[]> {
-  return await selectRecords(db, 'reputation_ledger', { receiptId }).orderBy('seq').execute()
+async function entriesOfReceipt(db: Db, receiptId: string): Promise<readonly LedgerEntry[]> {
+  const rows = await selectRecords(db, 'reputation_ledger', { receiptId }).orderBy('seq').execute()
+  return rows.map(({ seq: _, wallet: _wallet, ...entry }) => entry)
 }
 
 /** Points. */

@@ -1,5 +1,5 @@
 import type { Figures } from '../figures.ts'
-import type { RemovedPayments } from '../rules/facts.ts'
+import type { PaymentSum } from '../rules/facts.ts'
 import type { PaymentMeasures } from '../rules/measures.ts'
 
 export interface GoodPoll {
@@ -7,7 +7,7 @@ export interface GoodPoll {
   readonly figures: Figures
   readonly measures: PaymentMeasures | null
   /** Payouts that the filter rule leaves out, by reason; amounts are null if a payout has no price, or only counts are known. */
-  readonly removed: Readonly<Record<string, RemovedPayments>>
+  readonly removed: Readonly<Record<string, PaymentSum>>
 }
 
 export interface FailedPoll {

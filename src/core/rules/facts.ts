@@ -11,7 +11,7 @@ export interface PaymentFacts {
   readonly payerHours: readonly PayerHour[]
   /** Equal payments from one payer to 20 or more payees in an hour. */
   readonly batches: readonly PaymentBatch[]
-  readonly removed: Readonly<Record<string, RemovedPayments>>
+  readonly removed: Readonly<Record<string, PaymentSum>>
   /** Payees that belong together by the list of the rail: operator by payee. */
   readonly operators: ReadonlyMap<string, string>
   /** Transfers of wallets that were looked up, without the kept payments of the rail. */
@@ -22,28 +22,27 @@ export interface PaymentFacts {
   readonly lookedUp: LookedUpWallets | null
 }
 
-export interface PairDay {
+export interface PaymentSum {
+  readonly count: number
+  readonly microUsdc: number | null
+}
+
+export interface PairDay extends PaymentSum {
   readonly day: number
   /** Null if the source names no payer. */
   readonly payer: string | null
   readonly payee: string
-  readonly count: number
-  readonly microUsdc: number | null
   readonly largestMicroUsdc: number | null
 }
 
-export interface RestOfDay {
+export interface RestOfDay extends PaymentSum {
   readonly day: number
   readonly pairs: number
-  readonly count: number
-  readonly microUsdc: number | null
 }
 
-export interface PayerHour {
+export interface PayerHour extends PaymentSum {
   readonly hour: number
   readonly payer: string
-  readonly count: number
-  readonly microUsdc: number | null
 }
 
 export interface PaymentBatch {
@@ -52,11 +51,6 @@ export interface PaymentBatch {
   readonly payees: number
   /** Sum of the batch. */
   readonly microUsdc: number
-}
-
-export interface RemovedPayments {
-  readonly count: number
-  readonly microUsdc: number | null
 }
 
 export interface TransferDay {

@@ -2,13 +2,11 @@
 
 import type { PayerHistory } from '../../core/reputation/entries.ts'
 import { noStanding } from '../../core/reputation/standing.ts'
-import type { LedgerEntry, Standing } from '../../core/reputation/standing.ts'
+import type { Standing } from '../../core/reputation/standing.ts'
 import type { AnswerRows } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
 import { lookUpHistories } from '../payer-history.ts'
 import type { HistoryLookup } from '../payer-history.ts'
-import { entryRecord } from '../reputation.ts'
-import type { LedgerWallet } from '../reputation.ts'
 import { columnOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db, Database } from '../schema.ts'
@@ -71,8 +69,8 @@ export async function lookUpGroup(
 /** `standings` has each wallet once, as of its last entry. `entries` are in the order in which they count. */
 export interface GroupRows extends AnswerRows {
   readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
-  readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: LedgerEntry }[]
-  readonly standings: readonly { readonly wallet: LedgerWallet; readonly standing: Standing }[]
+  readonly entries: readonly Omit<RecordOf<'reputation_ledger'>, 'seq'>[]
+  readonly standings: readonly RecordOf<'reputation'>[]
   readonly sums: readonly RecordOf<'payer_sums'>[]
   readonly payers: readonly RecordOf<'payers'>[]
   readonly reviews: readonly RecordOf<'reputation_reviews'>[]
@@ -89,24 +87,11 @@ const addToSum =
 
 export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
   await insertWholeRows(db, 'receipts', rows.receipts)
-  await insertWholeRows(
-    db,
-    'reputation_ledger',
-    rows.entries.map(({ wallet, entry }) => entryRecord(wallet.id, entry)),
-  )
+  await insertWholeRows(db, 'reputation_ledger', rows.entries)
   await insertRows(db, 'payer_sums', rows.sums, addToSum)
   await insertRows(db, 'payers', rows.payers, '(wallet) do nothing')
   await insertWholeRows(db, 'reputation_reviews', rows.reviews)
-  await insertRows(
-    db,
-    'reputation',
-    rows.standings.map(({ wallet, standing }) => ({
-      wallet: wallet.id,
-      display: wallet.display,
-      ...standing,
-    })),
-    replaceStanding,
-  )
+  await insertRows(db, 'reputation', rows.standings, replaceStanding)
   await insertWholeRows(db, 'answers', rows.answers)
   await insertWholeRows(db, 'used_messages', rows.messages)
   await insertWholeRows(db, 'idempotency_keys', rows.keys)
