@@ -71,6 +71,11 @@ const rpcUrls = {
   ethereum: config.RPC_URL_ETHEREUM,
   arbitrum: config.RPC_URL_ARBITRUM,
   gnosis: config.RPC_URL_GNOSIS,
+  polygon: config.RPC_URL_POLYGON,
+  optimism: config.RPC_URL_OPTIMISM,
+  celo: config.RPC_URL_CELO,
+  bsc: config.RPC_URL_BSC,
+  tempo: config.RPC_URL_TEMPO,
   solana: config.RPC_URL_SOLANA,
 }
 const reporter = createReporter({

@@ -23,6 +23,9 @@ const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 const secret = <const Schema extends z.ZodType>(schema: Schema, doc: string) =>
   ({ doc, schema, default: null, secret: true }) as const
 
+const node = (chain: string) =>
+  secret(rpcUrl, `JSON-RPC URL of ${chain}. If unset, a public endpoint is used.`)
+
 /** The README's table has the same order. */
 export const settings = {
   PORT: {
@@ -122,7 +125,12 @@ export const settings = {
     rpcUrl,
     'JSON-RPC URL of Gnosis Chain. If unset, rails are read from a public endpoint, and receipts on this chain are not verified.',
   ),
-  RPC_URL_SOLANA: secret(rpcUrl, 'JSON-RPC URL of Solana. If unset, a public endpoint is used.'),
+  RPC_URL_POLYGON: node('Polygon PoS'),
+  RPC_URL_OPTIMISM: node('OP Mainnet'),
+  RPC_URL_CELO: node('Celo'),
+  RPC_URL_BSC: node('BNB Smart Chain'),
+  RPC_URL_TEMPO: node('Tempo'),
+  RPC_URL_SOLANA: node('Solana'),
   SETTLEMENT: {
     doc: 'Settlement of payments for single reads and subscriptions: `local` uses a wallet of this service, `facilitator` uses an x402 facilitator, and `off` disables payments. `local` and `facilitator` require `PAYMENT_RECEIVER` and `RPC_URL_BASE`.',
     schema: z.enum(['off', 'local', 'facilitator']),

@@ -39,6 +39,53 @@ export const chains = {
     settleBlocks: 24,
     usdc: { address: '0x2a22f9c3b484c3629090feed35f17ff8f88f76f0', decimals: 6 },
   },
+  polygon: {
+    chainId: 137,
+    rpcSetting: 'RPC_URL_POLYGON',
+    publicRpc: 'https://polygon-bor-rpc.publicnode.com',
+    explorerTx: 'https://polygonscan.com/tx/',
+    blockSeconds: 2,
+    settleBlocks: 64,
+    usdc: { address: '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359', decimals: 6 },
+  },
+  optimism: {
+    chainId: 10,
+    rpcSetting: 'RPC_URL_OPTIMISM',
+    publicRpc: 'https://mainnet.optimism.io',
+    explorerTx: 'https://optimistic.etherscan.io/tx/',
+    blockSeconds: 2,
+    settleBlocks: 60,
+    usdc: { address: '0x0b2c639c533813f4aa9d7837caf62653d097ff85', decimals: 6 },
+  },
+  celo: {
+    chainId: 42220,
+    rpcSetting: 'RPC_URL_CELO',
+    publicRpc: 'https://forno.celo.org',
+    explorerTx: 'https://celoscan.io/tx/',
+    blockSeconds: 1,
+    settleBlocks: 120,
+    usdc: { address: '0xceba9300f2b948710d2653dd7b07f33a8b32118c', decimals: 6 },
+  },
+  bsc: {
+    chainId: 56,
+    rpcSetting: 'RPC_URL_BSC',
+    publicRpc: 'https://bsc-rpc.publicnode.com',
+    explorerTx: 'https://bscscan.com/tx/',
+    blockSeconds: 0.45,
+    settleBlocks: 60,
+    // Bridged by Binance.
+    usdc: { address: '0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d', decimals: 18 },
+  },
+  tempo: {
+    chainId: 4217,
+    rpcSetting: 'RPC_URL_TEMPO',
+    publicRpc: 'https://rpc.tempo.xyz',
+    explorerTx: 'https://explore.tempo.xyz/tx/',
+    blockSeconds: 0.5,
+    settleBlocks: 20,
+    // USDC.e, a bridged token.
+    usdc: { address: '0x20c000000000000000000000b9537d11c60e8b50', decimals: 6 },
+  },
   solana: {
     chainId: null,
     rpcSetting: 'RPC_URL_SOLANA',
@@ -52,7 +99,8 @@ export const chains = {
 export type ChainName = keyof typeof chains
 export type EvmChainName = Exclude<ChainName, 'solana'>
 
-export const evmChains = [
+/** Chains on which receipts are checked. */
+export const receiptChains = [
   'arbitrum',
   'base',
   'ethereum',

@@ -9,7 +9,7 @@ import {
   receiptsOnUnsupportedChains,
   waitingByChain,
 } from '../../src/db/receipts/checks.ts'
-import { chains, evmChains } from '../chain/chains.ts'
+import { chains, receiptChains } from '../chain/chains.ts'
 import type { EvmChainName } from '../chain/chains.ts'
 import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
 import { CallBudgetError, createRpcClient } from '../chain/json-rpc.ts'
@@ -43,9 +43,9 @@ const uncheckedPerWrite = 500
 export async function checkReceipts(deps: ReceiptCheckDeps): Promise<ReceiptRun> {
   const { database, clock } = deps
   const startedAt = isoTime(clock.now())
-  const nodes = evmChains.filter((chain) => (deps.rpcUrls[chain] ?? null) !== null)
+  const nodes = receiptChains.filter((chain) => (deps.rpcUrls[chain] ?? null) !== null)
   const reports: ChainReport[] = []
-  for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
+  for (const chain of receiptChains) reports.push(...(await checkChain(deps, chain)))
   reports.push(...(await markUnsupportedChains(deps)))
   await closeOldReversalFlags(deps)
   const reviews = await reviewReputation(deps)
@@ -116,7 +116,7 @@ async function markUnsupportedChains(deps: ReceiptCheckDeps): Promise<ChainRepor
   const { reader } = database
   const now = isoTime(clock.now())
   for (;;) {
-    const unsupported = await receiptsOnUnsupportedChains(reader, evmChains, uncheckedPerWrite)
+    const unsupported = await receiptsOnUnsupportedChains(reader, receiptChains, uncheckedPerWrite)
     if (unsupported.length === 0) break
     await database.write(async (tx) => {
       for (const receipt of unsupported) {

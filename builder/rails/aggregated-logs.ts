@@ -10,6 +10,7 @@ import { ChainError } from '../chain/errors.ts'
 import { readLogs } from '../chain/logs.ts'
 import type { LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { usdcChunkBlocks } from '../chain/usdc-transfers.ts'
 import { UnfinishedRead } from './adapter.ts'
 import type { EvidencePointer, AdapterContext, Measurement } from './adapter.ts'
 import type { PayoutHour } from './payout-hour.ts'
@@ -70,7 +71,7 @@ export function reduceStream<Stream extends string>(
   return reducePayouts(buckets, window, { lastPayoutAtMs, evidence, ...options })
 }
 
-const defaultChunkBlocks = 9_000
+const minChunkBlocks = 9_000
 const maxMemory = 20_000
 /** Maximum age of the newest block: an older one would present old figures as new. */
 const maxHeadAgeMs = 60 * minuteMs
@@ -122,7 +123,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       filters,
       fromBlock,
       toBlock: head,
-      chunkBlocks: request.chunkBlocks ?? defaultChunkBlocks,
+      chunkBlocks: request.chunkBlocks ?? Math.max(minChunkBlocks, usdcChunkBlocks(chain)),
       signal: ctx.signal,
       onChunk: async (chunk) => {
         const answer = await request.toPayouts(chunk, reader, remembered)

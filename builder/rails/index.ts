@@ -6,12 +6,14 @@ import { apify } from './apify.ts'
 import { bountybook } from './bountybook.ts'
 import { cantina } from './cantina.ts'
 import { erc8004, erc8004Base } from './erc8004.ts'
+import { erc8183Bnb } from './erc8183.ts'
 import { executionMarket } from './execution_market.ts'
 import { frantic } from './frantic.ts'
 import { immunefi } from './immunefi.ts'
 import { l402 } from './l402.ts'
+import { mpp } from './mpp.ts'
 import { near } from './near.ts'
-import { olas } from './olas.ts'
+import { olasRails } from './olas.ts'
 import { opire } from './opire.ts'
 import { pact } from './pact.ts'
 import { poidh, poidhArbitrum } from './poidh.ts'
@@ -23,7 +25,7 @@ import { superteamEarn } from './superteam_earn.ts'
 import { taskmarket } from './taskmarket.ts'
 import { toku } from './toku.ts'
 import { virtualsAcp } from './virtuals_acp.ts'
-import { x402 } from './x402.ts'
+import { x402, x402Arbitrum, x402Polygon } from './x402.ts'
 import { x402Bazaar } from './x402_bazaar.ts'
 import { x402Solana } from './x402_solana.ts'
 
@@ -31,12 +33,16 @@ import { x402Solana } from './x402_solana.ts'
 export const evmRails: readonly AnyRailAdapter[] = [
   x402,
   virtualsAcp,
-  olas,
+  ...olasRails,
   pact,
   poidh,
   poidhArbitrum,
   erc8004,
   erc8004Base,
+  x402Polygon,
+  x402Arbitrum,
+  mpp,
+  erc8183Bnb,
 ]
 
 /** Rails read over HTTP, and x402 on Solana. */

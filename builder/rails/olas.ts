@@ -1,24 +1,35 @@
-/** Olas mech marketplace on Gnosis: earnings of mechs, requests and withdrawals. */
+/** Olas mech marketplaces: earnings of mechs, requests and withdrawals. */
 import { formatUnits, parseAbi } from 'viem'
-import type { Address } from 'viem'
+import { z } from 'zod'
 
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { address } from '../chain/values.ts'
 import { defineRail } from './adapter.ts'
+import type { AnyRailAdapter } from './adapter.ts'
 import { aggregateLogs, monthOf } from './aggregated-logs.ts'
 import type { ChunkPayouts, AggregatedLogs } from './aggregated-logs.ts'
+import { coinPrice, microUsdcOfCoin } from './chainlink.ts'
+import places from './olas-marketplaces.json' with { type: 'json' }
+import { addKnown } from './payout-hour.ts'
 import { payoutAt, topShare, totalsOf } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 import type { Window } from './window.ts'
 
-const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
-/** Contracts that track the balances of mechs, one per payment method; lower case. */
-const trackers = {
-  native: '0x21ce6799a22a3da84b7c44a814a9c79ab1d2a50d',
-  olas: '0x53bd432516707a5212a70216284a99a563aac1d1',
-  nvm: '0x7d686bd1fd3cff6e45a40165154d61043af7d67c',
-} as const satisfies Record<string, Address>
+const trackerNames = ['native', 'usdc', 'olas', 'nvm'] as const
+const olasPlace = z.object({
+  rail: z.string(),
+  chain: z.enum(['gnosis', 'base', 'polygon', 'optimism', 'arbitrum', 'celo']),
+  coin: z.string(),
+  /** Null if the coin is a dollar. */
+  priceFeed: address.nullable(),
+  marketplace: address,
+  /** Contracts that track the balances of mechs, one per payment method. */
+  trackers: z.partialRecord(z.enum(trackerNames), address),
+})
+type OlasPlace = z.infer<typeof olasPlace>
 
 export const trackerEvents = parseAbi([
   'event MechBalanceAdjusted(address indexed mech, uint256 deliveryRate, uint256 balance, uint256 rateDiff)',
@@ -33,18 +44,24 @@ export const marketplaceEvents = parseAbi([
 const olasEvents = [...trackerEvents, ...marketplaceEvents] as const
 type OlasLog = DecodedLog<typeof olasEvents>
 
-type Tracker = keyof typeof trackers
+type Tracker = (typeof trackerNames)[number]
 type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
-const trackerNames = ['native', 'olas', 'nvm'] as const satisfies readonly Tracker[]
 
 /** Returns null for a log that no figure counts. */
-function streamEntry(log: OlasLog): readonly [Stream, Payout] | null {
+function streamEntry(
+  log: OlasLog,
+  trackers: OlasPlace['trackers'],
+  price: bigint | null,
+): readonly [Stream, Payout] | null {
   const { event } = log
   switch (event.eventName) {
     case 'MechBalanceAdjusted': {
       const tracker = trackerNames.find((name) => trackers[name] === log.address)
       const { mech, deliveryRate: units } = event.args
-      return tracker === undefined ? null : [tracker, payoutAt(log, null, mech, { units })]
+      if (tracker === undefined) return null
+      const micro = tracker === 'usdc' ? microFromBaseUnits(units, 6) : 0
+      const microUsdc = tracker === 'native' ? microUsdcOfCoin(units, price) : micro
+      return [tracker, payoutAt(log, null, mech, { units, microUsdc })]
     }
     case 'RequesterBalanceAdjusted':
       return ['charges', payoutAt(log, event.args.requester, event.args.requester, { units: 0n })]
@@ -69,13 +86,24 @@ function streamEntry(log: OlasLog): readonly [Stream, Payout] | null {
   }
 }
 
-function chunkPayouts(chunk: LogChunk<typeof olasEvents>): ChunkPayouts<Stream> {
+async function chunkPayouts(
+  chunk: LogChunk<typeof olasEvents>,
+  reader: ChainReader,
+  { trackers, priceFeed }: OlasPlace,
+): Promise<ChunkPayouts<Stream>> {
+  const earnsCoins = chunk.logs.some(
+    (log) => log.address === trackers.native && log.event.eventName === 'MechBalanceAdjusted',
+  )
+  const feed = earnsCoins ? priceFeed : null
+  const price = feed === null ? 10n ** 8n : await coinPrice(reader, feed, chunk.toBlock)
+  const answer = price === null ? null : String(price)
   const payouts: Partial<Record<Stream, Payout[]>> = {}
   for (const log of chunk.logs) {
-    const entry = streamEntry(log)
+    const entry = streamEntry(log, trackers, price)
     if (entry !== null) (payouts[entry[0]] ??= []).push(entry[1])
   }
-  return { payouts }
+  const prices = feed === null ? [] : [{ feed, block: chunk.toBlock, answer }]
+  return { payouts, prices }
 }
 
 function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): readonly string[] {
@@ -94,54 +122,69 @@ function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): read
   return notes
 }
 
-export const olas = defineRail({
-  rail: 'olas',
-  rule: {
-    name: 'mech-balances',
-    version: '1',
-    text:
-      'Volume is the deliveryRate of MechBalanceAdjusted in the native balance tracker, xDAI at 1 USD. OLAS and Nevermined credits have no dated price here: they ' +
-      'stand in the notes, and the volume is a floor. Nothing is removed, since a booking does not name who asked: raw and published volume are equal. Creators are ' +
-      'the requesters of MarketplaceRequest and of signed deliveries; those with a budget are the ones a tracker charged. Workers and the top share go by delivered ' +
-      'requests, and above 90 % for one mech the rail is concentrated. The last payout is the newest Withdraw. Windows are whole hours.',
-  },
-  chains: ['gnosis'],
-  read: async (ctx) =>
-    await aggregateLogs<typeof olasEvents, Stream>(ctx, {
-      chain: 'gnosis',
-      streams: [...trackerNames, 'deliveries', 'requests', 'charges', 'withdrawals'],
-      abi: olasEvents,
-      filters: [
-        { addresses: Object.values(trackers), topics: [selectors(trackerEvents)] },
-        { addresses: [marketplace], topics: [selectors(marketplaceEvents)] },
-      ],
-      toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
-    }),
-  reduce: (aggregated, window) => {
-    const deliveries = monthOf(aggregated, 'deliveries', window)
-    const month = monthOf(aggregated, 'native', window)
-    const tpv30dMicroUsdc = microFromBaseUnits(month.keptUnits, 18)
-    const week = totalsOf(aggregated.streams.native.buckets, window.start7dMs, window.endMs)
-    const tpv7dMicroUsdc = microFromBaseUnits(week.keptUnits, 18)
-    const creators = new Set([
-      ...monthOf(aggregated, 'requests', window).payers.keys(),
-      ...deliveries.payers.keys(),
-    ])
-    return {
-      figures: {
-        tpv30dMicroUsdc,
-        tpv7dMicroUsdc,
-        tpv30dRawMicroUsdc: tpv30dMicroUsdc,
-        tpv7dRawMicroUsdc: tpv7dMicroUsdc,
-        uniqueCreators30d: creators.size,
-        uniqueWorkers30d: deliveries.payees.size,
-        topWorkerShare: topShare(deliveries),
-        creatorsWithBudget30d: monthOf(aggregated, 'charges', window).payers.size,
-        activity30d: Number(deliveries.keptUnits),
-        lastPayoutAtMs: aggregated.streams.withdrawals.lastPayoutAtMs,
-      },
-      notes: unpricedNotes(aggregated, window),
-      evidence: aggregated.evidence,
-    }
-  },
-})
+function olasOn(place: OlasPlace): AnyRailAdapter {
+  const { rail, chain, marketplace, trackers, coin, priceFeed } = place
+  const priced =
+    priceFeed === null
+      ? `the native balance tracker, ${coin} at 1 USD`
+      : `the USDC balance tracker, and in the native one, ${coin} at the price of the chain's Chainlink feed at the last block of the range in which the poll found it (at most about five hours later; a price older than one day leaves the volume unknown)`
+  return defineRail({
+    rail,
+    rule: {
+      name: 'mech-balances',
+      version: '1',
+      text:
+        `Volume is the deliveryRate of MechBalanceAdjusted in ${priced}. OLAS and Nevermined credits have no dated price here: they ` +
+        'stand in the notes, and the volume is a floor. Nothing is removed, since a booking does not name who asked: raw and published volume are equal. Creators are ' +
+        'the requesters of MarketplaceRequest and of signed deliveries; those with a budget are the ones a tracker charged. Workers and the top share go by delivered ' +
+        'requests, and above 90 % for one mech the rail is concentrated. The last payout is the newest Withdraw. Windows are whole hours.',
+    },
+    chains: [chain],
+    read: async (ctx) =>
+      await aggregateLogs<typeof olasEvents, Stream>(ctx, {
+        chain,
+        streams: [...trackerNames, 'deliveries', 'requests', 'charges', 'withdrawals'],
+        abi: olasEvents,
+        filters: [
+          { addresses: Object.values(trackers), topics: [selectors(trackerEvents)] },
+          { addresses: [marketplace], topics: [selectors(marketplaceEvents)] },
+        ],
+        toPayouts: async (chunk, reader) => await chunkPayouts(chunk, reader, place),
+      }),
+    reduce: (aggregated, window) => {
+      const deliveries = monthOf(aggregated, 'deliveries', window)
+      const volumeSince = (startMs: number) =>
+        (['native', 'usdc'] as const)
+          .map((name) => totalsOf(aggregated.streams[name].buckets, startMs, window.endMs))
+          .reduce<number | null>((sum, { keptMicroUsdc }) => addKnown(sum, keptMicroUsdc), 0)
+      const tpv30dMicroUsdc = volumeSince(window.start30dMs)
+      const tpv7dMicroUsdc = volumeSince(window.start7dMs)
+      const creators = new Set([
+        ...monthOf(aggregated, 'requests', window).payers.keys(),
+        ...deliveries.payers.keys(),
+      ])
+      return {
+        figures: {
+          tpv30dMicroUsdc,
+          tpv7dMicroUsdc,
+          tpv30dRawMicroUsdc: tpv30dMicroUsdc,
+          tpv7dRawMicroUsdc: tpv7dMicroUsdc,
+          uniqueCreators30d: creators.size,
+          uniqueWorkers30d: deliveries.payees.size,
+          topWorkerShare: topShare(deliveries),
+          creatorsWithBudget30d: monthOf(aggregated, 'charges', window).payers.size,
+          activity30d: Number(deliveries.keptUnits),
+          lastPayoutAtMs: aggregated.streams.withdrawals.lastPayoutAtMs,
+        },
+        notes: unpricedNotes(aggregated, window),
+        evidence: aggregated.evidence,
+      }
+    },
+  })
+}
+
+/** On Gnosis, Base, Polygon, OP Mainnet, Arbitrum and Celo. */
+export const olasRails: readonly AnyRailAdapter[] = z
+  .array(olasPlace)
+  .parse(places.marketplaces)
+  .map(olasOn)

@@ -1,15 +1,17 @@
-/** x402 on Base: USDC received by the wallets that the Bazaar lists as sellers. */
+/** x402 on EVM chains: USDC received by the wallets that the Bazaar lists as sellers. */
 import { parseAbi, toEventSelector } from 'viem'
 import type { Address } from 'viem'
 import { z } from 'zod'
 
 import { microFromBaseUnits } from '../../src/core/money.ts'
+import { chains } from '../chain/chains.ts'
 import { readChunk, selectors, walletFilters } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { address } from '../chain/values.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
+import type { AnyRailAdapter } from './adapter.ts'
 import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
 import { bazaarHost, readBazaar } from './bazaar.ts'
 import type { BazaarOffer } from './bazaar.ts'
@@ -18,7 +20,6 @@ import type { Payout } from './payouts.ts'
 import { firstKeptHour } from './window.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
-const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 export const usdcEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
@@ -26,7 +27,7 @@ export const usdcEvents = parseAbi([
 const [transferEvent, authorizationEvent] = usdcEvents
 const transferTopic = toEventSelector(transferEvent)
 const authorizationTopic = toEventSelector(authorizationEvent)
-/** Contracts that settle payments with Permit2 for the schemes `exact` and `upto`: @x402/evm, coinbase/x402 contracts/evm. */
+/** Contracts that settle payments with Permit2 for the schemes `exact` and `upto`, with one address on all chains: @x402/evm, coinbase/x402 contracts/evm. */
 export const permit2Proxies: readonly Address[] = [
   '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
   '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
@@ -35,9 +36,15 @@ export const proxyEvents = parseAbi(['event Settled()', 'event SettledWithPermit
 const settlementEvents = [...usdcEvents, ...proxyEvents] as const
 const permit2Filter: LogFilter = { addresses: permit2Proxies, topics: [selectors(proxyEvents)] }
 
-const networks: readonly string[] = ['base', 'eip155:8453']
+interface X402Chain {
+  readonly rail: string
+  readonly chain: 'base' | 'polygon' | 'arbitrum'
+  readonly name: string
+}
+
 /** Maximum amount of a payment: no listed call costs more, but treasury transfers are larger. */
 const ceilingMicroUsdc = 100_000_000n
+/** Their addresses on Polygon are among those on Base. */
 const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }) => base))
 
 /** The host of each wallet. */
@@ -54,13 +61,15 @@ const sellersCursor = z.object({
  * belongs to the host that lists it in the most offers, the first by name on a tie.
  */
 function sellersOn(
-  networks: readonly string[],
+  chain: X402Chain['chain'],
   offers: readonly BazaarOffer[],
   known: Readonly<Record<string, string>>,
 ): Sellers {
+  const { chainId, usdc } = chains[chain]
+  const networks: readonly string[] = [chain, `eip155:${chainId}`]
   const counts = new Map<string, Map<string, number>>()
   for (const { host, network, asset, payTo } of offers) {
-    const onRail = networks.includes(network) && asset.toLowerCase() === usdc.toLowerCase()
+    const onRail = networks.includes(network) && asset.toLowerCase() === usdc.address
     // `isAddress` of viem would keep the last 8,192 texts, of any length.
     if (!onRail || !address.safeParse(payTo).success) continue
     const hosts = counts.get(payTo.toLowerCase()) ?? new Map<string, number>()
@@ -113,6 +122,7 @@ async function settledPayouts(
     transfers.flatMap(({ payout }) => (payout.removedBy === null ? (payout.payer ?? []) : [])),
   )
   if (payers.size === 0) return transfers.map(({ payout }) => payout)
+  const usdc = chains[reader.name].usdc.address
   const filters = [...walletFilters(usdc, authorizationTopic, [...payers], 'first'), permit2Filter]
   const answer = await readChunk(
     { reader, abi: settlementEvents, filters },
@@ -139,53 +149,66 @@ async function settledPayouts(
   })
 }
 
-export const x402 = defineRail({
-  rail: 'x402',
-  rule: {
-    name: 'bazaar-eip3009-permit2',
-    version: '2',
-    text:
-      'Raw volume is every USDC transfer on Base to a wallet that the x402 Bazaar lists as payTo for Base USDC. Removed, in this order: ' +
-      'payer and payee are one wallet (self_payment); both are facilitators in the list of x402scan (between_facilitators); the payer is a ' +
-      'seller of the same operator (same_operator); more than 100 USDC, which no call costs and treasury moves do (above_ceiling); neither an ' +
-      'EIP-3009 authorization of the payer in the same transaction nor a settlement by a Permit2 proxy of x402 (no_authorization). Wallets of one host ' +
-      'count as one worker. A wallet of several hosts belongs to the host that listed it first, and among the hosts of the first poll to the one that ' +
-      'lists it most. Payments before the poll that first found a wallet listed are not counted. ' +
-      'Windows are whole hours.',
-  },
-  hosts: [bazaarHost],
-  chains: ['base'],
-  lookUps: 'base',
-  read: async (ctx) => {
-    const bazaar = await ctx.evidence.list('sellers', async () => {
-      const { offers, ...listing } = await readBazaar(ctx)
-      const known = await ctx.payouts.open('sellers', firstKeptHour(ctx.window), sellersCursor)
-      const sellers = sellersOn(networks, offers, known.cursor()?.hosts ?? {})
-      if (sellers.size === 0) throw new SourceError('the Bazaar lists no seller on Base')
-      await known.save({ hosts: Object.fromEntries(sellers) })
-      return { ...listing, sellers }
-    })
-    const { sellers } = bazaar
-    await ctx.evidence.list('facilitators', () => facilitators)
-    const aggregated = await aggregateLogs(ctx, {
-      chain: 'base',
-      streams: ['payments'],
-      abi: usdcEvents,
-      filters: walletFilters(usdc, transferTopic, [...sellers.keys()].sort(), 'second'),
-      toPayouts: async (chunk, reader) => ({
-        payouts: { payments: await settledPayouts(chunk, reader, sellers) },
-      }),
-    })
-    return { bazaar, aggregated }
-  },
-  reduce: ({ bazaar, aggregated }, window) => {
-    const { sellers } = bazaar
-    const notes = [
-      `${sellers.size} seller wallets on Base in ${bazaar.resources} listed resources.`,
-      ...bazaar.notes,
-    ]
-    const evidence = [...bazaar.evidence, ...aggregated.evidence]
-    const groupOf = (payee: string) => sellers.get(payee) ?? payee
-    return reduceStream({ ...aggregated, evidence }, 'payments', window, { groupOf, notes })
-  },
+function x402On({ rail, chain, name }: X402Chain): AnyRailAdapter {
+  return defineRail({
+    rail,
+    rule: {
+      name: 'bazaar-eip3009-permit2',
+      version: '2',
+      text:
+        `Raw volume is every USDC transfer on ${name} to a wallet that the x402 Bazaar lists as payTo for ${name} USDC. Removed, in this order: ` +
+        'payer and payee are one wallet (self_payment); both are facilitators in the list of x402scan (between_facilitators); the payer is a ' +
+        'seller of the same operator (same_operator); more than 100 USDC, which no call costs and treasury moves do (above_ceiling); neither an ' +
+        'EIP-3009 authorization of the payer in the same transaction nor a settlement by a Permit2 proxy of x402 (no_authorization). Wallets of one host ' +
+        'count as one worker. A wallet of several hosts belongs to the host that listed it first, and among the hosts of the first poll to the one that ' +
+        'lists it most. Payments before the poll that first found a wallet listed are not counted. ' +
+        'Windows are whole hours.',
+    },
+    hosts: [bazaarHost],
+    chains: [chain],
+    lookUps: chain,
+    read: async (ctx) => {
+      const bazaar = await ctx.evidence.list('sellers', async () => {
+        const { offers, ...listing } = await readBazaar(ctx)
+        const known = await ctx.payouts.open('sellers', firstKeptHour(ctx.window), sellersCursor)
+        const sellers = sellersOn(chain, offers, known.cursor()?.hosts ?? {})
+        if (sellers.size === 0) throw new SourceError(`the Bazaar lists no seller on ${name}`)
+        await known.save({ hosts: Object.fromEntries(sellers) })
+        return { ...listing, sellers }
+      })
+      const { sellers } = bazaar
+      await ctx.evidence.list('facilitators', () => facilitators)
+      const usdc = chains[chain].usdc.address
+      const aggregated = await aggregateLogs(ctx, {
+        chain,
+        streams: ['payments'],
+        abi: usdcEvents,
+        filters: walletFilters(usdc, transferTopic, [...sellers.keys()].sort(), 'second'),
+        toPayouts: async (chunk, reader) => ({
+          payouts: { payments: await settledPayouts(chunk, reader, sellers) },
+        }),
+      })
+      return { bazaar, aggregated }
+    },
+    reduce: ({ bazaar, aggregated }, window) => {
+      const { sellers } = bazaar
+      const notes = [
+        `${sellers.size} seller wallets on ${name} in ${bazaar.resources} listed resources.`,
+        ...bazaar.notes,
+      ]
+      const evidence = [...bazaar.evidence, ...aggregated.evidence]
+      const groupOf = (payee: string) => sellers.get(payee) ?? payee
+      return reduceStream({ ...aggregated, evidence }, 'payments', window, { groupOf, notes })
+    },
+  })
+}
+
+export const x402 = x402On({ rail: 'x402', chain: 'base', name: 'Base' })
+
+export const x402Polygon = x402On({ rail: 'x402_polygon', chain: 'polygon', name: 'Polygon' })
+
+export const x402Arbitrum = x402On({
+  rail: 'x402_arbitrum',
+  chain: 'arbitrum',
+  name: 'Arbitrum',
 })

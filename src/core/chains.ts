@@ -11,6 +11,11 @@ const chains: Readonly<Record<string, Chain>> = {
   ethereum: { ...evm, explorer: (tx) => `https://etherscan.io/tx/${tx}` },
   arbitrum: { ...evm, explorer: (tx) => `https://arbiscan.io/tx/${tx}` },
   gnosis: { ...evm, explorer: (tx) => `https://gnosisscan.io/tx/${tx}` },
+  polygon: { ...evm, explorer: (tx) => `https://polygonscan.com/tx/${tx}` },
+  optimism: { ...evm, explorer: (tx) => `https://optimistic.etherscan.io/tx/${tx}` },
+  celo: { ...evm, explorer: (tx) => `https://celoscan.io/tx/${tx}` },
+  bsc: { ...evm, explorer: (tx) => `https://bscscan.com/tx/${tx}` },
+  tempo: { ...evm, explorer: (tx) => `https://explore.tempo.xyz/tx/${tx}` },
   solana: {
     txForm: /^[1-9A-HJ-NP-Za-km-z]{86,88}$/,
     txText: 'base58 of a signature of 64 bytes',

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { apiPrefix } from '../contract/route.ts'
+import { entriesOf } from '../core/entries.ts'
 
 export function welcome(
   config: Config,
@@ -29,8 +30,8 @@ export function welcome(
 }
 
 function switchedOff(config: Config): string[] {
-  const chains = (['BASE', 'ETHEREUM', 'ARBITRUM', 'GNOSIS', 'SOLANA'] as const).filter(
-    (chain) => config[`RPC_URL_${chain}`] === null,
+  const chains = entriesOf(config).flatMap(([name, value]) =>
+    name.startsWith('RPC_URL_') && value === null ? name.slice('RPC_URL_'.length) : [],
   )
   return [
     config.POLL === 'off'

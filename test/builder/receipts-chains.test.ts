@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { chains, evmChains } from '../../builder/chain/chains.ts'
+import { chains, receiptChains } from '../../builder/chain/chains.ts'
 import type { EvmChainName } from '../../builder/chain/chains.ts'
 import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
@@ -39,8 +39,8 @@ async function addReceipt(database: OpenDatabase, chain: string, txHash: string)
   await database.write((tx) => insertReceipt(tx, row))
 }
 
-describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
-  const others = evmChains.filter((name) => name !== chain)
+describe.each(receiptChains)('receipts on %s', (chain: EvmChainName) => {
+  const others = receiptChains.filter((name) => name !== chain)
   let node: ReceiptChain
   beforeAll(async () => {
     node = await startReceiptChain(chain, genesisMs)
@@ -52,7 +52,7 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
       ...quickRequests(),
       database,
       clock: handClock(paidMs + hourMs),
-      rpcUrls: Object.fromEntries(evmChains.map((name) => [name, node.url])),
+      rpcUrls: Object.fromEntries(receiptChains.map((name) => [name, node.url])),
       signal: new AbortController().signal,
     })
     return chains
@@ -62,7 +62,7 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
     const database = await tempDatabase()
     const hash = await node.pay(paidMs, payment)
     await node.mine(15)
-    for (const name of evmChains) await addReceipt(database, name, hash)
+    for (const name of receiptChains) await addReceipt(database, name, hash)
     const reports = new Map((await check(database)).map((one) => [one.chain, one]))
     expect(reports.get(chain)).toMatchObject({ state: 'checked', due: 1, verified: 1, errors: 0 })
     for (const other of others) {

@@ -43,7 +43,7 @@ export interface RecordedSources {
 
 export async function startRecordedSources(): Promise<RecordedSources> {
   const nodes = new Map<EvmChain, Anvil>()
-  for (const chain of ['base', 'ethereum', 'arbitrum', 'gnosis'] as const) {
+  for (const chain of evmChains) {
     const anvil = await startAnvil(chains[chain].chainId, daysAgo(40))
     nodes.set(chain, anvil)
     await scripts[chain](anvil)
@@ -58,7 +58,9 @@ export async function startRecordedSources(): Promise<RecordedSources> {
     if (!servedSeparately.has(rail)) servers.set(rail, await startReplayServer(rail))
   }
   servers.set('solana_registry', await startAnswering(registryAnswer))
-  servers.set('x402', await startAnswering(() => ({ body: sellers })))
+  for (const rail of ['x402', 'x402_polygon', 'x402_arbitrum']) {
+    servers.set(rail, await startAnswering(() => ({ body: sellers })))
+  }
   const solana = await startSolanaNode()
   solana.setTransactions(solanaPayments)
 
@@ -87,7 +89,11 @@ function registryAnswer({ path }: ReplayRequest): { readonly body: unknown } | u
 }
 const registryFixtures = fixturesOf('solana_registry')
 
-type EvmChain = 'base' | 'ethereum' | 'arbitrum' | 'gnosis'
+const quietChains = ['polygon', 'optimism', 'celo', 'bsc', 'tempo'] as const
+const evmChains = ['base', 'ethereum', 'arbitrum', 'gnosis', ...quietChains] as const
+type EvmChain = (typeof evmChains)[number]
+
+const nothing = async () => await Promise.resolve()
 
 const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
   base: async (anvil) => {
@@ -160,6 +166,11 @@ const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
       }),
     ])
   },
+  polygon: nothing,
+  optimism: nothing,
+  celo: nothing,
+  bsc: nothing,
+  tempo: nothing,
 }
 
 // x402 on Base: USDC paid by authorization to sellers in the Bazaar.
@@ -173,11 +184,16 @@ const sellers = {
   items: [
     { resource: 'https://one.example/', accepts: [offer('base', apiOne)] },
     { resource: 'https://two.example/', accepts: [offer('eip155:8453', apiTwo)] },
+    { resource: 'https://three.example/', accepts: [offerOn('polygon'), offerOn('arbitrum')] },
   ],
-  pagination: { limit: 1000, offset: 0, total: 2 },
+  pagination: { limit: 1000, offset: 0, total: 3 },
 }
 function offer(network: string, payTo: Address) {
   return { scheme: 'exact', network, asset: usdc, payTo }
+}
+
+function offerOn(network: 'polygon' | 'arbitrum') {
+  return { ...offer(network, apiTwo), asset: chains[network].usdc.address }
 }
 
 let nonces = 0

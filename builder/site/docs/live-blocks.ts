@@ -11,7 +11,7 @@ import { code, inline, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
-import { chains, evmChains } from '../../chain/chains.ts'
+import { chains, receiptChains } from '../../chain/chains.ts'
 import type { World } from '../../world/world.ts'
 import { contractText } from './contract-text.ts'
 import { documentsTable, moneyTable, readsTable, writesTable } from './cost.ts'
@@ -73,7 +73,7 @@ function signingKeyList({ signingKeys }: Pick<World, 'signingKeys'>): HtmlAndMar
 }
 
 function chainTable(): HtmlAndMarkdown {
-  return table(evmChains, {
+  return table(receiptChains, {
     id: 'tokens',
     caption:
       'A chain is checked only if the operator has configured an RPC node for it. Receipts on other chains remain pending.',

@@ -17,6 +17,11 @@ export const railChain = z.enum([
   'arbitrum',
   'gnosis',
   'near',
+  'polygon',
+  'optimism',
+  'celo',
+  'bsc',
+  'tempo',
 ])
 
 /** Figures that may be unknown; an unknown figure is 0 and is listed in `unknown_figures`. */

@@ -10,6 +10,7 @@ import { quantity } from '../../../builder/chain/values.ts'
 import type { AnyRailAdapter } from '../../../builder/rails/adapter.ts'
 import { identityEvents, reputationEvents } from '../../../builder/rails/erc8004.ts'
 import { evmRails } from '../../../builder/rails/index.ts'
+import { tip20Events } from '../../../builder/rails/mpp.ts'
 import { marketplaceEvents, trackerEvents } from '../../../builder/rails/olas.ts'
 import { escrowEvents } from '../../../builder/rails/pact.ts'
 import { poidhEvents } from '../../../builder/rails/poidh.ts'
@@ -118,8 +119,11 @@ const failures: readonly (readonly [string, string, Answer, RegExp])[] = [
   ['an error with the key', 'eth_getLogs', keyInError, /-32000: \[address\] denied \[removed\]$/],
 ]
 
-const asset = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-const accepts = [{ network: 'base', asset, payTo: wallet(3) }]
+const accepts = (['base', 'polygon', 'arbitrum'] as const).map((network) => ({
+  network,
+  asset: chains[network].usdc.address,
+  payTo: wallet(3),
+}))
 const bazaarPage = {
   items: [{ resource: 'https://seller.example/', accepts }],
   pagination: { total: 1 },
@@ -201,6 +205,7 @@ test('event selectors of all rails match those of the contracts', () => {
     olas_mech_marketplace: marketplaceEvents,
     olas_balance_tracker_native: trackerEvents,
     usdc: usdcEvents,
+    tip20: tip20Events,
   }
   for (const [contract, events] of Object.entries(ours)) {
     const known = contracts[contract]?.events ?? []

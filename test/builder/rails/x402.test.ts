@@ -2,7 +2,13 @@ import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { permit2Proxies, proxyEvents, usdcEvents, x402 } from '../../../builder/rails/x402.ts'
+import {
+  permit2Proxies,
+  proxyEvents,
+  usdcEvents,
+  x402,
+  x402Polygon,
+} from '../../../builder/rails/x402.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
@@ -27,16 +33,16 @@ const facilitator: Address = '0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07'
 const sellingFacilitator: Address = '0x179761d9eed0f0d1599330cc94b0926e68ae87f1'
 
 let nonces = 0
-function transfer(from: Address, to: Address, usdcCents: number): ScriptedLog {
-  return logOf(usdc, usdcEvents, 'Transfer', { from, to, value: BigInt(usdcCents) * 10_000n })
+function transfer(from: Address, to: Address, usdcCents: number, token = usdc): ScriptedLog {
+  return logOf(token, usdcEvents, 'Transfer', { from, to, value: BigInt(usdcCents) * 10_000n })
 }
-function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedLog[] {
+function paid(from: Address, to: Address, usdcCents: number, token = usdc): readonly ScriptedLog[] {
   nonces += 1
-  const used = logOf(usdc, usdcEvents, 'AuthorizationUsed', {
+  const used = logOf(token, usdcEvents, 'AuthorizationUsed', {
     authorizer: from,
     nonce: word(nonces),
   })
-  return [used, transfer(from, to, usdcCents)]
+  return [used, transfer(from, to, usdcCents, token)]
 }
 
 /** A settlement with Permit2: the event of the proxy follows the transfer. */
@@ -191,4 +197,18 @@ describe('x402 on Base', () => {
     )
     items = listed
   })
+})
+
+const polygonUsdc: Address = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'
+const polygon = useRailChain('polygon', [usdc, polygonUsdc, ...permit2Proxies], async (anvil) => {
+  await anvil.block(endMs - 3 * dayMs, paid(buyer, apiOne, 75, polygonUsdc), paid(buyer, other, 40))
+})
+
+test('x402 on Polygon counts its own USDC to its own sellers', async () => {
+  const onPolygon = { ...offer('eip155:137', apiOne), asset: polygonUsdc }
+  items = [...listed, { resource: 'https://polygon.example/', accepts: [onPolygon] }]
+  const { measurement } = await polygon.poll(x402Polygon, { baseUrl: bazaar.url })
+  items = listed
+  expect(measurement.figures).toMatchObject(volumes(750_000, 750_000))
+  expect(measurement.notes).toContain('1 seller wallets on Polygon in 11 listed resources.')
 })

@@ -1,0 +1,75 @@
+/** ERC-8183 escrow of the BNB Chain agent SDK: jobs paid after an evaluator completed them. */
+import { parseAbi } from 'viem'
+import type { Address } from 'viem'
+
+import { microFromBaseUnits } from '../../src/core/money.ts'
+import { selectors } from '../chain/logs.ts'
+import type { LogChunk } from '../chain/logs.ts'
+import { defineRail } from './adapter.ts'
+import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
+import type { ChunkPayouts } from './aggregated-logs.ts'
+import { payoutAt } from './payouts.ts'
+import type { Payout } from './payouts.ts'
+
+/** bnb-chain/bnbagent-sdk python/bnbagent/networks/addresses.py; events: bnb-chain/apex-contracts. */
+const commerce: Address = '0xea4daa3100a767e86fded867729ae7446476eba6'
+export const commerceEvents = parseAbi([
+  'event JobFunded(uint256 indexed jobId, address indexed client, address indexed provider, uint256 amount)',
+  'event PaymentReleased(uint256 indexed jobId, address indexed provider, uint256 amount)',
+])
+
+/** Remembers the client of each funded job, since a payment names only the provider. */
+function chunkPayouts(
+  { logs }: LogChunk<typeof commerceEvents>,
+  memory: ReadonlySet<string>,
+): ChunkPayouts<'payments'> {
+  const payments: Payout[] = []
+  const remember: string[] = []
+  const clients = new Map(
+    [...memory].map((entry) => {
+      const [jobId = '', client = ''] = entry.split(' ')
+      return [jobId, client]
+    }),
+  )
+  for (const log of logs) {
+    const { eventName, args } = log.event
+    const { amount: units, provider } = args
+    if (eventName === 'JobFunded') {
+      const client = args.client.toLowerCase()
+      clients.set(String(args.jobId), client)
+      remember.push(`${args.jobId} ${client}`)
+      continue
+    }
+    const client = clients.get(String(args.jobId)) ?? null
+    payments.push(
+      payoutAt(log, client, provider, {
+        units,
+        microUsdc: microFromBaseUnits(units, 18),
+        removedBy: client === provider.toLowerCase() ? 'self_dealing' : null,
+      }),
+    )
+  }
+  return { payouts: { payments }, remember }
+}
+
+export const erc8183Bnb = defineRail({
+  rail: 'erc8183_bnb',
+  rule: {
+    name: 'payments-released',
+    version: '1',
+    text:
+      'Volume is the amount of every PaymentReleased of the AgenticCommerce contract on BNB Smart Chain, after the fee of the platform, in U (United Stables) at 1 USD. ' +
+      'Creators are the clients of paid jobs, as JobFunded names them; a client who funded a job before the first block that was read is unknown. Removed: jobs whose ' +
+      'client is their provider (self_dealing). Refunds and funds of open jobs are not counted. Windows are whole hours.',
+  },
+  chains: ['bsc'],
+  read: async (ctx) =>
+    await aggregateLogs(ctx, {
+      chain: 'bsc',
+      streams: ['payments'],
+      abi: commerceEvents,
+      filters: [{ addresses: [commerce], topics: [selectors(commerceEvents)] }],
+      toPayouts: async (chunk, _, memory) => await Promise.resolve(chunkPayouts(chunk, memory)),
+    }),
+  reduce: (aggregated, window) => reduceStream(aggregated, 'payments', window, { notes: [] }),
+})
