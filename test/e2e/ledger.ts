@@ -157,7 +157,9 @@ export function inventory(folder: string): ReadonlyMap<string, string> {
   return files
 }
 
-/** Files of the published set that differ from the manifest or are not listed in it. */
+const evidenceUri = /\/evidence\/([0-9a-f]{64})\.json/g
+
+/** Files of the published set that differ from the manifest or are not listed in it, and evidence of it that is wrong. */
 export function problemsOfSet({ publicDir, manifest }: Ledger): readonly string[] {
   const current = join(publicDir, 'current')
   const problems: string[] = []
@@ -173,6 +175,12 @@ export function problemsOfSet({ publicDir, manifest }: Ledger): readonly string[
     for (const encoding of ['br', 'gzip'] as const) {
       const form = encodings[encoding]
       if (form !== undefined) check(encodedFile(file, encoding), form)
+    }
+    // Evidence is durable before a document names it.
+    if (!/^api\/v1\/rails\/\w+(?:\/history)?\.json$/.test(file)) continue
+    for (const [path, hash] of readFileSync(join(current, file), 'utf8').matchAll(evidenceUri)) {
+      const bytes = readFileSync(join(publicDir, path))
+      if (createHash('sha256').update(bytes).digest('hex') !== hash) problems.push(path)
     }
   }
   for (const entry of readdirSync(current, { recursive: true, withFileTypes: true })) {

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 async function expectSound(ledger: Ledger): Promise<void> {
   expect(problemsOfSet(ledger)).toEqual([])
-  expect(readdirSync(ledger.publicDir).toSorted()).toEqual(['current', 'generations'])
+  expect(readdirSync(ledger.publicDir).toSorted()).toEqual(['current', 'evidence', 'generations'])
   ledger.git('fsck', '--full', '--strict', '--no-dangling')
 }
 
