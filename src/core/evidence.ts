@@ -14,7 +14,7 @@ export function digestOf(text: string): string {
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
 const block = z.object({ number: z.int() })
 const logInput = z.object({
-  chain: z.enum(['base', 'ethereum', 'arbitrum', 'gnosis']),
+  chain: z.string(),
   from: block,
   to: block,
   rows_digest: digest,

@@ -217,9 +217,9 @@ describe('a builder killed with SIGKILL', () => {
       expect(await builder.ended).toBe(0)
       await expectIntact(ledger)
       const events = await recordedEvents(ledger)
-      // Eight status changes, seven flags of rails and six of pacts.
-      expect(new Set(events).size).toBe(21)
-      expect(events).toHaveLength(21)
+      // Seventeen status changes, seven flags of rails and six of pacts.
+      expect(new Set(events).size).toBe(30)
+      expect(events).toHaveLength(30)
       ledger.remove()
     },
     timeoutMs,

@@ -56,8 +56,8 @@ describe('two builders on one ledger', () => {
     expect(await last.ended).toBe(0)
     await expectSound(ledger)
     const events = await recordedEvents(ledger)
-    expect(events).toHaveLength(21)
-    expect(new Set(events).size).toBe(21)
+    expect(events).toHaveLength(30)
+    expect(new Set(events).size).toBe(30)
     ledger.remove()
   })
 
