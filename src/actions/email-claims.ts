@@ -25,7 +25,7 @@ import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { claimAnswer, recordClaim } from './claim-record.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce, priorAnswer } from './idempotency.ts'
+import { commitOnce, priorAnswer, requireFresh } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 import { requireWallet } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
@@ -46,6 +46,7 @@ export async function sendClaimCode(
   const proofs = proof === null ? [] : [proof]
   const prior = await priorAnswer<AnswerOf<'claimSpot'>>(deps, request, proofs)
   if (prior !== null) return prior
+  await requireFresh(deps, request, proofs)
   const { nowMs } = request
   const emailHash = hashOf(deps, body.email)
   const { range } = fingerprint
