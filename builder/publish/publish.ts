@@ -14,11 +14,12 @@ import {
   formatManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
+import { syncFile } from '../../src/files/durable.ts'
 import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn, removeDirectory, syncFile } from './files.ts'
+import { namesIn, removeDirectory } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { withFileLock } from './lock.ts'
 import { draftPlan, emptyRenderCache } from './plan.ts'
