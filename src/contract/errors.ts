@@ -63,7 +63,7 @@ export const errorCodes = {
   },
   payment_buyer_unproven: {
     status: 409,
-    message: 'The transfer is on the chain, but its buyer is unproven',
+    message: 'The payer has not named this buyer',
   },
   request_in_progress: { status: 409, message: 'An identical request is still in progress' },
   // 413, 415, 422
