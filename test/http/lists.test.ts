@@ -19,6 +19,20 @@ const services = useServices()
 const alice = evmWallet('alice')
 const platformKey = ed25519Key('platform')
 const listPath = '/api/v1/receipts?chain=base&status=unverified&limit=1'
+const call = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'list_receipts', arguments: { status: 'unverified' } },
+})
+const toolCall = [
+  'Content-Type: application/json',
+  'Accept: application/json, text/event-stream',
+  'MCP-Protocol-Version: 2025-06-18',
+  `Content-Length: ${call.length}`,
+  '',
+  call,
+].join('\r\n')
 const endless = sql`with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n`
 
 /** Every list takes for ever, until `mend` is called. */
@@ -100,7 +114,7 @@ test('lists of one network that never end leave a connection and half of the rea
   }
   const list: ReadList = (read, reader) => {
     attacker ??= reader?.network
-    const isSlow = reader?.network === attacker
+    const isSlow = reader === undefined || reader.network === attacker
     if (isSlow) waiting += 1
     note()
     return database.list(async (db) => {
@@ -110,14 +124,18 @@ test('lists of one network that never end leave a connection and half of the rea
   }
   const actions = { ...(await platformActions(platformKey)), database: { ...database, list } }
   const service = await services.start({ actions, limits: 'on', trustedProxies: ['127.0.0.1'] })
-  const ask = (from: string, path: string) => {
+  const ask = (from: string, path: string, more = '\r\n') => {
     const socket = connect(service.address)
+    const line = `${more === '\r\n' ? 'GET' : 'POST'} ${path} HTTP/1.1`
     socket.write(
-      `GET ${path} HTTP/1.1\r\nHost: ledger.test\r\nX-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`,
+      `${line}\r\nHost: ledger.test\r\nX-Forwarded-For: ${from}\r\nConnection: close\r\n${more}`,
     )
     return { socket, answer: received(socket) }
   }
-  const attackers = Array.from({ length: 300 }, (_, at) => ask(`2001:db8:0:${at % 3}::1`, listPath))
+  const attackers = Array.from({ length: 300 }, (_, at) => {
+    const from = `2001:db8:0:${at % 3}::1`
+    return at % 2 === 0 ? ask(from, listPath) : ask(from, '/mcp', toolCall)
+  })
   for (const { socket } of attackers) {
     socket.once('data', () => {
       refused += 1
