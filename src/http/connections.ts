@@ -71,7 +71,8 @@ export function limitConnections(
     all.members.delete(connection)
     for (const group of connection.groups) {
       group.members.delete(connection)
-      if (group.members.size === 0) groups.delete(group.key)
+      const isLast = group.members.size === 0 && groups.get(group.key) === group
+      if (isLast) groups.delete(group.key)
     }
   }
   const evict = (connection: Connection): void => {

@@ -242,6 +242,17 @@ describe('a claim by e-mail', () => {
     expect(service.actions.emails).toEqual([])
   })
 
+  test('added to a signed claim stores the oath, and never replaces a claim of the same key', async () => {
+    expect((await post(claimPath, await claim(alice, { email }))).status).toBe(202)
+    expect(await rows('oath_history')).toBe(1)
+    const code = { email, code: emailedCode() }
+    expect((await post(claimPath, code)).body).toMatchObject({ claimed: true, claim: 'key' })
+    const again = await claim(alice, { email: 'other@ledger.example', name: 'Other' })
+    expectRefusal(await post(claimPath, again), 409, 'spot_claimed')
+    expect(service.actions.emails).toHaveLength(1)
+    expect(await rows('oath_history')).toBe(1)
+  })
+
   test('informs only the address that it already has a claim', async () => {
     const asked = await post(claimPath, { email, display_name: 'Zoë' })
     await post(claimPath, { email, code: emailedCode() })
