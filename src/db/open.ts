@@ -47,7 +47,7 @@ export interface OpenDatabase {
   readonly reader: Kysely<Database>
   readonly list: ReadList
   readonly write: Write<Database>
-  /** Whether the last write transaction failed. */
+  /** True if the last write transaction failed. */
   readonly isFailing: () => boolean
   readonly broken: () => DatabaseBrokenError | null
   readonly close: () => Promise<void>
