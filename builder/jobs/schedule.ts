@@ -1,5 +1,6 @@
 import { schedule } from 'node-cron'
 
+import { repeatEvery } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { untilAborted } from '../../src/runtime/runtime.ts'
@@ -58,6 +59,7 @@ export async function runForever(
   const running = new Set<Promise<void>>()
 
   async function run(job: ScheduledJob): Promise<void> {
+    if (signal.aborted) return
     try {
       await job.run(jobs)
       if (job.thenBuild === true && !signal.aborted) await jobs.build('if changed')
@@ -73,15 +75,13 @@ export async function runForever(
   }
 
   async function repeat(job: ScheduledJob, pauseMs: number): Promise<void> {
-    while (!signal.aborted) {
-      await run(job)
-      await clock.sleep(pauseMs, signal).catch(() => undefined)
-    }
+    await run(job)
+    await repeatEvery(pauseMs, () => run(job), { clock, signal })
   }
 
   async function runGroup(names: readonly string[]): Promise<void> {
     for (const job of active) {
-      if (names.includes(job.name) && !signal.aborted) await run(job)
+      if (names.includes(job.name)) await run(job)
     }
   }
 
