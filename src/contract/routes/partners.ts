@@ -1,6 +1,5 @@
 import { pageQuery, repeated, toBePaid } from '../answers.ts'
-import { apiPrefix, json, routesOf } from '../route.ts'
-import type { Parameter } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
 import {
   attestationBody,
   oathHistory,
@@ -18,11 +17,7 @@ import {
 
 const { document, live, handler } = routesOf('Partners')
 
-const handle = {
-  schema: partnerHandle,
-  description: 'The handle chosen at signup.',
-  example: 'acme-agents',
-} as const satisfies Parameter
+const handle = parameter(partnerHandle, 'The handle chosen at signup.', 'acme-agents')
 
 /** `me` and `tiers` come before `{handle}`: the first match answers. */
 export const partnerRoutes = {

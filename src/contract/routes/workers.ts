@@ -1,8 +1,7 @@
 import { z } from 'zod'
 
 import { pageQuery, repeated, sinceParameter, toBePaid } from '../answers.ts'
-import { apiPrefix, json, routesOf } from '../route.ts'
-import type { Parameter } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
 import { walletInput } from '../schemas/input.ts'
 import { reputation } from '../schemas/reputation.ts'
@@ -11,11 +10,11 @@ import { leaderboard, registerBody, worker, workerList } from '../schemas/worker
 
 const { document, live, handler } = routesOf('Workers')
 
-const walletParameter = {
-  schema: walletInput,
-  description: 'A wallet address, in any accepted notation.',
-  example: '0x52908400098527886E0F7030069857D2E4169EE7',
-} as const satisfies Parameter
+const walletParameter = parameter(
+  walletInput,
+  'A wallet address, in any accepted notation.',
+  '0x52908400098527886E0F7030069857D2E4169EE7',
+)
 
 export const workerRoutes = {
   getLeaderboard: document(60, {
@@ -32,11 +31,7 @@ export const workerRoutes = {
       'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
     query: {
       ...pageQuery,
-      skill: {
-        schema: skillSlug,
-        description: 'Only workers with this skill.',
-        example: 'api-reference-writing',
-      },
+      skill: parameter(skillSlug, 'Only workers with this skill.', 'api-reference-writing'),
       wallet: walletParameter,
       since: sinceParameter('Only workers registered after this time.'),
     },
