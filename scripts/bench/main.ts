@@ -12,7 +12,6 @@ import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
 import { builder } from './suites/builder.ts'
 import { images } from './suites/images.ts'
 import { origin } from './suites/origin.ts'
-import { overload } from './suites/overload.ts'
 import { start } from './suites/start.ts'
 import { verify } from './suites/verify.ts'
 import { visible } from './suites/visible.ts'
@@ -22,7 +21,6 @@ const suites: Readonly<Record<string, Suite>> = {
   origin,
   builder,
   writes,
-  overload,
   verify,
   visible,
   images,
