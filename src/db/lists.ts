@@ -43,23 +43,26 @@ export function createLists(
   const inTurn = async <Result>(
     reader: ListReader | undefined,
     onWait: OnWait,
-    work: () => Promise<Result>,
+    work: (begin: () => void) => Promise<Result>,
   ): Promise<Result> => {
     const network = reader?.network
-    if (network === null) return await work()
+    if (network === null) return await work(() => undefined)
     const turn = turns.get(network) ?? createMutex()
     turns.set(network, turn)
     await turn.acquire(onWait)
-    const startedMs = performance.now()
+    let startedMs = Number.POSITIVE_INFINITY
+    const begin = (): void => {
+      startedMs = performance.now()
+    }
     try {
-      return await work()
+      return await work(begin)
     } finally {
       setTimeout(
         () => {
           turn.release()
           if (turn.active() === 0) turns.delete(network)
         },
-        (performance.now() - startedMs) * pauseFactor,
+        Math.max(0, performance.now() - startedMs) * pauseFactor,
       ).unref()
     }
   }
@@ -84,9 +87,10 @@ export function createLists(
     gone?.addEventListener('abort', end)
     try {
       refuseEnded()
-      return await inTurn(reader, onWait, async () => {
+      return await inTurn(reader, onWait, async (begin) => {
         refuseEnded()
         await permits.acquire(onWait)
+        begin()
         try {
           const connection = idle.pop() ?? (await connect())
           stop = () => {

@@ -160,6 +160,10 @@ export function createFrontDoor(
       named: namedWallet(req),
     })
     if (admission.refusal !== null) return refuse(req, res, admission.refusal, found)
+    if (limit?.isFull(admission.network) === true) {
+      admission.release()
+      return refuse(req, res, limit.refusal(), found)
+    }
     const id = requestId()
     dispatch({
       requestId: id,
