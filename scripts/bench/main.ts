@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 
 import { version } from '../../src/contract/version.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { printOverview, printReport } from './report.ts'
+import { printReport } from './report.ts'
 import type { BenchReport } from './report.ts'
 import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
 import { builder } from './suites/builder.ts'
@@ -61,7 +61,6 @@ try {
 } finally {
   rmSync(runDir, { recursive: true, force: true })
 }
-printOverview(reports)
 if (jsonFile !== undefined) {
   const machine = { cpus: cpus().length, model: cpus()[0]?.model, memory_bytes: totalmem() }
   const run = { version, quick, measured_at: new Date().toISOString() }

@@ -85,15 +85,9 @@ export async function unsubscribe(
 
 function challengeDelivery({ random }: ActionDeps, id: string, createdAt: string): NewDelivery {
   const deliveryId = newId(random, 'msg')
-  return {
-    id: deliveryId,
-    subscriptionId: id,
-    eventSeq: null,
-    type: challengeType,
-    payload: challengePayload(id, deliveryId, createdAt),
-    createdAt,
-    nextAttemptAt: createdAt,
-  }
+  const payload = challengePayload(id, deliveryId, createdAt)
+  const about = { id: deliveryId, subscriptionId: id, type: challengeType, payload }
+  return { ...about, eventSeq: null, createdAt, nextAttemptAt: createdAt }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Reads of lists on connections of their own, so that no other read waits for a list. */
-import { createMutex, createSemaphore } from '../core/concurrency.ts'
+import { createSemaphore } from '../core/concurrency.ts'
 import type { OnWait, Semaphore } from '../core/concurrency.ts'
 import { ListEndedError } from './errors.ts'
 import type { Db } from './schema.ts'
@@ -47,7 +47,7 @@ export function createLists(
   ): Promise<Result> => {
     const network = reader?.network
     if (network === null) return await work(() => undefined)
-    const turn = turns.get(network) ?? createMutex()
+    const turn = turns.get(network) ?? createSemaphore(1)
     turns.set(network, turn)
     await turn.acquire(onWait)
     let startedMs = Number.POSITIVE_INFINITY
