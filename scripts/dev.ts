@@ -47,11 +47,13 @@ function start(): ChildProcess {
 function restartSoon(): void {
   clearTimeout(timer)
   timer = setTimeout(() => {
-    restarting = restarting.then(async () => {
-      await stopService()
-      service = start()
-    })
+    restarting = restarting.then(restart)
   }, debounceMs)
+}
+
+async function restart(): Promise<void> {
+  await stopService()
+  service = start()
 }
 
 async function stopService(): Promise<void> {
