@@ -4,7 +4,7 @@ import { paymentAsset } from './contract/x402.ts'
 import { entriesOf } from './core/entries.ts'
 import { checksumAddress } from './core/wallet.ts'
 
-export interface Setting {
+interface Setting {
   readonly doc: string
   readonly schema: z.ZodType
   /** The value as written in the environment; null if the setting may be unset. */

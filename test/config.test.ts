@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 
 import { ConfigError, parseConfig, railPrefix, settings } from '../src/config.ts'
-import type { Setting } from '../src/config.ts'
 import { entriesOf } from '../src/core/entries.ts'
 
 const files: Record<string, string> = { '/run/secrets/base': 'https://rpc.test/key\n' }
@@ -72,8 +71,14 @@ describe('settings', () => {
   })
 })
 
+interface ShownSetting {
+  readonly doc: string
+  readonly default: string | null
+  readonly secret?: boolean
+}
+
 function settingsTable(): string {
-  const rows = entriesOf<Record<string, Setting>>(settings).map(([name, setting]) => {
+  const rows = entriesOf<Record<string, ShownSetting>>(settings).map(([name, setting]) => {
     const shown =
       setting.default === null
         ? 'unset'
