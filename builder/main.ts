@@ -35,7 +35,6 @@ import { loadKeys, readKeys } from './publish/keys.ts'
 import { webAddressOf } from './publish/remote.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
-import { userAgentOf } from './sources/http-client.ts'
 import { createHistory } from './world/history.ts'
 
 const { values: flags } = parseArgs({
@@ -86,6 +85,7 @@ const reporter = createReporter({
 })
 const assetsDir = join(packageRoot, 'public')
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
+const userAgent = outboundUserAgent(config.SITE_URL)
 const webhooks = createWebhooks({
   database,
   clock,
@@ -93,7 +93,7 @@ const webhooks = createWebhooks({
   log,
   send: createPinnedFetch({ resolve: createStrangersResolve() }),
   secretOf: (id) => webhookSecret(keyedHash, id),
-  userAgent: outboundUserAgent(config.SITE_URL),
+  userAgent,
   signal: stopped,
 })
 const jobs = createJobs({
@@ -113,7 +113,7 @@ const jobs = createJobs({
     fetch,
     clock,
     random,
-    userAgent: userAgentOf(version, config.SITE_URL),
+    userAgent,
     rpcUrls,
     railBaseUrls: config.railBaseUrls,
   }),

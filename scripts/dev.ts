@@ -4,10 +4,6 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { watch } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
-
-import { z } from 'zod'
 
 import { packageRoot } from '../src/runtime/runtime.ts'
 import { demoSettings, prepareDemoFolder, startService } from './demo/folder.ts'
@@ -18,7 +14,7 @@ const settings = { ...demoSettings(dataDir), LIMITS: 'off', LOG_LEVEL: 'debug' }
 const debounceMs = 200
 
 await prepareDemoFolder(dataDir)
-let service: ChildProcess | null = null
+let service = start()
 let timer: NodeJS.Timeout | undefined
 let restarting = Promise.resolve()
 
@@ -27,13 +23,9 @@ const compiler = spawn(
   'tsc',
   ['-p', 'scripts/tsconfig.tools.json', '--watch', '--preserveWatchOutput'],
   // Runs in a separate process group, since the launcher passes no signal to the compiler.
-  { cwd: packageRoot, stdio: ['ignore', 'pipe', 'inherit'], detached: true },
+  { cwd: packageRoot, stdio: 'inherit', detached: true },
 )
-onLine(compiler.stdout, (line) => {
-  if (line.trim() !== '') process.stdout.write(`${line}\n`)
-  if (line.includes('Found 0 errors')) restartSoon()
-})
-for (const folder of ['data', 'public']) {
+for (const folder of ['dist', 'data', 'public']) {
   watch(join(packageRoot, folder), { recursive: true }, (_event, file) => {
     if (file !== null && !/^(?:run|current|generations|\.)/.test(file)) restartSoon()
   })
@@ -46,6 +38,12 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
+function start(): ChildProcess {
+  const started = startService(settings)
+  started.stdout?.pipe(process.stdout)
+  return started
+}
+
 function restartSoon(): void {
   clearTimeout(timer)
   timer = setTimeout(() => {
@@ -55,28 +53,12 @@ function restartSoon(): void {
 
 async function restart(): Promise<void> {
   await stopService()
-  service = startService(settings, 'pipe')
-  service.stdout?.pipe(process.stdout)
-  if (service.stderr !== null) onLine(service.stderr, (line) => process.stdout.write(pretty(line)))
+  service = start()
 }
 
 async function stopService(): Promise<void> {
-  if (service === null || service.exitCode !== null) return
+  if (service.exitCode !== null) return
   const ended = once(service, 'exit')
   service.kill('SIGTERM')
   await ended
 }
-
-function onLine(stream: Readable, handle: (line: string) => void): void {
-  createInterface({ input: stream }).on('line', handle)
-}
-
-/** `06:00:00.000 info  request method=GET path=/ status=200`. Other lines do not change. */
-function pretty(line: string): string {
-  if (!line.startsWith('{')) return `${line}\n`
-  const { time, level, message, ...fields } = logLine.parse(JSON.parse(line))
-  const members = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`)
-  return `${[time.slice(11, 23), level.padEnd(5), message, ...members].join(' ')}\n`
-}
-
-const logLine = z.looseObject({ time: z.string(), level: z.string(), message: z.string() })

@@ -196,7 +196,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-const railPrefix = 'RAIL_BASE_URL_'
+export const railPrefix = 'RAIL_BASE_URL_'
 
 /** @throws ConfigError that lists all invalid settings */
 export function parseConfig(environment: Environment): Config {
@@ -278,24 +278,4 @@ function parseRailBaseUrls(
 
 function reasonOf(error: z.ZodError): string {
   return error.issues.map((issue) => issue.message).join('; ')
-}
-
-/** The Markdown table of the README. */
-export function settingsTable(): string {
-  const rows = entriesOf<Record<SettingName, Setting>>(settings).map(([name, setting]) => {
-    const shown =
-      setting.default === null
-        ? 'unset'
-        : setting.default === ''
-          ? 'empty'
-          : `\`${setting.default}\``
-    const secret = setting.secret === true ? ` Also \`${name}_FILE\`.` : ''
-    return `| \`${name}\` | ${shown} | ${setting.doc}${secret} |`
-  })
-  return [
-    '| setting | default | description |',
-    '| --- | --- | --- |',
-    ...rows,
-    `| \`${railPrefix}<RAIL>\` | unset | Origin from which the adapter of the rail reads instead of its usual HTTP hosts, for mirrors and tests. |`,
-  ].join('\n')
 }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from 'vitest'
 
-import { ConfigError, parseConfig, settingsTable } from '../src/config.ts'
+import { ConfigError, parseConfig, railPrefix, settings } from '../src/config.ts'
+import { entriesOf } from '../src/core/entries.ts'
 
 const files: Record<string, string> = { '/run/secrets/base': 'https://rpc.test/key\n' }
 const parse = (variables: Record<string, string>) =>
@@ -69,3 +70,28 @@ describe('settings', () => {
     expect(readFileSync('README.md', 'utf8')).toContain(settingsTable())
   })
 })
+
+interface ShownSetting {
+  readonly doc: string
+  readonly default: string | null
+  readonly secret?: boolean
+}
+
+function settingsTable(): string {
+  const rows = entriesOf<Record<string, ShownSetting>>(settings).map(([name, setting]) => {
+    const shown =
+      setting.default === null
+        ? 'unset'
+        : setting.default === ''
+          ? 'empty'
+          : `\`${setting.default}\``
+    const secret = setting.secret === true ? ` Also \`${name}_FILE\`.` : ''
+    return `| \`${name}\` | ${shown} | ${setting.doc}${secret} |`
+  })
+  return [
+    '| setting | default | description |',
+    '| --- | --- | --- |',
+    ...rows,
+    `| \`${railPrefix}<RAIL>\` | unset | Origin from which the adapter of the rail reads instead of its usual HTTP hosts, for mirrors and tests. |`,
+  ].join('\n')
+}

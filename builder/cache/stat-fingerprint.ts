@@ -1,8 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { isErrno } from '../../src/core/errno.ts'
+import { readIfExists } from '../../src/files/durable.ts'
 
 /** Returns inode, size and times, or an empty text if there is no file. */
 export function statFingerprint(path: string): string {
@@ -24,10 +23,5 @@ export function treeFingerprint(dir: string, except: readonly string[] = []): st
 }
 
 export async function readTextIfExists(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null
-    throw error
-  }
+  return (await readIfExists(path))?.toString() ?? null
 }

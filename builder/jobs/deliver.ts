@@ -42,8 +42,10 @@ const eventsPerRead = 200
 const leaseMs = minuteMs
 /** Number of concurrent attempts, of which at most one belongs to the same subscription. */
 const lanes = 64
-/** The part of them for subscriptions whose last attempt failed or whose endpoint is not proved. */
+/** The part of them for subscriptions whose last attempt failed, and for partners with a slow endpoint. */
 const lanesForFailing = 16
+/** An attempt may last 15 seconds, so endpoints that use this time could fill all lanes. */
+const slowMs = 3 * secondMs
 const lanesPerParty = 2
 const roundMs = 5 * secondMs
 
@@ -55,11 +57,15 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
   let cleanedAtMs = Number.NEGATIVE_INFINITY
   let totals = { delivered: 0, failed: 0, dead: 0 }
   const errors: unknown[] = []
+  const slowParties = new Set<string>()
   const fair = createFairLanes<LaneItem & DueSubscription>(lanes, async (subscription) => {
     try {
       const delivery = signal.aborted ? null : await lease(deps, subscription)
       if (delivery === null) return false
+      const startedMs = clock.monotonic()
       const result = await attempt(deps, delivery)
+      const isSlow = clock.monotonic() - startedMs > slowMs
+      slowParties[isSlow ? 'add' : 'delete'](subscription.wallet)
       if (result !== null) totals[result] += 1
       return result === 'delivered'
     } catch (error) {
@@ -71,7 +77,8 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
     settled: fair.idle,
     run: async () => {
       await fillOutbox(deps)
-      fair.offer((await dueSubscriptions(database.reader, isoTime(clock.now()))).map(inLanes))
+      const due = await dueSubscriptions(database.reader, isoTime(clock.now()))
+      fair.offer(due.map((one) => inLanes(one, slowParties.has(one.wallet))))
       await withTimeout({ timeoutMs: roundMs, clock }, fair.idle).catch((error: unknown) => {
         if (!(error instanceof TimeoutError)) throw error
       })
@@ -89,9 +96,9 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
 }
 
 /** Failing subscriptions cannot take the share of a host that works for others. */
-function inLanes(subscription: DueSubscription): LaneItem & DueSubscription {
+function inLanes(subscription: DueSubscription, isSlow: boolean): LaneItem & DueSubscription {
   const { wallet, url, failingSince } = subscription
-  const isFailing = failingSince !== null
+  const isFailing = isSlow || failingSince !== null
   const host = `${isFailing ? 'failing' : 'working'} ${new URL(url).hostname}`
   const shares = [wallet, host].map((key) => ({ key, limit: lanesPerParty }))
   if (isFailing) shares.push({ key: 'failing', limit: lanesForFailing })

@@ -1,5 +1,6 @@
 import { schedule } from 'node-cron'
 
+import { repeatEvery } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { untilAborted } from '../../src/runtime/runtime.ts'
@@ -59,6 +60,7 @@ export async function runForever(
   const running = new Set<Promise<void>>()
 
   async function run(job: ScheduledJob): Promise<void> {
+    if (signal.aborted) return
     try {
       let isUnfinished = true
       while (isUnfinished && !signal.aborted) {
@@ -77,15 +79,13 @@ export async function runForever(
   }
 
   async function repeat(job: ScheduledJob, pauseMs: number): Promise<void> {
-    while (!signal.aborted) {
-      await run(job)
-      await clock.sleep(pauseMs, signal).catch(() => undefined)
-    }
+    await run(job)
+    await repeatEvery(pauseMs, () => run(job), { clock, signal })
   }
 
   async function runGroup(names: readonly string[]): Promise<void> {
     for (const job of active) {
-      if (names.includes(job.name) && !signal.aborted) await run(job)
+      if (names.includes(job.name)) await run(job)
     }
   }
 

@@ -1,11 +1,10 @@
-import type { Kysely } from 'kysely'
-
 import type { Clock } from '../../src/core/deps.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { deleteExpiredAnswers } from '../../src/db/guard.ts'
+import { writeInBatches } from '../../src/db/jobs/deadlines.ts'
 import { removeOldTexts } from '../../src/db/jobs/retention.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import type { Database } from '../../src/db/schema.ts'
+import type { Db } from '../../src/db/schema.ts'
 import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
 import { createTimeLowWatermark } from './low-watermark.ts'
 
@@ -22,14 +21,8 @@ const networkWritesKeptMs = 2 * dayMs
 /** Deletes expired messages, texts of jobs and write counts per network, in small transactions. */
 export function createTidy({ database, clock, signal }: TidyDeps): () => Promise<void> {
   const lowWatermark = createTimeLowWatermark(clock)
-  const dropAll = async (
-    drop: (tx: Kysely<Database>) => Promise<number>,
-    limit = rowsPerWrite,
-  ): Promise<void> => {
-    while (!signal.aborted) {
-      if ((await database.write(drop)) < limit) return
-    }
-  }
+  const dropAll = (drop: (tx: Db) => Promise<number>, limit = rowsPerWrite): Promise<number> =>
+    writeInBatches(database, limit, drop, signal)
   return async () => {
     const expiredMs = lowWatermark()
     if (expiredMs !== null) {

@@ -1,7 +1,6 @@
-/** File operations that survive a power cut: write, flush, rename, flush the directory. */
+/** Operations on the files of a published set. */
 import {
   closeSync,
-  constants,
   futimesSync,
   openSync,
   readdirSync,
@@ -9,26 +8,10 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { link, open, readFile, readdir, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { hrtime, pid } from 'node:process'
+import { readdir } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 
 import { isErrno } from '../../src/core/errno.ts'
-
-export async function writeNew(
-  path: string,
-  bytes: Uint8Array,
-  options: { readonly mode?: number } = {},
-): Promise<void> {
-  const file = await open(path, 'wx', options.mode ?? 0o644)
-  try {
-    await file.writeFile(bytes)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
 
 /** A synchronous write takes a tenth of the time of a write in the thread pool. The caller flushes. */
 export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number): void {
@@ -39,52 +22,6 @@ export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number)
     futimesSync(file, time, time)
   } finally {
     closeSync(file)
-  }
-}
-
-/** Flushes a file or a directory. */
-export async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-function draftOf(path: string): string {
-  return `${path}.${pid}-${hrtime.bigint()}.new`
-}
-
-export async function replaceFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  const draft = draftOf(path)
-  await writeNew(draft, bytes, { mode })
-  await rename(draft, path)
-  await syncFile(dirname(path))
-}
-
-/** Creates a file atomically; returns false when it exists. */
-export async function createFile(path: string, bytes: Uint8Array, mode: number): Promise<boolean> {
-  const draft = draftOf(path)
-  await writeNew(draft, bytes, { mode })
-  try {
-    await link(draft, path)
-  } catch (error) {
-    if (isErrno(error, 'EEXIST')) return false
-    throw error
-  } finally {
-    await rm(draft)
-  }
-  await syncFile(dirname(path))
-  return true
-}
-
-export async function readIfExists(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null
-    throw error
   }
 }
 

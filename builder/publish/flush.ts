@@ -1,12 +1,11 @@
 /** Flushes many files with `sync -f`, since Node has no `syncfs` and a flush per file dominates a full build. */
 import { execFile } from 'node:child_process'
-import { open } from 'node:fs/promises'
 import { release } from 'node:os'
 import { platform } from 'node:process'
 import { promisify } from 'node:util'
 
 import { mapConcurrent } from '../../src/core/concurrency.ts'
-import { syncFile } from './files.ts'
+import { syncFile } from '../../src/files/durable.ts'
 
 const MANY_FILES = 256
 const FLUSHES_AT_ONCE = 16
@@ -21,18 +20,8 @@ export async function flushAll(
   directories: readonly string[],
 ): Promise<void> {
   if (files.length >= MANY_FILES && (await syncFileSystem(root))) return
-  await mapConcurrent(files, FLUSHES_AT_ONCE, flushFile)
+  await mapConcurrent(files, FLUSHES_AT_ONCE, (file) => syncFile(file, 'r+'))
   for (const directory of directories) await syncFile(directory)
-}
-
-/** A new descriptor also reports write errors of the closed one. */
-async function flushFile(path: string): Promise<void> {
-  const file = await open(path, 'r+')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }
 
 /** Returns false on failure, so that flushing file by file finds the failing disk. */

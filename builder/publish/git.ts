@@ -59,7 +59,12 @@ export async function runGit(
     let stopped: string | null = null
     const stop = (reason: string): void => {
       stopped ??= reason
-      if (child.pid !== undefined) kill(-child.pid, 'SIGKILL')
+      try {
+        if (child.pid !== undefined) kill(-child.pid, 'SIGKILL')
+      } catch {
+        // git has ended, and a process outside of its group holds the output open.
+      }
+      for (const stream of child.stdio) stream?.destroy()
     }
     const timer = setTimeout(() => stop('took too long'), git.timeoutMs ?? GIT_TIMEOUT_MS)
     const [output, errors] = [child.stdout, child.stderr].map((stream) => {
@@ -72,9 +77,10 @@ export async function runGit(
       })
       return chunks
     })
-    child.once('error', () => {
+    child.once('error', (error) => {
       clearTimeout(timer)
-      reject(new GitMissingError('git is not installed'))
+      const isMissing = 'code' in error && error.code === 'ENOENT'
+      reject(isMissing ? new GitMissingError('git is not installed') : new GitError(error.message))
     })
     child.once('close', (code) => {
       clearTimeout(timer)

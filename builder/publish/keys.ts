@@ -1,20 +1,26 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
-import { mkdir, stat } from 'node:fs/promises'
+import { randomBytes, verify } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { kidOf } from '../../src/auth/signing-key.ts'
+import { publicKeyObject } from '../../src/auth/ed25519.ts'
+import {
+  kidOf,
+  publicKeyToBase64,
+  signBytes,
+  signingKeyFromPem,
+  signingKeyFromSeed,
+  signingKeyToPem,
+} from '../../src/auth/signing-key.ts'
 import { kidSchema, timeSchema } from '../../src/core/documents.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { createFile, readIfExists, replaceFile } from './files.ts'
+import { createFile, readIfExists, refuseLoose, replaceFile } from '../../src/files/durable.ts'
 import { withFileLock } from './lock.ts'
 
 const SIGNING_KEYS_FILE = 'signing-keys.json'
 const OWNER_ONLY = 0o600
 const OWNER_ONLY_DIRECTORY = 0o700
-const OTHERS = 0o077
 
 const publicPart = { kid: kidSchema, public_key: z.base64().length(44), created_at: timeSchema }
 const keyFileSchema = z.strictObject({
@@ -95,23 +101,13 @@ export async function rotateKey(options: {
 }
 
 function newKey(nowMs: number): KeyFile['active'] {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-  const raw = rawPublicKey(publicKey)
+  const key = signingKeyFromSeed(randomBytes(32))
   return {
-    kid: kidOf(raw),
-    public_key: raw.toString('base64'),
+    kid: key.kid,
+    public_key: publicKeyToBase64(key.publicKey),
     created_at: isoTime(nowMs),
-    private_key_pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    private_key_pem: signingKeyToPem(key),
   }
-}
-
-function rawPublicKey(key: KeyObject): Buffer {
-  return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
-}
-
-function publicKeyOf(base64: string): KeyObject {
-  const x = Buffer.from(base64, 'base64').toString('base64url')
-  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
 }
 
 async function readKeyFile(path: string): Promise<KeyFile> {
@@ -139,33 +135,26 @@ function assertFits({ active, retired }: KeyFile): void {
       throw new MisfitError(`key ${kid} is not named after its public part`)
     }
   }
-  const derived = rawPublicKey(createPublicKey(createPrivateKey(active.private_key_pem)))
-  if (derived.toString('base64') !== active.public_key) {
+  const derived = signingKeyFromPem(active.private_key_pem).publicKey
+  if (publicKeyToBase64(derived) !== active.public_key) {
     throw new MisfitError(`the private part of ${active.kid} is the part of another key`)
   }
 }
 
-async function refuseLoose(path: string, wanted: number): Promise<void> {
-  const mode = (await stat(path)).mode & 0o777
-  if ((mode & OTHERS) === 0) return
-  const command = `chmod ${wanted.toString(8)} ${path}`
-  throw new Error(
-    `${path} can be read by other users than its owner (mode ${mode.toString(8)}): ${command}`,
-  )
-}
-
-function serialise(file: KeyFile): Uint8Array {
-  return Buffer.from(`${JSON.stringify(file, null, 2)}\n`, 'utf8')
+function serialise(file: KeyFile): string {
+  return `${JSON.stringify(file, null, 2)}\n`
 }
 
 function openKeys({ active, retired }: KeyFile): Keys {
-  const privateKey = createPrivateKey(active.private_key_pem)
+  const signingKey = signingKeyFromPem(active.private_key_pem)
   const known = new Map(
-    [active, ...retired].map((key) => [key.kid, publicKeyOf(key.public_key)] as const),
+    [active, ...retired].map(
+      (key) => [key.kid, publicKeyObject(Buffer.from(key.public_key, 'base64'))] as const,
+    ),
   )
   const { kid, public_key, created_at } = active
   return {
-    signer: { kid, sign: (bytes) => sign(null, bytes, privateKey) },
+    signer: { kid, sign: (bytes) => signBytes(signingKey, bytes) },
     ring: {
       kids: new Set(known.keys()),
       verify: (kid, bytes, signature) => {

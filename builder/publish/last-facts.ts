@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
 import type { JsonValue } from '../../src/core/canonical-json.ts'
+import { readIfExists, replaceFile } from '../../src/files/durable.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { commitMessage, diffMarkdown } from './change-text.ts'
 import { changesBetween } from './changes.ts'
 import type { PublicDocument } from './document.ts'
 import type { Facts } from './facts.ts'
-import { readIfExists, replaceFile } from './files.ts'
 
 const DIFF_PATH = '/diffs/latest.md'
 
@@ -85,5 +85,5 @@ export async function loadLastFacts(path: string): Promise<LastFacts | null> {
 export async function saveLastFacts(path: string, last: LastFacts): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const { facts, diff, message } = last
-  await replaceFile(path, Buffer.from(JSON.stringify({ facts, diff, message }), 'utf8'), 0o644)
+  await replaceFile(path, JSON.stringify({ facts, diff, message }), 0o644)
 }

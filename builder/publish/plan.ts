@@ -49,6 +49,8 @@ interface Options {
   readonly ring: KeyRing
   readonly siteUrl: string
   readonly nowMs: number
+  /** The version of the manifest if the set changes. */
+  readonly generation: number
   /** Called as soon as a file exists, to limit memory. */
   readonly store: (file: string, bytes: Uint8Array) => Promise<void>
 }
@@ -192,11 +194,11 @@ function signatureOf(bytes: Uint8Array, signer: Signer): { signature: string; ki
 function manifestOf(
   documents: ManifestEntry[],
   past: PublishedGeneration | null,
-  { siteUrl, nowMs }: Options,
+  { siteUrl, nowMs, generation }: Options,
 ): Manifest {
   return {
     site_url: siteUrl,
-    version: (past?.manifest.version ?? 0) + 1,
+    version: generation,
     previous: past?.manifestSha256 ?? null,
     expires: isoTime(nowMs + VALID_MS),
     computed_at: isoTime(nowMs),

@@ -14,11 +14,12 @@ import {
   formatManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
+import { syncFile } from '../../src/files/durable.ts'
 import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn, removeDirectory, syncFile } from './files.ts'
+import { namesIn, removeDirectory } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { withFileLock } from './lock.ts'
 import { draftPlan, emptyRenderCache } from './plan.ts'
@@ -130,7 +131,12 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
     },
   })
   const documents = [...options.documents, ...assets]
-  const plan = await draftPlan(documents, past, { ...options, rendered, store: staging.write })
+  const numbers = await generationNumbers(publicDir)
+  // A set whose link was removed has no known predecessor, so a number is left out.
+  const step = past === null && numbers.length > 0 ? 2 : 1
+  const generation = Math.max(0, ...numbers) + step
+  const store = staging.write
+  const plan = await draftPlan(documents, past, { ...options, rendered, generation, store })
   const { changed, removed, repaired, unchanged, manifest } = plan
   const outcome = { changed, removed, unchanged, manifest }
   if (past !== null && manifest === past.manifest) {
@@ -147,7 +153,6 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   }
   if (past !== null && !past.isOurs)
     log.warn('the last set was signed with another key: signing all documents again')
-  const generation = Math.max(0, ...(await generationNumbers(publicDir))) + 1
   const manifestBytes = Buffer.from(canonicalize(manifest), 'utf8')
   const staged = await stage(plan, manifestBytes, past, { ...options, staging })
   const directory = directoryOf(publicDir, generation)

@@ -2,8 +2,9 @@
 import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
+import { syncFile } from '../../src/files/durable.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
-import { inSlices, syncFile, unlinkIfExists } from './files.ts'
+import { inSlices, unlinkIfExists } from './files.ts'
 
 interface GenerationRecord {
   /** Fingerprints by directory, relative to the generation; `.` is its root. */

@@ -8,8 +8,9 @@ import { z } from 'zod'
 
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { readIfExists, replaceFile } from '../../src/files/durable.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn, readIfExists, replaceFile } from './files.ts'
+import { namesIn } from './files.ts'
 
 /** A preview image and the path at which it is published. */
 export interface Drawing {
@@ -61,7 +62,7 @@ export async function renderShareImages(
     await replaceFile(fileOf(dir, nameOf(drawing)), png, 0o644)
   })
   const index = Object.fromEntries(drawings.map((drawing) => [drawing.image, nameOf(drawing)]))
-  await replaceFile(join(dir, indexFile), Buffer.from(canonicalize(index), 'utf8'), 0o644)
+  await replaceFile(join(dir, indexFile), canonicalize(index), 0o644)
   const kept = new Set([indexFile, ...Object.values(index).map((name) => `${name}.png`)])
   for (const name of await namesIn(dir)) if (!kept.has(name)) await rm(join(dir, name))
 }

@@ -36,11 +36,6 @@ const maxBackoffMs = 8 * secondMs
 /** If `Retry-After` is longer than this, the request is not repeated before the next poll. */
 const maxRetryAfterMs = 30 * secondMs
 
-/** `agent-income-ledger/0.1.0 (+https://ledger.example)`. */
-export function userAgentOf(version: string, siteUrl?: string): string {
-  return `agent-income-ledger/${version}${siteUrl === undefined ? '' : ` (+${siteUrl})`}`
-}
-
 /** Retries transient failures (network errors, timeouts, 429, 5xx) after `retryPauseMs`. Other failures are final. */
 export function createHttp(options: HttpOptions): Http {
   const { clock, random, signal, retries = defaultRetries } = options

@@ -6,13 +6,12 @@ import { parseArgs } from 'node:util'
 
 import { version } from '../../src/contract/version.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { printOverview, printReport } from './report.ts'
+import { printReport } from './report.ts'
 import type { BenchReport } from './report.ts'
 import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
 import { builder } from './suites/builder.ts'
 import { images } from './suites/images.ts'
 import { origin } from './suites/origin.ts'
-import { overload } from './suites/overload.ts'
 import { start } from './suites/start.ts'
 import { verify } from './suites/verify.ts'
 import { visible } from './suites/visible.ts'
@@ -22,7 +21,6 @@ const suites: Readonly<Record<string, Suite>> = {
   origin,
   builder,
   writes,
-  overload,
   verify,
   visible,
   images,
@@ -63,7 +61,6 @@ try {
 } finally {
   rmSync(runDir, { recursive: true, force: true })
 }
-printOverview(reports)
 if (jsonFile !== undefined) {
   const machine = { cpus: cpus().length, model: cpus()[0]?.model, memory_bytes: totalmem() }
   const run = { version, quick, measured_at: new Date().toISOString() }

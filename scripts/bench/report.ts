@@ -5,25 +5,12 @@ export interface BenchReport extends SuiteReport {
   readonly seconds: number
 }
 
-export function printReport(name: string, { rows, facts = {}, skipped = [] }: BenchReport): void {
-  console.log(`\n## ${name}\n`)
+export function printReport(name: string, report: BenchReport): void {
+  const { rows, seconds, facts = {}, skipped = [] } = report
+  console.log(`\n## ${name}, ${Math.round(seconds)} s\n`)
   for (const [fact, value] of Object.entries(facts)) console.log(`${fact}: ${value}`)
   console.table(rows.map(cellsOf))
   for (const text of skipped) console.log(`skipped: ${text}`)
-}
-
-/** Prints all rows with a target, what was skipped, and the time of each suite. */
-export function printOverview(reports: Readonly<Record<string, BenchReport>>): void {
-  const suites = Object.entries(reports)
-  const rows = suites.flatMap(([suite, report]) =>
-    report.rows.filter(({ target }) => target !== null).map((row) => ({ suite, ...cellsOf(row) })),
-  )
-  console.log('\n## all targets\n')
-  console.table(rows)
-  for (const [suite, { skipped = [] }] of suites) {
-    for (const text of skipped) console.log(`skipped: ${suite}: ${text}`)
-  }
-  console.table(suites.map(([suite, { seconds }]) => ({ suite, seconds: Math.round(seconds) })))
 }
 
 function cellsOf(row: BenchRow) {

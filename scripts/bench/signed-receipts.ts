@@ -1,11 +1,7 @@
 /** Receipts issued by a platform and submitted by Ethereum wallets: the same ones for the same seed and time. */
 import { createHash } from 'node:crypto'
 
-import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
-import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
-
-import { personalSignHash } from '../../src/auth/eip191.ts'
-import { bytesToHex } from '../../src/core/hex.ts'
+import { evmSigner } from '../../src/client/signers.ts'
 import { issued, receiptFacts, submission } from '../../test/support/receipts.ts'
 import { ed25519Key } from '../../test/support/wallets.ts'
 import type { TestWallet } from '../../test/support/wallets.ts'
@@ -42,18 +38,12 @@ export function factsOf(worker: TestWallet, at: number, seed = ''): object {
 
 /** Ethereum wallets that sign by WebAssembly; signing with viem would take five times as long. */
 export async function fastWallets(name: string, count: number): Promise<readonly TestWallet[]> {
-  const curve = await instantiateSecp256k1()
-  return Array.from({ length: count }, (_, at) => {
-    const privateKey = createHash('sha256').update(`bench ${name} ${at}`).digest()
-    const publicKey = curve.derivePublicKeyUncompressed(privateKey)
-    if (typeof publicKey === 'string') throw new Error(publicKey)
-    const address = `0x${bytesToHex(keccak256(publicKey.subarray(1)).subarray(12))}`
-    const sign = (message: string): Promise<string> => {
-      const signed = curve.signMessageHashRecoverableCompact(privateKey, personalSignHash(message))
-      if (typeof signed === 'string') throw new Error(signed)
-      const end = signed.recoveryId === 0 ? '1b' : '1c'
-      return Promise.resolve(`0x${bytesToHex(signed.signature)}${end}`)
-    }
-    return { address, id: address, sign }
-  })
+  return await Promise.all(
+    Array.from({ length: count }, async (_, at) => {
+      const privateKey = createHash('sha256').update(`bench ${name} ${at}`).digest()
+      const { wallet, signMessage } = await evmSigner(privateKey)
+      const address = wallet.toLowerCase()
+      return { address, id: address, sign: signMessage }
+    }),
+  )
 }

@@ -79,6 +79,7 @@ export function apiCommand<Id extends RouteId>(
         oath,
         idempotencyKey: input.text('idempotency-key'),
         payment: readPayment(input),
+        payerSignature: input.text('payer-signature'),
       }).catch((error: unknown) => {
         if (!(error instanceof CallError) || error.issues.length === 0) throw error
         throw new UsageError(explain(error.issues, fields))

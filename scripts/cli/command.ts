@@ -54,7 +54,10 @@ const optionGroups = {
       'a trusted copy of signing-keys.json (default: the keys published with the document)',
     ),
   },
-  payment: { 'payment-file': option('path', 'file with an x402 payment in base64') },
+  payment: {
+    'payment-file': option('path', 'file with an x402 payment in base64'),
+    'payer-signature': option('hex', 'signature of another wallet that pays for the partner'),
+  },
   key: {
     'key-file': option(
       'path',

@@ -86,14 +86,11 @@ export async function prepareDemoFolder(dataDir: string): Promise<void> {
 }
 
 /** Standard output is piped. */
-export function startService(
-  settings: Readonly<Record<string, string>>,
-  stderr: 'inherit' | 'pipe' = 'inherit',
-): ChildProcess {
+export function startService(settings: Readonly<Record<string, string>>): ChildProcess {
   const entry = fileURLToPath(new URL('../../src/main.js', import.meta.url))
   return spawn(process.execPath, [entry], {
     env: { ...process.env, ...settings },
-    stdio: ['ignore', 'pipe', stderr],
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
 }
 

@@ -28,7 +28,7 @@ import type { ActionDeps } from './deps.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
-import { invalidField } from './signed-body.ts'
+import { invalidField, requireRails } from './signed-body.ts'
 
 /** Returns 201 with the secret, which is derived, not stored: only an exact repeat returns it again. */
 export async function subscribe(
@@ -38,11 +38,7 @@ export async function subscribe(
   const { body, proof, request } = write
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
-  const { rails: known } = deps.reference()
-  const unknown = (body.rails ?? []).filter((rail) => !known.has(rail))
-  if (unknown.length > 0) {
-    throw new ApiError('refused', `Unknown rail: ${unknown.join(', ')}`)
-  }
+  requireRails(deps, body.rails ?? [])
   const id = newId(deps.random, 'sub')
   const createdAt = isoTime(request.nowMs)
   const challenge = challengeDelivery(deps, id, createdAt)
@@ -81,22 +77,17 @@ export async function unsubscribe(
   write: PartnerWrite,
 ): Promise<OutcomeOf<'unsubscribeAlerts'>> {
   return await commitPartnerWrite(deps, { ...write, action: 'unsubscribeAlerts' }, async (tx) => {
-    if (!(await deleteSubscription(tx, write.proof.wallet.id, id))) throw unknownSubscription()
+    const isDeleted = await deleteSubscription(tx, write.proof.wallet.id, id)
+    if (!isDeleted) throw new ApiError('unknown_subscription')
     return { status: 200, body: { id, status: 'deleted' } }
   })
 }
 
 function challengeDelivery({ random }: ActionDeps, id: string, createdAt: string): NewDelivery {
   const deliveryId = newId(random, 'msg')
-  return {
-    id: deliveryId,
-    subscriptionId: id,
-    eventSeq: null,
-    type: challengeType,
-    payload: challengePayload(id, deliveryId, createdAt),
-    createdAt,
-    nextAttemptAt: createdAt,
-  }
+  const payload = challengePayload(id, deliveryId, createdAt)
+  const about = { id: deliveryId, subscriptionId: id, type: challengeType, payload }
+  return { ...about, eventSeq: null, createdAt, nextAttemptAt: createdAt }
 }
 
 /**
@@ -111,7 +102,7 @@ export async function enableSubscription(
   const at = isoTime(write.request.nowMs)
   const challenge = challengeDelivery(deps, id, at)
   return await commitPartnerWrite(deps, { ...write, action: 'enableAlerts' }, async (tx) => {
-    const found = await ownSubscription(tx, id, write)
+    const found = await ownSubscription(tx, id, write.proof)
     if (found.status === 'active') throw new ApiError('conflict', 'The subscription is active')
     const earlier = await findPending(tx, id, challengeType)
     if (earlier?.attempts === 0) throw new ApiError('conflict', 'A challenge is under way')
@@ -124,13 +115,13 @@ export async function enableSubscription(
 }
 
 /** @throws ApiError 404 */
-async function ownSubscription(
-  tx: Db,
+export async function ownSubscription(
+  db: Db,
   id: string,
-  { proof }: PartnerWrite,
+  { wallet }: Pick<PartnerWrite['proof'], 'wallet'>,
 ): Promise<SubscriptionRecord> {
-  const found = await findSubscription(tx, proof.wallet.id, id)
-  if (found === null) throw unknownSubscription()
+  const found = await findSubscription(db, wallet.id, id)
+  if (found === null) throw new ApiError('unknown_subscription')
   return found
 }
 
@@ -143,7 +134,7 @@ export async function testSubscription(
   const createdAt = isoTime(write.request.nowMs)
   const deliveryId = newId(deps.random, 'msg')
   return await commitPartnerWrite(deps, { ...write, action: 'testAlerts' }, async (tx) => {
-    const found = await ownSubscription(tx, id, write)
+    const found = await ownSubscription(tx, id, write.proof)
     if (found.status === 'disabled') throw new ApiError('conflict', 'The subscription is disabled')
     if ((await findPending(tx, id, 'test')) !== null)
       throw new ApiError('conflict', 'An earlier test is pending')
@@ -158,10 +149,6 @@ export async function testSubscription(
     })
     return { status: 202, body: { delivery_id: deliveryId, status: 'pending' } }
   })
-}
-
-export function unknownSubscription(): ApiError {
-  return new ApiError('unknown_subscription')
 }
 
 export function subscriptionView(record: SubscriptionRecord): Subscription {

@@ -10,7 +10,7 @@ import { withSiteUrl } from '../core/site-url.ts'
 import { dayMs, isoTime, minuteMs } from '../core/time.ts'
 import { findApplication, finishApplication, insertApplication } from '../db/applications.ts'
 import type { ApplicationEnd, ApplicationRecord } from '../db/applications.ts'
-import { nthLastTime, selectRecords } from '../db/records.ts'
+import { selectRecords } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
 import type { ForwardResult } from '../outbound/application.ts'
@@ -22,7 +22,7 @@ import { requirePartner } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { requireWallet } from './signed-body.ts'
-import { enforcePartnerWriteQuota, enforceQuota } from './write-quotas.ts'
+import { enforcePartnerWriteQuota, enforceRowQuota } from './write-quotas.ts'
 
 /** Attempts without a result after this time were interrupted by the end of the process. */
 const abandonedMs = minuteMs
@@ -163,9 +163,8 @@ async function record(
 ): Promise<Omit<RecordedAttempt, 'isNew'>> {
   const { nowMs, requestSha256, idempotencyKey } = request
   const partner = proof.wallet.id
-  await enforceQuota(writeQuotas.applications, nowMs, (window) =>
-    nthLastTime(selectRecords(tx, 'applications', { partner }), 'submitted_at', window),
-  )
+  const earlier = selectRecords(tx, 'applications', { partner })
+  await enforceRowQuota(writeQuotas.applications, nowMs, earlier, 'submitted_at')
   const attempt = {
     id: newId(deps.random, 'app'),
     rail: body.rail,

@@ -1,12 +1,11 @@
 import { messages } from '../auth/messages.ts'
-import { ApiError } from '../contract/errors.ts'
 import type { ClaimBody, WalletClaimBody } from '../contract/schemas/claim.ts'
 import { isoTime } from '../core/time.ts'
-import { findClaim } from '../db/claims.ts'
 import { appendOath } from '../db/oaths.ts'
+import type { Db } from '../db/schema.ts'
 import { recordClaim } from './claim-record.ts'
 import type { ActionDeps } from './deps.ts'
-import { claimWithCode, sendClaimCode } from './email-claims.ts'
+import { claimWithCode, requireNoSignedClaim, sendClaimCode } from './email-claims.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
@@ -34,15 +33,17 @@ async function claimByWallet(
   const signature = body.oath_signature
   const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature }, request)
   const { email } = body
-  if (email !== undefined) return await sendClaimCode(deps, write, { ...body, email }, proof)
   const now = isoTime(request.nowMs)
-  return await commitOnce(deps, request, [proof], async (tx) => {
-    const before = await findClaim(tx, { wallet: proof.wallet.id })
-    if (before?.method === 'wallet') {
-      throw new ApiError('spot_claimed', 'This wallet has already claimed its spot')
-    }
+  const recordSigned = async (tx: Db): Promise<void> => {
     await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
     await appendOath(tx, oathRow(oath, { action: 'claimSpot', handle: null, now }))
+  }
+  if (email !== undefined) {
+    return await sendClaimCode(deps, write, { ...body, email }, { proof, recordSigned })
+  }
+  return await commitOnce(deps, request, [proof], async (tx) => {
+    const before = await requireNoSignedClaim(tx, proof.wallet)
+    await recordSigned(tx)
     return await recordClaim(tx, deps.siteUrl, {
       wallet: proof.wallet,
       method: 'wallet',

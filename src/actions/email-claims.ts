@@ -19,33 +19,40 @@ import {
   putEmailCode,
   recordSend,
 } from '../db/claims.ts'
-import type { EmailSend } from '../db/claims.ts'
+import type { ClaimRecord, EmailSend } from '../db/claims.ts'
 import { listReceipts } from '../db/receipts/receipts.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { claimAnswer, recordClaim } from './claim-record.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce, priorAnswer } from './idempotency.ts'
+import { commitOnce, priorAnswer, requireFresh } from './idempotency.ts'
 import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 import { requireWallet } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
+
+interface SignedClaim {
+  readonly proof: SignedProof
+  /** Stores what a signed claim leaves besides the code. */
+  readonly recordSigned: (tx: Db) => Promise<void>
+}
 
 const CODE_LIFE_MS = 15 * minuteMs
 const MAX_TRIES = 5
 
 /**
- * Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. `proof`: the
+ * Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. `signed`: the
  * wallet has signed the claim.
  */
 export async function sendClaimCode(
   deps: ActionDeps,
   { request, fingerprint }: Pick<IncomingWrite<ClaimBody>, 'request' | 'fingerprint'>,
   body: EmailClaimBody,
-  proof: SignedProof | null,
+  signed: SignedClaim | null,
 ): Promise<OutcomeOf<'claimSpot'>> {
-  const proofs = proof === null ? [] : [proof]
+  const proofs = signed === null ? [] : [signed.proof]
   const prior = await priorAnswer<AnswerOf<'claimSpot'>>(deps, request, proofs)
   if (prior !== null) return prior
+  await requireFresh(deps, request, proofs)
   const { nowMs } = request
   const emailHash = hashOf(deps, body.email)
   const { range } = fingerprint
@@ -59,7 +66,8 @@ export async function sendClaimCode(
   const isClaimed = await deps.outboundLimits.mail.run(async () => {
     request.chargeOutbound()
     const hasClaim = await deps.database.write(async (tx) => {
-      if (proof === null) await requireUnprovenWallet(tx, wallet)
+      if (signed === null) await requireUnprovenWallet(tx, wallet)
+      else await requireNoSignedClaim(tx, signed.proof.wallet)
       await countSend(tx, send, nowMs)
       return (await findClaim(tx, { emailHash })) !== null
     })
@@ -69,13 +77,14 @@ export async function sendClaimCode(
   }, request.network)
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
   return await commitOnce(deps, request, proofs, async (tx) => {
+    await signed?.recordSigned(tx)
     if (!isClaimed) {
       await putEmailCode(tx, {
         emailHash,
         codeHash: codeHashOf(deps, emailHash, code),
         displayName: body.display_name,
         wallet: wallet?.id ?? null,
-        signed: proof === null ? 0 : 1,
+        signed: signed === null ? 0 : 1,
         expiresAt,
       })
     }
@@ -112,7 +121,7 @@ export async function claimWithCode(
     const { displayName, signed } = emailCode
     const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
     if (signed === 0) await requireUnprovenWallet(tx, wallet)
-    const before = wallet === null ? null : await findClaim(tx, { wallet: wallet.id })
+    const before = wallet === null ? null : await requireNoSignedClaim(tx, wallet)
     await markCodeUsed(tx, emailHash)
     return await recordClaim(tx, deps.siteUrl, {
       wallet,
@@ -123,6 +132,13 @@ export async function claimWithCode(
       ...(before === null ? {} : { replaced: before.id }),
     })
   })
+}
+
+/** Returns the e-mail claim of the wallet, if any. @throws ApiError `spot_claimed` for a claim that its key has signed */
+export async function requireNoSignedClaim(tx: Db, wallet: Wallet): Promise<ClaimRecord | null> {
+  const claim = await findClaim(tx, { wallet: wallet.id })
+  if (claim?.method !== 'wallet') return claim
+  throw new ApiError('spot_claimed', 'This wallet has already claimed its spot')
 }
 
 /**
@@ -207,12 +223,7 @@ function codeHashOf(deps: Pick<ActionDeps, 'keyedHash'>, emailHash: string, code
   return deps.keyedHash('email-code', `${emailHash}\n${code}`)
 }
 
-/** Repeats numbers above the last whole million, so that all codes are equally likely. */
+/** The remainder of 48 bits: the codes differ in probability by less than one in 10^8. */
 function sixDigits(random: Pick<Random, 'bytes'>): string {
-  const million = 1_000_000
-  const limit = Math.floor(2 ** 32 / million) * million
-  for (;;) {
-    const number = Buffer.from(random.bytes(4)).readUInt32BE(0)
-    if (number < limit) return String(number % million).padStart(6, '0')
-  }
+  return String(Buffer.from(random.bytes(6)).readUIntBE(0, 6) % 1_000_000).padStart(6, '0')
 }

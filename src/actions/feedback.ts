@@ -2,18 +2,16 @@ import { sha256Hex } from '../auth/messages.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
 import { writeQuotas } from '../core/limits.ts'
-import type { Quota } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime, minuteMs } from '../core/time.ts'
 import { findDuplicate } from '../db/feedback.ts'
-import { insertRecord, nthLastTime, selectRecords } from '../db/records.ts'
-import type { Match } from '../db/records.ts'
+import { insertRecord, selectRecords } from '../db/records.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { enforceQuota } from './write-quotas.ts'
+import { enforceRowQuota } from './write-quotas.ts'
 
 const duplicateMs = 15 * minuteMs
 
@@ -38,12 +36,10 @@ export async function submitFeedback(
     if (duplicate !== null) {
       return { status: 200, body: { feedback_id: duplicate, deduplicated: true } }
     }
-    const enforce = (quota: Quota, match: Match<'feedback'>): Promise<void> =>
-      enforceQuota(quota, nowMs, (window) =>
-        nthLastTime(selectRecords(tx, 'feedback', match), 'created_at', window),
-      )
-    await enforce(writeQuotas.feedback, { fingerprint: client.known })
-    await enforce(writeQuotas.feedbackOfNetwork, { network: network.known })
+    const ofClient = selectRecords(tx, 'feedback', { fingerprint: client.known })
+    await enforceRowQuota(writeQuotas.feedback, nowMs, ofClient, 'created_at')
+    const ofNetwork = selectRecords(tx, 'feedback', { network: network.known })
+    await enforceRowQuota(writeQuotas.feedbackOfNetwork, nowMs, ofNetwork, 'created_at')
     const id = newId(deps.random, 'fbk')
     await insertRecord(tx, 'feedback', {
       id,

@@ -1,4 +1,5 @@
 /** Follows submitted payments after a restart, and settled ones until their block is final. */
+import { repeatEvery } from '../core/concurrency.ts'
 import { numbered } from '../core/number-text.ts'
 import { isoTime, minuteMs, secondMs } from '../core/time.ts'
 import {
@@ -71,10 +72,8 @@ export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
   return {
     run,
     async runEvery(signal) {
-      while (!signal.aborted) {
-        await run()
-        await clock.sleep(INTERVAL_MS, signal).catch(() => undefined)
-      }
+      await run()
+      await repeatEvery(INTERVAL_MS, run, { clock, signal })
     },
     problems: () => [...payments.problems(), ...counted],
   }

@@ -5,14 +5,14 @@ import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
 import { insertProposal, isAcceptedSlug } from '../db/proposals.ts'
-import { nthLastTime, selectRecords } from '../db/records.ts'
+import { selectRecords } from '../db/records.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
-import { invalidField } from './signed-body.ts'
+import { invalidField, requireRails } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { enforceQuota } from './write-quotas.ts'
+import { enforceRowQuota } from './write-quotas.ts'
 
 /** @throws ApiError 409 for an existing skill, 422 for an unknown rail */
 export async function proposeSkill(
@@ -22,24 +22,16 @@ export async function proposeSkill(
   const { body, request, fingerprint } = write
   const { nowMs } = request
   const slug = slugOf(body.name)
-  const { rails, skills } = deps.reference()
+  const { skills } = deps.reference()
   const surface = [...new Set(body.surface)]
-  const unknown = surface.filter((rail) => !rails.has(rail))
-  if (unknown.length > 0) {
-    throw new ApiError('refused', `Unknown rail: ${unknown.join(', ')}`)
-  }
+  requireRails(deps, surface)
   const network = fingerprintHashes(deps, 'proposal', [fingerprint.network], nowMs)
   return await commitOnce(deps, request, [], async (tx) => {
     if (skills.has(slug) || (await isAcceptedSlug(tx, slug))) {
       throw new ApiError('conflict', `The taxonomy already has the skill ${slug}`)
     }
-    await enforceQuota(writeQuotas.proposals, nowMs, (window) =>
-      nthLastTime(
-        selectRecords(tx, 'skill_proposals', { network: network.known }),
-        'created_at',
-        window,
-      ),
-    )
+    const proposed = selectRecords(tx, 'skill_proposals', { network: network.known })
+    await enforceRowQuota(writeQuotas.proposals, nowMs, proposed, 'created_at')
     const id = newId(deps.random, 'skp')
     await insertProposal(tx, {
       id,

@@ -1,7 +1,6 @@
 import { ed25519Check } from '../auth/check.ts'
 import { decodeEd25519Signature } from '../auth/ed25519.ts'
 import { receiptIdOf, sha256Hex, signingText } from '../auth/messages.ts'
-import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { receiptOfSubmission } from '../auth/verify-receipt.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Platform } from '../contract/schemas/platform.ts'
@@ -12,7 +11,7 @@ import { parseUsdc } from '../core/money.ts'
 import { isoTime, minuteMs, parseTime } from '../core/time.ts'
 import type { NewReceipt, OnchainState, Verification } from '../db/receipts/record.ts'
 import type { ActionDeps } from './deps.ts'
-import { invalidField, orUnavailable, requireWallet } from './signed-body.ts'
+import { invalidField, orUnavailable, requirePublicKey, requireWallet } from './signed-body.ts'
 
 type DraftDeps = Pick<ActionDeps, 'reference' | 'verifyInWorker'>
 
@@ -143,7 +142,7 @@ async function requireReceiptSignature(
   signed: { readonly signature: string; readonly publicKey: string; readonly who: string },
 ): Promise<void> {
   const { who } = signed
-  const publicKey = keyOf(signed.publicKey)
+  const publicKey = requirePublicKey(signed.publicKey, 'public_key')
   const signature = decodeEd25519Signature(signed.signature.replace(ALGORITHM, ''))
   if (signature === null) throw new ApiError('signature_invalid', `${who}_signature is malformed`)
   for (const textOf of [() => text, () => signingText(json)]) {
@@ -155,15 +154,6 @@ async function requireReceiptSignature(
     'signature_invalid',
     `${who}_signature does not match the receipt, whose signing text has SHA-256 ${expected}`,
   )
-}
-
-function keyOf(text: string): Uint8Array {
-  try {
-    return publicKeyFromBase64(text)
-  } catch (error) {
-    if (!(error instanceof SigningKeyError)) throw error
-    throw invalidField('public_key', error.message)
-  }
 }
 
 /** Depends on the signature alone; the chain is checked later. */

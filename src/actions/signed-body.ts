@@ -1,6 +1,7 @@
 import type { WalletChain } from '../auth/contract-wallet.ts'
 import { bodySha256, sha256Hex } from '../auth/messages.ts'
 import { verifySignature } from '../auth/schemes.ts'
+import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { SIGNED_WINDOW_MS, isWithinWindow, parseBodyTimestamp } from '../auth/timestamps.ts'
 import { SchemeUnavailableError } from '../auth/verdict.ts'
 import type { SignatureVerdict } from '../auth/verdict.ts'
@@ -160,6 +161,25 @@ export function requireWallet(text: string, path: string): Wallet {
     if (!(error instanceof WalletError)) throw error
     throw invalidField(path, error.message)
   }
+}
+
+export function requirePublicKey(text: string, path: string): Uint8Array {
+  try {
+    return publicKeyFromBase64(text.replace(/^ed25519:/, ''))
+  } catch (error) {
+    if (!(error instanceof SigningKeyError)) throw error
+    throw invalidField(path, error.message)
+  }
+}
+
+/** @throws ApiError `refused` for rails that the ledger does not list */
+export function requireRails(
+  { reference }: Pick<ActionDeps, 'reference'>,
+  rails: readonly string[],
+): void {
+  const { rails: known } = reference()
+  const unknown = rails.filter((rail) => !known.has(rail))
+  if (unknown.length > 0) throw new ApiError('refused', `Unknown rail: ${unknown.join(', ')}`)
 }
 
 export function invalidField(path: string, message: string): ApiError {

@@ -1,5 +1,4 @@
 import { messages } from '../auth/messages.ts'
-import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RegisterBody } from '../contract/schemas/worker.ts'
 import { mayUse } from '../core/partner.ts'
@@ -14,7 +13,7 @@ import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
-import { invalidField, verifySignedBody } from './signed-body.ts'
+import { requirePublicKey, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
 
@@ -25,7 +24,7 @@ export async function registerWorker(
 ): Promise<OutcomeOf<'registerWorker'>> {
   const { body, json, request, fingerprint } = write
   const { oath_signature: oathSignature, receipt_key: receiptKey = null } = body
-  if (receiptKey !== null) requireKey(receiptKey)
+  if (receiptKey !== null) requirePublicKey(receiptKey, 'receipt_key')
   const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.register })
   const oath =
     oathSignature === undefined
@@ -61,15 +60,6 @@ export async function registerWorker(
     if (worker === null) throw new Error('worker not found in its own transaction')
     return { status: isNew ? 201 : 200, body: worker }
   })
-}
-
-function requireKey(text: string): void {
-  try {
-    publicKeyFromBase64(text.replace(/^ed25519:/, ''))
-  } catch (error) {
-    if (!(error instanceof SigningKeyError)) throw error
-    throw invalidField('receipt_key', error.message)
-  }
 }
 
 /** @throws ApiError 422: only partners may declare skills outside the taxonomy. */

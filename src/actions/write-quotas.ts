@@ -1,3 +1,5 @@
+import type { SelectQueryBuilder } from 'kysely'
+
 import { ApiError } from '../contract/errors.ts'
 import { excessText, networksOfRange, openQuotas, writeQuotas } from '../core/limits.ts'
 import type { Quota } from '../core/limits.ts'
@@ -8,8 +10,8 @@ import type { Db } from '../db/schema.ts'
 import {
   countOpenBids,
   countOpenJobs,
-  nthLastUnverified,
   nthLastWrite,
+  unverifiedReceipts,
 } from '../db/write-quotas.ts'
 import type { NetworkWrite } from '../db/write-quotas.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
@@ -53,8 +55,11 @@ export async function enforceUnverifiedReceiptQuota(
   worker: string,
   nowMs: number,
 ): Promise<void> {
-  await enforceQuota(writeQuotas.unverifiedReceipts, nowMs, (window) =>
-    nthLastUnverified(tx, worker, window),
+  await enforceRowQuota(
+    writeQuotas.unverifiedReceipts,
+    nowMs,
+    unverifiedReceipts(tx, worker),
+    'accepted_at',
   )
 }
 
@@ -75,14 +80,24 @@ export async function chargeNetworkQuota(
   for (const { parts, multiplier } of counted) {
     const { today, known } = fingerprintHashes(deps, `network ${kind}`, parts, nowMs)
     const writes = selectRecords(tx, 'network_writes', { network: known, kind })
-    const findNthLast = (window: QuotaWindow) => nthLastTime(writes, 'created_at', window)
-    await enforceQuota(writeQuotas[kind], nowMs, findNthLast, multiplier)
+    await enforceRowQuota(writeQuotas[kind], nowMs, writes, 'created_at', multiplier)
     await insertRecord(tx, 'network_writes', { kind, network: today, createdAt: isoTime(nowMs) })
   }
 }
 
+/** Counts rows by the time in `column`. @throws ApiError `rate_limited` */
+export async function enforceRowQuota<DB, From extends keyof DB>(
+  limit: Quota,
+  nowMs: number,
+  rows: SelectQueryBuilder<DB, From, object>,
+  column: string,
+  multiplier = 1,
+): Promise<void> {
+  await enforceQuota(limit, nowMs, (window) => nthLastTime(rows, column, window), multiplier)
+}
+
 /** `findNthLast` returns the time of the n-th newest entry of the window. @throws ApiError `rate_limited` with the wait */
-export async function enforceQuota(
+async function enforceQuota(
   limit: Quota,
   nowMs: number,
   findNthLast: (window: QuotaWindow) => Promise<string | null>,

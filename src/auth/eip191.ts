@@ -51,13 +51,18 @@ function recover(curve: Secp256k1, hash: Uint8Array, signature: string): string 
   const recoveryId = signature.endsWith('1b') ? 0 : 1
   const publicKey = curve.recoverPublicKeyUncompressed(rAndS, recoveryId, hash)
   if (typeof publicKey === 'string') return null
+  return addressOf(publicKey)
+}
+
+/** In lower case, of an uncompressed public key. */
+export function addressOf(publicKey: Uint8Array): string {
   return `0x${bytesToHex(keccak256(publicKey.subarray(1)).subarray(12))}`
 }
 
 /** libsecp256k1 as WebAssembly: ten times as fast as JavaScript. */
 let instance: Promise<Secp256k1> | undefined
 
-function secp256k1(): Promise<Secp256k1> {
+export function secp256k1(): Promise<Secp256k1> {
   instance ??= instantiate()
   return instance
 }

@@ -1,20 +1,19 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 
 import { z } from 'zod'
 
 import type { JobIssuer } from '../contract/schemas/job.ts'
 import type { Random } from '../core/deps.ts'
-import { bytesToHex } from '../core/hex.ts'
 import { jobExchange } from '../core/job.ts'
 import { isoTime } from '../core/time.ts'
+import { readIfExists, replaceFile } from '../files/durable.ts'
 import { loadKeyFile } from './key-file.ts'
-import { readIfPresent } from './secret-file.ts'
 import { publicKeyToBase64, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
 const jobExchangeKeyFile = 'job-exchange.pem'
 const retiredFile = 'job-exchange-retired.json'
+const OWNER_ONLY = 0o600
 
 const retiredKey = z.strictObject({
   public_key: z.base64().length(44),
@@ -53,9 +52,9 @@ export async function rotateExchangeKey(
   const { active, retired } = await loadExchangeKeys(dir, random)
   const old = { public_key: publicKeyToBase64(active.publicKey), retired_at: isoTime(nowMs) }
   const listed = { retired: [old, ...retired] }
-  await replace(join(dir, retiredFile), `${JSON.stringify(listed, null, 2)}\n`, random)
+  await replaceFile(join(dir, retiredFile), `${JSON.stringify(listed, null, 2)}\n`, OWNER_ONLY)
   const next = signingKeyFromSeed(random.bytes(32))
-  await replace(join(dir, jobExchangeKeyFile), signingKeyToPem(next), random)
+  await replaceFile(join(dir, jobExchangeKeyFile), signingKeyToPem(next), OWNER_ONLY)
   return { active: next, ...listed }
 }
 
@@ -68,33 +67,9 @@ export function issuerOf({ active, retired }: ExchangeKeys): JobIssuer {
 }
 
 async function readRetired(path: string): Promise<ExchangeKeys['retired']> {
-  const text = await readIfPresent(path)
+  const text = await readIfExists(path)
   if (text === null) return []
   const parsed = retiredKeys.safeParse(JSON.parse(text.toString()))
   if (parsed.success) return parsed.data.retired
   throw new Error(`${path} cannot be used: ${z.prettifyError(parsed.error)}`)
-}
-
-async function replace(path: string, text: string, random: Pick<Random, 'bytes'>): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const temporary = `${path}.${bytesToHex(random.bytes(6))}`
-  try {
-    const file = await open(temporary, 'wx', 0o600)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, path)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
-  const folder = await open(dirname(path), 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }

@@ -1,11 +1,18 @@
-import { stat } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 import type { Random } from '../core/deps.ts'
-import { createSecretFile, readIfPresent } from './secret-file.ts'
+import { createFile, readIfExists, refuseLoose } from '../files/durable.ts'
 import { signingKeyFromPem, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
-const OTHERS = 0o077
+const OWNER_ONLY = 0o600
+
+/** Creates a file with mode 0600 in a folder with mode 0700. Keeps a file that another process created first. */
+export async function createSecretFile(path: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await createFile(path, content, OWNER_ONLY)
+}
 
 /** Reads or creates a PKCS#8 PEM with mode 0600. @throws Error if others may read the file, SigningKeyError */
 export async function loadKeyFile(
@@ -15,16 +22,13 @@ export async function loadKeyFile(
   const stored = await readKey(path)
   if (stored !== null) return stored
   const key = signingKeyFromSeed(random.bytes(32))
-  await createSecretFile(path, signingKeyToPem(key), random)
+  await createSecretFile(path, signingKeyToPem(key))
   return (await readKey(path)) ?? key
 }
 
 async function readKey(path: string): Promise<SigningKey | null> {
-  const pem = await readIfPresent(path)
+  const pem = await readIfExists(path)
   if (pem === null) return null
-  const mode = (await stat(path)).mode & 0o777
-  if ((mode & OTHERS) !== 0) {
-    throw new Error(`${path} can be read by other users: run chmod 600 ${path}`)
-  }
+  await refuseLoose(path, OWNER_ONLY)
   return signingKeyFromPem(pem.toString())
 }

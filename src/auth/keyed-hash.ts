@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 
 import type { Random } from '../core/deps.ts'
-import { createSecretFile, readIfPresent } from './secret-file.ts'
+import { readIfExists } from '../files/durable.ts'
+import { createSecretFile } from './key-file.ts'
 
 /** The same text has a different hash for each `purpose`. */
 export type KeyedHash = (purpose: string, text: string) => string
@@ -18,7 +19,7 @@ export async function loadKeyedHash(
   const stored = await readSecret(path)
   if (stored !== null) return keyedHashOf(stored)
   const secret = random.bytes(SECRET_BYTES)
-  await createSecretFile(path, secret, random)
+  await createSecretFile(path, secret)
   return keyedHashOf((await readSecret(path)) ?? secret)
 }
 
@@ -27,7 +28,7 @@ export function keyedHashOf(secret: Uint8Array): KeyedHash {
 }
 
 async function readSecret(path: string): Promise<Buffer | null> {
-  const secret = await readIfPresent(path)
+  const secret = await readIfExists(path)
   if (secret === null || secret.length === SECRET_BYTES) return secret
   throw new Error(`${path} does not contain ${SECRET_BYTES} bytes`)
 }

@@ -13,6 +13,9 @@ export const messages = {
     service: string,
     from: { readonly timestamp: string; readonly handle: string; readonly url: string },
   ) => `${service}-attestation-endpoint-v1:${from.timestamp}:${from.handle}:${from.url}`,
+  /** Signed by the payer. `buyer`: the handle of a partner, or the nonce of a payment for a read. */
+  payment: (service: string, from: { readonly buyer: string }) =>
+    `${service}-payment-v1:${from.buyer}`,
   partnerAuthV1: (service: string, from: SignedRequest) =>
     `${service}-partner-auth-v1:${from.timestamp}:${from.method}:${from.path}`,
   partnerAuthV2: (service: string, from: SignedRequest & { readonly rawSha256: string }) =>

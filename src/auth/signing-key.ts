@@ -58,6 +58,16 @@ export function publicKeyFromBase64(text: string): Uint8Array {
   return publicKey
 }
 
+/** Null where `publicKeyFromBase64` throws. */
+export function publicKeyOrNull(text: string): Uint8Array | null {
+  try {
+    return publicKeyFromBase64(text)
+  } catch (error) {
+    if (error instanceof SigningKeyError) return null
+    throw error
+  }
+}
+
 /** DER of RFC 8410: version, algorithm and seed header. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 

@@ -4,7 +4,7 @@ import type { Check } from '../core/check.ts'
 import { walletOrNull, walletPublicKey } from '../core/wallet.ts'
 import { verifyEd25519 } from './ed25519.ts'
 import { receiptId, signingText } from './messages.ts'
-import { SigningKeyError, publicKeyFromBase64 } from './signing-key.ts'
+import { publicKeyOrNull } from './signing-key.ts'
 
 const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
 
@@ -89,13 +89,7 @@ async function checkSignature(
 }
 
 function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {
-  if (typeof key !== 'string') return null
-  try {
-    return publicKeyFromBase64(key.replace(/^ed25519:/, ''))
-  } catch (error) {
-    if (error instanceof SigningKeyError) return null
-    throw error
-  }
+  return typeof key === 'string' ? publicKeyOrNull(key.replace(/^ed25519:/, '')) : null
 }
 
 function checkWalletKey(receipt: JsonObject): readonly Check[] {

@@ -46,6 +46,8 @@ interface CallOptions {
   readonly idempotencyKey?: string | undefined
   /** Base64 of an x402 payment of version 1 or 2. */
   readonly payment?: string | undefined
+  /** Of `messages.payment`, by the wallet that pays. */
+  readonly payerSignature?: string | undefined
 }
 
 interface AnyCallParts extends CallOptions {
@@ -76,7 +78,7 @@ export async function prepareCall<Id extends RouteId>(
 ): Promise<Call<Id>> {
   const route = routeOf(id)
   const { method } = route
-  const { params = {}, payment, idempotencyKey } = parts
+  const { params = {}, payment, payerSignature, idempotencyKey } = parts
   const query = definedOnly(parts.query ?? {})
   requireFit(route.params, params)
   requireFit(route.query, query)
@@ -96,6 +98,7 @@ export async function prepareCall<Id extends RouteId>(
       ...(body === null ? {} : { 'Content-Type': 'application/json' }),
       ...(method === 'POST' ? { 'Idempotency-Key': idempotencyKey ?? newKey() } : {}),
       ...(payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment }),
+      ...(payerSignature === undefined ? {} : { 'X-Payer-Signature': payerSignature }),
       ...partner?.headers,
     },
     body,

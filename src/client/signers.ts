@@ -1,10 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 
 import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
-import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
-import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 
-import { personalSignHash } from '../auth/eip191.ts'
+import { addressOf, personalSignHash, secp256k1 } from '../auth/eip191.ts'
 import { signBytes, signingKeyFromPem, signingKeyFromSeed } from '../auth/signing-key.ts'
 import type { SigningKey } from '../auth/signing-key.ts'
 import { decodeBase58, encodeBase58 } from '../core/base58.ts'
@@ -39,10 +37,9 @@ export async function evmSigner(privateKey: Uint8Array): Promise<WalletSigner> {
       ? curve.derivePublicKeyUncompressed(privateKey)
       : 'not a key'
   if (typeof publicKey === 'string') throw new KeyFormatError('not a secp256k1 private key')
-  const id = `0x${bytesToHex(keccak256(publicKey.subarray(1)).subarray(12))}`
   return {
     kind: 'evm',
-    wallet: checksumAddress(id),
+    wallet: checksumAddress(addressOf(publicKey)),
     signMessage: (message) => Promise.resolve(signPersonal(curve, privateKey, message)),
   }
 }
@@ -177,11 +174,4 @@ function signPersonal(curve: Secp256k1, privateKey: Uint8Array, message: string)
   const signed = curve.signMessageHashRecoverableCompact(privateKey, personalSignHash(message))
   if (typeof signed === 'string') throw new KeyFormatError('the key cannot sign')
   return `0x${bytesToHex(signed.signature)}${signed.recoveryId === 0 ? '1b' : '1c'}`
-}
-
-let instance: Promise<Secp256k1> | undefined
-
-function secp256k1(): Promise<Secp256k1> {
-  instance ??= instantiateSecp256k1()
-  return instance
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import { sha256Hex } from '../auth/messages.ts'
-import { SigningKeyError, kidOf, publicKeyFromBase64 } from '../auth/signing-key.ts'
+import { kidOf, publicKeyOrNull } from '../auth/signing-key.ts'
 import { signingKeys } from '../contract/schemas/service.ts'
 import type { SigningKeys } from '../contract/schemas/service.ts'
 import { allGood, check } from '../core/check.ts'
@@ -31,21 +31,12 @@ export async function verifyDocument(
   }
   const key = keys.keys.find(({ kid }) => kid === signed.kid)
   if (key === undefined) return check(what, false, 'the key is not listed')
-  const publicKey = keyBytes(key.public_key)
+  const publicKey = publicKeyOrNull(key.public_key)
   if (publicKey === null || kidOf(publicKey) !== key.kid) {
     return check(what, false, 'the kid of the listed key does not match its public key')
   }
   const { valid } = verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
   return check(what, valid, valid ? `${key.status} key` : 'the bytes differ from the signed bytes')
-}
-
-function keyBytes(base64: string): Uint8Array | null {
-  try {
-    return publicKeyFromBase64(base64)
-  } catch (error) {
-    if (error instanceof SigningKeyError) return null
-    throw error
-  }
 }
 
 export function parseSigningKeys(bytes: Uint8Array): SigningKeys | null {

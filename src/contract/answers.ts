@@ -1,8 +1,7 @@
 /** Shared parts of routes. */
 import type { z } from 'zod'
 
-import { json } from './route.ts'
-import type { Parameter } from './route.ts'
+import { json, parameter } from './route.ts'
 import { cursorInput, limitInput } from './schemas/common.ts'
 import { timeInput } from './schemas/input.ts'
 import { paymentChallenge } from './x402.ts'
@@ -20,13 +19,9 @@ export const repeated = <Schema extends z.ZodType>(schema: Schema) =>
   json('Exact repeat of an earlier request; returns the first answer.', schema)
 
 export const sinceParameter = (description: string) =>
-  ({ schema: timeInput, description, example: '2026-11-20T00:00:00Z' }) as const
+  parameter(timeInput, description, '2026-11-20T00:00:00Z')
 
 export const pageQuery = {
-  limit: { schema: limitInput, description: 'Entries per page, 1 to 200.', example: '50' },
-  cursor: {
-    schema: cursorInput,
-    description: '`next_cursor` of the previous page; opaque.',
-    example: 'd29ya2Vycy4xMjM',
-  },
-} as const satisfies Record<string, Parameter>
+  limit: parameter(limitInput, 'Entries per page, 1 to 200.', '50'),
+  cursor: parameter(cursorInput, '`next_cursor` of the previous page; opaque.', 'd29ya2Vycy4xMjM'),
+} as const

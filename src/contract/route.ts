@@ -16,6 +16,15 @@ export interface Parameter {
   readonly example?: string
 }
 
+/** Describes a parameter. Keeps the type of the schema for the client. */
+export function parameter<Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  example: string,
+) {
+  return { schema, description, example } satisfies Parameter
+}
+
 export type Access = 'public' | 'signed' | 'partner'
 
 /** A document is a published file with max-age and signature; a handler is code of the service. */

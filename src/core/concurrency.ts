@@ -7,7 +7,6 @@ export type OnWait = (withdraw: (reason: Error) => void) => () => void
 export interface Semaphore {
   /** Takes a free permit synchronously. */
   readonly acquire: (onWait?: OnWait) => Promise<void>
-  readonly tryAcquire: () => boolean
   readonly release: () => void
   readonly run: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly active: () => number
@@ -20,15 +19,12 @@ export function createSemaphore(permits: number): Semaphore {
   let active = 0
   let grants = 0
 
-  function tryAcquire(): boolean {
-    if (active >= permits) return false
-    active += 1
-    grants += 1
-    return true
-  }
-
   async function acquire(onWait?: OnWait): Promise<void> {
-    if (tryAcquire()) return
+    if (active < permits) {
+      active += 1
+      grants += 1
+      return
+    }
     await new Promise<void>((resolve, reject) => {
       const endWait = onWait?.((reason) => {
         if (!waiting.delete(grant)) return
@@ -55,7 +51,6 @@ export function createSemaphore(permits: number): Semaphore {
 
   return {
     acquire,
-    tryAcquire,
     release,
     run: async (work) => {
       await acquire()
@@ -70,13 +65,9 @@ export function createSemaphore(permits: number): Semaphore {
   }
 }
 
-export function createMutex(): Semaphore {
-  return createSemaphore(1)
-}
-
 /** Runs work in the order of the calls. A failed call does not stop later calls. */
 export function createSerialQueue(): Semaphore['run'] {
-  return createMutex().run
+  return createSemaphore(1).run
 }
 
 /** Does the work after each pause until the signal aborts. */

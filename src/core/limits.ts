@@ -14,7 +14,7 @@ export interface Quota {
   readonly windowMs: number
   readonly what: string
   readonly per: string
-  /** What a refused caller can do. */
+  /** Advice to a refused caller. */
   readonly advice?: string
 }
 
@@ -189,7 +189,7 @@ export function emptyValue({ burst }: LimitPolicy, nowMs: number): number {
   return burst === null ? Math.floor(nowMs / dayMs) * dayMs : nowMs
 }
 
-/** What one unit adds to the stored value: 1 to a count, and to a rate the milliseconds between two units. */
+/** The amount that one unit adds to the stored value: 1 to a count, the milliseconds between two units to a rate. */
 function unitOf({ burst, quota, windowMs }: LimitPolicy): number {
   return burst === null ? 1 : windowMs / quota
 }

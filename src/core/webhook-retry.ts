@@ -16,8 +16,6 @@ const waitsMs = [
 /** Random share added to the waiting time, so that deliveries that failed together are not retried together. */
 const jitterShare = 0.1
 
-export const maxAttempts = waitsMs.length + 1
-
 /** Null after the last attempt. `unit` is uniform in [0, 1). */
 export function retryWaitMs(failed: number, unit: number): number | null {
   const waitMs = waitsMs[failed - 1]

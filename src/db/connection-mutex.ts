@@ -1,4 +1,4 @@
-import { createMutex } from '../core/concurrency.ts'
+import { createSemaphore } from '../core/concurrency.ts'
 import { ConnectionHeldError } from './errors.ts'
 
 /** Exclusive use of one connection in FIFO order. Each resolved `acquire` needs one `release`. */
@@ -10,7 +10,7 @@ export interface ConnectionMutex {
 
 /** @param limitMs limit for one holder, to detect one that waits for itself; the queue has no limit */
 export function createConnectionMutex(limitMs: number): ConnectionMutex {
-  const mutex = createMutex()
+  const mutex = createSemaphore(1)
   return {
     acquire: () =>
       mutex.acquire((withdraw) => {

@@ -1,5 +1,5 @@
 /** Reads of lists on connections of their own, so that no other read waits for a list. */
-import { createMutex, createSemaphore } from '../core/concurrency.ts'
+import { createSemaphore } from '../core/concurrency.ts'
 import type { OnWait, Semaphore } from '../core/concurrency.ts'
 import { ListEndedError } from './errors.ts'
 import type { Db } from './schema.ts'
@@ -43,23 +43,26 @@ export function createLists(
   const inTurn = async <Result>(
     reader: ListReader | undefined,
     onWait: OnWait,
-    work: () => Promise<Result>,
+    work: (begin: () => void) => Promise<Result>,
   ): Promise<Result> => {
     const network = reader?.network
-    if (network === null) return await work()
-    const turn = turns.get(network) ?? createMutex()
+    if (network === null) return await work(() => undefined)
+    const turn = turns.get(network) ?? createSemaphore(1)
     turns.set(network, turn)
     await turn.acquire(onWait)
-    const startedMs = performance.now()
+    let startedMs = Number.POSITIVE_INFINITY
+    const begin = (): void => {
+      startedMs = performance.now()
+    }
     try {
-      return await work()
+      return await work(begin)
     } finally {
       setTimeout(
         () => {
           turn.release()
           if (turn.active() === 0) turns.delete(network)
         },
-        (performance.now() - startedMs) * pauseFactor,
+        Math.max(0, performance.now() - startedMs) * pauseFactor,
       ).unref()
     }
   }
@@ -84,9 +87,10 @@ export function createLists(
     gone?.addEventListener('abort', end)
     try {
       refuseEnded()
-      return await inTurn(reader, onWait, async () => {
+      return await inTurn(reader, onWait, async (begin) => {
         refuseEnded()
         await permits.acquire(onWait)
+        begin()
         try {
           const connection = idle.pop() ?? (await connect())
           stop = () => {

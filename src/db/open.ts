@@ -2,7 +2,12 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { BusyError, DatabaseBrokenError, DatabaseRefusedError } from './errors.ts'
+import {
+  BusyError,
+  DatabaseBrokenError,
+  DatabaseRefusedError,
+  DatabaseUnavailableError,
+} from './errors.ts'
 import { Kysely, sql } from './kysely.ts'
 import { createLists } from './lists.ts'
 import type { ReadList } from './lists.ts'
@@ -42,7 +47,7 @@ export interface OpenDatabase {
   readonly reader: Kysely<Database>
   readonly list: ReadList
   readonly write: Write<Database>
-  /** Whether the last write transaction failed. */
+  /** True if the last write transaction failed. */
   readonly isFailing: () => boolean
   readonly broken: () => DatabaseBrokenError | null
   readonly close: () => Promise<void>
@@ -89,7 +94,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
   const mode = readOnly ? 'read-only' : create ? 'create' : 'read-write'
   if (mode === 'create') mkdirSync(dirname(path), { recursive: true })
 
-  const opened: Kysely<Database>[] = []
+  const opened = new Set<Kysely<Database>>()
   const connect = async (
     mode: 'create' | 'read-write' | 'read-only',
   ): Promise<{ connection: Sqlite3Connection; kysely: Kysely<Database> }> => {
@@ -101,7 +106,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
       ...(lockPatienceMs === undefined ? {} : { lockPatienceMs }),
     })
     const kysely = new Kysely<Database>({ dialect: createDialect(connection) })
-    opened.push(kysely)
+    opened.add(kysely)
     return { connection, kysely }
   }
 
@@ -120,13 +125,23 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
 
     const connectReader = async (): Promise<Awaited<ReturnType<typeof connect>>> => {
       const reading = await connect(readOnly ? 'read-only' : 'read-write')
-      await apply(reading.kysely, { ...wanted, query_only: 1 })
-      return reading
+      try {
+        await apply(reading.kysely, { ...wanted, query_only: 1 })
+        return reading
+      } catch (error) {
+        opened.delete(reading.kysely)
+        await reading.kysely.destroy()
+        throw error
+      }
     }
     const { kysely: reader } = await connectReader()
     const list = createLists(async () => {
-      const { connection: listing, kysely } = await connectReader()
-      return { db: kysely, interrupt: () => listing.interrupt() }
+      try {
+        const { connection: listing, kysely } = await connectReader()
+        return { db: kysely, interrupt: () => listing.interrupt() }
+      } catch (cause) {
+        throw new DatabaseUnavailableError('A connection for lists does not open.', { cause })
+      }
     }, options.listDeadlineMs)
 
     const checking = quickCheck && !checkFirst ? startCheck(path, heldLimitMs, onBroken) : null
@@ -143,7 +158,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
         await checking?.stop()
         await written
         // The writer's connection closes last.
-        for (const kysely of opened.toReversed()) await kysely.destroy()
+        for (const kysely of [...opened].toReversed()) await kysely.destroy()
       },
       path,
     }

@@ -1,5 +1,5 @@
 import { sql } from './kysely.ts'
-import { countRows, nthLastTime } from './records.ts'
+import { countRows } from './records.ts'
 import type { QuotaWindow } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -42,17 +42,12 @@ export async function nthLastWrite(
   return row === undefined || row.created_at <= after ? null : row.created_at
 }
 
-/** Counts receipts that only their worker has signed and no chain has confirmed. */
-export async function nthLastUnverified(
-  db: Db,
-  worker: string,
-  window: QuotaWindow,
-): Promise<string | null> {
-  const unverified = db
+/** Receipts that only their worker has signed and no chain has confirmed. */
+export function unverifiedReceipts(db: Db, worker: string) {
+  return db
     .selectFrom('receipts')
     .where(sql<boolean>`kind = 'signed' and verification <> 'verified'`)
     .where('to_wallet', '=', worker)
-  return await nthLastTime(unverified, 'accepted_at', window)
 }
 
 export type NetworkWrite = RecordOf<'network_writes'>['kind']

@@ -17,7 +17,7 @@ export type Write<DB> = <T>(work: (tx: Transaction<DB>) => Promise<T>) => Promis
 
 export interface Writer<DB> {
   readonly write: Write<DB>
-  /** Whether the last transaction failed. */
+  /** True if the last transaction failed. */
   readonly isFailing: () => boolean
   readonly close: () => Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Which connections stay open when there are many: a network has a share, and the idlest connections go first. */
+/** Limits of open connections: each network has a share, and the idlest connections are closed first. */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
@@ -37,7 +37,7 @@ interface Connection {
   activeMs: number
   bytesRead: number
   bytesWritten: number
-  /** Since when the client has not taken all bytes of the current response; null if none are waiting. */
+  /** Time at which bytes of the current response began to wait for the client; null if none wait. */
   pendingSinceMs: number | null
 }
 
@@ -48,7 +48,7 @@ interface Group {
   readonly members: Set<Connection>
 }
 
-/** Holds `server` to the limits. Returns a function that ends the periodic check. */
+/** Applies the limits to `server`. Returns a function that ends the periodic check. */
 export function limitConnections(
   server: Server,
   { clock, maxConnections, owners }: ConnectionLimitOptions,
@@ -71,7 +71,8 @@ export function limitConnections(
     all.members.delete(connection)
     for (const group of connection.groups) {
       group.members.delete(connection)
-      if (group.members.size === 0) groups.delete(group.key)
+      const isLast = group.members.size === 0 && groups.get(group.key) === group
+      if (isLast) groups.delete(group.key)
     }
   }
   const evict = (connection: Connection): void => {
@@ -123,7 +124,7 @@ function idlestOf({ members }: Group): Connection | undefined {
   return undefined
 }
 
-/** Whether a request is being answered. Node keeps the response of a connection in this property only. */
+/** True while a request is answered. Node keeps the response of a connection in this property only. */
 function isAnswering({ socket }: Connection): boolean {
   return Reflect.get(socket, '_httpMessage') instanceof Object
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
 
 import { verifyEd25519 } from '../auth/ed25519.ts'
@@ -35,6 +36,7 @@ export class BrokenSetError extends Error {
 }
 
 const keysPath = pathOf('getSigningKeys')
+const decompress = { br: promisify(brotliDecompress), gzip: promisify(gunzip) } as const
 
 const MAX_OPEN_FILES = 16
 /** A set with more damage is refused. */
@@ -185,22 +187,11 @@ async function manifestForm(
 ): Promise<Buffer | null> {
   try {
     const encoded = await readFile(join(directory, encodedFile(MANIFEST_FILE, encoding)))
-    const plain = await decompress(encoding, encoded, bytes.byteLength)
+    const plain = await decompress[encoding](encoded, { maxOutputLength: bytes.byteLength })
     return plain.equals(bytes) ? encoded : null
   } catch {
     return null
   }
-}
-
-function decompress(encoding: Encoding, encoded: Buffer, maxOutputLength: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const done = (error: Error | null, plain: Buffer): void => {
-      if (error === null) resolve(plain)
-      else reject(error)
-    }
-    if (encoding === 'br') brotliDecompress(encoded, { maxOutputLength }, done)
-    else gunzip(encoded, { maxOutputLength }, done)
-  })
 }
 
 async function readOrThrow(file: string, subject: string): Promise<Buffer> {

@@ -1,4 +1,4 @@
-import { createSerialQueue } from '../core/concurrency.ts'
+import { createSerialQueue, repeatEvery } from '../core/concurrency.ts'
 import type { Clock, Log } from '../core/deps.ts'
 import type { Manifest } from '../core/documents.ts'
 import { BrokenSetError, readDocumentSet } from './document-set.ts'
@@ -124,17 +124,15 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
     const isKnownBad = refused !== null && refused.mark === current.mark
     return !isKnownBad || clock.monotonic() - (refused?.atMs ?? 0) >= RETRY_INTERVAL_MS
   }
+  const reloadIfDue = async (): Promise<void> => {
+    if (await isDue()) await reload()
+  }
 
   return {
     get: (path) => documents.get(path),
     state: () => ({ manifest, problem, damaged }),
     reload,
-    async watch(signal) {
-      while (!signal.aborted) {
-        if (await isDue()) await reload()
-        await clock.sleep(WATCH_INTERVAL_MS, signal).catch(ignoreAbort(signal))
-      }
-    },
+    watch: (signal) => repeatEvery(WATCH_INTERVAL_MS, reloadIfDue, { clock, signal }),
   }
 }
 
@@ -142,10 +140,4 @@ function damagedText(damaged: ReadonlyMap<string, string>): string | null {
   if (damaged.size === 0) return null
   const named = [...damaged.values()].sort().slice(0, MAX_NAMED).join(', ')
   return damaged.size > MAX_NAMED ? `${named} and ${damaged.size - MAX_NAMED} more` : named
-}
-
-function ignoreAbort(signal: AbortSignal): (error: unknown) => void {
-  return (error) => {
-    if (!signal.aborted) throw error
-  }
 }

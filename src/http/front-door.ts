@@ -17,7 +17,7 @@ import type { DocumentStore } from './document-store.ts'
 import { chooseVariant } from './documents.ts'
 import type { StoredDocument } from './documents.ts'
 import { errorAnswer, sendError } from './errors.ts'
-import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
+import { headerFailure, isForeignMethod, pathOfTarget, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
 import type { ErrorRenderer } from './html-pages.ts'
 import { hasCredentials } from './partner-auth.ts'
@@ -118,7 +118,7 @@ export function createFrontDoor(
 
   return (req, res) => {
     const { method = '', url: target = '' } = req
-    const path = pathOf(target)
+    const path = pathOfTarget(target)
     const isRead = method === 'GET' || method === 'HEAD'
     const document = store.get(path)
     // Node parses a request line without a version as HTTP/0.9.
@@ -160,6 +160,10 @@ export function createFrontDoor(
       named: namedWallet(req),
     })
     if (admission.refusal !== null) return refuse(req, res, admission.refusal, found)
+    if (limit?.isFull(admission.network) === true) {
+      admission.release()
+      return refuse(req, res, limit.refusal(), found)
+    }
     const id = requestId()
     dispatch({
       requestId: id,
@@ -177,11 +181,6 @@ export function createFrontDoor(
     })
     return undefined
   }
-}
-
-function pathOf(target: string): string {
-  const mark = target.indexOf('?')
-  return mark === -1 ? target : target.slice(0, mark)
 }
 
 /** Returns true if the endpoint handles one of the parameters. `query` includes the question mark. */

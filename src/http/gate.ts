@@ -40,15 +40,19 @@ export function headerFailure(headers: RequestHeaders): Failure | null {
   return headers.hasContentEncoding ? { code: 'unsupported_encoding' } : null
 }
 
+export function pathOfTarget(target: string): string {
+  const mark = target.indexOf('?')
+  return mark === -1 ? target : target.slice(0, mark)
+}
+
 /** Requires origin-form (RFC 9112 section 3.2.1) with a normalized path. */
 export function targetFailure(target: string): Failure | null {
   if (!target.startsWith('/')) {
     return { code: 'malformed_request', details: 'The request target must be a path' }
   }
-  const mark = target.indexOf('?')
-  const path = mark === -1 ? target : target.slice(0, mark)
+  const path = pathOfTarget(target)
   if (!isNormalPath(path)) return { code: 'malformed_path' }
-  const isInvalidQuery = mark !== -1 && INVALID_QUERY.test(target.slice(mark + 1))
+  const isInvalidQuery = INVALID_QUERY.test(target.slice(path.length + 1))
   return isInvalidQuery ? { code: 'malformed_request', details: 'The query is malformed' } : null
 }
 

@@ -64,6 +64,7 @@ export const preflightHeaders = {
     'Mcp-Name',
     'X-PAYMENT',
     'PAYMENT-SIGNATURE',
+    'X-Payer-Signature',
     // A response header, but the official x402 clients send it in requests.
     'Access-Control-Expose-Headers',
     'X-Partner-Wallet',

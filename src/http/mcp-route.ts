@@ -1,14 +1,19 @@
 /** `POST /mcp`. Without sessions or streams there is no GET. */
+import type { ActionDeps } from '../actions/deps.ts'
 import { ApiError } from '../contract/errors.ts'
 import { mcpPath } from '../contract/route.ts'
 import { answerText, queryOf } from './answer.ts'
 import type { Endpoint } from './context.ts'
 import type { Mcp } from './mcp.ts'
+import { listWhileOpen } from './pages.ts'
 import { readJsonBody } from './read-body.ts'
 
 const forwardedHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
 
-export function mcpEndpoint(mcp: Mcp, siteUrl: string): Endpoint {
+export function mcpEndpoint(
+  mcp: Mcp,
+  { siteUrl, database }: Pick<ActionDeps, 'siteUrl' | 'database'>,
+): Endpoint {
   const ownOrigin = new URL(siteUrl).origin
   return {
     route: { method: 'POST', path: mcpPath, serving: { kind: 'handler', cache: 'no-store' } },
@@ -26,7 +31,7 @@ export function mcpEndpoint(mcp: Mcp, siteUrl: string): Endpoint {
       }
       const request = new Request(`http://localhost${mcpPath}`, { method: 'POST', headers })
       return async () => {
-        const answer = await mcp(request, json)
+        const answer = await mcp(request, json, listWhileOpen(database, c.env))
         return answerText(c, await answer.text(), {
           status: answer.status,
           cache: 'no-store',

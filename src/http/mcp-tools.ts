@@ -127,13 +127,13 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
         status: verification.optional(),
         limit,
       }),
-      async call({ rail: name, wallet, status, limit: maxEntries }) {
+      async call({ rail: name, wallet, status, limit: maxEntries }, list) {
         const filter = {
           ...(name === undefined ? {} : { rail: name }),
           ...(wallet === undefined ? {} : { wallet: parseWallet(wallet).id }),
           ...(status === undefined ? {} : { status }),
         }
-        const [rows, total] = await deps.database.list((db) =>
+        const [rows, total] = await list((db) =>
           Promise.all([
             listReceipts(db, { limit: maxEntries, before: null, filter }),
             countReceipts(db, filter),

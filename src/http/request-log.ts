@@ -1,6 +1,7 @@
 /** Logs only these fields: no headers, query or body. */
 import type { Clock } from '../core/deps.ts'
 import type { LineLog } from '../core/log.ts'
+import { pathOfTarget } from './gate.ts'
 
 export interface RequestLine {
   readonly requestId: string
@@ -21,12 +22,10 @@ const MAX_PATH_LENGTH = 300
 export function createRequestLog(log: LineLog, clock: Pick<Clock, 'monotonic'>): RequestLog {
   if (!log.isEnabled('info')) return null
   return ({ requestId, method, target, status, startedMs, bytes }) => {
-    const mark = target.indexOf('?')
-    const path = mark === -1 ? target : target.slice(0, mark)
     log.info('request', {
       request_id: requestId,
       method,
-      path: path.slice(0, MAX_PATH_LENGTH),
+      path: pathOfTarget(target).slice(0, MAX_PATH_LENGTH),
       status,
       ms: Math.round((clock.monotonic() - startedMs) * 100) / 100,
       bytes,

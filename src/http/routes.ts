@@ -56,7 +56,7 @@ export function serviceEndpoints(
   const { siteUrl, log } = actions
   return [
     ...endpointsOf(handlers, services),
-    mcpEndpoint(createMcp({ siteUrl, tools: mcpTools(actions, published), log }), siteUrl),
+    mcpEndpoint(createMcp({ siteUrl, tools: mcpTools(actions, published), log }), actions),
     ...onDemandEndpoints(actions, store),
   ]
 }

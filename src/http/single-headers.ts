@@ -18,6 +18,19 @@ export function paymentHeaderOf(incoming: IncomingMessage): string | null {
   return onlyHeader(incoming, 'payment-signature') ?? legacy
 }
 
+const PAYER_SIGNATURE = /^0x(?:[0-9a-f]{2}){1,2048}$/i
+
+/** @throws ApiError 400 */
+export function payerSignatureOf(incoming: IncomingMessage): string | null {
+  const header = onlyHeader(incoming, 'x-payer-signature')
+  if (header === null || PAYER_SIGNATURE.test(header)) return header?.toLowerCase() ?? null
+  throw invalidHeader('X-Payer-Signature', 'must be 0x and hex')
+}
+
+function invalidHeader(path: string, message: string): ApiError {
+  return new ApiError('invalid_input', undefined, { issues: [{ path, message }] })
+}
+
 export function hasPayment({ headers }: IncomingMessage): boolean {
   return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined
 }
@@ -33,12 +46,6 @@ export function idempotencyKeyOf(incoming: IncomingMessage): string | null {
   const quoted = QUOTED.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1')
   const key = quoted ?? (text.startsWith('"') ? '' : text)
   if (KEY.test(key)) return key
-  throw new ApiError('invalid_input', undefined, {
-    issues: [
-      {
-        path: 'Idempotency-Key',
-        message: 'must be 1 to 255 visible ASCII characters, quoted or bare',
-      },
-    ],
-  })
+  const message = 'must be 1 to 255 visible ASCII characters, quoted or bare'
+  throw invalidHeader('Idempotency-Key', message)
 }

@@ -10,7 +10,7 @@ import { termsOf } from '../contract/x402.ts'
 import type { PaymentOffer } from '../payments/challenge.ts'
 import type { ReadAnswer, ReadContext } from './handler-types.ts'
 import { hasCredentials } from './partner-auth.ts'
-import { paymentHeaderOf } from './single-headers.ts'
+import { payerSignatureOf, paymentHeaderOf } from './single-headers.ts'
 
 type SoldRoute = Route & { readonly price: string }
 
@@ -46,6 +46,7 @@ export async function sellRead(
   const { value, headers } = await purchase(actions, {
     ...offer,
     header,
+    payerSignature: payerSignatureOf(incoming),
     purpose: 'read',
     nowMs,
     produce,

@@ -21,7 +21,7 @@ const limits = {
 } as const satisfies Record<ConcurrencyLimitName, readonly [capacity: number, reason: string]>
 
 /** Writes, or reads, of one network that run at the same time. Others wait at most for so many at each step. */
-const runningPerNetwork = 8
+const runningPerNetwork = 4
 
 export interface ConcurrencyLimit {
   /** Also true if the network uses half of the capacity. */

@@ -1,11 +1,11 @@
 /** The builder's report about itself: a file beside the database, read by the service's metrics. */
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { isErrno } from '../core/errno.ts'
 import { secondMs } from '../core/time.ts'
+import { readIfExists } from '../files/durable.ts'
 
 const count = z.int().min(0)
 const figure = z.number().min(0)
@@ -44,9 +44,6 @@ export async function writeBuilderReport(dataDir: string, report: BuilderReport)
 
 /** Returns null before the first report. @throws Error where the file is invalid */
 export async function readBuilderReport(dataDir: string): Promise<BuilderReport | null> {
-  const text = await readFile(join(dataDir, FILE), 'utf8').catch((error: unknown) => {
-    if (isErrno(error, 'ENOENT')) return null
-    throw error
-  })
-  return text === null ? null : builderReport.parse(JSON.parse(text))
+  const bytes = await readIfExists(join(dataDir, FILE))
+  return bytes === null ? null : builderReport.parse(JSON.parse(bytes.toString()))
 }

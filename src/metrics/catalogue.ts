@@ -82,12 +82,3 @@ export type NameOf<Kind extends MetricKind> = {
 }[MetricName]
 
 export const metricSpecs: Readonly<Record<string, MetricSpec>> = { ...catalogue }
-
-/** The catalogue as the Markdown table of the deployment notes. */
-export function metricsTable(): string {
-  const rows = Object.entries(metricSpecs).map(([name, { kind, labels, help }]) => {
-    const shown = labels.length === 0 ? '' : `{${labels.join(', ')}}`
-    return `| \`${name}${shown}\` | ${kind} | ${help} |`
-  })
-  return ['| metric | kind | meaning |', '| --- | --- | --- |', ...rows].join('\n')
-}

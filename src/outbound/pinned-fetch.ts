@@ -1,5 +1,5 @@
 /** One HTTPS request to an untrusted URL: resolved once to public addresses, without redirects or decompression. */
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { RequestOptions } from 'node:https'
 import { isIPv6 } from 'node:net'
@@ -163,45 +163,36 @@ function exchange(
       })
     })
     outgoing.once('response', (incoming) => {
-      readAnswer(outgoing, incoming, pinned.limits.maxAnswerBytes).then(resolve, reject)
+      readAnswer(incoming, pinned.limits.maxAnswerBytes).then(resolve, reject)
     })
     outgoing.end(pinned.body)
   })
 }
 
-function readAnswer(
-  outgoing: ClientRequest,
-  incoming: IncomingMessage,
-  maxBytes: number,
-): Promise<OutboundAnswer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    incoming.on('data', (chunk: Buffer) => {
+/** Leaving the loop early also closes the connection. */
+async function readAnswer(incoming: IncomingMessage, maxBytes: number): Promise<OutboundAnswer> {
+  const received: AsyncIterable<Buffer> = incoming
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of received) {
       bytes += chunk.length
       chunks.push(chunk)
-      if (bytes <= maxBytes) return
-      reject(new OutboundError('too_large', `The response exceeds ${maxBytes} bytes`))
-      outgoing.destroy()
-    })
-    const broken = () => {
-      reject(new OutboundError('unreachable', 'The response ended early'))
+      if (bytes > maxBytes) break
     }
-    incoming.once('error', broken)
-    incoming.once('close', () => {
-      if (!incoming.complete) {
-        broken()
-        return
-      }
-      const { statusCode = 0, headers } = incoming
-      const coding = headers['content-encoding'] ?? 'identity'
-      resolve({
-        status: statusCode,
-        contentType: headers['content-type'] ?? null,
-        body: coding === 'identity' ? Buffer.concat(chunks) : null,
-      })
-    })
-  })
+  } catch {
+    throw new OutboundError('unreachable', 'The response ended early')
+  }
+  if (bytes > maxBytes) {
+    throw new OutboundError('too_large', `The response exceeds ${maxBytes} bytes`)
+  }
+  const { statusCode = 0, headers } = incoming
+  const coding = headers['content-encoding'] ?? 'identity'
+  return {
+    status: statusCode,
+    contentType: headers['content-type'] ?? null,
+    body: coding === 'identity' ? Buffer.concat(chunks) : null,
+  }
 }
 
 /** Node reports IPv4 peers of a dual-stack socket as IPv4-mapped IPv6. */

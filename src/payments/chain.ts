@@ -14,7 +14,6 @@ import {
   stateCall,
   topics,
   transferCall,
-  transferDigest,
 } from './transfer.ts'
 
 /** Rejects with the error of the node (`code`, `message`, `data`), or another error if the node does not respond. */
@@ -49,7 +48,8 @@ export interface UsdcChain {
   readonly requireChain: () => Promise<void>
   readonly head: (tag: 'latest' | 'finalized') => Promise<BlockHead>
   readonly isSpent: (authorization: Key, tag?: 'latest' | 'finalized') => Promise<boolean>
-  readonly acceptsSignature: (authorization: Authorization) => Promise<boolean>
+  /** The answer of a contract wallet (EIP-1271). */
+  readonly acceptsSignature: (from: string, digest: Uint8Array, proof: string) => Promise<boolean>
   readonly isKnown: (txHash: string) => Promise<boolean>
   readonly transactionOutcome: (
     txHash: string,
@@ -135,22 +135,23 @@ export function createUsdcChain(
   }
 
   let isRightChain = false
+  const requireChain = async () => {
+    if (isRightChain) return
+    const chainId = await read(quantity, 'eth_chainId', [])
+    if (chainId !== paymentAsset.chainId) throw new WrongChainError(chainId)
+    isRightChain = true
+  }
   return {
     rpc,
-    async requireChain() {
-      if (isRightChain) return
-      const chainId = await read(quantity, 'eth_chainId', [])
-      if (chainId !== paymentAsset.chainId) throw new WrongChainError(chainId)
-      isRightChain = true
-    },
+    requireChain,
     head: async (tag) => await read(block, 'eth_getBlockByNumber', [tag, false]),
     async isSpent(authorization, tag = 'latest') {
       const call = { to: paymentAsset.address, data: stateCall(authorization) }
       return (await read(wordAnswer, 'eth_call', [call, tag])) !== 0n
     },
-    async acceptsSignature(authorization) {
-      const data = contractSignatureCall(transferDigest(authorization), authorization.signature)
-      const call = { to: authorization.from, data, gas: SIGNATURE_GAS }
+    async acceptsSignature(to, digest, proof) {
+      await requireChain()
+      const call = { to, data: contractSignatureCall(digest, proof), gas: SIGNATURE_GAS }
       try {
         const answer = await rpc('eth_call', [call, 'latest'])
         return answer === `0x${EIP1271_SELECTOR.padEnd(64, '0')}`

@@ -41,8 +41,12 @@ export function exitOnWrongSetting(error: unknown): never {
   return exitFor(`The settings are wrong:\n${error.message}`)
 }
 
-/** For errors of key files, whose messages name the file and what to do. */
+/** Faults of the machine, which a restart may fix. */
+const passingFaults: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC', 'EIO'])
+
+/** For errors of key files, whose messages name the file and what to do. Rethrows faults of the machine. */
 export function exitOnUnusableKey(error: unknown): never {
+  if (error instanceof Error && 'code' in error && passingFaults.has(error.code)) throw error
   return exitFor(
     `A key file cannot be used: ${error instanceof Error ? error.message : String(error)}`,
   )

@@ -56,7 +56,14 @@ describe('messages', () => {
         `${service}-register-v1:${wallet}`,
       ),
     )
-    const ofBody = { wallet: text, timestamp: text, bodySha256: text, jobId: text, handle: text }
+    const ofBody = {
+      wallet: text,
+      timestamp: text,
+      bodySha256: text,
+      jobId: text,
+      handle: text,
+      buyer: text,
+    }
     const fields = fc.record({ ...ofBody, url: text, method: text, path: text, rawSha256: text })
     const kinds = Object.values(messages)
     fc.assert(

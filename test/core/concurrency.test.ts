@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
 import {
-  createMutex,
   createSemaphore,
   createSerialQueue,
   createTickThrottle,
@@ -69,14 +68,19 @@ describe('a semaphore', () => {
     await semaphore.acquire()
     const next = semaphore.acquire()
     semaphore.release()
-    expect(semaphore.tryAcquire()).toBe(false)
+    const order: string[] = []
+    const newcomer = semaphore.run(async () => void order.push('newcomer'))
     await next
+    order.push('next')
+    semaphore.release()
+    await newcomer
+    expect(order).toEqual(['next', 'newcomer'])
   })
 })
 
 describe('a caller that waits for a mutex', () => {
   test('can withdraw, and the next one gets the permit', async () => {
-    const mutex = createMutex()
+    const mutex = createSemaphore(1)
     const ends: string[] = []
     let withdraw: (reason: Error) => void = () => undefined
     await mutex.acquire()
@@ -94,7 +98,7 @@ describe('a caller that waits for a mutex', () => {
   })
 
   test('keeps a permit that it withdraws from too late', async () => {
-    const mutex = createMutex()
+    const mutex = createSemaphore(1)
     let withdraw: (reason: Error) => void = () => undefined
     await mutex.acquire()
     const next = mutex.acquire((leave) => {

@@ -1,4 +1,4 @@
-/** Kills the compiled builder 54 times. Afterwards the published set, the database and the archive are intact. */
+/** Kills the compiled builder 46 times. Afterwards the published set, the database and the archive are intact. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -37,12 +37,12 @@ const killHook = 'test/support/kill-hook.ts'
 const pidHook = 'test/support/pid-hook.ts'
 const timeoutMs = 480_000
 const testClock = 'test/support/test-clock.ts'
-/** The operations that publish the new set and archive it. */
-const lastOperations = 12
+/** The last operations of a build, from the rename to `current` on, which publishes the new set. */
+const fromSwitch = 12
 const kills = {
-  firstBuild: 12,
-  laterBuilds: 22,
-  whilePolling: 10,
+  firstBuild: 9,
+  laterBuilds: 19,
+  whilePolling: 8,
   withService: 6,
   underService: 4,
 } as const
@@ -178,11 +178,9 @@ describe('a builder killed with SIGKILL', () => {
         const version = 4 + kill
         writeVersion(version)
         const before = publishedVersion(ledger)
-        const at =
-          kill < lastOperations
-            ? operations - kill
-            : 1 + Math.floor(((kill - lastOperations) * operations) / kills.laterBuilds)
-        const builder = ledger.builder(['--once'], { ...hooked, KILL_AT: String(at) })
+        const [early, builds] = [kill - fromSwitch, kills.laterBuilds - fromSwitch]
+        const at = early < 0 ? `+${kill}` : String(1 + Math.floor((early * operations) / builds))
+        const builder = ledger.builder(['--once'], { ...hooked, KILL_AT: at })
         expect(await builder.ended).toBeNull()
         await expectIntact(ledger)
         const after = publishedVersion(ledger)

@@ -19,6 +19,20 @@ const services = useServices()
 const alice = evmWallet('alice')
 const platformKey = ed25519Key('platform')
 const listPath = '/api/v1/receipts?chain=base&status=unverified&limit=1'
+const call = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'list_receipts', arguments: { status: 'unverified' } },
+})
+const toolCall = [
+  'Content-Type: application/json',
+  'Accept: application/json, text/event-stream',
+  'MCP-Protocol-Version: 2025-06-18',
+  `Content-Length: ${call.length}`,
+  '',
+  call,
+].join('\r\n')
 const endless = sql`with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n`
 
 /** Every list takes for ever, until `mend` is called. */
@@ -95,12 +109,12 @@ test('lists of one network that never end leave a connection and half of the rea
   let waiting = 0
   let refused = 0
   const note = () => {
-    // Of the 256 reads, 8 run and 120 wait.
-    if (waiting + refused === 180) settle()
+    // Of the 256 reads, 4 run and 124 wait.
+    if (waiting + refused === 176) settle()
   }
   const list: ReadList = (read, reader) => {
     attacker ??= reader?.network
-    const isSlow = reader?.network === attacker
+    const isSlow = reader === undefined || reader.network === attacker
     if (isSlow) waiting += 1
     note()
     return database.list(async (db) => {
@@ -110,14 +124,18 @@ test('lists of one network that never end leave a connection and half of the rea
   }
   const actions = { ...(await platformActions(platformKey)), database: { ...database, list } }
   const service = await services.start({ actions, limits: 'on', trustedProxies: ['127.0.0.1'] })
-  const ask = (from: string, path: string) => {
+  const ask = (from: string, path: string, more = '\r\n') => {
     const socket = connect(service.address)
+    const line = `${more === '\r\n' ? 'GET' : 'POST'} ${path} HTTP/1.1`
     socket.write(
-      `GET ${path} HTTP/1.1\r\nHost: ledger.test\r\nX-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`,
+      `${line}\r\nHost: ledger.test\r\nX-Forwarded-For: ${from}\r\nConnection: close\r\n${more}`,
     )
     return { socket, answer: received(socket) }
   }
-  const attackers = Array.from({ length: 300 }, (_, at) => ask(`2001:db8:0:${at % 3}::1`, listPath))
+  const attackers = Array.from({ length: 300 }, (_, at) => {
+    const from = `2001:db8:0:${at % 3}::1`
+    return at % 2 === 0 ? ask(from, listPath) : ask(from, '/mcp', toolCall)
+  })
   for (const { socket } of attackers) {
     socket.once('data', () => {
       refused += 1
@@ -125,7 +143,7 @@ test('lists of one network that never end leave a connection and half of the rea
     })
   }
   await settled
-  expect([waiting, refused]).toEqual([8, 172])
+  expect([waiting, refused]).toEqual([4, 172])
   for (const path of [listPath, '/view/receipts', `/workers/${alice.address}`]) {
     const answer = parseAnswer(await ask('192.0.2.1', path).answer)
     expect([path, answer.status]).toEqual([path, path.startsWith('/workers') ? 404 : 200])

@@ -269,22 +269,22 @@ describe('rate limits of signed calls', () => {
       actions: {
         verifyInWorker: async (check) => {
           checks += 1
-          if (checks > 296) await checked.opened
+          if (checks > 298) await checked.opened
           return await checkHere(check)
         },
       },
     })
     const register = await registration(service, alice)
-    await tally(296, register)
-    // All of the 8 calls pass the first check, since the wallet has 4 calls left.
-    const calls = Array.from({ length: 8 }, register)
-    await expect.poll(() => checks).toBe(304)
+    await tally(298, register)
+    // All of the 4 calls pass the first check, since the wallet has 2 calls left.
+    const calls = Array.from({ length: 4 }, register)
+    await expect.poll(() => checks).toBe(302)
     checked.open()
     const statuses = await Promise.all(calls)
-    expect(statusCounts(statuses)).toEqual({ 200: 4, 429: 4 })
-    expect(await leftUnproven(service)).toBe(12_000 - 4 * 5 - 20)
+    expect(statusCounts(statuses)).toEqual({ 200: 2, 429: 2 })
+    expect(await leftUnproven(service)).toBe(12_000 - 2 * 5 - 20)
     expect((await register()).headers.get('ratelimit')).toMatch(/^"wallet";r=0;/)
-    expect(await leftUnproven(service)).toBe(12_000 - 5 * 5 - 40)
+    expect(await leftUnproven(service)).toBe(12_000 - 3 * 5 - 40)
   })
 
   test('refuse a flood of a wallet at its limit early, while other networks continue to write', async () => {

@@ -19,13 +19,13 @@ import { evmWallet } from '../support/wallets.ts'
 
 const service = useService()
 
-/** Each host gets one partner, which subscribes it ten times. */
-async function subscribeTenTimes(hosts: readonly string[]): Promise<void> {
+/** Each host gets one partner, which subscribes it several times. */
+async function subscribe(hosts: readonly string[], times: number): Promise<void> {
   for (const [at, host] of hosts.entries()) {
     const wallet = evmWallet(`partner ${at}`)
     await makePartner(service, wallet, { handle: `partner-${at}` })
     const call = partnerClient(service, wallet)
-    for (let number = 0; number < 10; number += 1) {
+    for (let number = 0; number < times; number += 1) {
       const url = `https://${number}.${host}/hook`
       expect((await call('POST', '/api/v1/alerts/subscribe', { url })).status).toBe(201)
     }
@@ -72,11 +72,41 @@ const happen = (rail: string) =>
     }),
   )
 
+/** The requests that hang when the honest webhook is delivered, at least `full` of them before its event happens. */
+async function hangingWhileDelivered(
+  receiver: Awaited<ReturnType<typeof startReceiver>>,
+  webhooks: ReturnType<typeof startDeliveries>,
+  full: number,
+): Promise<number> {
+  let hanging = 0
+  const [isFull, isDelivered] = [gate(), gate()]
+  receiver.reply((request, res) => {
+    if (request.host === 'honest.example.com') {
+      okReply(request, res)
+      isDelivered.open()
+      return
+    }
+    hanging += 1
+    if (hanging === full) isFull.open()
+  })
+  for (const [rail, awaited] of [
+    ['x402', isFull.opened],
+    ['olas', isDelivered.opened],
+  ] as const) {
+    await happen(rail)
+    const round = webhooks.run()
+    await awaited
+    webhooks.endRound()
+    await round
+  }
+  return hanging
+}
+
 const hostNames = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, at) => `silent-${at}.example.com`)
 
 test('forty webhooks at names whose name servers never answer stop no poll', async () => {
-  await subscribeTenTimes(hostNames(4))
+  await subscribe(hostNames(4), 10)
   const nameServer = createSocket('udp4')
   const asked = new Set<string>()
   const isBusy = gate()
@@ -99,42 +129,39 @@ test('forty webhooks at names whose name servers never answer stop no poll', asy
   nameServer.close()
 })
 
+async function subscribeHonest(): Promise<void> {
+  const wallet = evmWallet('honest')
+  await makePartner(service, wallet, { handle: 'honest' })
+  const body = { url: 'https://honest.example.com/hook', rails: ['olas'] }
+  await partnerClient(service, wallet)('POST', '/api/v1/alerts/subscribe', body)
+}
+
 test('a hundred webhooks to tar pits do not delay an honest webhook', async () => {
   const tarPits = hostNames(10)
   const receiver = await startReceiver([
     'honest.example.com',
     ...tarPits.map((host) => `*.${host}`),
   ])
-  const wallet = evmWallet('honest')
-  await makePartner(service, wallet, { handle: 'honest' })
-  await subscribeTenTimes(tarPits)
-  const url = 'https://honest.example.com/hook'
-  const body = { url, rails: ['olas'] }
-  await partnerClient(service, wallet)('POST', '/api/v1/alerts/subscribe', body)
+  await subscribe(tarPits, 10)
+  await subscribeHonest()
   const webhooks = startDeliveries(receiver.fetch)
   expect(await webhooks.run()).toMatchObject({ delivered: 101 })
-  let hanging = 0
-  const isFull = gate()
-  const isDelivered = gate()
+  expect(await hangingWhileDelivered(receiver, webhooks, 20)).toBe(20)
+  await receiver.stop()
+})
+
+test('partners whose endpoints answer slowly leave most lanes to others', async () => {
+  const slow = hostNames(33)
+  const receiver = await startReceiver(['honest.example.com', ...slow.map((host) => `*.${host}`)])
+  await subscribeHonest()
+  const webhooks = startDeliveries(receiver.fetch)
+  expect(await webhooks.run()).toMatchObject({ delivered: 1 })
+  await subscribe(slow, 2)
   receiver.reply((request, res) => {
-    if (request.host === 'honest.example.com') {
-      okReply(request, res)
-      isDelivered.open()
-      return
-    }
-    hanging += 1
-    if (hanging === 20) isFull.open()
+    service.clock.advance(4000)
+    okReply(request, res)
   })
-  for (const [rail, awaited] of [
-    ['x402', isFull.opened],
-    ['olas', isDelivered.opened],
-  ] as const) {
-    await happen(rail)
-    const round = webhooks.run()
-    await awaited
-    webhooks.endRound()
-    await round
-  }
-  expect(hanging).toBe(20)
+  expect(await webhooks.run()).toMatchObject({ delivered: 66 })
+  expect(await hangingWhileDelivered(receiver, webhooks, 16)).toBe(16)
   await receiver.stop()
 })

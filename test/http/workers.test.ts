@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 
 import { bodySha256 } from '../../src/auth/messages.ts'
 import { worker, workerList } from '../../src/contract/schemas/worker.ts'
-import { isoTime } from '../../src/core/time.ts'
+import { isoTime, minuteMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { recordSend } from '../../src/db/claims.ts'
 import { topStandings } from '../../src/db/leaderboard.ts'
@@ -232,6 +232,25 @@ describe('a claim by e-mail', () => {
     })
     expect(made.body).toMatchObject({ claimed: false, claim: 'email' })
     expect(await post(claimPath, { email, code: emailedCode() })).toEqual({ ...made, status: 200 })
+  })
+
+  test('sends no code for an old signature, even with an idempotency key', async () => {
+    const body = await claim(alice, { email })
+    service.clock.advance(10 * minuteMs)
+    const late = await post(claimPath, body, { 'Idempotency-Key': 'late' })
+    expectRefusal(late, 401, 'signature_expired')
+    expect(service.actions.emails).toEqual([])
+  })
+
+  test('added to a signed claim stores the oath, and never replaces a claim of the same key', async () => {
+    expect((await post(claimPath, await claim(alice, { email }))).status).toBe(202)
+    expect(await rows('oath_history')).toBe(1)
+    const code = { email, code: emailedCode() }
+    expect((await post(claimPath, code)).body).toMatchObject({ claimed: true, claim: 'key' })
+    const again = await claim(alice, { email: 'other@ledger.example', name: 'Other' })
+    expectRefusal(await post(claimPath, again), 409, 'spot_claimed')
+    expect(service.actions.emails).toHaveLength(1)
+    expect(await rows('oath_history')).toBe(1)
   })
 
   test('informs only the address that it already has a claim', async () => {

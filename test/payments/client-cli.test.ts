@@ -11,7 +11,7 @@ import { parseWallet } from '../../src/core/wallet.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { runCommand } from '../support/command-line.ts'
 import { makePartner } from '../support/partners.ts'
-import { payer, price, usePaidService } from '../support/payment-tests.ts'
+import { payer, price, signBuyer, usePaidService } from '../support/payment-tests.ts'
 import {
   chainAccount,
   chainKey,
@@ -104,7 +104,11 @@ test('a subscription is paid for and cancelled on the command line', async () =>
   expect(unpaid.code).toBe(1)
   expect(unpaid.err).toContain('The price is 99 USDC')
   const path = await paymentFile('pro.payment', 99_000_000n)
-  const result = await cli(`partner subscribe pro --payment-file ${path} --json`, environment)
+  expect(unpaid.err).toContain('agent-income-ledger-payment-v1:acme-agents')
+  const pay = `partner subscribe pro --payment-file ${path} --json`
+  expect((await cli(pay, environment)).err).toContain('409 payment_buyer_unproven')
+  const signature = await signBuyer('acme-agents')
+  const result = await cli(`${pay} --payer-signature ${signature}`, environment)
   expect([result.code, result.err]).toEqual([0, ''])
   expect(JSON.parse(result.out)).toMatchObject({ tier: 'pro', change: { paid_usdc: 99 } })
   const ended = await cli('partner cancel --json', environment)

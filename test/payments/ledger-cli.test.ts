@@ -11,7 +11,7 @@ import { run } from '../../scripts/cli/run.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-import { payer, usePaidService } from '../support/payment-tests.ts'
+import { payer, signBuyer, usePaidService } from '../support/payment-tests.ts'
 import { usdcAddress } from '../support/usdc-chain.ts'
 import { evmWallet } from '../support/wallets.ts'
 import {
@@ -85,7 +85,8 @@ test('payments for reads and a subscription are exported and match the chain', a
   await payFor('')
   await payFor('?rail=x402')
   const signed = await signAuthorization(payer, { to: paid.service.receiver, value: 29_000_000n })
-  const header = { 'X-PAYMENT': headerOf(paymentV2(signed)) }
+  const named = await signBuyer('acme-agents')
+  const header = { 'X-PAYMENT': headerOf(paymentV2(signed)), 'X-Payer-Signature': named }
   const subscribed = await partnerClient(paid.service, alice)(
     'POST',
     '/api/v1/partners/subscription',

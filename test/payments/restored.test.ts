@@ -11,7 +11,7 @@ import { run } from '../../scripts/cli/run.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-import { payer, usePaymentTests } from '../support/payment-tests.ts'
+import { feed, payer, signBuyer, usePaymentTests } from '../support/payment-tests.ts'
 import { usdcAbi } from '../support/usdc-chain.ts'
 import { evmWallet } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
@@ -25,10 +25,13 @@ const {
   buy,
   sign,
   rows,
-} = usePaymentTests(async ({ chain }) => {
+  charged,
+} = usePaymentTests(async () => {
   folder = mkdtempSync(join(tmpdir(), 'ledger-restored-'))
-  return await startPaidService({ chain, databasePath: databasePath() })
+  return await start()
 })
+const start = () =>
+  startPaidService({ chain: t.chain, rpcUrl: t.proxy.url, databasePath: databasePath() })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const alice = evmWallet('alice')
 const mallory = evmWallet('mallory')
@@ -56,8 +59,11 @@ async function admin(...args: readonly string[]) {
   return { code, text }
 }
 
-async function subscribe(wallet: TestWallet, signed: SignedAuthorization) {
-  const header = { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) }
+async function subscribe(wallet: TestWallet, signed: SignedAuthorization, named?: string) {
+  const header = {
+    'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)),
+    ...(named === undefined ? {} : { 'X-Payer-Signature': named }),
+  }
   const post = partnerClient(t.paid, wallet)
   const { status, body } = await post(
     'POST',
@@ -78,7 +84,7 @@ async function restoreBefore(buys: () => Promise<void>): Promise<void> {
   await buys()
   await t.paid.stop()
   expect(await admin('restore', backup)).toMatchObject({ code: 0 })
-  t.paid = await startPaidService({ chain: t.chain, databasePath: databasePath() })
+  t.paid = await start()
   t.paid.clock.advance(11 * 60_000)
   expect(await rows()).toEqual([])
 }
@@ -100,7 +106,10 @@ test("after a restore, a stranger's copy of a payment from the chain buys nothin
   await makePartner(t.paid, alice, { handle: 'acme-agents' })
   await makePartner(t.paid, mallory, { handle: 'mallory' })
   const signed = await signLong(99_000_000n)
-  await restoreBefore(async () => expect(await subscribe(alice, signed)).toEqual([200, 'pro']))
+  const named = await signBuyer('acme-agents')
+  await restoreBefore(async () =>
+    expect(await subscribe(alice, signed, named)).toEqual([200, 'pro']),
+  )
   const copy = await copyFromCalldata()
   expect(await subscribe(mallory, copy)).toEqual(unproven)
   expect(await subscribe(mallory, copy)).toEqual(unproven)
@@ -112,6 +121,10 @@ test("after a restore, a stranger's copy of a payment from the chain buys nothin
   const assign = ['payments', 'assign', held?.id ?? '', 'acme-agents', '--reason', 'signed message']
   expect(await admin(...assign)).toMatchObject({ code: 0 })
   expect(await subscribe(mallory, copy)).toEqual(unproven)
+  t.rules = { instead: () => ({ body: '', lost: true }) }
+  expect(await subscribe(alice, signed)).toEqual([503, 'payment_unavailable'])
+  t.rules = {}
+  expect(await subscribe(mallory, copy)).toEqual(used)
   expect(await subscribe(alice, signed)).toEqual([200, 'pro'])
   expect(await subscribe(mallory, copy)).toEqual(used)
   expect((await admin('payments', 'reconcile')).code).toBe(0)
@@ -129,6 +142,53 @@ test("after a restore, a payment still buys for the partner that signs with the 
 test("after a restore, a stranger's copy of a payment buys no read", async () => {
   const signed = await signLong(2000n)
   await restoreBefore(async () => expect((await buy(signed)).status).toBe(200))
-  const { status, code, headers } = await buy(await copyFromCalldata())
+  const copy = await copyFromCalldata()
+  const { status, code, headers } = await buy(copy)
   expect([status, code, headers.get('payment-required')]).toEqual([...unproven, null])
+  const show = (named: string) => buy(copy, feed, { 'X-Payer-Signature': named })
+  const { nonce } = signed.authorization
+  expect((await show(await mallory.sign(`agent-income-ledger-payment-v1:${nonce}`))).status).toBe(
+    409,
+  )
+  expect((await show(await signBuyer(`0x${'12'.repeat(32)}`))).status).toBe(409)
+  expect((await show('0x1')).status).toBe(400)
+  expect((await show(await signBuyer(nonce))).status).toBe(200)
+  expect((await show(await signBuyer(nonce))).code).toBe('authorization_already_used')
+})
+
+test("a stranger who sends another partner's payment first buys nothing, and nobody is charged", async () => {
+  await makePartner(t.paid, alice, { handle: 'acme-agents' })
+  await makePartner(t.paid, mallory, { handle: 'mallory' })
+  const signed = await signLong(99_000_000n)
+  const named = await signBuyer('acme-agents')
+  const forged = await mallory.sign('agent-income-ledger-payment-v1:mallory')
+  for (const signature of [undefined, named, forged]) {
+    expect(await subscribe(mallory, signed, signature)).toEqual(unproven)
+  }
+  expect(await subscribe(alice, signed)).toEqual(unproven)
+  expect([await charged(), await rows()]).toEqual([0n, []])
+  expect(await subscribe(alice, signed, named)).toEqual([200, 'pro'])
+  expect(await subscribe(mallory, signed)).toEqual(used)
+})
+
+test('a contract wallet names the partner that it pays for (EIP-1271)', async () => {
+  await makePartner(t.paid, alice, { handle: 'acme-agents' })
+  const from = '0x00000000000000000000000000000000000c0de1'
+  await t.chain.mint(from, 99_000_000n)
+  await t.chain.rpc('anvil_setCode', [from, '0x631626ba7e60e01b60005260206000f3'])
+  const signed = { ...(await sign({ value: 99_000_000n, from })), signature: '0x1234' as const }
+  expect(await subscribe(alice, signed)).toEqual(unproven)
+  expect(await subscribe(alice, signed, '0x5678')).toEqual([200, 'pro'])
+})
+
+test('after a restore, a payment buys for the partner that the payer names', async () => {
+  await makePartner(t.paid, alice, { handle: 'acme-agents' })
+  const signed = await signLong(99_000_000n)
+  const named = await signBuyer('acme-agents')
+  await restoreBefore(async () =>
+    expect(await subscribe(alice, signed, named)).toEqual([200, 'pro']),
+  )
+  expect(await subscribe(alice, signed)).toEqual(unproven)
+  expect(await subscribe(alice, signed, named)).toEqual([200, 'pro'])
+  expect(await charged()).toBe(99_000_000n)
 })

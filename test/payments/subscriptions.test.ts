@@ -18,7 +18,7 @@ import { listPayments, closePayment } from '../../src/db/payments/payments.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-import { payer, usePaymentTests } from '../support/payment-tests.ts'
+import { payer, signBuyer, usePaymentTests } from '../support/payment-tests.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
 import { headerOf, paymentV1, paymentV2 } from '../support/x402-payment.ts'
 
@@ -36,7 +36,7 @@ async function signedRequest(binding: 'body' | 'path') {
   const raw = '{"tier":"pro"}'
   const signing = { nowMs: t.paid.clock.now(), binding }
   const signed = await partnerHeaders(alice, { method: 'POST', path, raw }, signing)
-  const headers = { 'Content-Type': 'application/json', ...signed }
+  const headers = { 'Content-Type': 'application/json', ...signed, ...(await named()) }
   return { url: `${t.paid.url}${path}`, init: { method: 'POST', headers, body: raw } }
 }
 const me = async (wallet = alice) =>
@@ -48,8 +48,10 @@ const sign = async (usdc: number) =>
     value: usd(usdc),
     validBefore: BigInt(Math.floor(t.paid.clock.now() / 1000) + 120),
   })
+const named = async () => ({ 'X-Payer-Signature': await signBuyer('acme-agents') })
 const payment = async (usdc: number) => ({
   'PAYMENT-SIGNATURE': headerOf(paymentV2(await sign(usdc))),
+  ...(await named()),
 })
 
 async function paid(tier: string, usdc: number, wallet = alice) {
@@ -151,7 +153,8 @@ describe('a subscription', () => {
       accepts: [{ amount: '299000000' }],
       extensions: { bazaar: { info: { input: { method: 'POST', body: { tier: 'team' } } } } },
     })
-    const legacy = await requestTier('team', { 'X-PAYMENT': headerOf(paymentV1(await sign(299))) })
+    const header = { 'X-PAYMENT': headerOf(paymentV1(await sign(299))), ...(await named()) }
+    const legacy = await requestTier('team', header)
     expect([legacy.status, legacy.body['tier']]).toEqual([200, 'team'])
     expect(legacy.headers.get('x-payment-response')).not.toBeNull()
     expect(await received()).toBe(usd(299))

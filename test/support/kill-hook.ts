@@ -1,14 +1,21 @@
-/** Loaded with `--import`: kills the process before file operation `KILL_AT`, and prints the number of operations. */
+/**
+ * Loaded with `--import`: kills the process before file operation `KILL_AT`, and prints the numbers of operations.
+ * `+n` is the n-th operation after the rename to `current`, `+0` the rename.
+ */
 import childProcess from 'node:child_process'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
-const killAt = Number(process.env['KILL_AT'] ?? 'Infinity')
+const killAt = process.env['KILL_AT']
 let count = 0
+let afterSwitch = Number.NEGATIVE_INFINITY
 
-function step(): void {
+function step(renamedTo: unknown): void {
   count += 1
-  if (count === killAt) process.kill(process.pid, 'SIGKILL')
+  afterSwitch = String(renamedTo).endsWith('/current') ? 0 : afterSwitch + 1
+  if ([String(count), `+${afterSwitch}`].includes(String(killAt))) {
+    process.kill(process.pid, 'SIGKILL')
+  }
 }
 
 /** Replaces functions of a module by functions that count their calls. */
@@ -21,7 +28,7 @@ function hook<Name extends string>(
     if (typeof real !== 'function') continue
     const counted = new Proxy(real, {
       apply: (target, thisArg, args) => {
-        step()
+        step(name === 'rename' ? args[1] : null)
         const answer: unknown = Reflect.apply(target, thisArg, args)
         return answer
       },
@@ -34,4 +41,6 @@ hook(fs, 'linkSync', 'unlinkSync', 'writeFileSync', 'renameSync', 'mkdirSync')
 hook(fs.promises, 'open', 'rename', 'rm', 'link', 'symlink', 'mkdir', 'writeFile')
 hook(childProcess, 'execFile')
 syncBuiltinESMExports()
-process.once('exit', () => process.stdout.write(`operations: ${count}\n`))
+process.once('exit', () =>
+  process.stdout.write(`operations: ${count}, after the switch: ${afterSwitch}\n`),
+)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import { z } from 'zod'
 
+import { messages } from '../../src/auth/messages.ts'
 import { listPayments } from '../../src/db/payments/payments.ts'
 import { filledByHook } from './filled-by-hook.ts'
 import { startPaidService } from './paid-service.ts'
@@ -10,12 +11,16 @@ import type { ProxyRules, RpcProxy } from './rpc-proxy.ts'
 import { allowSlowTests } from './slow-tests.ts'
 import { startUsdcChain } from './usdc-chain.ts'
 import type { UsdcChain } from './usdc-chain.ts'
+import { testService } from './wallets.ts'
 import { chainAccount, chainKey, headerOf, paymentV2, signAuthorization } from './x402-payment.ts'
 import type { SignedAuthorization } from './x402-payment.ts'
 
 export const feed = '/api/v1/alerts/feed'
 export const price = 2000n
 export const payer = chainAccount('payer')
+/** The payer names the handle of a partner, or the nonce of a payment for a read. */
+export const signBuyer = (buyer: string) =>
+  payer.signMessage({ message: messages.payment(testService, { buyer }) })
 const funds = 1_000_000_000_000n
 /** Part of the URL of the node, like the keys of hosted nodes. */
 const nodeKey = 'b5f0a1c2d3e4'
@@ -131,10 +136,10 @@ export function usePaymentTests(
     answers.push(answer.body, [...answer.headers])
     return answer
   }
-  const buy = (signed: SignedAuthorization, path = feed) => {
+  const buy = (signed: SignedAuthorization, path = feed, headers: Record<string, string> = {}) => {
     const header = headerOf(paymentV2(signed))
     secrets.push(signed.signature.slice(2), header)
-    return get(path, { 'PAYMENT-SIGNATURE': header })
+    return get(path, { 'PAYMENT-SIGNATURE': header, ...headers })
   }
   const expectUsed = async (signed: SignedAuthorization): Promise<void> => {
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })

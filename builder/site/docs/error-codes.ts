@@ -79,7 +79,7 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   authorization_already_used:
     'One authorization pays for one response. Sign a new authorization with a new nonce for the next response.',
   payment_buyer_unproven:
-    'The transfer reached the chain before the ledger knew of it. A subscription signed by the wallet of the payer is served at once. Otherwise ask the operator to name the buyer, then send the same payment again. Do not sign another payment.',
+    'Let the wallet that pays sign the text in details. Send the same payment again with this signature in X-Payer-Signature. Do not sign another payment: details states whether the transfer is on the chain already. If the wallet cannot sign texts, the operator can name the buyer of a subscription that is already on the chain.',
   payment_unavailable:
     'Send the same payment again after Retry-After. Do not sign another payment: the first one may still be settled.',
   settlement_pending:

@@ -1,4 +1,4 @@
-/** What is sold per request, and on which terms. */
+/** The reads that are sold per request, and their terms. */
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { paymentAsset } from '../../../src/contract/x402.ts'

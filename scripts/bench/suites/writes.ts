@@ -26,7 +26,7 @@ export const writes: Suite = {
     const delayFile = join(dir, 'loop-delay.json')
     const env = { LOOP_DELAY_FILE: delayFile, NODE_OPTIONS: `--import=${hook.pathname}` }
     const { origin, pid, stop } = await startPlatformService(dir, { env })
-    const load = { origin, warm, signed: count, perSecond: 0, durationMs: 1e9, connections }
+    const load = { origin, warm, signed: count, connections }
     let runs = 0
     const post = async (): Promise<Sample> => {
       runs += 1
@@ -38,7 +38,6 @@ export const writes: Suite = {
       const [before, loopBefore] = [cpuUsOf(pid), cpuUsOfThread(pid, pid)]
       task.go()
       const posted = await task.next()
-      if (posted['refused'] !== 0) throw new Error(`${posted['refused']} receipts were refused`)
       const cpuUs = (cpuUsOf(pid) - before) / count
       const loopCpuUs = (cpuUsOfThread(pid, pid) - loopBefore) / count
       return { ...posted, ...(await takeLoopDelay(pid, delayFile)), cpuUs, loopCpuUs }

@@ -1,13 +1,13 @@
 /** `admin platforms`: a platform is added only after the holder of its key has signed a fresh text. */
 import { z } from 'zod'
 
-import { replaceFile } from '../../../builder/publish/files.ts'
 import { loadReference } from '../../../src/actions/reference.ts'
 import { verifyEd25519 } from '../../../src/auth/ed25519.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../../../src/auth/signing-key.ts'
 import { platform } from '../../../src/contract/schemas/platform.ts'
 import type { Platform } from '../../../src/contract/schemas/platform.ts'
 import { dayMs, isoTime, parseTime } from '../../../src/core/time.ts'
+import { replaceFile } from '../../../src/files/durable.ts'
 import { UsageError, orUsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { exitCodes, table } from '../output.ts'
@@ -114,7 +114,7 @@ async function change(
   const path = platformsPath(input.text('data'))
   const others = readPlatforms(path).filter(({ platform: slug }) => slug !== entry.platform)
   const platforms = [...others, entry].toSorted((a, b) => (a.platform < b.platform ? -1 : 1))
-  await replaceFile(path, Buffer.from(`${JSON.stringify({ platforms }, null, 2)}\n`), 0o644)
+  await replaceFile(path, `${JSON.stringify({ platforms }, null, 2)}\n`, 0o644)
   await logAct(session, settingsOf(session), act)
   session.warn('A running service reloads its registry within seconds.\n')
   session.print(entry)

@@ -10,6 +10,7 @@ import { paymentAsset } from '../../contract/x402.ts'
 import { newId } from '../../core/new-id.ts'
 import { isoTime, secondMs } from '../../core/time.ts'
 import {
+  claimHeldPayment,
   findPayment,
   holdPayment,
   releasePayment,
@@ -23,17 +24,18 @@ import type { PaymentProblem } from '../../payments/check.ts'
 import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
 import type { DecodedPayment } from '../../payments/codec.ts'
 import type { SettlementRefusal } from '../../payments/settler.ts'
+import { transferDigest } from '../../payments/transfer.ts'
 import type { ActionDeps } from '../deps.ts'
 import { findTimelySettlement, settlementPending, findSettlement } from '../settlement.ts'
 import { charge } from './charge.ts'
 import { resume, serveFound } from './resume.ts'
 import {
   alreadyUsed,
-  heldPayment,
   isBuyerProven,
   matchesPurchase,
   refusal,
   stillPending,
+  unprovenBuyer,
 } from './sale.ts'
 import type { PurchaseResult, PurchaseRequest, Sale } from './sale.ts'
 
@@ -71,7 +73,8 @@ export async function purchase<T>(
     }
   } catch (error) {
     if (!(error instanceof SettlementUnavailableError)) throw error
-    deps.log.warn('payment not settled', { reason: error.message, cause: causeOf(error) })
+    const cause = error.cause instanceof Error ? error.cause.message : undefined
+    deps.log.warn('payment not settled', { reason: error.message, cause })
     throw new ApiError('payment_unavailable', error.message, { headers: { 'Retry-After': '10' } })
   }
 }
@@ -82,8 +85,8 @@ async function authenticate<T>(sale: Sale<T>): Promise<void> {
   if (await isSignedByKey(authorization)) return
   const known = await findPayment(deps.database.reader, key)
   if (known?.signatureSha256 === signatureSha256) return
-  await payments.chain.requireChain()
-  if (await payments.chain.acceptsSignature(authorization)) return
+  const digest = transferDigest(authorization)
+  if (await payments.chain.acceptsSignature(key.payer, digest, authorization.signature)) return
   throw refusal(
     request,
     'payment_signature_invalid',
@@ -96,9 +99,7 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
   const { deps, payments, request, authorization, key } = sale
   const known = await findPayment(deps.database.reader, key)
   if (known?.state === 'submitted' || known?.state === 'settled') return await resume(sale, known)
-  if (known?.state === 'reconcile' && !isBuyerProven(sale, known)) {
-    throw heldPayment(sale, known.txHash)
-  }
+  if (known?.state === 'reconcile') return await resume(sale, await claimHeld(sale, known))
   const problem = timeProblem(authorization, request.nowMs)
   if (problem !== null) return await handleExpiredAuthorization(sale, known, problem)
   await payments.chain.requireChain()
@@ -107,12 +108,25 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
     const checked = await payments.settler.check(authorization, request.terms)
     if (!checked.ok)
       return await handleUsedAuthorization(sale, { known, reserved }, checked.refusal)
+    if (request.purpose === 'subscription' && !(await isBuyerProven(sale, known))) {
+      throw unprovenBuyer(sale, null)
+    }
     const value = await request.produce()
     return await charge(sale, reserved, { value, gas: checked.gas })
   } catch (error) {
     await deps.database.write((tx) => releasePayment(tx, reserved.id))
     throw error
   }
+}
+
+/** A failure after it loses nothing: the payment is then known as the buyer's. */
+async function claimHeld<T>(sale: Sale<T>, held: PaymentRecord): Promise<PaymentRecord> {
+  if (!(await isBuyerProven(sale, held))) throw unprovenBuyer(sale, held.txHash)
+  const { terms, purpose, detail = null, nowMs } = sale.request
+  const bought = { purpose, resource: terms.resource, detail, submittedAt: isoTime(nowMs) }
+  const isClaimed = await sale.deps.database.write((tx) => claimHeldPayment(tx, held.id, bought))
+  if (!isClaimed) throw settlementPending(stillPending(sale.key.payer, held.txHash))
+  return { ...held, ...bought, state: 'submitted' }
 }
 
 const SURELY_SEEN_SECONDS = 600
@@ -181,11 +195,11 @@ async function serveOrHold<T>(
   { known, reserved }: Reservation,
   foundIn: SettledIn,
 ): Promise<PurchaseResult<T>> {
-  if (isBuyerProven(sale, known)) return await serveFound(sale, reserved, foundIn)
+  if (await isBuyerProven(sale, known)) return await serveFound(sale, reserved, foundIn)
   const { database, log } = sale.deps
   await database.write((tx) => holdPayment(tx, reserved.id, foundIn))
   log.warn('payment held: its buyer is unproven', { payment: reserved.id, tx_hash: foundIn.txHash })
-  throw heldPayment(sale, foundIn.txHash)
+  throw unprovenBuyer(sale, foundIn.txHash)
 }
 
 /** The authorization may have been used for this transfer, for another one, or cancelled. */
@@ -220,8 +234,4 @@ function decode(header: string): DecodedPayment {
     const { message, issues } = error
     throw new ApiError('payment_malformed', message, issues.length === 0 ? {} : { issues })
   }
-}
-
-function causeOf({ cause }: Error): string | undefined {
-  return cause instanceof Error ? cause.message : undefined
 }

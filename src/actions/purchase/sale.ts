@@ -1,3 +1,5 @@
+import { personalSignHash, recoverSigner } from '../../auth/eip191.ts'
+import { messages } from '../../auth/messages.ts'
 import { ApiError } from '../../contract/errors.ts'
 import type { ErrorCode } from '../../contract/errors.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
@@ -15,6 +17,8 @@ export interface PurchaseRequest<T> extends PaymentOffer {
   readonly detail?: JsonObject
   /** The wallet that signed the request. */
   readonly buyer?: string
+  /** The payer names the buyer: a signature of `messages.payment`. */
+  readonly payerSignature: string | null
   readonly nowMs: number
   /** Creates the answer before the payment is charged. Throws if there is nothing to sell. */
   readonly produce: () => Promise<T>
@@ -49,21 +53,34 @@ export function matchesPurchase<T>(
 }
 
 /**
- * Anyone can copy the authorization of a transfer from the chain. Only the payer's key, an earlier purchase, or the
- * operator proves whose it is. A reservation proves nothing, since it may be younger than the transfer.
+ * Anyone who sees an authorization can send it. Only the payer's key, an earlier purchase, or the operator proves whose
+ * it is. A reservation proves nothing: anyone may have made it.
  */
-export function isBuyerProven<T>({ request, key }: Sale<T>, known: PaymentRecord | null): boolean {
+export async function isBuyerProven<T>(sale: Sale<T>, known: PaymentRecord | null) {
+  const { payments, request, key } = sale
   if (request.buyer === key.payer) return true
-  if (known === null || known.state === 'reserved' || isUnassigned(known)) return false
-  return matchesPurchase(known, request)
+  const isKnown = known !== null && known.state !== 'reserved' && !isUnassigned(known)
+  if (isKnown && matchesPurchase(known, request)) return true
+  const signature = request.payerSignature
+  if (signature === null) return false
+  const digest = personalSignHash(buyerText(sale))
+  if ((await recoverSigner(digest, signature)) === key.payer) return true
+  return await payments.chain.acceptsSignature(key.payer, digest, signature)
 }
 
-/** Offers no terms, since the payer has paid. */
-export function heldPayment<T>({ key }: Sale<T>, txHash: string | null): ApiError {
+function buyerText<T>({ deps, request, key }: Sale<T>): string {
+  const handle = request.detail?.['handle']
+  const buyer = typeof handle === 'string' ? handle : key.nonce
+  return messages.payment(deps.serviceName, { buyer })
+}
+
+/** Offers no terms: a new payment would have the same problem. @param txHash null if nobody was charged */
+export function unprovenBuyer<T>(sale: Sale<T>, txHash: string | null): ApiError {
+  const { payer } = sale.key
   const code = 'payment_buyer_unproven'
-  const headers = outcomeHeaders({ payer: key.payer, txHash, errorReason: code })
-  const details =
-    'Ask the operator to name the buyer (admin payments reconcile, admin payments assign), then repeat this request; do not pay again'
+  const headers = outcomeHeaders({ payer, txHash, errorReason: code })
+  const charged = txHash === null ? 'Nothing was charged' : 'The transfer is on the chain'
+  const details = `${charged}. Do not sign another payment: repeat the request with the header X-Payer-Signature, the signature (EIP-191) of ${payer} over the text ${buyerText(sale)}`
   return new ApiError(code, details, { headers })
 }
 

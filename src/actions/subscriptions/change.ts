@@ -1,3 +1,4 @@
+import { messages } from '../../auth/messages.ts'
 import { bazaarExtension } from '../../contract/bazaar.ts'
 import { ApiError } from '../../contract/errors.ts'
 import type { AnswerOf } from '../../contract/route-types.ts'
@@ -26,6 +27,7 @@ import { priceMicroUsdcOf, termsOfTier } from './view.ts'
 export interface SubscriptionRequest extends PartnerWrite {
   readonly tier: TierName
   readonly payment: string | null
+  readonly payerSignature: string | null
   readonly isGone: () => boolean
 }
 
@@ -64,14 +66,17 @@ export async function changeSubscription(
     authorization === null ? null : quoteFor(subscription, offer, authorization, nowMs)
   const { quotedAtMs, dueMicroUsdc } = fitting ?? { ...quote, quotedAtMs: nowMs }
   const amountMicroUsdc = underWay?.amountMicroUsdc ?? dueMicroUsdc
-  const paymentOffer = offerOf(deps, partner, tier, amountMicroUsdc)
-  if (write.payment === null) throw unpaidTier(deps, paymentOffer, quote)
+  const route = { ...routeOf('changeSubscription'), bodyExample: { tier } }
+  const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
+  const paymentOffer = { terms, extensions: { bazaar: bazaarExtension(route) } }
+  if (write.payment === null) throw unpaidTier(deps, paymentOffer, quote, partner)
   if (isUsed && ownDetail === null) throw usedForOtherPurchase(paymentOffer)
   const { payment, headers } = await purchase(deps, {
     ...paymentOffer,
     header: write.payment,
     purpose: 'subscription',
     buyer: write.proof.wallet.id,
+    payerSignature: write.payerSignature,
     detail: detailOf(write, partner.handle, { ...offer, quotedAtMs }),
     nowMs,
     produce: () => Promise.resolve(null),
@@ -82,12 +87,9 @@ export async function changeSubscription(
   return { ...(await answerOf(deps, payment)), headers }
 }
 
-function usedForOtherPurchase(paymentOffer: PaymentOffer): ApiError {
-  return paymentRequired(
-    'authorization_already_used',
-    paymentOffer,
-    'The payment was made for something else',
-  )
+function usedForOtherPurchase(offer: PaymentOffer): ApiError {
+  const details = 'The payment was made for something else'
+  return paymentRequired('authorization_already_used', offer, details)
 }
 
 function quoteFor(
@@ -103,31 +105,18 @@ function quoteFor(
   return null
 }
 
-function offerOf(
-  deps: Pick<ActionDeps, 'siteUrl' | 'payments'>,
-  partner: Pick<CurrentPartner, 'handle'>,
-  tier: TierName,
-  amountMicroUsdc: number,
-): PaymentOffer {
-  const route = { ...routeOf('changeSubscription'), bodyExample: { tier } }
-  const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
-  return { terms, extensions: { bazaar: bazaarExtension(route) } }
-}
-
 function unpaidTier(
-  { payments }: Pick<ActionDeps, 'payments'>,
+  { payments, serviceName }: Pick<ActionDeps, 'payments' | 'serviceName'>,
   paymentOffer: PaymentOffer,
-  quote: Quote,
+  { tier, creditMicroUsdc, fromMs, untilMs }: Quote,
+  { handle }: Pick<CurrentPartner, 'handle'>,
 ): ApiError {
   if (payments.mode === 'off') {
     return paymentOff('payment_off', paymentOffer.terms, 'Payments are off; tiers cannot be bought')
   }
-  const { tier, creditMicroUsdc, fromMs, untilMs } = quote
-  const credit =
-    creditMicroUsdc === 0
-      ? ''
-      : `; ${toUsdc(creditMicroUsdc)} USDC of unused time is deducted from the price`
-  const details = `The tier ${tier} from ${isoTime(fromMs)} until ${isoTime(untilMs)}${credit}`
+  const deducted = `; ${toUsdc(creditMicroUsdc)} USDC of unused time is deducted from the price`
+  const credit = creditMicroUsdc === 0 ? '' : deducted
+  const details = `The tier ${tier} from ${isoTime(fromMs)} until ${isoTime(untilMs)}${credit}. If another wallet pays, it also signs the text ${messages.payment(serviceName, { buyer: handle })} for the header X-Payer-Signature`
   return paymentRequired('payment_required', paymentOffer, details)
 }
 

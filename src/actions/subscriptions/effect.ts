@@ -22,6 +22,7 @@ import type { DbTransaction } from '../../db/schema.ts'
 import type { InstalledDeps } from '../deps.ts'
 import { partnerAt } from '../partner-access.ts'
 import type { CurrentPartner } from '../partner-access.ts'
+import { writeRow } from '../partner-write.ts'
 import { subscriptionView } from './view.ts'
 
 const sha256 = z.string().length(64)
@@ -72,18 +73,10 @@ export async function subscriptionPaid(
   const money = { paymentId: payment.id, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc }
   const done = { nowMs, change, ...money }
   const answer = await recordChange(deps, tx, { ...partner, subscription }, done)
-  await appendOath(tx, {
-    kind: 'write',
-    oathVersion: null,
-    wallet: detail.wallet,
-    handle,
-    action: SUBSCRIPTION_ACTION,
-    messageSha256: detail.message_sha256,
-    signatureSha256: detail.signature_sha256,
-    bodySha256: detail.raw_sha256,
-    binding: detail.binding,
-    createdAt: isoTime(nowMs),
-  })
+  const { message_sha256: messageSha256, signature_sha256: signatureSha256, binding } = detail
+  const proof = { wallet: { id: detail.wallet }, messageSha256, signatureSha256 }
+  const facts = { handle, action: SUBSCRIPTION_ACTION, bodySha256: detail.raw_sha256, binding }
+  await appendOath(tx, writeRow(proof, { ...facts, nowMs }))
   await storeAnswer(tx, payment.id, detail, { body: answer, nowMs })
 }
 

@@ -8,7 +8,18 @@ const paymentHeader = (name: string, version: number): OpenApiObject => ({
   schema: { type: 'string', maxLength: 8192, pattern: '^[A-Za-z0-9+/]+={0,2}$' },
 })
 
-export const paymentHeaders = [paymentHeader('PAYMENT-SIGNATURE', 2), paymentHeader('X-PAYMENT', 1)]
+export const paymentHeaders = [
+  paymentHeader('PAYMENT-SIGNATURE', 2),
+  paymentHeader('X-PAYMENT', 1),
+  {
+    name: 'X-Payer-Signature',
+    in: 'header',
+    required: false,
+    description:
+      'The signature (EIP-191) of the wallet that pays over `<service>-payment-v1:<handle>` for a subscription that another wallet requests, or over `<service>-payment-v1:<nonce of the payment>` after `payment_buyer_unproven` for a read.',
+    schema: { type: 'string', maxLength: 4098, pattern: '^0x([0-9a-fA-F]{2})+$' },
+  },
+]
 
 export const partnerTimestamp: OpenApiObject = {
   name: 'X-Partner-Timestamp',

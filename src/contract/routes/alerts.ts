@@ -1,6 +1,5 @@
 import { repeated, sinceParameter, toBePaid } from '../answers.ts'
-import { apiPrefix, json, routesOf } from '../route.ts'
-import type { Parameter } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
 import {
   alertFeed,
   deliveryList,
@@ -19,17 +18,13 @@ import { emptyBody } from '../schemas/job.ts'
 
 const { handler } = routesOf('Alerts')
 
-const id = {
-  schema: subscriptionId,
-  description: 'The `id` of a subscription of the calling wallet.',
-  example: 'sub_9f2c41d07a6be8053c1d2e4f',
-} as const satisfies Parameter
+const id = parameter(
+  subscriptionId,
+  'The `id` of a subscription of the calling wallet.',
+  'sub_9f2c41d07a6be8053c1d2e4f',
+)
 const noSubscription = { description: 'The wallet has no such subscription.' }
-const limit = {
-  schema: limitInput,
-  description: 'Maximum number of entries, 1 to 200. Default: 50.',
-  example: '50',
-} as const satisfies Parameter
+const limit = parameter(limitInput, 'Maximum number of entries, 1 to 200. Default: 50.', '50')
 
 export const alertRoutes = {
   getAlertFeed: handler('GET', 'partner', {
@@ -42,12 +37,8 @@ export const alertRoutes = {
       since: sinceParameter(
         'Only events after this time, such as `next_poll_hint.since` of the previous answer.',
       ),
-      rail: { schema: railSlug, description: 'Only events of this rail.', example: 'x402' },
-      severity: {
-        schema: severity,
-        description: 'Only events of this severity.',
-        example: 'warning',
-      },
+      rail: parameter(railSlug, 'Only events of this rail.', 'x402'),
+      severity: parameter(severity, 'Only events of this severity.', 'warning'),
       limit,
     },
     answers: {
@@ -110,11 +101,7 @@ export const alertRoutes = {
       'Newest first. Finished deliveries are kept for 30 days. A delivery is `dead` after ten failed attempts or a 410. Its payload is included here, and its events remain in the feed.',
     params: { id },
     query: {
-      status: {
-        schema: deliveryStatus,
-        description: 'Only deliveries in this state.',
-        example: 'dead',
-      },
+      status: parameter(deliveryStatus, 'Only deliveries in this state.', 'dead'),
       limit,
     },
     answers: { 200: json('The deliveries.', deliveryList), 404: noSubscription },

@@ -1,5 +1,5 @@
 import { markdown } from '../answers.ts'
-import { apiPrefix, json, routesOf, text } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
 import { deskFeed, deskSlug } from '../schemas/desk.ts'
 
 const { document } = routesOf('Desk')
@@ -16,11 +16,7 @@ export const deskRoutes = {
     summary: 'Get an article as Markdown',
     description: 'Views are counted per hour, without cookies.',
     params: {
-      slug: {
-        schema: deskSlug,
-        description: 'The slug of an article.',
-        example: 'five-statuses',
-      },
+      slug: parameter(deskSlug, 'The slug of an article.', 'five-statuses'),
     },
     answers: { 200: text('The article.', markdown), 404: { description: 'No such article.' } },
   }),
@@ -29,12 +25,11 @@ export const deskRoutes = {
     summary: 'Get a chart of an article',
     description: 'SVG image used in an article, with its numbers in `desc`.',
     params: {
-      name: {
-        schema: deskSlug,
-        description:
-          'The name of a chart. The chart of a weekly article has the slug of the article.',
-        example: 'ledger-week-2026-w47',
-      },
+      name: parameter(
+        deskSlug,
+        'The name of a chart. The chart of a weekly article has the slug of the article.',
+        'ledger-week-2026-w47',
+      ),
     },
     answers: {
       200: text('The chart.', 'image/svg+xml'),

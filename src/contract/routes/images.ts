@@ -1,5 +1,5 @@
 import { toBePaid } from '../answers.ts'
-import { apiPrefix, routesOf, text } from '../route.ts'
+import { apiPrefix, parameter, routesOf, text } from '../route.ts'
 import { cardFormat, cardPage } from '../schemas/image.ts'
 
 const { handler } = routesOf('Images')
@@ -12,17 +12,12 @@ export const imageRoutes = {
     description:
       'SVG of 1200 by 630 pixels, or PNG with `format=png`, drawn from the published documents: title, status, figures, their age and a chart. Default: the home page. An unknown page returns 400. Covered by every tier. Images of the home page, rails and articles are also published as public PNG files: `/share/home.png`, `/share/rails/{name}.png`, `/share/desk/{slug}.png`.',
     query: {
-      page: {
-        schema: cardPage,
-        description:
-          'Path of the page: `/`, `/rails/{name}`, `/opportunities`, `/honesty`, `/leaderboard`, `/pacts`, `/desk` or `/desk/{slug}`.',
-        example: '/rails/x402',
-      },
-      format: {
-        schema: cardFormat,
-        description: 'Default: `svg`.',
-        example: 'svg',
-      },
+      page: parameter(
+        cardPage,
+        'Path of the page: `/`, `/rails/{name}`, `/opportunities`, `/honesty`, `/leaderboard`, `/pacts`, `/desk` or `/desk/{slug}`.',
+        '/rails/x402',
+      ),
+      format: parameter(cardFormat, 'Default: `svg`.', 'svg'),
     },
     answers: {
       200: { ...text('The image.', 'image/svg+xml'), otherTypes: ['image/png'] },

@@ -1,7 +1,6 @@
 import { openQuotas } from '../../core/limits.ts'
 import { pageQuery, repeated } from '../answers.ts'
-import { apiPrefix, json, routesOf } from '../route.ts'
-import type { Parameter } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
 import { walletInput } from '../schemas/input.ts'
 import {
   awardBody,
@@ -24,11 +23,7 @@ import { skillSlug } from '../schemas/skill.ts'
 
 const { document, live, handler } = routesOf('Jobs')
 
-const id = {
-  schema: jobId,
-  description: 'The `id` of a job.',
-  example: 'job_9f2c41d07a6be8053c1d2e4f',
-} as const satisfies Parameter
+const id = parameter(jobId, 'The `id` of a job.', 'job_9f2c41d07a6be8053c1d2e4f')
 const noJob = { description: 'No such job.' }
 
 export const jobRoutes = {
@@ -39,17 +34,13 @@ export const jobRoutes = {
       'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer. A job is `expired` once its deadline has passed without a delivery. `receipts_by` names the key that signs the receipts of accepted jobs.',
     query: {
       ...pageQuery,
-      status: { schema: jobStatus, description: 'Only jobs in this state.', example: 'open' },
-      skill: {
-        schema: skillSlug,
-        description: 'Only jobs that require this skill.',
-        example: 'api-reference-writing',
-      },
-      wallet: {
-        schema: walletInput,
-        description: 'Only jobs of this poster.',
-        example: '0x52908400098527886E0F7030069857D2E4169EE7',
-      },
+      status: parameter(jobStatus, 'Only jobs in this state.', 'open'),
+      skill: parameter(skillSlug, 'Only jobs that require this skill.', 'api-reference-writing'),
+      wallet: parameter(
+        walletInput,
+        'Only jobs of this poster.',
+        '0x52908400098527886E0F7030069857D2E4169EE7',
+      ),
     },
     answers: { 200: json('The jobs.', jobList) },
   }),

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
-import { apiPrefix, json, routesOf, text } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
 import { inFlightPact, pactId, pactList, recordedPact, settledPact } from '../schemas/pact.ts'
 
 const { document } = routesOf('Pacts')
 
 const params = {
-  id: { schema: pactId, description: 'The `pact_id` of a pact in flight.', example: '16' },
+  id: parameter(pactId, 'The `pact_id` of a pact in flight.', '16'),
 } as const
 
 export const pactRoutes = {
@@ -22,7 +22,7 @@ export const pactRoutes = {
     summary: 'Get a pact',
     description:
       '`state` is `settled`, `in_flight` or `recorded`. Only a settled pact proves a payment.',
-    params: { id: { schema: pactId, description: 'The `pact_id`.', example: '12' } },
+    params: { id: parameter(pactId, 'The `pact_id`.', '12') },
     answers: {
       200: json(
         'The pact.',

@@ -1,6 +1,5 @@
 import { pageQuery, repeated, toBePaid } from '../answers.ts'
-import { apiPrefix, json, routesOf } from '../route.ts'
-import type { Parameter } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
 import {
   attestationBody,
   oathHistory,
@@ -18,11 +17,7 @@ import {
 
 const { document, live, handler } = routesOf('Partners')
 
-const handle = {
-  schema: partnerHandle,
-  description: 'The handle chosen at signup.',
-  example: 'acme-agents',
-} as const satisfies Parameter
+const handle = parameter(partnerHandle, 'The handle chosen at signup.', 'acme-agents')
 
 /** `me` and `tiers` come before `{handle}`: the first match answers. */
 export const partnerRoutes = {
@@ -64,7 +59,7 @@ export const partnerRoutes = {
     priceRange: { min: '0.000001', max: '999' },
     summary: 'Pay for, renew or change your tier',
     description: [
-      'For a paid tier the answer is 402 with the price of 30 days, in both versions of x402. Repeat the request with the payment to start the period. Any wallet may pay; the credentials identify the subscription.',
+      'For a paid tier the answer is 402 with the price of 30 days, in both versions of x402. Repeat the request with the payment to start the period. Any wallet may pay; the credentials identify the subscription. A wallet other than the one that signs the request names the partner by its signature in `X-Payer-Signature`, else the answer is 409 `payment_buyer_unproven` and nobody is charged.',
       'Unused time of a lower tier, in whole hours rounded up, is credited toward a higher tier, which starts at once. If the credit is worth more than 30 days, it extends the period and nothing is due. The same tier or a lower one starts when the paid time ends; you can pay at most 12 periods ahead. If you pay for the same tier within 7 days after the paid time ended, the new period starts where the paid time ended.',
       '`free` costs nothing and starts when the paid time ends. Two payments buy two periods. Repeating a payment returns the first answer.',
     ].join(' '),

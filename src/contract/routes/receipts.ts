@@ -1,5 +1,5 @@
 import { pageQuery, sinceParameter } from '../answers.ts'
-import { apiPrefix, json, routesOf } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { walletInput } from '../schemas/input.ts'
 import { railChain } from '../schemas/rail.ts'
@@ -22,18 +22,14 @@ export const receiptRoutes = {
       'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
     query: {
       ...pageQuery,
-      rail: { schema: railSlug, description: 'Only receipts of this rail.', example: 'x402' },
-      wallet: {
-        schema: walletInput,
-        description: 'Only receipts of this worker.',
-        example: '0x52908400098527886E0F7030069857D2E4169EE7',
-      },
-      chain: { schema: railChain, description: 'Only receipts on this chain.', example: 'base' },
-      status: {
-        schema: verification,
-        description: 'Only receipts with this `verification`.',
-        example: 'verified',
-      },
+      rail: parameter(railSlug, 'Only receipts of this rail.', 'x402'),
+      wallet: parameter(
+        walletInput,
+        'Only receipts of this worker.',
+        '0x52908400098527886E0F7030069857D2E4169EE7',
+      ),
+      chain: parameter(railChain, 'Only receipts on this chain.', 'base'),
+      status: parameter(verification, 'Only receipts with this `verification`.', 'verified'),
       since: sinceParameter('Only receipts accepted after this time.'),
     },
     answers: { 200: json('The receipts.', receiptList) },
@@ -43,11 +39,7 @@ export const receiptRoutes = {
     summary: 'Get a receipt',
     description: 'Live data, available as soon as the receipt is accepted.',
     params: {
-      id: {
-        schema: receiptId,
-        description: '`rcp_` and the SHA-256 of the content.',
-        example: `rcp_${'ab'.repeat(32)}`,
-      },
+      id: parameter(receiptId, '`rcp_` and the SHA-256 of the content.', `rcp_${'ab'.repeat(32)}`),
     },
     answers: { 200: json('The receipt.', receiptDetail), 404: { description: 'No such receipt.' } },
   }),

@@ -1,4 +1,4 @@
-import { apiPrefix, json, routesOf } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
 import { feedbackBody, feedbackTaken } from '../schemas/feedback.ts'
 import { proposalBody, proposalTaken, skill, skillSlug, taxonomy } from '../schemas/skill.ts'
 
@@ -16,11 +16,7 @@ export const skillRoutes = {
     summary: 'Get a skill',
     description: 'The skill itself, without an envelope.',
     params: {
-      slug: {
-        schema: skillSlug,
-        description: 'The slug of a skill.',
-        example: 'api-reference-writing',
-      },
+      slug: parameter(skillSlug, 'The slug of a skill.', 'api-reference-writing'),
     },
     answers: { 200: json('The skill.', skill), 404: { description: 'No such skill.' } },
   }),

@@ -1,6 +1,7 @@
+import { z } from 'zod'
+
 import { pageQuery, repeated, sinceParameter, toBePaid } from '../answers.ts'
-import { apiPrefix, json, routesOf } from '../route.ts'
-import type { Parameter } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
 import { walletInput } from '../schemas/input.ts'
 import { reputation } from '../schemas/reputation.ts'
@@ -9,11 +10,11 @@ import { leaderboard, registerBody, worker, workerList } from '../schemas/worker
 
 const { document, live, handler } = routesOf('Workers')
 
-const walletParameter = {
-  schema: walletInput,
-  description: 'A wallet address, in any accepted notation.',
-  example: '0x52908400098527886E0F7030069857D2E4169EE7',
-} as const satisfies Parameter
+const walletParameter = parameter(
+  walletInput,
+  'A wallet address, in any accepted notation.',
+  '0x52908400098527886E0F7030069857D2E4169EE7',
+)
 
 export const workerRoutes = {
   getLeaderboard: document(60, {
@@ -30,11 +31,7 @@ export const workerRoutes = {
       'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
     query: {
       ...pageQuery,
-      skill: {
-        schema: skillSlug,
-        description: 'Only workers with this skill.',
-        example: 'api-reference-writing',
-      },
+      skill: parameter(skillSlug, 'Only workers with this skill.', 'api-reference-writing'),
       wallet: walletParameter,
       since: sinceParameter('Only workers registered after this time.'),
     },
@@ -65,7 +62,7 @@ export const workerRoutes = {
       'By wallet: the wallet signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail, in two steps: `{email, display_name, wallet?}` sends a six-digit code, valid for 15 minutes and 5 attempts; `{email, code}` claims the spot. An address with an existing claim gets the same answer and is notified by e-mail. An e-mail proves a mailbox and nothing about a wallet. So the e-mail claim of a wallet that is registered, has receipts or is claimed with its key is refused with `wallet_needs_key`. The e-mail claim of another wallet is published as `claimed: false, claim: "email"` without its name, until the wallet signs a claim. A claim by wallet may contain an `email`; it then takes effect with the code.',
     body: claimBody,
     answers: {
-      200: repeated(claim),
+      200: repeated(z.union([claim, codeSent])),
       201: json('Claimed.', claim),
       202: json('A code was sent.', codeSent),
     },

@@ -17,14 +17,16 @@ export async function expireJobs(
   return await writeInBatches(database, expiredPerWrite, (tx) => expireSome(tx, nowMs))
 }
 
-/** Repeats `work`, which returns the number of handled rows, until a batch is not full; returns the total. */
+/** Repeats `work`, which returns the number of handled rows, until a batch is not full or the signal aborts; returns the total. */
 export async function writeInBatches(
   database: Pick<OpenDatabase, 'write'>,
   limit: number,
   work: (tx: Db) => Promise<number>,
+  signal?: AbortSignal,
 ): Promise<number> {
   let total = 0
   for (;;) {
+    if (signal?.aborted === true) return total
     const handled = await database.write(work)
     total += handled
     if (handled < limit) return total

@@ -14,7 +14,7 @@ import type { Db } from '../schema.ts'
 import { toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
-/** Returns false if the authorization already has a payment, unless it failed or waits for its buyer. */
+/** Returns false if the authorization already has a payment, unless it failed. */
 export async function reservePayment(db: Db, payment: NewPayment): Promise<boolean> {
   const row = toRow<'payments'>({
     ...payment,
@@ -32,7 +32,7 @@ export async function reservePayment(db: Db, payment: NewPayment): Promise<boole
       conflict
         .columns(['chain_id', 'asset', 'payer', 'nonce'])
         .doUpdateSet(changes)
-        .where('payments.state', 'in', ['failed', 'reconcile']),
+        .where('payments.state', '=', 'failed'),
     )
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
@@ -48,7 +48,7 @@ export async function releasePayment(db: Db, id: string): Promise<void> {
   await deleteRecords(db, 'payments', { id, state: 'reserved' })
 }
 
-/** Keeps the payment for the buyer that the operator names. */
+/** Keeps the payment until its buyer is proven. */
 export async function holdPayment(db: Db, id: string, foundIn: SettledIn): Promise<boolean> {
   const { txHash, blockNumber, blockHash } = foundIn
   const held = { txHash, blockNumber, blockHash, state: 'reconcile', reason: null } as const
@@ -68,6 +68,17 @@ export async function assignPayment(db: Db, id: string, handle: string): Promise
 
 export function isUnassigned({ state, reason }: PaymentRecord): boolean {
   return state === 'reconcile' && reason !== ASSIGNED
+}
+
+/** Lets a held payment settle for its proven buyer, who may not be the first who showed it. */
+export async function claimHeldPayment(
+  db: Db,
+  id: string,
+  { detail, ...bought }: Pick<PaymentRecord, 'purpose' | 'resource' | 'detail' | 'submittedAt'>,
+): Promise<boolean> {
+  const claimed = { ...bought, detail: toJsonTextOrNull(detail), reason: null } as const
+  const held = { id, state: 'reconcile' } as const
+  return await updateRecord(db, 'payments', held, { ...claimed, state: 'submitted' })
 }
 
 /** Commit before sending, since the payer may be charged afterwards. `txHash` is null for a facilitator's transaction. */

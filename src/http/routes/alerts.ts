@@ -1,15 +1,15 @@
 import {
   enableSubscription,
+  ownSubscription,
   subscribe,
   subscriptionView,
   testSubscription,
-  unknownSubscription,
   unsubscribe,
 } from '../../actions/alerts.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import { requirePartner } from '../../actions/partner-access.ts'
 import { isoTime, minuteMs, parseTime, secondMs } from '../../core/time.ts'
-import { findSubscription, subscriptionsOf } from '../../db/alerts.ts'
+import { subscriptionsOf } from '../../db/alerts.ts'
 import type { SubscriptionRecord } from '../../db/alerts.ts'
 import { eventsSince } from '../../db/events.ts'
 import { alertEventOf, deliveriesOf } from '../../db/webhooks.ts'
@@ -23,15 +23,10 @@ const BEGINNING = isoTime(0)
 export function alertHandlers(deps: ActionDeps) {
   const { reader } = deps.database
 
-  const ownSubscription = async (
-    id: string,
-    { partner, nowMs }: ReadContext,
-  ): Promise<SubscriptionRecord> => {
+  const find = async (id: string, { partner, nowMs }: ReadContext): Promise<SubscriptionRecord> => {
     const proof = await partner()
     await requirePartner(reader, proof, { use: 'read', nowMs })
-    const found = await findSubscription(reader, proof.wallet.id, id)
-    if (found === null) throw unknownSubscription()
-    return found
+    return await ownSubscription(reader, id, proof)
   }
 
   return {
@@ -63,10 +58,10 @@ export function alertHandlers(deps: ActionDeps) {
       return { body: { count: subscriptions.length, total: subscriptions.length, subscriptions } }
     },
     getAlertSubscription: async ({ params }, context) => ({
-      body: subscriptionView(await ownSubscription(params.id, context)),
+      body: subscriptionView(await find(params.id, context)),
     }),
     async listAlertDeliveries({ params, query }, context) {
-      const { id } = await ownSubscription(params.id, context)
+      const { id } = await find(params.id, context)
       const rows = await context.list((db) => deliveriesOf(db, id, limitOf(query), query.status))
       return { body: { count: rows.length, deliveries: rows.map(deliveryView) } }
     },

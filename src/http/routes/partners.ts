@@ -13,7 +13,7 @@ import { partnerView } from '../../db/partners/record.ts'
 import type { Handlers } from '../handler-types.ts'
 import { withProof } from '../handlers.ts'
 import { readPage } from '../pages.ts'
-import { paymentHeaderOf } from '../single-headers.ts'
+import { payerSignatureOf, paymentHeaderOf } from '../single-headers.ts'
 
 export function partnerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
@@ -35,6 +35,7 @@ export function partnerHandlers(deps: ActionDeps) {
         ...(await withProof(context)),
         tier: body.tier,
         payment: paymentHeaderOf(incoming),
+        payerSignature: payerSignatureOf(incoming),
         isGone: () => incoming.socket.destroyed,
       })
     },

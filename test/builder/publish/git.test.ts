@@ -40,6 +40,15 @@ test('a stalled ssh ends together with the git that takes too long', async () =>
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
+test('a process that outlives git with its output open does not outlast the time limit', async () => {
+  const dir = tempFolder()
+  const script = '#!/bin/sh\nsetsid sleep 30 &\nexit 0\n'
+  await writeFile(join(dir, 'git'), script, { mode: 0o755 })
+  const env = { PATH: `${dir}:${process.env['PATH'] ?? ''}` }
+  const git = { repoDir: dir, env, remote: null, timeoutMs: 300 }
+  await expect(runGit(git, ['fetch'])).rejects.toThrow('took too long')
+})
+
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -23,6 +23,7 @@ import { LockedError } from '../../../builder/publish/lock.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { PublishOptions } from '../../../builder/publish/publish.ts'
 import { DamagedGenerationError } from '../../../builder/publish/published-generation.ts'
+import { verifyCurrency } from '../../../src/client/verify.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
 import { quietLog } from '../../support/quiet-log.ts'
@@ -336,6 +337,18 @@ describe('keys', () => {
     readSet(place.publicDir, fresh.publicKeys)
     expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
   })
+})
+
+test('a set whose link was removed is no step back for readers of the set before', async () => {
+  await place.publish(worldOf(1))
+  const { manifest } = await place.publish(worldOf(2), { nowMs: startMs + 1000 })
+  const published = createHash('sha256').update(readFileSync(inCurrent('snapshot.json')))
+  const seen = { version: manifest.version, sha256: published.digest('hex') }
+  unlinkSync(current())
+  const next = await place.publish(worldOf(3), { nowMs: startMs + 2000 })
+  const bytes = readFileSync(inCurrent('snapshot.json'))
+  const { checks } = verifyCurrency(bytes, next.manifest, { nowMs: startMs + 2000, seen })
+  expect(checks.map(({ good }) => good)).toEqual([true, true])
 })
 
 describe('a builder that cannot read the published set leaves it unchanged', () => {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 
 import { redirectTarget } from '../../../builder/sources/http-address.ts'
-import { createHttp, userAgentOf } from '../../../builder/sources/http-client.ts'
+import { createHttp } from '../../../builder/sources/http-client.ts'
 import type { HttpOptions } from '../../../builder/sources/http-client.ts'
 import { SourceError } from '../../../builder/sources/http.ts'
 import type { HttpAnswer, HttpRequest } from '../../../builder/sources/http.ts'
@@ -25,7 +25,7 @@ function client(options: Partial<HttpOptions> = {}) {
       },
     },
     random: { bytes: (length) => new Uint8Array(length), unit: () => 0.5 },
-    userAgent: userAgentOf('0.1.0', 'https://ledger.example'),
+    userAgent: 'agent-income-ledger/0.1.0 (+https://ledger.example)',
     signal: new AbortController().signal,
     ...options,
   })

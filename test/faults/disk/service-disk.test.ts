@@ -50,9 +50,11 @@ describe.skipIf(noInjection !== null)(`a disk under the service of which${skippe
 
     const paths = files.map((file) => join(ledger.dataDir, file))
     const fault = await inject(service.pid, { calls, does, paths })
-    // This read needs the database.
-    const list = await fetch(`${url}/api/v1/receipts?rail=x402`)
-    expect(list.status).toBe(calls === 'pread64' ? 503 : 200)
+    // The list has a connection of its own.
+    for (const read of ['?rail=x402', `/${calm[0]?.receiptId}`]) {
+      const answer = await fetch(`${url}/api/v1/receipts${read}`)
+      expect(answer.status).toBe(calls === 'pread64' ? 503 : 200)
+    }
     const answers = await clients.post(url, 12)
     expect(answers.some(({ receiptId }) => receiptId === null)).toBe(refuses)
     if (ends) {

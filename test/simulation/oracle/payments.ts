@@ -83,8 +83,8 @@ export function createPaymentsOracle(
     const isRequested = requestedMs !== null
     if (after.state === 'reserved' || after.state === 'submitted') {
       const allowed = {
-        reserved: ['none', 'reserved', 'failed', 'reconcile'],
-        submitted: ['reserved', 'submitted'],
+        reserved: ['none', 'reserved', 'failed'],
+        submitted: ['reserved', 'submitted', 'reconcile'],
       }[after.state]
       if (!allowed.includes(before?.state ?? 'none')) return change
       return isRequested ? null : `${change} without a request`
