@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { evidencePath } from '../../src/core/evidence.ts'
 import { deleteExpiredEvidence, evidenceAfter, findEvidence } from '../../src/db/evidence.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { namesIn, replaceFile } from './files.ts'
+import { replaceFile } from '../../src/files/durable.ts'
+import { namesIn } from './files.ts'
 
 /**
  * On return, the files of all stored evidence are durable.

@@ -10,6 +10,7 @@ import type { EvidenceDocument } from '../../src/db/evidence.ts'
 import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf } from '../../src/db/polls.ts'
+import { deleteRecords } from '../../src/db/records.ts'
 import type { Db, DbTransaction } from '../../src/db/schema.ts'
 import type { LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
@@ -20,11 +21,9 @@ import type { Window } from './window.ts'
 const rowsKeptMs = 35 * dayMs
 const maxRowsLength = 1024 * 1024
 
-/** Stores the chunks that no bundle names yet. */
+/** The chunks that no bundle names yet, by their first block in place of the hour. */
 const stream = 'evidence'
-const storedChunks = z.array(
-  z.object({ fromBlock: z.int(), input: z.json(), prices: z.array(z.json()) }),
-)
+const storedChunk = z.object({ input: z.json(), prices: z.array(z.json()) })
 
 interface ReadChunk {
   readonly reader: Pick<ChainReader, 'name' | 'knownHash'>
@@ -70,7 +69,6 @@ export function collectEvidence(
       const body = JSON.stringify(lines)
       const rows = body.length > maxRowsLength ? null : digestOf(body)
       const chunk = {
-        fromBlock,
         input: {
           chain: reader.name,
           filters: keepPacked(filters, rowsKeptUntil),
@@ -86,8 +84,8 @@ export function collectEvidence(
         if (rows !== null)
           await saveEvidence(tx, [{ sha256: rows, body, keptUntil: rowsKeptUntil }])
         // A chunk that is read again after a crash replaces the former one.
-        const before = (await chunksOf(tx, rail)).filter((one) => one.fromBlock < fromBlock)
-        await saveHourlyAggregate(tx, rail, stream, { cursor: [...before, chunk], buckets: [] })
+        const buckets = [{ hour: fromBlock, body: chunk }]
+        await saveHourlyAggregate(tx, rail, stream, { cursor: null, buckets })
       })
     },
     /** Aggregates are kept for good. */
@@ -106,7 +104,7 @@ export function collectEvidence(
     save: async (tx: DbTransaction, facts: object): Promise<string> => {
       const [last] = await historyOf(tx, rail, { limit: 1 })
       const chunks = await chunksOf(tx, rail)
-      await saveHourlyAggregate(tx, rail, stream, { cursor: [], buckets: [] })
+      await deleteRecords(tx, 'hourly_aggregates', { rail, stream })
       const logs = chunks.map(({ input }) => input)
       const bundle = {
         v: 1,
@@ -128,8 +126,8 @@ export function collectEvidence(
 }
 
 async function chunksOf(db: Db, rail: string) {
-  const { cursor } = await loadHourlyAggregate(db, rail, stream, 0)
-  return storedChunks.parse(cursor ?? [])
+  const { buckets } = await loadHourlyAggregate(db, rail, stream, 0)
+  return buckets.map(({ body }) => storedChunk.parse(body))
 }
 
 /** `block,logIndex,tx,payer,payee,units,removedBy`, sorted: any node gives the same lines. */
