@@ -72,7 +72,7 @@ async function reviewOnChain(
   if (chain === null || rpcUrl === null) {
     const why = chain === null ? 'no chain that is read' : new ChainNotConfigured(chain).message
     const reason = `counts without a look-up of transfers: ${why}`
-    const none = { link: null, party: null, knownSince: null, reason }
+    const none = { link: null, party: null, knownSince: null, isHub: false, reason }
     await write(deps, day, new Map(reviews.map((review) => [review, none])), report)
     return why
   }
@@ -139,7 +139,13 @@ async function lookUp(
   return new Map(
     links.map(({ pair, link, party }) => [
       pair,
-      { link, party, knownSince: knownSince.get(pair.payer) ?? null, reason },
+      {
+        link,
+        party,
+        knownSince: knownSince.get(pair.payer) ?? null,
+        isHub: listedHubs.has(pair.payer),
+        reason,
+      },
     ]),
   )
 }

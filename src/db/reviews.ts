@@ -58,7 +58,7 @@ export async function reviewsOfDay(
   return rows
 }
 
-export interface ReviewFinding extends Pick<Finding, 'link' | 'reason'> {
+export interface ReviewFinding extends Pick<Finding, 'link' | 'isHub' | 'reason'> {
   /** Null without a look-up. */
   readonly party: string | null
   /** RFC 3339: an old balance proves that the payer existed; null if none was read. */
@@ -91,8 +91,10 @@ export async function applyReview(
   const isSender = review.payer === wallet
   const party = isSender && payer.party === wallet ? (found.party ?? wallet) : payer.party
   const isOlder = isSender && found.knownSince !== null && found.knownSince < payer.knownSince
-  const knownSince = isOlder ? found.knownSince : payer.knownSince
-  const paysWorkers = payer.paysWorkers === 1 || (await paysStrangers(db, party, worker))
+  const olderSince = isOlder ? found.knownSince : payer.knownSince
+  const knownSince = found.isHub ? now : olderSince
+  const paysWorkers =
+    !found.isHub && (payer.paysWorkers === 1 || (await paysStrangers(db, party, worker)))
   const known = { wallet, party, knownSince, paysWorkers: paysWorkers ? 1 : 0 } as const
   await putRecord(db, 'payers', known, 'wallet')
   const sum = { wallet: worker, party, quarter: quarterOf(last.countsFrom) }

@@ -232,6 +232,21 @@ describe('rules try', () => {
     expect(err).toContain(message)
   })
 
+  it('joins payers and workers although their funder and collector get and pay dust here', async () => {
+    const lines = [
+      verdict('source', plain),
+      verdict('collector', plain),
+      ...customers.map((payer) => sent('source', payer, 40)),
+      ...honest,
+      sent('v', 'collector', 60),
+      sent('w', 'collector', 120),
+    ]
+    const joined = { status: 'potemkin', parties: 1 }
+    expect(await tryOne(...lines)).toMatchObject(joined)
+    const dust = [paid('a', 'source', 0.000001, 20), paid('collector', 'v', 0.000001, 21)]
+    expect(await tryOne(...lines, ...dust)).toMatchObject({ status: 'potemkin' })
+  })
+
   it('refuses a payment before the first rail', async () => {
     writeFileSync(file, JSON.stringify(paid('a', 'b', 1)))
     expect((await runCommand(['rules', 'try', file])).err).toContain(

@@ -1,5 +1,6 @@
 /** Flags about polls and about what a source says. */
-import type { CountedFigure } from '../figures.ts'
+import { publicFigure } from '../figures.ts'
+import type { FigureName } from '../figures.ts'
 import { isoTime, minuteMs } from '../time.ts'
 import type { FailureDetector, FlagDetector } from './kind.ts'
 
@@ -8,11 +9,11 @@ const staleAfterCycles = 2
 const slackMs = 10 * minuteMs
 const skewMs = 2 * minuteMs
 const jumpFactor = 10
-/** Volumes (micro-USDC) and counts below these can change tenfold by chance. */
-const jumpFloors: readonly (readonly [CountedFigure, number])[] = [
-  ['tpv30dMicroUsdc', 100_000_000],
-  ['uniqueCreators30d', 10],
-  ['uniqueWorkers30d', 10],
+/** Volumes in USDC and counts below these can change tenfold by chance. */
+const jumpFloors: readonly (readonly [FigureName, number])[] = [
+  ['tpv_30d_usdc', 100],
+  ['unique_creators_30d', 10],
+  ['unique_workers_30d', 10],
 ]
 
 export function isStale(
@@ -32,7 +33,7 @@ export const sourceFlags = [
     detect: ({ figures }, { before }) => {
       if (before === null) return null
       for (const [figure, floor] of jumpFloors) {
-        const [was, is] = [before[figure], figures[figure]]
+        const [was, is] = [publicFigure(before, figure), publicFigure(figures, figure)]
         if (was === null || is === null || Math.max(was, is) < floor) continue
         if (is < was * jumpFactor && was < is * jumpFactor) continue
         return {

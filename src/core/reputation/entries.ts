@@ -83,6 +83,8 @@ export interface Finding extends Pick<
 > {
   /** How payer and worker are linked; null if no link was found. */
   readonly link: string | null
+  /** An exchange or another hub pays for strangers, so that its age proves nothing about who paid. */
+  readonly isHub: boolean
   readonly reason: string
 }
 
@@ -99,7 +101,9 @@ export function checkedEntries(
   const paidBefore = party === last.party ? 0 : finding.paidBeforeMicroUsdc
   const paidBeforeMicroUsdc = Math.max(last.paidBeforeMicroUsdc, paidBefore)
   // Money paid by the payer proves its age at the time of the receipt, not at that of the check.
-  const independence = Math.max(last.independence, independenceAt(last.countsFrom, finding))
+  const independence = finding.isHub
+    ? independenceTenths.new
+    : Math.max(last.independence, independenceAt(last.countsFrom, finding))
   const changes = { party, paidBeforeMicroUsdc, independence, percent: 100 }
   return adjustmentsOf(entries, changes, { reason: finding.reason, now })
 }

@@ -16,7 +16,7 @@ import {
   tryWalletFacts,
 } from '../try-lines.ts'
 import { checkedEntries, entryView, firstEntry, sumChanges, unreversed } from './entries.ts'
-import type { PayerHistory } from './entries.ts'
+import type { Finding, PayerHistory } from './entries.ts'
 import { checkDays, evidenceTenths, quarterOf, strangers } from './formula.ts'
 import { findLinks, reviewDueMs, reviewWindowMs } from './review.ts'
 import { applyEntry, noStanding, scoreAt } from './standing.ts'
@@ -80,7 +80,10 @@ export function tryReputation(lines: Iterable<string>): readonly TriedWorker[] {
       }))
       const within = transfers.filter(({ at }) => at >= fromMs && at <= dueMs)
       const found = findLinks(pairs, within, (wallet) => isHub(wallets.get(wallet)) === true)
-      for (const { pair, link, party } of found) ledger.check(pair.one, { link, party }, dueMs)
+      for (const { pair, link, party } of found) {
+        const isListed = wallets.get(pair.payer)?.listedHub === true
+        ledger.check(pair.one, { link, party, isHub: isListed }, dueMs)
+      }
     },
   }))
   const writes = receipts.map((one) => ({ atMs: one.at, run: () => ledger.add(one) }))
@@ -96,6 +99,8 @@ function checksOf(receipts: readonly Receipt[]) {
     return [...days].map(([dueMs, batch]) => ({ dueMs, stage, batch }))
   })
 }
+
+type TriedFinding = Pick<Finding, 'link' | 'isHub'> & { readonly party: string }
 
 interface TrialPayer {
   party: string
@@ -180,14 +185,16 @@ function createTrialLedger(ageDaysOf: (wallet: string) => number) {
       (payments.get(`${payer} ${worker}`) ?? [])
         .filter(({ at }) => at >= fromMs)
         .reduce((sum, { amount_usdc: microUsdc }) => sum + microUsdc, 0),
-    check(one: Receipt, found: { link: string | null; party: string }, nowMs: number): void {
+    check(one: Receipt, found: TriedFinding, nowMs: number): void {
       const known = payerOf(one)
       if (known.party === one.payer) known.party = found.party
-      known.knownSinceMs = known.firstMs - ageDaysOf(one.payer) * dayMs
-      known.paysWorkers ||= paysStrangers(known.party, one.worker)
+      known.knownSinceMs = found.isHub ? nowMs : known.firstMs - ageDaysOf(one.payer) * dayMs
+      known.paysWorkers =
+        !found.isHub && (known.paysWorkers || paysStrangers(known.party, one.worker))
       if (found.link !== null) linked.add(`${one.worker} ${known.party}`)
       const finding = {
         link: found.link,
+        isHub: found.isHub,
         party: known.party,
         knownSince: isoTime(known.knownSinceMs),
         paysWorkers: known.paysWorkers,

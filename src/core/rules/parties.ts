@@ -45,10 +45,13 @@ export function findParties(
     // What a wallet paid counts too, so that a stranger cannot join customers by sending each a little money.
     const ofPayer = Math.max(received.get(to) ?? 0, paid.get(to) ?? 0)
     const isFunded = payers?.has(to) === true && microUsdc >= funderShare * ofPayer
-    if (isFunded && !earned.has(from) && mayLink(from)) join(to, from)
+    // A worker who buys spends what it earned. Less than that exempts no funder, and no collector, from being joined.
+    const spendsIncome = (earned.get(from) ?? 0) >= microUsdc
+    if (isFunded && !spendsIncome && mayLink(from)) join(to, from)
     const ofPayee = earned.get(from) ?? 0
     const isCollected = payees?.has(from) === true && microUsdc >= collectorShare * ofPayee
-    if (isCollected && ofPayee > 0 && !paid.has(to) && mayLink(to)) {
+    const isSpent = (paid.get(to) ?? 0) >= microUsdc
+    if (isCollected && ofPayee > 0 && !isSpent && mayLink(to)) {
       join(from, to)
       collectorOf.set(from, to)
     }

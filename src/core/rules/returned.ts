@@ -39,7 +39,10 @@ export function findReturned(
     return add(payment, payment.microUsdc >= mainPaymentShare * most ? 'main payment' : 'payment')
   })
   for (const transfer of transfers) add(transfer, 'transfer')
-  const open = payments.map(({ from }, index) => ({ from, index, length: 2 }))
+  // The largest first, so that many small payments cannot use up the steps.
+  const open = payments
+    .map(({ from, microUsdc }, index) => ({ from, index, microUsdc, length: 2 }))
+    .toSorted((a, b) => b.microUsdc - a.microUsdc)
   let steps = 0
   for (let length = 2; length <= maxCycle; length += 1) {
     for (const candidate of open) {

@@ -87,10 +87,13 @@ export const statusRules = [
     status: 'pre-traction',
     text: 'Less than 25 USDC net without the largest payer.',
     threshold: 25,
-    value: ({ measures }) =>
-      measures === null ? null : toUsdc(measures.netWithoutLargestMicroUsdc),
+    value: ({ figures, measures }) => {
+      if (measures !== null) return toUsdc(measures.netWithoutLargestMicroUsdc)
+      const volume = figures.tpv30dMicroUsdc === null ? null : toUsdc(figures.tpv30dMicroUsdc)
+      return volume === null || volume >= 25 ? null : volume
+    },
     applies: (value) => value < 25,
-    ifUnknown: skipped,
+    ifUnknown: 'The whole volume counts instead if it is below 25 USDC.',
   },
   {
     id: 'creators_outside_session',

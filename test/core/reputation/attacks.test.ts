@@ -93,6 +93,15 @@ test('200 new payers through an exchange earn at most 50 points', () => {
   expect(scoreIn(crowd(0, () => undefined))).toBe(50)
 })
 
+test('ten exchanges that pay a worker earn at most 50 points', () => {
+  const file = createFile()
+  for (let at = 0; at < 10; at += 1) {
+    file.wallet({ address: `exchange-${at}`, listed_hub: true, age_days: 400 })
+    file.pay(`exchange-${at}`, 'worker', 10_000)
+  }
+  expect(scoreIn(file.lines)).toBeLessThanOrEqual(50)
+})
+
 test('200 aged payers through an exchange earn 4,400 points', () => {
   const score = scoreIn(crowd(90, () => undefined))
   expect(score).toBeGreaterThan(4300)

@@ -24,6 +24,7 @@ describe('a rail whose source gives only figures', () => {
     ['pre-traction', 'below five creators', { uniqueCreators30d: 4 }],
     ['pre-traction', 'when few of many creators have a budget', { creatorsWithBudget30d: 3 }],
     ['pre-traction', 'with activity and no volume', { tpv30dMicroUsdc: 0 }],
+    ['pre-traction', 'with less than 25 USDC in all', { tpv30dMicroUsdc: 24_999_999 }],
   ] as const)('is %s %s', (status, _condition, changes) => {
     expect(judged(changes).status).toBe(status)
   })
