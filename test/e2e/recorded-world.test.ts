@@ -112,7 +112,7 @@ const expected: Readonly<Record<string, Expected>> = {
     },
   },
   solana_registry: { status: 'pre-traction' },
-  bountybook: { status: 'pre-traction', from: 'potemkin' },
+  bountybook: { status: 'pre-traction' },
   // Lifetime totals give no 30-day figure until there is a poll from 30 days ago.
   taskmarket: { status: 'paying', figures: unknown },
   toku: { status: 'pre-traction', figures: unknown },
