@@ -8,7 +8,7 @@ import type { ArchiveOutcome, ArchiveOptions } from '../publish/archive.ts'
 import { markAsDemo } from '../publish/demo-mark.ts'
 import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
-import { publishEvidence } from '../publish/evidence.ts'
+import { publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
 import type { Keys } from '../publish/keys.ts'
 import { factsOf, nextFacts } from '../publish/last-facts.ts'
 import { publish } from '../publish/publish.ts'
@@ -93,9 +93,10 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
     options.onPublished?.()
     return published
   }
-  await publishEvidence(options.database, publicDir, isoTime(nowMs), memory.evidence)
+  await publishEvidence(options.database, publicDir, memory.evidence)
   const drawings = memory.drawingsOf(world)
   const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)
+  await removeExpiredEvidence(options.database, publicDir, isoTime(nowMs))
   await memory.lastFacts.keep(next, facts)
   const archived = await archive({
     repoDir: join(stateDir, 'snapshots.git'),

@@ -3,7 +3,12 @@ import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { evidencePath } from '../../src/core/evidence.ts'
-import { deleteExpiredEvidence, evidenceAfter, findEvidence } from '../../src/db/evidence.ts'
+import {
+  deleteEvidence,
+  evidenceAfter,
+  expiredEvidence,
+  findEvidence,
+} from '../../src/db/evidence.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { replaceFile } from '../../src/files/durable.ts'
 import { namesIn } from './files.ts'
@@ -13,20 +18,31 @@ import { namesIn } from './files.ts'
  * @param published `seq`: all documents up to this one have files; 0 if that is not known
  */
 export async function publishEvidence(
-  { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
+  { reader }: Pick<OpenDatabase, 'reader'>,
   publicDir: string,
-  now: string,
   published: { seq: number },
 ): Promise<void> {
-  const fileOf = (sha256: string) => join(publicDir, evidencePath(sha256))
-  const dir = dirname(fileOf(''))
+  const dir = dirname(fileOf(publicDir, ''))
   await mkdir(dir, { recursive: true })
-  for (const sha256 of await write((tx) => deleteExpiredEvidence(tx, now)))
-    await rm(fileOf(sha256), { force: true })
   const names = new Set(published.seq === 0 ? await namesIn(dir) : [])
   for (const { seq, sha256 } of await evidenceAfter(reader, published.seq)) {
     const body = names.has(`${sha256}.json`) ? null : await findEvidence(reader, sha256)
-    if (body !== null) await replaceFile(fileOf(sha256), Buffer.from(body), 0o644)
+    if (body !== null) await replaceFile(fileOf(publicDir, sha256), Buffer.from(body), 0o644)
     published.seq = seq
   }
+}
+
+/** Files go before their rows, so that a run that was cut short leaves no file behind for good. */
+export async function removeExpiredEvidence(
+  { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
+  publicDir: string,
+  now: string,
+): Promise<void> {
+  const expired = await expiredEvidence(reader, now)
+  for (const sha256 of expired) await rm(fileOf(publicDir, sha256), { force: true })
+  if (expired.length > 0) await write(async (tx) => await deleteEvidence(tx, expired))
+}
+
+function fileOf(publicDir: string, sha256: string): string {
+  return join(publicDir, evidencePath(sha256))
 }

@@ -33,7 +33,12 @@ export async function evidenceAfter(db: Db, seq: number) {
 }
 
 /** Returns the SHA-256 of each deleted document. */
-export async function deleteExpiredEvidence(db: Db, now: string): Promise<readonly string[]> {
-  const expired = db.deleteFrom('evidence').where('kept_until', '<', now)
-  return (await expired.returning('sha256').execute()).map(({ sha256 }) => sha256)
+export async function expiredEvidence(db: Db, now: string): Promise<readonly string[]> {
+  const expired = db.selectFrom('evidence').select('sha256').where('kept_until', '<', now)
+  return (await expired.execute()).map(({ sha256 }) => sha256)
+}
+
+export async function deleteEvidence(db: Db, sha256s: readonly string[]): Promise<void> {
+  for (const sha256 of sha256s)
+    await db.deleteFrom('evidence').where('sha256', '=', sha256).execute()
 }

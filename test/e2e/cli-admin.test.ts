@@ -134,7 +134,7 @@ describe('agent-income-ledger admin, while the service runs', () => {
     await done('receipt post --rail x402 --amount 3')
     expect(await admin('scores check')).toMatchObject({ code: 0 })
     const database = await openDatabase({ url: join(shell.dataDir, 'ledger.db') })
-    await sql`insert into reputation values ('0xabc', '0xabc', 5.5, 1, 1, 1, null, null)`.execute(
+    await sql`insert into reputation values ('0xabc', '0xabc', 5.5, 0, 1, 1, 1, null, null)`.execute(
       database.db,
     )
     const checked = await admin('scores check')

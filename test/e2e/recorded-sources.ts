@@ -151,12 +151,12 @@ const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
     await anvil.block(
       daysAgo(20),
       [1, 2, 3].flatMap((requester) => mechRequested(1, requester)),
-      [mechDelivered(1, 3), mechEarned(1, '0.5')],
+      [mechDelivered(1, 3), mechEarned(1, '50')],
     )
     await anvil.block(
       daysAgo(4),
       [4, 5].flatMap((requester) => mechRequested(2, requester)),
-      [mechDelivered(2, 2), mechEarned(2, '0.25')],
+      [mechDelivered(2, 2), mechEarned(2, '25')],
     )
     await anvil.block(daysAgo(2), [
       logOf(nativeTracker, trackerEvents, 'Withdraw', {

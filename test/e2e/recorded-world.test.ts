@@ -61,11 +61,11 @@ const expected: Readonly<Record<string, Expected>> = {
     from: 'pre-traction',
     figures: { volumes: [105, 100, 105, 100], parties: [2, 2, 0.95238], lastPayoutMs: daysAgo(3) },
   },
-  // 0.50 + 0.25 xDAI; five requesters with a budget; 3 of 5 deliveries; withdrawn two days ago.
+  // 50 + 25 xDAI; five requesters with a budget; 3 of 5 deliveries; withdrawn two days ago.
   olas: {
     status: 'paying',
     from: 'concentrated',
-    figures: { volumes: [0.75, 0.25, 0.75, 0.25], parties: [5, 2, 0.6], lastPayoutMs: daysAgo(2) },
+    figures: { volumes: [75, 25, 75, 25], parties: [5, 2, 0.6], lastPayoutMs: daysAgo(2) },
   },
   // 300 and 100 PACT, which have no price: 300 / 400.
   pact: {
@@ -285,7 +285,7 @@ describe('a recorded world', () => {
       moved.map((line) => line.replace(/:.*/, '')).toSorted(),
     )
     expect(openFlags()).toEqual(flagsOfTheDay)
-    // x402, Olas and x402 on Solana by their figures, Taskmarket by its audit.
+    // Olas by its figures, Taskmarket by its audit.
     expect(stats.parse(ledger.document('api/v1/stats/live.json'))).toEqual({
       open_flags: flagsOfTheDay.length,
       rails_paying: 2,
