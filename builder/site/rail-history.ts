@@ -1,6 +1,7 @@
 /** The volume of a rail over time: two charts and a table of polls. */
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
+import { dayMs, isoDate } from '../../src/core/time.ts'
 import { figure, folded, pair, para } from '../../src/pages/blocks.ts'
 import { amountText, pill } from '../../src/pages/figures.ts'
 import { untrustedText, inline } from '../../src/pages/html-and-markdown.ts'
@@ -41,12 +42,14 @@ function chart(
   polls: readonly PollRecord[],
   nowMs: number,
 ): HtmlAndMarkdown | null {
-  const all = daily(polls, filtered, chartDays, nowMs)
-  const allRaw = daily(polls, raw, chartDays, nowMs)
-  const from = all.findIndex(({ value }, at) => (value ?? allRaw[at]?.value ?? null) !== null)
+  const all = daily(polls, filtered, chartDays, nowMs).map(usdcOf)
+  const allRaw = daily(polls, raw, chartDays, nowMs).map(usdcOf)
+  const from = all.findIndex((value, at) => (value ?? allRaw[at] ?? null) !== null)
   if (from === -1) return null
-  const points = all.slice(from).map(({ date, value }) => ({ label: date, value: usdcOf(value) }))
-  const values = allRaw.slice(from).map(({ value }) => usdcOf(value))
+  const points = all
+    .map((value, at) => ({ label: isoDate(nowMs - (chartDays - 1 - at) * dayMs), value }))
+    .slice(from)
+  const values = allRaw.slice(from)
   const words = `${what} of ${name}: ${inWords(points.map(({ value }) => value))} filtered, ${inWords(values)} raw, over ${points.length} days`
   return figure(
     lineChart({

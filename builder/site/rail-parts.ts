@@ -3,7 +3,7 @@ import type { Rail } from '../../src/contract/schemas/rail.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { shortNumber } from '../../src/core/number-text.ts'
-import { dayMs, isoDate } from '../../src/core/time.ts'
+import { entriesByDay } from '../../src/core/time.ts'
 import { ageText, amountText, mark } from '../../src/pages/figures.ts'
 import { concat, untrustedText, link } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
@@ -57,30 +57,16 @@ export function marks(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown 
   return concat([mark(carried), mark(isStalePoll ? 'stale' : null)])
 }
 
-export interface DailyFigure {
-  readonly date: string
-  readonly value: number | null
-}
-
 /** One value a day, oldest first: from the last successful poll of the day, or null. */
 export function daily(
   polls: readonly PollRecord[],
   figure: CountedFigure,
   days: number,
   nowMs: number,
-): DailyFigure[] {
-  const today = Math.floor(nowMs / dayMs)
-  const byDay = new Map<number, number | null>()
-  // Polls are newest first, so the first of a day is its last.
-  for (const { polledAtMs, figures } of polls) {
-    const day = Math.floor(polledAtMs / dayMs)
-    if (day <= today - days) break
-    if (figures !== null && !byDay.has(day)) byDay.set(day, figures[figure])
-  }
-  return Array.from({ length: days }, (_, index) => {
-    const day = today - (days - 1 - index)
-    return { date: isoDate(day * dayMs), value: byDay.get(day) ?? null }
-  })
+): (number | null)[] {
+  return entriesByDay(polls, ({ polledAtMs }) => polledAtMs, days, nowMs).map(
+    (ofDay) => ofDay.find(({ figures }) => figures !== null)?.figures?.[figure] ?? null,
+  )
 }
 
 const sparkDays = 30
@@ -88,7 +74,7 @@ const sparkDays = 30
 /** Sparkline of the filtered 30-day volume, with its first and last value. */
 export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAndMarkdown {
   const series = daily(polls, 'tpv30dMicroUsdc', sparkDays, nowMs)
-  const known = series.map(({ value }) => value).filter((value) => value !== null)
+  const known = series.filter((value) => value !== null)
   const [first, last] = [known[0], known.at(-1)]
   if (first === undefined || last === undefined || known.length < 2) {
     return { html: html`<span class="unknown">no history</span>`, md: 'no history' }
@@ -98,7 +84,7 @@ export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAn
     setting: 'page',
     title: `30-day volume in USDC over the last ${sparkDays} days: ${words}`,
     description: `${known.length} days with a known figure; the scale starts at zero.`,
-    values: series.map(({ value }) => (value === null ? null : toUsdc(value))),
+    values: series.map((value) => (value === null ? null : toUsdc(value))),
     width: 96,
     height: 24,
   })

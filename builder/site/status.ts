@@ -4,7 +4,7 @@
  */
 import { daysReadText, percentRead } from '../../src/core/backfill.ts'
 import { counted } from '../../src/core/number-text.ts'
-import { dayMs } from '../../src/core/time.ts'
+import { entriesByDay } from '../../src/core/time.ts'
 import { facts, htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
 import { pill, time } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
@@ -102,23 +102,15 @@ function jobs(world: Pick<World, 'runs'>): readonly (readonly [string, Inline])[
 
 /** One bar a day; its height repeats the colour. The cell is sorted by the share of successful polls. */
 function stripOf(polls: readonly PollRecord[], nowMs: number): TableCell {
-  const today = Math.floor(nowMs / dayMs)
-  const byDay = new Map<number, { good: number; failed: number }>()
-  for (const { polledAtMs, outcome: result } of polls) {
-    const day = Math.floor(polledAtMs / dayMs)
-    if (day <= today - days) break
-    const tally = byDay.get(day) ?? { good: 0, failed: 0 }
-    if (result === 'ok') tally.good += 1
-    else tally.failed += 1
-    byDay.set(day, tally)
-  }
-  const tallies = [...byDay.values()]
+  const tallies = entriesByDay(polls, ({ polledAtMs }) => polledAtMs, days, nowMs).map((ofDay) => {
+    const goodPolls = ofDay.filter((poll) => poll.outcome === 'ok').length
+    return { good: goodPolls, failed: ofDay.length - goodPolls }
+  })
   const good = tallies.reduce((sum, tally) => sum + tally.good, 0)
   const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
   const words = good + failed === 0 ? 'no poll' : `${good} good, ${failed} failed`
-  const bars = Array.from({ length: days }, (_, index) => {
-    const tally = byDay.get(today - (days - 1 - index))
-    if (tally === undefined) return ''
+  const bars = tallies.map((tally, index) => {
+    if (tally.good + tally.failed === 0) return ''
     const height = tally.failed === 0 ? 18 : tally.good === 0 ? 5 : 11
     const ink = tally.failed === 0 ? 'good' : tally.good === 0 ? 'bad' : 'mixed'
     return `<rect class="${ink}" x="${index * 4}" y="${20 - height}" width="3" height="${height}"/>`

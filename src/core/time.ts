@@ -30,6 +30,26 @@ function daysInMonth(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate()
 }
 
+/**
+ * The entries of each of the `days` days up to the day of `untilMs`, the oldest day first. `entries` are newest first,
+ * and so are those of a day.
+ */
+export function entriesByDay<Entry>(
+  entries: readonly Entry[],
+  timeMs: (entry: Entry) => number,
+  days: number,
+  untilMs: number,
+): readonly (readonly Entry[])[] {
+  const first = Math.floor(untilMs / dayMs) - days + 1
+  const byDay = Array.from({ length: days }, (): Entry[] => [])
+  for (const entry of entries) {
+    const at = Math.floor(timeMs(entry) / dayMs) - first
+    if (at < 0) break
+    byDay[at]?.push(entry)
+  }
+  return byDay
+}
+
 export function hourOf(timeMs: number): number {
   return Math.floor(timeMs / hourMs)
 }

@@ -9,42 +9,14 @@ import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
 import type { FigureName } from '../core/figures.ts'
 import { knownFigure } from '../core/figures.ts'
 import { counted, grouped, shortNumber, unitOf } from '../core/number-text.ts'
-import { dayMs, parseTime } from '../core/time.ts'
+import { entriesByDay, parseTime } from '../core/time.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
 
-export type CardRail = Pick<
-  Rail,
-  | 'rail'
-  | 'display_name'
-  | 'chain'
-  | 'category'
-  | 'status'
-  | 'status_basis'
-  | 'tpv_30d_usdc'
-  | 'unique_workers_30d'
-  | 'top_worker_share'
-  | 'entry_cost_usdc'
-  | 'unknown_figures'
-  | 'figures_source'
-  | 'figures_as_of'
-  | 'stale'
->
-
-export type CardPoll = Pick<RailPoll, 'polled_at' | 'tpv_30d_usdc'>
-
-type CardStats = Pick<
-  Stats,
-  | 'tpv_30d_usdc'
-  | 'rails_total'
-  | 'rails_paying'
-  | 'unknown_figures'
-  | 'receipts_verified'
-  | 'open_flags'
->
-
+type CardPoll = Pick<RailPoll, 'polled_at' | 'tpv_30d_usdc'>
+type CardStats = Omit<Stats, 'computed_at'>
 type CardArticle = Pick<Article, 'title' | 'date' | 'excerpt'>
 
-export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
+export function homeCard(stats: CardStats, rails: readonly Rail[]): Card {
   const { rails_paying: paying } = stats
   const summed = rails.filter(
     ({ category, figures_source: source, stale }) =>
@@ -68,8 +40,8 @@ export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
   }
 }
 
-export function railCard(rail: CardRail, polls: readonly CardPoll[]): Card {
-  const figure = (name: FigureName & keyof CardRail, show: (value: number) => string) => {
+export function railCard(rail: Rail, polls: readonly CardPoll[]): Card {
+  const figure = (name: FigureName, show: (value: number) => string) => {
     const value = knownFigure(rail, name)
     return value === null ? unknown : show(value)
   }
@@ -136,7 +108,7 @@ export function opportunitiesCard(opportunities: readonly Opportunity[]): Card {
   }
 }
 
-export function flagsCard(flags: readonly Flag[], rails: readonly CardRail[]): Card {
+export function flagsCard(flags: readonly Flag[], rails: readonly Rail[]): Card {
   const opened = flags.map(({ opened_at: at }) => at).sort()
   return {
     kicker: 'Honesty flags',
@@ -224,18 +196,12 @@ function bars<Entry>(
 
 const seriesDays = 30
 
-/** The last known value of each of the last thirty days, oldest first. */
+/** The last known value of each of the last thirty days, oldest first. `polls` are newest first. */
 function dailyVolume(polls: readonly CardPoll[]): (number | null)[] {
-  const days = polls.map(({ polled_at: at }) => Math.floor((parseTime(at) ?? 0) / dayMs))
-  const last = days.reduce((a, b) => Math.max(a, b), 0)
-  const byDay = new Map<number, number>()
-  for (const [at, { tpv_30d_usdc: value }] of polls.entries()) {
-    const day = days[at] ?? 0
-    if (value !== null && !byDay.has(day)) byDay.set(day, value)
-  }
-  return Array.from(
-    { length: seriesDays },
-    (_, at) => byDay.get(last - seriesDays + 1 + at) ?? null,
+  const timeMs = ({ polled_at: at }: CardPoll) => parseTime(at) ?? 0
+  const untilMs = polls[0] === undefined ? 0 : timeMs(polls[0])
+  return entriesByDay(polls, timeMs, seriesDays, untilMs).map(
+    (ofDay) => ofDay.find((poll) => poll.tpv_30d_usdc !== null)?.tpv_30d_usdc ?? null,
   )
 }
 

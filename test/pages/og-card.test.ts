@@ -2,12 +2,15 @@ import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { railView } from '../../builder/documents/rail-view.ts'
+import { statsOf } from '../../builder/documents/stats.ts'
+import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { ogCard } from '../../src/pages/og-card.ts'
 import type { Card } from '../../src/pages/og-card.ts'
 import { homeCard, railCard } from '../../src/pages/page-cards.ts'
-import type { CardRail } from '../../src/pages/page-cards.ts'
 import { graphemes, textWidth, wrap } from '../../src/pages/text-lines.ts'
 import { svgElements } from '../support/svg.ts'
+import { railRecord, smallWorld } from '../support/world.ts'
 import { readVectors } from '../vectors/read.ts'
 
 const naughty = readVectors('naughty-strings/blns.json', z.array(z.string()))
@@ -72,21 +75,13 @@ describe('a preview image', () => {
   })
 
   test('draws gaps for unknown figures and shows the word unknown', () => {
-    const rail: CardRail = {
-      rail: 'alpha',
-      display_name: 'Alpha',
-      chain: 'base',
-      category: 'earning',
-      status: 'paying',
-      status_basis: 'payments',
+    const rail: Rail = {
+      ...railView(railRecord('alpha'), smallWorld()),
       tpv_30d_usdc: 0,
       unique_workers_30d: 3,
       top_worker_share: 0,
       entry_cost_usdc: 0,
       unknown_figures: ['tpv_30d_usdc', 'top_worker_share'],
-      figures_source: 'poll',
-      figures_as_of: '2026-11-21T06:00:00.000Z',
-      stale: false,
     }
     const day = (at: number) => `2026-11-${String(at).padStart(2, '0')}T06:00:00.000Z`
     const polls = [21, 20, 19, 18].map((at) => ({
@@ -114,14 +109,7 @@ describe('a count on a preview image', () => {
     [98_765_432_100, '98.7G'],
     [7_000_000_000_000, '7T'],
   ])('of %d is shown as %s, truncated to three digits', (count, text) => {
-    const stats = {
-      tpv_30d_usdc: 0,
-      rails_total: 0,
-      rails_paying: 0,
-      unknown_figures: [],
-      receipts_verified: count,
-      open_flags: 0,
-    }
+    const stats = { ...statsOf(smallWorld()), receipts_verified: count }
     const { figures } = homeCard(stats, [])
     expect(figures.find(({ label }) => label === 'verified receipts')?.value).toBe(text)
   })
