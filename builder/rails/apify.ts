@@ -31,8 +31,8 @@ export const apify = defineRail({
   rail: 'apify',
   rule: {
     name: 'priced-and-used',
-    version: '1',
-    text: `Workers are distinct publishers of Actors that are priced and had a user in 30 days; free and unused Actors and unit prices below 0 or above ${ceilingUsd.toLocaleString('en-US')} USD are left out and counted. Volume is unknown: payouts are not public, and no estimate is published in their place.`,
+    version: '2',
+    text: `Counted are the publishers of Actors that are priced and had a user in 30 days; free and unused Actors and unit prices below 0 or above ${ceilingUsd.toLocaleString('en-US')} USD are left out and counted. Volume and workers are unknown: payouts are not public, and no estimate is published in their place.`,
   },
   hosts: [host],
   read: (ctx) =>
@@ -49,14 +49,11 @@ export const apify = defineRail({
     const publishers = new Set(counted.map(({ username }) => username))
     const users = counted.reduce((sum, actor) => sum + usersOf(actor), 0)
     return {
-      figures: {
-        uniqueWorkers30d: publishers.size,
-        activity30d: items.length === 0 ? 0 : null,
-      },
+      figures: { activity30d: items.length === 0 ? 0 : null },
       removed30d: countExcept('counted', items.map(judge)),
       notes: [
         `${countText(items.length)} Actors are listed; ${countText(counted.length)} of ${countText(publishers.size)} publishers are priced and were used, by ${countText(users)} users in 30 days (one person counts once per Actor).`,
-        'Workers are publishers whose Actors were used, not publishers known to have been paid. Volume is unknown: payouts are not public.',
+        'Volume and workers are unknown: payouts are not public.',
         moved,
       ],
       evidence,

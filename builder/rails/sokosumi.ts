@@ -16,8 +16,8 @@ export const sokosumi = defineRail({
   rail: 'sokosumi',
   rule: {
     name: 'verified-listings',
-    version: '1',
-    text: 'Workers are the distinct agents that the marketplace lists as verified: supply, not paid work. Entries that repeat an identifier count once. Volume is unknown.',
+    version: '2',
+    text: 'Counted are the distinct agents that the marketplace lists as verified: supply, not paid work. Entries that repeat an identifier count once. Volume and workers are unknown.',
   },
   hosts: [host],
   read: (ctx) =>
@@ -29,14 +29,11 @@ export const sokosumi = defineRail({
   reduce: ({ items, repeated, evidence }) => {
     const verified = items.filter(({ status }) => (status ?? 'VERIFIED') === 'VERIFIED')
     return {
-      figures: {
-        uniqueWorkers30d: verified.length,
-        activity30d: verified.length === 0 ? 0 : null,
-      },
+      figures: { activity30d: verified.length === 0 ? 0 : null },
       removed30d: { repeated, not_verified: items.length - verified.length },
       notes: [
         `${countText(verified.length)} verified agents are listed.`,
-        'Workers are listed agents, not agents known to have been paid. Volume, buyers and the last payout are unknown.',
+        'Volume, workers, buyers and the last payout are unknown: the list shows agents for hire.',
       ],
       evidence,
     }

@@ -7,6 +7,10 @@ import { z } from 'zod'
 import { applyBlock } from '../../src/contract/schemas/application.ts'
 import { count, date, railSlug, share, url, usdc } from '../../src/contract/schemas/common.ts'
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
+import { unknownFigures } from '../../src/core/figures.ts'
+import type { Figures } from '../../src/core/figures.ts'
+import { parseUsdc } from '../../src/core/money.ts'
+import { decideStatus } from '../../src/core/rules/status.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
 import { readJsonFile } from './authored-file.ts'
 
@@ -28,33 +32,28 @@ const source = text(300).regex(
   'must be an https URL with an optional remark in parentheses, or "private: …" with the reason in parentheses',
 )
 
-/** Figures from an audit by hand, without unknown figures. A rail is dormant only if the audit saw that nothing was paid. */
-const audit = z
-  .strictObject({
-    as_of: date,
-    status: railStatus,
-    reason: text(600),
-    source: z
-      .string()
-      .refine(
-        (all) => all.split('; ').every((one) => source.safeParse(one).success),
-        'must be sources, separated by semicolons',
-      ),
-    figures: z.strictObject({
-      tpv_30d_usdc: usdc.optional(),
-      tpv_7d_usdc: usdc.optional(),
-      unique_creators_30d: count.optional(),
-      unique_workers_30d: count.optional(),
-      top_worker_share: share.optional(),
-      payouts_30d: count.optional(),
-    }),
-  })
-  .refine(
-    ({ status, figures }) => (status === 'dormant') === (figures.payouts_30d === 0),
-    'is dormant only with payouts_30d of 0; where the audit saw too little to tell, the status is pre-traction',
-  )
+/** Figures from an audit by hand, without unknown figures. */
+const audit = z.strictObject({
+  as_of: date,
+  status: railStatus,
+  reason: text(600),
+  source: z
+    .string()
+    .refine(
+      (all) => all.split('; ').every((one) => source.safeParse(one).success),
+      'must be sources, separated by semicolons',
+    ),
+  figures: z.strictObject({
+    tpv_30d_usdc: usdc.optional(),
+    tpv_7d_usdc: usdc.optional(),
+    unique_creators_30d: count.optional(),
+    unique_workers_30d: count.optional(),
+    top_worker_share: share.optional(),
+    payouts_30d: count.optional(),
+  }),
+})
 
-export const authoredRailSchema = z.strictObject({
+const railShape = z.strictObject({
   rail: railSlug,
   display_name: text(120),
   chain: railChain,
@@ -74,7 +73,28 @@ export const authoredRailSchema = z.strictObject({
   sources: z.array(source).min(1).max(32),
 })
 
-export type AuthoredRail = z.infer<typeof authoredRailSchema>
+export type AuthoredRail = z.infer<typeof railShape>
+
+export function auditedFigures({ audit: { figures } }: AuthoredRail): Figures {
+  const { tpv_30d_usdc: tpv30d, tpv_7d_usdc: tpv7d } = figures
+  return {
+    ...unknownFigures,
+    tpv30dMicroUsdc: tpv30d === undefined ? null : parseUsdc(tpv30d),
+    tpv7dMicroUsdc: tpv7d === undefined ? null : parseUsdc(tpv7d),
+    uniqueCreators30d: figures.unique_creators_30d ?? null,
+    uniqueWorkers30d: figures.unique_workers_30d ?? null,
+    topWorkerShare: figures.top_worker_share ?? null,
+    activity30d: figures.payouts_30d ?? null,
+  }
+}
+
+export const authoredRailSchema = railShape.superRefine((rail, { addIssue }) => {
+  const judged = { figures: auditedFigures(rail), measures: null }
+  const status = decideStatus(judged, rail.status_basis).status ?? 'pre-traction'
+  if (status === rail.audit.status) return
+  const message = `is not what the rules say of the audited figures: ${status}`
+  addIssue({ code: 'custom', path: ['audit', 'status'], message })
+})
 
 /** @throws Error that names the file and field */
 export async function loadAuthoredRails(dir: string): Promise<readonly AuthoredRail[]> {

@@ -4,7 +4,6 @@ import { railStatus, statusReason } from '../../src/contract/schemas/rail.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { EvidencePointer } from '../../src/core/figures.ts'
-import { parseUsdc } from '../../src/core/money.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
 /** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
@@ -13,6 +12,7 @@ import { isoTime, parseTime } from '../../src/core/time.ts'
 import type { StoredPoll, StoredRailState } from '../../src/db/polls.ts'
 import type { PastPoll } from '../rails/past-polls.ts'
 import { StoredStateError } from '../rails/payout-store.ts'
+import { auditedFigures } from './authored-rails.ts'
 import type { AuthoredRail } from './authored-rails.ts'
 import type { PollRecord } from './world.ts'
 
@@ -109,20 +109,13 @@ export function stateOf(authored: AuthoredRail, row: StoredRailState | undefined
   }
 }
 
-function auditOf({ rail, audit }: AuthoredRail): RailState {
-  const { tpv_30d_usdc: tpv30d, tpv_7d_usdc: tpv7d } = audit.figures
+function auditOf(authored: AuthoredRail): RailState {
+  const { rail, audit } = authored
   return stateFromAudit({
     rail,
     status: audit.status,
     asOfMs: Date.parse(audit.as_of),
-    figures: {
-      tpv30dMicroUsdc: tpv30d === undefined ? null : parseUsdc(tpv30d),
-      tpv7dMicroUsdc: tpv7d === undefined ? null : parseUsdc(tpv7d),
-      uniqueCreators30d: audit.figures.unique_creators_30d ?? null,
-      uniqueWorkers30d: audit.figures.unique_workers_30d ?? null,
-      topWorkerShare: audit.figures.top_worker_share ?? null,
-      activity30d: audit.figures.payouts_30d ?? null,
-    },
+    figures: auditedFigures(authored),
   })
 }
 

@@ -47,6 +47,12 @@ describe.each(rails)('$rail', (rail) => {
     expect(sentences.length).toBeLessThanOrEqual(12)
   })
 
+  test('says that it is not polled if it has no adapter, and only then', () => {
+    const isPolled = railAdapters.some((adapter) => adapter.rail === rail.rail)
+    const says = rail.methodology.startsWith('This rail is audited manually and not polled.')
+    expect(says).toBe(!isPolled)
+  })
+
   test('links only to https pages', () => {
     const reference = withSiteUrl(rail.reference_url, 'https://ledger.test')
     for (const link of [reference, rail.sample_apply_url ?? reference]) {

@@ -47,7 +47,6 @@ const expected: Readonly<Record<string, Expected>> = {
   // Five buyers; the first of two sellers has 1.50 + 2.00 + 0.50 = 4.00 of 5.00.
   x402: {
     status: 'pre-traction',
-    from: 'paying',
     figures: {
       volumes: [5, 1.5, 14, 10.5],
       parties: [5, 2, 0.8],
@@ -70,7 +69,6 @@ const expected: Readonly<Record<string, Expected>> = {
   // 300 and 100 PACT, which have no price: 300 / 400.
   pact: {
     status: 'pre-traction',
-    from: 'potemkin',
     figures: { volumes: withoutPrices, parties: [2, 2, 0.75], lastPayoutMs: daysAgo(3) },
   },
   // 0.1 and 0.02 ETH at 2,500 USD: 250 + 50, and 250 / 300; the 9 ETH of 35 days ago are too old.
@@ -114,7 +112,7 @@ const expected: Readonly<Record<string, Expected>> = {
   solana_registry: { status: 'pre-traction' },
   bountybook: { status: 'pre-traction' },
   // Lifetime totals give no 30-day figure until there is a poll from 30 days ago.
-  taskmarket: { status: 'paying', figures: unknown },
+  taskmarket: { status: 'pre-traction', figures: unknown },
   toku: { status: 'pre-traction', figures: unknown },
   x402_bazaar: { status: 'pre-traction' },
   smithery: { status: 'pre-traction' },
@@ -285,10 +283,10 @@ describe('a recorded world', () => {
       moved.map((line) => line.replace(/:.*/, '')).toSorted(),
     )
     expect(openFlags()).toEqual(flagsOfTheDay)
-    // Olas by its figures, Taskmarket by its audit.
+    // Olas by its figures.
     expect(stats.parse(ledger.document('api/v1/stats/live.json'))).toEqual({
       open_flags: flagsOfTheDay.length,
-      rails_paying: 2,
+      rails_paying: 1,
     })
   })
 

@@ -66,7 +66,20 @@ test.each([
         figures: {},
       },
     },
-    /olas\.json: audit: is dormant only with payouts_30d of 0/,
+    /olas\.json: audit\.status: is not what the rules say of the audited figures: pre-traction/,
+  ],
+  [
+    'an audit that calls a rail paying and saw one creator',
+    {
+      audit: {
+        as_of: '2026-04-24',
+        status: 'paying',
+        reason: 'r',
+        source: 'https://a.example',
+        figures: { tpv_30d_usdc: 4500, unique_creators_30d: 1 },
+      },
+    },
+    /olas\.json: audit\.status: is not what the rules say of the audited figures: potemkin/,
   ],
   ['a negative entry cost', { entry_cost_usdc: -1 }, /olas\.json: entry_cost_usdc/],
 ])('%s is refused with file and field', async (_name, changes, message) => {

@@ -97,7 +97,6 @@ const oneContestLess: Figures = {
   activity30d: 2,
 }
 const creators = (count: number): Figures => ({ ...unknownFigures, uniqueCreators30d: count })
-const workers = (count: number): Figures => ({ ...unknownFigures, uniqueWorkers30d: count })
 
 const cases: Readonly<Record<string, RailCase>> = {
   superteam_earn: {
@@ -138,9 +137,9 @@ const cases: Readonly<Record<string, RailCase>> = {
     negative: /field servers\.0\.useCount: /,
   },
   apify: {
-    normal: polled(workers(2), { free: 1, unused: 1 }),
-    empty: polled({ ...workers(0), activity30d: 0 }),
-    absurd: polled(workers(1), { free: 1, unused: 1, absurd_price: 1 }),
+    normal: polled(unknownFigures, { free: 1, unused: 1 }),
+    empty: polled({ ...unknownFigures, activity30d: 0 }),
+    absurd: polled(unknownFigures, { free: 1, unused: 1, absurd_price: 1 }),
     negative: /field data\.items\.0\.stats\.totalUsers30Days: /,
   },
   taskmarket: {
@@ -157,8 +156,8 @@ const cases: Readonly<Record<string, RailCase>> = {
   },
   sokosumi: {
     // No amount of this list is used.
-    normal: polled(workers(3), { repeated: 1 }),
-    empty: polled({ ...workers(0), activity30d: 0 }),
+    normal: polled(unknownFigures, { repeated: 1 }),
+    empty: polled({ ...unknownFigures, activity30d: 0 }),
   },
   bountybook: {
     normal: polled(creators(2), { no_price: 1, absurd_price: 1 }),
