@@ -1,4 +1,4 @@
-import { toUsdc } from '../../src/core/money.ts'
+import { usdcOrNull } from '../../src/core/money.ts'
 import { amount, count } from '../../src/pages/figures.ts'
 
 /** A GFM table of Markdown cells; `right` lists the right-aligned columns. */
@@ -12,7 +12,7 @@ export function markdownTable(
 }
 
 export function usdcText(amountMicroUsdc: number | null): string {
-  return amount(amountMicroUsdc === null ? null : toUsdc(amountMicroUsdc)).md
+  return amount(usdcOrNull(amountMicroUsdc)).md
 }
 
 export function countText(value: number | null): string {

@@ -1,4 +1,4 @@
-import { toUsdc } from '../../src/core/money.ts'
+import { usdcOrNull } from '../../src/core/money.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import { lineChart } from '../charts/chart.ts'
@@ -60,10 +60,7 @@ export function volumeChart(volume: WeekVolume, week: string): string {
   return lineChart({
     title: `${volumeTitle(volume)}, ${week}`,
     description: `${volumeInWords(volume)}.`,
-    points: volume.points.map(({ label, microUsdc }) => ({
-      label,
-      value: microUsdc === null ? null : toUsdc(microUsdc),
-    })),
+    points: volume.points.map(({ label, microUsdc }) => ({ label, value: usdcOrNull(microUsdc) })),
     setting: 'standalone',
   })
 }

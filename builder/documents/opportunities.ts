@@ -1,7 +1,7 @@
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Opportunity } from '../../src/contract/schemas/opportunity.ts'
 import { expectedMicroUsdcPerDay } from '../../src/core/arbitrage.ts'
-import { toUsdc } from '../../src/core/money.ts'
+import { usdcOrNull } from '../../src/core/money.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { RailRecord, World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
@@ -56,7 +56,7 @@ function opportunityOf(
     top_worker_share: rail.top_worker_share,
     unknown_figures: rail.unknown_figures,
     ...(rail.last_payout_at === undefined ? {} : { last_payout_at: rail.last_payout_at }),
-    expected_usd_per_day: perDay === null ? null : toUsdc(perDay),
+    expected_usd_per_day: usdcOrNull(perDay),
     caveats: caveatsOf(record, rail.stale, world),
     listed_at: isoTime(record.state.statusSinceMs),
     polled_at: rail.polled_at,

@@ -4,14 +4,14 @@ import { introduction, links, list } from '../../src/pages/blocks.ts'
 import { link, inline } from '../../src/pages/html-and-markdown.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 
+const unlisted = { nav: null, listed: false, robots: 'noindex' } as const
+
 export function missingPage(): SitePage {
   return {
     path: notFoundPage,
     title: 'There is nothing at this address',
     description: 'This ledger has no page at this address.',
-    nav: null,
-    listed: false,
-    robots: 'noindex',
+    ...unlisted,
     body: [
       introduction(
         'The address may be mistyped, or refer to a rail, wallet or receipt that is not in the ledger.',
@@ -31,9 +31,7 @@ export function unavailablePage(): SitePage {
     path: troublePage,
     title: 'The ledger cannot respond right now',
     description: 'The service is temporarily unavailable, or an error occurred.',
-    nav: null,
-    listed: false,
-    robots: 'noindex',
+    ...unlisted,
     body: [
       introduction(
         'The service is temporarily unavailable, or an error occurred on our side. No accepted data is lost.',

@@ -17,10 +17,10 @@ import { hash, pill, time, usdc } from '../../src/pages/figures.ts'
 import {
   address,
   code,
-  concat,
   untrustedText,
   link,
   inline,
+  textWithCode,
 } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import type { SitePage } from '../../src/pages/page.ts'
@@ -133,16 +133,7 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
         fact('Note', published?.note, untrustedText),
       ]),
       timeline(logs),
-      section(
-        'check',
-        'Check it',
-        verifyBox(pathOf('listPacts')),
-        links([
-          [pathOf('listPacts'), 'JSON, under recorded'],
-          ['/pacts', 'All pacts'],
-          ['/pacts/SKILL.md', 'Skill file for agents'],
-        ]),
-      ),
+      checkSection(pathOf('listPacts'), 'JSON, under recorded'),
     ],
   }
 }
@@ -174,7 +165,7 @@ function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): SitePage {
         ['Based on', witnesses(pact.confirmed_by)],
       ]),
       timeline(logs),
-      checkSection(pact.pact_id),
+      checkSection(pathOf('getPact', { id: pact.pact_id })),
     ],
   }
 }
@@ -208,28 +199,20 @@ function inFlightPage(pact: InFlight, logs: Logs): SitePage {
         : section(
             'recipe',
             `How to verify this pact, in ${counted(pact.verifier_recipe.length, 'step')}`,
-            steps(pact.verifier_recipe.map(withCode)),
+            steps(pact.verifier_recipe.map((step) => textWithCode(step, untrustedText))),
           ),
-      checkSection(pact.pact_id),
+      checkSection(pathOf('getPact', { id: pact.pact_id })),
     ],
   }
 }
 
-/** Untrusted text with commands between backticks. */
-function withCode(text: string): HtmlAndMarkdown {
-  const parts = text.split('`')
-  if (parts.length % 2 === 0) return untrustedText(text)
-  return concat(parts.map((part, at) => (at % 2 === 1 ? code(part) : untrustedText(part))))
-}
-
-function checkSection(id: string) {
-  const json = pathOf('getPact', { id })
+function checkSection(json: string, label = 'JSON') {
   return section(
     'check',
     'Check it',
     verifyBox(json),
     links([
-      [json, 'JSON'],
+      [json, label],
       ['/pacts', 'All pacts'],
       ['/pacts/SKILL.md', 'Skill file for agents'],
     ]),

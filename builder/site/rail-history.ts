@@ -1,6 +1,6 @@
 /** The volume of a rail over time: two charts and a table of polls. */
 import type { CountedFigure } from '../../src/core/figures.ts'
-import { toUsdc } from '../../src/core/money.ts'
+import { usdcOrNull } from '../../src/core/money.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import { figure, folded, pair, para } from '../../src/pages/blocks.ts'
 import { amountText, pill } from '../../src/pages/figures.ts'
@@ -42,8 +42,8 @@ function chart(
   polls: readonly PollRecord[],
   nowMs: number,
 ): HtmlAndMarkdown | null {
-  const all = daily(polls, filtered, chartDays, nowMs).map(usdcOf)
-  const allRaw = daily(polls, raw, chartDays, nowMs).map(usdcOf)
+  const all = daily(polls, filtered, chartDays, nowMs)
+  const allRaw = daily(polls, raw, chartDays, nowMs)
   const from = all.findIndex((value, at) => (value ?? allRaw[at] ?? null) !== null)
   if (from === -1) return null
   const points = all
@@ -66,11 +66,7 @@ function chart(
 }
 
 function volumeOf({ figures }: PollRecord, volume: CountedFigure): number | null {
-  return usdcOf(figures?.[volume] ?? null)
-}
-
-function usdcOf(value: number | null): number | null {
-  return value === null ? null : toUsdc(value)
+  return usdcOrNull(figures?.[volume] ?? null)
 }
 
 /** `120.00 → 134.50`, `120.00`, or `unknown`. */

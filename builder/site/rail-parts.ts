@@ -1,7 +1,7 @@
 /** Parts that several pages show of a rail: links, figures, warnings, the sparkline. */
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
-import { toUsdc } from '../../src/core/money.ts'
+import { usdcOrNull } from '../../src/core/money.ts'
 import { shortNumber } from '../../src/core/number-text.ts'
 import { entriesByDay } from '../../src/core/time.ts'
 import { ageText, amountText, mark } from '../../src/pages/figures.ts'
@@ -57,15 +57,15 @@ export function marks(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown 
   return concat([mark(carried), mark(isStalePoll ? 'stale' : null)])
 }
 
-/** One value a day, oldest first: from the last successful poll of the day, or null. */
+/** One amount in USDC a day, oldest first: from the last successful poll of the day, or null. */
 export function daily(
   polls: readonly PollRecord[],
   figure: CountedFigure,
   days: number,
   nowMs: number,
 ): (number | null)[] {
-  return entriesByDay(polls, ({ polledAtMs }) => polledAtMs, days, nowMs).map(
-    (ofDay) => ofDay.find(({ figures }) => figures !== null)?.figures?.[figure] ?? null,
+  return entriesByDay(polls, ({ polledAtMs }) => polledAtMs, days, nowMs).map((ofDay) =>
+    usdcOrNull(ofDay.find(({ figures }) => figures !== null)?.figures?.[figure] ?? null),
   )
 }
 
@@ -79,12 +79,12 @@ export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAn
   if (first === undefined || last === undefined || known.length < 2) {
     return { html: html`<span class="unknown">no history</span>`, md: 'no history' }
   }
-  const words = `${shortAmount(toUsdc(first))} → ${shortAmount(toUsdc(last))}`
+  const words = `${shortAmount(first)} → ${shortAmount(last)}`
   const svg = sparkline({
     setting: 'page',
     title: `30-day volume in USDC over the last ${sparkDays} days: ${words}`,
     description: `${known.length} days with a known figure; the scale starts at zero.`,
-    values: series.map((value) => (value === null ? null : toUsdc(value))),
+    values: series,
     width: 96,
     height: 24,
   })

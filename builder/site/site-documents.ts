@@ -9,7 +9,7 @@ import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 import { openApiTypes } from './docs/openapi-types.ts'
 import { allPagesInOne, createPageDocuments } from './documents.ts'
-import type { RenderedPage } from './documents.ts'
+import type { PublishedPage } from './documents.ts'
 import { createPages } from './index.ts'
 import { indexDocuments, introOf } from './indexes.ts'
 import { receiptChecksDocument } from './receipt-checks.ts'
@@ -35,21 +35,18 @@ export function createSite(): (
   const indexesOf = memoizeLatest((listed: readonly SitePage[]) =>
     memoizeByParts(['agentSkills', 'nowMs', 'site'], (world) => [...indexDocuments(listed, world)]),
   )
-  const allInOneOf = memoizeLatest((rendered: readonly RenderedPage[]) =>
-    memoizeByParts(['agentSkills', 'site'], (world) =>
-      allPagesInOne(rendered, { path: '/llms-full.txt', intro: introOf(world) }),
-    ),
+  const allInOneOf = memoizeLatest((joined: readonly PublishedPage[]) =>
+    memoizeByParts(['agentSkills', 'site'], (world) => allPagesInOne(joined, introOf(world))),
   )
   const types = memoizeByParts(['site'], typesDocument)
   let pages: readonly SitePage[] = []
-  let made: readonly RenderedPage[] = []
+  let published: readonly PublishedPage[] = []
   return (world, shareImages) => {
     const images = new Set(shareImages.map(({ path }) => path))
     pages = sameItems(pages, pagesOf(world))
-    const published = pages.map((page) => documentsOf(world.site)(page, images))
-    made = sameItems(
-      made,
-      published.map((page) => page.made),
+    published = sameItems(
+      published,
+      pages.map((page) => documentsOf(world.site)(page, images)),
     )
     return [
       ...published.flatMap(({ documents }) => documents),
@@ -58,7 +55,7 @@ export function createSite(): (
       ...checks(world),
       ...feeds(world),
       ...indexesOf(pages)(world),
-      allInOneOf(made)(world),
+      allInOneOf(published)(world),
       types(world),
     ]
   }

@@ -9,6 +9,7 @@ import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import { MANIFEST_FILE } from '../../src/core/documents.ts'
+import type { ManifestEntry } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { operand, option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
@@ -40,8 +41,9 @@ export const verifyCommands: readonly Command[] = [
     run: async (session, input) => {
       const document = input.required('document')
       const isRemote = /^https?:\/\//.test(document) || document.startsWith('/api/')
-      const verify = isRemote ? verifyRemote : verifyFile
-      return printChecks(session, { document }, await verify(session, input, document))
+      const { open, only } = isRemote ? remoteDocument(session, document) : localDocument(document)
+      const checks = await verifyCurrentSet(open, readerOf(session, input), only)
+      return printChecks(session, { document }, checks)
     },
   },
   {
@@ -127,32 +129,20 @@ const readerOf = (session: Session, input: Input) => ({
   keysFile: input.text('keys'),
 })
 
-async function verifyRemote(
-  session: Session,
-  input: Input,
-  document: string,
-): Promise<readonly Check[]> {
+function remoteDocument(session: Session, document: string) {
   const site = siteUrlOf(session.ledger)
   if (!URL.canParse(document, site)) throw new CallError(`${document} is not an address`)
   const { origin, pathname } = new URL(document, site)
-  return await verifyCurrentSet(() => openSite(session, origin), readerOf(session, input), {
-    name: pathname,
-    selects: ({ path }) => path === pathname,
-  })
+  const selects = ({ path }: ManifestEntry) => path === pathname
+  return { open: () => openSite(session, origin), only: { name: pathname, selects } }
 }
 
-async function verifyFile(
-  session: Session,
-  input: Input,
-  document: string,
-): Promise<readonly Check[]> {
+function localDocument(document: string) {
   const path = resolve(document)
   const root = findRoot(path)
   const name = relative(root, path).split(sep).join('/')
-  return await verifyCurrentSet(() => openDirectory(root), readerOf(session, input), {
-    name,
-    selects: ({ file }) => file === name,
-  })
+  const selects = ({ file }: ManifestEntry) => file === name
+  return { open: () => openDirectory(root), only: { name, selects } }
 }
 
 /** @throws UsageError if no parent directory contains a manifest */

@@ -8,6 +8,10 @@ export function toUsdc(amountMicroUsdc: number): number {
   return amountMicroUsdc / microPerUsdc
 }
 
+export function usdcOrNull(amountMicroUsdc: number | null): number | null {
+  return amountMicroUsdc === null ? null : toUsdc(amountMicroUsdc)
+}
+
 /** Accepts up to 1,000,000,000 USDC. Returns null for amounts that are not exact in micro-USDC. */
 export function parseUsdc(amount: number | string): number | null {
   const match = decimalForm.exec(typeof amount === 'string' ? amount : decimalText(amount))

@@ -65,6 +65,16 @@ export function small(content: Inline): HtmlAndMarkdown {
   return { html: html`<small>${inner}</small>`, md }
 }
 
+/** Text between backticks becomes code; `show` renders the rest. A text with a backtick left over has no code. */
+export function textWithCode(
+  text: string,
+  show: (text: string) => HtmlAndMarkdown = renderInline,
+): HtmlAndMarkdown {
+  const parts = text.split('`')
+  if (parts.length % 2 === 0) return show(text)
+  return concat(parts.map((part, at) => (at % 2 === 1 ? code(part) : show(part))))
+}
+
 /** The Markdown fence is longer than any run of backticks inside. */
 export function code(text: string): HtmlAndMarkdown {
   const flat = text.replace(/[\s\p{Cc}]+/gu, ' ')

@@ -7,13 +7,12 @@ import { evidenceTenths } from '../../../src/core/reputation/formula.ts'
 import { lastRule, statusRules, statusRulesVersion } from '../../../src/core/rules/status.ts'
 import { ruleThresholds } from '../../../src/core/rules/thresholds.ts'
 import { facts, htmlOnly, list } from '../../../src/pages/blocks.ts'
-import { code, inline, link } from '../../../src/pages/html-and-markdown.ts'
+import { code, inline, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
 import { chains, receiptChains } from '../../chain/chains.ts'
 import type { World } from '../../world/world.ts'
-import { contractText } from './contract-text.ts'
 import { documentsTable, moneyTable, readsTable, writesTable } from './cost.ts'
 import { errorTable } from './error-codes.ts'
 import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
@@ -58,7 +57,7 @@ function signedEndpoints(): HtmlAndMarkdown {
       .filter((route: Route) => route.access === 'signed')
       .map(
         ({ id, method, path, description }) =>
-          inline`${link(`/docs/reference#${id}`, code(`${method} ${path}`))}: ${contractText(description)}`,
+          inline`${link(`/docs/reference#${id}`, code(`${method} ${path}`))}: ${textWithCode(description)}`,
       ),
   )
 }

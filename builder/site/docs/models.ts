@@ -1,13 +1,12 @@
 /** The fields of every model, from the OpenAPI document. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
 import { contents, para, section, stacked } from '../../../src/pages/blocks.ts'
-import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
+import { code, inline, join, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../../src/pages/table.ts'
 import { openApiOf } from '../../documents/site.ts'
 import { list, member, text } from '../../publish/facts.ts'
 import type { World } from '../../world/world.ts'
-import { contractText } from './contract-text.ts'
 import { entries, refName } from './schema.ts'
 
 export function modelSchemas(world: Pick<World, 'site'>): readonly [string, JsonValue][] {
@@ -36,7 +35,7 @@ function fieldTable(name: string, schema: JsonValue): HtmlAndMarkdown {
         ([field]) => inline`${code(field)}${required.has(field) ? null : ' optional'}`,
       ),
       column('Type', ([, value]) => typeText(value)),
-      column('Notes', ([, value]) => contractText(text(member(value, 'description')) ?? '')),
+      column('Notes', ([, value]) => textWithCode(text(member(value, 'description')) ?? '')),
     ],
   })
 }

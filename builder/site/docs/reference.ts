@@ -11,9 +11,8 @@ import {
   section,
   stacked,
 } from '../../../src/pages/blocks.ts'
-import { code, inline, link } from '../../../src/pages/html-and-markdown.ts'
+import { code, inline, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../../src/pages/html-and-markdown.ts'
-import { contractText } from './contract-text.ts'
 
 const access: Readonly<Record<Route['access'], string>> = {
   public: 'no credentials',
@@ -42,7 +41,7 @@ function tagId(tag: string): string {
 function endpoint(route: Route): HtmlAndMarkdown {
   return stacked([
     heading(3, code(`${route.method} ${route.path}`), route.id),
-    para(inline`${contractText(route.summary)}. ${contractText(route.description)}`),
+    para(inline`${textWithCode(route.summary)}. ${textWithCode(route.description)}`),
     facts([
       ['Access', access[route.access]],
       parameters('Path', route.params),
@@ -52,7 +51,7 @@ function endpoint(route: Route): HtmlAndMarkdown {
         ([status, { description, schema, contentType }]) =>
           [
             `Response ${status}`,
-            inline`${contractText(description)} ${schema === undefined ? null : modelLink(schema)}${contentType === undefined ? null : code(contentType)}`,
+            inline`${textWithCode(description)} ${schema === undefined ? null : modelLink(schema)}${contentType === undefined ? null : code(contentType)}`,
           ] as const,
       ),
       ['Caching', caching(route)],
@@ -66,7 +65,7 @@ function parameters(
 ): readonly [string, Inline] | null {
   const lines = Object.entries(named).map(
     ([name, { description, example }]) =>
-      inline`${code(name)}: ${contractText(description)}${example === undefined ? null : inline` Example: ${code(example)}`}`,
+      inline`${code(name)}: ${textWithCode(description)}${example === undefined ? null : inline` Example: ${code(example)}`}`,
   )
   return lines.length === 0 ? null : [place, list(lines)]
 }

@@ -6,7 +6,7 @@ import type { Rail } from '../../contract/schemas/rail.ts'
 import { arbitrageCaveats, confidenceRule, rankRails } from '../../core/arbitrage.ts'
 import type { ArbitrageRail } from '../../core/arbitrage.ts'
 import { knownFigure } from '../../core/figures.ts'
-import { microPerUsdc, toUsdc } from '../../core/money.ts'
+import { microPerUsdc, usdcOrNull } from '../../core/money.ts'
 import type { Handlers } from '../handler-types.ts'
 import { withProof } from '../handlers.ts'
 import { oncePerSet } from '../published-documents.ts'
@@ -60,10 +60,6 @@ function arbitrageOf(
     confidence_rule: confidenceRule,
     computed_at: computedAt,
   }
-}
-
-function usdcOrNull(microUsdc: number | null): number | null {
-  return microUsdc === null ? null : toUsdc(microUsdc)
 }
 
 /** `stale` and `poll_error` already report these flags. */
