@@ -215,9 +215,9 @@ describe('a builder killed with SIGKILL', () => {
       expect(await builder.ended).toBe(0)
       await expectIntact(ledger)
       const events = await recordedEvents(ledger)
-      // Sixteen status changes, seven flags of rails and six of pacts.
-      expect(new Set(events).size).toBe(29)
-      expect(events).toHaveLength(29)
+      // Fourteen status changes, seven flags of rails and six of pacts.
+      expect(new Set(events).size).toBe(27)
+      expect(events).toHaveLength(27)
       ledger.remove()
     },
     timeoutMs,
