@@ -23,8 +23,9 @@ const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 const secret = <const Schema extends z.ZodType>(schema: Schema, doc: string) =>
   ({ doc, schema, default: null, secret: true }) as const
 
-const node = (chain: string) =>
-  secret(rpcUrl, `JSON-RPC URL of ${chain}. If unset, a public endpoint is used.`)
+const node = (chain: string, effect = '') =>
+  secret(rpcUrl, `JSON-RPC URL of ${chain}. If unset, a public endpoint is used${effect}.`)
+const withoutLookUps = ', and it is not looked up who funds the payers of rails'
 
 /** The README's table has the same order. */
 export const settings = {
@@ -119,17 +120,17 @@ export const settings = {
   ),
   RPC_URL_ARBITRUM: secret(
     rpcUrl,
-    'JSON-RPC URL of Arbitrum One. If unset, rails are read from a public endpoint, receipts on this chain are not verified, and the escrow of pacts is not read.',
+    'JSON-RPC URL of Arbitrum One. If unset, rails are read from a public endpoint, it is not looked up who funds their payers, receipts on this chain are not verified, and the escrow of pacts is not read.',
   ),
   RPC_URL_GNOSIS: secret(
     rpcUrl,
     'JSON-RPC URL of Gnosis Chain. If unset, rails are read from a public endpoint, and receipts on this chain are not verified.',
   ),
-  RPC_URL_POLYGON: node('Polygon PoS'),
+  RPC_URL_POLYGON: node('Polygon PoS', withoutLookUps),
   RPC_URL_OPTIMISM: node('OP Mainnet'),
   RPC_URL_CELO: node('Celo'),
   RPC_URL_BSC: node('BNB Smart Chain'),
-  RPC_URL_TEMPO: node('Tempo'),
+  RPC_URL_TEMPO: node('Tempo', withoutLookUps),
   RPC_URL_SOLANA: node('Solana'),
   SETTLEMENT: {
     doc: 'Settlement of payments for single reads and subscriptions: `local` uses a wallet of this service, `facilitator` uses an x402 facilitator, and `off` disables payments. `local` and `facilitator` require `PAYMENT_RECEIVER` and `RPC_URL_BASE`.',
