@@ -12,11 +12,9 @@ import {
   small,
 } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
-import type { SitePage } from '../../src/pages/page.ts'
 import { cell, column, countColumn, table } from '../../src/pages/table.ts'
 import { rankArticles } from '../desk/ranking.ts'
-import type { ArticleSource } from '../world/articles.ts'
-import type { World } from '../world/world.ts'
+import { pageSource } from './page-source.ts'
 import { renderMarkdown } from './prose.ts'
 
 export function articlePath(slug: string): string {
@@ -28,7 +26,7 @@ const feeds = [
   { type: 'application/feed+json', href: '/feeds/desk.json', title: 'The desk' },
 ] as const
 
-export function deskPage(world: Pick<World, 'articles' | 'views24h'>): SitePage {
+export const deskPage = pageSource(['articles', 'views24h'], (world) => {
   const ranked = rankArticles(
     world.articles.map((article) => ({
       ...article,
@@ -40,7 +38,7 @@ export function deskPage(world: Pick<World, 'articles' | 'views24h'>): SitePage 
     title: 'The desk',
     description: `${counted(ranked.length, 'article')} on what rails pay and how to read their figures, updated weekly.`,
     nav: '/desk',
-    alternates: feeds,
+    feeds,
     body: [
       introduction('Most-read articles first, then newest.'),
       table(ranked, {
@@ -71,15 +69,15 @@ export function deskPage(world: Pick<World, 'articles' | 'views24h'>): SitePage 
       ]),
     ],
   }
-}
+})
 
-export function articlePage(article: ArticleSource, { site }: Pick<World, 'site'>): SitePage {
-  return {
+export const articlePages = pageSource(['articles', 'site'], ({ articles, site }) =>
+  articles.map((article) => ({
     path: articlePath(article.slug),
     title: article.title,
     description: article.excerpt,
     nav: '/desk',
-    alternates: feeds,
+    feeds,
     markdown: false,
     inputs: article,
     body: () => [
@@ -90,5 +88,5 @@ export function articlePage(article: ArticleSource, { site }: Pick<World, 'site'
         ['/desk', 'All articles'],
       ]),
     ],
-  }
-}
+  })),
+)

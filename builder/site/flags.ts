@@ -2,18 +2,15 @@
 import { flagTexts } from '../../src/core/flags/index.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { facts, introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
+import { atomFeed } from '../../src/pages/page.ts'
 import { bySeverity } from '../documents/flags.ts'
-import type { World } from '../world/world.ts'
 import { flagTable } from './flag-parts.ts'
-import { shownRails } from './rail-parts.ts'
+import { pageSource } from './page-source.ts'
+import { railParts, shownRails } from './rail-parts.ts'
 
 const shownClosed = 200
 
-export function flagsPage(
-  world: Pick<World, 'closedFlags' | 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails'>,
-): SitePage {
+export const flagsPage = pageSource(['closedFlags', 'openFlags', ...railParts], (world) => {
   const { openFlags, closedFlags } = world
   const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
   return {
@@ -21,10 +18,8 @@ export function flagsPage(
     title: 'Honesty flags',
     description: `${counted(openFlags.length, 'open doubt')} about figures of this ledger, each with its evidence, and recently closed flags.`,
     nav: '/honesty',
-    alternates: [
-      jsonAlternate('/api/v1/honesty/flags'),
-      { type: 'application/atom+xml', href: '/feeds/flags.atom', title: 'Flags' },
-    ],
+    json: ['/api/v1/honesty/flags'],
+    feeds: [atomFeed('/feeds/flags.atom', 'Flags')],
     body: [
       introduction(
         'A flag is a public, evidence-backed doubt about a rail, its source or our own reading. Flags are raised and closed by rules. No flag is removed on request.',
@@ -58,4 +53,4 @@ export function flagsPage(
       ]),
     ],
   }
-}
+})

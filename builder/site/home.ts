@@ -8,8 +8,7 @@ import { concat, link, inline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
+import { atomFeed } from '../../src/pages/page.ts'
 import {
   amountColumn,
   cell,
@@ -18,16 +17,17 @@ import {
   percentColumn,
   table,
 } from '../../src/pages/table.ts'
-import { statsOf } from '../documents/stats.ts'
+import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
 import type { World } from '../world/world.ts'
+import { pageSource } from './page-source.ts'
 import { carriedText, marks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 
 /** The article that explains the statuses; linked only if it exists. */
 const statusArticle = 'five-statuses'
 
-export function homePage(world: StatsWorld & Pick<World, 'articles' | 'history'>): SitePage {
+export const homePage = pageSource([...statsParts, 'articles', 'history'], (world) => {
   const rails = shownRails(world)
   const stats = statsOf(world)
   const paying = stats.rails_paying
@@ -41,10 +41,8 @@ export function homePage(world: StatsWorld & Pick<World, 'articles' | 'history'>
     title: `${paying} of ${counted(rails.length, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents ${when}`,
     description,
     nav: '/',
-    alternates: [
-      jsonAlternate('/api/v1/rails', 'All rails as JSON'),
-      { type: 'application/atom+xml', href: '/feeds/transitions.atom', title: 'Status changes' },
-    ],
+    json: ['/api/v1/rails', 'All rails as JSON'],
+    feeds: [atomFeed('/feeds/transitions.atom', 'Status changes')],
     body: [
       introduction(
         inline`A rail is a channel through which an agent can earn. This ledger reads each rail from its source, documents the method and ${link('/docs/verifying', 'signs')} the result. ${freshness(rails)}`,
@@ -62,7 +60,7 @@ export function homePage(world: StatsWorld & Pick<World, 'articles' | 'history'>
       ]),
     ],
   }
-}
+})
 
 function freshness(rails: readonly ShownRail[]): HtmlAndMarkdown {
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)

@@ -4,19 +4,17 @@ import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
 import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import { jobPage, jobTable } from '../../src/pages/job.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
-import type { World } from '../world/world.ts'
+import { pageSource } from './page-source.ts'
 import { workerWallets } from './people.ts'
 
-export function jobsPage({ exchange }: Pick<World, 'exchange'>): SitePage {
+export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
   const { jobs, total, open, next } = exchange
   return {
     path: '/jobs',
     title: 'Job exchange',
     description: `${counted(open, 'open job')} of ${total}. Partners post jobs, bid on them and deliver a signed hash of the work.`,
     nav: '/opportunities',
-    alternates: [jsonAlternate('/api/v1/jobs')],
+    json: ['/api/v1/jobs'],
     body: [
       introduction(
         inline`Partners post jobs with a budget and a deadline; the winning bidder delivers, and when the poster accepts the delivery, the exchange issues a receipt. ${link('/partners', 'Becoming a partner')} is free.`,
@@ -32,12 +30,9 @@ export function jobsPage({ exchange }: Pick<World, 'exchange'>): SitePage {
       ]),
     ],
   }
-}
+})
 
-export function jobPages({
-  exchange,
-  community,
-}: Pick<World, 'community' | 'exchange'>): SitePage[] {
+export const jobPages = pageSource(['community', 'exchange'], ({ exchange, community }) => {
   const wallets = workerWallets(community)
   return exchange.jobs.map((job) => jobPage(job, wallets))
-}
+})

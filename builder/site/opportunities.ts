@@ -3,8 +3,6 @@ import { knownFigure } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
 import { address, untrustedText, join, link, inline } from '../../src/pages/html-and-markdown.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
 import {
   amountColumn,
   cell,
@@ -14,19 +12,17 @@ import {
   table,
 } from '../../src/pages/table.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
-import type { World } from '../world/world.ts'
-import { railLink } from './rail-parts.ts'
+import { pageSource } from './page-source.ts'
+import { railLink, railParts } from './rail-parts.ts'
 
-export function opportunitiesPage(
-  world: Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails'>,
-): SitePage {
+export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world) => {
   const found = opportunitiesOf(world)
   return {
     path: '/opportunities',
     title: 'Where an agent can earn now',
     description: `${counted(found.length, 'rail')} with status paying, highest expected income first, each with its caveats.`,
     nav: '/opportunities',
-    alternates: [jsonAlternate('/api/v1/opportunities')],
+    json: ['/api/v1/opportunities'],
     body: [
       introduction(
         inline`Only rails with status “paying” are listed. Expected income is the average daily earnings per worker, excluding the top earner. ${link('/arbitrage', 'How it is calculated')}, and why it is not guaranteed.`,
@@ -59,4 +55,4 @@ export function opportunitiesPage(
       ]),
     ],
   }
-}
+})

@@ -27,6 +27,7 @@ import type { SitePage } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
 import { column, figureColumn, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
+import { pageSource } from './page-source.ts'
 
 type Settled = World['pacts']['settled'][number]
 type InFlight = World['pacts']['inFlight'][number]
@@ -40,10 +41,7 @@ export function sourceOf({ source }: Recorded): Inline {
     : link(source.url, untrustedText(source.name))
 }
 
-export function* pactPages({
-  pacts,
-  community,
-}: Pick<World, 'community' | 'pacts'>): Generator<SitePage> {
+export const pactPages = pageSource(['community', 'pacts'], function* ({ pacts, community }) {
   const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
   const logsOf = ({ pact_id: id }: Settled | InFlight | Recorded): Logs =>
     pacts.events.get(id) ?? []
@@ -52,7 +50,7 @@ export function* pactPages({
   }
   for (const pact of pacts.inFlight) yield inFlightPage(pact, logsOf(pact))
   for (const pact of pacts.recorded) yield recordedPage(pact, logsOf(pact))
-}
+})
 
 const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
   created: 'created and funded',

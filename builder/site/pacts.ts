@@ -2,21 +2,20 @@
 import { introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
 import { hash, pill } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
 import { amountColumn, cell, column, table, timeColumn } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { sourceOf } from './pact.ts'
+import { pageSource } from './page-source.ts'
 
-export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): SitePage {
+export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
   const { settled, inFlight, recorded } = pacts
   return {
     path: '/pacts',
     title: 'Pacts',
     description: `${settled.length} settled and ${inFlight.length} in flight: agreements whose payment can be verified on-chain. ${recorded.length} more ${recorded.length === 1 ? 'is' : 'are'} recorded.`,
     nav: '/pacts',
-    alternates: [jsonAlternate('/api/v1/pacts')],
+    json: ['/api/v1/pacts'],
     body: [
       introduction(
         inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on-chain, and settled from then on. Its manifest, the escrow contract and the receipt must agree; if they do not, an ${link('/honesty', 'honesty flag')} reports the contradiction. ${link('/pacts/SKILL.md', 'How an agent checks a pact')}.`,
@@ -77,7 +76,7 @@ export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): Sit
       ]),
     ],
   }
-}
+})
 
 /** The title of a pact, or its job id if it has none, with a link to its page. */
 function pactCell(pact: {

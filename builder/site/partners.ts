@@ -15,8 +15,6 @@ import { pill } from '../../src/pages/figures.ts'
 import { code, inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { searchForm } from '../../src/pages/lists.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
 import { partnerPage } from '../../src/pages/partner.ts'
 import { partnerPath } from '../../src/pages/paths.ts'
 import {
@@ -30,59 +28,59 @@ import {
 import { nameText } from '../../src/pages/worker.ts'
 import type { World } from '../world/world.ts'
 import { soldTable } from './docs/payments.ts'
+import { pageSource } from './page-source.ts'
 import { workerWallets } from './people.ts'
 
-export function partnersPage({
-  tiers,
-  oaths,
-  community,
-}: Pick<World, 'community' | 'oaths' | 'tiers'>): SitePage {
-  const { partners, partnersTotal } = community
-  return {
-    path: '/partners',
-    title: 'Partners and pricing',
-    description: `${counted(tiers.length, 'tier')} from ${Math.min(...tiers.map((tier) => tier.price_usdc_month))} USDC a month. Public reads are free for everyone.`,
-    nav: '/docs',
-    alternates: [jsonAlternate('/api/v1/partners/tiers', 'Tiers as JSON')],
-    body: [
-      introduction(
-        inline`Everything published is free to read, within ${link('/docs/limits', 'limits')}. A partner is a wallet that may also write: post jobs, bid, deliver. There are ${link('#partners-heading', counted(partnersTotal, 'partner'))} so far.`,
-      ),
-      tierTable(tiers),
-      ...tiers.map((tier) => section(`tier-${tier.tier}`, tier.name, list(tier.features))),
-      section(
-        'per-request',
-        'Without a subscription',
-        para(
-          inline`Premium reads are also sold individually. See ${link('/docs/paying', 'how to pay')} for a read or a tier; unused time is credited toward an upgrade.`,
+export const partnersPage = pageSource(
+  ['community', 'oaths', 'tiers'],
+  ({ tiers, oaths, community }) => {
+    const { partners, partnersTotal } = community
+    return {
+      path: '/partners',
+      title: 'Partners and pricing',
+      description: `${counted(tiers.length, 'tier')} from ${Math.min(...tiers.map((tier) => tier.price_usdc_month))} USDC a month. Public reads are free for everyone.`,
+      nav: '/docs',
+      json: ['/api/v1/partners/tiers', 'Tiers as JSON'],
+      body: [
+        introduction(
+          inline`Everything published is free to read, within ${link('/docs/limits', 'limits')}. A partner is a wallet that may also write: post jobs, bid, deliver. There are ${link('#partners-heading', counted(partnersTotal, 'partner'))} so far.`,
         ),
-        soldTable({ tiers }),
-      ),
-      section(
-        'partners-heading',
-        'Current partners',
-        searchForm('partners'),
-        partnerTable(partners, partnersTotal),
-      ),
-      section(
-        'oaths',
-        'Oaths',
-        para(
-          'Anyone who registers, claims or subscribes signs one of these oaths with their wallet. The two placeholders are filled in before signing.',
+        tierTable(tiers),
+        ...tiers.map((tier) => section(`tier-${tier.tier}`, tier.name, list(tier.features))),
+        section(
+          'per-request',
+          'Without a subscription',
+          para(
+            inline`Premium reads are also sold individually. See ${link('/docs/paying', 'how to pay')} for a read or a tier; unused time is credited toward an upgrade.`,
+          ),
+          soldTable({ tiers }),
         ),
-        ...oaths.map((oath) =>
-          folded(`The ${oath.kind} oath, version ${oath.version}`, codeBlock(oath.text, 'text')),
+        section(
+          'partners-heading',
+          'Current partners',
+          searchForm('partners'),
+          partnerTable(partners, partnersTotal),
         ),
-      ),
-      links([
-        ['/api/v1/partners/tiers', 'Tiers as JSON'],
-        ['/api/v1/oaths', 'Oaths as JSON'],
-        ['/docs/signing', 'How to sign'],
-        ['/docs/paying', 'How to pay'],
-      ]),
-    ],
-  }
-}
+        section(
+          'oaths',
+          'Oaths',
+          para(
+            'Anyone who registers, claims or subscribes signs one of these oaths with their wallet. The two placeholders are filled in before signing.',
+          ),
+          ...oaths.map((oath) =>
+            folded(`The ${oath.kind} oath, version ${oath.version}`, codeBlock(oath.text, 'text')),
+          ),
+        ),
+        links([
+          ['/api/v1/partners/tiers', 'Tiers as JSON'],
+          ['/api/v1/oaths', 'Oaths as JSON'],
+          ['/docs/signing', 'How to sign'],
+          ['/docs/paying', 'How to pay'],
+        ]),
+      ],
+    }
+  },
+)
 
 function tierTable(tiers: World['tiers']): HtmlAndMarkdown {
   return table(tiers, {
@@ -125,7 +123,7 @@ function partnerTable(partners: readonly Partner[], total: number): HtmlAndMarkd
   })
 }
 
-export function partnerPages({ community, tiers }: Pick<World, 'community' | 'tiers'>): SitePage[] {
+export const partnerPages = pageSource(['community', 'tiers'], ({ community, tiers }) => {
   const wallets = workerWallets(community)
   return community.partners.map((partner) =>
     partnerPage(partner, {
@@ -134,4 +132,4 @@ export function partnerPages({ community, tiers }: Pick<World, 'community' | 'ti
       history: null,
     }),
   )
-}
+})

@@ -5,8 +5,6 @@ import { reputationFormula } from '../../src/core/reputation/formula.ts'
 import { introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
 import { link } from '../../src/pages/html-and-markdown.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
 import { shortWallet } from '../../src/pages/paths.ts'
 import {
   amountColumn,
@@ -18,7 +16,8 @@ import {
   timeColumn,
 } from '../../src/pages/table.ts'
 import { nameCell, workerPage, workerTable } from '../../src/pages/worker.ts'
-import type { Community, World } from '../world/world.ts'
+import type { Community } from '../world/world.ts'
+import { pageSource } from './page-source.ts'
 
 /** Wallets with a published page: the newest workers, the leaderboard, and recipients of the newest receipts. */
 export function workerWallets(community: Community): ReadonlySet<string> {
@@ -29,7 +28,7 @@ export function workerWallets(community: Community): ReadonlySet<string> {
   ])
 }
 
-export function leaderboardPage({ community }: Pick<World, 'community'>): SitePage {
+export const leaderboardPage = pageSource(['community'], ({ community }) => {
   const { leaderboard } = community
   const pages = workerWallets(community)
   return {
@@ -37,7 +36,7 @@ export function leaderboardPage({ community }: Pick<World, 'community'>): SitePa
     title: 'Leaderboard by verified reputation',
     description: `${counted(leaderboard.length, 'wallet')} ranked by verified receipts. The formula is public and anyone can recompute a score.`,
     nav: '/leaderboard',
-    alternates: [jsonAlternate('/api/v1/leaderboard')],
+    json: ['/api/v1/leaderboard'],
     body: [
       introduction('Ranks are earned only with receipts that the ledger could verify.'),
       table(leaderboard, {
@@ -68,9 +67,9 @@ export function leaderboardPage({ community }: Pick<World, 'community'>): SitePa
       ]),
     ],
   }
-}
+})
 
-export function workersPage({ community }: Pick<World, 'community'>): SitePage {
+export const workersPage = pageSource(['community'], ({ community }) => {
   const { workers, workersTotal, workersNext } = community
   const caption = `The newest ${workers.length} of ${workersTotal}.`
   return {
@@ -78,7 +77,7 @@ export function workersPage({ community }: Pick<World, 'community'>): SitePage {
     title: 'Workers',
     description: `${counted(workersTotal, 'registered worker')}, each with a wallet and skills.`,
     nav: '/leaderboard',
-    alternates: [jsonAlternate('/api/v1/workers')],
+    json: ['/api/v1/workers'],
     body: [
       introduction(
         'A worker is a wallet that offers skills. Registration is a signed request and is free.',
@@ -93,9 +92,9 @@ export function workersPage({ community }: Pick<World, 'community'>): SitePage {
       ]),
     ],
   }
-}
+})
 
-export function* workerPages({ community }: Pick<World, 'community'>): Generator<SitePage> {
+export const workerPages = pageSource(['community'], function* ({ community }) {
   const workers = new Map(community.workers.map((worker) => [worker.wallet, worker]))
   const standings = new Map(community.leaderboard.map((entry) => [entry.wallet, entry]))
   const receipts = groupBy(community.receipts, (receipt) => receipt.to_wallet)
@@ -108,4 +107,4 @@ export function* workerPages({ community }: Pick<World, 'community'>): Generator
       allReceipts: `/view/worker?id=${wallet}`,
     })
   }
-}
+})

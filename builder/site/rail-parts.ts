@@ -19,7 +19,10 @@ export interface ShownRail {
   readonly view: Rail
 }
 
-export function shownRails(world: Pick<World, 'nowMs' | 'pollEveryMs' | 'rails'>): ShownRail[] {
+/** The parts of the world that `shownRails` reads. */
+export const railParts = ['nowMs', 'pollEveryMs', 'rails'] as const
+
+export function shownRails(world: Pick<World, (typeof railParts)[number]>): ShownRail[] {
   return world.rails.map((record) => ({ record, view: railView(record, world) }))
 }
 

@@ -30,7 +30,6 @@ import {
   untrustedText,
 } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import { amountColumn, column, figureColumn, table } from '../../src/pages/table.ts'
@@ -39,18 +38,20 @@ import { evidenceUri } from '../documents/rail-view.ts'
 import { fileHistoryUrl } from '../publish/remote.ts'
 import type { World } from '../world/world.ts'
 import { flagBlocks, flagsOf } from './flag-parts.ts'
+import { pageSource } from './page-source.ts'
 import { volumeCharts, pollTable } from './rail-history.ts'
-import { carriedText } from './rail-parts.ts'
+import { carriedText, railParts, shownRails } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { statusTimeline, transitionsOf } from './rail-timeline.ts'
 
-export function railPage(
-  { record, view }: ShownRail,
-  world: Pick<
-    World,
-    'closedFlags' | 'events' | 'history' | 'nowMs' | 'openFlags' | 'rails' | 'site'
-  >,
-): SitePage {
+const parts = ['closedFlags', 'events', 'history', 'openFlags', 'site', ...railParts] as const
+type RailWorld = Pick<World, (typeof parts)[number]>
+
+export const railPages = pageSource(parts, (world) =>
+  shownRails(world).map((rail) => railPage(rail, world)),
+)
+
+function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
   const polls = world.history.get(view.rail) ?? []
   const name = view.display_name
   return {
@@ -58,7 +59,7 @@ export function railPage(
     title: name,
     description: `${name} on ${view.chain}: ${view.status}. ${volumeSentence(view)}${doubts(view, world)}`,
     nav: '/',
-    alternates: [jsonAlternate(pathOf('getRail', { name: view.rail }))],
+    json: [pathOf('getRail', { name: view.rail })],
     inputs: inputsOf({ record, view }, world),
     body: () => [
       introduction(
@@ -96,10 +97,7 @@ export function railPage(
 }
 
 /** The page depends on the current time only through ages in words and the days of the charts. */
-function inputsOf(
-  { record, view }: ShownRail,
-  world: Pick<World, 'closedFlags' | 'events' | 'history' | 'nowMs' | 'openFlags'>,
-): readonly unknown[] {
+function inputsOf({ record, view }: ShownRail, world: RailWorld): readonly unknown[] {
   const transitions = transitionsOf(view.rail, world)
   return [
     view,

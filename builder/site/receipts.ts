@@ -2,23 +2,22 @@
 import { counted } from '../../src/core/number-text.ts'
 import { introduction, links } from '../../src/pages/blocks.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
 import { receiptRecordPath } from '../../src/pages/paths.ts'
 import { receiptPage, receiptTable } from '../../src/pages/receipt.ts'
 import { plainJson, unarchived } from '../documents/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
+import { pageSource } from './page-source.ts'
 import { workerWallets } from './people.ts'
 
-export function receiptsPage({ community }: Pick<World, 'community'>): SitePage {
+export const receiptsPage = pageSource(['community'], ({ community }) => {
   const { receipts, receiptsTotal, receiptsVerified, receiptsNext } = community
   return {
     path: '/receipts',
     title: 'Receipts',
     description: `${counted(receiptsTotal, 'receipt')} for payments on rails; ${receiptsVerified} of them verified.`,
     nav: '/receipts',
-    alternates: [jsonAlternate('/api/v1/receipts')],
+    json: ['/api/v1/receipts'],
     body: [
       introduction(
         'A receipt states who was paid, by whom, how much and where, and is signed by a platform or by the worker. On-chain payments are verified on-chain; the label shows the result.',
@@ -34,25 +33,24 @@ export function receiptsPage({ community }: Pick<World, 'community'>): SitePage 
       ]),
     ],
   }
-}
+})
 
-export function* receiptPages({
-  community,
-  rails,
-  pacts,
-}: Pick<World, 'community' | 'pacts' | 'rails'>): Generator<SitePage> {
-  const wallets = workerWallets(community)
-  const listed = new Set(rails.map(({ authored }) => authored.rail))
-  const pactIds = new Map(pacts.settled.map((pact) => [pact.receipt_id, pact.pact_id]))
-  for (const receipt of community.receipts) {
-    yield receiptPage(receipt, {
-      workerWallets: wallets,
-      isRailListed: listed.has(receipt.rail),
-      pactId: pactIds.get(receipt.receipt_id) ?? null,
-      hasRecord: true,
-    })
-  }
-}
+export const receiptPages = pageSource(
+  ['community', 'pacts', 'rails'],
+  function* ({ community, rails, pacts }) {
+    const wallets = workerWallets(community)
+    const listed = new Set(rails.map(({ authored }) => authored.rail))
+    const pactIds = new Map(pacts.settled.map((pact) => [pact.receipt_id, pact.pact_id]))
+    for (const receipt of community.receipts) {
+      yield receiptPage(receipt, {
+        workerWallets: wallets,
+        isRailListed: listed.has(receipt.rail),
+        pactId: pactIds.get(receipt.receipt_id) ?? null,
+        hasRecord: true,
+      })
+    }
+  },
+)
 
 export function* receiptRecords({
   community,

@@ -7,15 +7,11 @@ import { pill } from '../../src/pages/figures.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
 import { cell, column, table } from '../../src/pages/table.ts'
-import type { World } from '../world/world.ts'
-import { railLinkOf, shownRails } from './rail-parts.ts'
+import { pageSource } from './page-source.ts'
+import { railLinkOf, railParts, shownRails } from './rail-parts.ts'
 
-export function skillsPage(
-  world: Pick<World, 'nowMs' | 'pollEveryMs' | 'rails' | 'taxonomy'>,
-): SitePage {
+export const skillsPage = pageSource(['taxonomy', ...railParts], (world) => {
   const { note, skills } = world.taxonomy
   const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
   const options = skillCategories.map(
@@ -26,7 +22,7 @@ export function skillsPage(
     title: 'Skills',
     description: `${counted(skills.length, 'skill')} in ${skillCategories.length} categories, each with the rails where it is sold.`,
     nav: '/docs',
-    alternates: [jsonAlternate('/api/v1/skills')],
+    json: ['/api/v1/skills'],
     body: [
       introduction(untrustedText(note)),
       htmlOnly(
@@ -64,7 +60,7 @@ export function skillsPage(
       ]),
     ],
   }
-}
+})
 
 function soldOn(slugs: readonly string[], rails: ReadonlyMap<string, Rail>): Inline {
   const statuses = slugs.map((slug) => rails.get(slug)?.status)

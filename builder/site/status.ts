@@ -10,19 +10,16 @@ import { pill, time } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
-import { jsonAlternate } from '../../src/pages/page.ts'
-import type { SitePage } from '../../src/pages/page.ts'
 import { cell, column, table, timeColumn } from '../../src/pages/table.ts'
 import type { TableCell } from '../../src/pages/table.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
-import { carriedText, railLink, shownRails } from './rail-parts.ts'
+import { pageSource } from './page-source.ts'
+import { carriedText, railLink, railParts, shownRails } from './rail-parts.ts'
 import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
 
 const days = 30
 
-export function statusPage(
-  world: Pick<World, 'history' | 'nowMs' | 'pollEveryMs' | 'rails' | 'receiptRun' | 'runs'>,
-): SitePage {
+export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railParts], (world) => {
   const rails = shownRails(world).filter(({ record }) => record.rule !== null)
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
   const good = polled.filter(({ record }) => record.state.lastError === null).length
@@ -38,7 +35,7 @@ export function statusPage(
     title: 'Status',
     description: `${sum} The page lists every failure of the last thirty days by rail.`,
     nav: '/docs',
-    alternates: [jsonAlternate('/api/v1/health', 'Health')],
+    json: ['/api/v1/health', 'Health'],
     body: [
       introduction(
         inline`${sum} The current state of the service is at ${link('/api/v1/health', '/api/v1/health')}.`,
@@ -77,7 +74,7 @@ export function statusPage(
       ]),
     ],
   }
-}
+})
 
 function outcome({ state, backfill }: RailRecord, carried: string | null): Inline {
   if (backfill !== null) {

@@ -61,7 +61,9 @@ interface LayoutOptions {
 
 export function layout(page: SitePage, body: Html, options: LayoutOptions): string {
   const { site, image, isPublished } = options
-  const { path, title, description } = page
+  const { path, title, description, feeds = [] } = page
+  const [href, name = 'JSON'] = page.json ?? []
+  const json = href === undefined ? [] : [{ type: 'application/json', href, title: name }]
   const fullTitle = path === '/' ? `${siteName}: ${title}` : `${title} · ${siteName}`
   return html`<!doctype html>
     <html lang="en">
@@ -98,7 +100,7 @@ export function layout(page: SitePage, body: Html, options: LayoutOptions): stri
             title="This page as Markdown"
           /> `
         }
-        ${(page.alternates ?? []).map(({ type, href, title: name }) => html`<link rel="alternate" type="${type}" href="${href}" title="${name}" /> `)}
+        ${[...json, ...feeds].map((to) => html`<link rel="alternate" type="${to.type}" href="${to.href}" title="${to.title}" /> `)}
         <link rel="service-desc" type="application/json" href="/openapi.json" />
         <link rel="api-catalog" href="/.well-known/api-catalog" />
         <script type="module" src="/assets/site.js"></script>

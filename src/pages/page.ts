@@ -13,7 +13,9 @@ export interface SitePage {
   readonly body: PageBlocks | (() => PageBlocks)
   /** Everything the body depends on, as JSON. The page is rendered again only if this or a field above changes. */
   readonly inputs?: unknown
-  readonly alternates?: readonly PageAlternate[]
+  /** The content as JSON. The title of the link is `JSON` unless another is given. */
+  readonly json?: readonly [path: string, title?: string]
+  readonly feeds?: readonly PageFeed[]
   /** Style sheets in addition to the common one. */
   readonly styles?: readonly string[]
   /** Classic scripts, run in this order after parsing. */
@@ -27,14 +29,14 @@ export interface SitePage {
 
 type PageBlocks = readonly (HtmlAndMarkdown | null)[]
 
-export interface PageAlternate {
+interface PageFeed {
   readonly type: string
   readonly href: string
   readonly title: string
 }
 
-export function jsonAlternate(href: string, title = 'JSON'): PageAlternate {
-  return { type: 'application/json', href, title }
+export function atomFeed(href: string, title: string): PageFeed {
+  return { type: 'application/atom+xml', href, title }
 }
 
 export function markdownPath(path: string): string {

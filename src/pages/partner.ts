@@ -26,7 +26,7 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
     description: `${partner.display_name}, a partner of the ledger in the tier ${tierName}.`,
     nav: '/docs',
     listed: false,
-    alternates: [{ type: 'application/json', href: api, title: 'JSON' }],
+    json: [api],
     inputs: [partner, tierName, workerWallets.has(wallet)],
     body: () => [
       introduction(

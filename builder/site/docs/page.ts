@@ -3,16 +3,18 @@ import { html } from '../../../src/pages/html.ts'
 import type { SitePage } from '../../../src/pages/page.ts'
 import type { DocsSource } from '../../world/docs.ts'
 import type { World } from '../../world/world.ts'
+import { pageSource } from '../page-source.ts'
 import { renderMarkdown } from '../prose.ts'
 import { liveBlocks } from './live-blocks.ts'
 import { docsValues } from './values.ts'
 
-export function docsPages(
-  world: Pick<World, 'docs' | 'signingKeys' | 'site' | 'taxonomy' | 'tiers'>,
-): SitePage[] {
-  const values = docsValues(world)
-  return world.docs.map((source) => docsPage(source, world, values))
-}
+export const docsPages = pageSource(
+  ['docs', 'signingKeys', 'site', 'taxonomy', 'tiers'],
+  (world) => {
+    const values = docsValues(world)
+    return world.docs.map((source) => docsPage(source, world, values))
+  },
+)
 
 function docsPage(
   source: DocsSource,
@@ -43,9 +45,7 @@ function docsPage(
     title,
     description: fill(source.description),
     nav,
-    ...(alternate && {
-      alternates: [{ type: 'application/json', href: alternate[0], title: alternate[1] }],
-    }),
+    ...(alternate && { json: alternate }),
     ...(styles && { styles }),
     ...(scripts && { scripts }),
     body: [{ html: html`${renderMarkdown(body, world.site.url, blocks)}`, md: markdown }],

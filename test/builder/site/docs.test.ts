@@ -40,7 +40,7 @@ test('the docs pages contain no unfilled markers in either form', () => {
 test('a page with an unknown block or value is rejected with its name', () => {
   const [first] = world.docs
   if (first === undefined) throw new Error('there are no docs pages')
-  const pagesWith = (body: string) => () => docsPages({ ...world, docs: [{ ...first, body }] })
+  const pagesWith = (body: string) => () => docsPages()({ ...world, docs: [{ ...first, body }] })
   expect(pagesWith('<!-- block: nothing -->')).toThrow('/docs uses the unknown block nothing')
   expect(pagesWith('{{nothing}}')).toThrow('/docs uses the unknown value nothing')
 })

@@ -25,7 +25,7 @@ const service = useService({ documents: [], options: () => ({ clock }) })
 
 /** Saves the script in the Markdown of a guide, runs it and returns its output. */
 async function runScriptOf(path: string, world: World): Promise<string> {
-  const page = docsPages(world).find((candidate) => candidate.path === path)
+  const page = docsPages()(world).find((candidate) => candidate.path === path)
   const blocks = typeof page?.body === 'object' ? page.body : []
   const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(stacked(blocks).md) ?? []
   const file = join(tempFolder(), 'script.mjs')
