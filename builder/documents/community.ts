@@ -1,6 +1,6 @@
 import { reputationFormula } from '../../src/core/reputation/formula.ts'
 import type { Community } from '../world/world.ts'
-import { jsonDocument, snapshotFamily } from './document.ts'
+import { firstPage, jsonDocument, snapshotFamily } from './document.ts'
 
 /** `/leaderboard`, `/workers` and `/receipts`: the first page of each; the totals count all. */
 export const communityDocuments = snapshotFamily(
@@ -14,26 +14,8 @@ export const communityDocuments = snapshotFamily(
       // The archive stores the scores as of the newest entry, which do not change with time.
       { stamped: true, archive: board(leaderboardArchived) },
     )
-    yield jsonDocument(
-      'listWorkers',
-      {
-        count: workers.length,
-        total: community.workersTotal,
-        workers,
-        ...next(community.workersNext),
-      },
-      { stamped: true },
-    )
-    yield jsonDocument(
-      'listReceipts',
-      {
-        count: receipts.length,
-        total: community.receiptsTotal,
-        receipts,
-        ...next(community.receiptsNext),
-      },
-      { stamped: true },
-    )
+    yield firstPage('listWorkers', { workers }, community.workersTotal, community.workersNext)
+    yield firstPage('listReceipts', { receipts }, community.receiptsTotal, community.receiptsNext)
   },
 )
 
@@ -44,8 +26,4 @@ function board(leaderboard: Community['leaderboard']): object {
     formula: reputationFormula,
     ...(leaderboard.length === 0 ? { note: 'No receipt has been verified yet.' } : {}),
   }
-}
-
-function next(cursor: string | null): object {
-  return cursor === null ? {} : { next_cursor: cursor }
 }

@@ -4,8 +4,12 @@ export type Cell = string | number | boolean | null | undefined
 const formulaStart = /^[=+\-@\t\r]/
 
 /** RFC 4180 with a header row. Null is an empty cell: unknown is not zero. */
-export function csv(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  return [header, ...rows].map((row) => `${row.map(cellText).join(',')}\r\n`).join('')
+export function csv<Column extends string>(
+  columns: readonly Column[],
+  rows: readonly Readonly<Partial<Record<Column, Cell>>>[],
+): string {
+  const cells = rows.map((row) => columns.map((column) => row[column]))
+  return [columns, ...cells].map((row) => `${row.map(cellText).join(',')}\r\n`).join('')
 }
 
 function cellText(cell: Cell): string {

@@ -55,6 +55,19 @@ export function jsonDocument(
   }
 }
 
+/** The first page of a list, which is the only member of `list`; the total counts all entries. */
+export function firstPage(
+  route: RouteId,
+  list: Readonly<Record<string, readonly object[]>>,
+  total: number,
+  next: string | null,
+  others: object = {},
+): PublicDocument {
+  const count = Object.values(list).flat().length
+  const cursor = next === null ? {} : { next_cursor: next }
+  return jsonDocument(route, { count, total, ...list, ...cursor, ...others }, { stamped: true })
+}
+
 /** A document that is not archived and not a route of the API. */
 export function unarchived(
   path: string,

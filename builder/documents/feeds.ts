@@ -4,7 +4,7 @@ import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
 import { byDate } from '../desk/ranking.ts'
 import type { PublicDocument } from '../publish/document.ts'
-import type { LedgerEvent, World } from '../world/world.ts'
+import type { World } from '../world/world.ts'
 import { plainJson, unarchived } from './document.ts'
 
 interface Feed {
@@ -15,14 +15,15 @@ interface Feed {
   readonly items: readonly Item[]
 }
 
+/** An item of JSON Feed. */
 interface Item {
   /** Permanent and unique. */
   readonly id: string
   readonly url: string
   readonly title: string
-  readonly summary: string
-  readonly published: string
-  readonly updated: string
+  readonly content_text: string
+  readonly date_published: string
+  readonly date_modified: string
 }
 
 const maxItems = 100
@@ -54,8 +55,7 @@ function deskFeed({ articles, site }: Pick<World, 'articles' | 'site'>): Feed {
       .slice(0, maxItems)
       .map(({ slug, title, date, excerpt }) => {
         const url = `${site.url}/desk/${slug}`
-        const published = `${date}T00:00:00.000Z`
-        return { id: url, url, title, summary: excerpt, published, updated: published }
+        return { id: url, url, title, content_text: excerpt, ...datedAt(`${date}T00:00:00.000Z`) }
       }),
   }
 }
@@ -66,17 +66,15 @@ function transitionFeed({ events, site }: Pick<World, 'events' | 'site'>): Feed 
     name: 'transitions',
     title: 'Agent Income Ledger: changes of status',
     page: '/',
-    items: newest(transitions).map((event) => {
-      const at = isoTime(event.createdAtMs)
-      const url = event.rail === null ? `${site.url}/` : `${site.url}/rails/${event.rail}#status`
-      const id = `${site.url}/feeds/transitions.atom#${event.seq}`
-      return { id, url, title: event.title, summary: event.title, published: at, updated: at }
-    }),
+    items: transitions
+      .toSorted((a, b) => b.seq - a.seq)
+      .slice(0, maxItems)
+      .map(({ rail, seq, title, createdAtMs }) => {
+        const url = rail === null ? `${site.url}/` : `${site.url}/rails/${rail}#status`
+        const id = `${site.url}/feeds/transitions.atom#${seq}`
+        return { id, url, title, content_text: title, ...datedAt(isoTime(createdAtMs)) }
+      }),
   }
-}
-
-function newest(events: readonly LedgerEvent[]): LedgerEvent[] {
-  return events.toSorted((a, b) => b.seq - a.seq).slice(0, maxItems)
 }
 
 function flagFeed({
@@ -90,7 +88,7 @@ function flagFeed({
     page: '/honesty',
     items: [...openFlags, ...closedFlags]
       .map((flag) => flagItem(flag, site.url))
-      .toSorted((a, b) => (a.updated < b.updated ? 1 : -1))
+      .toSorted((a, b) => (a.date_modified < b.date_modified ? 1 : -1))
       .slice(0, maxItems),
   }
 }
@@ -105,9 +103,9 @@ function flagItem(flag: Flag, siteUrl: string): Item {
     id: url,
     url,
     title: closed === undefined ? flag.title : `Closed: ${flag.title}`,
-    summary: [flag.severity, flag.kind, ...numbers].join('; '),
-    published: flag.opened_at,
-    updated: closed ?? flag.opened_at,
+    content_text: [flag.severity, flag.kind, ...numbers].join('; '),
+    date_published: flag.opened_at,
+    date_modified: closed ?? flag.opened_at,
   }
 }
 
@@ -124,23 +122,23 @@ function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Fee
     name: 'changes',
     title: 'Agent Income Ledger: changes of interface and service',
     page: '/changelog',
-    items: sections.slice(0, maxItems).map(({ version, date, lines }) => {
-      const at = `${date}T00:00:00.000Z`
-      return {
-        id: `${site.url}/changelog#${version}`,
-        url: `${site.url}/changelog`,
-        title: `Version ${version}`,
-        summary: lines.join(' ').replaceAll(/\s+/g, ' ').trim(),
-        published: at,
-        updated: at,
-      }
-    }),
+    items: sections.slice(0, maxItems).map(({ version, date, lines }) => ({
+      id: `${site.url}/changelog#${version}`,
+      url: `${site.url}/changelog`,
+      title: `Version ${version}`,
+      content_text: lines.join(' ').replaceAll(/\s+/g, ' ').trim(),
+      ...datedAt(`${date}T00:00:00.000Z`),
+    })),
   }
+}
+
+function datedAt(time: string): Pick<Item, 'date_published' | 'date_modified'> {
+  return { date_published: time, date_modified: time }
 }
 
 /** The time of the newest entry; the Unix epoch for an empty feed. */
 function updatedOf({ items }: Feed): string {
-  return items.map(({ updated }) => updated).reduce((a, b) => (a > b ? a : b), isoTime(0))
+  return items.reduce((last, { date_modified: at }) => (at > last ? at : last), isoTime(0))
 }
 
 function atom(feed: Feed, { site }: Pick<World, 'site'>): string {
@@ -149,9 +147,9 @@ function atom(feed: Feed, { site }: Pick<World, 'site'>): string {
 <id>${xmlText(item.id)}</id>
 <title>${xmlText(item.title)}</title>
 <link rel="alternate" type="text/html" href="${xmlText(item.url)}"/>
-<published>${item.published}</published>
-<updated>${item.updated}</updated>
-<summary>${xmlText(item.summary)}</summary>
+<published>${item.date_published}</published>
+<updated>${item.date_modified}</updated>
+<summary>${xmlText(item.content_text)}</summary>
 </entry>
 `,
   )
@@ -174,13 +172,6 @@ function jsonFeed(feed: Feed, { site }: Pick<World, 'site'>) {
     home_page_url: `${site.url}${feed.page}`,
     feed_url: `${site.url}${feedPath(feed, 'json')}`,
     language: 'en',
-    items: feed.items.map((item) => ({
-      id: item.id,
-      url: item.url,
-      title: item.title,
-      content_text: item.summary,
-      date_published: item.published,
-      date_modified: item.updated,
-    })),
+    items: feed.items,
   }
 }

@@ -28,7 +28,7 @@ export const historyDocuments = snapshotFamily(
         stamp: 'computed_at',
       }))
       yield deferred(documentOf('getRailHistoryCsv', params), revision, () => ({
-        text: historyCsv(views()),
+        text: csv(csvColumns, views()),
       }))
     }
   },
@@ -73,10 +73,3 @@ const csvColumns = [
   'poll_duration_ms',
   'poll_error',
 ] as const satisfies readonly (keyof RailPoll)[]
-
-function historyCsv(polls: readonly RailPoll[]): string {
-  return csv(
-    csvColumns,
-    polls.map((poll) => csvColumns.map((column) => poll[column])),
-  )
-}

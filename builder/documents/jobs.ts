@@ -1,19 +1,9 @@
-import { jsonDocument, snapshotFamily } from './document.ts'
+import { firstPage, snapshotFamily } from './document.ts'
 
 export const jobDocuments = snapshotFamily(
   ['listJobs'],
   ['exchange'],
   function* ({ exchange: { jobs, total, next, receiptsBy } }) {
-    yield jsonDocument(
-      'listJobs',
-      {
-        count: jobs.length,
-        total,
-        jobs,
-        ...(next === null ? {} : { next_cursor: next }),
-        receipts_by: receiptsBy,
-      },
-      { stamped: true },
-    )
+    yield firstPage('listJobs', { jobs }, total, next, { receipts_by: receiptsBy })
   },
 )

@@ -3,7 +3,7 @@ import { percentRead } from '../../src/core/backfill.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
 import { evidencePath } from '../../src/core/evidence.ts'
 import { figureNames, publicFigure } from '../../src/core/figures.ts'
-import type { EvidencePointer, FigureName } from '../../src/core/figures.ts'
+import type { FigureName } from '../../src/core/figures.ts'
 import { isStale } from '../../src/core/flags/source-flags.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
@@ -20,56 +20,40 @@ export function railIsStale(
 
 /** The published rail. An unknown figure is 0 and named in `unknown_figures`. */
 export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollEveryMs'>): Rail {
-  const { authored, state } = record
+  const { state, authored } = record
+  const { apply: _form, audit: audited, notes: authoredNotes, ...facts } = authored
+  const { figures: _figures, ...audit } = audited
   const { figures } = state
   const unknown = figureNames.filter((name) => publicFigure(figures, name) === null)
   const shown = (name: FigureName) => publicFigure(figures, name) ?? 0
-  const notes = [authored.notes, ...state.notes].filter((note) => note !== undefined)
+  const notes = [authoredNotes, ...state.notes].filter((note) => note !== undefined)
   return {
-    rail: authored.rail,
-    display_name: authored.display_name,
-    chain: authored.chain,
+    ...facts,
     status: state.status,
     status_since: isoTime(state.statusSinceMs),
     status_rules: state.statusRules,
     status_reasons: [...state.statusReasons],
-    category: authored.category,
     tpv_30d_usdc: shown('tpv_30d_usdc'),
     tpv_7d_usdc: shown('tpv_7d_usdc'),
     tpv_30d_raw_usdc: shown('tpv_30d_raw_usdc'),
     tpv_7d_raw_usdc: shown('tpv_7d_raw_usdc'),
     tpv_30d_net_usdc: shown('tpv_30d_net_usdc'),
     parties_30d: shown('parties_30d'),
-    status_basis: authored.status_basis,
     unique_creators_30d: shown('unique_creators_30d'),
     unique_workers_30d: shown('unique_workers_30d'),
     top_worker_share: shown('top_worker_share'),
     unknown_figures: unknown,
     removed_30d: { ...state.removed30d },
     ...(figures.lastPayoutAtMs === null ? {} : { last_payout_at: isoTime(figures.lastPayoutAtMs) }),
-    entry_cost_usdc: authored.entry_cost_usdc,
-    entry_requirements: authored.entry_requirements,
-    ...(authored.sample_apply_url === undefined
-      ? {}
-      : { sample_apply_url: authored.sample_apply_url }),
-    reference_url: authored.reference_url,
     methodology: methodologyOf(record),
     rule: ruleName(record),
     ...(notes.length === 0 ? {} : { notes: notes.join(' ') }),
-    ...(authored.differs === undefined ? {} : { differs: authored.differs }),
     figures_source: state.figuresSource,
     figures_as_of: isoTime(state.figuresAsOfMs),
     stale: railIsStale(record, world),
     ...(record.backfill === null ? {} : { backfill: backfillView(record.backfill) }),
-    evidence_tier: authored.evidence_tier,
-    evidence: record.evidence.map(evidenceView),
-    audit: {
-      as_of: authored.audit.as_of,
-      status: authored.audit.status,
-      reason: authored.audit.reason,
-      source: authored.audit.source,
-    },
-    sources: authored.sources,
+    evidence: [...record.evidence],
+    audit,
     polled_at: isoTime(state.lastPollAtMs ?? state.figuresAsOfMs),
     poll_duration_ms: state.lastDurationMs,
     ...(state.lastError === null ? {} : { poll_error: state.lastError }),
@@ -101,17 +85,4 @@ function backfillView(backfill: Backfill): NonNullable<Rail['backfill']> {
 export function evidenceUri(poll: PollRecord | undefined): Pick<Rail, 'evidence_uri'> {
   const bundle = poll?.bundle ?? null
   return bundle === null ? {} : { evidence_uri: evidencePath(bundle) }
-}
-
-function evidenceView(pointer: EvidencePointer): Rail['evidence'][number] {
-  return pointer.kind === 'http'
-    ? pointer
-    : {
-        kind: pointer.kind,
-        chain: pointer.chain,
-        contract: pointer.contract,
-        from_block: pointer.fromBlock,
-        to_block: pointer.toBlock,
-        logs: pointer.logs,
-      }
 }

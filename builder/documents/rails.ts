@@ -62,10 +62,9 @@ const csvColumns = [
 ] as const satisfies readonly (keyof Rail)[]
 
 function railsCsv(rails: readonly Rail[]): string {
-  const unknown = (rail: Rail, column: string) =>
-    rail.unknown_figures.some((figure) => figure === column)
-  return csv(
-    csvColumns,
-    rails.map((rail) => csvColumns.map((column) => (unknown(rail, column) ? null : rail[column]))),
-  )
+  const rows = rails.map((rail) => {
+    const unknown = rail.unknown_figures.map((figure) => [figure, null] as const)
+    return { ...rail, ...Object.fromEntries(unknown) }
+  })
+  return csv(csvColumns, rows)
 }

@@ -166,8 +166,8 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     kind: 'logs',
     chain,
     contract,
-    fromBlock: Math.min(fromBlock, head),
-    toBlock: head,
+    from_block: Math.min(fromBlock, head),
+    to_block: head,
     logs,
   }))
   await ctx.evidence.list('memory', () => [...remembered].slice(-maxMemory))

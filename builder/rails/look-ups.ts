@@ -57,7 +57,7 @@ export async function withLookUps(
     const note = `It is not looked up who funds the payers: no node is set for ${chain} (${chains[chain].rpcSetting}).`
     return { ...measurement, notes: [...notes, note] }
   }
-  const head = Math.max(...logs.map(({ toBlock }) => toBlock))
+  const head = Math.max(...logs.map((pointer) => pointer.to_block))
   const { state, transfers, problem } = await lookUp(ctx, chain, facts, head)
   const hubs = new Set([...listedHubs, ...logs.map(({ contract }) => contract)])
   const seen = new Set(transfers.flatMap(({ from, to }) => [from, to]))

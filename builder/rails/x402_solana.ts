@@ -94,8 +94,8 @@ export const x402Solana = defineRail({
       kind: 'logs',
       chain: 'solana',
       contract: usdcMint,
-      fromBlock: lowestSlot,
-      toBlock: highestSlot,
+      from_block: lowestSlot,
+      to_block: highestSlot,
       logs: transactions,
     }
     return {

@@ -17,8 +17,6 @@ export async function withAcceptedSkills(
   const accepted = await listProposals(db, 'accepted', maxAccepted)
   const added = accepted
     .filter(({ slug }) => !known.has(slug))
-    .map(({ slug, name, category, surface, description }) =>
-      skill.parse({ slug, name, category, surface: [...surface], description }),
-    )
+    .map((proposal) => skill.parse(proposal))
   return [...authored, ...added]
 }

@@ -31,8 +31,8 @@ const evidenceShape: z.ZodType<EvidencePointer> = z.discriminatedUnion('kind', [
     kind: z.literal('logs'),
     chain: z.string(),
     contract: z.string(),
-    fromBlock: z.number(),
-    toBlock: z.number(),
+    from_block: z.number(),
+    to_block: z.number(),
     logs: z.number(),
   }),
 ])

@@ -73,14 +73,15 @@ export function knownFigure<Name extends FigureName>(
   return view.unknown_figures.includes(name) ? null : view[name]
 }
 
+/** As published. */
 export type EvidencePointer =
   | { readonly kind: 'http'; readonly url: string; readonly sha256: string; readonly items: number }
   | {
       readonly kind: 'logs'
       readonly chain: string
       readonly contract: string
-      readonly fromBlock: number
-      readonly toBlock: number
+      readonly from_block: number
+      readonly to_block: number
       readonly logs: number
     }
 

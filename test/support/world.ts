@@ -152,7 +152,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
   const alpha = railRecord('alpha', {
     authored: { sample_apply_url: 'https://alpha.example/apply', entry_requirements: ['a wallet'] },
     evidence: [
-      { kind: 'logs', chain: 'base', contract: payer, fromBlock: 100, toBlock: 220, logs: 40 },
+      { kind: 'logs', chain: 'base', contract: payer, from_block: 100, to_block: 220, logs: 40 },
     ],
   })
   const beta = railRecord('beta', {

@@ -5,6 +5,7 @@ import { csv } from '../../../builder/documents/csv.ts'
 import type { Cell } from '../../../builder/documents/csv.ts'
 import { LedgerUnreachableError } from '../../../src/client/errors.ts'
 import { decimalUsdc } from '../../../src/contract/x402.ts'
+import { entriesOf } from '../../../src/core/entries.ts'
 import { minuteMs, parseTime } from '../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { findPartner } from '../../../src/db/partners/partners.ts'
@@ -35,13 +36,10 @@ const columns: Readonly<Record<string, (payment: PaymentRecord) => Cell>> = {
 /** Prints all payments, oldest first; with `--csv` as RFC 4180, safe to open in a spreadsheet. */
 export async function exportPayments(session: Session, input: Input): Promise<void> {
   const names = Object.keys(columns)
-  const rows = (await readPayments(session)).map((payment) =>
-    Object.values(columns).map((cellOf) => cellOf(payment)),
+  const payments = (await readPayments(session)).map((payment) =>
+    Object.fromEntries(entriesOf(columns).map(([name, cellOf]) => [name, cellOf(payment)])),
   )
-  const payments = rows.map((cells) =>
-    Object.fromEntries(names.map((name, at) => [name, cells[at]])),
-  )
-  if (input.flag('csv')) session.write(csv(names, rows))
+  if (input.flag('csv')) session.write(csv(names, payments))
   else session.print({ count: payments.length, payments }, table(names, payments))
 }
 

@@ -65,7 +65,7 @@ describe('aggregated logs', () => {
     const { sums, lastPayoutAtMs, evidence } = await read(await contextOf())
     expect(sums).toEqual([BigInt(total), BigInt(total)])
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
-    const range = { fromBlock: 1, toBlock: payments + 1, logs: payments }
+    const range = { from_block: 1, to_block: payments + 1, logs: payments }
     expect(evidence).toEqual([{ kind: 'logs', chain: 'base', contract, ...range }])
   })
 

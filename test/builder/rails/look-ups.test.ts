@@ -105,7 +105,9 @@ function measured(atMs: number, from: readonly Payment[]): Measurement {
     figures: unknownFigures,
     removed30d: {},
     notes: [],
-    evidence: [{ kind: 'logs', chain: 'base', contract: usdc, fromBlock: 1, toBlock, logs: 1 }],
+    evidence: [
+      { kind: 'logs', chain: 'base', contract: usdc, from_block: 1, to_block: toBlock, logs: 1 },
+    ],
     facts: { ...factsOf([], windowEndingAt(atMs)), pairs },
   }
 }

@@ -134,8 +134,8 @@ describe('the x402 Solana rail', () => {
         kind: 'logs',
         chain: 'solana',
         contract: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
-        fromBlock: chain.at(-2)?.slot,
-        toBlock: chain[0]?.slot,
+        from_block: chain.at(-2)?.slot,
+        to_block: chain[0]?.slot,
         // Two fee payers list the first transaction; the last one is older than the window.
         logs: 12,
       },
