@@ -10,6 +10,7 @@ import type { RailState } from '../../src/core/rail-poll.ts'
 import { statusRulesVersion } from '../../src/core/rules/status.ts'
 import { isoTime, parseTime } from '../../src/core/time.ts'
 import type { StoredPoll, StoredRailState } from '../../src/db/polls.ts'
+import type { NewRecordOf } from '../../src/db/rows.ts'
 import type { PastPoll } from '../rails/past-polls.ts'
 import { StoredStateError } from '../rails/payout-store.ts'
 import { auditedFigures } from './authored-rails.ts'
@@ -123,7 +124,7 @@ export function toStateRow(
   state: RailState,
   lastPollId: number,
   counters: Readonly<Record<string, number>>,
-): StoredRailState<object> {
+): NewRecordOf<'rail_state'> {
   return {
     rail: state.rail,
     status: state.status,

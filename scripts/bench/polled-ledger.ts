@@ -19,8 +19,9 @@ import { version } from '../../src/contract/version.ts'
 import { decidePoll } from '../../src/core/rail-poll.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { openDatabase } from '../../src/db/open.ts'
-import { insertPoll, saveRailState, toPollRow } from '../../src/db/polls.ts'
+import { insertPoll, saveRailState } from '../../src/db/polls.ts'
 import type { NewPoll } from '../../src/db/polls.ts'
+import { toRow } from '../../src/db/rows.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { packageRoot } from '../../src/runtime/runtime.ts'
 import { inventMeasurement, silentLog } from '../demo/polls.ts'
@@ -119,6 +120,9 @@ async function addPolls(tx: Transaction<Database>, authored: AuthoredRail): Prom
   }
   const last = polls.pop()
   if (last === undefined) throw new Error('nothing was polled')
-  await tx.insertInto('polls').values(polls.map(toPollRow)).execute()
+  await tx
+    .insertInto('polls')
+    .values(polls.map((poll) => toRow<'polls'>(poll)))
+    .execute()
   await saveRailState(tx, toStateRow(state, await insertPoll(tx, last), {}))
 }

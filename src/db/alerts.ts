@@ -1,23 +1,13 @@
-import { stringsFromJsonText, toJsonTextOrNull } from './json.ts'
 import { deleteRecords, findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-type Row = RecordOf<'alert_subscriptions'>
-
-export interface SubscriptionRecord extends Omit<Row, 'rails'> {
-  /** Null selects all rails and the events without a rail. */
-  readonly rails: readonly string[] | null
-}
+export type SubscriptionRecord = RecordOf<'alert_subscriptions'>
 
 export type NewSubscription = Pick<
   SubscriptionRecord,
   'id' | 'wallet' | 'url' | 'rails' | 'severity' | 'afterSeq' | 'createdAt'
 >
-
-function toRecord(row: Row): SubscriptionRecord {
-  return { ...row, rails: row.rails === null ? null : stringsFromJsonText(row.rails) }
-}
 
 const healthy = { failures: 0, failingSince: null, lastError: null, pausedUntil: null } as const
 
@@ -32,8 +22,7 @@ export async function insertSubscription(
   subscription: NewSubscription,
 ): Promise<SubscriptionRecord> {
   const record = { ...subscription, ...unproven(subscription.createdAt) }
-  const rails = toJsonTextOrNull(record.rails)
-  await insertRecord(db, 'alert_subscriptions', { ...record, rails })
+  await insertRecord(db, 'alert_subscriptions', record)
   return record
 }
 
@@ -41,11 +30,10 @@ export async function subscriptionsOf(
   db: Db,
   wallet: string,
 ): Promise<readonly SubscriptionRecord[]> {
-  const rows = await selectRecords(db, 'alert_subscriptions', { wallet })
+  return await selectRecords(db, 'alert_subscriptions', { wallet })
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .execute()
-  return rows.map(toRecord)
 }
 
 export async function findSubscription(
@@ -53,14 +41,12 @@ export async function findSubscription(
   wallet: string,
   id: string,
 ): Promise<SubscriptionRecord | null> {
-  const row = await findRecord(db, 'alert_subscriptions', { id, wallet })
-  return row === null ? null : toRecord(row)
+  return await findRecord(db, 'alert_subscriptions', { id, wallet })
 }
 
 export async function enabledSubscriptions(db: Db): Promise<readonly SubscriptionRecord[]> {
   const enabled = selectRecords(db, 'alert_subscriptions', { status: ['pending', 'active'] })
-  const rows = await enabled.orderBy('id').execute()
-  return rows.map(toRecord)
+  return await enabled.orderBy('id').execute()
 }
 
 /** Does not change pending deliveries: see `failPendingDeliveries`. */
@@ -94,7 +80,7 @@ export async function noteFailure(
   db: Db,
   id: string,
   { error, at }: { readonly error: string; readonly at: string },
-): Promise<Pick<Row, 'failures' | 'failingSince'> | null> {
+): Promise<Pick<SubscriptionRecord, 'failures' | 'failingSince'> | null> {
   const row = await db
     .updateTable('alert_subscriptions')
     .set((eb) => ({

@@ -1,12 +1,17 @@
 /** Builders of columns for `tables/`, used as `column.text`. */
-import type { Generated, GeneratedAlways } from 'kysely'
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 
-/** `Value` is the type of the column for Kysely. */
-export interface Column<Value = unknown> {
+import type { JsonObject } from '../core/canonical-json.ts'
+import { objectFromJsonText, stringsFromJsonText } from './json.ts'
+
+/** `Value` is the type of the column for Kysely, `Member` its type in records (`records.ts`). */
+export interface Column<Value = unknown, Member = Value> {
   /** Type and constraints; `$` represents the name of the column. */
   readonly sql: string
-  /** Exists for the compiler only. */
-  readonly value?: Value
+  /** Makes the member of a record from the stored text; `toRow` makes the text. */
+  readonly read?: (text: string) => unknown
+  /** For the compiler only. */
+  readonly types?: { readonly value: Value; readonly member: Member }
 }
 
 export const text: Column<string> = { sql: 'text not null' }
@@ -17,12 +22,31 @@ export const real: Column<number> = { sql: 'real not null' }
 export const bytes: Column<Buffer> = { sql: 'blob not null' }
 export const bit: Column<0 | 1> = { sql: 'integer not null check ($ in (0, 1))' }
 export const textKey: Column<string> = { sql: 'text primary key' }
+export const strings: Column<string, readonly string[]> = {
+  sql: text.sql,
+  read: stringsFromJsonText,
+}
+export const optionalStrings: Column<string | null, readonly string[] | null> = {
+  sql: optionalText.sql,
+  read: stringsFromJsonText,
+}
+export const object: Column<string, Json<JsonObject, object>> = {
+  sql: text.sql,
+  read: objectFromJsonText,
+}
+export const optionalObject: Column<string | null, Json<JsonObject | null, object | null>> = {
+  sql: optionalText.sql,
+  read: objectFromJsonText,
+}
 /** Assigned by SQLite. */
 export const rowNumber: Column<Generated<number>> = { sql: 'integer primary key' }
 /** Assigned by SQLite in the order of the inserts, and never reused. */
 export const sequence: Column<GeneratedAlways<number>> = {
   sql: 'integer primary key autoincrement',
 }
+
+/** What is read, and what may be written. */
+type Json<Read, Written> = ColumnType<Read, Written, Written>
 
 export function oneOf<const Value extends string>(...values: readonly Value[]): Column<Value> {
   return check({ sql: 'text not null' }, isIn(values))

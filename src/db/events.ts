@@ -1,31 +1,21 @@
-import type { JsonObject } from '../core/canonical-json.ts'
 import type { Severity } from '../core/flags/kind.ts'
 import { isoTime } from '../core/time.ts'
-import { objectFromJsonText, toJsonText } from './json.ts'
-import { columnsOf, toRow } from './rows.ts'
-import type { RecordOf } from './rows.ts'
+import { selectRecords } from './records.ts'
+import { toRow } from './rows.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-type Row = RecordOf<'events'>
+export type NewEvent = NewRecordOf<'events'>
 
-export interface NewEvent extends Omit<Row, 'seq' | 'data'> {
-  readonly data: object
-}
-
-export interface EventRecord extends NewEvent {
-  /** Increases with every event and is never reused. */
-  readonly seq: number
-  readonly data: JsonObject
-}
-
-const columns = columnsOf('events')
+/** `seq` increases with every event and is never reused. */
+export type EventRecord = RecordOf<'events'>
 
 /** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event if that is later. */
 export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
   const createdAt = await nextEventTime(db, event.createdAt)
   const { seq } = await db
     .insertInto('events')
-    .values(toRow<'events'>({ ...event, data: toJsonText(event.data), createdAt }))
+    .values(toRow<'events'>({ ...event, createdAt }))
     .returning('seq')
     .executeTakeFirstOrThrow()
   return seq
@@ -56,14 +46,13 @@ export async function eventsSince(
 ): Promise<readonly EventRecord[]> {
   // Both columns give the same order; each has its own index.
   const order = 'seq' in since ? 'seq' : 'created_at'
-  let query = db.selectFrom('events').select(columns).orderBy(order).limit(limit)
+  let query = selectRecords(db, 'events').orderBy(order).limit(limit)
   if ('seq' in since) query = query.where('seq', '>', since.seq)
   else if ('after' in since) query = query.where('created_at', '>', since.after)
   else query = query.where('created_at', '>=', since.time)
   if (rail !== undefined) query = query.where('rail', '=', rail)
   if (severity !== undefined) query = query.where('severity', '=', severity)
-  const rows = await query.execute()
-  return rows.map((row) => ({ ...row, data: objectFromJsonText(row.data) }))
+  return await query.execute()
 }
 
 /** 0 before the first event. */

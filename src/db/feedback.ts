@@ -1,12 +1,10 @@
 /** Senders are stored as keyed hashes whose key changes daily. */
 
-import { columnsExcept } from './rows.ts'
+import { selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type FeedbackRecord = Omit<RecordOf<'feedback'>, 'fingerprint' | 'network' | 'textHash'>
-
-const columns = columnsExcept('feedback', 'fingerprint', 'network', 'text_hash')
 
 export async function findDuplicate(
   db: Db,
@@ -26,11 +24,10 @@ export async function findDuplicate(
 }
 
 export async function listFeedback(db: Db, limit: number): Promise<readonly FeedbackRecord[]> {
-  return await db
-    .selectFrom('feedback')
-    .select(columns)
+  const rows = await selectRecords(db, 'feedback')
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .limit(limit)
     .execute()
+  return rows.map(({ fingerprint: _, network: __, textHash: ___, ...feedback }) => feedback)
 }

@@ -4,37 +4,24 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import type { Random } from '../core/deps.ts'
 import { newId } from '../core/new-id.ts'
 import { appendEvent } from './events.ts'
-import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
-import { selectRecords } from './records.ts'
-import { columnsOf, toRow } from './rows.ts'
-import type { RecordOf } from './rows.ts'
+import { selectRecords, updateRecord } from './records.ts'
+import { toRow } from './rows.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-type Row = RecordOf<'flags'>
+export type FlagRecord = RecordOf<'flags'>
 
-export type FlagKey = Pick<Row, 'kind' | 'rail' | 'subject'>
+export type FlagKey = Pick<FlagRecord, 'kind' | 'rail' | 'subject'>
 
-export interface FlagRecord extends Omit<Row, 'evidence'> {
-  readonly evidence: JsonObject
-}
-
-export interface NewFlag extends Omit<Row, 'evidence' | 'closedAt' | 'closeReason'> {
-  readonly evidence: object
-}
-
-const columns = columnsOf('flags')
-
-function toRecord(row: Row): FlagRecord {
-  return { ...row, evidence: objectFromJsonText(row.evidence) }
-}
+export type NewFlag = Pick<FlagRecord, 'rail'> &
+  Omit<NewRecordOf<'flags'>, 'closedAt' | 'closeReason'>
 
 /** Returns false if an equal flag is open. */
 export async function openFlag(db: Db, flag: NewFlag): Promise<boolean> {
-  const record = { ...flag, evidence: toJsonText(flag.evidence), closedAt: null, closeReason: null }
   const inserted = await db
     .insertInto('flags')
-    .values(toRow<'flags'>(record))
+    .values(toRow<'flags'>({ ...flag, closedAt: null, closeReason: null }))
     .onConflict((conflict) =>
       conflict
         .expression(sql`kind, coalesce(rail, ''), subject`)
@@ -47,37 +34,32 @@ export async function openFlag(db: Db, flag: NewFlag): Promise<boolean> {
 
 /** Returns null if no such flag was open. */
 export async function closeFlag(
-  db: Db,
+  tx: Db,
   key: FlagKey,
   closedAt: string,
   closeReason: string,
 ): Promise<FlagRecord | null> {
-  const row = await db
-    .updateTable('flags')
-    .set({ closed_at: closedAt, close_reason: closeReason })
-    .where('kind', '=', key.kind)
-    .where(sql`coalesce(rail, '')`, '=', key.rail ?? '')
-    .where('subject', '=', key.subject)
-    .where('closed_at', 'is', null)
-    .returning(columns)
+  const { kind, rail, subject } = key
+  const open = await selectRecords(tx, 'flags', { kind, subject, closedAt: null })
+    .where(sql`coalesce(rail, '')`, '=', rail ?? '')
     .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  if (open === undefined) return null
+  await updateRecord(tx, 'flags', { id: open.id }, { closedAt, closeReason })
+  return { ...open, closedAt, closeReason }
 }
 
 export async function listOpenFlags(db: Db): Promise<readonly FlagRecord[]> {
   const open = selectRecords(db, 'flags', { closedAt: null })
-  const rows = await open.orderBy('opened_at').orderBy('id').execute()
-  return rows.map(toRecord)
+  return await open.orderBy('opened_at').orderBy('id').execute()
 }
 
 export async function listClosedFlags(db: Db, limit: number): Promise<readonly FlagRecord[]> {
-  const rows = await selectRecords(db, 'flags')
+  return await selectRecords(db, 'flags')
     .where('closed_at', 'is not', null)
     .orderBy('closed_at', 'desc')
     .orderBy('id')
     .limit(limit)
     .execute()
-  return rows.map(toRecord)
 }
 
 /** Returns null if an equal flag is open. */

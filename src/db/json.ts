@@ -6,10 +6,6 @@ export function toJsonText(value: unknown): string {
   return canonicalize(value)
 }
 
-export function toJsonTextOrNull(value: unknown): string | null {
-  return value === null ? null : toJsonText(value)
-}
-
 export function fromJsonText(text: string): JsonValue {
   const value: unknown = JSON.parse(text)
   if (!isJson(value)) throw new SyntaxError('A stored text is not JSON.')
@@ -21,10 +17,6 @@ export function objectFromJsonText(text: string): JsonObject {
   const value = fromJsonText(text)
   if (!isJsonObject(value)) throw new TypeError('A stored JSON text is not an object.')
   return value
-}
-
-export function objectOrNullFromJsonText(text: string | null): JsonObject | null {
-  return text === null ? null : objectFromJsonText(text)
 }
 
 /** @throws TypeError */

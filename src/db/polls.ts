@@ -1,60 +1,18 @@
-import type { Insertable } from 'kysely'
-
-import type { JsonObject } from '../core/canonical-json.ts'
-import {
-  objectFromJsonText,
-  objectOrNullFromJsonText,
-  toJsonText,
-  toJsonTextOrNull,
-} from './json.ts'
 import { putRecord, selectRecords } from './records.ts'
 import { toRow } from './rows.ts'
-import type { RecordOf } from './rows.ts'
-import type { Database, Db } from './schema.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
+import type { Db } from './schema.ts'
 
-type PollRow = RecordOf<'polls'>
-type StateRow = RecordOf<'rail_state'>
+export type NewPoll = NewRecordOf<'polls'>
 
-export interface NewPoll extends Omit<PollRow, 'id' | 'figures' | 'evidence'> {
-  readonly figures: object | null
-  readonly evidence: object
-}
+export type StoredPoll = RecordOf<'polls'>
 
-export interface StoredPoll extends NewPoll {
-  readonly id: number
-  readonly figures: JsonObject | null
-  readonly evidence: JsonObject
-}
-
-/** Callers declare and check the shape of the figures. */
-export interface StoredRailState<Figures extends object = JsonObject> extends Omit<
-  StateRow,
-  'figures'
-> {
-  readonly figures: Figures | null
-}
-
-export function toPollRow(poll: NewPoll): Insertable<Database['polls']> {
-  const { figures, evidence } = poll
-  return toRow<'polls'>({
-    ...poll,
-    figures: toJsonTextOrNull(figures),
-    evidence: toJsonText(evidence),
-  })
-}
-
-function toPoll(row: PollRow): StoredPoll {
-  return {
-    ...row,
-    figures: objectOrNullFromJsonText(row.figures),
-    evidence: objectFromJsonText(row.evidence),
-  }
-}
+export type StoredRailState = RecordOf<'rail_state'>
 
 export async function insertPoll(db: Db, poll: NewPoll): Promise<number> {
   const { id } = await db
     .insertInto('polls')
-    .values(toPollRow(poll))
+    .values(toRow<'polls'>(poll))
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
@@ -76,7 +34,7 @@ export async function historyOf(
     .orderBy('id', 'desc')
   if (from !== undefined) query = query.where('started_at', '>=', from)
   if (limit !== undefined) query = query.limit(limit)
-  return (await query.execute()).map(toPoll)
+  return await query.execute()
 }
 
 /** Oldest first. */
@@ -86,18 +44,14 @@ export async function pollsAfter(
   limit: number,
 ): Promise<readonly StoredPoll[]> {
   const later = selectRecords(db, 'polls').where('id', '>', afterId)
-  const rows = await later.orderBy('id').limit(limit).execute()
-  return rows.map(toPoll)
+  return await later.orderBy('id').limit(limit).execute()
 }
 
 export async function loadRailStates(db: Db): Promise<ReadonlyMap<string, StoredRailState>> {
   const rows = await selectRecords(db, 'rail_state').orderBy('rail').execute()
-  return new Map(
-    rows.map((row) => [row.rail, { ...row, figures: objectOrNullFromJsonText(row.figures) }]),
-  )
+  return new Map(rows.map((row) => [row.rail, row]))
 }
 
-export async function saveRailState(db: Db, state: StoredRailState<object>): Promise<void> {
-  const figures = toJsonTextOrNull(state.figures)
-  await putRecord(db, 'rail_state', { ...state, figures }, 'rail')
+export async function saveRailState(db: Db, state: NewRecordOf<'rail_state'>): Promise<void> {
+  await putRecord(db, 'rail_state', state, 'rail')
 }

@@ -1,30 +1,19 @@
-import { stringsFromJsonText, toJsonText } from './json.ts'
-import { findRecord, insertRecord } from './records.ts'
-import { columnsExcept } from './rows.ts'
-import type { RecordOf } from './rows.ts'
+import { findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-type Row = Omit<RecordOf<'skill_proposals'>, 'network'>
+export type ProposalRecord = Omit<RecordOf<'skill_proposals'>, 'network'>
 
-export interface ProposalRecord extends Omit<Row, 'surface'> {
-  readonly surface: readonly string[]
-}
+/** `network`: keyed hash of the sender's network. */
+export type NewProposal = Omit<NewRecordOf<'skill_proposals'>, 'status' | 'reason' | 'decidedAt'>
 
-export interface NewProposal extends Omit<ProposalRecord, 'status' | 'reason' | 'decidedAt'> {
-  /** Keyed hash of the sender's network. */
-  readonly network: string
-}
-
-const columns = columnsExcept('skill_proposals', 'network')
-
-function toRecord(row: Row): ProposalRecord {
-  return { ...row, surface: stringsFromJsonText(row.surface) }
+function withoutNetwork({ network: _, ...proposal }: RecordOf<'skill_proposals'>): ProposalRecord {
+  return proposal
 }
 
 export async function insertProposal(db: Db, proposal: NewProposal): Promise<void> {
   const pending = { status: 'pending', reason: null, decidedAt: null } as const
-  const surface = toJsonText(proposal.surface)
-  await insertRecord(db, 'skill_proposals', { ...proposal, surface, ...pending })
+  await insertRecord(db, 'skill_proposals', { ...proposal, ...pending })
 }
 
 export async function listProposals(
@@ -32,15 +21,12 @@ export async function listProposals(
   status: ProposalRecord['status'],
   limit: number,
 ): Promise<readonly ProposalRecord[]> {
-  const rows = await db
-    .selectFrom('skill_proposals')
-    .select(columns)
-    .where('status', '=', status)
+  const rows = await selectRecords(db, 'skill_proposals', { status })
     .orderBy('created_at')
     .orderBy('id')
     .limit(limit)
     .execute()
-  return rows.map(toRecord)
+  return rows.map(withoutNetwork)
 }
 
 export async function isAcceptedSlug(db: Db, slug: string): Promise<boolean> {
@@ -57,12 +43,7 @@ export async function decideProposal(
     readonly decidedAt: string
   },
 ): Promise<ProposalRecord | null> {
-  const row = await db
-    .updateTable('skill_proposals')
-    .set({ status: verdict.status, reason: verdict.reason, decided_at: verdict.decidedAt })
-    .where('id', '=', id)
-    .where('status', '=', 'pending')
-    .returning(columns)
-    .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  const isDecided = await updateRecord(db, 'skill_proposals', { id, status: 'pending' }, verdict)
+  const row = isDecided ? await findRecord(db, 'skill_proposals', { id }) : null
+  return row === null ? null : withoutNetwork(row)
 }

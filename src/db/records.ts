@@ -1,9 +1,9 @@
 /** Statements on one table, with camelCase names. */
-import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Simplify, Updateable } from 'kysely'
+import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Simplify } from 'kysely'
 
 import { sql } from './kysely.ts'
-import { columnOf, columnsOf, toRow } from './rows.ts'
-import type { CamelKeys, NewRecordOf, RecordOf } from './rows.ts'
+import { columnOf, columnsOf, jsonReader, toRow } from './rows.ts'
+import type { ChangesOf, NewRecordOf, RecordOf } from './rows.ts'
 import type { Database, Db } from './schema.ts'
 
 type Table = keyof Database
@@ -16,8 +16,6 @@ export type Match<Name extends Table> = {
     | RecordOf<Name>[Member]
     | readonly RecordOf<Name>[Member][]
 }
-
-type Changes<Name extends Table> = Partial<CamelKeys<Updateable<Database[Name]>>>
 
 export async function insertRecord<Name extends Table>(
   db: Db,
@@ -49,7 +47,11 @@ export function selectRecords<Name extends Table>(
   table: Name,
   match: Match<Name> = {},
 ): SelectQueryBuilder<Database, Name, RecordOf<Name>> {
-  const query = untyped(db).selectFrom<string>(table).select(columnsOf(table)).where(matches(match))
+  const query = untyped(db)
+    .selectFrom<string>(table)
+    .select(columnsOf(table))
+    .where(matches(match))
+    .withPlugin(jsonReader(table))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of `untyped` return
   return query as unknown as SelectQueryBuilder<Database, Name, RecordOf<Name>>
 }
@@ -68,7 +70,7 @@ export async function updateRecord<Name extends Table>(
   db: Db,
   table: Name,
   match: Match<Name>,
-  changes: Changes<Name>,
+  changes: ChangesOf<Name>,
 ): Promise<boolean> {
   const query = untyped(db).updateTable<string>(table).set(toRow(changes)).where(matches(match))
   return (await query.executeTakeFirstOrThrow()).numUpdatedRows > 0n

@@ -1,14 +1,16 @@
 /** Maps snake_case columns to camelCase records. */
-import type { Insertable, Selectable } from 'kysely'
+import type { Insertable, KyselyPlugin, Selectable, Updateable } from 'kysely'
 
+import type { Column } from './column.ts'
+import { toJsonText } from './json.ts'
 import { tables } from './schema.ts'
-import type { Database } from './schema.ts'
+import type { Database, Members } from './schema.ts'
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
 
-export type CamelKeys<Row> = {
+type CamelKeys<Row> = {
   readonly [Column in keyof Row as Column extends string ? CamelCase<Column> : never]: Row[Column]
 }
 
@@ -23,10 +25,11 @@ export type MemberOf<Selected extends string> = Selected extends `${string} as $
   ? Member
   : Selected
 
-/** A stored row; JSON columns are still text. */
-export type RecordOf<Name extends keyof Database> = CamelKeys<Selectable<Database[Name]>>
+export type RecordOf<Name extends keyof Database> = CamelKeys<Selectable<Members[Name]>>
 
-export type NewRecordOf<Name extends keyof Database> = CamelKeys<Insertable<Database[Name]>>
+export type NewRecordOf<Name extends keyof Database> = CamelKeys<Insertable<Members[Name]>>
+
+export type ChangesOf<Name extends keyof Database> = Partial<CamelKeys<Updateable<Members[Name]>>>
 
 const memberNames = new Map<string, string>()
 
@@ -72,13 +75,34 @@ export function columnOf(member: string): string {
   return column
 }
 
-/** The row of a record. */
+/** Reads the JSON columns of rows with the members of `columnsOf`. */
+export function jsonReader(table: keyof Database): KyselyPlugin {
+  const columns: readonly [string, Column][] = Object.entries(tables[table].columns)
+  const members = columns.map(([column, { read }]) => [camelCase(column), read] as const)
+  return {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      for (const row of result.rows) {
+        for (const [member, read] of members) {
+          const stored = row[member]
+          if (read !== undefined && typeof stored === 'string') row[member] = read(stored)
+        }
+      }
+      return result
+    },
+  }
+}
+
+/** The row of a record. Objects and arrays become JSON. */
 export function toRow<Name extends keyof Database>(
   record: NewRecordOf<Name> & { readonly seq?: never },
 ): Insertable<Database[Name]>
 export function toRow(record: object): Record<string, unknown>
 export function toRow(record: object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(record).map(([member, value]: [string, unknown]) => [columnOf(member), value]),
+    Object.entries(record).map(([member, value]: [string, unknown]) => {
+      const isJson = typeof value === 'object' && value !== null && !Buffer.isBuffer(value)
+      return [columnOf(member), isJson ? toJsonText(value) : value]
+    }),
   )
 }

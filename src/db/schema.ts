@@ -27,7 +27,9 @@ export const tables = {
   ...pactTables,
 }
 
-export type Database = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }
+export type Database = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name], 'value'> }
+
+export type Members = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name], 'member'> }
 
 /** The database, or a transaction on it. */
 export type Db = Kysely<Database>

@@ -14,13 +14,11 @@ export interface TableDefinition {
   readonly triggers?: readonly string[]
 }
 
-/** The row of a table, as Kysely describes it. */
-export type RowOf<Definition extends TableDefinition> = {
-  -readonly [Name in keyof Definition['columns']]: Definition['columns'][Name] extends Column<
-    infer Value
-  >
-    ? Value
-    : never
+/** The row of a table, as Kysely describes it: stored values, or members of records. */
+export type RowOf<Definition extends TableDefinition, Side extends 'value' | 'member'> = {
+  -readonly [Name in keyof Definition['columns']]: NonNullable<
+    Definition['columns'][Name]['types']
+  >[Side]
 }
 
 /** Creates the table, its indexes and its triggers. Tables are STRICT. */

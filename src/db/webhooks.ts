@@ -3,12 +3,12 @@
 import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
 import type { EventRecord } from './events.ts'
-import { deleteRecords, findRecord, updateRecord } from './records.ts'
-import { columnsExcept, toRow } from './rows.ts'
+import { deleteRecords, findRecord, selectRecords, updateRecord } from './records.ts'
+import { toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-export type WebhookDelivery = Omit<RecordOf<'alert_deliveries'>, 'leasedUntil' | 'leaseVersion'>
+export type WebhookDelivery = RecordOf<'alert_deliveries'>
 
 export type NewDelivery = Pick<
   WebhookDelivery,
@@ -16,10 +16,10 @@ export type NewDelivery = Pick<
 >
 
 /** The holder may send the delivery once before the lease ends. */
-export interface DeliveryLease
-  extends
-    Pick<WebhookDelivery, 'id' | 'subscriptionId' | 'type' | 'payload' | 'attempts'>,
-    Pick<RecordOf<'alert_deliveries'>, 'leaseVersion'> {
+export interface DeliveryLease extends Pick<
+  WebhookDelivery,
+  'id' | 'subscriptionId' | 'type' | 'payload' | 'attempts' | 'leaseVersion'
+> {
   readonly url: string
 }
 
@@ -30,8 +30,6 @@ export interface AttemptOutcome {
   readonly error: string | null
   readonly at: string
 }
-
-const columns = columnsExcept('alert_deliveries', 'leased_until', 'lease_version')
 
 /** Returns false if the subscription already has a delivery of the event. */
 export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<boolean> {
@@ -85,15 +83,12 @@ export async function deliveriesOf(
   limit: number,
   status?: WebhookDelivery['status'],
 ): Promise<readonly WebhookDelivery[]> {
-  let query = db
-    .selectFrom('alert_deliveries')
-    .select(columns)
-    .where('subscription_id', '=', subscriptionId)
+  const match = { subscriptionId, ...(status === undefined ? {} : { status }) }
+  return await selectRecords(db, 'alert_deliveries', match)
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .limit(limit)
-  if (status !== undefined) query = query.where('status', '=', status)
-  return await query.execute()
+    .execute()
 }
 
 export type DueSubscription = Pick<

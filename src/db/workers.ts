@@ -1,16 +1,13 @@
 import type { Worker } from '../contract/schemas/worker.ts'
 import type { Wallet } from '../core/wallet.ts'
-import { stringsFromJsonText, toJsonText } from './json.ts'
+import { toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
 import { countList, isLater } from './list-queries.ts'
 import type { ListTotal } from './list-queries.ts'
 import { lookAlikes } from './names.ts'
-import { deleteRecords, findRecord } from './records.ts'
-import { columnsOf } from './rows.ts'
+import { deleteRecords, findRecord, selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
-
-const columns = columnsOf('workers')
 
 export interface ListedWorker {
   readonly seq: number
@@ -23,7 +20,7 @@ function toWorker(row: Row): Worker {
   return {
     wallet: row.display,
     ...(row.displayName === null ? {} : { display_name: row.displayName }),
-    skills: [...stringsFromJsonText(row.skills)],
+    skills: [...row.skills],
     ...(row.url === null ? {} : { url: row.url }),
     ...(row.bio === null ? {} : { bio: row.bio }),
     ...(row.receiptKey === null ? {} : { receipt_key: row.receiptKey }),
@@ -99,7 +96,7 @@ export async function listWorkers(
   db: Db,
   page: { readonly limit: number; readonly before: number | null; readonly filter?: WorkerFilter },
 ): Promise<readonly ListedWorker[]> {
-  let query = filtered(db, page.filter).select(columns)
+  let query = filtered(db, page.filter)
   const order = sql.ref<number>(orderOf(page.filter))
   if (page.before !== null) query = query.where(order, '<', page.before)
   return await withMarks(db, await query.orderBy(order, 'desc').limit(page.limit).execute())
@@ -114,7 +111,7 @@ const orderOf = ({ skill }: WorkerFilter = {}) => (skill === undefined ? 'seq' :
 
 function filtered(db: Db, filter: WorkerFilter = {}) {
   const { skill, wallet, since } = filter
-  let query = db.selectFrom('workers')
+  let query = selectRecords(db, 'workers')
   if (wallet !== undefined) query = query.where('wallet', '=', wallet)
   if (since !== undefined) {
     query = query.where(isLater('workers', 'registered_at', since, orderOf(filter)))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { createHistory } from '../../builder/world/history.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
-import { toPollRow } from '../../src/db/polls.ts'
+import { toRow } from '../../src/db/rows.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 
 const startMs = Date.UTC(2026, 0, 1)
@@ -12,7 +12,7 @@ const count = 5200
 test('the history contains every poll of a rail, newest first, however many pages they fill', async () => {
   const database = await tempDatabase()
   const rows = Array.from({ length: count }, (_, at) =>
-    toPollRow({
+    toRow<'polls'>({
       rail: at % 2 === 0 ? 'olas' : 'x402',
       startedAt: isoTime(startMs + at * minuteMs),
       durationMs: 10,

@@ -4,7 +4,6 @@ import { endsByTime, jobStatuses } from '../../core/job.ts'
 import type { JobStatus } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Wallet } from '../../core/wallet.ts'
-import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { countList, countedRows } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
@@ -35,7 +34,7 @@ export async function insertJob(db: Db, job: NewJob): Promise<void> {
         ...facts,
         poster: poster.id,
         posterDisplay: poster.display,
-        skills: toJsonText(skills),
+        skills,
         deadline: isoTime(deadlineMs),
         status: 'open',
         bidsCount: 0,

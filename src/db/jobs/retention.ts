@@ -3,7 +3,7 @@ import { sha256Hex } from '../../auth/messages.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { jobTextsKeptDays } from '../../core/job.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
-import { stringsFromJsonText, toJsonText } from '../json.ts'
+import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { deleteRecords, selectRecords, updateRecord } from '../records.ts'
 import type { Db } from '../schema.ts'
@@ -26,11 +26,10 @@ export async function removeOldTexts(
     .orderBy('updated_at')
     .limit(limit)
     .execute()
-  for (const { seq, title, description, ...job } of jobs) {
-    const skills = stringsFromJsonText(job.skills)
+  for (const { seq, title, description, skills, ...job } of jobs) {
     const texts = removed({ title, description, skills })
     await deleteRecords(db, 'job_skills', { skill: skills, jobSeq: seq })
-    await updateRecord(db, 'jobs', { seq }, { title: '', description: '', skills: '[]', ...texts })
+    await updateRecord(db, 'jobs', { seq }, { title: '', description: '', skills: [], ...texts })
     // The award of a job that has ended: the other bids are rejected or lapsed.
     if (job.awardedBid !== null) await removeProposals([job.awardedBid])
   }

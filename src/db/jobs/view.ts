@@ -1,11 +1,9 @@
 import { apiPrefix } from '../../contract/route.ts'
 import type { Job, JobDetail } from '../../contract/schemas/job.ts'
-import type { JsonObject } from '../../core/canonical-json.ts'
 import { answerDueMs, statusAt } from '../../core/job.ts'
 import type { JobRole } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
-import { objectFromJsonText, toJsonText } from '../json.ts'
 import { findRecord, insertRecord } from '../records.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
@@ -112,17 +110,12 @@ function historyEntry(
   return { event, by: movers[role], status, at }
 }
 
-export interface DeliveryRecord extends Omit<RecordOf<'job_deliveries'>, 'seq' | 'statement'> {
-  /** The body as sent, covered by its own signature. */
-  readonly statement: JsonObject
-}
+export type DeliveryRecord = Omit<RecordOf<'job_deliveries'>, 'seq'>
 
 export async function insertDelivery(db: Db, delivery: DeliveryRecord): Promise<void> {
-  const statement = toJsonText(delivery.statement)
-  await insertRecord(db, 'job_deliveries', { ...delivery, statement })
+  await insertRecord(db, 'job_deliveries', delivery)
 }
 
 export async function findDelivery(db: Db, jobId: string): Promise<DeliveryRecord | null> {
-  const row = await findRecord(db, 'job_deliveries', { jobId })
-  return row === null ? null : { ...row, statement: objectFromJsonText(row.statement) }
+  return await findRecord(db, 'job_deliveries', { jobId })
 }

@@ -1,6 +1,5 @@
 import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import type { Wallet } from '../../core/wallet.ts'
-import { toJsonText } from '../json.ts'
 import { countRows, findRecord, insertRecord, selectRecords, updateRecord } from '../records.ts'
 import type { Db } from '../schema.ts'
 import { toPartner } from './record.ts'
@@ -83,7 +82,7 @@ function subscribed(db: Db) {
 function profileFacts(profile: PartnerProfile) {
   const { displayName, website, bioShort, skills } = profile
   const requireBodySignature = profile.requireBodySignature ? (1 as const) : (0 as const)
-  return { displayName, website, bioShort, skills: toJsonText(skills), requireBodySignature }
+  return { displayName, website, bioShort, skills, requireBodySignature }
 }
 
 /** Compare-and-set on `before`; null if another write came first. */

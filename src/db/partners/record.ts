@@ -4,7 +4,7 @@ import type { Partner } from '../../contract/schemas/partner.ts'
 import { tierNames } from '../../core/partner.ts'
 import type { PaidPeriod, PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
-import { fromJsonText, stringsFromJsonText, toJsonText } from '../json.ts'
+import { fromJsonText, toJsonText } from '../json.ts'
 import type { RecordOf } from '../rows.ts'
 
 export interface Attestation {
@@ -69,7 +69,7 @@ export function toPartner(row: RecordOf<'partners'>): PartnerRecord {
     wallet: row.wallet,
     display: row.display,
     displayName: row.displayName,
-    skills: stringsFromJsonText(row.skills),
+    skills: row.skills,
     website: row.website,
     bioShort: row.bioShort,
     requireBodySignature: row.requireBodySignature === 1,

@@ -1,11 +1,9 @@
-import type { JsonObject } from '../../core/canonical-json.ts'
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../../core/partner.ts'
 import type { PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
-import { objectFromJsonText, toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { findRecord, insertRecord, selectRecords, updateRecord } from '../records.ts'
-import type { RecordOf } from '../rows.ts'
+import type { NewRecordOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import { periodsText, toPartner } from './record.ts'
 
@@ -45,29 +43,16 @@ export async function expireSubscriptions(db: Db, nowMs: number): Promise<number
   return changed
 }
 
-type Row = RecordOf<'subscription_changes'>
-
-export interface SubscriptionChange extends Omit<Row, 'answer'> {
-  readonly answer: JsonObject
-}
-
-export interface NewSubscriptionChange extends Omit<Row, 'seq' | 'answer'> {
-  readonly seq?: never
-  readonly answer: object
-}
-
 export async function appendSubscriptionChange(
   db: Db,
-  change: NewSubscriptionChange,
+  change: NewRecordOf<'subscription_changes'>,
 ): Promise<void> {
-  const answer = toJsonText(change.answer)
-  await insertRecord(db, 'subscription_changes', { ...change, answer })
+  await insertRecord(db, 'subscription_changes', change)
 }
 
 export async function changeByPayment(
   db: Db,
   paymentId: string,
-): Promise<SubscriptionChange | null> {
-  const row = await findRecord(db, 'subscription_changes', { paymentId, kind: 'paid' })
-  return row === null ? null : { ...row, answer: objectFromJsonText(row.answer) }
+): Promise<RecordOf<'subscription_changes'> | null> {
+  return await findRecord(db, 'subscription_changes', { paymentId, kind: 'paid' })
 }

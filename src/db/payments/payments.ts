@@ -6,19 +6,16 @@
 import type { Expression, SqlBool } from 'kysely'
 
 import { isoTime, secondMs } from '../../core/time.ts'
-import { toJsonTextOrNull } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { deleteRecords, findRecord, updateRecord, selectRecords } from '../records.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
 /** Returns false if the authorization already has a payment, unless it failed. */
 export async function reservePayment(db: Db, payment: NewPayment): Promise<boolean> {
   const row = toRow<'payments'>({
     ...payment,
-    detail: toJsonTextOrNull(payment.detail),
     state: 'reserved',
     reason: null,
     txHash: null,
@@ -40,8 +37,7 @@ export async function reservePayment(db: Db, payment: NewPayment): Promise<boole
 
 export async function findPayment(db: Db, key: PaymentKey): Promise<PaymentRecord | null> {
   const { chainId, asset, payer, nonce } = key
-  const row = await findRecord(db, 'payments', { chainId, asset, payer, nonce })
-  return row === null ? null : toPayment(row)
+  return await findRecord(db, 'payments', { chainId, asset, payer, nonce })
 }
 
 export async function releasePayment(db: Db, id: string): Promise<void> {
@@ -62,7 +58,7 @@ export async function assignPayment(db: Db, id: string, handle: string): Promise
   const held = { id, state: 'reconcile', purpose: 'subscription' } as const
   const row = await findRecord(db, 'payments', held)
   if (row === null) return false
-  const detail = toJsonTextOrNull({ ...toPayment(row).detail, handle })
+  const detail = { ...row.detail, handle }
   return await updateRecord(db, 'payments', held, { reason: ASSIGNED, detail })
 }
 
@@ -74,11 +70,10 @@ export function isUnassigned({ state, reason }: PaymentRecord): boolean {
 export async function claimHeldPayment(
   db: Db,
   id: string,
-  { detail, ...bought }: Pick<PaymentRecord, 'purpose' | 'resource' | 'detail' | 'submittedAt'>,
+  bought: Pick<PaymentRecord, 'purpose' | 'resource' | 'detail' | 'submittedAt'>,
 ): Promise<boolean> {
-  const claimed = { ...bought, detail: toJsonTextOrNull(detail), reason: null } as const
   const held = { id, state: 'reconcile' } as const
-  return await updateRecord(db, 'payments', held, { ...claimed, state: 'submitted' })
+  return await updateRecord(db, 'payments', held, { ...bought, reason: null, state: 'submitted' })
 }
 
 /** Commit before sending, since the payer may be charged afterwards. `txHash` is null for a facilitator's transaction. */
@@ -160,13 +155,12 @@ export async function listPayments(
   { afterSeq, limit }: SeqPage,
   filter: Expression<SqlBool> = sql<SqlBool>`true`,
 ): Promise<readonly PaymentRecord[]> {
-  const rows = await selectRecords(db, 'payments')
+  return await selectRecords(db, 'payments')
     .where(filter)
     .where('seq', '>', afterSeq)
     .orderBy('seq')
     .limit(limit)
     .execute()
-  return rows.map(toPayment)
 }
 
 export async function submittedPayments(db: Db, page: SeqPage): Promise<readonly PaymentRecord[]> {

@@ -7,8 +7,8 @@ export const alertTables = {
       id: column.textKey,
       wallet: column.text,
       url: column.text,
-      /** JSON array of slugs; null for all. */
-      rails: column.optionalText,
+      /** Null for all rails and the events without a rail. */
+      rails: column.optionalStrings,
       severity: column.optionalOneOf('info', 'warning', 'critical'),
       /** `pending` until the endpoint has answered the challenge. */
       status: column.oneOf('pending', 'active', 'disabled'),

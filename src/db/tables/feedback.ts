@@ -28,7 +28,7 @@ export const feedbackTables = {
       slug: column.text,
       name: column.text,
       category: column.text,
-      surface: column.text,
+      surface: column.strings,
       description: column.text,
       proposer: column.optionalText,
       network: column.text,

@@ -14,7 +14,7 @@ export const jobTables = {
       poster_display: column.text,
       title: column.text,
       description: column.text,
-      skills: column.text,
+      skills: column.strings,
       budget_micro_usdc: column.integer,
       deadline: column.text,
       /** As last written; `statusAt` gives the status at a time. */
@@ -84,7 +84,7 @@ export const jobTables = {
       content_sha256: column.text,
       note: column.optionalText,
       /** Canonical JSON as sent, covered by its own signature. */
-      statement: column.text,
+      statement: column.object,
       created_at: column.text,
     },
   },

@@ -9,7 +9,7 @@ export const workerTables = {
       wallet: column.unique(column.text),
       display: column.text,
       display_name: column.optionalText,
-      skills: column.text,
+      skills: column.strings,
       url: column.optionalText,
       bio: column.optionalText,
       receipt_key: column.optionalText,
