@@ -1,28 +1,28 @@
-interface Viewed {
-  readonly slug: string
-  /** `YYYY-MM-DD`. */
-  readonly date: string
+import { median } from '../../src/core/median.ts'
+import type { ArticleSource } from '../world/articles.ts'
+import type { World } from '../world/world.ts'
+
+export interface RankedArticle extends ArticleSource {
   readonly views24h: number
+  readonly hot: boolean
 }
 
-export type Ranked<T> = T & { readonly hot: boolean }
-
 /** `hot` articles, with more views than the median, come first. Ties are ordered by date, newest first, and then by slug. */
-export function rankArticles<T extends Viewed>(articles: readonly T[]): Ranked<T>[] {
-  const middle = median(articles.map(({ views24h }) => views24h))
+export function rankArticles({
+  articles,
+  views24h,
+}: Pick<World, 'articles' | 'views24h'>): RankedArticle[] {
+  const viewsOf = ({ slug }: ArticleSource) => views24h.get(slug) ?? 0
+  const middle = median(articles.map(viewsOf))
   return articles
-    .map((article) => ({ ...article, hot: article.views24h > middle }))
+    .map((article) => {
+      const views = viewsOf(article)
+      return { ...article, views24h: views, hot: views > middle }
+    })
     .toSorted((a, b) => Number(b.hot) - Number(a.hot) || byDate(a, b))
 }
 
-export function byDate(a: Omit<Viewed, 'views24h'>, b: Omit<Viewed, 'views24h'>): number {
+export function byDate(a: ArticleSource, b: ArticleSource): number {
   if (a.date !== b.date) return a.date > b.date ? -1 : 1
   return a.slug < b.slug ? -1 : 1
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const upper = sorted[Math.floor(sorted.length / 2)] ?? 0
-  const lower = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0
-  return (lower + upper) / 2
 }

@@ -38,14 +38,17 @@ export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]): Wee
   }
 }
 
-export function volumeEnds({ points }: WeekVolume): { start: number; end: number } {
-  const known = points.map(({ microUsdc }) => microUsdc).filter((value) => value !== null)
+function knownVolumes({ points }: WeekVolume): readonly number[] {
+  return points.flatMap(({ microUsdc }) => microUsdc ?? [])
+}
+
+export function volumeEnds(volume: WeekVolume): { start: number; end: number } {
+  const known = knownVolumes(volume)
   return { start: known[0] ?? 0, end: known.at(-1) ?? 0 }
 }
 
 export function volumeMoved(volume: WeekVolume): boolean {
-  const known = volume.points.map(({ microUsdc }) => microUsdc).filter((value) => value !== null)
-  return new Set(known.map(usdcText)).size > 1
+  return new Set(knownVolumes(volume).map(usdcText)).size > 1
 }
 
 export function volumeTitle({ rails }: WeekVolume): string {

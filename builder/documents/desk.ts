@@ -13,9 +13,14 @@ export const deskDocuments = snapshotFamily(
   ['getDeskFeed', 'getDeskArticle', 'getDeskChart'],
   ['articles', 'site', 'views24h'],
   function* (world) {
-    yield jsonDocument('getDeskFeed', feedOf(world, rankedArticles(world)), {
-      archive: feedOf(world, datedArticles(world)),
-    })
+    const ranked = rankArticles(world).map(({ views24h, hot, ...article }): Article => ({
+      ...articleView(article, world),
+      views_24h: views24h,
+      ...(hot ? { hot } : {}),
+    }))
+    // The archive has no views, since views are not facts.
+    const dated = world.articles.toSorted(byDate).map((article) => articleView(article, world))
+    yield jsonDocument('getDeskFeed', feedOf(world, ranked), { archive: feedOf(world, dated) })
     for (const article of world.articles) {
       const params = { slug: article.slug }
       yield textDocument('getDeskArticle', articleText(article, world), { params, archived: true })
@@ -37,23 +42,6 @@ function feedOf({ site }: Pick<World, 'site'>, articles: readonly DatedArticle[]
     ranking,
     updated: articles.map(({ date }) => date).reduce((a, b) => (a > b ? a : b), neverUpdated),
   }
-}
-
-function rankedArticles(world: Pick<World, 'articles' | 'site' | 'views24h'>): Article[] {
-  const viewed = world.articles.map((article) => ({
-    ...articleView(article, world),
-    views24h: world.views24h.get(article.slug) ?? 0,
-  }))
-  return rankArticles(viewed).map(({ views24h, hot, ...article }) => ({
-    ...article,
-    views_24h: views24h,
-    ...(hot ? { hot } : {}),
-  }))
-}
-
-/** The list for the archive, without views, since views are not facts. */
-function datedArticles(world: Pick<World, 'articles' | 'site'>): DatedArticle[] {
-  return world.articles.map((article) => articleView(article, world)).toSorted(byDate)
 }
 
 function articleView(article: ArticleSource, world: Pick<World, 'site'>): DatedArticle {

@@ -27,12 +27,7 @@ const feeds = [
 ] as const
 
 export const deskPage = pageSource(['articles', 'views24h'], (world) => {
-  const ranked = rankArticles(
-    world.articles.map((article) => ({
-      ...article,
-      views24h: world.views24h.get(article.slug) ?? 0,
-    })),
-  )
+  const ranked = rankArticles(world)
   return {
     path: '/desk',
     title: 'The desk',

@@ -1,6 +1,6 @@
 /** Hand-written articles: `data/desk/<slug>.md`, Markdown with front matter. */
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import { z } from 'zod'
 
@@ -45,35 +45,30 @@ const bodySchema = z.string().refine((body) => body.trim() !== '', 'is empty')
 
 /** @throws Error that names the file and the field */
 export async function loadArticles(dir: string): Promise<readonly ArticleSource[]> {
-  const entries = await readdir(dir)
-  const names = entries.filter((name) => name.endsWith('.md')).toSorted()
-  return Promise.all(
+  const articles = await readMarkdownFiles(dir, fieldsSchema)
+  return articles.map(({ file, ...article }): ArticleSource => {
+    const slug = checkedPart(file, slugSchema, basename(file, '.md'), 'file name')
+    return { slug, ...article, charts: [] }
+  })
+}
+
+/** Front matter and body of each file, by name. @throws Error that names the file and the field */
+export async function readMarkdownFiles<T extends object>(
+  dir: string,
+  schema: z.ZodType<T>,
+): Promise<(T & { readonly file: string; readonly body: string })[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.md')).toSorted()
+  return await Promise.all(
     names.map(async (name) => {
-      const path = join(dir, name)
-      return parseArticle(path, name.slice(0, -'.md'.length), await readFile(path, 'utf8'))
+      const file = join(dir, name)
+      const { fields, body } = split(file, await readFile(file, 'utf8'))
+      return {
+        ...checkedPart(file, schema, fields, 'front matter'),
+        file,
+        body: checkedPart(file, bodySchema, body, 'body'),
+      }
     }),
   )
-}
-
-function parseArticle(path: string, slug: string, text: string): ArticleSource {
-  return {
-    slug: checkedPart(path, slugSchema, slug, 'file name'),
-    ...parseMarkdownFile(path, text, fieldsSchema),
-    charts: [],
-  }
-}
-
-/** @throws Error that names the file and the field */
-export function parseMarkdownFile<T>(
-  path: string,
-  text: string,
-  schema: z.ZodType<T>,
-): T & { readonly body: string } {
-  const { fields, body } = split(path, text)
-  return {
-    ...checkedPart(path, schema, fields, 'front matter'),
-    body: checkedPart(path, bodySchema, body, 'body'),
-  }
 }
 
 function split(path: string, text: string): ReturnType<typeof parseFrontMatter> {

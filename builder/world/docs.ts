@@ -1,9 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-
 import { z } from 'zod'
 
-import { parseMarkdownFile } from './articles.ts'
+import { readMarkdownFiles } from './articles.ts'
 
 const path = z.string().regex(/^(?:\/[a-z0-9-]+)+$/)
 const assets = z.array(z.string().regex(/^\/assets\/[\w./-]+$/))
@@ -31,12 +28,6 @@ export interface DocsSource extends z.infer<typeof fields> {
 
 /** @throws Error that names the file and the field */
 export async function loadDocs(dir: string): Promise<readonly DocsSource[]> {
-  const names = (await readdir(dir)).filter((name) => name.endsWith('.md'))
-  const pages = await Promise.all(
-    names.map(async (name) => {
-      const file = join(dir, name)
-      return parseMarkdownFile(file, await readFile(file, 'utf8'), fields)
-    }),
-  )
-  return pages.toSorted((a, b) => a.order - b.order)
+  const pages = await readMarkdownFiles(dir, fields)
+  return pages.map(({ file: _, ...page }) => page).toSorted((a, b) => a.order - b.order)
 }

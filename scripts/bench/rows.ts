@@ -1,5 +1,6 @@
 /** Rows of the report compare a figure of this project with a figure of a peer from the same rounds. */
-import { median, valuesOf } from './samples.ts'
+import { median } from '../../src/core/median.ts'
+import { valuesOf } from './samples.ts'
 import type { Sample } from './samples.ts'
 
 /** Figures are named `<contestant>.<figure>`. */

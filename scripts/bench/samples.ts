@@ -1,4 +1,5 @@
 import { entriesOf } from '../../src/core/entries.ts'
+import { median } from '../../src/core/median.ts'
 
 /** The figures of one round by name. Values that are texts describe facts and are not measured. */
 export type Sample = Readonly<Record<string, number | string>>
@@ -40,12 +41,6 @@ export function valuesOf(samples: readonly Sample[], figure: string): number[] {
 
 export function medianOf(samples: readonly Sample[], figure: string): number {
   return median(valuesOf(samples, figure))
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right)
-  const middle = sorted.length / 2
-  return ((sorted[Math.ceil(middle) - 1] ?? NaN) + (sorted[Math.floor(middle)] ?? NaN)) / 2
 }
 
 /** Returns the percentile by nearest rank; 0 for an empty list. */

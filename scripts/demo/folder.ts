@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,11 +15,13 @@ import {
   systemClock as clock,
   systemRandom as random,
 } from '../../src/runtime/runtime.ts'
+import { startNodeServer } from '../../test/support/server-process.ts'
 import { demoRails, fillLedger } from './calls.ts'
 import { writeYearOfPolls } from './polls.ts'
 
 export const demoServiceName = 'agent-income-ledger-demo'
 const platform = 'demo-board'
+const program = new URL('../../src/main.js', import.meta.url)
 
 export function demoSettings(dataDir: string): Readonly<Record<string, string>> {
   return {
@@ -62,46 +63,25 @@ export async function prepareDemoFolder(dataDir: string): Promise<void> {
   const database = await openDatabase({ url: join(dataDir, 'ledger.db') })
   await writeYearOfPolls(database, join(authored, 'rails'), { nowMs, random })
   await database.close()
-  const service = startService({
-    ...demoSettings(dataDir),
-    BUILDER: 'off',
-    LIMITS: 'off',
-    HOST: '127.0.0.1',
-    PORT: '0',
-    LOG_LEVEL: 'error',
-  })
+  const env = { ...demoSettings(dataDir), BUILDER: 'off', LIMITS: 'off', LOG_LEVEL: 'error' }
+  const { origin, stop } = await startNodeServer(program, { env, readyPath: '/healthz' })
   try {
     await fillLedger({
-      origin: await originOf(service),
+      origin,
       serviceName: demoServiceName,
       oaths: [...oaths.values()],
       platform: { slug: platform, key },
       deps: { clock, random, fetch },
     })
   } finally {
-    const ended = once(service, 'exit')
-    service.kill('SIGTERM')
-    await ended
+    await stop()
   }
 }
 
 /** Standard output is piped. */
 export function startService(settings: Readonly<Record<string, string>>): ChildProcess {
-  const entry = fileURLToPath(new URL('../../src/main.js', import.meta.url))
-  return spawn(process.execPath, [entry], {
+  return spawn(process.execPath, [fileURLToPath(program)], {
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-}
-
-async function originOf(service: ChildProcess): Promise<string> {
-  let text = ''
-  for await (const chunk of service.stdout ?? []) {
-    text += String(chunk)
-    const origin = /listening on (http:\S+)/.exec(text)?.[1]
-    if (origin === undefined) continue
-    service.stdout?.resume()
-    return origin
-  }
-  throw new Error('the service ended before it was listening')
 }

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { median } from '../../../src/core/median.ts'
 import { createReader } from '../reader.ts'
 import type { ReadRequest, TimedBody } from '../reader.ts'
 import { ratioAtMost, row, rowsOf } from '../rows.ts'
-import { median } from '../samples.ts'
 import type { Sample } from '../samples.ts'
 import { firstBuild, partnerOf, startPlatformService } from '../service.ts'
 import { runTask } from '../start-task.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import sharp from 'sharp'
 import { z } from 'zod'
 
-import { median } from '../samples.ts'
+import { median } from '../../../src/core/median.ts'
 import { timed } from '../task.ts'
 
 /** Makes a PNG of each SVG text in a JSON array by sharp alone, one after the other. */
