@@ -192,7 +192,7 @@ export const effects: Readonly<Record<Kind, Effect>> = {
 }
 
 export const jobWrites: Readonly<Record<string, Writes>> = {
-  build: {},
+  build: { evidence: '-' },
   expire: {
     jobs: 'status receipt_id updated_at',
     job_bids: 'status updated_at',
@@ -211,6 +211,8 @@ export const jobWrites: Readonly<Record<string, Writes>> = {
   },
   poll: {
     polls: '+',
+    evidence: '+ kept_until',
+    backfills: '+ * -',
     rail_state: '+ *',
     flags: '+ *',
     events: '+',
