@@ -1,6 +1,6 @@
+/** Transfers of a chain's USDC from or to some wallets. */
 import { parseAbi } from 'viem'
 
-/** Transfers of a chain's USDC from or to some wallets. */
 import { transferTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { chains } from './chains.ts'

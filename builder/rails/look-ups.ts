@@ -4,7 +4,7 @@
  */
 import type { Measurement } from '../../src/core/figures.ts'
 import type { PaymentFacts, TransferDay, WalletFacts } from '../../src/core/rules/facts.ts'
-import { sumFlows } from '../../src/core/rules/flows.ts'
+import { addTo, sumFlows } from '../../src/core/rules/flows.ts'
 import { isHub } from '../../src/core/rules/hubs.ts'
 import { dayMs, hourOf, secondMs } from '../../src/core/time.ts'
 import { chains } from '../chain/chains.ts'
@@ -196,13 +196,20 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
   return { state, transfers: transfers(), problem }
 }
 
-/** Without the kept payments of the rail, which may be transfers between the same wallets. */
+/**
+ * Without the kept payments of the rail, which may be transfers between the same wallets. Its payments before the window are no
+ * longer known: what a payee received then, and no more than it earned since, is taken for income and not for funding.
+ */
 function transferDaysOf(hours: readonly PayoutHour[], facts: PaymentFacts): readonly TransferDay[] {
   const paid = new Map(facts.pairs.map((pair) => [`${pair.day} ${pair.payer} ${pair.payee}`, pair]))
+  const earned = new Map<string, number>()
+  for (const { payee, microUsdc } of facts.pairs) addTo(earned, payee, microUsdc ?? 0)
+  const firstDay = Math.floor(facts.endMs / dayMs) - 30
   return pairDaysOf(hours).flatMap(({ day, payer: from, payee: to, ...sums }) => {
     const payments = paid.get(`${day} ${from} ${to}`)
     const count = Math.max(1, sums.count - (payments?.count ?? 0))
     const microUsdc = (sums.microUsdc ?? 0) - (payments?.microUsdc ?? 0)
-    return from === null || microUsdc <= 0 ? [] : [{ day, from, to, count, microUsdc }]
+    const isIncome = day < firstDay && microUsdc <= (earned.get(to) ?? 0)
+    return from === null || microUsdc <= 0 || isIncome ? [] : [{ day, from, to, count, microUsdc }]
   })
 }

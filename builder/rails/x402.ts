@@ -87,10 +87,12 @@ function sellersOn(
 }
 
 function removedBy(from: string, to: string, value: bigint, sellers: Sellers): string | null {
+  // Of any kind: a stranger who sends himself a large sum must not fill the volume of one operator.
+  if (value > ceilingMicroUsdc) return 'above_ceiling'
   if (from === to) return 'self_payment'
   if (facilitators.has(from) && facilitators.has(to)) return 'between_facilitators'
   if (sellers.has(from) && sellers.get(from) === sellers.get(to)) return 'same_operator'
-  return value > ceilingMicroUsdc ? 'above_ceiling' : null
+  return null
 }
 
 function payoutOf(log: DecodedLog<typeof usdcEvents>, sellers: Sellers): Payout | null {

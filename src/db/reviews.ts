@@ -93,8 +93,7 @@ export async function applyReview(
   const isOlder = isSender && found.knownSince !== null && found.knownSince < payer.knownSince
   const olderSince = isOlder ? found.knownSince : payer.knownSince
   const knownSince = found.isHub ? now : olderSince
-  const paysWorkers =
-    !found.isHub && (payer.paysWorkers === 1 || (await paysStrangers(db, party, worker)))
+  const paysWorkers = !found.isHub && (await paysStrangers(db, party, worker))
   const known = { wallet, party, knownSince, paysWorkers: paysWorkers ? 1 : 0 } as const
   await putRecord(db, 'payers', known, 'wallet')
   const sum = { wallet: worker, party, quarter: quarterOf(last.countsFrom) }

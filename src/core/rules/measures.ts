@@ -1,7 +1,7 @@
+/** What the rules know of a rail's payments. Money that came back, and money within one party, is taken out first. */
 import { groupBy } from '../group-by.ts'
 import { microPerUsdc } from '../money.ts'
 import type { PaymentFacts } from './facts.ts'
-/** What the rules know of a rail's payments. Money that came back, and money within one party, is taken out first. */
 import type { WalletFlow } from './flows.ts'
 import { sumFlows, total } from './flows.ts'
 import { findSessions } from './hours.ts'

@@ -62,6 +62,8 @@ const logs = [
   ...payments.map(({ daysAgo, payer, payee, microUsdc }) => sent(daysAgo, payer, payee, microUsdc)),
   ...sybils.map((to, at) => sent(daysAgoOf(at) + 5, source, to, 2 * amountOf(at))),
   ...customers.map((to, at) => sent(daysAgoOf(at + 5) + 20, exchange, to, 500_000_000)),
+  // Income of a worker in the month before the window.
+  sent(40, customers[5] ?? stranger, workers[0] ?? stranger, 20_000_000),
   // Before the look-back, and a trap without value.
   ...sybils.map((to) => sent(59.5, stranger, to, 9_000_000_000)),
   ...customers.map((to) => sent(3, stranger, to, 0)),
@@ -201,6 +203,15 @@ test('transfers count once, whichever wallet was looked up first', async () => {
   expect(workers.map(sum)).toEqual([8_000_000_000, 8_000_000_000, 8_000_000_000])
   expect(sum(stranger)).toBe(0)
   expect(sum(payers[0] ?? stranger)).toBe(0)
+})
+
+test('income of a worker from before the window is no funding of a worker who buys', async () => {
+  const [worker, seller] = workers
+  if (worker === undefined || seller === undefined) throw new Error('no workers')
+  const bought = { payer: worker, payee: seller, microUsdc: 40_000_000, daysAgo: 5 }
+  const { transfers: found, lookedUp } = await lookUpAt(endMs, { from: [...payments, bought] })
+  expect(lookedUp?.payers.has(worker)).toBe(true)
+  expect(found.filter(({ to }) => to === worker)).toEqual([])
 })
 
 test('later polls read the new blocks in whole chunks: at most 15 requests a day', async () => {
