@@ -67,7 +67,7 @@ export function collectEvidence(
     addChunk: async ({ reader, filters, fromBlock, toBlock, payouts, prices }: ReadChunk) => {
       const lines = linesOf(payouts)
       const body = JSON.stringify(lines)
-      const rows = body.length > maxRowsLength ? null : digestOf(body)
+      const rows = body.length > maxRowsLength ? null : keep(body, rowsKeptUntil)
       const chunk = {
         input: {
           chain: reader.name,
@@ -80,13 +80,14 @@ export function collectEvidence(
         },
         prices,
       }
+      const named = [...documents.values()]
       await database.write(async (tx) => {
-        if (rows !== null)
-          await saveEvidence(tx, [{ sha256: rows, body, keptUntil: rowsKeptUntil }])
+        await saveEvidence(tx, named)
         // A chunk that is read again after a crash replaces the former one.
         const buckets = [{ hour: fromBlock, body: chunk }]
         await saveHourlyAggregate(tx, rail, stream, { cursor: null, buckets })
       })
+      for (const { sha256 } of named) documents.delete(sha256)
     },
     /** Aggregates are kept for good. */
     setReading: (reading: unknown, isAggregate: boolean) => {

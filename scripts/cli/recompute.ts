@@ -4,8 +4,9 @@ import { createChainReader } from '../../builder/chain/reader.ts'
 import type { AdapterContext } from '../../builder/rails/adapter.ts'
 import { linesOf } from '../../builder/rails/evidence.ts'
 import { railAdapters } from '../../builder/rails/index.ts'
+import { payoutHourBody } from '../../builder/rails/payout-hour.ts'
 import type { Payout } from '../../builder/rails/payouts.ts'
-import { windowEndingAt } from '../../builder/rails/window.ts'
+import { firstKeptHour, windowEndingAt } from '../../builder/rails/window.ts'
 import { UnexpectedAnswerError } from '../../src/client/errors.ts'
 import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { prettySorted } from '../../src/core/canonical-json.ts'
@@ -18,6 +19,33 @@ import { operand, option } from './command.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './input.ts'
 import { printChecks } from './output.ts'
+
+const hourlyStreams = z.record(
+  z.string(),
+  z.object({ buckets: z.array(payoutHourBody.extend({ hour: z.int() })) }),
+)
+const aggregatedReading = z.object({ streams: hourlyStreams })
+
+/** Base units by payer and payee, of the hours from `firstHour` on; null if the rail is not read from logs. */
+function sumsOf(reading: unknown, firstHour = 0): Map<string, bigint> | null {
+  const either = z.union([aggregatedReading, z.object({ aggregated: aggregatedReading })])
+  const { data } = either.safeParse(reading)
+  if (data === undefined) return null
+  const { streams } = 'aggregated' in data ? data.aggregated : data
+  const hours = Object.values(streams).flatMap(({ buckets }) => buckets)
+  const pairs = hours.filter(({ hour }) => hour >= firstHour).flatMap(({ pairs }) => pairs)
+  const sums = new Map<string, bigint>()
+  for (const [payer, payee, , units] of pairs) addUnits(sums, payer ?? '', payee, units)
+  return sums
+}
+
+function addUnits(sums: Map<string, bigint>, payer: string, payee: string, units: string): void {
+  const pair = `${payer} ${payee}`
+  sums.set(pair, (sums.get(pair) ?? 0n) + BigInt(units))
+}
+
+const sumLines = (sums: ReadonlyMap<string, bigint>): readonly string[] =>
+  [...sums].map(([pair, units]) => `${pair}: ${units}`).sort()
 
 export const recompute: Command = {
   words: 'recompute',
@@ -62,9 +90,22 @@ export const recompute: Command = {
     const adapter = railAdapters.find((one) => one.rail === rail)
     if (adapter === undefined || poll === undefined || digest === undefined)
       throw new UsageError(`${rail} has no such poll with evidence`)
-    const { figures, removed, counters, status, lists, previous, ...bundle } =
-      await bundleOf(digest)
+    const { figures, removed, counters, status, lists, ...bundle } = await bundleOf(digest)
+    compare('poll', [rail, poll.polled_at, poll.outcome], [bundle.rail, bundle.at, bundle.outcome])
     const window = windowEndingAt(Date.parse(bundle.window.to))
+    const logsOf = ({ inputs }: Pick<typeof bundle, 'inputs'>) =>
+      inputs.flatMap((one) => ('rows_digest' in one ? one : []))
+    const logs = logsOf(bundle)
+    let before = bundle.previous === null ? null : await bundleOf(bundle.previous)
+    // Failed polls have read chunks too.
+    while (before !== null && before.buckets === null) {
+      logs.unshift(...logsOf(before))
+      before = before.previous === null ? null : await bundleOf(before.previous)
+    }
+    if (poll.outcome === 'ok' && bundle.buckets === null)
+      checks.push(
+        check('evidence', false, '', 'the poll has figures, and nothing they follow from'),
+      )
     if (poll.outcome === 'ok' && bundle.buckets !== null) {
       const reading = await valueOf(bundle.buckets)
       const lookedUp = z.looseObject({}).parse((await valueOf(lists['looked_up'])) ?? {})
@@ -84,15 +125,28 @@ export const recompute: Command = {
         figureNames.map((name) => `${name}: ${poll[name]}`),
         figureNames.map((name) => `${name}: ${publicFigure(judged.figures, name)}`),
       )
+      const sums = sumsOf(reading)
+      const added = sumsOf(await valueOf(before?.buckets ?? undefined), firstKeptHour(window))
+      if (sums !== null && logs.every(({ rows }) => rows !== null)) {
+        const expected = added ?? new Map<string, bigint>()
+        for (const { rows, rows_digest: published } of logs) {
+          const lines = z.array(z.string()).parse(await valueOf(rows ?? undefined))
+          if (evidence.digestOf(lines.join('\n')) !== published)
+            checks.push(check('rows', false, '', `${rows} does not have the digest ${published}`))
+          for (const line of lines) {
+            const [, , , payer = '', payee = '', units = '', removedBy] = line.split(',')
+            if (removedBy === '') addUnits(expected, payer, payee, units)
+          }
+        }
+        compare('aggregates', sumLines(sums), sumLines(expected))
+      }
     }
-    const logs = bundle.inputs.flatMap((one) => ('chain' in one ? one : []))
     const [first, last] = [logs[0], logs.at(-1)]
     if (rpc !== undefined && first !== undefined && last !== undefined) {
-      const before = previous === null ? undefined : (await bundleOf(previous)).lists['memory']
       const cursor = {
         block: first.from.number - 1,
         lastPayoutAtMs: null,
-        memory: (await valueOf(before)) ?? [],
+        memory: (await valueOf(before?.lists['memory'])) ?? [],
       }
       const payouts: Payout[] = []
       const nothing = () => Promise.resolve()

@@ -23,9 +23,14 @@ const logInput = z.object({
 
 /** What a check reads of a bundle. */
 export const checkedBundle = z.looseObject({
+  rail: z.string(),
+  at: z.string(),
+  outcome: z.enum(['ok', 'failed']),
   window: z.object({ to: z.string() }),
   previous: digest.nullable(),
-  inputs: z.array(z.union([logInput, z.object({ url: z.string() })])),
+  inputs: z.array(
+    z.union([logInput, z.object({ url: z.string(), chain: z.undefined().optional() })]),
+  ),
   lists: z.record(z.string(), digest),
   buckets: digest.nullable(),
   basis: z.enum(['payments', 'activity']),

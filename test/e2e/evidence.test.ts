@@ -234,3 +234,31 @@ it('the archive links evidence that exists, and the second poll adds only what i
   )
   expect(names.toSorted()).toEqual(stored.map((row) => `${row.sha256}.json`).toSorted())
 })
+
+it('aggregates of a later poll are those before it and the rows that were read since', async () => {
+  await sources.settle(firstPollMs + 6 * hourMs)
+  await poll(firstPollMs + 6 * hourMs)
+  const honest = await serve()
+  expect((await recompute(honest, 'poidh')).out).toMatch(/good {2}aggregates: \d+ lines/)
+  expect((await audit(honest)).code).toBe(0)
+  const forged = forge('poidh', (bundle, put) => {
+    expect(bundle['previous']).not.toBeNull()
+    const rows = fileOf(`/evidence/${text(bundle['buckets'])}.json`)
+    bundle['buckets'] = put(JSON.parse(rows.replace(/(0x\w{40}",1,")(\d+)/, '$19$2')))
+  })
+  const site = await serve(forged)
+  const { code, out } = await recompute(site, 'poidh')
+  expect(out).toMatch(/BAD {3}aggregates: published 0x\w+ 0x\w+: 9\d+, recomputed 0x\w+ 0x\w+: \d+/)
+  expect(code).toBe(1)
+  expect((await audit(site)).out).toMatch(/^poidh: the rows of 0x\w+ 0x\w+ differ/m)
+})
+
+it.each([
+  ['evidence of another poll', { at: '2026-01-01T00:00:00.000Z' }, /BAD {3}poll: published /],
+  ['figures without aggregates', { buckets: null }, /BAD {3}evidence: the poll has figures, /],
+])('%s is refused', async (_name, change, says) => {
+  const forged = forge('poidh', (bundle) => void Object.assign(bundle, change))
+  const { code, out } = await recompute(await serve(forged), 'poidh')
+  expect(out).toMatch(says)
+  expect(code).toBe(1)
+})
