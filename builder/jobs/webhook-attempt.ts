@@ -2,13 +2,9 @@
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
-import {
-  disableSubscription,
-  noteFailure,
-  noteSuccess,
-  pauseSubscription,
-} from '../../src/db/alerts.ts'
+import { disableSubscription, noteFailure, noteSuccess } from '../../src/db/alerts.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { updateRecord } from '../../src/db/records.ts'
 import type { Db } from '../../src/db/schema.ts'
 import {
   challengeType,
@@ -88,7 +84,8 @@ async function noteOutcome(
   }
   if (failures < failuresBeforePause) return
   const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - failuresBeforePause))
-  await pauseSubscription(tx, id, isoTime(nowMs + pauseMs))
+  const pausedUntil = isoTime(nowMs + pauseMs)
+  await updateRecord(tx, 'alert_subscriptions', { id }, { pausedUntil })
 }
 
 interface Answer {

@@ -4,20 +4,14 @@ import { openQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
-import {
-  deleteSubscription,
-  findSubscription,
-  insertSubscription,
-  restartSubscription,
-  subscriptionsOf,
-} from '../db/alerts.ts'
+import { insertSubscription, restartSubscription, subscriptionsOf } from '../db/alerts.ts'
 import type { SubscriptionRecord } from '../db/alerts.ts'
 import { lastEventSeq } from '../db/events.ts'
+import { deleteRecords, findRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import {
   challengePayload,
   challengeType,
-  dropDelivery,
   enqueueDelivery,
   findPending,
   testPayload,
@@ -77,8 +71,9 @@ export async function unsubscribe(
   write: PartnerWrite,
 ): Promise<OutcomeOf<'unsubscribeAlerts'>> {
   return await commitPartnerWrite(deps, { ...write, action: 'unsubscribeAlerts' }, async (tx) => {
-    const isDeleted = await deleteSubscription(tx, write.proof.wallet.id, id)
-    if (!isDeleted) throw new ApiError('unknown_subscription')
+    const own = { id, wallet: write.proof.wallet.id }
+    const deleted = await deleteRecords(tx, 'alert_subscriptions', own)
+    if (deleted === 0) throw new ApiError('unknown_subscription')
     return { status: 200, body: { id, status: 'deleted' } }
   })
 }
@@ -106,7 +101,7 @@ export async function enableSubscription(
     if (found.status === 'active') throw new ApiError('conflict', 'The subscription is active')
     const earlier = await findPending(tx, id, challengeType)
     if (earlier?.attempts === 0) throw new ApiError('conflict', 'A challenge is under way')
-    if (earlier !== null) await dropDelivery(tx, earlier.id)
+    if (earlier !== null) await deleteRecords(tx, 'alert_deliveries', { id: earlier.id })
     const afterSeq = found.status === 'pending' ? found.afterSeq : await lastEventSeq(tx)
     await restartSubscription(tx, id, { afterSeq, at })
     await enqueueDelivery(tx, challenge)
@@ -120,7 +115,7 @@ export async function ownSubscription(
   id: string,
   { wallet }: Pick<PartnerWrite['proof'], 'wallet'>,
 ): Promise<SubscriptionRecord> {
-  const found = await findSubscription(db, wallet.id, id)
+  const found = await findRecord(db, 'alert_subscriptions', { id, wallet: wallet.id })
   if (found === null) throw new ApiError('unknown_subscription')
   return found
 }

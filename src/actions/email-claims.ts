@@ -9,18 +9,10 @@ import { emailQuotas } from '../core/limits.ts'
 import { redact } from '../core/redact.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
-import {
-  countSends,
-  countWrongTry,
-  deleteOldCodes,
-  findClaim,
-  findEmailCode,
-  markCodeUsed,
-  putEmailCode,
-  recordSend,
-} from '../db/claims.ts'
+import { countSends, countWrongTry, deleteOldCodes, findClaim, recordSend } from '../db/claims.ts'
 import type { ClaimRecord, EmailSend } from '../db/claims.ts'
 import { listReceipts } from '../db/receipts/receipts.ts'
+import { findRecord, putRecord, updateRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { claimAnswer, recordClaim } from './claim-record.ts'
@@ -79,14 +71,17 @@ export async function sendClaimCode(
   return await commitOnce(deps, request, proofs, async (tx) => {
     await signed?.recordSigned(tx)
     if (!isClaimed) {
-      await putEmailCode(tx, {
+      const emailCode = {
         emailHash,
         codeHash: codeHashOf(deps, emailHash, code),
         displayName: body.display_name,
         wallet: wallet?.id ?? null,
         signed: signed === null ? 0 : 1,
+        used: 0,
+        tries: 0,
         expiresAt,
-      })
+      } as const
+      await putRecord(tx, 'email_codes', emailCode, 'emailHash')
     }
     return {
       status: 202,
@@ -104,7 +99,7 @@ export async function claimWithCode(
   const codeHash = codeHashOf(deps, emailHash, body.code)
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [], async (tx) => {
-    const emailCode = await findEmailCode(tx, emailHash)
+    const emailCode = await findRecord(tx, 'email_codes', { emailHash })
     // One error for all cases, so that it does not reveal which addresses have a code.
     if (emailCode === null || emailCode.expiresAt <= now || emailCode.tries >= MAX_TRIES) {
       return { refused: new ApiError('code_invalid') }
@@ -122,7 +117,7 @@ export async function claimWithCode(
     const wallet = emailCode.wallet === null ? null : requireWallet(emailCode.wallet, 'wallet')
     if (signed === 0) await requireUnprovenWallet(tx, wallet)
     const before = wallet === null ? null : await requireNoSignedClaim(tx, wallet)
-    await markCodeUsed(tx, emailHash)
+    await updateRecord(tx, 'email_codes', { emailHash }, { used: 1 })
     return await recordClaim(tx, deps.siteUrl, {
       wallet,
       method: signed === 1 ? 'wallet' : 'email',

@@ -8,9 +8,10 @@ import { scoreAt } from '../core/reputation/standing.ts'
 import { isoTime } from '../core/time.ts'
 import { writeAcceptance } from '../db/jobs/acceptance.ts'
 import { findJob } from '../db/jobs/jobs.ts'
-import { insertDelivery, jobView } from '../db/jobs/view.ts'
+import { jobView } from '../db/jobs/view.ts'
 import type { DeliveryRecord } from '../db/jobs/view.ts'
 import { receiptUrl } from '../db/receipts/view.ts'
+import { insertRecord } from '../db/records.ts'
 import { earnedBy, standingOf } from '../db/reputation.ts'
 import type { DbTransaction } from '../db/schema.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
@@ -58,7 +59,7 @@ export async function deliverJob(
         statement: json,
         createdAt: isoTime(nowMs),
       }
-      await insertDelivery(tx, delivery)
+      await insertRecord(tx, 'job_deliveries', delivery)
       return { status: 201, body: deliveryView(delivery, body, proof.wallet.display) }
     },
   )

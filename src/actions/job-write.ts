@@ -2,11 +2,11 @@ import { ApiError } from '../contract/errors.ts'
 import { decide, roleOf } from '../core/job.ts'
 import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
 import { isoTime } from '../core/time.ts'
-import { findBidBy } from '../db/jobs/bids.ts'
 import type { BidRecord } from '../db/jobs/bids.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import type { JobRecord } from '../db/jobs/record.ts'
 import { transitionJob } from '../db/jobs/transitions.ts'
+import { findRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import type { PartnerWrite } from './partner-write.ts'
 
@@ -23,7 +23,7 @@ export interface JobContext {
 export async function loadJobContext(db: Db, jobId: string, walletId: string): Promise<JobContext> {
   const job = await findJob(db, jobId)
   if (job === null) throw new ApiError('unknown_job')
-  const bid = await findBidBy(db, jobId, walletId)
+  const bid = await findRecord(db, 'job_bids', { jobId, bidder: walletId })
   const awardee = job.award?.bidder ?? null
   const role = roleOf(walletId, { poster: job.poster, awardee, hasBid: bid !== null })
   return { job, role, bid }

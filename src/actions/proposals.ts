@@ -4,8 +4,8 @@ import type { ProposalBody } from '../contract/schemas/skill.ts'
 import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { isoTime } from '../core/time.ts'
-import { insertProposal, isAcceptedSlug } from '../db/proposals.ts'
-import { selectRecords } from '../db/records.ts'
+import { insertProposal } from '../db/proposals.ts'
+import { findRecord, selectRecords } from '../db/records.ts'
 import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
@@ -27,7 +27,8 @@ export async function proposeSkill(
   requireRails(deps, surface)
   const network = fingerprintHashes(deps, 'proposal', [fingerprint.network], nowMs)
   return await commitOnce(deps, request, [], async (tx) => {
-    if (skills.has(slug) || (await isAcceptedSlug(tx, slug))) {
+    const accepted = { slug, status: 'accepted' } as const
+    if (skills.has(slug) || (await findRecord(tx, 'skill_proposals', accepted)) !== null) {
       throw new ApiError('conflict', `The taxonomy already has the skill ${slug}`)
     }
     const proposed = selectRecords(tx, 'skill_proposals', { network: network.known })

@@ -23,35 +23,6 @@ export function isFreeHandle(handle: string): boolean {
 export const subscriptionStatuses = ['pending', 'active', 'past_due', 'cancelled'] as const
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-/** `period_over`: the paid period ended. `time_to_pay_over`: the grace period or the time to pay for a signup ended. */
-type SubscriptionEvent = 'paid' | 'period_over' | 'time_to_pay_over' | 'cancel'
-
-const subscriptionTransitions = {
-  pending: {
-    paid: 'active',
-    period_over: null,
-    time_to_pay_over: 'cancelled',
-    cancel: 'cancelled',
-  },
-  active: {
-    paid: 'active',
-    period_over: 'past_due',
-    time_to_pay_over: null,
-    cancel: 'cancelled',
-  },
-  past_due: {
-    paid: 'active',
-    period_over: null,
-    time_to_pay_over: 'cancelled',
-    cancel: 'cancelled',
-  },
-  // The wallet keeps its handle and may pay again.
-  cancelled: { paid: 'active', period_over: null, time_to_pay_over: null, cancel: null },
-} as const satisfies Record<
-  SubscriptionStatus,
-  Record<SubscriptionEvent, SubscriptionStatus | null>
->
-
 export const PERIOD_MS = 30 * dayMs
 export const GRACE_MS = 7 * dayMs
 export const PATIENCE_MS = 14 * dayMs
@@ -100,10 +71,7 @@ export function subscriptionAt(
         : { ...subscription, tier: current.tier }
     }
   }
-  let moved: SubscriptionStatus = status
-  for (const event of eventsUntil(subscription, nowMs)) {
-    moved = subscriptionTransitions[moved][event] ?? moved
-  }
+  const moved = statusAt(subscription, nowMs)
   if (moved === status) return subscription
   const tier = subscription.periods.at(-1)?.tier ?? subscription.tier
   return { ...subscription, tier, status: moved }
@@ -116,16 +84,15 @@ export function periodsFrom(
   return periods.filter(({ untilMs }) => untilMs > nowMs)
 }
 
-function eventsUntil(
+/** The wallet of a cancelled subscription keeps its handle and may pay again. */
+function statusAt(
   { status, renewsAtMs, createdAtMs, onExpiry }: PartnerSubscription,
   nowMs: number,
-): readonly SubscriptionEvent[] {
-  if (status === 'pending') {
-    return nowMs >= createdAtMs + PATIENCE_MS ? ['time_to_pay_over'] : []
-  }
-  if (renewsAtMs === null || nowMs < renewsAtMs) return []
-  if (status === 'active' && onExpiry === 'end') return ['cancel']
-  return nowMs < renewsAtMs + GRACE_MS ? ['period_over'] : ['period_over', 'time_to_pay_over']
+): SubscriptionStatus {
+  if (status === 'pending') return nowMs >= createdAtMs + PATIENCE_MS ? 'cancelled' : status
+  if (status === 'cancelled' || renewsAtMs === null || nowMs < renewsAtMs) return status
+  if (status === 'active' && onExpiry === 'end') return 'cancelled'
+  return nowMs < renewsAtMs + GRACE_MS ? 'past_due' : 'cancelled'
 }
 
 function freeOf(subscription: PartnerSubscription): PartnerSubscription {
@@ -156,8 +123,7 @@ export function cancelSubscription(
 ): PartnerSubscription {
   const current = subscriptionAt(subscription, nowMs)
   if (periodsFrom(current, nowMs).length > 0) return { ...current, onExpiry: 'end' }
-  const status = subscriptionTransitions[current.status].cancel
-  return status === null ? current : { ...current, status }
+  return { ...current, status: 'cancelled' }
 }
 
 /** Grants a tier that is worth nothing in an upgrade. Paid time starts after the granted time. */

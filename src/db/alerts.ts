@@ -1,4 +1,4 @@
-import { deleteRecords, findRecord, insertRecord, selectRecords, updateRecord } from './records.ts'
+import { insertRecord, selectRecords, updateRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -34,14 +34,6 @@ export async function subscriptionsOf(
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .execute()
-}
-
-export async function findSubscription(
-  db: Db,
-  wallet: string,
-  id: string,
-): Promise<SubscriptionRecord | null> {
-  return await findRecord(db, 'alert_subscriptions', { id, wallet })
 }
 
 export async function enabledSubscriptions(db: Db): Promise<readonly SubscriptionRecord[]> {
@@ -93,13 +85,4 @@ export async function noteFailure(
     .returning(['failures', 'failing_since as failingSince'])
     .executeTakeFirst()
   return row ?? null
-}
-
-export async function pauseSubscription(db: Db, id: string, pausedUntil: string): Promise<void> {
-  await updateRecord(db, 'alert_subscriptions', { id }, { pausedUntil })
-}
-
-/** Also deletes the deliveries. Returns false if there is no such subscription. */
-export async function deleteSubscription(db: Db, wallet: string, id: string): Promise<boolean> {
-  return (await deleteRecords(db, 'alert_subscriptions', { id, wallet })) === 1
 }

@@ -17,8 +17,7 @@ export interface ApplicationEnd extends Pick<ApplicationRecord, 'upstreamStatus'
 }
 
 export async function insertApplication(db: Db, application: NewApplication): Promise<void> {
-  const unknown = { upstreamStatus: null, fault: null, finishedAt: null }
-  await insertRecord(db, 'applications', { ...application, outcome: 'running', ...unknown })
+  await insertRecord(db, 'applications', { ...application, outcome: 'running' })
 }
 
 /** Returns false if the application has already ended. */

@@ -1,13 +1,6 @@
 import type { Wallet } from '../core/wallet.ts'
-import {
-  countRows,
-  deleteRecords,
-  findRecord,
-  insertRecord,
-  putRecord,
-  updateRecord,
-} from './records.ts'
-import type { NewRecordOf, RecordOf } from './rows.ts'
+import { countRows, deleteRecords, findRecord, insertRecord } from './records.ts'
+import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
 export type ClaimRecord = RecordOf<'claims'>
@@ -42,30 +35,12 @@ export async function putClaim(
   })
 }
 
-export async function findEmailCode(
-  db: Db,
-  emailHash: string,
-): Promise<RecordOf<'email_codes'> | null> {
-  return await findRecord(db, 'email_codes', { emailHash })
-}
-
-export async function putEmailCode(
-  db: Db,
-  code: Omit<NewRecordOf<'email_codes'>, 'tries' | 'used'>,
-): Promise<void> {
-  await putRecord(db, 'email_codes', { ...code, tries: 0, used: 0 }, 'emailHash')
-}
-
 export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
   await db
     .updateTable('email_codes')
     .set((eb) => ({ tries: eb('tries', '+', 1) }))
     .where('email_hash', '=', emailHash)
     .execute()
-}
-
-export async function markCodeUsed(db: Db, emailHash: string): Promise<void> {
-  await updateRecord(db, 'email_codes', { emailHash }, { used: 1 })
 }
 
 /** Keyed hashes of where a code goes and who requests it. */

@@ -1,5 +1,5 @@
 /** Builders of columns for `tables/`, used as `column.text`. */
-import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
+import type { ColumnType, Generated, GeneratedAlways, SelectType } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, stringsFromJsonText } from './json.ts'
@@ -22,18 +22,12 @@ export const real: Column<number> = { sql: 'real not null' }
 export const bytes: Column<Buffer> = { sql: 'blob not null' }
 export const bit: Column<0 | 1> = { sql: 'integer not null check ($ in (0, 1))' }
 export const textKey: Column<string> = { sql: 'text primary key' }
-export const strings: Column<string, readonly string[]> = {
-  sql: text.sql,
-  read: stringsFromJsonText,
-}
+export const strings = json(stringsFromJsonText)
 export const optionalStrings: Column<string | null, readonly string[] | null> = {
   sql: optionalText.sql,
   read: stringsFromJsonText,
 }
-export const object: Column<string, Json<JsonObject, object>> = {
-  sql: text.sql,
-  read: objectFromJsonText,
-}
+export const object = json<Json<JsonObject, object>>(objectFromJsonText)
 export const optionalObject: Column<string | null, Json<JsonObject | null, object | null>> = {
   sql: optionalText.sql,
   read: objectFromJsonText,
@@ -47,6 +41,11 @@ export const sequence: Column<GeneratedAlways<number>> = {
 
 /** What is read, and what may be written. */
 type Json<Read, Written> = ColumnType<Read, Written, Written>
+
+/** @param read makes the member from the text */
+export function json<Member>(read: (text: string) => SelectType<Member>): Column<string, Member> {
+  return { sql: text.sql, read }
+}
 
 export function oneOf<const Value extends string>(...values: readonly Value[]): Column<Value> {
   return check({ sql: 'text not null' }, isIn(values))

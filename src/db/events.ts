@@ -1,7 +1,6 @@
 import type { Severity } from '../core/flags/kind.ts'
 import { isoTime } from '../core/time.ts'
-import { selectRecords } from './records.ts'
-import { toRow } from './rows.ts'
+import { insertNumbered, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -13,12 +12,7 @@ export type EventRecord = RecordOf<'events'>
 /** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event if that is later. */
 export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
   const createdAt = await nextEventTime(db, event.createdAt)
-  const { seq } = await db
-    .insertInto('events')
-    .values(toRow<'events'>({ ...event, createdAt }))
-    .returning('seq')
-    .executeTakeFirstOrThrow()
-  return seq
+  return await insertNumbered(db, 'events', { ...event, createdAt }, 'seq')
 }
 
 async function nextEventTime(db: Db, wanted: string): Promise<string> {

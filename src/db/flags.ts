@@ -21,7 +21,7 @@ export type NewFlag = Pick<FlagRecord, 'rail'> &
 export async function openFlag(db: Db, flag: NewFlag): Promise<boolean> {
   const inserted = await db
     .insertInto('flags')
-    .values(toRow<'flags'>({ ...flag, closedAt: null, closeReason: null }))
+    .values(toRow<'flags'>(flag))
     .onConflict((conflict) =>
       conflict
         .expression(sql`kind, coalesce(rail, ''), subject`)

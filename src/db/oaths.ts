@@ -2,8 +2,7 @@
 
 import { countList } from './list-queries.ts'
 import type { ListTotal } from './list-queries.ts'
-import { countRows, findRecord, selectRecords } from './records.ts'
-import { toRow } from './rows.ts'
+import { countRows, findRecord, insertNumbered, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -13,12 +12,7 @@ export type OathRow = RecordOf<'oath_history'>
 
 /** Returns the sequence number. */
 export async function appendOath(db: Db, row: NewOathRow): Promise<number> {
-  const { seq } = await db
-    .insertInto('oath_history')
-    .values(toRow<'oath_history'>(row))
-    .returning('seq')
-    .executeTakeFirstOrThrow()
-  return seq
+  return await insertNumbered(db, 'oath_history', row, 'seq')
 }
 
 /** Newest first; `before` is the last sequence number of the previous page. */

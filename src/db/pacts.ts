@@ -1,7 +1,7 @@
+import { groupBy } from '../core/group-by.ts'
 import type { EscrowPact } from '../core/pact/escrow.ts'
 import type { EscrowEvent, EscrowReading, PactOnChain, PactReceipt } from '../core/pact/sources.ts'
-import { isoTime } from '../core/time.ts'
-import { objectFromJsonText, toJsonText } from './json.ts'
+import { toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
 import { deleteRecords, findRecord, insertRecord, putRecord, selectRecords } from './records.ts'
 import type { Db, DbTransaction } from './schema.ts'
@@ -20,32 +20,18 @@ export async function escrowReading(db: Db, escrow: string): Promise<StoredReadi
 
 /** Keyed by pact number. Logs are in chain order. */
 export async function pactsOnChain(db: Db): Promise<ReadonlyMap<number, PactOnChain>> {
-  const events = await selectRecords(db, 'escrow_events')
+  const rows = await selectRecords(db, 'escrow_events')
     .orderBy('pact_id')
     .orderBy('block')
     .orderBy('log_index')
     .execute()
-  const states = await selectRecords(db, 'escrow_pacts').execute()
-  const found = new Map<number, { events: EscrowEvent[]; state: EscrowPact | null }>()
-  for (const { at, favorRecipient, ...event } of events) {
-    const pact = found.get(event.pactId) ?? { events: [], state: null }
-    found.set(event.pactId, pact)
-    pact.events.push({
-      ...event,
-      atMs: Date.parse(at),
-      favorRecipient: favorRecipient === null ? null : favorRecipient === 1,
-    })
-  }
-  for (const { pactId, state } of states) {
-    const pact = found.get(pactId)
-    if (pact !== undefined) pact.state = stateOf(state)
-  }
-  return found
-}
-
-function stateOf(text: string): EscrowPact {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written only by saveReading below
-  return objectFromJsonText(text) as unknown as EscrowPact
+  const events = groupBy(
+    rows.map(({ event }) => event),
+    ({ pactId }) => pactId,
+  )
+  const pacts = await selectRecords(db, 'escrow_pacts').execute()
+  const states = new Map(pacts.map(({ pactId, state }) => [pactId, state]))
+  return new Map([...events].map(([id, events]) => [id, { events, state: states.get(id) ?? null }]))
 }
 
 export interface ReadEscrow {
@@ -65,16 +51,13 @@ export async function saveReading(
 ): Promise<boolean> {
   const before = await contentToken(tx)
   await tx.deleteFrom('escrow_events').where('block', '>', aboveBlock).execute()
-  for (const { atMs, favorRecipient, ...event } of events) {
-    await insertRecord(tx, 'escrow_events', {
-      ...event,
-      at: isoTime(atMs),
-      favorRecipient: favorRecipient === null ? null : Number(favorRecipient),
-    })
+  for (const event of events) {
+    const { block, logIndex, pactId } = event
+    await insertRecord(tx, 'escrow_events', { block, logIndex, pactId, event })
   }
   for (const [pactId, state] of states) {
     if (state === null) await deleteRecords(tx, 'escrow_pacts', { pactId })
-    else await putRecord(tx, 'escrow_pacts', { pactId, state: toJsonText(state) }, 'pactId')
+    else await putRecord(tx, 'escrow_pacts', { pactId, state }, 'pactId')
   }
   await sql`delete from escrow_pacts where pact_id not in (select pact_id from escrow_events)`.execute(
     tx,

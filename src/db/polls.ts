@@ -1,5 +1,4 @@
-import { putRecord, selectRecords } from './records.ts'
-import { toRow } from './rows.ts'
+import { insertNumbered, putRecord, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -10,12 +9,7 @@ export type StoredPoll = RecordOf<'polls'>
 export type StoredRailState = RecordOf<'rail_state'>
 
 export async function insertPoll(db: Db, poll: NewPoll): Promise<number> {
-  const { id } = await db
-    .insertInto('polls')
-    .values(toRow<'polls'>(poll))
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return id
+  return await insertNumbered(db, 'polls', poll, 'id')
 }
 
 export interface HistoryRange {

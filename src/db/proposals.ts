@@ -12,8 +12,7 @@ function withoutNetwork({ network: _, ...proposal }: RecordOf<'skill_proposals'>
 }
 
 export async function insertProposal(db: Db, proposal: NewProposal): Promise<void> {
-  const pending = { status: 'pending', reason: null, decidedAt: null } as const
-  await insertRecord(db, 'skill_proposals', { ...proposal, ...pending })
+  await insertRecord(db, 'skill_proposals', { ...proposal, status: 'pending' })
 }
 
 export async function listProposals(
@@ -27,10 +26,6 @@ export async function listProposals(
     .limit(limit)
     .execute()
   return rows.map(withoutNetwork)
-}
-
-export async function isAcceptedSlug(db: Db, slug: string): Promise<boolean> {
-  return (await findRecord(db, 'skill_proposals', { slug, status: 'accepted' })) !== null
 }
 
 /** Null if not pending. Throws a unique violation for an already accepted slug. */

@@ -25,6 +25,22 @@ export async function insertRecord<Name extends Table>(
   await untyped(db).insertInto<string>(table).values(toRow(record)).execute()
 }
 
+/** Returns the number of the row. */
+export async function insertNumbered<Name extends Table>(
+  db: Db,
+  table: Name,
+  record: NewRecordOf<Name>,
+  number: ('id' | 'seq') & keyof RecordOf<Name>,
+): Promise<number> {
+  const { returned } = await untyped(db)
+    .insertInto<string>(table)
+    .values(toRow(record))
+    .returning(`${number} as returned`)
+    .$castTo<{ readonly returned: number }>()
+    .executeTakeFirstOrThrow()
+  return returned
+}
+
 /** Updates the row if one has the same values in `keys`, which need a unique index. */
 export async function putRecord<Name extends Table>(
   db: Db,

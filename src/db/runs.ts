@@ -1,4 +1,4 @@
-import { selectRecords, updateRecord } from './records.ts'
+import { insertNumbered, selectRecords, updateRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -8,12 +8,7 @@ export type JobName = (typeof jobNames)[number]
 export type RunRecord = RecordOf<'job_runs'>
 
 export async function startRun(db: Db, job: string, startedAt: string): Promise<number> {
-  const { id } = await db
-    .insertInto('job_runs')
-    .values({ job, started_at: startedAt, finished_at: null, outcome: null, detail: null })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return id
+  return await insertNumbered(db, 'job_runs', { job, startedAt }, 'id')
 }
 
 /** Returns false if the run was finished before. */

@@ -3,7 +3,7 @@
 import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
 import type { EventRecord } from './events.ts'
-import { deleteRecords, findRecord, selectRecords, updateRecord } from './records.ts'
+import { findRecord, selectRecords, updateRecord } from './records.ts'
 import { toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -40,11 +40,7 @@ export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<bo
         ...delivery,
         status: 'pending',
         attempts: 0,
-        leasedUntil: null,
         leaseVersion: 0,
-        lastStatus: null,
-        lastError: null,
-        finishedAt: null,
       }),
     )
     .onConflict((conflict) =>
@@ -189,10 +185,6 @@ export async function failPendingDeliveries(
   const pending = { subscriptionId, status: 'pending' } as const
   const ended = { status: 'dead', nextAttemptAt: null, leasedUntil: null } as const
   await updateRecord(tx, 'alert_deliveries', pending, { ...ended, lastError, finishedAt })
-}
-
-export async function dropDelivery(tx: Db, id: string): Promise<void> {
-  await deleteRecords(tx, 'alert_deliveries', { id })
 }
 
 /** Returns the number of deleted deliveries. */

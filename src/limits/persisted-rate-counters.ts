@@ -1,6 +1,6 @@
 import type { Log } from '../core/deps.ts'
-import { loadCounts, saveCounts } from '../db/meta.ts'
 import type { OpenDatabase } from '../db/open.ts'
+import { findRecord, putRecord } from '../db/records.ts'
 import type { DayCounts } from './limiter.ts'
 
 export interface PersistedRateCounters {
@@ -22,8 +22,8 @@ export function createPersistedRateCounters({
   return {
     load: async () => {
       for (const { name, load } of days) {
-        const body = await loadCounts(database.reader, name)
-        if (body !== null) load(body)
+        const counts = await findRecord(database.reader, 'persisted_counters', { name })
+        if (counts !== null) load(counts.body)
       }
     },
     flush: async () => {
@@ -32,7 +32,7 @@ export function createPersistedRateCounters({
         if (version === saved.get(name)) continue
         const body = save()
         try {
-          await database.write((tx) => saveCounts(tx, { name, body }))
+          await database.write((tx) => putRecord(tx, 'persisted_counters', { name, body }, 'name'))
           saved.set(name, version)
         } catch (error) {
           log.warn('daily request counts could not be saved', { error: String(error) })

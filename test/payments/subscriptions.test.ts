@@ -331,9 +331,9 @@ describe('one payment', () => {
     const { reader } = t.paid.actions.database
     const [row] = await reader.selectFrom('partners').select('periods').execute()
     const periods = z
-      .array(z.object({ value_micro_usdc: z.number() }))
+      .array(z.object({ valueMicroUsdc: z.number() }))
       .parse(JSON.parse(row?.periods ?? ''))
-    expect(periods.reduce((sum, period) => sum + period.value_micro_usdc, 0)).toBe(128_000_000)
+    expect(periods.reduce((sum, period) => sum + period.valueMicroUsdc, 0)).toBe(128_000_000)
     expect((await me()).tier).toBe('pro')
   })
 

@@ -2,17 +2,15 @@
 import type { CheckedManifest } from './check.ts'
 import type { EscrowPact } from './escrow.ts'
 
-export const escrowEventKinds = [
-  'created',
-  'submitted',
-  'approved',
-  'released',
-  'refunded',
-  'disputed',
-  'ruled',
-  'finalized',
-] as const
-export type EscrowEventKind = (typeof escrowEventKinds)[number]
+export type EscrowEventKind =
+  | 'created'
+  | 'submitted'
+  | 'approved'
+  | 'released'
+  | 'refunded'
+  | 'disputed'
+  | 'ruled'
+  | 'finalized'
 
 export interface EscrowEvent {
   readonly pactId: number

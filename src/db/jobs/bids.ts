@@ -3,7 +3,7 @@ import { toUsdc } from '../../core/money.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { countList } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
-import { findRecord, selectRecords, updateRecord } from '../records.ts'
+import { selectRecords, updateRecord } from '../records.ts'
 import { columnsOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
@@ -47,10 +47,6 @@ export async function putBid(
     .onConflict((conflict) => conflict.columns(['job_id', 'bidder']).doUpdateSet(values))
     .returning(columns)
     .executeTakeFirstOrThrow()
-}
-
-export async function findBidBy(db: Db, jobId: string, bidder: string): Promise<BidRecord | null> {
-  return await findRecord(db, 'job_bids', { jobId, bidder })
 }
 
 /** Rejects all other bids. Returns false if the job has no such open bid. */

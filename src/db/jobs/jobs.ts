@@ -7,8 +7,7 @@ import type { Wallet } from '../../core/wallet.ts'
 import { sql } from '../kysely.ts'
 import { countList, countedRows } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
-import { countRows } from '../records.ts'
-import { toRow } from '../rows.ts'
+import { countRows, insertNumbered } from '../records.ts'
 import type { Database, Db } from '../schema.ts'
 import { jobRows, toJob } from './record.ts'
 import type { JobRecord } from './record.ts'
@@ -27,27 +26,18 @@ export interface NewJob {
 
 export async function insertJob(db: Db, job: NewJob): Promise<void> {
   const { poster, skills, deadlineMs, now, ...facts } = job
-  const { seq } = await db
-    .insertInto('jobs')
-    .values(
-      toRow<'jobs'>({
-        ...facts,
-        poster: poster.id,
-        posterDisplay: poster.display,
-        skills,
-        deadline: isoTime(deadlineMs),
-        status: 'open',
-        bidsCount: 0,
-        awardedBid: null,
-        receiptId: null,
-        textsSha256: null,
-        textsRemovedAt: null,
-        createdAt: now,
-        updatedAt: now,
-      }),
-    )
-    .returning('seq')
-    .executeTakeFirstOrThrow()
+  const record = {
+    ...facts,
+    poster: poster.id,
+    posterDisplay: poster.display,
+    skills,
+    deadline: isoTime(deadlineMs),
+    status: 'open',
+    bidsCount: 0,
+    createdAt: now,
+    updatedAt: now,
+  } as const
+  const seq = await insertNumbered(db, 'jobs', record, 'seq')
   const rows = skills.map((skill) => ({ skill, job_seq: seq }))
   await db.insertInto('job_skills').values(rows).execute()
   await appendTransition(db, facts.id, {

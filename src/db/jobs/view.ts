@@ -4,7 +4,7 @@ import { answerDueMs, statusAt } from '../../core/job.ts'
 import type { JobRole } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
-import { findRecord, insertRecord } from '../records.ts'
+import { findRecord } from '../records.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import { textsRemoved } from './record.ts'
@@ -111,10 +111,6 @@ function historyEntry(
 }
 
 export type DeliveryRecord = Omit<RecordOf<'job_deliveries'>, 'seq'>
-
-export async function insertDelivery(db: Db, delivery: DeliveryRecord): Promise<void> {
-  await insertRecord(db, 'job_deliveries', delivery)
-}
 
 export async function findDelivery(db: Db, jobId: string): Promise<DeliveryRecord | null> {
   return await findRecord(db, 'job_deliveries', { jobId })

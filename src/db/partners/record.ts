@@ -1,10 +1,5 @@
-import { z } from 'zod'
-
 import type { Partner } from '../../contract/schemas/partner.ts'
-import { tierNames } from '../../core/partner.ts'
-import type { PaidPeriod, PartnerSubscription } from '../../core/partner.ts'
-import { isoTime } from '../../core/time.ts'
-import { fromJsonText, toJsonText } from '../json.ts'
+import type { PartnerSubscription } from '../../core/partner.ts'
 import type { RecordOf } from '../rows.ts'
 
 export interface Attestation {
@@ -17,11 +12,10 @@ export interface Attestation {
   readonly oathSeq: number
 }
 
-export interface PartnerProfile {
-  readonly displayName: string
-  readonly skills: readonly string[]
-  readonly website: string | null
-  readonly bioShort: string | null
+export interface PartnerProfile extends Pick<
+  RecordOf<'partners'>,
+  'displayName' | 'skills' | 'website' | 'bioShort'
+> {
   readonly requireBodySignature: boolean
 }
 
@@ -34,54 +28,19 @@ export interface PartnerRecord
   readonly attestation: Attestation
 }
 
-const periodList = z.array(
-  z.object({
-    tier: z.enum(tierNames),
-    from: z.string(),
-    until: z.string(),
-    value_micro_usdc: z.int().min(0),
-  }),
-)
-
-function periodsOf(text: string): readonly PaidPeriod[] {
-  return periodList.parse(fromJsonText(text)).map((period) => ({
-    tier: period.tier,
-    fromMs: Date.parse(period.from),
-    untilMs: Date.parse(period.until),
-    valueMicroUsdc: period.value_micro_usdc,
-  }))
-}
-
-export function periodsText(periods: readonly PaidPeriod[]): string {
-  const rows: z.infer<typeof periodList> = periods.map((period) => ({
-    tier: period.tier,
-    from: isoTime(period.fromMs),
-    until: isoTime(period.untilMs),
-    value_micro_usdc: period.valueMicroUsdc,
-  }))
-  return toJsonText(rows)
-}
-
 export function toPartner(row: RecordOf<'partners'>): PartnerRecord {
   const { tier, status, renewsAt, periods, onExpiry, createdAt } = row
   return {
-    handle: row.handle,
-    wallet: row.wallet,
-    display: row.display,
-    displayName: row.displayName,
-    skills: row.skills,
-    website: row.website,
-    bioShort: row.bioShort,
+    ...row,
     requireBodySignature: row.requireBodySignature === 1,
     subscription: {
       tier,
       status,
       renewsAtMs: renewsAt === null ? null : Date.parse(renewsAt),
       createdAtMs: Date.parse(createdAt),
-      periods: periodsOf(periods),
+      periods,
       onExpiry,
     },
-    oathSignedAt: row.oathSignedAt,
     attestation: {
       wallet: row.attestationWallet,
       url: row.attestationUrl,
@@ -89,7 +48,6 @@ export function toPartner(row: RecordOf<'partners'>): PartnerRecord {
       signedAt: row.attestationSignedAt,
       oathSeq: row.attestationOathSeq,
     },
-    createdAt,
   }
 }
 

@@ -5,7 +5,7 @@ import { sql } from '../kysely.ts'
 import { findRecord, insertRecord, selectRecords, updateRecord } from '../records.ts'
 import type { NewRecordOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { periodsText, toPartner } from './record.ts'
+import { toPartner } from './record.ts'
 
 export async function setSubscription(
   db: Db,
@@ -15,7 +15,7 @@ export async function setSubscription(
 ): Promise<void> {
   const { tier, status, renewsAtMs, periods, onExpiry } = subscription
   const renewsAt = renewsAtMs === null ? null : isoTime(renewsAtMs)
-  const changes = { tier, status, renewsAt, periods: periodsText(periods), onExpiry }
+  const changes = { tier, status, renewsAt, periods, onExpiry }
   await updateRecord(db, 'partners', { handle }, { ...changes, updatedAt: now })
 }
 

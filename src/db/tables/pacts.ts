@@ -1,6 +1,14 @@
-import { escrowEventKinds } from '../../core/pact/sources.ts'
+import type { EscrowPact } from '../../core/pact/escrow.ts'
+import type { EscrowEvent } from '../../core/pact/sources.ts'
 import * as column from '../column.ts'
+import { objectFromJsonText } from '../json.ts'
 import type { TableDefinition } from '../table.ts'
+
+/** Written only by `saveReading`. */
+function readings<Fact>(): column.Column<string, Fact> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return column.json(objectFromJsonText) as column.Column<string, Fact>
+}
 
 export const pactTables = {
   escrow_events: {
@@ -8,12 +16,7 @@ export const pactTables = {
       block: column.integer,
       log_index: column.integer,
       pact_id: column.integer,
-      kind: column.oneOf(...escrowEventKinds),
-      tx_hash: column.text,
-      at: column.text,
-      work_hash: column.optionalText,
-      /** For `ruled`: 1 for the recipient. */
-      favor_recipient: column.optionalInteger,
+      event: readings<EscrowEvent>(),
     },
     constraints: ['primary key (block, log_index)'],
     withoutRowid: true,
@@ -25,7 +28,7 @@ export const pactTables = {
   escrow_pacts: {
     columns: {
       pact_id: column.rowNumber,
-      state: column.text,
+      state: readings<EscrowPact>(),
     },
   },
 

@@ -1,7 +1,21 @@
+import { z } from 'zod'
+
+import { followUps, subscriptionStatuses, tierNames } from '../../core/partner.ts'
+import type { PaidPeriod } from '../../core/partner.ts'
 import * as column from '../column.ts'
+import { fromJsonText } from '../json.ts'
 import type { TableDefinition } from '../table.ts'
 
-const tier = column.oneOf('free', 'starter', 'pro', 'team', 'enterprise')
+const tier = column.oneOf(...tierNames)
+
+const paidPeriods: z.ZodType<readonly PaidPeriod[]> = z.array(
+  z.object({
+    tier: z.enum(tierNames),
+    fromMs: z.int(),
+    untilMs: z.int(),
+    valueMicroUsdc: z.int().min(0),
+  }),
+)
 
 export const partnerTables = {
   partners: {
@@ -19,12 +33,12 @@ export const partnerTables = {
       require_body_signature: column.bit,
       tier,
       /** As last written; `subscriptionAt` gives the status at a time. */
-      status: column.oneOf('pending', 'active', 'past_due', 'cancelled'),
+      status: column.oneOf(...subscriptionStatuses),
       /** Null for the free tier, and until the first payment. */
       renews_at: column.optionalText,
-      /** JSON array of the paid periods, in order. */
-      periods: column.withDefault(column.text, "'[]'"),
-      on_expiry: column.withDefault(column.oneOf('renewal', 'free', 'end'), "'renewal'"),
+      /** In order. */
+      periods: column.json((text) => paidPeriods.parse(fromJsonText(text))),
+      on_expiry: column.withDefault(column.oneOf(...followUps), "'renewal'"),
       oath_signed_at: column.text,
       /** Wallet `id`; null after an operator released it. */
       attestation_wallet: column.optionalText,
