@@ -19,3 +19,8 @@ export function list(value: JsonValue | undefined): JsonArray {
 export function text(value: JsonValue | undefined): string | null {
   return typeof value === 'string' ? value : null
 }
+
+/** The members of an object; empty for any other value. */
+export function entries(value: JsonValue | undefined): [string, JsonValue][] {
+  return isJsonObject(value) ? Object.entries(value) : []
+}

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 export interface Input {
   readonly text: (name: string) => string | undefined
   /** The empty string if the argument is missing. */
@@ -23,4 +25,11 @@ export function orUsageError<T>(
     if (error instanceof kind) throw new UsageError(`${prefix}${error.message}`)
     throw error
   }
+}
+
+/** @throws UsageError that begins with `problem` and names each member that does not fit */
+export function parseOrUsageError<T>(schema: z.ZodType<T>, value: unknown, problem: string): T {
+  const { data, error } = schema.safeParse(value)
+  if (error === undefined) return data
+  throw new UsageError(`${problem}${z.prettifyError(error)}`)
 }

@@ -7,7 +7,7 @@ import { platform } from '../../src/contract/schemas/platform.ts'
 import type { Platform } from '../../src/contract/schemas/platform.ts'
 import { packageRoot } from '../../src/runtime/runtime.ts'
 import { readJsonObject } from './files.ts'
-import { UsageError } from './input.ts'
+import { parseOrUsageError } from './input.ts'
 
 const platformsFile = z.strictObject({ platforms: z.array(platform) })
 
@@ -21,9 +21,8 @@ export function platformsPath(named?: string): string {
 
 /** @throws UsageError */
 export function readPlatforms(path: string): readonly Platform[] {
-  const parsed = platformsFile.safeParse(readJsonObject(path))
-  if (parsed.success) return parsed.data.platforms
-  throw new UsageError(`${path} is not a registry of platforms: ${z.prettifyError(parsed.error)}`)
+  const problem = `${path} is not a registry of platforms: `
+  return parseOrUsageError(platformsFile, readJsonObject(path), problem).platforms
 }
 
 /** Keys by platform slug, including revoked keys, which verify older receipts. */

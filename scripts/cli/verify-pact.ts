@@ -25,7 +25,7 @@ import type { EscrowPact, EscrowStatus } from '../../src/core/pact/escrow.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { readJson } from './files.ts'
-import { UsageError } from './input.ts'
+import { parseOrUsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { printChecks } from './output.ts'
 import { checkTransactions } from './pact-payment.ts'
@@ -207,9 +207,8 @@ function partiesCheck({ creator, recipient }: EscrowPact, { worker, payer }: Set
 
 function readAttestations(file: string) {
   const json = readJson(file)
-  const parsed = z.array(pactAttestation).safeParse(Array.isArray(json) ? json : [json])
-  if (parsed.success) return parsed.data
-  throw new UsageError(`${file} contains no attestations: ${z.prettifyError(parsed.error)}`)
+  const list = Array.isArray(json) ? json : [json]
+  return parseOrUsageError(z.array(pactAttestation), list, `${file} contains no attestations: `)
 }
 
 async function checkGivenAttestations(

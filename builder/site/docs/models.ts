@@ -5,9 +5,8 @@ import { code, inline, join, link, textWithCode } from '../../../src/pages/html-
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../../src/pages/table.ts'
 import { openApiOf } from '../../documents/site.ts'
-import { list, member, text } from '../../publish/facts.ts'
+import { entries, list, member, text } from '../../publish/facts.ts'
 import type { World } from '../../world/world.ts'
-import { entries, refName } from './schema.ts'
 
 export function modelSchemas(world: Pick<World, 'site'>): readonly [string, JsonValue][] {
   return entries(member(member(openApiOf(world), 'components'), 'schemas'))
@@ -76,4 +75,9 @@ function bounds(schema: JsonValue, name: 'Items' | 'Length' | 'imum', unit: stri
   return typeof least === 'number' && least > 0
     ? `, ${least} to ${most}${unit}`
     : `, at most ${most}${unit}`
+}
+
+/** The name of the component that a schema refers to; null for an inline schema. */
+export function refName(schema: JsonValue | undefined): string | null {
+  return text(member(schema, '$ref'))?.split('/').at(-1) ?? null
 }

@@ -1,8 +1,8 @@
 /** `/openapi.d.ts`: TypeScript types of the API, in the shape that openapi-fetch and similar clients expect. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
 import { isJsonObject } from '../../../src/core/canonical-json.ts'
-import { list, member, text } from '../../publish/facts.ts'
-import { entries, refName } from './schema.ts'
+import { entries, list, member, text } from '../../publish/facts.ts'
+import { refName } from './models.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
 const places = ['query', 'header', 'path', 'cookie'] as const

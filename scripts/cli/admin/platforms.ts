@@ -1,6 +1,4 @@
 /** `admin platforms`: a platform is added only after the holder of its key has signed a fresh text. */
-import { z } from 'zod'
-
 import { loadReference } from '../../../src/actions/reference.ts'
 import { verifyEd25519 } from '../../../src/auth/ed25519.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../../../src/auth/signing-key.ts'
@@ -8,7 +6,7 @@ import { platform } from '../../../src/contract/schemas/platform.ts'
 import type { Platform } from '../../../src/contract/schemas/platform.ts'
 import { dayMs, isoTime, parseTime } from '../../../src/core/time.ts'
 import { replaceFile } from '../../../src/files/durable.ts'
-import { UsageError, orUsageError } from '../input.ts'
+import { UsageError, orUsageError, parseOrUsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { exitCodes, table } from '../output.ts'
 import { dataDir, platformsPath, readPlatforms } from '../platforms.ts'
@@ -78,15 +76,14 @@ function challengeText(session: Session, entry: Platform, at: string): string {
 }
 
 async function newEntry(input: Input, nowMs: number): Promise<Platform> {
-  const parsed = platform.safeParse({
+  const fields = {
     platform: input.required('platform'),
     name: input.required('name'),
     public_key: input.required('public-key'),
     rails: [...input.list('rail')],
     added_at: isoTime(nowMs),
-  })
-  if (!parsed.success) throw new UsageError(z.prettifyError(parsed.error))
-  const entry = parsed.data
+  }
+  const entry = parseOrUsageError(platform, fields, '')
   orUsageError(SigningKeyError, () => publicKeyFromBase64(entry.public_key), '--public-key: ')
   const { rails } = await loadReference(dataDir(input.text('data')))
   const unknown = entry.rails.find((rail) => !rails.has(rail))
