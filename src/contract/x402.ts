@@ -110,39 +110,30 @@ const sharedFields = {
     .describe('The EIP-712 domain of the asset.'),
 }
 
-export const acceptedV1 = model(
-  'X402AcceptedV1',
-  z.object({
-    scheme: z.enum([paymentScheme]),
-    network: z.enum([paymentAsset.network.v1]),
-    maxAmountRequired: decimalAmount,
-    resource: z.url().max(2048),
-    description: z.string().max(500),
-    mimeType: z.string().max(100),
-    ...sharedFields,
-  }),
-)
+export const acceptedV1 = model('X402AcceptedV1', {
+  scheme: z.enum([paymentScheme]),
+  network: z.enum([paymentAsset.network.v1]),
+  maxAmountRequired: decimalAmount,
+  resource: z.url().max(2048),
+  description: z.string().max(500),
+  mimeType: z.string().max(100),
+  ...sharedFields,
+})
 
-export const acceptedV2 = model(
-  'X402AcceptedV2',
-  z.object({
-    scheme: z.enum([paymentScheme]),
-    network: z.enum([paymentAsset.network.v2]),
-    amount: decimalAmount,
-    ...sharedFields,
-  }),
-)
+export const acceptedV2 = model('X402AcceptedV2', {
+  scheme: z.enum([paymentScheme]),
+  network: z.enum([paymentAsset.network.v2]),
+  amount: decimalAmount,
+  ...sharedFields,
+})
 
 /** The body of a 402: the error and the challenge of version 1. The challenge of version 2 is a header. */
-export const paymentChallenge = model(
-  'PaymentChallenge',
-  z.object({
-    ...errorFields,
-    x402Version: z.int().min(1).max(1).optional(),
-    accepts: z
-      .array(acceptedV1)
-      .max(4)
-      .optional()
-      .describe('The accepted payments; missing or empty if payment is not available.'),
-  }),
-)
+export const paymentChallenge = model('PaymentChallenge', {
+  ...errorFields,
+  x402Version: z.int().min(1).max(1).optional(),
+  accepts: z
+    .array(acceptedV1)
+    .max(4)
+    .optional()
+    .describe('The accepted payments; missing or empty if payment is not available.'),
+})

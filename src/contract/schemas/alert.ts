@@ -1,68 +1,59 @@
 import { z } from 'zod'
 
-import { count, model, railSlug, time, url, text } from './common.ts'
+import { count, bodyModel, model, railSlug, time, url, text } from './common.ts'
 import { severity } from './flag.ts'
 import { httpsInput } from './input.ts'
 
 export const alertKind = z.enum(['flag_opened', 'flag_closed', 'rail_transition'])
 
-export const alertEvent = model(
-  'AlertEvent',
-  z.object({
-    id: z.string().max(80),
-    kind: alertKind,
-    rail: railSlug.nullable().describe('Null where the event concerns the ledger itself.'),
-    severity,
-    title: z.string().max(300),
-    data: z
-      .looseObject({})
-      .describe(
-        'For a flag: `flag_id`, `flag_kind` and, when it opens, `evidence`. For a transition: `from`, `to` and the figures that caused it.',
-      ),
-    created_at: time.describe(
-      'Unique and increasing with every event; serves as the position in the feed.',
+export const alertEvent = model('AlertEvent', {
+  id: z.string().max(80),
+  kind: alertKind,
+  rail: railSlug.nullable().describe('Null where the event concerns the ledger itself.'),
+  severity,
+  title: z.string().max(300),
+  data: z
+    .looseObject({})
+    .describe(
+      'For a flag: `flag_id`, `flag_kind` and, when it opens, `evidence`. For a transition: `from`, `to` and the figures that caused it.',
     ),
-  }),
-)
+  created_at: time.describe(
+    'Unique and increasing with every event; serves as the position in the feed.',
+  ),
+})
 export type AlertEvent = z.infer<typeof alertEvent>
 
-export const alertFeed = model(
-  'AlertFeed',
-  z.object({
-    count,
-    events: z.array(alertEvent).max(200).describe('Oldest first.'),
-    next_poll_hint: z
-      .object({
-        after_seconds: z
-          .int()
-          .min(0)
-          .max(86_400)
-          .describe(
-            '0 if more events are available; otherwise the time until the next check for events.',
-          ),
-        since: time.describe(
-          'The value of `since` for the next request. It skips no event and repeats none.',
+export const alertFeed = model('AlertFeed', {
+  count,
+  events: z.array(alertEvent).max(200).describe('Oldest first.'),
+  next_poll_hint: z
+    .object({
+      after_seconds: z
+        .int()
+        .min(0)
+        .max(86_400)
+        .describe(
+          '0 if more events are available; otherwise the time until the next check for events.',
         ),
-      })
-      .describe('When and from which time to poll next.'),
-  }),
-)
+      since: time.describe(
+        'The value of `since` for the next request. It skips no event and repeats none.',
+      ),
+    })
+    .describe('When and from which time to poll next.'),
+})
 
-export const subscribeBody = model(
-  'AlertSubscribeBody',
-  z.strictObject({
-    url: httpsInput.describe(
-      'Address of the webhook: https on port 443, a public host name. Redirects are not followed.',
-    ),
-    rails: z
-      .array(railSlug)
-      .min(1)
-      .max(64)
-      .optional()
-      .describe('Only events of these rails. Default: all rails and the ledger itself.'),
-    severity: severity.optional().describe('Only events of this severity.'),
-  }),
-)
+export const subscribeBody = bodyModel('AlertSubscribeBody', {
+  url: httpsInput.describe(
+    'Address of the webhook: https on port 443, a public host name. Redirects are not followed.',
+  ),
+  rails: z
+    .array(railSlug)
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('Only events of these rails. Default: all rails and the ledger itself.'),
+  severity: severity.optional().describe('Only events of this severity.'),
+})
 export type SubscribeBody = z.infer<typeof subscribeBody>
 
 const subscriptionFields = {
@@ -78,69 +69,61 @@ const subscriptionFields = {
   created_at: time,
 }
 
-export const subscriptionCreated = model(
-  'AlertSubscriptionCreated',
-  z.object({
-    ...subscriptionFields,
-    secret: text(80).describe(
-      '`whsec_` and the base64 of 32 bytes, the HMAC key of the signatures. Not shown again.',
-    ),
-  }),
-)
+export const subscriptionCreated = model('AlertSubscriptionCreated', {
+  ...subscriptionFields,
+  secret: text(80).describe(
+    '`whsec_` and the base64 of 32 bytes, the HMAC key of the signatures. Not shown again.',
+  ),
+})
 
-export const subscription = model(
-  'AlertSubscription',
-  z.object({
-    ...subscriptionFields,
-    status_reason: z.string().max(300).optional(),
-    disabled_at: time.optional(),
-    failures: count.optional().describe('Failed attempts since the last success.'),
-    failing_since: time
-      .optional()
-      .describe('The time of the first of these failures, or of the first challenge.'),
-    last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
-    paused_until: time.optional().describe('No attempt takes place before this time.'),
-  }),
-)
+export const subscription = model('AlertSubscription', {
+  ...subscriptionFields,
+  status_reason: z.string().max(300).optional(),
+  disabled_at: time.optional(),
+  failures: count.optional().describe('Failed attempts since the last success.'),
+  failing_since: time
+    .optional()
+    .describe('The time of the first of these failures, or of the first challenge.'),
+  last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
+  paused_until: time.optional().describe('No attempt takes place before this time.'),
+})
 export type Subscription = z.infer<typeof subscription>
 
-export const subscriptionList = model(
-  'AlertSubscriptionList',
-  z.object({ count, total: count, subscriptions: z.array(subscription).max(200) }),
-)
+export const subscriptionList = model('AlertSubscriptionList', {
+  count,
+  total: count,
+  subscriptions: z.array(subscription).max(200),
+})
 
 export const deliveryStatus = z
   .enum(['pending', 'delivered', 'dead'])
   .describe('`dead`: all attempts failed, or the receiver answered 410.')
 
-export const delivery = model(
-  'AlertDelivery',
-  z.object({
-    id: z.string().max(80).describe('The `webhook-id` of every attempt.'),
-    type: z.string().max(40),
-    status: deliveryStatus,
-    attempts: count,
-    next_attempt_at: time.optional(),
-    last_status: z.int().min(100).max(599).optional().describe('HTTP status of the last answer.'),
-    last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
-    created_at: time,
-    finished_at: time.optional(),
-    payload: z.string().max(20_000).describe('The body, byte for byte.'),
-  }),
-)
+export const delivery = model('AlertDelivery', {
+  id: z.string().max(80).describe('The `webhook-id` of every attempt.'),
+  type: z.string().max(40),
+  status: deliveryStatus,
+  attempts: count,
+  next_attempt_at: time.optional(),
+  last_status: z.int().min(100).max(599).optional().describe('HTTP status of the last answer.'),
+  last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
+  created_at: time,
+  finished_at: time.optional(),
+  payload: z.string().max(20_000).describe('The body, byte for byte.'),
+})
 
-export const deliveryList = model(
-  'AlertDeliveryList',
-  z.object({ count, deliveries: z.array(delivery).max(200).describe('Newest first.') }),
-)
+export const deliveryList = model('AlertDeliveryList', {
+  count,
+  deliveries: z.array(delivery).max(200).describe('Newest first.'),
+})
 
-export const testQueued = model(
-  'AlertTestQueued',
-  z.object({ delivery_id: z.string().max(80), status: z.enum(['pending']) }),
-)
-export const subscriptionRemoved = model(
-  'AlertSubscriptionRemoved',
-  z.object({ id: z.string().max(80), status: z.enum(['deleted']) }),
-)
+export const testQueued = model('AlertTestQueued', {
+  delivery_id: z.string().max(80),
+  status: z.enum(['pending']),
+})
+export const subscriptionRemoved = model('AlertSubscriptionRemoved', {
+  id: z.string().max(80),
+  status: z.enum(['deleted']),
+})
 
 export const subscriptionId = z.string().regex(/^sub_[0-9a-f]{24}$/)

@@ -1,45 +1,37 @@
 import { z } from 'zod'
 
 import { checkOutboundUrl } from '../../core/outbound-url.ts'
-import { model, railSlug, time, url } from './common.ts'
+import { bodyModel, model, railSlug, time, url } from './common.ts'
 import { textInput, walletInput } from './input.ts'
 
-export const applyBody = model(
-  'ApplyBody',
-  z.strictObject({
-    rail: railSlug.describe('The rail to apply to.'),
-    worker_wallet: walletInput.describe('The wallet of the worker, which is paid.'),
-    message: textInput(4000).describe('The message to the rail.'),
-    fields: z
-      .record(z.string().regex(/^[a-z][a-z0-9_]{0,39}$/), textInput(1000))
-      .refine((fields) => Object.keys(fields).length <= 16, 'at most 16 fields')
-      .optional()
-      .describe('Further fields, if the rail accepts any; at most 16 of up to 1,000 characters.'),
-  }),
-)
+export const applyBody = bodyModel('ApplyBody', {
+  rail: railSlug.describe('The rail to apply to.'),
+  worker_wallet: walletInput.describe('The wallet of the worker, which is paid.'),
+  message: textInput(4000).describe('The message to the rail.'),
+  fields: z
+    .record(z.string().regex(/^[a-z][a-z0-9_]{0,39}$/), textInput(1000))
+    .refine((fields) => Object.keys(fields).length <= 16, 'at most 16 fields')
+    .optional()
+    .describe('Further fields, if the rail accepts any; at most 16 of up to 1,000 characters.'),
+})
 export type ApplyBody = z.infer<typeof applyBody>
 
-export const application = model(
-  'Application',
-  z.object({
-    application_id: z.string().max(80),
-    rail: railSlug,
-    mode: z
-      .enum(['forwarded', 'manual'])
-      .describe(
-        '`manual`: the rail accepts no forwarded applications; apply at `sample_apply_url`.',
-      ),
-    outcome: z
-      .enum(['accepted', 'refused', 'failed', 'unknown', 'manual'])
-      .describe(
-        '`accepted`: the rail answered 2xx; `refused`: another status; `failed`: no answer in time; `unknown`: interrupted while sending and not sent again.',
-      ),
-    upstream_status: z.int().min(100).max(599).optional(),
-    upstream_error: z.string().max(300).optional(),
-    sample_apply_url: url.optional(),
-    submitted_at: time,
-  }),
-)
+export const application = model('Application', {
+  application_id: z.string().max(80),
+  rail: railSlug,
+  mode: z
+    .enum(['forwarded', 'manual'])
+    .describe('`manual`: the rail accepts no forwarded applications; apply at `sample_apply_url`.'),
+  outcome: z
+    .enum(['accepted', 'refused', 'failed', 'unknown', 'manual'])
+    .describe(
+      '`accepted`: the rail answered 2xx; `refused`: another status; `failed`: no answer in time; `unknown`: interrupted while sending and not sent again.',
+    ),
+  upstream_status: z.int().min(100).max(599).optional(),
+  upstream_error: z.string().max(300).optional(),
+  sample_apply_url: url.optional(),
+  submitted_at: time,
+})
 export type Application = z.infer<typeof application>
 
 /** Strings of `body` that are `{worker_wallet}`, `{message}`, `{application_id}` or `{fields.<name>}` are filled in. */

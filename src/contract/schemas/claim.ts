@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { model, time, url, wallet, text } from './common.ts'
+import { bodyModel, model, named, time, url, wallet, text } from './common.ts'
 import { nameInput, signatureInput, timeInput, walletInput } from './input.ts'
 
 /** Common addresses only: ASCII, one `@`, a domain with a dot. */
@@ -11,50 +11,39 @@ const email = text(254)
   )
   .meta({ format: 'email', example: 'worker@ledger.example' })
 
-export const walletClaimBody = model(
-  'WalletClaim',
-  z.strictObject({
-    wallet: walletInput,
-    display_name: nameInput,
-    timestamp: timeInput,
-    signature: signatureInput,
-    oath_signature: signatureInput.describe('Signature over the filled-in claim oath.'),
-    email: email
-      .optional()
-      .describe(
-        'Added to the claim. The claim is made when the code from the e-mail is sent back.',
-      ),
-  }),
-)
+export const walletClaimBody = bodyModel('WalletClaim', {
+  wallet: walletInput,
+  display_name: nameInput,
+  timestamp: timeInput,
+  signature: signatureInput,
+  oath_signature: signatureInput.describe('Signature over the filled-in claim oath.'),
+  email: email
+    .optional()
+    .describe('Added to the claim. The claim is made when the code from the e-mail is sent back.'),
+})
 export type WalletClaimBody = z.infer<typeof walletClaimBody>
 
-export const emailClaimBody = model(
-  'EmailClaim',
-  z.strictObject({
-    email: email.describe('Where the code is sent.'),
-    display_name: nameInput.describe('The public name.'),
-    wallet: walletInput
-      .optional()
-      .describe(
-        'The wallet whose spot is claimed: unregistered, without receipts and without a claim.',
-      ),
-  }),
-)
+export const emailClaimBody = bodyModel('EmailClaim', {
+  email: email.describe('Where the code is sent.'),
+  display_name: nameInput.describe('The public name.'),
+  wallet: walletInput
+    .optional()
+    .describe(
+      'The wallet whose spot is claimed: unregistered, without receipts and without a claim.',
+    ),
+})
 export type EmailClaimBody = z.infer<typeof emailClaimBody>
 
-export const emailCodeBody = model(
-  'EmailClaimCode',
-  z.strictObject({
-    email,
-    code: z
-      .string()
-      .regex(/^\d{6}$/, 'must be 6 digits')
-      .describe('The code from the e-mail.'),
-  }),
-)
+export const emailCodeBody = bodyModel('EmailClaimCode', {
+  email,
+  code: z
+    .string()
+    .regex(/^\d{6}$/, 'must be 6 digits')
+    .describe('The code from the e-mail.'),
+})
 export type EmailCodeBody = z.infer<typeof emailCodeBody>
 
-export const claimBody = model(
+export const claimBody = named(
   'ClaimRequest',
   z.union([walletClaimBody, emailClaimBody, emailCodeBody]),
 )
@@ -65,29 +54,23 @@ export const claimProof = z
   .enum(['key', 'email'])
   .describe('What proves the claim: a signature of the wallet, or only an e-mail address.')
 
-export const claim = model(
-  'Claim',
-  z.object({
-    wallet: wallet.nullable(),
-    display_name: z.string().max(80),
-    claimed: z.boolean().describe('Whether the key of the wallet has signed the claim.'),
-    claim: claimProof,
-    rank: z
-      .int()
-      .min(1)
-      .nullable()
-      .describe('Rank on the leaderboard; null without a receipt that counts.'),
-    claimed_at: time,
-    next: url.describe('Address of the partner signup.'),
-    docs: url,
-  }),
-)
+export const claim = model('Claim', {
+  wallet: wallet.nullable(),
+  display_name: z.string().max(80),
+  claimed: z.boolean().describe('Whether the key of the wallet has signed the claim.'),
+  claim: claimProof,
+  rank: z
+    .int()
+    .min(1)
+    .nullable()
+    .describe('Rank on the leaderboard; null without a receipt that counts.'),
+  claimed_at: time,
+  next: url.describe('Address of the partner signup.'),
+  docs: url,
+})
 
-export const codeSent = model(
-  'ClaimCodeSent',
-  z.object({
-    status: z.enum(['code_sent']),
-    expires_at: time,
-    docs: url,
-  }),
-)
+export const codeSent = model('ClaimCodeSent', {
+  status: z.enum(['code_sent']),
+  expires_at: time,
+  docs: url,
+})

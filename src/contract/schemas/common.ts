@@ -6,10 +6,18 @@ import { maxAmountUsdc } from '../../core/money.ts'
 export const models = z.registry<{ id: string; description?: string }>()
 
 /** Registers a schema as a named model of the contract. */
-export function model<T extends z.ZodType>(id: string, schema: T): T {
+export function named<T extends z.ZodType>(id: string, schema: T): T {
   models.add(schema, { id })
   return schema
 }
+
+/** A named object of an answer. */
+export const model = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
+  named(id, z.object(fields))
+
+/** A named request body, which refuses unknown fields. */
+export const bodyModel = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
+  named(id, z.strictObject(fields))
 
 export const text = (maxLength: number) => z.string().max(maxLength)
 export const time = z.iso

@@ -1,25 +1,19 @@
 import { z } from 'zod'
 
-import { model } from './common.ts'
+import { bodyModel, model } from './common.ts'
 import { lineInput, textInput } from './input.ts'
 
-export const feedbackBody = model(
-  'FeedbackBody',
-  z.strictObject({
-    message: textInput(4000).describe('At most 4,000 characters.'),
-    page: lineInput(300).optional().describe('The page concerned: a path or an address.'),
-    contact: lineInput(200).optional().describe('Contact for a reply; never published.'),
-    rating: z.int().min(1).max(5).optional().describe('1 to 5.'),
-  }),
-)
+export const feedbackBody = bodyModel('FeedbackBody', {
+  message: textInput(4000).describe('At most 4,000 characters.'),
+  page: lineInput(300).optional().describe('The page concerned: a path or an address.'),
+  contact: lineInput(200).optional().describe('Contact for a reply; never published.'),
+  rating: z.int().min(1).max(5).optional().describe('1 to 5.'),
+})
 export type FeedbackBody = z.infer<typeof feedbackBody>
 
-export const feedbackTaken = model(
-  'FeedbackTaken',
-  z.object({
-    feedback_id: z.string().max(80),
-    deduplicated: z
-      .boolean()
-      .describe('True if the same text was received within the last 15 minutes.'),
-  }),
-)
+export const feedbackTaken = model('FeedbackTaken', {
+  feedback_id: z.string().max(80),
+  deduplicated: z
+    .boolean()
+    .describe('True if the same text was received within the last 15 minutes.'),
+})

@@ -2,7 +2,18 @@ import { z } from 'zod'
 
 import { jobEvents, jobStatuses, jobTextsKeptDays } from '../../core/job.ts'
 import { checkOutboundUrl } from '../../core/outbound-url.ts'
-import { count, model, pageFields, sha256Hex, time, url, usdc, wallet, text } from './common.ts'
+import {
+  count,
+  bodyModel,
+  model,
+  pageFields,
+  sha256Hex,
+  time,
+  url,
+  usdc,
+  wallet,
+  text,
+} from './common.ts'
 import {
   amountInput,
   lineInput,
@@ -59,138 +70,110 @@ const jobFields = {
   url,
 }
 
-export const job = model('Job', z.object(jobFields))
+export const job = model('Job', jobFields)
 export type Job = z.infer<typeof job>
 
 const mover = z.enum(['poster', 'worker', 'bidder', 'time'])
 
-export const jobDetail = model(
-  'JobDetail',
-  z.object({
-    ...jobFields,
-    delivery: z
-      .object({ id: deliveryId, content_sha256: sha256Hex, created_at: time })
-      .optional()
-      .describe('The public part of the delivery: time and hash.'),
-    dispute: z.object({ by: mover, reason: z.string().max(2000), opened_at: time }).optional(),
-    history: z
-      .array(z.object({ event: z.enum(jobEvents), by: mover, status: jobStatus, at: time }))
-      .max(100)
-      .describe('Every transition of the job except bids, oldest first.'),
-  }),
-)
+export const jobDetail = model('JobDetail', {
+  ...jobFields,
+  delivery: z
+    .object({ id: deliveryId, content_sha256: sha256Hex, created_at: time })
+    .optional()
+    .describe('The public part of the delivery: time and hash.'),
+  dispute: z.object({ by: mover, reason: z.string().max(2000), opened_at: time }).optional(),
+  history: z
+    .array(z.object({ event: z.enum(jobEvents), by: mover, status: jobStatus, at: time }))
+    .max(100)
+    .describe('Every transition of the job except bids, oldest first.'),
+})
 export type JobDetail = z.infer<typeof jobDetail>
 
 /** The signer of the receipts of accepted jobs. */
-const jobIssuer = model(
-  'JobReceiptIssuer',
-  z.object({
-    platform: z.literal('job-exchange'),
-    rail: z.literal('job_exchange'),
-    public_key: z.string().max(44).describe('Base64 of the 32-byte ed25519 key.'),
-    retired: z
-      .array(z.object({ public_key: z.string().max(44), retired_at: time }))
-      .max(100)
-      .optional()
-      .describe('Former keys, newest first. Receipts that they signed remain valid.'),
-  }),
-)
+const jobIssuer = model('JobReceiptIssuer', {
+  platform: z.literal('job-exchange'),
+  rail: z.literal('job_exchange'),
+  public_key: z.string().max(44).describe('Base64 of the 32-byte ed25519 key.'),
+  retired: z
+    .array(z.object({ public_key: z.string().max(44), retired_at: time }))
+    .max(100)
+    .optional()
+    .describe('Former keys, newest first. Receipts that they signed remain valid.'),
+})
 
 export type JobIssuer = z.infer<typeof jobIssuer>
 
-export const jobList = model(
-  'JobList',
-  z.object({
-    ...pageFields,
-    jobs: z.array(job).max(200),
-    receipts_by: jobIssuer,
-    computed_at: time,
-  }),
-)
+export const jobList = model('JobList', {
+  ...pageFields,
+  jobs: z.array(job).max(200),
+  receipts_by: jobIssuer,
+  computed_at: time,
+})
 
-export const bid = model(
-  'Bid',
-  z.object({
-    id: bidId,
-    job_id: jobId,
-    bidder: wallet,
-    price_usdc: usdc,
-    eta_hours: etaHours,
-    proposal: z.string().max(4000),
-    status: bidStatus.describe('`lapsed`: the job was cancelled or expired before an award.'),
-    ...removedTexts('an object of proposal', 'rejected or lapsed bid'),
-    created_at: time,
-    updated_at: time,
-  }),
-)
+export const bid = model('Bid', {
+  id: bidId,
+  job_id: jobId,
+  bidder: wallet,
+  price_usdc: usdc,
+  eta_hours: etaHours,
+  proposal: z.string().max(4000),
+  status: bidStatus.describe('`lapsed`: the job was cancelled or expired before an award.'),
+  ...removedTexts('an object of proposal', 'rejected or lapsed bid'),
+  created_at: time,
+  updated_at: time,
+})
 export type Bid = z.infer<typeof bid>
 
-export const bidList = model(
-  'BidList',
-  z.object({
-    ...pageFields,
-    bids: z.array(bid).max(200),
-  }),
-)
+export const bidList = model('BidList', {
+  ...pageFields,
+  bids: z.array(bid).max(200),
+})
 
-export const delivery = model(
-  'Delivery',
-  z.object({
-    id: deliveryId,
-    job_id: jobId,
-    deliverer: wallet,
-    uri: url,
-    content_sha256: sha256Hex,
-    note: z.string().max(2000).optional(),
-    wallet: wallet.describe('Exactly as signed.'),
-    timestamp: z.string().max(35).describe('Exactly as signed.'),
-    signature: text(16_386).describe(
-      'Signature over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`; the body is `uri`, `content_sha256`, `note`, `wallet`, `timestamp` and `signature` set to `""`.',
-    ),
-    created_at: time,
-  }),
-)
+export const delivery = model('Delivery', {
+  id: deliveryId,
+  job_id: jobId,
+  deliverer: wallet,
+  uri: url,
+  content_sha256: sha256Hex,
+  note: z.string().max(2000).optional(),
+  wallet: wallet.describe('Exactly as signed.'),
+  timestamp: z.string().max(35).describe('Exactly as signed.'),
+  signature: text(16_386).describe(
+    'Signature over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`; the body is `uri`, `content_sha256`, `note`, `wallet`, `timestamp` and `signature` set to `""`.',
+  ),
+  created_at: time,
+})
 export type JobDelivery = z.infer<typeof delivery>
 
-export const jobAccepted = model(
-  'JobAccepted',
-  z.object({
-    job,
-    receipt_id: receiptId,
-    receipt_url: url,
-    rep_delta: z.number().describe('Points earned by the receipt; always 0.'),
-    rep_reason: z.string().max(200).describe('Reason of `rep_delta`.'),
-    new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
-  }),
-)
+export const jobAccepted = model('JobAccepted', {
+  job,
+  receipt_id: receiptId,
+  receipt_url: url,
+  rep_delta: z.number().describe('Points earned by the receipt; always 0.'),
+  rep_reason: z.string().max(200).describe('Reason of `rep_delta`.'),
+  new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
+})
 export type JobAccepted = z.infer<typeof jobAccepted>
 
-export const jobBody = model(
-  'JobPosting',
-  z.strictObject({
-    title: lineInput(160).describe('One line, at most 160 characters.'),
-    description: textInput(8000).describe('The requested work, at most 8,000 characters.'),
-    skills: skillsInput.describe('Slugs of the taxonomy, or others.'),
-    budget_usdc: amountInput.describe('The highest price of a bid, in USDC.'),
-    deadline: timeInput.describe('In the future, at most 365 days ahead.'),
-  }),
-)
+export const jobBody = bodyModel('JobPosting', {
+  title: lineInput(160).describe('One line, at most 160 characters.'),
+  description: textInput(8000).describe('The requested work, at most 8,000 characters.'),
+  skills: skillsInput.describe('Slugs of the taxonomy, or others.'),
+  budget_usdc: amountInput.describe('The highest price of a bid, in USDC.'),
+  deadline: timeInput.describe('In the future, at most 365 days ahead.'),
+})
 export type JobBody = z.infer<typeof jobBody>
 
-export const bidBody = model(
-  'BidPlacing',
-  z.strictObject({
-    price_usdc: amountInput.describe('The price of the work, in USDC.'),
-    eta_hours: etaHours.describe('Hours until delivery, 1 to 8,760.'),
-    proposal: textInput(4000).describe('How the work will be done, at most 4,000 characters.'),
-  }),
-)
+export const bidBody = bodyModel('BidPlacing', {
+  price_usdc: amountInput.describe('The price of the work, in USDC.'),
+  eta_hours: etaHours.describe('Hours until delivery, 1 to 8,760.'),
+  proposal: textInput(4000).describe('How the work will be done, at most 4,000 characters.'),
+})
 export type BidBody = z.infer<typeof bidBody>
 
-export const awardBody = model(
-  'JobAward',
-  z.strictObject({ bid_id: bidId.describe('The `id` of the bid to accept.') }),
-)
+export const awardBody = bodyModel('JobAward', {
+  bid_id: bidId.describe('The `id` of the bid to accept.'),
+})
 
 const deliveryUri = z
   .string()
@@ -203,25 +186,19 @@ const deliveryUri = z
   .describe('An https address with a public host name. It is not fetched.')
   .meta({ example: 'https://files.example.com/report.pdf' })
 
-export const deliverBody = model(
-  'JobDelivery',
-  z.strictObject({
-    uri: deliveryUri,
-    content_sha256: sha256Hex.describe('SHA-256 of the content at the address.'),
-    note: textInput(2000).optional().describe('For the poster, at most 2,000 characters.'),
-    wallet: walletInput,
-    timestamp: timeInput,
-    signature: signatureInput,
-  }),
-)
+export const deliverBody = bodyModel('JobDelivery', {
+  uri: deliveryUri,
+  content_sha256: sha256Hex.describe('SHA-256 of the content at the address.'),
+  note: textInput(2000).optional().describe('For the poster, at most 2,000 characters.'),
+  wallet: walletInput,
+  timestamp: timeInput,
+  signature: signatureInput,
+})
 export type DeliverBody = z.infer<typeof deliverBody>
 
-export const disputeBody = model(
-  'JobDispute',
-  z.strictObject({
-    reason: textInput(2000).describe('What is wrong with the delivery, at most 2,000 characters.'),
-  }),
-)
+export const disputeBody = bodyModel('JobDispute', {
+  reason: textInput(2000).describe('What is wrong with the delivery, at most 2,000 characters.'),
+})
 
 /** Accepting and cancelling need only the path. */
-export const emptyBody = model('Empty', z.strictObject({}))
+export const emptyBody = bodyModel('Empty', {})

@@ -20,142 +20,130 @@ const witnesses = z
   .max(3)
   .describe('The sources of this entry. Contradictions between sources raise a flag.')
 
-export const settledPact = model(
-  'SettledPact',
-  z.object({
-    pact_id: pactId,
-    job_id: jobId,
-    state: z.enum(['settled']),
-    chain: z.string().max(40),
-    tx_hash: z.string().max(128),
-    explorer_url: url,
-    receipt_id: receiptId,
-    amount_usdc: usdc,
-    payer: wallet,
-    worker: wallet,
-    block_number: count,
-    settled_at: time,
-    title: z.string().max(200).optional(),
-    confirmed_by: witnesses,
-  }),
-)
+export const settledPact = model('SettledPact', {
+  pact_id: pactId,
+  job_id: jobId,
+  state: z.enum(['settled']),
+  chain: z.string().max(40),
+  tx_hash: z.string().max(128),
+  explorer_url: url,
+  receipt_id: receiptId,
+  amount_usdc: usdc,
+  payer: wallet,
+  worker: wallet,
+  block_number: count,
+  settled_at: time,
+  title: z.string().max(200).optional(),
+  confirmed_by: witnesses,
+})
 
-export const inFlightPact = model(
-  'InFlightPact',
-  z.object({
-    pact_id: pactId,
-    job_id: jobId,
-    state: z.enum(['in_flight']),
-    title: z.string().max(200),
-    spec_uri: url,
-    instance_uri: url,
-    reproduce_uri: url,
-    phase_status: phaseStatus,
-    phase_blocker: z.string().max(500).nullable(),
-    next_action: z.string().max(500),
-    verifier_recipe: z.array(z.string().max(500)).max(32),
-    work_hash: z
-      .string()
-      .regex(/^0x[0-9a-f]{64}$/)
-      .nullable(),
-    manifest_notes: z
-      .array(z.string().max(500))
-      .max(8)
-      .optional()
-      .describe(
-        'Notes on parts of the manifest that the hash does not cover. Text of the manifest is quoted.',
-      ),
-    updated_at: time,
-    confirmed_by: witnesses,
-  }),
-)
+export const inFlightPact = model('InFlightPact', {
+  pact_id: pactId,
+  job_id: jobId,
+  state: z.enum(['in_flight']),
+  title: z.string().max(200),
+  spec_uri: url,
+  instance_uri: url,
+  reproduce_uri: url,
+  phase_status: phaseStatus,
+  phase_blocker: z.string().max(500).nullable(),
+  next_action: z.string().max(500),
+  verifier_recipe: z.array(z.string().max(500)).max(32),
+  work_hash: z
+    .string()
+    .regex(/^0x[0-9a-f]{64}$/)
+    .nullable(),
+  manifest_notes: z
+    .array(z.string().max(500))
+    .max(8)
+    .optional()
+    .describe(
+      'Notes on parts of the manifest that the hash does not cover. Text of the manifest is quoted.',
+    ),
+  updated_at: time,
+  confirmed_by: witnesses,
+})
 
 const txHash = z.string().regex(/^0x[0-9a-f]{64}$/)
 
-export const recordedPact = model(
-  'RecordedPact',
-  z.object({
-    pact_id: pactId,
-    job_id: jobId,
-    state: z.enum(['recorded']),
-    title: z.string().max(200),
-    verification: z
-      .enum(['unverified', 'confirmed', 'contradicted'])
-      .describe(
-        'Whether a node confirms the publication: `unverified` until the escrow was read; `confirmed` if every claim that the escrow can answer is true. A confirmation is no evidence of a payment in USDC.',
-      ),
-    confirmed: z.array(z.string().max(40)).max(16).describe('The claims that a node confirmed.'),
-    contradictions: z.array(z.string().max(300)).max(16),
-    chain: z.string().max(40),
-    contract: wallet,
-    source: z.object({
-      kind: z.enum(['publication', 'escrow']),
-      name: z.string().max(300),
-      url: url.optional(),
-      noted_on: date.optional().describe('The day on which the publication was copied.'),
-    }),
-    published: z
-      .object({
-        as: z.enum(['settled', 'in_flight']),
-        amount_pact: z.number().min(0).optional(),
-        completed_on: date.optional(),
-        deadline: date.optional(),
-        worker: wallet.optional(),
-        work_hash: txHash.optional(),
-        submit_work_tx: txHash.optional(),
-        submit_work_block: count.optional(),
-        approve_tx: txHash.optional(),
-        explorer_url: url.optional(),
-        note: z.string().max(500).optional(),
-      })
-      .optional()
-      .describe('Unverified claims of the source.'),
-    escrow: z
-      .object({
-        status: z.enum([
-          'Active',
-          'WorkSubmitted',
-          'Completed',
-          'Disputed',
-          'Refunded',
-          'Arbitrated',
-        ]),
-        creator: wallet,
-        recipient: wallet,
-        amount_pact: z.string().max(90).describe('Exact, in PACT.'),
-        deadline: time,
-        work_hash: txHash.nullable(),
-        last_event: z.string().max(20),
-        tx_hash: txHash,
-        block_number: count,
-        at: time,
-        explorer_url: url,
-      })
-      .optional()
-      .describe('The state of the escrow according to a node; absent if none was queried.'),
+export const recordedPact = model('RecordedPact', {
+  pact_id: pactId,
+  job_id: jobId,
+  state: z.enum(['recorded']),
+  title: z.string().max(200),
+  verification: z
+    .enum(['unverified', 'confirmed', 'contradicted'])
+    .describe(
+      'Whether a node confirms the publication: `unverified` until the escrow was read; `confirmed` if every claim that the escrow can answer is true. A confirmation is no evidence of a payment in USDC.',
+    ),
+  confirmed: z.array(z.string().max(40)).max(16).describe('The claims that a node confirmed.'),
+  contradictions: z.array(z.string().max(300)).max(16),
+  chain: z.string().max(40),
+  contract: wallet,
+  source: z.object({
+    kind: z.enum(['publication', 'escrow']),
+    name: z.string().max(300),
+    url: url.optional(),
+    noted_on: date.optional().describe('The day on which the publication was copied.'),
   }),
-)
+  published: z
+    .object({
+      as: z.enum(['settled', 'in_flight']),
+      amount_pact: z.number().min(0).optional(),
+      completed_on: date.optional(),
+      deadline: date.optional(),
+      worker: wallet.optional(),
+      work_hash: txHash.optional(),
+      submit_work_tx: txHash.optional(),
+      submit_work_block: count.optional(),
+      approve_tx: txHash.optional(),
+      explorer_url: url.optional(),
+      note: z.string().max(500).optional(),
+    })
+    .optional()
+    .describe('Unverified claims of the source.'),
+  escrow: z
+    .object({
+      status: z.enum([
+        'Active',
+        'WorkSubmitted',
+        'Completed',
+        'Disputed',
+        'Refunded',
+        'Arbitrated',
+      ]),
+      creator: wallet,
+      recipient: wallet,
+      amount_pact: z.string().max(90).describe('Exact, in PACT.'),
+      deadline: time,
+      work_hash: txHash.nullable(),
+      last_event: z.string().max(20),
+      tx_hash: txHash,
+      block_number: count,
+      at: time,
+      explorer_url: url,
+    })
+    .optional()
+    .describe('The state of the escrow according to a node; absent if none was queried.'),
+})
 
-export const pactList = model(
-  'PactList',
-  z.object({
-    settled: z.array(settledPact).max(5000),
-    in_flight: z.array(inFlightPact).max(5000),
-    recorded: z
-      .array(recordedPact)
-      .max(5000)
-      .describe(
-        'Pacts known from publications or from the escrow, without a manifest or verified receipt in this ledger.',
-      ),
-    summary: z.object({
-      settled_count: count,
-      in_flight_count: count,
-      recorded_count: count,
-      settled_usdc: usdc,
-      last_settled_at: time.nullable(),
-    }),
-    doc_uri: url,
-    computed_at: time,
+export const pactList = model('PactList', {
+  settled: z.array(settledPact).max(5000),
+  in_flight: z.array(inFlightPact).max(5000),
+  recorded: z
+    .array(recordedPact)
+    .max(5000)
+    .describe(
+      'Pacts known from publications or from the escrow, without a manifest or verified receipt in this ledger.',
+    ),
+  summary: z.object({
+    settled_count: count,
+    in_flight_count: count,
+    recorded_count: count,
+    settled_usdc: usdc,
+    last_settled_at: time.nullable(),
   }),
-)
+  doc_uri: url,
+  computed_at: time,
+})
 export type PactList = z.infer<typeof pactList>

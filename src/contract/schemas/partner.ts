@@ -5,7 +5,9 @@ import { acceptedV1, acceptedV2 } from '../x402.ts'
 import {
   count,
   looksLikeAnother,
+  bodyModel,
   model,
+  named,
   pageFields,
   sha256Hex,
   time,
@@ -26,34 +28,28 @@ import { skillSlug } from './skill.ts'
 
 export const tierName = z.enum(tierNames)
 
-export const tier = model(
-  'Tier',
-  z.object({
-    tier: tierName,
-    name: z.string().max(60),
-    price_usdc_month: usdc,
-    wallet_rate_multiplier: z
-      .int()
-      .min(1)
-      .nullable()
-      .describe('Multiple of the per-wallet limit of 300 requests a minute; null means unlimited.'),
-    features: z.array(z.string().max(300)).max(32),
-    covers: z.array(z.string().max(100)).max(16).describe('Premium reads included in the tier.'),
-  }),
-)
+export const tier = model('Tier', {
+  tier: tierName,
+  name: z.string().max(60),
+  price_usdc_month: usdc,
+  wallet_rate_multiplier: z
+    .int()
+    .min(1)
+    .nullable()
+    .describe('Multiple of the per-wallet limit of 300 requests a minute; null means unlimited.'),
+  features: z.array(z.string().max(300)).max(32),
+  covers: z.array(z.string().max(100)).max(16).describe('Premium reads included in the tier.'),
+})
 
-export const tierList = model('TierList', z.object({ count, tiers: z.array(tier).max(16) }))
+export const tierList = model('TierList', { count, tiers: z.array(tier).max(16) })
 
-export const oath = model(
-  'Oath',
-  z.object({
-    kind: z.enum(['worker', 'claim', 'partner']),
-    version: z.int().min(1).max(1000),
-    text: z.string().max(4000).describe('{WALLET} and {TIMESTAMP} are substituted before signing.'),
-  }),
-)
+export const oath = model('Oath', {
+  kind: z.enum(['worker', 'claim', 'partner']),
+  version: z.int().min(1).max(1000),
+  text: z.string().max(4000).describe('{WALLET} and {TIMESTAMP} are substituted before signing.'),
+})
 
-export const oathList = model('OathList', z.object({ count, oaths: z.array(oath).max(64) }))
+export const oathList = model('OathList', { count, oaths: z.array(oath).max(64) })
 
 export const partnerHandle = z.string().regex(HANDLE, 'must be 3 to 32 of a-z, 0-9 and -')
 
@@ -76,7 +72,7 @@ const partnerFields = {
   created_at: time,
 }
 
-export const partner = model('Partner', z.object(partnerFields))
+export const partner = model('Partner', partnerFields)
 export type Partner = z.infer<typeof partner>
 
 const paidPeriod = z.object({ tier: tierName, from: time, until: time })
@@ -106,69 +102,60 @@ const subscriptionFields = {
 
 const perMinute = count.nullable().describe('Signed calls per minute; null without a limit.')
 
-export const ownPartner = model(
-  'OwnPartner',
-  z.object({
-    ...partnerFields,
-    require_body_signature: z
-      .boolean()
-      .describe('Writes of this wallet require a signature over the body.'),
-    ...subscriptionFields,
-    limits: z.object({
-      requests_per_minute: perMinute,
-      covers: z.array(z.string().max(100)).max(16).describe('Premium reads included in the tier.'),
-    }),
-    usage: z.object({
-      requests_remaining: perMinute.describe('Signed calls left after this one.'),
-      writes_30d: count.describe('Rows in the history of oaths of the last 30 days.'),
-    }),
+export const ownPartner = model('OwnPartner', {
+  ...partnerFields,
+  require_body_signature: z
+    .boolean()
+    .describe('Writes of this wallet require a signature over the body.'),
+  ...subscriptionFields,
+  limits: z.object({
+    requests_per_minute: perMinute,
+    covers: z.array(z.string().max(100)).max(16).describe('Premium reads included in the tier.'),
   }),
-)
+  usage: z.object({
+    requests_remaining: perMinute.describe('Signed calls left after this one.'),
+    writes_30d: count.describe('Rows in the history of oaths of the last 30 days.'),
+  }),
+})
 export type OwnPartner = z.infer<typeof ownPartner>
 
-export const ownSubscription = model(
-  'OwnSubscription',
-  z.object({
-    handle: partnerHandle,
-    tier: tierName,
-    status: z.enum(subscriptionStatuses),
-    ...subscriptionFields,
-    change: z
-      .object({
-        kind: z.enum(['paid', 'credited', 'free', 'cancelled']),
-        tier: tierName,
-        paid_usdc: usdc,
-        credit_usdc: usdc.describe('Credit for unused time of a lower tier.'),
-        from: time.nullable(),
-        until: time.nullable(),
-        payer: wallet.nullable().describe('The wallet that pays. Any wallet may pay.'),
-        tx_hash: z.string().max(66).nullable(),
-      })
-      .describe('The change made by this request.'),
-  }),
-)
+export const ownSubscription = model('OwnSubscription', {
+  handle: partnerHandle,
+  tier: tierName,
+  status: z.enum(subscriptionStatuses),
+  ...subscriptionFields,
+  change: z
+    .object({
+      kind: z.enum(['paid', 'credited', 'free', 'cancelled']),
+      tier: tierName,
+      paid_usdc: usdc,
+      credit_usdc: usdc.describe('Credit for unused time of a lower tier.'),
+      from: time.nullable(),
+      until: time.nullable(),
+      payer: wallet.nullable().describe('The wallet that pays. Any wallet may pay.'),
+      tx_hash: z.string().max(66).nullable(),
+    })
+    .describe('The change made by this request.'),
+})
 export type OwnSubscription = z.infer<typeof ownSubscription>
 
-export const subscriptionBody = model('SubscriptionChange', z.strictObject({ tier: tierName }))
+export const subscriptionBody = bodyModel('SubscriptionChange', { tier: tierName })
 
-export const signupAnswer = model(
-  'PartnerSignupAnswer',
-  z.object({
-    ...partnerFields,
-    payment: z
-      .object({
-        price_usdc: usdc,
-        tier: tierName,
-        pay_to: url.describe(
-          'POST `{"tier"}` to this address with the same credentials and the payment.',
-        ),
-        accepts_v1: z.array(acceptedV1).max(4).describe('Empty if payment is not available.'),
-        accepts_v2: z.array(acceptedV2).max(4).describe('Empty if payment is not available.'),
-      })
-      .optional()
-      .describe('The payment that activates a pending subscription.'),
-  }),
-)
+export const signupAnswer = model('PartnerSignupAnswer', {
+  ...partnerFields,
+  payment: z
+    .object({
+      price_usdc: usdc,
+      tier: tierName,
+      pay_to: url.describe(
+        'POST `{"tier"}` to this address with the same credentials and the payment.',
+      ),
+      accepts_v1: z.array(acceptedV1).max(4).describe('Empty if payment is not available.'),
+      accepts_v2: z.array(acceptedV2).max(4).describe('Empty if payment is not available.'),
+    })
+    .optional()
+    .describe('The payment that activates a pending subscription.'),
+})
 export type SignupAnswer = z.infer<typeof signupAnswer>
 
 /** Partners may declare skills outside the taxonomy. */
@@ -184,27 +171,24 @@ const profile = {
   skills: declaredSkills.describe('Slugs of the taxonomy, or others.'),
 }
 
-export const signupBody = model(
-  'PartnerSignup',
-  z.strictObject({
-    handle: partnerHandle
-      .refine(isFreeHandle, 'is reserved')
-      .describe('Words used in paths, such as `signup`, are reserved.'),
-    display_name: profile.display_name,
-    tier: tierName,
-    email: z.email().max(254).optional().describe('For the operator only; never returned.'),
-    skills: profile.skills.optional(),
-    website: profile.website.optional(),
-    bio_short: profile.bio_short.optional(),
-    timestamp: timeInput,
-    oath_signature: signatureInput.describe(
-      'Signature over the partner oath of `/oaths`, filled in with the wallet of the credentials and `timestamp`.',
-    ),
-  }),
-)
+export const signupBody = bodyModel('PartnerSignup', {
+  handle: partnerHandle
+    .refine(isFreeHandle, 'is reserved')
+    .describe('Words used in paths, such as `signup`, are reserved.'),
+  display_name: profile.display_name,
+  tier: tierName,
+  email: z.email().max(254).optional().describe('For the operator only; never returned.'),
+  skills: profile.skills.optional(),
+  website: profile.website.optional(),
+  bio_short: profile.bio_short.optional(),
+  timestamp: timeInput,
+  oath_signature: signatureInput.describe(
+    'Signature over the partner oath of `/oaths`, filled in with the wallet of the credentials and `timestamp`.',
+  ),
+})
 export type SignupBody = z.infer<typeof signupBody>
 
-export const partnerChanges = model(
+export const partnerChanges = named(
   'PartnerChanges',
   z
     .strictObject({
@@ -221,45 +205,36 @@ export const partnerChanges = model(
 )
 export type PartnerChanges = z.infer<typeof partnerChanges>
 
-export const attestationBody = model(
-  'AttestationEndpoint',
-  z.strictObject({
-    url: z
-      .string()
-      .min(1)
-      .max(2048)
-      .describe('https on port 443 with a host name, without user name, password or fragment.'),
-    wallet: walletInput,
-    timestamp: timeInput,
-    signature: signatureInput,
-  }),
-)
+export const attestationBody = bodyModel('AttestationEndpoint', {
+  url: z
+    .string()
+    .min(1)
+    .max(2048)
+    .describe('https on port 443 with a host name, without user name, password or fragment.'),
+  wallet: walletInput,
+  timestamp: timeInput,
+  signature: signatureInput,
+})
 export type AttestationBody = z.infer<typeof attestationBody>
 
-export const oathEntry = model(
-  'OathEntry',
-  z.object({
-    kind: z
-      .enum(['worker', 'claim', 'partner', 'write'])
-      .describe('The kind of the signed oath; `write` for a signed write without an oath.'),
-    action: text(100).describe('The operationId, with `.conflict` if another write came first.'),
-    wallet,
-    message_sha256: sha256Hex,
-    signature_sha256: sha256Hex,
-    binding: z
-      .enum(['path', 'body', 'statement'])
-      .describe(
-        'What the signature covers: the path; the path and the body; or a separate statement.',
-      ),
-    time,
-  }),
-)
+export const oathEntry = model('OathEntry', {
+  kind: z
+    .enum(['worker', 'claim', 'partner', 'write'])
+    .describe('The kind of the signed oath; `write` for a signed write without an oath.'),
+  action: text(100).describe('The operationId, with `.conflict` if another write came first.'),
+  wallet,
+  message_sha256: sha256Hex,
+  signature_sha256: sha256Hex,
+  binding: z
+    .enum(['path', 'body', 'statement'])
+    .describe(
+      'What the signature covers: the path; the path and the body; or a separate statement.',
+    ),
+  time,
+})
 export type OathEntry = z.infer<typeof oathEntry>
 
-export const oathHistory = model(
-  'OathHistory',
-  z.object({
-    ...pageFields,
-    oaths: z.array(oathEntry).max(200),
-  }),
-)
+export const oathHistory = model('OathHistory', {
+  ...pageFields,
+  oaths: z.array(oathEntry).max(200),
+})

@@ -53,145 +53,128 @@ const evidencePointer = z.object({
 
 const evidenceUri = z.string().max(200).optional().describe('Path of the evidence of the poll.')
 
-export const rail = model(
-  'Rail',
-  z.object({
-    rail: railSlug,
-    display_name: z.string().max(120),
-    chain: railChain,
+export const rail = model('Rail', {
+  rail: railSlug,
+  display_name: z.string().max(120),
+  chain: railChain,
+  status: railStatus,
+  status_since: time.describe('When the rail entered this status.'),
+  status_rules: z.string().max(20).describe('Version of the status rules, as in /docs/rules.'),
+  status_reasons: z
+    .array(statusReason)
+    .max(20)
+    .describe('The rules in order, up to the one that decided; empty for an audited rail.'),
+  category: railCategory,
+  tpv_30d_usdc: usdc.describe('USDC volume of 30 days after the filter rule.'),
+  tpv_7d_usdc: usdc.describe('USDC volume of 7 days after the filter rule.'),
+  tpv_30d_raw_usdc: usdc.describe('USDC volume of 30 days before the filter rule.'),
+  tpv_7d_raw_usdc: usdc.describe('USDC volume of 7 days before the filter rule.'),
+  tpv_30d_net_usdc: usdc.describe(
+    'The filtered volume of 30 days without money that came back to its payers or stayed within one party.',
+  ),
+  parties_30d: count.describe(
+    'Payers of 30 days, where wallets that share a source of funds count as one.',
+  ),
+  status_basis: z
+    .enum(['payments', 'activity'])
+    .describe(
+      '`payments`: workers were paid; creators paid, or posted the work where `methodology` says so. `activity`: nobody is known to have been paid; creators and workers are counted from listings or registrations.',
+    ),
+  unique_creators_30d: count,
+  unique_workers_30d: count,
+  top_worker_share: share,
+  unknown_figures: z.array(figureName).describe('Names of the unknown figures, whose value is 0.'),
+  removed_30d: z
+    .record(z.string(), count)
+    .describe('Number of payouts removed by the filter rule, by reason.'),
+  last_payout_at: time.optional(),
+  entry_cost_usdc: usdc,
+  entry_requirements: z.array(z.string().max(300)).max(32).nullable(),
+  sample_apply_url: url.optional(),
+  reference_url: url,
+  methodology: z.string().max(8000),
+  rule: z.string().max(80).describe('Name and version of the filter rule, as in `methodology`.'),
+  notes: z.string().max(8000).optional(),
+  differs: text(4000).optional().describe('Why the figures differ from other public figures.'),
+  figures_source: z
+    .enum(['poll', 'audit'])
+    .describe('Source of the figures: a poll or a manual audit.'),
+  figures_as_of: time.describe('Time of the figures: the last successful poll or the audit.'),
+  stale: z.boolean().describe('True if the last two poll cycles had no successful poll.'),
+  backfill: z
+    .object({ from: time, to: time, read_until: time, percent: z.int().min(0).max(100) })
+    .optional()
+    .describe(
+      'Present while the logs from `from` to `to` are being read: all of them up to `read_until` are read. The poll gives no figures before the end.',
+    ),
+  evidence_tier: z
+    .enum(['A', 'B', 'C', 'D'])
+    .describe(
+      'A: contract or endpoint confirmed, and payments can be computed; B: endpoint confirmed, but payments are not visible; C: known from third parties; D: no endpoint found.',
+    ),
+  evidence: z.array(evidencePointer).max(200).describe('Sources read by the last successful poll.'),
+  evidence_uri: evidenceUri,
+  audit: z.object({
+    as_of: date,
     status: railStatus,
-    status_since: time.describe('When the rail entered this status.'),
-    status_rules: z.string().max(20).describe('Version of the status rules, as in /docs/rules.'),
-    status_reasons: z
-      .array(statusReason)
-      .max(20)
-      .describe('The rules in order, up to the one that decided; empty for an audited rail.'),
-    category: railCategory,
-    tpv_30d_usdc: usdc.describe('USDC volume of 30 days after the filter rule.'),
-    tpv_7d_usdc: usdc.describe('USDC volume of 7 days after the filter rule.'),
-    tpv_30d_raw_usdc: usdc.describe('USDC volume of 30 days before the filter rule.'),
-    tpv_7d_raw_usdc: usdc.describe('USDC volume of 7 days before the filter rule.'),
-    tpv_30d_net_usdc: usdc.describe(
-      'The filtered volume of 30 days without money that came back to its payers or stayed within one party.',
-    ),
-    parties_30d: count.describe(
-      'Payers of 30 days, where wallets that share a source of funds count as one.',
-    ),
-    status_basis: z
-      .enum(['payments', 'activity'])
-      .describe(
-        '`payments`: workers were paid; creators paid, or posted the work where `methodology` says so. `activity`: nobody is known to have been paid; creators and workers are counted from listings or registrations.',
-      ),
-    unique_creators_30d: count,
-    unique_workers_30d: count,
-    top_worker_share: share,
-    unknown_figures: z
-      .array(figureName)
-      .describe('Names of the unknown figures, whose value is 0.'),
-    removed_30d: z
-      .record(z.string(), count)
-      .describe('Number of payouts removed by the filter rule, by reason.'),
-    last_payout_at: time.optional(),
-    entry_cost_usdc: usdc,
-    entry_requirements: z.array(z.string().max(300)).max(32).nullable(),
-    sample_apply_url: url.optional(),
-    reference_url: url,
-    methodology: z.string().max(8000),
-    rule: z.string().max(80).describe('Name and version of the filter rule, as in `methodology`.'),
-    notes: z.string().max(8000).optional(),
-    differs: text(4000).optional().describe('Why the figures differ from other public figures.'),
-    figures_source: z
-      .enum(['poll', 'audit'])
-      .describe('Source of the figures: a poll or a manual audit.'),
-    figures_as_of: time.describe('Time of the figures: the last successful poll or the audit.'),
-    stale: z.boolean().describe('True if the last two poll cycles had no successful poll.'),
-    backfill: z
-      .object({ from: time, to: time, read_until: time, percent: z.int().min(0).max(100) })
-      .optional()
-      .describe(
-        'Present while the logs from `from` to `to` are being read: all of them up to `read_until` are read. The poll gives no figures before the end.',
-      ),
-    evidence_tier: z
-      .enum(['A', 'B', 'C', 'D'])
-      .describe(
-        'A: contract or endpoint confirmed, and payments can be computed; B: endpoint confirmed, but payments are not visible; C: known from third parties; D: no endpoint found.',
-      ),
-    evidence: z
-      .array(evidencePointer)
-      .max(200)
-      .describe('Sources read by the last successful poll.'),
-    evidence_uri: evidenceUri,
-    audit: z.object({
-      as_of: date,
-      status: railStatus,
-      reason: z.string().max(600),
-      source: z.string().max(600),
-    }),
-    sources: z.array(z.string().max(300)).max(32),
-    polled_at: time,
-    poll_duration_ms: count,
-    poll_error: z.string().max(500).optional(),
+    reason: z.string().max(600),
+    source: z.string().max(600),
   }),
-)
+  sources: z.array(z.string().max(300)).max(32),
+  polled_at: time,
+  poll_duration_ms: count,
+  poll_error: z.string().max(500).optional(),
+})
 export type Rail = z.infer<typeof rail>
 
-export const railList = model('RailList', z.object({ count, rails: z.array(rail).max(1000) }))
+export const railList = model('RailList', { count, rails: z.array(rail).max(1000) })
 
-export const railPoll = model(
-  'RailPoll',
-  z.object({
-    polled_at: time,
-    outcome: z.enum(['ok', 'failed']),
-    status: railStatus,
-    tpv_30d_usdc: usdc.nullable().describe('Null means unknown.'),
-    tpv_7d_usdc: usdc.nullable(),
-    tpv_30d_raw_usdc: usdc.nullable(),
-    tpv_7d_raw_usdc: usdc.nullable(),
-    tpv_30d_net_usdc: usdc.nullable(),
-    parties_30d: count.nullable(),
-    unique_creators_30d: count.nullable(),
-    unique_workers_30d: count.nullable(),
-    top_worker_share: share.nullable(),
-    rule: z.string().max(80),
-    evidence_uri: evidenceUri,
-    poll_duration_ms: count,
-    poll_error: z.string().max(500).optional(),
-  }),
-)
+export const railPoll = model('RailPoll', {
+  polled_at: time,
+  outcome: z.enum(['ok', 'failed']),
+  status: railStatus,
+  tpv_30d_usdc: usdc.nullable().describe('Null means unknown.'),
+  tpv_7d_usdc: usdc.nullable(),
+  tpv_30d_raw_usdc: usdc.nullable(),
+  tpv_7d_raw_usdc: usdc.nullable(),
+  tpv_30d_net_usdc: usdc.nullable(),
+  parties_30d: count.nullable(),
+  unique_creators_30d: count.nullable(),
+  unique_workers_30d: count.nullable(),
+  top_worker_share: share.nullable(),
+  rule: z.string().max(80),
+  evidence_uri: evidenceUri,
+  poll_duration_ms: count,
+  poll_error: z.string().max(500).optional(),
+})
 export type RailPoll = z.infer<typeof railPoll>
 
-export const railHistory = model(
-  'RailHistory',
-  z.object({
-    rail: railSlug,
-    count,
-    computed_at: time,
-    polls: z.array(railPoll).max(2000).describe('Newest first.'),
-  }),
-)
+export const railHistory = model('RailHistory', {
+  rail: railSlug,
+  count,
+  computed_at: time,
+  polls: z.array(railPoll).max(2000).describe('Newest first.'),
+})
 
-export const statusRulesView = model(
-  'StatusRules',
-  z.object({
-    version: z.string().max(20),
-    window_days: count,
-    rules: z
-      .array(
-        z.object({
-          rule: statusReason.shape.rule,
-          status: railStatus,
-          text: z.string().max(300),
-          threshold: z.number().describe('USDC, a count or a share.'),
-          if_unknown: z.string().max(300),
-        }),
-      )
-      .max(20)
-      .describe('In order: the first rule that applies decides.'),
-    thresholds: z
-      .array(z.object({ name: z.string().max(60), value: z.number(), text: z.string().max(300) }))
-      .max(50),
-    flags: z.array(z.object({ kind: flagKind, text: z.string().max(300) })).max(50),
-    docs: url,
-  }),
-)
+export const statusRulesView = model('StatusRules', {
+  version: z.string().max(20),
+  window_days: count,
+  rules: z
+    .array(
+      z.object({
+        rule: statusReason.shape.rule,
+        status: railStatus,
+        text: z.string().max(300),
+        threshold: z.number().describe('USDC, a count or a share.'),
+        if_unknown: z.string().max(300),
+      }),
+    )
+    .max(20)
+    .describe('In order: the first rule that applies decides.'),
+  thresholds: z
+    .array(z.object({ name: z.string().max(60), value: z.number(), text: z.string().max(300) }))
+    .max(50),
+  flags: z.array(z.object({ kind: flagKind, text: z.string().max(300) })).max(50),
+  docs: url,
+})
 export type StatusRules = z.infer<typeof statusRulesView>

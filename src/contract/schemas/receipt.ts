@@ -1,7 +1,18 @@
 import { z } from 'zod'
 
 import { checkVerdicts } from '../../core/onchain.ts'
-import { count, model, pageFields, railSlug, time, url, usdc, wallet } from './common.ts'
+import {
+  count,
+  bodyModel,
+  model,
+  named,
+  pageFields,
+  railSlug,
+  time,
+  url,
+  usdc,
+  wallet,
+} from './common.ts'
 import {
   amountInput,
   httpsInput,
@@ -15,56 +26,50 @@ import { railChain } from './rail.ts'
 export const receiptId = z.string().regex(/^rcp_[0-9a-f]{64}$/, 'must be rcp_ and 64 hex digits')
 export const verification = z.enum(['verified', 'pending', 'unverified', 'rejected'])
 
-const onchainCheck = model(
-  'OnchainCheck',
-  z.object({
-    verdict: z
-      .enum(checkVerdicts)
-      .describe(
-        '`final`: verified, in a finalized block; `safe`: provisional, in a block behind the `safe` head; `soft`: in a block that may still be reorganised; `pending`: in no block yet; `not_found`: unknown to the node, rejected after one day; `reverted` and `mismatch`: rejected; `unchecked`: chain not supported.',
-      ),
-    reason: z.string().max(300).optional(),
-    block_number: count.optional(),
-    block_hash: z.string().max(66).optional(),
-    block_at: time.optional(),
-    log_index: count
-      .optional()
-      .describe('Log index of the transfer that backs this receipt and no other.'),
-    since: time.describe('Start of this state.'),
-  }),
-)
+const onchainCheck = model('OnchainCheck', {
+  verdict: z
+    .enum(checkVerdicts)
+    .describe(
+      '`final`: verified, in a finalized block; `safe`: provisional, in a block behind the `safe` head; `soft`: in a block that may still be reorganised; `pending`: in no block yet; `not_found`: unknown to the node, rejected after one day; `reverted` and `mismatch`: rejected; `unchecked`: chain not supported.',
+    ),
+  reason: z.string().max(300).optional(),
+  block_number: count.optional(),
+  block_hash: z.string().max(66).optional(),
+  block_at: time.optional(),
+  log_index: count
+    .optional()
+    .describe('Log index of the transfer that backs this receipt and no other.'),
+  since: time.describe('Start of this state.'),
+})
 
-export const receipt = model(
-  'Receipt',
-  z.object({
-    receipt_id: receiptId,
-    rail: railSlug,
-    chain: z.string().max(40).optional(),
-    tx_hash: z.string().max(128).optional(),
-    from_wallet: wallet.optional(),
-    to_wallet: wallet,
-    amount_usdc: usdc,
-    asset_symbol: z.string().max(16),
-    occurred_at: time,
-    summary: z.string().max(500).optional(),
-    job_id: z.string().max(80).optional(),
-    evidence_url: url.optional(),
-    kind: z.enum(['platform', 'signed']),
-    platform: z.string().max(64).optional(),
-    verification,
-    verification_reason: z.string().max(300).optional(),
-    onchain_verified: z.boolean(),
-    onchain: onchainCheck
-      .optional()
-      .describe('Result of the last on-chain check; absent before the first.'),
-    accepted_at: time,
-    explorer_url: url.optional(),
-    url,
-  }),
-)
+export const receipt = model('Receipt', {
+  receipt_id: receiptId,
+  rail: railSlug,
+  chain: z.string().max(40).optional(),
+  tx_hash: z.string().max(128).optional(),
+  from_wallet: wallet.optional(),
+  to_wallet: wallet,
+  amount_usdc: usdc,
+  asset_symbol: z.string().max(16),
+  occurred_at: time,
+  summary: z.string().max(500).optional(),
+  job_id: z.string().max(80).optional(),
+  evidence_url: url.optional(),
+  kind: z.enum(['platform', 'signed']),
+  platform: z.string().max(64).optional(),
+  verification,
+  verification_reason: z.string().max(300).optional(),
+  onchain_verified: z.boolean(),
+  onchain: onchainCheck
+    .optional()
+    .describe('Result of the last on-chain check; absent before the first.'),
+  accepted_at: time,
+  explorer_url: url.optional(),
+  url,
+})
 export type Receipt = z.infer<typeof receipt>
 
-export const receiptDetail = model(
+export const receiptDetail = named(
   'ReceiptDetail',
   receipt.extend({
     content: z
@@ -81,14 +86,11 @@ export const receiptDetail = model(
 
 export type ReceiptDetail = z.infer<typeof receiptDetail>
 
-export const receiptList = model(
-  'ReceiptList',
-  z.object({
-    ...pageFields,
-    receipts: z.array(receipt).max(200),
-    computed_at: time,
-  }),
-)
+export const receiptList = model('ReceiptList', {
+  ...pageFields,
+  receipts: z.array(receipt).max(200),
+  computed_at: time,
+})
 
 /** 32 bytes in padded base64, with or without the prefix `ed25519:`. */
 const ed25519Key = z
@@ -121,45 +123,36 @@ const facts = {
 /** Fields of a submission that are not part of the receipt. */
 const submission = { wallet: walletInput, timestamp: timeInput, signature: signatureInput }
 
-export const platformReceiptBody = model(
-  'PlatformReceiptSubmission',
-  z.strictObject({
-    ...facts,
-    platform: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
-    platform_signature: ed25519Signature,
-    ...submission,
-  }),
-)
+export const platformReceiptBody = bodyModel('PlatformReceiptSubmission', {
+  ...facts,
+  platform: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
+  platform_signature: ed25519Signature,
+  ...submission,
+})
 
-export const signedReceiptBody = model(
-  'SignedReceiptSubmission',
-  z.strictObject({
-    ...facts,
-    public_key: ed25519Key,
-    worker_signature: ed25519Signature,
-    ...submission,
-  }),
-)
+export const signedReceiptBody = bodyModel('SignedReceiptSubmission', {
+  ...facts,
+  public_key: ed25519Key,
+  worker_signature: ed25519Signature,
+  ...submission,
+})
 
-export const receiptBody = model(
+export const receiptBody = named(
   'ReceiptSubmission',
   z.union([platformReceiptBody, signedReceiptBody]),
 )
 export type ReceiptBody = z.infer<typeof receiptBody>
 
-export const acceptedReceipt = model(
-  'AcceptedReceipt',
-  z.object({
-    receipt_id: receiptId,
-    accepted_at: time,
-    kind: z.enum(['platform', 'signed']),
-    verification,
-    verification_reason: z.string().max(300).optional(),
-    onchain_verified: z.boolean(),
-    rep_delta: z.number().describe('Points that the receipt has earned so far.'),
-    new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
-    explorer_url: url.optional(),
-    url,
-  }),
-)
+export const acceptedReceipt = model('AcceptedReceipt', {
+  receipt_id: receiptId,
+  accepted_at: time,
+  kind: z.enum(['platform', 'signed']),
+  verification,
+  verification_reason: z.string().max(300).optional(),
+  onchain_verified: z.boolean(),
+  rep_delta: z.number().describe('Points that the receipt has earned so far.'),
+  new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
+  explorer_url: url.optional(),
+  url,
+})
 export type AcceptedReceipt = z.infer<typeof acceptedReceipt>

@@ -4,65 +4,57 @@ import { entryKinds } from '../../core/reputation/standing.ts'
 import { count, model, time, usdc, wallet, share, text } from './common.ts'
 import { receiptId } from './receipt.ts'
 
-export const reputationEntry = model(
-  'ReputationEntry',
-  z.object({
-    seq: z.int().min(1),
-    wallet,
-    receipt_id: receiptId.optional(),
-    kind: z.enum(entryKinds),
-    amount_usdc: usdc,
-    weight: z.number().min(0).max(1).describe('`evidence` times `independence`.'),
-    delta: z
-      .number()
-      .min(-325)
-      .max(325)
-      .describe('Points that the entry adds to what its receipt earns; negative for a reversal.'),
-    payer: text(128)
-      .optional()
-      .describe('Wallet of the payer, or `platform:<slug>` if the platform names none.'),
-    payer_party: text(128)
-      .optional()
-      .describe('The payer, or the wallet that funds it; the payments of a party count together.'),
-    paid_before_usdc: z
-      .number()
-      .min(0)
-      .describe('What the party had paid the worker in the calendar quarter of `counts_from`.'),
-    evidence: z.number().min(0).max(1),
-    independence: share.describe(
-      'What the ledger knows about the payer; entries with 0.4 or more are solid.',
-    ),
-    percent: z
-      .int()
-      .min(0)
-      .max(100)
-      .describe('Share that counts: 30 at first, 100 after the check 14 days later.'),
-    reason: z.string().max(300),
-    counts_from: time.describe(
-      'Start of the age of the entry; all entries of a receipt have the same.',
-    ),
-    created_at: time,
-  }),
-)
+export const reputationEntry = model('ReputationEntry', {
+  seq: z.int().min(1),
+  wallet,
+  receipt_id: receiptId.optional(),
+  kind: z.enum(entryKinds),
+  amount_usdc: usdc,
+  weight: z.number().min(0).max(1).describe('`evidence` times `independence`.'),
+  delta: z
+    .number()
+    .min(-325)
+    .max(325)
+    .describe('Points that the entry adds to what its receipt earns; negative for a reversal.'),
+  payer: text(128)
+    .optional()
+    .describe('Wallet of the payer, or `platform:<slug>` if the platform names none.'),
+  payer_party: text(128)
+    .optional()
+    .describe('The payer, or the wallet that funds it; the payments of a party count together.'),
+  paid_before_usdc: z
+    .number()
+    .min(0)
+    .describe('What the party had paid the worker in the calendar quarter of `counts_from`.'),
+  evidence: z.number().min(0).max(1),
+  independence: share.describe(
+    'What the ledger knows about the payer; entries with 0.4 or more are solid.',
+  ),
+  percent: z
+    .int()
+    .min(0)
+    .max(100)
+    .describe('Share that counts: 30 at first, 100 after the check 14 days later.'),
+  reason: z.string().max(300),
+  counts_from: time.describe(
+    'Start of the age of the entry; all entries of a receipt have the same.',
+  ),
+  created_at: time,
+})
 export type ReputationEntry = z.infer<typeof reputationEntry>
 
-export const reputation = model(
-  'Reputation',
-  z.object({
-    wallet,
-    rep_score: z.number().min(0),
-    rank: z.int().min(1).nullable(),
-    receipts_count: count,
-    total_usdc_lifetime: z.number().min(0),
-    first_receipt_at: time.nullable(),
-    last_receipt_at: time.nullable(),
-    entries_total: count,
-    entries: z.array(reputationEntry).max(200).describe('Newest first; 50 by default.'),
-    next_cursor: text(200)
-      .optional()
-      .describe('Cursor of older entries; absent if there are none.'),
-    formula: z.string().max(2000),
-    computed_at: time,
-  }),
-)
+export const reputation = model('Reputation', {
+  wallet,
+  rep_score: z.number().min(0),
+  rank: z.int().min(1).nullable(),
+  receipts_count: count,
+  total_usdc_lifetime: z.number().min(0),
+  first_receipt_at: time.nullable(),
+  last_receipt_at: time.nullable(),
+  entries_total: count,
+  entries: z.array(reputationEntry).max(200).describe('Newest first; 50 by default.'),
+  next_cursor: text(200).optional().describe('Cursor of older entries; absent if there are none.'),
+  formula: z.string().max(2000),
+  computed_at: time,
+})
 export type Reputation = z.infer<typeof reputation>

@@ -13,7 +13,7 @@ export const errorFields = {
     .optional(),
 }
 
-export const errorModel = model('Error', z.object(errorFields))
+export const errorModel = model('Error', errorFields)
 
 export const jobRun = z.object({
   started_at: time.nullable(),
@@ -22,29 +22,26 @@ export const jobRun = z.object({
   detail: z.string().max(500).optional(),
 })
 
-export const health = model(
-  'Health',
-  z.object({
-    status: z.enum(['ok', 'degraded']),
-    version: z.string().max(40),
-    uptime_s: z.number().min(0),
-    database: z.enum(['ok', 'failed']),
-    snapshot_age_s: z.number().min(0).nullable(),
-    snapshot_sha256: sha256Hex.nullable(),
-    settlement: z
-      .enum(['off', 'local', 'facilitator'])
-      .describe(
-        'How payments are settled: not at all, by a wallet of the service, or by a facilitator.',
-      ),
-    problems: z
-      .array(z.string().max(300))
-      .max(50)
-      .describe(
-        'Current problems as text. Includes the time of the served set if the newest published set was damaged at startup.',
-      ),
-    jobs: z.record(z.string(), jobRun),
-  }),
-)
+export const health = model('Health', {
+  status: z.enum(['ok', 'degraded']),
+  version: z.string().max(40),
+  uptime_s: z.number().min(0),
+  database: z.enum(['ok', 'failed']),
+  snapshot_age_s: z.number().min(0).nullable(),
+  snapshot_sha256: sha256Hex.nullable(),
+  settlement: z
+    .enum(['off', 'local', 'facilitator'])
+    .describe(
+      'How payments are settled: not at all, by a wallet of the service, or by a facilitator.',
+    ),
+  problems: z
+    .array(z.string().max(300))
+    .max(50)
+    .describe(
+      'Current problems as text. Includes the time of the served set if the newest published set was damaged at startup.',
+    ),
+  jobs: z.record(z.string(), jobRun),
+})
 
 export const signingKey = z.object({
   kid: z.string().max(64),
@@ -55,7 +52,7 @@ export const signingKey = z.object({
   retired_at: time.optional(),
 })
 
-export const signingKeys = model('SigningKeys', z.object({ keys: z.array(signingKey).max(100) }))
+export const signingKeys = model('SigningKeys', { keys: z.array(signingKey).max(100) })
 export type SigningKeys = z.infer<typeof signingKeys>
 
 const encodedBody = z.object({ sha256: sha256Hex, size: count })
@@ -75,18 +72,15 @@ export const manifestEntry = z.object({
     .describe('Compressed variants stored beside the file.'),
 })
 
-export const snapshotManifest = model(
-  'SnapshotManifest',
-  z.object({
-    site_url: z.string().max(256).describe('`SITE_URL` of the ledger.'),
-    version: z.int().min(1).describe('Grows by one with each manifest.'),
-    previous: sha256Hex.nullable().describe('SHA-256 of the manifest before; null for the first.'),
-    computed_at: time,
-    expires: time.describe('After this time a reader should look for a newer manifest.'),
-    count,
-    documents: z.array(manifestEntry).max(1_000_000),
-    set_sha256: sha256Hex.describe(
-      'SHA-256 over one line per document in this order: `sha256`, two spaces, `file`, line feed (the format of `sha256sum --check`).',
-    ),
-  }),
-)
+export const snapshotManifest = model('SnapshotManifest', {
+  site_url: z.string().max(256).describe('`SITE_URL` of the ledger.'),
+  version: z.int().min(1).describe('Grows by one with each manifest.'),
+  previous: sha256Hex.nullable().describe('SHA-256 of the manifest before; null for the first.'),
+  computed_at: time,
+  expires: time.describe('After this time a reader should look for a newer manifest.'),
+  count,
+  documents: z.array(manifestEntry).max(1_000_000),
+  set_sha256: sha256Hex.describe(
+    'SHA-256 over one line per document in this order: `sha256`, two spaces, `file`, line feed (the format of `sha256sum --check`).',
+  ),
+})

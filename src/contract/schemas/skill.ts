@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, model, railSlug } from './common.ts'
+import { count, bodyModel, model, railSlug } from './common.ts'
 import { lineInput, textInput } from './input.ts'
 
 export const skillCategories = [
@@ -24,49 +24,37 @@ export const skillSlug = z
   .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be the slug of a skill, such as technical-writing')
   .max(64)
 
-export const skill = model(
-  'Skill',
-  z.object({
-    slug: skillSlug,
-    name: z.string().max(120),
-    category: skillCategory,
-    surface: z.array(railSlug).max(64).describe('Rails that offer the skill.'),
-    description: z.string().max(500),
-    only_dormant: z
-      .boolean()
-      .optional()
-      .describe('True if each rail that offers the skill is dormant.'),
-  }),
-)
+export const skill = model('Skill', {
+  slug: skillSlug,
+  name: z.string().max(120),
+  category: skillCategory,
+  surface: z.array(railSlug).max(64).describe('Rails that offer the skill.'),
+  description: z.string().max(500),
+  only_dormant: z
+    .boolean()
+    .optional()
+    .describe('True if each rail that offers the skill is dormant.'),
+})
 export type Skill = z.infer<typeof skill>
 
-export const taxonomy = model(
-  'SkillTaxonomy',
-  z.object({
-    categories: z.array(skillCategory),
-    count,
-    note: z.string().max(500),
-    skills: z.array(skill).max(5000),
-  }),
-)
+export const taxonomy = model('SkillTaxonomy', {
+  categories: z.array(skillCategory),
+  count,
+  note: z.string().max(500),
+  skills: z.array(skill).max(5000),
+})
 
-export const proposalBody = model(
-  'SkillProposalBody',
-  z.strictObject({
-    name: lineInput(120).describe('At most 120 characters.'),
-    category: skillCategory,
-    surface: z.array(railSlug).min(1).max(64).describe('Rails that offer the skill.'),
-    description: textInput(500).describe('At most 500 characters.'),
-    proposer: lineInput(120).optional().describe('The proposer: a wallet, a handle or a name.'),
-  }),
-)
+export const proposalBody = bodyModel('SkillProposalBody', {
+  name: lineInput(120).describe('At most 120 characters.'),
+  category: skillCategory,
+  surface: z.array(railSlug).min(1).max(64).describe('Rails that offer the skill.'),
+  description: textInput(500).describe('At most 500 characters.'),
+  proposer: lineInput(120).optional().describe('The proposer: a wallet, a handle or a name.'),
+})
 export type ProposalBody = z.infer<typeof proposalBody>
 
-export const proposalTaken = model(
-  'SkillProposalTaken',
-  z.object({
-    proposal_id: z.string().max(80),
-    slug: skillSlug.describe('The slug that the skill would have in the taxonomy.'),
-    status: z.enum(['pending']),
-  }),
-)
+export const proposalTaken = model('SkillProposalTaken', {
+  proposal_id: z.string().max(80),
+  slug: skillSlug.describe('The slug that the skill would have in the taxonomy.'),
+  status: z.enum(['pending']),
+})

@@ -33,22 +33,16 @@ const statsFields = {
   computed_at: time,
 }
 
-export const stats = model('Stats', z.object(statsFields))
+export const stats = model('Stats', statsFields)
 export type Stats = z.infer<typeof stats>
 
-export const deltaSince = model(
-  'DeltaSince',
-  z.object({
-    since: time,
-    rail_snapshots: z.array(rail).max(200),
-    receipts: z.array(receipt).max(200),
-    honesty_flags: z.array(flag).max(200),
-    opportunities: z.array(opportunity).max(200),
-    truncated: z.boolean().describe('True if a list was truncated to 200 entries.'),
-  }),
-)
+export const deltaSince = model('DeltaSince', {
+  since: time,
+  rail_snapshots: z.array(rail).max(200),
+  receipts: z.array(receipt).max(200),
+  honesty_flags: z.array(flag).max(200),
+  opportunities: z.array(opportunity).max(200),
+  truncated: z.boolean().describe('True if a list was truncated to 200 entries.'),
+})
 
-export const statsLive = model(
-  'StatsLive',
-  z.object({ ...statsFields, delta_since: deltaSince.optional() }),
-)
+export const statsLive = model('StatsLive', { ...statsFields, delta_since: deltaSince.optional() })

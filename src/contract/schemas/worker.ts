@@ -1,7 +1,17 @@
 import { z } from 'zod'
 
 import { claimProof } from './claim.ts'
-import { count, looksLikeAnother, model, pageFields, time, url, wallet, text } from './common.ts'
+import {
+  count,
+  looksLikeAnother,
+  bodyModel,
+  model,
+  pageFields,
+  time,
+  url,
+  wallet,
+  text,
+} from './common.ts'
 import {
   httpsInput,
   nameInput,
@@ -12,59 +22,47 @@ import {
 } from './input.ts'
 import { skillSlug } from './skill.ts'
 
-export const worker = model(
-  'Worker',
-  z.object({
-    wallet,
-    display_name: z.string().max(80).optional(),
-    looks_like_another: looksLikeAnother,
-    skills: z.array(z.string().max(64)).min(1).max(32),
-    url: url.optional(),
-    bio: z.string().max(1000).optional(),
-    receipt_key: z.string().max(64).optional(),
-    registered_at: time,
-    updated_at: time,
-  }),
-)
+export const worker = model('Worker', {
+  wallet,
+  display_name: z.string().max(80).optional(),
+  looks_like_another: looksLikeAnother,
+  skills: z.array(z.string().max(64)).min(1).max(32),
+  url: url.optional(),
+  bio: z.string().max(1000).optional(),
+  receipt_key: z.string().max(64).optional(),
+  registered_at: time,
+  updated_at: time,
+})
 export type Worker = z.infer<typeof worker>
 
-export const workerList = model(
-  'WorkerList',
-  z.object({
-    ...pageFields,
-    workers: z.array(worker).max(200),
-    computed_at: time,
-  }),
-)
+export const workerList = model('WorkerList', {
+  ...pageFields,
+  workers: z.array(worker).max(200),
+  computed_at: time,
+})
 
-export const leaderboardEntry = model(
-  'LeaderboardEntry',
-  z.object({
-    rank: z.int().min(1),
-    wallet,
-    display_name: z.string().max(80).nullable(),
-    looks_like_another: looksLikeAnother,
-    claimed: z.boolean().describe('Whether the key of the wallet has signed a claim.'),
-    claim: claimProof.optional().describe('What proves the claim; absent without a claim.'),
-    rep_score: z.number().min(0).max(1e15),
-    receipts_count: count,
-    total_usdc_lifetime: z.number().min(0),
-    last_receipt_at: time.nullable(),
-  }),
-)
+export const leaderboardEntry = model('LeaderboardEntry', {
+  rank: z.int().min(1),
+  wallet,
+  display_name: z.string().max(80).nullable(),
+  looks_like_another: looksLikeAnother,
+  claimed: z.boolean().describe('Whether the key of the wallet has signed a claim.'),
+  claim: claimProof.optional().describe('What proves the claim; absent without a claim.'),
+  rep_score: z.number().min(0).max(1e15),
+  receipts_count: count,
+  total_usdc_lifetime: z.number().min(0),
+  last_receipt_at: time.nullable(),
+})
 export type LeaderboardEntry = z.infer<typeof leaderboardEntry>
 
-export const leaderboard = model(
-  'Leaderboard',
-  z.object({
-    leaderboard: z.array(leaderboardEntry).max(1000),
-    count,
-    computed_at: time,
-    formula: z.string().max(2000),
-    as_of: time.optional().describe('The time to which the scores are scaled.'),
-    note: z.string().max(500).optional(),
-  }),
-)
+export const leaderboard = model('Leaderboard', {
+  leaderboard: z.array(leaderboardEntry).max(1000),
+  count,
+  computed_at: time,
+  formula: z.string().max(2000),
+  as_of: time.optional().describe('The time to which the scores are scaled.'),
+  note: z.string().max(500).optional(),
+})
 
 export const skillsInput = z
   .array(skillSlug)
@@ -72,20 +70,17 @@ export const skillsInput = z
   .max(32)
   .refine((skills) => new Set(skills).size === skills.length, 'must not repeat a skill')
 
-export const registerBody = model(
-  'WorkerRegistration',
-  z.strictObject({
-    wallet: walletInput,
-    display_name: nameInput.optional().describe('The public name.'),
-    skills: skillsInput.describe('Slugs of the taxonomy.'),
-    url: httpsInput.optional().describe('A page about the worker.'),
-    bio: textInput(1000).optional().describe('At most 1,000 characters.'),
-    receipt_key: text(64)
-      .optional()
-      .describe('Base64 of the ed25519 public key for receipts of this worker.'),
-    timestamp: timeInput,
-    signature: signatureInput,
-    oath_signature: signatureInput.optional().describe('Signature over the filled-in worker oath.'),
-  }),
-)
+export const registerBody = bodyModel('WorkerRegistration', {
+  wallet: walletInput,
+  display_name: nameInput.optional().describe('The public name.'),
+  skills: skillsInput.describe('Slugs of the taxonomy.'),
+  url: httpsInput.optional().describe('A page about the worker.'),
+  bio: textInput(1000).optional().describe('At most 1,000 characters.'),
+  receipt_key: text(64)
+    .optional()
+    .describe('Base64 of the ed25519 public key for receipts of this worker.'),
+  timestamp: timeInput,
+  signature: signatureInput,
+  oath_signature: signatureInput.optional().describe('Signature over the filled-in worker oath.'),
+})
 export type RegisterBody = z.infer<typeof registerBody>
