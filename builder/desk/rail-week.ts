@@ -1,17 +1,11 @@
-import type { Figure } from '../../src/core/figures.ts'
+import type { Figures } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
-import type { RailStatus } from '../../src/core/rules/status.ts'
 import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord } from '../world/world.ts'
 import { daysPerWeek, weekMs, weekStartOf } from './iso-week.ts'
 
-export interface Reading {
-  readonly readAtMs: number
-  readonly volume30dMicroUsdc: Figure
-  readonly workers30d: Figure
-  readonly status: RailStatus
-  readonly rule: string
-}
+/** A successful poll. */
+export type Reading = PollRecord & { readonly figures: Figures }
 
 export interface RailWeek {
   readonly authored: RailRecord['authored']
@@ -33,7 +27,7 @@ export function railWeeksOf({ authored }: RailRecord, polls: readonly PollRecord
   let last: Reading | null = null
   for (const [weekStartMs, weekPolls] of byWeek) {
     const start: Reading | null =
-      last !== null && last.readAtMs >= weekStartMs - weekMs ? last : null
+      last !== null && last.polledAtMs >= weekStartMs - weekMs ? last : null
     const days = readingsByDay(start, weekStartMs, weekPolls)
     const failures = weekPolls.filter(({ outcome }) => outcome === 'failed')
     last = days.at(-1) ?? null
@@ -69,12 +63,6 @@ function readingsByDay(
 }
 
 function readingAfter(past: Reading | null, poll: PollRecord): Reading | null {
-  if (poll.outcome === 'failed' || poll.figures === null) return past
-  return {
-    readAtMs: poll.polledAtMs,
-    volume30dMicroUsdc: poll.figures.tpv30dMicroUsdc,
-    workers30d: poll.figures.uniqueWorkers30d,
-    status: poll.status,
-    rule: poll.rule,
-  }
+  const { figures } = poll
+  return poll.outcome === 'failed' || figures === null ? past : { ...poll, figures }
 }

@@ -92,11 +92,11 @@ function isMoved(rail: RailWeek): rail is MovedRail {
 }
 
 function volumeChange({ start, end }: MovedRail): number {
-  return Math.abs((end.volume30dMicroUsdc ?? 0) - (start.volume30dMicroUsdc ?? 0))
+  return Math.abs((end.figures.tpv30dMicroUsdc ?? 0) - (start.figures.tpv30dMicroUsdc ?? 0))
 }
 
-function cells({ volume30dMicroUsdc, workers30d, status }: Reading): string[] {
-  return [usdcText(volume30dMicroUsdc), countText(workers30d), status]
+function cells({ figures, status }: Reading): string[] {
+  return [usdcText(figures.tpv30dMicroUsdc), countText(figures.uniqueWorkers30d), status]
 }
 
 function nameOf({ authored }: RailWeek): string {

@@ -19,7 +19,7 @@ const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]): WeekVolume | null {
   const series = rails
     .filter(({ authored }) => authored.category === 'earning')
-    .map(({ days }) => days.map((reading) => reading?.volume30dMicroUsdc ?? null))
+    .map(({ days }) => days.map((reading) => reading?.figures.tpv30dMicroUsdc ?? null))
   const labels = [
     'start',
     ...dayNames.map((name, day) => dayLabel(name, weekStartMs + day * dayMs)),

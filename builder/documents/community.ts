@@ -1,6 +1,6 @@
 import { reputationFormula } from '../../src/core/reputation/formula.ts'
 import type { Community } from '../world/world.ts'
-import { firstPage, jsonDocument, snapshotFamily } from './document.ts'
+import { firstPageDocument, jsonDocument, snapshotFamily } from './document.ts'
 
 /** `/leaderboard`, `/workers` and `/receipts`: the first page of each; the totals count all. */
 export const communityDocuments = snapshotFamily(
@@ -14,8 +14,18 @@ export const communityDocuments = snapshotFamily(
       // The archive stores the scores as of the newest entry, which do not change with time.
       { stamped: true, archive: board(leaderboardArchived) },
     )
-    yield firstPage('listWorkers', { workers }, community.workersTotal, community.workersNext)
-    yield firstPage('listReceipts', { receipts }, community.receiptsTotal, community.receiptsNext)
+    yield firstPageDocument(
+      'listWorkers',
+      { workers },
+      community.workersTotal,
+      community.workersNext,
+    )
+    yield firstPageDocument(
+      'listReceipts',
+      { receipts },
+      community.receiptsTotal,
+      community.receiptsNext,
+    )
   },
 )
 

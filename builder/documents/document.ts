@@ -56,7 +56,7 @@ export function jsonDocument(
 }
 
 /** The first page of a list, which is the only member of `list`; the total counts all entries. */
-export function firstPage(
+export function firstPageDocument(
   route: RouteId,
   list: Readonly<Record<string, readonly object[]>>,
   total: number,

@@ -1,9 +1,9 @@
-import { firstPage, snapshotFamily } from './document.ts'
+import { firstPageDocument, snapshotFamily } from './document.ts'
 
 export const jobDocuments = snapshotFamily(
   ['listJobs'],
   ['exchange'],
   function* ({ exchange: { jobs, total, next, receiptsBy } }) {
-    yield firstPage('listJobs', { jobs }, total, next, { receipts_by: receiptsBy })
+    yield firstPageDocument('listJobs', { jobs }, total, next, { receipts_by: receiptsBy })
   },
 )

@@ -2,7 +2,7 @@ import { microPerUsdc, toUsdc } from '../../src/core/money.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { parseStrictJsonText } from '../../src/core/strict-json.ts'
 import type { PublicDocument } from '../publish/document.ts'
-import { manifestUris } from '../world/pacts.ts'
+import { manifestUris } from '../world/pact-recipe.ts'
 import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 

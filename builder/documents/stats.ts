@@ -1,5 +1,6 @@
 import type { Stats } from '../../src/contract/schemas/stats.ts'
-import type { CountedFigure } from '../../src/core/figures.ts'
+import { publicFigure } from '../../src/core/figures.ts'
+import type { CountedFigure, FigureName } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
@@ -36,18 +37,14 @@ export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
     (record) => record.state.figuresSource === 'poll' && !railIsStale(record, world),
   )
   const known = current.filter(({ state }) => state.figures.tpv30dMicroUsdc !== null)
-  const isUnknown = (figure: CountedFigure) =>
-    current.every(({ state }) => state.figures[figure] === null)
-  const unknown = [
-    isUnknown('tpv30dMicroUsdc') ? ['tpv_30d_usdc' as const] : [],
-    isUnknown('tpv7dMicroUsdc') ? ['tpv_7d_usdc' as const] : [],
-  ]
+  const isUnknown = (name: FigureName) =>
+    current.every(({ state }) => publicFigure(state.figures, name) === null)
   const total = (figure: CountedFigure) =>
     toUsdc(current.reduce((sum, { state }) => sum + (state.figures[figure] ?? 0), 0))
   return {
     tpv_30d_usdc: total('tpv30dMicroUsdc'),
     tpv_7d_usdc: total('tpv7dMicroUsdc'),
-    unknown_figures: unknown.flat(),
+    unknown_figures: (['tpv_30d_usdc', 'tpv_7d_usdc'] as const).filter(isUnknown),
     rails_total: rails.length,
     rails_paying: rails.filter(({ state }) => state.status === 'paying').length,
     rails_stale: rails.filter((record) => railIsStale(record, world)).length,

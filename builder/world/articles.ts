@@ -15,18 +15,6 @@ interface ArticleChart {
   readonly svg: string
 }
 
-export interface ArticleSource {
-  readonly slug: string
-  readonly title: string
-  /** `YYYY-MM-DD`. */
-  readonly date: string
-  readonly excerpt: string
-  readonly keywords: readonly string[]
-  /** Markdown without front matter and without a first-level heading. */
-  readonly body: string
-  readonly charts: readonly ArticleChart[]
-}
-
 export const weeklySlugPrefix = 'ledger-week-'
 
 const slugSchema = deskSlug.refine(
@@ -40,6 +28,13 @@ const fieldsSchema = z.strictObject({
   excerpt: z.string().trim().min(1).max(600),
   keywords: z.array(z.string().trim().min(1).max(60)).min(1).max(20),
 })
+
+export interface ArticleSource extends z.infer<typeof fieldsSchema> {
+  readonly slug: string
+  /** Markdown without front matter and without a first-level heading. */
+  readonly body: string
+  readonly charts: readonly ArticleChart[]
+}
 
 const bodySchema = z.string().refine((body) => body.trim() !== '', 'is empty')
 

@@ -7,26 +7,12 @@ import { oath, tier } from '../../src/contract/schemas/partner.ts'
 import { skill } from '../../src/contract/schemas/skill.ts'
 import { treeFingerprint, statFingerprint, readTextIfExists } from '../cache/stat-fingerprint.ts'
 import { loadArticles } from './articles.ts'
-import type { ArticleSource } from './articles.ts'
 import { readJsonFile } from './authored-file.ts'
 import { loadAuthoredPacts } from './authored-pacts.ts'
-import type { AuthoredPacts } from './authored-pacts.ts'
 import { loadAuthoredRails } from './authored-rails.ts'
-import type { AuthoredRail } from './authored-rails.ts'
 import { loadDocs } from './docs.ts'
-import type { DocsSource } from './docs.ts'
 
-export interface Authored {
-  readonly rails: readonly AuthoredRail[]
-  readonly taxonomy: { readonly note: string; readonly skills: readonly z.infer<typeof skill>[] }
-  readonly tiers: readonly z.infer<typeof tier>[]
-  readonly oaths: readonly z.infer<typeof oath>[]
-  readonly articles: readonly ArticleSource[]
-  readonly pacts: AuthoredPacts
-  readonly docs: readonly DocsSource[]
-  readonly agentSkills: ReadonlyMap<string, string>
-  readonly changelog: string | null
-}
+type Authored = Awaited<ReturnType<typeof loadAuthored>>
 
 const runtimeState = 'run'
 const agentSkillNames = ['desk', 'pacts', 'register-and-earn'] as const
@@ -35,7 +21,7 @@ const tiersFile = z.object({ tiers: z.array(tier) })
 const oathsFile = z.object({ oaths: z.array(oath) })
 
 /** @throws Error that names the file and the field */
-export async function loadAuthored(dataDir: string): Promise<Authored> {
+export async function loadAuthored(dataDir: string) {
   const [rails, taxonomy, { tiers }, { oaths }, articles, docs, pacts, agentSkills, changelog] =
     await Promise.all([
       loadAuthoredRails(join(dataDir, 'rails')),

@@ -102,7 +102,8 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     lastRuns(reader),
   ])
   const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
-  const rails = authored.rails.map((rail): RailRecord => ({
+  const { rails: authoredRails, pacts, ...asAuthored } = authored
+  const rails = authoredRails.map((rail): RailRecord => ({
     authored: { ...rail, reference_url: withSiteUrl(rail.reference_url, options.site.url) },
     state: stateOf(rail, states.get(rail.rail)),
     rule: rules.get(rail.rail) ?? null,
@@ -110,6 +111,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     backfill: backfills.get(rail.rail) ?? null,
   }))
   const world: World = {
+    ...asAuthored,
     nowMs: Math.floor(nowMs / worldStepMs) * worldStepMs,
     site: options.site,
     pollEveryMs: options.pollEveryMs,
@@ -122,19 +124,13 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
       ...authored.taxonomy,
       skills: await withAcceptedSkills(reader, authored.taxonomy.skills),
     },
-    tiers: [...authored.tiers],
-    oaths: [...authored.oaths],
-    articles: authored.articles,
     views24h,
-    changelog: authored.changelog,
     runs: [...runs.values()],
     receiptRun: await lastReceiptRun(database),
-    docs: authored.docs,
-    agentSkills: authored.agentSkills,
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
     community,
     exchange,
-    pacts: await gatherPacts(reader, authored.pacts, { siteUrl: options.site.url, nowMs }),
+    pacts: await gatherPacts(reader, pacts, { siteUrl: options.site.url, nowMs }),
   }
   memory.parts = withSameParts(world, memory.parts)
   return memory.parts

@@ -6,12 +6,17 @@ const hashWord = 11
 interface RecipeFor {
   readonly pactId: number
   readonly siteUrl: string
-  readonly uris: {
-    readonly spec_uri: string
-    readonly instance_uri: string
-    readonly reproduce_uri: string
-  }
+  readonly uris: ReturnType<typeof manifestUris>
   readonly workHash: string | null
+}
+
+export function manifestUris(siteUrl: string, pactId: number) {
+  const at = `${siteUrl}/pacts/${pactId}`
+  return {
+    spec_uri: `${at}/spec.json`,
+    instance_uri: `${at}/instance.json`,
+    reproduce_uri: `${at}/reproduce.mjs`,
+  }
 }
 
 /** Text between backticks is a shell command, run in this order; `$RPC` is a node of Arbitrum One. */

@@ -18,7 +18,7 @@ import { checksumAddress } from '../../src/core/wallet.ts'
 import { escrowReading, pactsOnChain, verifiedPactReceipts } from '../../src/db/pacts.ts'
 import type { Database } from '../../src/db/schema.ts'
 import type { AuthoredPacts, HeldManifests } from './authored-pacts.ts'
-import { recipeOf } from './pact-recipe.ts'
+import { manifestUris, recipeOf } from './pact-recipe.ts'
 
 type Settled = z.infer<typeof settledPact>
 type InFlight = z.infer<typeof inFlightPact>
@@ -94,15 +94,6 @@ function settledView({ pactId, receipt, manifests, witnesses }: SettledDecision)
 
 function shownWallet(wallet: string): string {
   return /^0x[0-9a-f]{40}$/.test(wallet) ? checksumAddress(wallet) : wallet
-}
-
-export function manifestUris(siteUrl: string, pactId: number) {
-  const at = `${siteUrl}/pacts/${pactId}`
-  return {
-    spec_uri: `${at}/spec.json`,
-    instance_uri: `${at}/instance.json`,
-    reproduce_uri: `${at}/reproduce.mjs`,
-  }
 }
 
 function inFlightView(decision: InFlightDecision, siteUrl: string): InFlight {

@@ -1,16 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createClient } from '../../src/client/client.ts'
+import { loadReference } from '../../src/actions/reference.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
-import { newestOath } from '../../src/client/sign.ts'
-import { evmSigner } from '../../src/client/signers.ts'
 import { packageRoot, systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { startNodeServer } from '../../test/support/server-process.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
 import { testService as serviceName } from '../../test/support/wallets.ts'
+import { addPartner } from '../demo/calls.ts'
 import { platformKey, platformSlug } from './signed-receipts.ts'
 
 export const receiptsPath = '/api/v1/receipts'
@@ -88,12 +86,7 @@ export async function firstBuild({ origin }: ServerProcess): Promise<void> {
 /** A client that has signed up as a partner. */
 export async function partnerOf({ origin }: ServerProcess): Promise<LedgerClient> {
   const deps = { clock: systemClock, random: systemRandom, fetch }
-  const signer = await evmSigner(randomBytes(32))
-  const client = createClient({ baseUrl: origin, serviceName, ...deps, signer })
-  const { oaths } = await client.call('listOaths')
-  await client.call('signupPartner', {
-    body: { handle: 'bench', display_name: 'Bench', tier: 'free' },
-    oath: newestOath(oaths, 'partner'),
-  })
-  return client
+  const { oaths } = await loadReference(join(packageRoot, 'data'))
+  const ledger = { origin, serviceName, oaths: [...oaths.values()], deps }
+  return await addPartner(ledger, 'bench', 'Bench')
 }

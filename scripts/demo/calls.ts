@@ -9,12 +9,16 @@ import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { bytesToHex } from '../../src/core/hex.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 
-export interface DemoCalls {
+/** A ledger that the calls reach. */
+export interface CalledLedger {
   readonly origin: string
   readonly serviceName: string
   readonly oaths: readonly OathText[]
-  readonly platform: { readonly slug: string; readonly key: ReceiptKey }
   readonly deps: { readonly clock: Clock; readonly random: Random; readonly fetch: Fetch }
+}
+
+interface DemoCalls extends CalledLedger {
+  readonly platform: { readonly slug: string; readonly key: ReceiptKey }
 }
 
 export const demoRails = ['x402', 'olas', 'near', 'sherlock', 'superteam_earn'] as const
@@ -94,7 +98,11 @@ async function addWorker(calls: DemoCalls, at: number): Promise<void> {
   }
 }
 
-async function addPartner(calls: DemoCalls, handle: string, name: string): Promise<LedgerClient> {
+export async function addPartner(
+  calls: CalledLedger,
+  handle: string,
+  name: string,
+): Promise<LedgerClient> {
   const client = clientOf(calls, await evmSigner(calls.deps.random.bytes(32)))
   await client.call('signupPartner', {
     body: { handle, display_name: name, tier: 'free' },
@@ -134,6 +142,9 @@ async function runJob(
   }
 }
 
-function clientOf({ origin, serviceName, deps }: DemoCalls, signer?: WalletSigner): LedgerClient {
+function clientOf(
+  { origin, serviceName, deps }: CalledLedger,
+  signer?: WalletSigner,
+): LedgerClient {
   return createClient({ baseUrl: origin, serviceName, ...deps, signer })
 }
