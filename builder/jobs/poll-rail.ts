@@ -203,7 +203,7 @@ async function record(
       statusAfter: state.status,
       bundle,
     })
-    await saveRailState(tx, toStateRow(state, pollId, counters))
+    await saveRailState(tx, toStateRow(state, pollId))
     if (transition !== null) {
       await appendEvent(tx, {
         id: newId(random, 'evt', 9),

@@ -43,9 +43,8 @@ async function railsOf(
   return adapters.flatMap((adapter) => {
     const entry = authored.find(({ rail }) => rail === adapter.rail)
     if (entry === undefined) throw new Error(`rail ${adapter.rail} has no file in data/rails`)
-    const state = states.get(adapter.rail)
-    const lastPollAt = state?.lastPollAt ?? null
-    const lastPollAtMs = lastPollAt === null ? null : Date.parse(lastPollAt)
+    const { state } = states.get(adapter.rail) ?? {}
+    const lastPollAtMs = state?.lastPollAtMs ?? null
     const failures = state?.consecutiveFailures ?? 0
     const offsetMs = offsetMsOf(adapter.rail, pollEveryMs)
     const due = isDue(nowMs, lastPollAtMs, failures, pollEveryMs, offsetMs)

@@ -7,8 +7,7 @@ import type { EvidencePointer } from '../../src/core/figures.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
 /** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
-import { statusRulesVersion } from '../../src/core/rules/status.ts'
-import { isoTime, parseTime } from '../../src/core/time.ts'
+import { parseTime } from '../../src/core/time.ts'
 import type { StoredPoll, StoredRailState } from '../../src/db/polls.ts'
 import type { NewRecordOf } from '../../src/db/rows.ts'
 import type { PastPoll } from '../rails/past-polls.ts'
@@ -38,36 +37,35 @@ const evidenceShape: z.ZodType<EvidencePointer> = z.discriminatedUnion('kind', [
   }),
 ])
 
-const storedStatus = z.strictObject({
-  rules: z.string(),
-  reasons: z.array(statusReason),
-  undecidedSinceMs: figure,
-})
-
 const storedMeasurement = z.strictObject({
   figures: figuresShape,
   removed30d: z.record(z.string(), z.number()),
   notes: z.array(z.string()),
   counters: z.record(z.string(), z.number()),
-  status: storedStatus,
+})
+
+const storedState = storedMeasurement.omit({ counters: true }).extend({
+  status: railStatus,
+  statusSinceMs: z.number(),
+  statusRules: z.string(),
+  statusReasons: z.array(statusReason),
+  undecidedSinceMs: figure,
+  figuresSource: z.enum(['poll', 'audit']),
+  figuresAsOfMs: z.number(),
+  lastPollAtMs: figure,
+  lastGoodPollAtMs: figure,
+  lastDurationMs: z.number(),
+  lastError: z.string().nullable(),
+  consecutiveFailures: z.number(),
 })
 
 const storedEvidence = z.strictObject({ pointers: z.array(evidenceShape) })
 
 export function toStored(
-  measured: Pick<RailState, 'figures' | 'notes' | 'removed30d'> &
-    Partial<Pick<RailState, 'statusReasons' | 'statusRules' | 'undecidedSinceMs'>>,
+  { figures, removed30d, notes }: Pick<RailState, 'figures' | 'notes' | 'removed30d'>,
   counters: Readonly<Record<string, number>>,
 ): z.infer<typeof storedMeasurement> {
-  const { figures, removed30d, notes, undecidedSinceMs = null } = measured
-  const { statusRules: rules = statusRulesVersion, statusReasons: reasons = [] } = measured
-  return {
-    figures,
-    removed30d: { ...removed30d },
-    notes: [...notes],
-    counters: { ...counters },
-    status: { rules, reasons: [...reasons], undecidedSinceMs },
-  }
+  return { figures, removed30d: { ...removed30d }, notes: [...notes], counters: { ...counters } }
 }
 
 export function toStoredEvidence(pointers: readonly EvidencePointer[]) {
@@ -82,32 +80,11 @@ export function evidenceOf(row: StoredPoll): readonly EvidencePointer[] {
 export function stateOf(authored: AuthoredRail, row: StoredRailState | undefined): RailState {
   const audited = auditOf(authored)
   if (row === undefined) return audited
-  const polls = {
-    lastPollAtMs: row.lastPollAt === null ? null : timeOf(row.rail, row.lastPollAt),
-    lastGoodPollAtMs: row.lastGoodPollAt === null ? null : timeOf(row.rail, row.lastGoodPollAt),
-    lastDurationMs: row.lastDurationMs ?? 0,
-    lastError: row.lastError,
-    consecutiveFailures: row.consecutiveFailures,
-  }
-  if (row.source === 'audit') return { ...audited, ...polls }
-  if (row.figures === null || row.figuresAsOf === null) {
-    throw new StoredStateError(`the stored state of ${row.rail} has no figures`)
-  }
-  const stored = read(row.rail, storedMeasurement, row.figures)
-  return {
-    rail: row.rail,
-    status: read(row.rail, railStatus, row.status),
-    statusSinceMs: timeOf(row.rail, row.statusSince),
-    statusRules: stored.status.rules,
-    statusReasons: stored.status.reasons,
-    undecidedSinceMs: stored.status.undecidedSinceMs,
-    figures: stored.figures,
-    removed30d: stored.removed30d,
-    notes: stored.notes,
-    figuresSource: 'poll',
-    figuresAsOfMs: timeOf(row.rail, row.figuresAsOf),
-    ...polls,
-  }
+  const state = { rail: row.rail, ...read(row.rail, storedState, row.state) }
+  if (state.figuresSource === 'poll') return state
+  const { lastPollAtMs, lastGoodPollAtMs, lastDurationMs, lastError, consecutiveFailures } = state
+  const polls = { lastPollAtMs, lastGoodPollAtMs, lastDurationMs, lastError, consecutiveFailures }
+  return { ...audited, ...polls }
 }
 
 function auditOf(authored: AuthoredRail): RailState {
@@ -121,24 +98,10 @@ function auditOf(authored: AuthoredRail): RailState {
 }
 
 export function toStateRow(
-  state: RailState,
+  { rail, ...state }: RailState,
   lastPollId: number,
-  counters: Readonly<Record<string, number>>,
 ): NewRecordOf<'rail_state'> {
-  return {
-    rail: state.rail,
-    status: state.status,
-    statusSince: isoTime(state.statusSinceMs),
-    figures: toStored(state, counters),
-    figuresAsOf: isoTime(state.figuresAsOfMs),
-    lastPollId,
-    lastPollAt: state.lastPollAtMs === null ? null : isoTime(state.lastPollAtMs),
-    lastGoodPollAt: state.lastGoodPollAtMs === null ? null : isoTime(state.lastGoodPollAtMs),
-    lastError: state.lastError,
-    lastDurationMs: state.lastDurationMs,
-    consecutiveFailures: state.consecutiveFailures,
-    source: state.figuresSource,
-  }
+  return { rail, lastPollId, state }
 }
 
 export function pollRecordOf(row: StoredPoll): PollRecord {

@@ -124,5 +124,5 @@ async function addPolls(tx: Transaction<Database>, authored: AuthoredRail): Prom
     .insertInto('polls')
     .values(polls.map((poll) => toRow<'polls'>(poll)))
     .execute()
-  await saveRailState(tx, toStateRow(state, await insertPoll(tx, last), {}))
+  await saveRailState(tx, toStateRow(state, await insertPoll(tx, last)))
 }

@@ -47,6 +47,12 @@ export function json<Member>(read: (text: string) => SelectType<Member>): Column
   return { sql: text.sql, read }
 }
 
+/** JSON that only this program writes, always from the same type. */
+export function facts<Fact extends object>(): Column<string, Fact> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return json(objectFromJsonText) as Column<string, object> as Column<string, Fact>
+}
+
 export function oneOf<const Value extends string>(...values: readonly Value[]): Column<Value> {
   return check({ sql: 'text not null' }, isIn(values))
 }

@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely'
 import { isErrno } from '../core/errno.ts'
 import { DatabaseBrokenError, BusyError, DiskFullError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
+import { loadRailStates } from '../db/polls.ts'
 import { jobNames, lastSuccesses } from '../db/runs.ts'
 import type { Database } from '../db/schema.ts'
 import type { WriteObserver } from '../db/writer.ts'
@@ -62,17 +63,14 @@ export async function readDisk(
 
 /** Reads counts from rows, outside the writer. */
 export async function readRows(meter: Meter, { reader }: OpenDatabase): Promise<void> {
-  const rails = await reader
-    .selectFrom('rail_state')
-    .select(['rail', 'last_good_poll_at', 'consecutive_failures'])
-    .execute()
   meter.clear('ledger_rail_last_good_poll_timestamp_seconds')
   meter.clear('ledger_rail_failures')
-  for (const { rail, last_good_poll_at: at, consecutive_failures: failures } of rails) {
-    meter.gauge('ledger_rail_failures', { rail }).value = failures
-    if (at !== null) {
+  for (const [rail, { state }] of await loadRailStates(reader)) {
+    const { lastGoodPollAtMs, consecutiveFailures } = state
+    meter.gauge('ledger_rail_failures', { rail }).value = consecutiveFailures
+    if (lastGoodPollAtMs !== null) {
       const name = 'ledger_rail_last_good_poll_timestamp_seconds'
-      meter.gauge(name, { rail }).value = Date.parse(at) / 1000
+      meter.gauge(name, { rail }).value = lastGoodPollAtMs / 1000
     }
   }
   for (const [job, at] of await lastSuccesses(reader, jobNames)) {

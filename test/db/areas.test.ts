@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { CanonicalJsonError } from '../../src/core/canonical-json.ts'
+import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import { closeFlag, listClosedFlags, listOpenFlags, openFlag } from '../../src/db/flags.ts'
 import type { NewFlag } from '../../src/db/flags.ts'
 import { loadHourlyAggregate, saveHourlyAggregate } from '../../src/db/hourly-aggregates.ts'
@@ -55,43 +56,31 @@ test('polls are returned as stored, newest first, and figures that are not JSON 
 
 test('a new rail state replaces the previous one, including nulls', async () => {
   const { reader, write } = await tempDatabase()
-  const audited: StoredRailState = {
+  const { rail: _, ...dormant } = stateFromAudit({
     rail: 'olas',
     status: 'dormant',
-    statusSince: at(0),
-    figures: null,
-    figuresAsOf: null,
+    asOfMs: 0,
+    figures: {},
+  })
+  const audited: StoredRailState = {
+    rail: 'olas',
     lastPollId: null,
-    lastPollAt: null,
-    lastGoodPollAt: null,
-    lastError: null,
-    lastDurationMs: null,
-    consecutiveFailures: 0,
-    source: 'audit',
+    state: dormant,
   }
   await write((tx) => saveRailState(tx, audited))
   expect(await loadRailStates(reader)).toEqual(new Map([['olas', audited]]))
   const polled: StoredRailState = {
-    ...audited,
-    status: 'paying',
-    figures: { tpv: 1 },
-    figuresAsOf: at(1),
+    rail: 'olas',
     lastPollId: 1,
-    lastPollAt: at(1),
-    lastGoodPollAt: at(1),
-    lastError: 'HTTP 500',
-    lastDurationMs: 9,
-    consecutiveFailures: 2,
-    source: 'poll',
+    state: { ...dormant, status: 'paying', lastError: 'HTTP 500', consecutiveFailures: 2 },
   }
   await write(async (tx) => {
     await insertPoll(tx, poll)
     await saveRailState(tx, polled)
   })
   expect(await loadRailStates(reader)).toEqual(new Map([['olas', polled]]))
-  await write((tx) => saveRailState(tx, { ...polled, lastError: null, figures: null }))
-  const cleared = { lastError: null, figures: null }
-  expect((await loadRailStates(reader)).get('olas')).toMatchObject(cleared)
+  await write((tx) => saveRailState(tx, audited))
+  expect((await loadRailStates(reader)).get('olas')).toEqual(audited)
   const orphan = write((tx) => saveRailState(tx, { ...polled, lastPollId: 99 }))
   await expect(orphan).rejects.toThrow('FOREIGN KEY')
 })

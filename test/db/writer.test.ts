@@ -91,8 +91,7 @@ test('a failed commit rejects all of its writes and stores none', async () => {
   const refused = database.write(() => Promise.reject(new Error('its own error')))
   const bad = database.write(async (tx) => {
     await sql`pragma defer_foreign_keys = on`.execute(tx)
-    await sql`insert into rail_state (rail, status, status_since, last_poll_id, consecutive_failures, source)
-      values ('x', 'paying', '', 99, 0, 'poll')`.execute(tx)
+    await sql`insert into rail_state (rail, last_poll_id, state) values ('x', 99, '{}')`.execute(tx)
   })
   const outcomes = await Promise.allSettled([good, refused, bad])
   for (const outcome of outcomes) {

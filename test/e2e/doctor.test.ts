@@ -100,10 +100,9 @@ const breaks: Readonly<
   'references between rows': {
     says: /^broken in rail_state$/,
     harm: async () => {
-      const columns = 'rail, status, status_since, last_poll_id, consecutive_failures, source'
       await sqlOn(
         'pragma foreign_keys = off',
-        `insert into rail_state (${columns}) values ('no-rail', 'paying', '', 999, 0, 'poll')`,
+        `insert into rail_state (rail, last_poll_id, state) values ('no-rail', 999, '{}')`,
       )
       return async () => await sqlOn(`delete from rail_state where rail = 'no-rail'`)
     },

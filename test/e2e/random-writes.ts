@@ -153,7 +153,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
       })
       const state = { ...stateOf(authored, undefined), ...measurement, status: 'paying' } as const
       const read = { figuresSource: 'poll', figuresAsOfMs: nowMs, lastGoodPollAtMs: nowMs } as const
-      await saveRailState(tx, toStateRow({ ...state, ...read, lastPollAtMs: nowMs }, pollId, {}))
+      await saveRailState(tx, toStateRow({ ...state, ...read, lastPollAtMs: nowMs }, pollId))
     },
     event: (tx, n, nowMs) =>
       appendEvent(tx, {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 import { createReporter } from '../../builder/jobs/report.ts'
 import { routes } from '../../src/contract/routes.ts'
+import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import { BusyError } from '../../src/db/errors.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
@@ -108,17 +109,12 @@ async function everythingHappens(): Promise<void> {
   await database.write(async (tx) => {
     await saveRailState(tx, {
       rail: 'x402',
-      status: 'paying',
-      statusSince: '2026-11-01T00:00:00.000Z',
-      figures: null,
-      figuresAsOf: null,
       lastPollId: null,
-      lastPollAt: null,
-      lastGoodPollAt: '2026-11-21T05:00:00.000Z',
-      lastError: null,
-      lastDurationMs: 12,
-      consecutiveFailures: 3,
-      source: 'poll',
+      state: {
+        ...stateFromAudit({ rail: 'x402', status: 'paying', asOfMs: 0, figures: {} }),
+        lastGoodPollAtMs: Date.parse('2026-11-21T05:00:00.000Z'),
+        consecutiveFailures: 3,
+      },
     })
     const finishedAt = '2026-11-21T04:00:00.000Z'
     const run = await startRun(tx, 'poll', '2026-11-21T03:59:00.000Z')

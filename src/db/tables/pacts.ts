@@ -1,14 +1,7 @@
 import type { EscrowPact } from '../../core/pact/escrow.ts'
 import type { EscrowEvent } from '../../core/pact/sources.ts'
 import * as column from '../column.ts'
-import { objectFromJsonText } from '../json.ts'
 import type { TableDefinition } from '../table.ts'
-
-/** Written only by `saveReading`. */
-function readings<Fact>(): column.Column<string, Fact> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-  return column.json(objectFromJsonText) as column.Column<string, Fact>
-}
 
 export const pactTables = {
   escrow_events: {
@@ -16,7 +9,7 @@ export const pactTables = {
       block: column.integer,
       log_index: column.integer,
       pact_id: column.integer,
-      event: readings<EscrowEvent>(),
+      event: column.facts<EscrowEvent>(),
     },
     constraints: ['primary key (block, log_index)'],
     withoutRowid: true,
@@ -28,7 +21,7 @@ export const pactTables = {
   escrow_pacts: {
     columns: {
       pact_id: column.rowNumber,
-      state: readings<EscrowPact>(),
+      state: column.facts<EscrowPact>(),
     },
   },
 

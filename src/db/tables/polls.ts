@@ -1,3 +1,4 @@
+import type { RailState } from '../../core/rail-poll.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
@@ -38,17 +39,8 @@ export const pollTables = {
   rail_state: {
     columns: {
       rail: column.textKey,
-      status: column.text,
-      status_since: column.text,
-      figures: column.optionalObject,
-      figures_as_of: column.optionalText,
       last_poll_id: column.references(column.optionalInteger, 'polls (id)'),
-      last_poll_at: column.optionalText,
-      last_good_poll_at: column.optionalText,
-      last_error: column.optionalText,
-      last_duration_ms: column.optionalInteger,
-      consecutive_failures: column.integer,
-      source: column.oneOf('audit', 'poll'),
+      state: column.facts<Omit<RailState, 'rail'>>(),
     },
     withoutRowid: true,
   },
