@@ -58,20 +58,15 @@ export function figureColumn<Row>(
   return { label, cell: show, kind: 'figure', ...(unit !== null && { unit }) }
 }
 
-type NumberOf<Row> = (row: Row) => number | null
+function numberColumn(show: (value: number | null) => HtmlAndMarkdown) {
+  return <Row>(label: string, unit: string | null, value: (row: Row) => number | null) =>
+    figureColumn(label, unit, (row: Row) => cell(show(value(row)), value(row)))
+}
 
 /** Amounts without their unit, which the header of the column shows. */
-export function amountColumn<Row>(label: string, unit: string | null, value: NumberOf<Row>) {
-  return figureColumn(label, unit, (row: Row) => cell(amount(value(row)), value(row)))
-}
-
-export function countColumn<Row>(label: string, unit: string | null, value: NumberOf<Row>) {
-  return figureColumn(label, unit, (row: Row) => cell(count(value(row)), value(row)))
-}
-
-export function percentColumn<Row>(label: string, unit: string | null, value: NumberOf<Row>) {
-  return figureColumn(label, unit, (row: Row) => cell(percent(value(row)), value(row)))
-}
+export const amountColumn = numberColumn(amount)
+export const countColumn = numberColumn(count)
+export const percentColumn = numberColumn(percent)
 
 export function timeColumn<Row>(label: string, at: (row: Row) => TimeValue | null, none?: string) {
   return column(label, (row: Row) => timeCell(at(row), none))

@@ -37,23 +37,14 @@ export function textWidth(characters: readonly string[]): number {
 export function wrap(text: string, width: number, maxLines: number): string[] {
   let rest = graphemes(text, width * maxLines + 1)
   const lines: string[] = []
-  while (rest.length > 0 && lines.length < maxLines) {
-    const isLast = lines.length === maxLines - 1
+  while (rest.length > 0) {
     const fits = fitting(rest, width)
-    if (fits === rest.length) {
-      lines.push(rest.join(''))
-      return lines
+    const isCut = fits < rest.length
+    if (isCut && lines.length === maxLines - 1) {
+      const shown = rest.slice(0, fitting(rest, width - 1)).join('')
+      return [...lines, `${shown.trimEnd()}…`]
     }
-    if (isLast) {
-      lines.push(
-        `${rest
-          .slice(0, fitting(rest, width - 1))
-          .join('')
-          .trimEnd()}…`,
-      )
-      return lines
-    }
-    const gap = rest.lastIndexOf(' ', fits)
+    const gap = isCut ? rest.lastIndexOf(' ', fits) : -1
     const end = gap > 0 ? gap : fits
     lines.push(rest.slice(0, end).join(''))
     rest = rest.slice(gap > 0 ? end + 1 : end)
