@@ -100,6 +100,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     opened.set(name, await ctx.payouts.open(name, fromHour, cursorSchema))
   }
   const remembered = new Set(opened.get(streams[0])?.cursor()?.memory)
+  await ctx.evidence.list('memory', () => [...remembered])
   const fromBlock = await firstUnreadBlock(ctx, reader, [...opened.values()], head)
   const logsPerContract = new Map<string, number>(
     filters.flatMap(({ addresses }) => addresses.map((address) => [address.toLowerCase(), 0])),
@@ -170,7 +171,6 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     to_block: head,
     logs,
   }))
-  await ctx.evidence.list('memory', () => [...remembered].slice(-maxMemory))
   const aggregated = [...opened].map(([name, stream]) => {
     return [name, { buckets: stream.hours(), lastPayoutAtMs: stream.lastPayoutAtMs() }]
   })

@@ -18,7 +18,7 @@ import type { Http } from '../sources/http.ts'
 import type { Payout } from './payouts.ts'
 import type { Window } from './window.ts'
 
-const rowsKeptMs = 35 * dayMs
+export const rowsKeptMs = 35 * dayMs
 const maxRowsLength = 1024 * 1024
 
 /** The chunks that no bundle names yet, by their first block in place of the hour. */
@@ -77,6 +77,7 @@ export function collectEvidence(
           count: lines.length,
           rows_digest: digestOf(lines.join('\n')),
           rows,
+          lists: { ...lists },
         },
         prices,
       }
@@ -117,7 +118,7 @@ export function collectEvidence(
         lists,
         prices: chunks.flatMap(({ prices }) => prices),
         buckets,
-        code: { version },
+        code: { version, commit: null },
       }
       const sha256 = keep(canonicalize(bundle), null)
       await saveEvidence(tx, documents.values())

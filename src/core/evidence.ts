@@ -12,6 +12,7 @@ export function digestOf(text: string): string {
 }
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
+const lists = z.record(z.string(), digest)
 const block = z.object({ number: z.int() })
 const logInput = z.object({
   chain: z.string(),
@@ -19,7 +20,10 @@ const logInput = z.object({
   to: block,
   rows_digest: digest,
   rows: digest.nullable(),
+  lists,
 })
+
+export type LogInput = z.infer<typeof logInput>
 
 /** What a check reads of a bundle. */
 export const checkedBundle = z.looseObject({
@@ -29,9 +33,9 @@ export const checkedBundle = z.looseObject({
   window: z.object({ to: z.string() }),
   previous: digest.nullable(),
   inputs: z.array(
-    z.union([logInput, z.object({ url: z.string(), chain: z.undefined().optional() })]),
+    z.union([logInput, z.object({ url: z.string(), rows_digest: z.never().optional() })]),
   ),
-  lists: z.record(z.string(), digest),
+  lists,
   buckets: digest.nullable(),
   basis: z.enum(['payments', 'activity']),
   former: z.object({ status: z.string(), undecidedSinceMs: z.number().nullable() }),

@@ -205,6 +205,7 @@ it('changed bytes are found, with the file', async () => {
 it('a failed poll has evidence: what was read, from which host, and the error', async () => {
   const before = bundlePath('smithery')
   sources.setMode('smithery', 'html')
+  await sources.claim(firstPollMs + hourMs / 2)
   await sources.settle(firstPollMs + hourMs)
   await poll(firstPollMs + hourMs)
   const [failed] = historyOf('smithery').polls
@@ -215,6 +216,12 @@ it('a failed poll has evidence: what was read, from which host, and the error', 
     buckets: null,
     figures: null,
   })
+  const { code, out } = await recompute(await serve(), 'smithery', '--at', failed?.polled_at ?? '')
+  expect(out).toContain('BAD   evidence: nothing was checked')
+  expect(code).toBe(1)
+  const again = await recompute(await serve(), 'poidh', '--rpc', nodeOf('poidh'))
+  expect(again.out).toMatch(/good {2}logs of the blocks \d+ to \d+: 1 lines/)
+  expect((await recompute(await serve(), 'pact', '--rpc', nodeOf('pact'))).code).toBe(0)
   const inputs = z.array(json).parse(json.parse(JSON.parse(fileOf(bundlePath('near'))))['inputs'])
   expect(inputs[0]).toMatchObject({
     overridden: true,
@@ -241,16 +248,22 @@ it('aggregates of a later poll are those before it and the rows that were read s
   const honest = await serve()
   expect((await recompute(honest, 'poidh')).out).toMatch(/good {2}aggregates: \d+ lines/)
   expect((await audit(honest)).code).toBe(0)
-  const forged = forge('poidh', (bundle, put) => {
-    expect(bundle['previous']).not.toBeNull()
-    const rows = fileOf(`/evidence/${text(bundle['buckets'])}.json`)
-    bundle['buckets'] = put(JSON.parse(rows.replace(/(0x\w{40}",1,")(\d+)/, '$19$2')))
-  })
-  const site = await serve(forged)
-  const { code, out } = await recompute(site, 'poidh')
-  expect(out).toMatch(/BAD {3}aggregates: published 0x\w+ 0x\w+: 9\d+, recomputed 0x\w+ 0x\w+: \d+/)
-  expect(code).toBe(1)
-  expect((await audit(site)).out).toMatch(/^poidh: the rows of 0x\w+ 0x\w+ differ/m)
+  for (const [payment, changed, says] of [
+    [/(0x\w{40}",1,")(\d+)/, '$19$2', /: 9\d+ for \d+, recomputed 0x\w+ 0x\w+: \d+/],
+    [/(0x\w{40}",1,"\d+",)(\d+)/, '$19$2', /: \d+ for 9\d+, recomputed 0x\w+ 0x\w+: \d+/],
+  ] as const) {
+    const forged = forge('poidh', (bundle, put) => {
+      expect(bundle['previous']).not.toBeNull()
+      const rows = fileOf(`/evidence/${text(bundle['buckets'])}.json`)
+      bundle['buckets'] = put(JSON.parse(rows.replace(payment, changed)))
+    })
+    const site = await serve(forged)
+    const { code, out } = await recompute(site, 'poidh')
+    expect(out).toMatch(/BAD {3}aggregates: published 0x\w+ 0x\w+/)
+    expect(out).toMatch(says)
+    expect(code).toBe(1)
+    expect((await audit(site)).out).toMatch(/^poidh(?:: the rows of 0x\w+ 0x\w+ differ| tpv)/m)
+  }
 })
 
 it.each([
@@ -260,5 +273,15 @@ it.each([
   const forged = forge('poidh', (bundle) => void Object.assign(bundle, change))
   const { code, out } = await recompute(await serve(forged), 'poidh')
   expect(out).toMatch(says)
+  expect(code).toBe(1)
+})
+
+it('a digest that is none is refused', async () => {
+  const forged = forge('poidh', (bundle) => {
+    const [first, ...others] = z.array(json).parse(bundle['inputs'])
+    bundle['inputs'] = [{ ...first, url: 'u', rows_digest: 'none' }, ...others]
+  })
+  const { code, err } = await recompute(await serve(forged), 'poidh')
+  expect(err).toContain('is malformed at inputs.0')
   expect(code).toBe(1)
 })

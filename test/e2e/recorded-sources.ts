@@ -37,6 +37,8 @@ export interface RecordedSources {
   readonly setMode: (rail: string, mode: ReplayMode) => void
   /** Mines empty blocks on every chain, so that earlier blocks are final. */
   readonly settle: (atMs: number) => Promise<void>
+  /** One more bounty of POIDH on Base. */
+  readonly claim: (atMs: number) => Promise<void>
   readonly unmatched: () => readonly string[]
   readonly stop: () => Promise<void>
 }
@@ -71,6 +73,8 @@ export async function startRecordedSources(): Promise<RecordedSources> {
     env,
     setMode: (rail, mode) => servers.get(rail)?.setMode(mode),
     settle,
+    claim: async (atMs) =>
+      void (await nodes.get('base')?.block(atMs, [claimAccepted(3, 3, '0.03')])),
     unmatched: () => [...servers.values(), solana].flatMap((server) => server.unmatched),
     stop: async () => {
       for (const anvil of nodes.values()) await anvil.stop()

@@ -5,9 +5,12 @@ import { z } from 'zod'
 import { selectors } from '../../../builder/chain/logs.ts'
 import type { AdapterContext } from '../../../builder/rails/adapter.ts'
 import { aggregateLogs } from '../../../builder/rails/aggregated-logs.ts'
+import { collectEvidence } from '../../../builder/rails/evidence.ts'
 import { totalsOf } from '../../../builder/rails/payouts.ts'
 import type { Payout } from '../../../builder/rails/payouts.ts'
+import { unpack } from '../../../src/core/evidence.ts'
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts'
+import { findEvidence } from '../../../src/db/evidence.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
 import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { railContext } from '../../support/rail-context.ts'
@@ -132,6 +135,27 @@ describe('aggregated logs', () => {
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
     const cursor = z.looseObject({ lastPayoutAtMs: z.number().nullable() })
     expect((await ctx.payouts.open('one', 0, cursor)).hours()).toHaveLength(payments)
+  })
+
+  test('have evidence after a turn that ended early: filters, lines and memory of both turns', async () => {
+    const database = await tempDatabase()
+    const turn = { ...(await contextOf({ database })), isTurnOver: () => true }
+    await expect(read(turn, 50)).rejects.toThrow('other rails have their turn')
+    const evidence = collectEvidence('r', database, turn.window)
+    await read({ ...(await contextOf({ database })), evidence }, 50)
+    const sha256 = await database.write((tx) => evidence.save(tx, {}))
+    const valueOf = async (name: string) =>
+      unpack((await findEvidence(database.reader, name)) ?? '{}', new Map())
+    const inputs = z
+      .array(z.looseObject({ filters: z.string(), rows: z.string(), lists: z.json() }))
+      .parse(z.looseObject({ inputs: z.unknown() }).parse(await valueOf(sha256)).inputs)
+    const remembered = []
+    for (const { filters, rows, lists } of inputs) {
+      expect(await valueOf(filters)).toMatchObject([{ addresses: [contract] }])
+      expect(await valueOf(rows)).not.toEqual([])
+      remembered.push(await valueOf(z.object({ memory: z.string() }).parse(lists).memory))
+    }
+    expect(remembered).toEqual([[], ['chunk 1']])
   })
 
   test('are refused from a node that is behind', async () => {
