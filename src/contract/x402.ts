@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { microPerUsdc, parseUsdc } from '../core/money.ts'
 import type { Route } from './route.ts'
-import { model } from './schemas/common.ts'
+import { model, list, text } from './schemas/common.ts'
 import { errorFields } from './schemas/service.ts'
 
 /** USDC on Base, the only accepted asset. `eip712` is the domain of signed authorizations. */
@@ -102,11 +102,11 @@ const decimalAmount = z
   .regex(/^\d{1,16}$/)
   .describe('Micro-USDC.')
 const sharedFields = {
-  payTo: z.string().max(42),
-  asset: z.string().max(42).describe('USDC on Base.'),
+  payTo: text(42),
+  asset: text(42).describe('USDC on Base.'),
   maxTimeoutSeconds: z.int().min(1).max(3600),
   extra: z
-    .object({ name: z.string().max(40), version: z.string().max(10) })
+    .object({ name: text(40), version: text(10) })
     .describe('The EIP-712 domain of the asset.'),
 }
 
@@ -115,8 +115,8 @@ export const acceptedV1 = model('X402AcceptedV1', {
   network: z.enum([paymentAsset.network.v1]),
   maxAmountRequired: decimalAmount,
   resource: z.url().max(2048),
-  description: z.string().max(500),
-  mimeType: z.string().max(100),
+  description: text(500),
+  mimeType: text(100),
   ...sharedFields,
 })
 
@@ -131,9 +131,7 @@ export const acceptedV2 = model('X402AcceptedV2', {
 export const paymentChallenge = model('PaymentChallenge', {
   ...errorFields,
   x402Version: z.int().min(1).max(1).optional(),
-  accepts: z
-    .array(acceptedV1)
-    .max(4)
+  accepts: list(acceptedV1, 4)
     .optional()
     .describe('The accepted payments; missing or empty if payment is not available.'),
 })

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 
-import { count, bodyModel, model, railSlug, time, url, text } from './common.ts'
+import { count, bodyModel, model, railSlug, time, url, text, list } from './common.ts'
 import { severity } from './flag.ts'
 import { httpsInput } from './input.ts'
 
 export const alertKind = z.enum(['flag_opened', 'flag_closed', 'rail_transition'])
 
 export const alertEvent = model('AlertEvent', {
-  id: z.string().max(80),
+  id: text(80),
   kind: alertKind,
   rail: railSlug.nullable().describe('Null where the event concerns the ledger itself.'),
   severity,
-  title: z.string().max(300),
+  title: text(300),
   data: z
     .looseObject({})
     .describe(
@@ -25,7 +25,7 @@ export type AlertEvent = z.infer<typeof alertEvent>
 
 export const alertFeed = model('AlertFeed', {
   count,
-  events: z.array(alertEvent).max(200).describe('Oldest first.'),
+  events: list(alertEvent, 200).describe('Oldest first.'),
   next_poll_hint: z
     .object({
       after_seconds: z
@@ -57,9 +57,9 @@ export const subscribeBody = bodyModel('AlertSubscribeBody', {
 export type SubscribeBody = z.infer<typeof subscribeBody>
 
 const subscriptionFields = {
-  id: z.string().max(80),
+  id: text(80),
   url,
-  rails: z.array(railSlug).max(64).nullable(),
+  rails: list(railSlug, 64).nullable(),
   severity: severity.nullable(),
   status: z
     .enum(['pending', 'active', 'disabled'])
@@ -78,13 +78,13 @@ export const subscriptionCreated = model('AlertSubscriptionCreated', {
 
 export const subscription = model('AlertSubscription', {
   ...subscriptionFields,
-  status_reason: z.string().max(300).optional(),
+  status_reason: text(300).optional(),
   disabled_at: time.optional(),
   failures: count.optional().describe('Failed attempts since the last success.'),
   failing_since: time
     .optional()
     .describe('The time of the first of these failures, or of the first challenge.'),
-  last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
+  last_error: text(300).optional().describe('Why the last attempt failed.'),
   paused_until: time.optional().describe('No attempt takes place before this time.'),
 })
 export type Subscription = z.infer<typeof subscription>
@@ -92,7 +92,7 @@ export type Subscription = z.infer<typeof subscription>
 export const subscriptionList = model('AlertSubscriptionList', {
   count,
   total: count,
-  subscriptions: z.array(subscription).max(200),
+  subscriptions: list(subscription, 200),
 })
 
 export const deliveryStatus = z
@@ -100,29 +100,29 @@ export const deliveryStatus = z
   .describe('`dead`: all attempts failed, or the receiver answered 410.')
 
 export const delivery = model('AlertDelivery', {
-  id: z.string().max(80).describe('The `webhook-id` of every attempt.'),
-  type: z.string().max(40),
+  id: text(80).describe('The `webhook-id` of every attempt.'),
+  type: text(40),
   status: deliveryStatus,
   attempts: count,
   next_attempt_at: time.optional(),
   last_status: z.int().min(100).max(599).optional().describe('HTTP status of the last answer.'),
-  last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
+  last_error: text(300).optional().describe('Why the last attempt failed.'),
   created_at: time,
   finished_at: time.optional(),
-  payload: z.string().max(20_000).describe('The body, byte for byte.'),
+  payload: text(20_000).describe('The body, byte for byte.'),
 })
 
 export const deliveryList = model('AlertDeliveryList', {
   count,
-  deliveries: z.array(delivery).max(200).describe('Newest first.'),
+  deliveries: list(delivery, 200).describe('Newest first.'),
 })
 
 export const testQueued = model('AlertTestQueued', {
-  delivery_id: z.string().max(80),
+  delivery_id: text(80),
   status: z.enum(['pending']),
 })
 export const subscriptionRemoved = model('AlertSubscriptionRemoved', {
-  id: z.string().max(80),
+  id: text(80),
   status: z.enum(['deleted']),
 })
 

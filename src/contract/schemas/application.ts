@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { checkOutboundUrl } from '../../core/outbound-url.ts'
-import { bodyModel, model, railSlug, time, url } from './common.ts'
+import { bodyModel, model, railSlug, time, url, text } from './common.ts'
 import { textInput, walletInput } from './input.ts'
 
 export const applyBody = bodyModel('ApplyBody', {
@@ -17,7 +17,7 @@ export const applyBody = bodyModel('ApplyBody', {
 export type ApplyBody = z.infer<typeof applyBody>
 
 export const application = model('Application', {
-  application_id: z.string().max(80),
+  application_id: text(80),
   rail: railSlug,
   mode: z
     .enum(['forwarded', 'manual'])
@@ -28,7 +28,7 @@ export const application = model('Application', {
       '`accepted`: the rail answered 2xx; `refused`: another status; `failed`: no answer in time; `unknown`: interrupted while sending and not sent again.',
     ),
   upstream_status: z.int().min(100).max(599).optional(),
-  upstream_error: z.string().max(300).optional(),
+  upstream_error: text(300).optional(),
   sample_apply_url: url.optional(),
   submitted_at: time,
 })

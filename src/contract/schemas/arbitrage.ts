@@ -1,11 +1,9 @@
-import { z } from 'zod'
-
-import { count, model, railSlug, share, time, usdc } from './common.ts'
+import { count, model, railSlug, share, time, usdc, list, text } from './common.ts'
 import { railStatus } from './rail.ts'
 
 export const arbitrageRow = model('ArbitrageRow', {
   rail: railSlug,
-  display_name: z.string().max(120),
+  display_name: text(120),
   status: railStatus,
   expected_usd_per_day_per_creator: usdc
     .nullable()
@@ -24,17 +22,16 @@ export const arbitrageRow = model('ArbitrageRow', {
       'Whole days until the average worker has earned back the entry cost; 0 without an entry cost, null if unknown or never.',
     ),
   confidence: share.describe('See `confidence_rule`.'),
-  caveats: z.array(z.string().max(500)).max(32),
+  caveats: list(text(500), 32),
   figures_as_of: time,
 })
 
 export const arbitrage = model('Arbitrage', {
   count,
-  ranking: z
-    .array(arbitrageRow)
-    .max(1000)
-    .describe('Highest expected USD per day and creator first, unknown last.'),
-  caveats: z.array(z.string().max(500)).max(16).describe('Caveats that apply to every row.'),
-  confidence_rule: z.string().max(1000),
+  ranking: list(arbitrageRow, 1000).describe(
+    'Highest expected USD per day and creator first, unknown last.',
+  ),
+  caveats: list(text(500), 16).describe('Caveats that apply to every row.'),
+  confidence_rule: text(1000),
   computed_at: time,
 })

@@ -56,7 +56,7 @@ export const claimProof = z
 
 export const claim = model('Claim', {
   wallet: wallet.nullable(),
-  display_name: z.string().max(80),
+  display_name: text(80),
   claimed: z.boolean().describe('Whether the key of the wallet has signed the claim.'),
   claim: claimProof,
   rank: z

@@ -20,6 +20,8 @@ export const bodyModel = <Fields extends z.ZodRawShape>(id: string, fields: Fiel
   named(id, z.strictObject(fields))
 
 export const text = (maxLength: number) => z.string().max(maxLength)
+export const list = <Item extends z.ZodType>(item: Item, maxLength: number) =>
+  z.array(item).max(maxLength)
 export const time = z.iso
   .datetime({ offset: true })
   .max(35)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, date, model, url } from './common.ts'
+import { count, date, model, url, list, text } from './common.ts'
 
 export const deskSlug = z
   .string()
@@ -9,11 +9,11 @@ export const deskSlug = z
 
 export const article = model('Article', {
   slug: deskSlug,
-  title: z.string().max(200),
+  title: text(200),
   date,
   url,
-  excerpt: z.string().max(600),
-  keywords: z.array(z.string().max(60)).max(20),
+  excerpt: text(600),
+  keywords: list(text(60), 20),
   views_24h: count,
   hot: z
     .literal(true)
@@ -23,10 +23,10 @@ export const article = model('Article', {
 export type Article = z.infer<typeof article>
 
 export const deskFeed = model('DeskFeed', {
-  articles: z.array(article).max(2000),
+  articles: list(article, 2000),
   count,
-  cadence: z.string().max(200),
+  cadence: text(200),
   docs: url,
-  ranking: z.string().max(300),
+  ranking: text(300),
   updated: date,
 })

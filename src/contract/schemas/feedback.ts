@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { bodyModel, model } from './common.ts'
+import { bodyModel, model, text } from './common.ts'
 import { lineInput, textInput } from './input.ts'
 
 export const feedbackBody = bodyModel('FeedbackBody', {
@@ -12,7 +12,7 @@ export const feedbackBody = bodyModel('FeedbackBody', {
 export type FeedbackBody = z.infer<typeof feedbackBody>
 
 export const feedbackTaken = model('FeedbackTaken', {
-  feedback_id: z.string().max(80),
+  feedback_id: text(80),
   deduplicated: z
     .boolean()
     .describe('True if the same text was received within the last 15 minutes.'),

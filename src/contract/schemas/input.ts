@@ -40,7 +40,7 @@ export const signatureInput = z
   .describe('EIP-191 as 0x and 130 lower-case hex digits, or ed25519 in base58, base64 or hex.')
 
 export const amountInput = z
-  .union([z.number(), z.string().max(20)])
+  .union([z.number(), text(20)])
   .refine((amount) => parseUsdc(amount) !== null, {
     message: 'must be 0 to 1,000,000,000 USDC with at most 6 decimals',
   })

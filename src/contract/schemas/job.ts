@@ -13,6 +13,7 @@ import {
   usdc,
   wallet,
   text,
+  list,
 } from './common.ts'
 import {
   amountInput,
@@ -46,9 +47,9 @@ const removedTexts = (texts: string, ended: string) => ({
 const jobFields = {
   id: jobId,
   poster: wallet,
-  title: z.string().max(160),
-  description: z.string().max(8000),
-  skills: z.array(z.string().max(64)).max(32),
+  title: text(160),
+  description: text(8000),
+  skills: list(text(64), 32),
   budget_usdc: usdc,
   deadline: time.describe(
     'Delivery must happen before this time; then an open or awarded job expires.',
@@ -81,11 +82,11 @@ export const jobDetail = model('JobDetail', {
     .object({ id: deliveryId, content_sha256: sha256Hex, created_at: time })
     .optional()
     .describe('The public part of the delivery: time and hash.'),
-  dispute: z.object({ by: mover, reason: z.string().max(2000), opened_at: time }).optional(),
-  history: z
-    .array(z.object({ event: z.enum(jobEvents), by: mover, status: jobStatus, at: time }))
-    .max(100)
-    .describe('Every transition of the job except bids, oldest first.'),
+  dispute: z.object({ by: mover, reason: text(2000), opened_at: time }).optional(),
+  history: list(
+    z.object({ event: z.enum(jobEvents), by: mover, status: jobStatus, at: time }),
+    100,
+  ).describe('Every transition of the job except bids, oldest first.'),
 })
 export type JobDetail = z.infer<typeof jobDetail>
 
@@ -93,10 +94,8 @@ export type JobDetail = z.infer<typeof jobDetail>
 const jobIssuer = model('JobReceiptIssuer', {
   platform: z.literal('job-exchange'),
   rail: z.literal('job_exchange'),
-  public_key: z.string().max(44).describe('Base64 of the 32-byte ed25519 key.'),
-  retired: z
-    .array(z.object({ public_key: z.string().max(44), retired_at: time }))
-    .max(100)
+  public_key: text(44).describe('Base64 of the 32-byte ed25519 key.'),
+  retired: list(z.object({ public_key: text(44), retired_at: time }), 100)
     .optional()
     .describe('Former keys, newest first. Receipts that they signed remain valid.'),
 })
@@ -105,7 +104,7 @@ export type JobIssuer = z.infer<typeof jobIssuer>
 
 export const jobList = model('JobList', {
   ...pageFields,
-  jobs: z.array(job).max(200),
+  jobs: list(job, 200),
   receipts_by: jobIssuer,
   computed_at: time,
 })
@@ -116,7 +115,7 @@ export const bid = model('Bid', {
   bidder: wallet,
   price_usdc: usdc,
   eta_hours: etaHours,
-  proposal: z.string().max(4000),
+  proposal: text(4000),
   status: bidStatus.describe('`lapsed`: the job was cancelled or expired before an award.'),
   ...removedTexts('an object of proposal', 'rejected or lapsed bid'),
   created_at: time,
@@ -126,7 +125,7 @@ export type Bid = z.infer<typeof bid>
 
 export const bidList = model('BidList', {
   ...pageFields,
-  bids: z.array(bid).max(200),
+  bids: list(bid, 200),
 })
 
 export const delivery = model('Delivery', {
@@ -135,9 +134,9 @@ export const delivery = model('Delivery', {
   deliverer: wallet,
   uri: url,
   content_sha256: sha256Hex,
-  note: z.string().max(2000).optional(),
+  note: text(2000).optional(),
   wallet: wallet.describe('Exactly as signed.'),
-  timestamp: z.string().max(35).describe('Exactly as signed.'),
+  timestamp: text(35).describe('Exactly as signed.'),
   signature: text(16_386).describe(
     'Signature over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`; the body is `uri`, `content_sha256`, `note`, `wallet`, `timestamp` and `signature` set to `""`.',
   ),
@@ -150,7 +149,7 @@ export const jobAccepted = model('JobAccepted', {
   receipt_id: receiptId,
   receipt_url: url,
   rep_delta: z.number().describe('Points earned by the receipt; always 0.'),
-  rep_reason: z.string().max(200).describe('Reason of `rep_delta`.'),
+  rep_reason: text(200).describe('Reason of `rep_delta`.'),
   new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
 })
 export type JobAccepted = z.infer<typeof jobAccepted>

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 
-import { count, model, railSlug, share, time, url, usdc } from './common.ts'
+import { count, model, railSlug, share, time, url, usdc, list, text } from './common.ts'
 import { figureName, railChain, railStatus } from './rail.ts'
 
 export const opportunity = model('Opportunity', {
   rail: railSlug,
-  display_name: z.string().max(120),
+  display_name: text(120),
   chain: railChain,
   status: railStatus,
   apply_url: url.describe('Where to apply; the reference page if the rail has no such page.'),
   entry_cost_usdc: usdc,
-  entry_requirements: z.array(z.string().max(300)).max(32).nullable(),
+  entry_requirements: list(text(300), 32).nullable(),
   tpv_7d_usdc: usdc,
   tpv_30d_usdc: usdc,
   unique_workers_30d: count,
@@ -22,7 +22,7 @@ export const opportunity = model('Opportunity', {
     .describe(
       'Average daily earnings per worker, excluding the top earner; null if a figure for it is unknown.',
     ),
-  caveats: z.array(z.string().max(500)).max(32),
+  caveats: list(text(500), 32),
   listed_at: time.describe(
     'When its status became `paying`, according to a poll or, without one, the audit.',
   ),
@@ -32,6 +32,6 @@ export type Opportunity = z.infer<typeof opportunity>
 
 export const opportunityList = model('OpportunityList', {
   count,
-  opportunities: z.array(opportunity).max(1000),
+  opportunities: list(opportunity, 1000),
   computed_at: time,
 })

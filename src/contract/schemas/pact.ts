@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, date, model, time, url, usdc, wallet } from './common.ts'
+import { count, date, model, time, url, usdc, wallet, list, text } from './common.ts'
 import { receiptId } from './receipt.ts'
 
 export const pactId = z.string().regex(/^[1-9]\d{0,8}$/)
@@ -15,17 +15,16 @@ export const phaseStatus = z.enum([
   'blocked',
 ])
 
-const witnesses = z
-  .array(z.enum(['receipt', 'escrow', 'manifest']))
-  .max(3)
-  .describe('The sources of this entry. Contradictions between sources raise a flag.')
+const witnesses = list(z.enum(['receipt', 'escrow', 'manifest']), 3).describe(
+  'The sources of this entry. Contradictions between sources raise a flag.',
+)
 
 export const settledPact = model('SettledPact', {
   pact_id: pactId,
   job_id: jobId,
   state: z.enum(['settled']),
-  chain: z.string().max(40),
-  tx_hash: z.string().max(128),
+  chain: text(40),
+  tx_hash: text(128),
   explorer_url: url,
   receipt_id: receiptId,
   amount_usdc: usdc,
@@ -33,7 +32,7 @@ export const settledPact = model('SettledPact', {
   worker: wallet,
   block_number: count,
   settled_at: time,
-  title: z.string().max(200).optional(),
+  title: text(200).optional(),
   confirmed_by: witnesses,
 })
 
@@ -41,21 +40,19 @@ export const inFlightPact = model('InFlightPact', {
   pact_id: pactId,
   job_id: jobId,
   state: z.enum(['in_flight']),
-  title: z.string().max(200),
+  title: text(200),
   spec_uri: url,
   instance_uri: url,
   reproduce_uri: url,
   phase_status: phaseStatus,
-  phase_blocker: z.string().max(500).nullable(),
-  next_action: z.string().max(500),
-  verifier_recipe: z.array(z.string().max(500)).max(32),
+  phase_blocker: text(500).nullable(),
+  next_action: text(500),
+  verifier_recipe: list(text(500), 32),
   work_hash: z
     .string()
     .regex(/^0x[0-9a-f]{64}$/)
     .nullable(),
-  manifest_notes: z
-    .array(z.string().max(500))
-    .max(8)
+  manifest_notes: list(text(500), 8)
     .optional()
     .describe(
       'Notes on parts of the manifest that the hash does not cover. Text of the manifest is quoted.',
@@ -70,19 +67,19 @@ export const recordedPact = model('RecordedPact', {
   pact_id: pactId,
   job_id: jobId,
   state: z.enum(['recorded']),
-  title: z.string().max(200),
+  title: text(200),
   verification: z
     .enum(['unverified', 'confirmed', 'contradicted'])
     .describe(
       'Whether a node confirms the publication: `unverified` until the escrow was read; `confirmed` if every claim that the escrow can answer is true. A confirmation is no evidence of a payment in USDC.',
     ),
-  confirmed: z.array(z.string().max(40)).max(16).describe('The claims that a node confirmed.'),
-  contradictions: z.array(z.string().max(300)).max(16),
-  chain: z.string().max(40),
+  confirmed: list(text(40), 16).describe('The claims that a node confirmed.'),
+  contradictions: list(text(300), 16),
+  chain: text(40),
   contract: wallet,
   source: z.object({
     kind: z.enum(['publication', 'escrow']),
-    name: z.string().max(300),
+    name: text(300),
     url: url.optional(),
     noted_on: date.optional().describe('The day on which the publication was copied.'),
   }),
@@ -98,7 +95,7 @@ export const recordedPact = model('RecordedPact', {
       submit_work_block: count.optional(),
       approve_tx: txHash.optional(),
       explorer_url: url.optional(),
-      note: z.string().max(500).optional(),
+      note: text(500).optional(),
     })
     .optional()
     .describe('Unverified claims of the source.'),
@@ -114,10 +111,10 @@ export const recordedPact = model('RecordedPact', {
       ]),
       creator: wallet,
       recipient: wallet,
-      amount_pact: z.string().max(90).describe('Exact, in PACT.'),
+      amount_pact: text(90).describe('Exact, in PACT.'),
       deadline: time,
       work_hash: txHash.nullable(),
-      last_event: z.string().max(20),
+      last_event: text(20),
       tx_hash: txHash,
       block_number: count,
       at: time,
@@ -128,14 +125,11 @@ export const recordedPact = model('RecordedPact', {
 })
 
 export const pactList = model('PactList', {
-  settled: z.array(settledPact).max(5000),
-  in_flight: z.array(inFlightPact).max(5000),
-  recorded: z
-    .array(recordedPact)
-    .max(5000)
-    .describe(
-      'Pacts known from publications or from the escrow, without a manifest or verified receipt in this ledger.',
-    ),
+  settled: list(settledPact, 5000),
+  in_flight: list(inFlightPact, 5000),
+  recorded: list(recordedPact, 5000).describe(
+    'Pacts known from publications or from the escrow, without a manifest or verified receipt in this ledger.',
+  ),
   summary: z.object({
     settled_count: count,
     in_flight_count: count,

@@ -15,6 +15,7 @@ import {
   usdc,
   wallet,
   text,
+  list,
 } from './common.ts'
 import {
   httpsInput,
@@ -30,39 +31,39 @@ export const tierName = z.enum(tierNames)
 
 export const tier = model('Tier', {
   tier: tierName,
-  name: z.string().max(60),
+  name: text(60),
   price_usdc_month: usdc,
   wallet_rate_multiplier: z
     .int()
     .min(1)
     .nullable()
     .describe('Multiple of the per-wallet limit of 300 requests a minute; null means unlimited.'),
-  features: z.array(z.string().max(300)).max(32),
-  covers: z.array(z.string().max(100)).max(16).describe('Premium reads included in the tier.'),
+  features: list(text(300), 32),
+  covers: list(text(100), 16).describe('Premium reads included in the tier.'),
 })
 
-export const tierList = model('TierList', { count, tiers: z.array(tier).max(16) })
+export const tierList = model('TierList', { count, tiers: list(tier, 16) })
 
 export const oath = model('Oath', {
   kind: z.enum(['worker', 'claim', 'partner']),
   version: z.int().min(1).max(1000),
-  text: z.string().max(4000).describe('{WALLET} and {TIMESTAMP} are substituted before signing.'),
+  text: text(4000).describe('{WALLET} and {TIMESTAMP} are substituted before signing.'),
 })
 
-export const oathList = model('OathList', { count, oaths: z.array(oath).max(64) })
+export const oathList = model('OathList', { count, oaths: list(oath, 64) })
 
 export const partnerHandle = z.string().regex(HANDLE, 'must be 3 to 32 of a-z, 0-9 and -')
 
 const partnerFields = {
   handle: partnerHandle,
-  display_name: z.string().max(80),
+  display_name: text(80),
   looks_like_another: looksLikeAnother,
   wallet,
   tier: tierName,
   status: z.enum(subscriptionStatuses),
-  skills: z.array(z.string().max(64)).max(32),
+  skills: list(text(64), 32),
   website: url.optional(),
-  bio_short: z.string().max(280).optional(),
+  bio_short: text(280).optional(),
   attestation_endpoint_url: url.nullable(),
   attestation_signature_sha256: sha256Hex
     .nullable()
@@ -96,7 +97,7 @@ const subscriptionFields = {
   renews_at: time
     .nullable()
     .describe('The end of the paid time. Null for the free tier and before the first payment.'),
-  periods: z.array(paidPeriod).max(64).describe('Current and future paid periods, in order.'),
+  periods: list(paidPeriod, 64).describe('Current and future paid periods, in order.'),
   next: subscriptionNext.nullable().describe('The next change; null if there is none.'),
 }
 
@@ -110,7 +111,7 @@ export const ownPartner = model('OwnPartner', {
   ...subscriptionFields,
   limits: z.object({
     requests_per_minute: perMinute,
-    covers: z.array(z.string().max(100)).max(16).describe('Premium reads included in the tier.'),
+    covers: list(text(100), 16).describe('Premium reads included in the tier.'),
   }),
   usage: z.object({
     requests_remaining: perMinute.describe('Signed calls left after this one.'),
@@ -133,7 +134,7 @@ export const ownSubscription = model('OwnSubscription', {
       from: time.nullable(),
       until: time.nullable(),
       payer: wallet.nullable().describe('The wallet that pays. Any wallet may pay.'),
-      tx_hash: z.string().max(66).nullable(),
+      tx_hash: text(66).nullable(),
     })
     .describe('The change made by this request.'),
 })
@@ -150,8 +151,8 @@ export const signupAnswer = model('PartnerSignupAnswer', {
       pay_to: url.describe(
         'POST `{"tier"}` to this address with the same credentials and the payment.',
       ),
-      accepts_v1: z.array(acceptedV1).max(4).describe('Empty if payment is not available.'),
-      accepts_v2: z.array(acceptedV2).max(4).describe('Empty if payment is not available.'),
+      accepts_v1: list(acceptedV1, 4).describe('Empty if payment is not available.'),
+      accepts_v2: list(acceptedV2, 4).describe('Empty if payment is not available.'),
     })
     .optional()
     .describe('The payment that activates a pending subscription.'),
@@ -159,10 +160,10 @@ export const signupAnswer = model('PartnerSignupAnswer', {
 export type SignupAnswer = z.infer<typeof signupAnswer>
 
 /** Partners may declare skills outside the taxonomy. */
-const declaredSkills = z
-  .array(skillSlug)
-  .max(32)
-  .refine((skills) => new Set(skills).size === skills.length, 'must not repeat a skill')
+const declaredSkills = list(skillSlug, 32).refine(
+  (skills) => new Set(skills).size === skills.length,
+  'must not repeat a skill',
+)
 
 const profile = {
   display_name: nameInput.describe('The public name.'),
@@ -236,5 +237,5 @@ export type OathEntry = z.infer<typeof oathEntry>
 
 export const oathHistory = model('OathHistory', {
   ...pageFields,
-  oaths: z.array(oathEntry).max(200),
+  oaths: list(oathEntry, 200),
 })

@@ -2,7 +2,19 @@ import { z } from 'zod'
 
 import { figureNames } from '../../core/figures.ts'
 import { lastRule, statusRules } from '../../core/rules/status.ts'
-import { count, date, model, railSlug, sha256Hex, share, time, url, usdc, text } from './common.ts'
+import {
+  count,
+  date,
+  model,
+  railSlug,
+  sha256Hex,
+  share,
+  time,
+  url,
+  usdc,
+  text,
+  list,
+} from './common.ts'
 import { flagKind } from './flag.ts'
 
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
@@ -41,29 +53,28 @@ export const statusReason = z.object({
 
 const evidencePointer = z.object({
   kind: z.enum(['http', 'logs']),
-  url: z.string().max(2048).optional(),
+  url: text(2048).optional(),
   sha256: sha256Hex.optional().describe('SHA-256 of the answer as received.'),
   items: count.optional(),
-  chain: z.string().max(40).optional(),
-  contract: z.string().max(100).optional(),
+  chain: text(40).optional(),
+  contract: text(100).optional(),
   from_block: count.optional(),
   to_block: count.optional(),
   logs: count.optional(),
 })
 
-const evidenceUri = z.string().max(200).optional().describe('Path of the evidence of the poll.')
+const evidenceUri = text(200).optional().describe('Path of the evidence of the poll.')
 
 export const rail = model('Rail', {
   rail: railSlug,
-  display_name: z.string().max(120),
+  display_name: text(120),
   chain: railChain,
   status: railStatus,
   status_since: time.describe('When the rail entered this status.'),
-  status_rules: z.string().max(20).describe('Version of the status rules, as in /docs/rules.'),
-  status_reasons: z
-    .array(statusReason)
-    .max(20)
-    .describe('The rules in order, up to the one that decided; empty for an audited rail.'),
+  status_rules: text(20).describe('Version of the status rules, as in /docs/rules.'),
+  status_reasons: list(statusReason, 20).describe(
+    'The rules in order, up to the one that decided; empty for an audited rail.',
+  ),
   category: railCategory,
   tpv_30d_usdc: usdc.describe('USDC volume of 30 days after the filter rule.'),
   tpv_7d_usdc: usdc.describe('USDC volume of 7 days after the filter rule.'),
@@ -89,12 +100,12 @@ export const rail = model('Rail', {
     .describe('Number of payouts removed by the filter rule, by reason.'),
   last_payout_at: time.optional(),
   entry_cost_usdc: usdc,
-  entry_requirements: z.array(z.string().max(300)).max(32).nullable(),
+  entry_requirements: list(text(300), 32).nullable(),
   sample_apply_url: url.optional(),
   reference_url: url,
-  methodology: z.string().max(8000),
-  rule: z.string().max(80).describe('Name and version of the filter rule, as in `methodology`.'),
-  notes: z.string().max(8000).optional(),
+  methodology: text(8000),
+  rule: text(80).describe('Name and version of the filter rule, as in `methodology`.'),
+  notes: text(8000).optional(),
   differs: text(4000).optional().describe('Why the figures differ from other public figures.'),
   figures_source: z
     .enum(['poll', 'audit'])
@@ -112,22 +123,22 @@ export const rail = model('Rail', {
     .describe(
       'A: contract or endpoint confirmed, and payments can be computed; B: endpoint confirmed, but payments are not visible; C: known from third parties; D: no endpoint found.',
     ),
-  evidence: z.array(evidencePointer).max(200).describe('Sources read by the last successful poll.'),
+  evidence: list(evidencePointer, 200).describe('Sources read by the last successful poll.'),
   evidence_uri: evidenceUri,
   audit: z.object({
     as_of: date,
     status: railStatus,
-    reason: z.string().max(600),
-    source: z.string().max(600),
+    reason: text(600),
+    source: text(600),
   }),
-  sources: z.array(z.string().max(300)).max(32),
+  sources: list(text(300), 32),
   polled_at: time,
   poll_duration_ms: count,
-  poll_error: z.string().max(500).optional(),
+  poll_error: text(500).optional(),
 })
 export type Rail = z.infer<typeof rail>
 
-export const railList = model('RailList', { count, rails: z.array(rail).max(1000) })
+export const railList = model('RailList', { count, rails: list(rail, 1000) })
 
 export const railPoll = model('RailPoll', {
   polled_at: time,
@@ -142,10 +153,10 @@ export const railPoll = model('RailPoll', {
   unique_creators_30d: count.nullable(),
   unique_workers_30d: count.nullable(),
   top_worker_share: share.nullable(),
-  rule: z.string().max(80),
+  rule: text(80),
   evidence_uri: evidenceUri,
   poll_duration_ms: count,
-  poll_error: z.string().max(500).optional(),
+  poll_error: text(500).optional(),
 })
 export type RailPoll = z.infer<typeof railPoll>
 
@@ -153,28 +164,24 @@ export const railHistory = model('RailHistory', {
   rail: railSlug,
   count,
   computed_at: time,
-  polls: z.array(railPoll).max(2000).describe('Newest first.'),
+  polls: list(railPoll, 2000).describe('Newest first.'),
 })
 
 export const statusRulesView = model('StatusRules', {
-  version: z.string().max(20),
+  version: text(20),
   window_days: count,
-  rules: z
-    .array(
-      z.object({
-        rule: statusReason.shape.rule,
-        status: railStatus,
-        text: z.string().max(300),
-        threshold: z.number().describe('USDC, a count or a share.'),
-        if_unknown: z.string().max(300),
-      }),
-    )
-    .max(20)
-    .describe('In order: the first rule that applies decides.'),
-  thresholds: z
-    .array(z.object({ name: z.string().max(60), value: z.number(), text: z.string().max(300) }))
-    .max(50),
-  flags: z.array(z.object({ kind: flagKind, text: z.string().max(300) })).max(50),
+  rules: list(
+    z.object({
+      rule: statusReason.shape.rule,
+      status: railStatus,
+      text: text(300),
+      threshold: z.number().describe('USDC, a count or a share.'),
+      if_unknown: text(300),
+    }),
+    20,
+  ).describe('In order: the first rule that applies decides.'),
+  thresholds: list(z.object({ name: text(60), value: z.number(), text: text(300) }), 50),
+  flags: list(z.object({ kind: flagKind, text: text(300) }), 50),
   docs: url,
 })
 export type StatusRules = z.infer<typeof statusRulesView>

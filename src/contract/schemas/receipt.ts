@@ -12,6 +12,8 @@ import {
   url,
   usdc,
   wallet,
+  list,
+  text,
 } from './common.ts'
 import {
   amountInput,
@@ -32,9 +34,9 @@ const onchainCheck = model('OnchainCheck', {
     .describe(
       '`final`: verified, in a finalized block; `safe`: provisional, in a block behind the `safe` head; `soft`: in a block that may still be reorganised; `pending`: in no block yet; `not_found`: unknown to the node, rejected after one day; `reverted` and `mismatch`: rejected; `unchecked`: chain not supported.',
     ),
-  reason: z.string().max(300).optional(),
+  reason: text(300).optional(),
   block_number: count.optional(),
-  block_hash: z.string().max(66).optional(),
+  block_hash: text(66).optional(),
   block_at: time.optional(),
   log_index: count
     .optional()
@@ -45,20 +47,20 @@ const onchainCheck = model('OnchainCheck', {
 export const receipt = model('Receipt', {
   receipt_id: receiptId,
   rail: railSlug,
-  chain: z.string().max(40).optional(),
-  tx_hash: z.string().max(128).optional(),
+  chain: text(40).optional(),
+  tx_hash: text(128).optional(),
   from_wallet: wallet.optional(),
   to_wallet: wallet,
   amount_usdc: usdc,
-  asset_symbol: z.string().max(16),
+  asset_symbol: text(16),
   occurred_at: time,
-  summary: z.string().max(500).optional(),
-  job_id: z.string().max(80).optional(),
+  summary: text(500).optional(),
+  job_id: text(80).optional(),
   evidence_url: url.optional(),
   kind: z.enum(['platform', 'signed']),
-  platform: z.string().max(64).optional(),
+  platform: text(64).optional(),
   verification,
-  verification_reason: z.string().max(300).optional(),
+  verification_reason: text(300).optional(),
   onchain_verified: z.boolean(),
   onchain: onchainCheck
     .optional()
@@ -88,7 +90,7 @@ export type ReceiptDetail = z.infer<typeof receiptDetail>
 
 export const receiptList = model('ReceiptList', {
   ...pageFields,
-  receipts: z.array(receipt).max(200),
+  receipts: list(receipt, 200),
   computed_at: time,
 })
 
@@ -148,7 +150,7 @@ export const acceptedReceipt = model('AcceptedReceipt', {
   accepted_at: time,
   kind: z.enum(['platform', 'signed']),
   verification,
-  verification_reason: z.string().max(300).optional(),
+  verification_reason: text(300).optional(),
   onchain_verified: z.boolean(),
   rep_delta: z.number().describe('Points that the receipt has earned so far.'),
   new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { entryKinds } from '../../core/reputation/standing.ts'
-import { count, model, time, usdc, wallet, share, text } from './common.ts'
+import { count, model, time, usdc, wallet, share, text, list } from './common.ts'
 import { receiptId } from './receipt.ts'
 
 export const reputationEntry = model('ReputationEntry', {
@@ -35,7 +35,7 @@ export const reputationEntry = model('ReputationEntry', {
     .min(0)
     .max(100)
     .describe('Share that counts: 30 at first, 100 after the check 14 days later.'),
-  reason: z.string().max(300),
+  reason: text(300),
   counts_from: time.describe(
     'Start of the age of the entry; all entries of a receipt have the same.',
   ),
@@ -52,9 +52,9 @@ export const reputation = model('Reputation', {
   first_receipt_at: time.nullable(),
   last_receipt_at: time.nullable(),
   entries_total: count,
-  entries: z.array(reputationEntry).max(200).describe('Newest first; 50 by default.'),
+  entries: list(reputationEntry, 200).describe('Newest first; 50 by default.'),
   next_cursor: text(200).optional().describe('Cursor of older entries; absent if there are none.'),
-  formula: z.string().max(2000),
+  formula: text(2000),
   computed_at: time,
 })
 export type Reputation = z.infer<typeof reputation>

@@ -1,16 +1,13 @@
 import { z } from 'zod'
 
-import { count, model, sha256Hex, time } from './common.ts'
+import { count, model, sha256Hex, time, list, text } from './common.ts'
 
 export const errorFields = {
-  error: z.string().max(200).describe('Short message.'),
-  code: z.string().max(64).describe('Stable and machine-readable.'),
-  details: z.string().max(2000).optional(),
+  error: text(200).describe('Short message.'),
+  code: text(64).describe('Stable and machine-readable.'),
+  details: text(2000).optional(),
   docs: z.url().max(2048),
-  issues: z
-    .array(z.object({ path: z.string().max(300), message: z.string().max(500) }))
-    .max(100)
-    .optional(),
+  issues: list(z.object({ path: text(300), message: text(500) }), 100).optional(),
 }
 
 export const errorModel = model('Error', errorFields)
@@ -19,12 +16,12 @@ export const jobRun = z.object({
   started_at: time.nullable(),
   finished_at: time.nullable(),
   outcome: z.enum(['ok', 'failed', 'skipped', 'running', 'never']),
-  detail: z.string().max(500).optional(),
+  detail: text(500).optional(),
 })
 
 export const health = model('Health', {
   status: z.enum(['ok', 'degraded']),
-  version: z.string().max(40),
+  version: text(40),
   uptime_s: z.number().min(0),
   database: z.enum(['ok', 'failed']),
   snapshot_age_s: z.number().min(0).nullable(),
@@ -34,38 +31,35 @@ export const health = model('Health', {
     .describe(
       'How payments are settled: not at all, by a wallet of the service, or by a facilitator.',
     ),
-  problems: z
-    .array(z.string().max(300))
-    .max(50)
-    .describe(
-      'Current problems as text. Includes the time of the served set if the newest published set was damaged at startup.',
-    ),
+  problems: list(text(300), 50).describe(
+    'Current problems as text. Includes the time of the served set if the newest published set was damaged at startup.',
+  ),
   jobs: z.record(z.string(), jobRun),
 })
 
 export const signingKey = z.object({
-  kid: z.string().max(64),
+  kid: text(64),
   alg: z.enum(['ed25519']),
-  public_key: z.string().max(64).describe('Base64 of the 32-byte key.'),
+  public_key: text(64).describe('Base64 of the 32-byte key.'),
   status: z.enum(['active', 'retired']),
   created_at: time,
   retired_at: time.optional(),
 })
 
-export const signingKeys = model('SigningKeys', { keys: z.array(signingKey).max(100) })
+export const signingKeys = model('SigningKeys', { keys: list(signingKey, 100) })
 export type SigningKeys = z.infer<typeof signingKeys>
 
 const encodedBody = z.object({ sha256: sha256Hex, size: count })
 
 export const manifestEntry = z.object({
-  path: z.string().max(300),
-  file: z.string().max(400),
+  path: text(300),
+  file: text(400),
   sha256: sha256Hex,
   size: count,
-  content_type: z.string().max(100),
+  content_type: text(100),
   max_age: count,
-  signature: z.string().max(100),
-  kid: z.string().max(64),
+  signature: text(100),
+  kid: text(64),
   changed_at: time,
   encodings: z
     .object({ br: encodedBody.optional(), gzip: encodedBody.optional() })
@@ -73,13 +67,13 @@ export const manifestEntry = z.object({
 })
 
 export const snapshotManifest = model('SnapshotManifest', {
-  site_url: z.string().max(256).describe('`SITE_URL` of the ledger.'),
+  site_url: text(256).describe('`SITE_URL` of the ledger.'),
   version: z.int().min(1).describe('Grows by one with each manifest.'),
   previous: sha256Hex.nullable().describe('SHA-256 of the manifest before; null for the first.'),
   computed_at: time,
   expires: time.describe('After this time a reader should look for a newer manifest.'),
   count,
-  documents: z.array(manifestEntry).max(1_000_000),
+  documents: list(manifestEntry, 1_000_000),
   set_sha256: sha256Hex.describe(
     'SHA-256 over one line per document in this order: `sha256`, two spaces, `file`, line feed (the format of `sha256sum --check`).',
   ),

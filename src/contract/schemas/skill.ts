@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, bodyModel, model, railSlug } from './common.ts'
+import { count, bodyModel, model, railSlug, list, text } from './common.ts'
 import { lineInput, textInput } from './input.ts'
 
 export const skillCategories = [
@@ -26,10 +26,10 @@ export const skillSlug = z
 
 export const skill = model('Skill', {
   slug: skillSlug,
-  name: z.string().max(120),
+  name: text(120),
   category: skillCategory,
-  surface: z.array(railSlug).max(64).describe('Rails that offer the skill.'),
-  description: z.string().max(500),
+  surface: list(railSlug, 64).describe('Rails that offer the skill.'),
+  description: text(500),
   only_dormant: z
     .boolean()
     .optional()
@@ -40,8 +40,8 @@ export type Skill = z.infer<typeof skill>
 export const taxonomy = model('SkillTaxonomy', {
   categories: z.array(skillCategory),
   count,
-  note: z.string().max(500),
-  skills: z.array(skill).max(5000),
+  note: text(500),
+  skills: list(skill, 5000),
 })
 
 export const proposalBody = bodyModel('SkillProposalBody', {
@@ -54,7 +54,7 @@ export const proposalBody = bodyModel('SkillProposalBody', {
 export type ProposalBody = z.infer<typeof proposalBody>
 
 export const proposalTaken = model('SkillProposalTaken', {
-  proposal_id: z.string().max(80),
+  proposal_id: text(80),
   slug: skillSlug.describe('The slug that the skill would have in the taxonomy.'),
   status: z.enum(['pending']),
 })

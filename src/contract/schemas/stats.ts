@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, model, time, usdc } from './common.ts'
+import { count, model, time, usdc, list } from './common.ts'
 import { flag } from './flag.ts'
 import { opportunity } from './opportunity.ts'
 import { rail } from './rail.ts'
@@ -38,10 +38,10 @@ export type Stats = z.infer<typeof stats>
 
 export const deltaSince = model('DeltaSince', {
   since: time,
-  rail_snapshots: z.array(rail).max(200),
-  receipts: z.array(receipt).max(200),
-  honesty_flags: z.array(flag).max(200),
-  opportunities: z.array(opportunity).max(200),
+  rail_snapshots: list(rail, 200),
+  receipts: list(receipt, 200),
+  honesty_flags: list(flag, 200),
+  opportunities: list(opportunity, 200),
   truncated: z.boolean().describe('True if a list was truncated to 200 entries.'),
 })
 

@@ -11,6 +11,7 @@ import {
   url,
   wallet,
   text,
+  list,
 } from './common.ts'
 import {
   httpsInput,
@@ -24,12 +25,12 @@ import { skillSlug } from './skill.ts'
 
 export const worker = model('Worker', {
   wallet,
-  display_name: z.string().max(80).optional(),
+  display_name: text(80).optional(),
   looks_like_another: looksLikeAnother,
-  skills: z.array(z.string().max(64)).min(1).max(32),
+  skills: z.array(text(64)).min(1).max(32),
   url: url.optional(),
-  bio: z.string().max(1000).optional(),
-  receipt_key: z.string().max(64).optional(),
+  bio: text(1000).optional(),
+  receipt_key: text(64).optional(),
   registered_at: time,
   updated_at: time,
 })
@@ -37,14 +38,14 @@ export type Worker = z.infer<typeof worker>
 
 export const workerList = model('WorkerList', {
   ...pageFields,
-  workers: z.array(worker).max(200),
+  workers: list(worker, 200),
   computed_at: time,
 })
 
 export const leaderboardEntry = model('LeaderboardEntry', {
   rank: z.int().min(1),
   wallet,
-  display_name: z.string().max(80).nullable(),
+  display_name: text(80).nullable(),
   looks_like_another: looksLikeAnother,
   claimed: z.boolean().describe('Whether the key of the wallet has signed a claim.'),
   claim: claimProof.optional().describe('What proves the claim; absent without a claim.'),
@@ -56,12 +57,12 @@ export const leaderboardEntry = model('LeaderboardEntry', {
 export type LeaderboardEntry = z.infer<typeof leaderboardEntry>
 
 export const leaderboard = model('Leaderboard', {
-  leaderboard: z.array(leaderboardEntry).max(1000),
+  leaderboard: list(leaderboardEntry, 1000),
   count,
   computed_at: time,
-  formula: z.string().max(2000),
+  formula: text(2000),
   as_of: time.optional().describe('The time to which the scores are scaled.'),
-  note: z.string().max(500).optional(),
+  note: text(500).optional(),
 })
 
 export const skillsInput = z
