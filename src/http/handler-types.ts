@@ -31,6 +31,11 @@ export interface WriteContext extends ReadContext {
   readonly fingerprint: ClientFingerprint
 }
 
+/** A write of a partner: the credentials are verified after the body. */
+interface PartnerWriteContext extends WriteContext {
+  readonly proof: PartnerProof
+}
+
 interface AnswerOptions {
   readonly cache?: CachePolicy
   readonly headers?: Readonly<Record<string, string>>
@@ -58,7 +63,7 @@ type ReadHandler<R extends RouteFacts> =
 
 type WriteHandler<R extends RouteFacts> = (
   input: RouteInput<R>,
-  context: WriteContext,
+  context: R extends { readonly access: 'partner' } ? PartnerWriteContext : WriteContext,
 ) => Promise<WriteAnswerOf<R>>
 
 export type Handler<R extends RouteFacts> = R extends { readonly method: 'GET' }

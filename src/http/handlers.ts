@@ -12,9 +12,9 @@ import { entriesOf } from '../core/entries.ts'
 import { answerJson, answerText, queryOf } from './answer.ts'
 import { fingerprintOf } from './client-fingerprint.ts'
 import type { ApiContext, Endpoint } from './context.ts'
-import type { Handlers, ReadAnswer, ReadContext, WriteContext } from './handler-types.ts'
+import type { Handlers, ReadAnswer, WriteContext } from './handler-types.ts'
 import { listWhileOpen } from './pages.ts'
-import type { PartnerAuth, PartnerProof } from './partner-auth.ts'
+import type { PartnerAuth } from './partner-auth.ts'
 import { readJsonBody } from './read-body.ts'
 import type { JsonBody } from './read-body.ts'
 import { idempotencyKeyOf } from './single-headers.ts'
@@ -45,6 +45,7 @@ export function createEndpoint(
   services: HandlerServices,
 ): Endpoint {
   const { check, handle } = 'handle' in handler ? handler : { check: undefined, handle: handler }
+  const isPartnerWrite = route.access === 'partner' && route.method !== 'GET'
   return {
     route,
     concurrency: route.method === 'GET' ? 'read' : 'write',
@@ -57,7 +58,8 @@ export function createEndpoint(
       check?.(unparsed)
       const answer = async (): Promise<AnyAnswer> => {
         const body = route.body === undefined ? undefined : validate(route.body, context.json)
-        return await handle({ ...unparsed, body }, context)
+        const proof = isPartnerWrite ? { proof: await context.partner() } : {}
+        return await handle({ ...unparsed, body }, { ...context, ...proof })
       }
       return async () =>
         respond(
@@ -154,10 +156,4 @@ function paramsOf(c: ApiContext, { params = {} }: Route): Readonly<Record<string
     parsed[name] = result.data
   }
   return parsed
-}
-
-export async function withProof<Context extends Pick<ReadContext, 'partner'>>(
-  context: Context,
-): Promise<Context & { readonly proof: PartnerProof }> {
-  return { ...context, proof: await context.partner() }
 }

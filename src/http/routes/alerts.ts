@@ -15,7 +15,6 @@ import { eventsSince } from '../../db/events.ts'
 import { alertEventOf, deliveriesOf } from '../../db/webhooks.ts'
 import type { WebhookDelivery } from '../../db/webhooks.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
-import { withProof } from '../handlers.ts'
 import { limitOf } from '../pages.ts'
 
 const BEGINNING = isoTime(0)
@@ -48,8 +47,7 @@ export function alertHandlers(deps: ActionDeps) {
         },
       }
     },
-    subscribeAlerts: async ({ body }, context) =>
-      subscribe(deps, { ...(await withProof(context)), body }),
+    subscribeAlerts: ({ body }, context) => subscribe(deps, { ...context, body }),
     async listAlertSubscriptions(_input, { partner, nowMs }) {
       const proof = await partner()
       await requirePartner(reader, proof, { use: 'read', nowMs })
@@ -65,12 +63,9 @@ export function alertHandlers(deps: ActionDeps) {
       const rows = await context.list((db) => deliveriesOf(db, id, limitOf(query), query.status))
       return { body: { count: rows.length, deliveries: rows.map(deliveryView) } }
     },
-    unsubscribeAlerts: async ({ params }, context) =>
-      unsubscribe(deps, params.id, await withProof(context)),
-    enableAlerts: async ({ params }, context) =>
-      enableSubscription(deps, params.id, await withProof(context)),
-    testAlerts: async ({ params }, context) =>
-      testSubscription(deps, params.id, await withProof(context)),
+    unsubscribeAlerts: ({ params }, context) => unsubscribe(deps, params.id, context),
+    enableAlerts: ({ params }, context) => enableSubscription(deps, params.id, context),
+    testAlerts: ({ params }, context) => testSubscription(deps, params.id, context),
   } satisfies Partial<Handlers>
 }
 

@@ -13,7 +13,6 @@ import { bidView, countBids, listBids } from '../../db/jobs/bids.ts'
 import { countJobs, findJob, listJobs } from '../../db/jobs/jobs.ts'
 import { findDelivery, jobDetailView, jobView } from '../../db/jobs/view.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
-import { withProof } from '../handlers.ts'
 import { readPage } from '../pages.ts'
 import { present, walletIdOf } from '../query.ts'
 
@@ -79,18 +78,12 @@ export function jobHandlers(deps: ActionDeps) {
       const signed = deliverBody.parse(delivery.statement)
       return { body: deliveryView(delivery, signed, job.award?.bidderDisplay ?? signed.wallet) }
     },
-    postJob: async ({ body }, context) => postJob(deps, { ...(await withProof(context)), body }),
-    bidOnJob: async ({ params, body }, context) =>
-      bidOnJob(deps, params.id, { ...(await withProof(context)), body }),
-    awardJob: async ({ params, body }, context) =>
-      awardJob(deps, params.id, { ...(await withProof(context)), body }),
-    deliverJob: async ({ params, body }, context) =>
-      deliverJob(deps, params.id, { ...(await withProof(context)), body }),
-    acceptJob: async ({ params, body }, context) =>
-      acceptJob(deps, params.id, { ...(await withProof(context)), body }),
-    disputeJob: async ({ params, body }, context) =>
-      disputeJob(deps, params.id, { ...(await withProof(context)), body }),
-    cancelJob: async ({ params, body }, context) =>
-      cancelJob(deps, params.id, { ...(await withProof(context)), body }),
+    postJob: ({ body }, context) => postJob(deps, { ...context, body }),
+    bidOnJob: ({ params, body }, context) => bidOnJob(deps, params.id, { ...context, body }),
+    awardJob: ({ params, body }, context) => awardJob(deps, params.id, { ...context, body }),
+    deliverJob: ({ params, body }, context) => deliverJob(deps, params.id, { ...context, body }),
+    acceptJob: ({ params, body }, context) => acceptJob(deps, params.id, { ...context, body }),
+    disputeJob: ({ params, body }, context) => disputeJob(deps, params.id, { ...context, body }),
+    cancelJob: ({ params, body }, context) => cancelJob(deps, params.id, { ...context, body }),
   } satisfies Partial<Handlers>
 }

@@ -8,7 +8,6 @@ import type { ArbitrageRail } from '../../core/arbitrage.ts'
 import { knownFigure } from '../../core/figures.ts'
 import { microPerUsdc, usdcOrNull } from '../../core/money.ts'
 import type { Handlers } from '../handler-types.ts'
-import { withProof } from '../handlers.ts'
 import { oncePerSet } from '../published-documents.ts'
 import type { PublishedDocuments } from '../published-documents.ts'
 
@@ -21,7 +20,7 @@ export function marketHandlers(deps: ActionDeps, published: PublishedDocuments) 
     ),
   )
   return {
-    applyToRail: async ({ body }, context) => apply(deps, { ...(await withProof(context)), body }),
+    applyToRail: ({ body }, context) => apply(deps, { ...context, body }),
     getArbitrage: () => Promise.resolve({ body: ranking() }),
   } satisfies Partial<Handlers>
 }

@@ -11,15 +11,13 @@ import { countOaths, oathsOfHandle } from '../../db/oaths.ts'
 import { findPartner } from '../../db/partners/partners.ts'
 import { partnerView } from '../../db/partners/record.ts'
 import type { Handlers } from '../handler-types.ts'
-import { withProof } from '../handlers.ts'
 import { readPage } from '../pages.ts'
 import { payerSignatureOf, paymentHeaderOf } from '../single-headers.ts'
 
 export function partnerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
   return {
-    signupPartner: async ({ body }, context) =>
-      signupPartner(deps, { ...(await withProof(context)), body }),
+    signupPartner: ({ body }, context) => signupPartner(deps, { ...context, body }),
     async getMyPartner(_input, { partner, nowMs, walletCallsLeft }) {
       const { wallet } = await partner()
       const found = await findPartner(reader, { wallet: wallet.id })
@@ -27,20 +25,18 @@ export function partnerHandlers(deps: ActionDeps) {
       const seen = { callsLeft: walletCallsLeft(), nowMs }
       return { body: await ownPartnerView(reader, deps, partnerAt(found, nowMs), seen) }
     },
-    updateMyPartner: async ({ body }, context) =>
-      updatePartner(deps, { ...(await withProof(context)), body }),
+    updateMyPartner: ({ body }, context) => updatePartner(deps, { ...context, body }),
     async changeSubscription({ body }, context) {
       const { incoming } = context
       return await changeSubscription(deps, {
-        ...(await withProof(context)),
+        ...context,
         tier: body.tier,
         payment: paymentHeaderOf(incoming),
         payerSignature: payerSignatureOf(incoming),
         isGone: () => incoming.socket.destroyed,
       })
     },
-    cancelSubscription: async (_input, context) =>
-      cancelOwnSubscription(deps, await withProof(context)),
+    cancelSubscription: (_input, context) => cancelOwnSubscription(deps, context),
     async getPartner({ params }, { nowMs }) {
       const found = await findPartner(reader, { handle: params.handle })
       if (found === null) throw new ApiError('unknown_partner')
