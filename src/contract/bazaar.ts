@@ -6,22 +6,7 @@ interface ParameterMap {
 }
 
 /** Value of `extensions.bazaar`: data and its JSON Schema. */
-export interface BazaarExtension {
-  readonly info: {
-    readonly input: {
-      readonly type: 'http'
-      readonly method: Route['method']
-      readonly queryParams?: ParameterMap
-      readonly pathParams?: ParameterMap
-      readonly bodyType?: 'json'
-      readonly body?: object
-    }
-    readonly output: { readonly type: string; readonly format?: string; readonly example?: object }
-  }
-  readonly schema: object
-}
-
-export function bazaarExtension(route: Route): BazaarExtension {
+export function bazaarExtension(route: Route) {
   const { method, bodyExample } = route
   const queryParams = examplesOf(route.query)
   const pathParams = examplesOf(route.params)

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
 
 import { verifyEd25519 } from '../auth/ed25519.ts'
+import { sha256Hex } from '../auth/messages.ts'
 import { pathOf } from '../contract/routes.ts'
 import { signingKeys } from '../contract/schemas/service.ts'
 import { mapConcurrent } from '../core/concurrency.ts'
@@ -90,7 +90,7 @@ function parseManifest(bytes: Buffer): Manifest {
       `the manifest is not valid: ${issue?.path.join('.')} ${issue?.message}`,
     )
   }
-  if (sha256(manifestSetText(parsed.data.documents)) !== parsed.data.set_sha256) {
+  if (sha256Hex(manifestSetText(parsed.data.documents)) !== parsed.data.set_sha256) {
     throw new BrokenSetError('the hash of the set does not match its documents')
   }
   return parsed.data
@@ -120,7 +120,7 @@ async function readDocument(
   }
   const verified = async (file: string, hash: string): Promise<Buffer> => {
     const bytes = await readOrThrow(join(directory, file), entry.path)
-    if (sha256(bytes) !== hash) throw new BrokenSetError(`${entry.path} does not match its hash`)
+    if (sha256Hex(bytes) !== hash) throw new BrokenSetError(`${entry.path} does not match its hash`)
     return bytes
   }
   const encoded = async (encoding: Encoding): Promise<Buffer | null> => {
@@ -166,7 +166,7 @@ async function manifestDocument(
   requireSigned(bytes, signed, keys)
   const entry: DocumentFacts = {
     path: MANIFEST_PATH,
-    sha256: sha256(bytes),
+    sha256: sha256Hex(bytes),
     content_type: MANIFEST_CONTENT_TYPE,
     max_age: MANIFEST_MAX_AGE_SECONDS,
     changed_at: manifest.computed_at,
@@ -200,8 +200,4 @@ async function readOrThrow(file: string, subject: string): Promise<Buffer> {
   } catch {
     throw new BrokenSetError(`${subject} cannot be read`)
   }
-}
-
-function sha256(bytes: Buffer | string): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

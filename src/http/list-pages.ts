@@ -5,12 +5,9 @@ import { receiptId } from '../contract/schemas/receipt.ts'
 import { skillSlug } from '../contract/schemas/skill.ts'
 import { HANDLE } from '../core/partner.ts'
 import { walletOrNull } from '../core/wallet.ts'
-import { countJobs, listJobs } from '../db/jobs/jobs.ts'
 import type { JobFilter } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
-import { countReceipts, listReceipts } from '../db/receipts/receipts.ts'
 import { receiptView } from '../db/receipts/view.ts'
-import { countWorkers, listWorkers } from '../db/workers.ts'
 import { links } from '../pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../pages/html-and-markdown.ts'
 import { jobTable } from '../pages/job.ts'
@@ -20,8 +17,9 @@ import type { SitePage } from '../pages/page.ts'
 import { jobPath, partnerPath, receiptPath, workerPath } from '../pages/paths.ts'
 import { receiptTable } from '../pages/receipt.ts'
 import { workerTable } from '../pages/worker.ts'
+import { jobRows, receiptRows, workerRows } from './listed-rows.ts'
 import { readPage } from './pages.ts'
-import type { RowPage } from './pages.ts'
+import type { ListedRows, RowPage } from './pages.ts'
 
 const pageLimit = '100'
 
@@ -38,13 +36,7 @@ export const listPages = {
     const wallet = walletOrNull(q)?.id ?? null
     if (q !== '' && wallet === null) return noMatch('receipts', q)
     const filter = wallet === null ? {} : { wallet }
-    const found = await readPage(
-      deps.database.list,
-      'receipts',
-      { ...query, limit: pageLimit },
-      (db, page) => listReceipts(db, { ...page, filter }),
-      (db) => countReceipts(db, filter),
-    )
+    const found = await rowsOf(deps, query, receiptRows(filter))
     const shown = found.rows.map((row) => receiptView(row, deps.siteUrl))
     return listPage('receipts', q, found, receiptTable('receipts', captionOf(found), shown))
   },
@@ -53,13 +45,7 @@ export const listPages = {
     if (walletOrNull(q) !== null) return { redirect: workerPath(q) }
     if (q !== '' && !skillSlug.safeParse(q).success) return noMatch('workers', q)
     const filter = q === '' ? {} : { skill: q }
-    const found = await readPage(
-      deps.database.list,
-      'workers',
-      { ...query, limit: pageLimit },
-      (db, page) => listWorkers(db, { ...page, filter }),
-      (db) => countWorkers(db, filter),
-    )
+    const found = await rowsOf(deps, query, workerRows(filter))
     const shown = found.rows.map(({ worker }) => worker)
     const wallets = new Set(shown.map(({ wallet }) => wallet))
     return listPage('workers', q, found, workerTable(captionOf(found), shown, wallets))
@@ -70,13 +56,7 @@ export const listPages = {
     const filter = jobFilter(q)
     if (filter === null) return noMatch('jobs', q)
     const at = { siteUrl: deps.siteUrl, nowMs: deps.clock.now() }
-    const found = await readPage(
-      deps.database.list,
-      'jobs',
-      { ...query, limit: pageLimit },
-      (db, page) => listJobs(db, { ...page, nowMs: at.nowMs, filter }),
-      (db) => countJobs(db, at.nowMs, filter),
-    )
+    const found = await rowsOf(deps, query, jobRows(filter, at.nowMs))
     const shown = found.rows.map((row) => jobView(row, at))
     return listPage('jobs', q, found, jobTable(captionOf(found), shown))
   },
@@ -85,6 +65,14 @@ export const listPages = {
     return HANDLE.test(handle) ? { redirect: partnerPath(handle) } : noMatch('partners', handle)
   },
 } as const satisfies Readonly<Record<SearchedList, ListSource>>
+
+async function rowsOf<Row extends { readonly seq: number }>(
+  { database }: ActionDeps,
+  query: ListQuery,
+  listed: ListedRows<Row>,
+): Promise<RowPage<Row>> {
+  return await readPage(database.list, { ...query, limit: pageLimit }, listed)
+}
 
 function searchOf(query: ListQuery): string {
   return query['q']?.trim() ?? ''
@@ -100,8 +88,8 @@ function jobFilter(q: string): JobFilter | null {
   return skillSlug.safeParse(q).success ? { skill: q } : null
 }
 
-function captionOf({ rows, total }: RowPage<unknown>): string {
-  return `Newest first, ${rows.length} of ${shownTotal(total)}.`
+function captionOf({ fields }: RowPage<unknown>): string {
+  return `Newest first, ${fields.count} of ${shownTotal(fields)}.`
 }
 
 const titles: Readonly<Record<SearchedList, string>> = {
@@ -114,12 +102,12 @@ const titles: Readonly<Record<SearchedList, string>> = {
 function listPage(
   kind: Exclude<SearchedList, 'partners'>,
   q: string,
-  { total, next }: RowPage<unknown>,
+  { fields }: RowPage<unknown>,
   table: HtmlAndMarkdown,
 ): SitePage {
   const query: ListQuery = q === '' ? {} : { q }
-  const older = olderLink(kind, next.next_cursor ?? null, query)
-  return pageOfList(kind, q, `${shownTotal(total)} found`, [table, older])
+  const older = olderLink(kind, fields.next_cursor ?? null, query)
+  return pageOfList(kind, q, `${shownTotal(fields)} found`, [table, older])
 }
 
 function noMatch(kind: SearchedList, q: string): SitePage {

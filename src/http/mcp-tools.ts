@@ -16,12 +16,12 @@ import { allGood } from '../core/check.ts'
 import { knownFigure } from '../core/figures.ts'
 import { evidenceTenths, reputationFormula } from '../core/reputation/formula.ts'
 import { reputationDecayDays } from '../core/reputation/standing.ts'
-import { parseWallet } from '../core/wallet.ts'
 import { countReceipts, listReceipts } from '../db/receipts/receipts.ts'
 import { receiptDetailOf, receiptView } from '../db/receipts/view.ts'
 import { tool } from './mcp.ts'
 import type { Tool } from './mcp.ts'
 import type { PublishedDocuments } from './published-documents.ts'
+import { present, walletIdOf } from './query.ts'
 
 const limit = z.int().min(1).max(100).default(50).describe('Maximum number of entries.')
 const rail = railSlug.describe('The slug of a rail, such as x402.')
@@ -128,11 +128,7 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
         limit,
       }),
       async call({ rail: name, wallet, status, limit: maxEntries }, list) {
-        const filter = {
-          ...(name === undefined ? {} : { rail: name }),
-          ...(wallet === undefined ? {} : { wallet: parseWallet(wallet).id }),
-          ...(status === undefined ? {} : { status }),
-        }
+        const filter = present({ rail: name, wallet: walletIdOf(wallet), status })
         const [rows, total] = await list((db) =>
           Promise.all([
             listReceipts(db, { limit: maxEntries, before: null, filter }),

@@ -23,10 +23,18 @@ interface PageQuery {
   readonly cursor?: string | undefined
 }
 
+/** A list of the database, from which pages are read. */
+export interface ListedRows<Row> {
+  /** A cursor is valid for the list of this name only. */
+  readonly name: string
+  readonly read: (db: Db, page: PageRequest) => Promise<readonly Row[]>
+  readonly count: (db: Db) => Promise<ListTotal>
+}
+
 export interface RowPage<Row> {
   readonly rows: readonly Row[]
-  readonly total: ListTotal
-  readonly next: { readonly next_cursor?: string }
+  /** The fields that every page of a list has in its answer. */
+  readonly fields: ListTotal & { readonly count: number; readonly next_cursor?: string }
 }
 
 /** Reads of lists in turn with other networks, which end when the connection of the request closes. */
@@ -49,10 +57,8 @@ export function listWhileOpen(
 /** Reads one page and the length of the whole list. @throws ApiError `bad_cursor` for a cursor of another list */
 export async function readPage<Row extends { readonly seq: number }>(
   list: ReadList,
-  name: string,
   query: PageQuery,
-  read: (db: Db, page: PageRequest) => Promise<readonly Row[]>,
-  count: (db: Db) => Promise<ListTotal>,
+  { name, read, count }: ListedRows<Row>,
 ): Promise<RowPage<Row>> {
   const { cursor } = query
   const before = cursor === undefined ? null : decodeCursor(name, cursor)
@@ -64,5 +70,6 @@ export async function readPage<Row extends { readonly seq: number }>(
   const rows = found.slice(0, limit)
   const last = rows.at(-1)
   const hasMore = found.length > limit && last !== undefined
-  return { rows, total, next: hasMore ? { next_cursor: encodeCursor(name, last.seq) } : {} }
+  const next = hasMore ? { next_cursor: encodeCursor(name, last.seq) } : {}
+  return { rows, fields: { count: rows.length, ...total, ...next } }
 }

@@ -8,6 +8,7 @@ const { document } = routesOf('Pacts')
 const params = {
   id: parameter(pactId, 'The `pact_id` of a pact in flight.', '16'),
 } as const
+const noManifest = { description: 'The ledger has no manifest for this pact.' }
 
 export const pactRoutes = {
   listPacts: document(60, {
@@ -39,7 +40,7 @@ export const pactRoutes = {
     params,
     answers: {
       200: json('The specification.', z.looseObject({})),
-      404: { description: 'The ledger has no manifest for this pact.' },
+      404: noManifest,
     },
   }),
   getPactInstance: document(60, {
@@ -50,7 +51,7 @@ export const pactRoutes = {
     params,
     answers: {
       200: json('The manifest.', z.looseObject({})),
-      404: { description: 'The ledger has no manifest for this pact.' },
+      404: noManifest,
     },
   }),
   getPactReproduce: document(60, {
@@ -61,7 +62,7 @@ export const pactRoutes = {
     params,
     answers: {
       200: text('The script.', 'text/javascript; charset=utf-8'),
-      404: { description: 'The ledger has no manifest for this pact.' },
+      404: noManifest,
     },
   }),
 }

@@ -1,5 +1,4 @@
-import { apiPrefix, json, routesOf, text } from '../route.ts'
-import type { Parameter } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
 import { railSlug, sha256Hex } from '../schemas/common.ts'
 import { flagList } from '../schemas/flag.ts'
 import { opportunityList } from '../schemas/opportunity.ts'
@@ -9,11 +8,8 @@ const { document, live } = routesOf('Rails')
 
 const csv = 'text/csv; charset=utf-8; header=present'
 
-const railName = {
-  schema: railSlug,
-  description: 'The `rail` of a rail snapshot.',
-  example: 'x402',
-} as const satisfies Parameter
+const params = { name: parameter(railSlug, 'The `rail` of a rail snapshot.', 'x402') }
+const noRail = { description: 'No such rail.' }
 
 export const railRoutes = {
   listRails: document(60, {
@@ -33,22 +29,22 @@ export const railRoutes = {
     path: `${apiPrefix}/rails/{name}`,
     summary: 'Get a rail',
     description: 'The rail snapshot itself, without an envelope.',
-    params: { name: railName },
-    answers: { 200: json('The rail.', rail), 404: { description: 'No such rail.' } },
+    params,
+    answers: { 200: json('The rail.', rail), 404: noRail },
   }),
   getRailHistory: document(60, {
     path: `${apiPrefix}/rails/{name}/history`,
     summary: 'List the polls of a rail',
     description: 'Newest first, including failed polls. Null means that the figure was unknown.',
-    params: { name: railName },
-    answers: { 200: json('The polls.', railHistory), 404: { description: 'No such rail.' } },
+    params,
+    answers: { 200: json('The polls.', railHistory), 404: noRail },
   }),
   getRailHistoryCsv: document(60, {
     path: `${apiPrefix}/rails/{name}/history.csv`,
     summary: 'List the polls of a rail as CSV',
     description: 'The same rows as in JSON. An unknown figure is an empty cell.',
-    params: { name: railName },
-    answers: { 200: text('The polls.', csv), 404: { description: 'No such rail.' } },
+    params,
+    answers: { 200: text('The polls.', csv), 404: noRail },
   }),
   getEvidence: live({
     path: '/evidence/{sha256}.json',

@@ -10,9 +10,10 @@ import { deliverBody } from '../../contract/schemas/job.ts'
 import { statusAt } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import { bidView, countBids, listBids } from '../../db/jobs/bids.ts'
-import { countJobs, findJob, listJobs } from '../../db/jobs/jobs.ts'
+import { findJob } from '../../db/jobs/jobs.ts'
 import { findDelivery, jobDetailView, jobView } from '../../db/jobs/view.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
+import { jobRows } from '../listed-rows.ts'
 import { readPage } from '../pages.ts'
 import { present, walletIdOf } from '../query.ts'
 
@@ -30,19 +31,11 @@ export function jobHandlers(deps: ActionDeps) {
     async listJobs({ query }, { nowMs, list }) {
       const { status, skill, wallet } = query
       const filter = present({ status, skill, poster: walletIdOf(wallet) })
-      const { rows, total, next } = await readPage(
-        list,
-        'jobs',
-        query,
-        (db, page) => listJobs(db, { ...page, nowMs, filter }),
-        (db) => countJobs(db, nowMs, filter),
-      )
+      const { rows, fields } = await readPage(list, query, jobRows(filter, nowMs))
       return {
         body: {
-          count: rows.length,
-          ...total,
+          ...fields,
           jobs: rows.map((row) => jobView(row, { siteUrl, nowMs })),
-          ...next,
           receipts_by: issuerOf(deps.exchangeKeys()),
           computed_at: isoTime(nowMs),
         },
@@ -60,15 +53,12 @@ export function jobHandlers(deps: ActionDeps) {
         const own = bid === null ? [] : [bidView(bid, isOpen)]
         return { body: { count: own.length, total: own.length, bids: own } }
       }
-      const { rows, total, next } = await readPage(
-        context.list,
-        'bids',
-        query,
-        (db, { limit, before: after }) => listBids(db, { jobId: job.id, limit, after }),
-        (db) => countBids(db, job.id),
-      )
-      const bids = rows.map((row) => bidView(row, isOpen))
-      return { body: { count: bids.length, ...total, bids, ...next } }
+      const { rows, fields } = await readPage(context.list, query, {
+        name: 'bids',
+        read: (db, { limit, before: after }) => listBids(db, { jobId: job.id, limit, after }),
+        count: (db) => countBids(db, job.id),
+      })
+      return { body: { ...fields, bids: rows.map((row) => bidView(row, isOpen)) } }
     },
     async getDelivery({ params }, context) {
       const { job, role } = await contextOf(params.id, context)

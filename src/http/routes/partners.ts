@@ -46,14 +46,12 @@ export function partnerHandlers(deps: ActionDeps) {
     },
     async listPartnerOaths({ params: { handle }, query }, { list }) {
       if ((await findPartner(reader, { handle })) === null) throw new ApiError('unknown_partner')
-      const { rows, total, next } = await readPage(
-        list,
-        'oaths',
-        query,
-        (db, page) => oathsOfHandle(db, handle, page),
-        (db) => countOaths(db, handle),
-      )
-      return { body: { count: rows.length, ...total, oaths: rows.map(oathView), ...next } }
+      const { rows, fields } = await readPage(list, query, {
+        name: 'oaths',
+        read: (db, page) => oathsOfHandle(db, handle, page),
+        count: (db) => countOaths(db, handle),
+      })
+      return { body: { ...fields, oaths: rows.map(oathView) } }
     },
     updateAttestationEndpoint: ({ params, body }, context) =>
       setAttestationEndpoint(deps, { ...context, ...params, body }),

@@ -2,9 +2,9 @@ import type { ActionDeps } from '../../actions/deps.ts'
 import { submitReceipt } from '../../actions/receipts.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { isoTime } from '../../core/time.ts'
-import { countReceipts, listReceipts } from '../../db/receipts/receipts.ts'
 import { receiptDetailOf, receiptView } from '../../db/receipts/view.ts'
 import type { Handlers } from '../handler-types.ts'
+import { receiptRows } from '../listed-rows.ts'
 import { readPage } from '../pages.ts'
 import { present, sinceOf, walletIdOf } from '../query.ts'
 
@@ -21,19 +21,11 @@ export function receiptHandlers(deps: ActionDeps) {
         status,
         since: sinceOf(since),
       })
-      const { rows, total, next } = await readPage(
-        list,
-        'receipts',
-        query,
-        (db, page) => listReceipts(db, { ...page, filter }),
-        (db) => countReceipts(db, filter),
-      )
+      const { rows, fields } = await readPage(list, query, receiptRows(filter))
       return {
         body: {
-          count: rows.length,
-          ...total,
+          ...fields,
           receipts: rows.map((row) => receiptView(row, siteUrl)),
-          ...next,
           computed_at: isoTime(nowMs),
         },
       }

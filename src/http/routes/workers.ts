@@ -9,8 +9,9 @@ import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
 import { rankOf } from '../../db/leaderboard.ts'
 import { listEntries, standingOf } from '../../db/reputation.ts'
-import { countWorkers, findWorker, listWorkers } from '../../db/workers.ts'
+import { findWorker } from '../../db/workers.ts'
 import type { Handlers } from '../handler-types.ts'
+import { workerRows } from '../listed-rows.ts'
 import { readPage } from '../pages.ts'
 import { present, sinceOf, walletIdOf } from '../query.ts'
 
@@ -20,19 +21,11 @@ export function workerHandlers(deps: ActionDeps) {
     async listWorkers({ query }, { nowMs, list }) {
       const { skill, wallet, since } = query
       const filter = present({ skill, wallet: walletIdOf(wallet), since: sinceOf(since) })
-      const { rows, total, next } = await readPage(
-        list,
-        'workers',
-        query,
-        (db, page) => listWorkers(db, { ...page, filter }),
-        (db) => countWorkers(db, filter),
-      )
+      const { rows, fields } = await readPage(list, query, workerRows(filter))
       return {
         body: {
-          count: rows.length,
-          ...total,
+          ...fields,
           workers: rows.map(({ worker }) => worker),
-          ...next,
           computed_at: isoTime(nowMs),
         },
       }
@@ -46,20 +39,19 @@ export function workerHandlers(deps: ActionDeps) {
     claimSpot: ({ body }, context) => claimSpot(deps, { ...context, body }),
     async getReputation({ params, query }, { nowMs, list }) {
       const wallet = parseWallet(params.wallet)
-      const [standing, rank, { rows, total, next }] = await list((db) => {
+      const [standing, rank, { rows, fields }] = await list((db) => {
         const reading = standingOf(db, wallet.id)
         return Promise.all([
           reading,
           rankOf(db, wallet.id, nowMs),
-          readPage(
-            (read) => read(db),
-            'reputation',
-            query,
-            (_db, page) => listEntries(db, wallet, page),
-            async () => ({ total: (await reading).entries }),
-          ),
+          readPage((read) => read(db), query, {
+            name: 'reputation',
+            read: (_db, page) => listEntries(db, wallet, page),
+            count: async () => ({ total: (await reading).entries }),
+          }),
         ])
       })
+      const { total, next_cursor } = fields
       return {
         body: {
           wallet: wallet.display,
@@ -69,9 +61,9 @@ export function workerHandlers(deps: ActionDeps) {
           total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),
           first_receipt_at: standing.firstReceiptAt,
           last_receipt_at: standing.lastReceiptAt,
-          entries_total: total.total,
+          entries_total: total,
           entries: [...rows],
-          ...next,
+          ...(next_cursor === undefined ? {} : { next_cursor }),
           formula: reputationFormula,
           computed_at: isoTime(nowMs),
         },
