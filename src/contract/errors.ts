@@ -109,21 +109,13 @@ export class ApiError extends Error {
   }
 }
 
-export interface ErrorBody {
-  error: string
-  code: ErrorCode
-  details?: string
-  docs: string
-  issues?: Issue[]
-}
-
 /** @param docsUrl address of the errors page, without the anchor. */
 export function errorBody(
   code: ErrorCode,
   docsUrl: string,
   details?: string,
   issues?: readonly Issue[],
-): ErrorBody {
+) {
   return {
     error: errorCodes[code].message,
     code,

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 
 import type { ActionDeps } from '../actions/deps.ts'
+import { invalidField } from '../actions/signed-body.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RouteInput } from '../contract/route-types.ts'
@@ -139,7 +140,7 @@ function parseQuery(c: ApiContext, { query = {} }: Route): Readonly<Record<strin
     const result = schema.safeParse(value)
     if (!result.success) {
       const message = result.error.issues[0]?.message ?? 'is invalid'
-      throw new ApiError('invalid_input', undefined, { issues: [{ path: name, message }] })
+      throw invalidField(name, message)
     }
     parsed[name] = result.data
   }

@@ -53,8 +53,7 @@ export function createPartnerAuth(deps: AuthDeps): PartnerAuth {
     const sent = credentialsOf(incoming)
     const timestampMs = parsePartnerTimestamp(sent.timestamp)
     if (timestampMs === null) {
-      throw new ApiError(
-        'credentials_malformed',
+      throw malformed(
         'X-Partner-Timestamp must be Unix seconds (10 digits) or milliseconds (13 digits)',
       )
     }
@@ -142,22 +141,16 @@ function credentialsOf(incoming: IncomingMessage): Credentials {
     if (wallet === null && signature === null)
       throw new ApiError('credentials_missing', credentialsHelp)
     if (wallet === null || signature === null) {
-      throw new ApiError(
-        'credentials_malformed',
-        'X-Partner-Wallet and X-Partner-Signature must be sent together',
-      )
+      throw malformed('X-Partner-Wallet and X-Partner-Signature must be sent together')
     }
     return { wallet, signature, timestamp }
   }
   if (wallet !== null || signature !== null) {
-    throw new ApiError(
-      'credentials_malformed',
-      'Send either Authorization or the X-Partner headers, not both',
-    )
+    throw malformed('Send either Authorization or the X-Partner headers, not both')
   }
   const match = BEARER.exec(authorization)
   if (match === null) {
-    throw new ApiError('credentials_malformed', 'Authorization must be Bearer <wallet>:<signature>')
+    throw malformed('Authorization must be Bearer <wallet>:<signature>')
   }
   return { wallet: match[1] ?? '', signature: match[2] ?? '', timestamp }
 }
@@ -168,6 +161,10 @@ export function hasCredentials(incoming: IncomingMessage): boolean {
   return ['authorization', 'x-partner-wallet', 'x-partner-signature'].some(
     (name) => headers[name] !== undefined,
   )
+}
+
+function malformed(details: string): ApiError {
+  return new ApiError('credentials_malformed', details)
 }
 
 function timestampOf(incoming: IncomingMessage): string {
@@ -182,6 +179,6 @@ function walletOf(text: string): Wallet {
     return parseWallet(text)
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
-    throw new ApiError('credentials_malformed', error.message)
+    throw malformed(error.message)
   }
 }

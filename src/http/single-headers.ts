@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
+import { invalidField } from '../actions/signed-body.ts'
 import { ApiError } from '../contract/errors.ts'
 
 /** @throws ApiError 400 for a repeated header, since Node and a proxy may use different values */
@@ -24,11 +25,7 @@ const PAYER_SIGNATURE = /^0x(?:[0-9a-f]{2}){1,2048}$/i
 export function payerSignatureOf(incoming: IncomingMessage): string | null {
   const header = onlyHeader(incoming, 'x-payer-signature')
   if (header === null || PAYER_SIGNATURE.test(header)) return header?.toLowerCase() ?? null
-  throw invalidHeader('X-Payer-Signature', 'must be 0x and hex')
-}
-
-function invalidHeader(path: string, message: string): ApiError {
-  return new ApiError('invalid_input', undefined, { issues: [{ path, message }] })
+  throw invalidField('X-Payer-Signature', 'must be 0x and hex')
 }
 
 export function hasPayment({ headers }: IncomingMessage): boolean {
@@ -47,5 +44,5 @@ export function idempotencyKeyOf(incoming: IncomingMessage): string | null {
   const key = quoted ?? (text.startsWith('"') ? '' : text)
   if (KEY.test(key)) return key
   const message = 'must be 1 to 255 visible ASCII characters, quoted or bare'
-  throw invalidHeader('Idempotency-Key', message)
+  throw invalidField('Idempotency-Key', message)
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../contract/errors.ts'
+import { invalidField } from '../../actions/signed-body.ts'
 import { cardPages } from '../../contract/schemas/image.ts'
 import { ogCard } from '../../pages/og-card.ts'
 import type { Card } from '../../pages/og-card.ts'
@@ -49,7 +49,7 @@ function cardOrThrow(page: string, published: PublishedDocuments): Card {
   const card = cardOf(page, published)
   if (card !== null) return card
   const message = `is not a page of the ledger; pages: ${cardPages.join(', ')}`
-  throw new ApiError('invalid_input', undefined, { issues: [{ path: 'page', message }] })
+  throw invalidField('page', message)
 }
 
 function cardOf(page: string, { read, find }: PublishedDocuments): Card | null {
