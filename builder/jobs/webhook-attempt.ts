@@ -2,16 +2,11 @@
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
-import { disableSubscription, noteFailure, noteSuccess } from '../../src/db/alerts.ts'
+import { noteFailure, noteSuccess } from '../../src/db/alerts.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { updateRecord } from '../../src/db/records.ts'
 import type { Db } from '../../src/db/schema.ts'
-import {
-  challengeType,
-  failPendingDeliveries,
-  releaseDeliveries,
-  settleDelivery,
-} from '../../src/db/webhooks.ts'
+import { challengeType, pendingOf, settleDelivery } from '../../src/db/webhooks.ts'
 import type { AttemptOutcome, DeliveryLease } from '../../src/db/webhooks.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
@@ -69,7 +64,11 @@ async function noteOutcome(
   const { error, at, isGone, nowMs } = outcome
   if (error === null) {
     await noteSuccess(tx, id)
-    if (type === challengeType) await releaseDeliveries(tx, id, at)
+    // The deliveries that waited for the proof of the endpoint are due.
+    const waiting = { ...pendingOf(id), nextAttemptAt: null }
+    if (type === challengeType) {
+      await updateRecord(tx, 'alert_deliveries', waiting, { nextAttemptAt: at })
+    }
     return
   }
   const failing = await noteFailure(tx, id, { error, at })
@@ -78,8 +77,11 @@ async function noteOutcome(
   const isOver = nowMs - Date.parse(failingSince ?? at) >= failingAllowedMs
   if (isGone || isOver) {
     const reason = isGone ? goneReason : failedReason
-    await disableSubscription(tx, id, reason, at)
-    await failPendingDeliveries(tx, id, reason, at)
+    const disabled = { status: 'disabled', statusReason: reason, disabledAt: at } as const
+    await updateRecord(tx, 'alert_subscriptions', { id }, { ...disabled, pausedUntil: null })
+    const dead = { status: 'dead', nextAttemptAt: null, leasedUntil: null } as const
+    const ended = { ...dead, lastError: reason, finishedAt: at }
+    await updateRecord(tx, 'alert_deliveries', pendingOf(id), ended)
     return
   }
   if (failures < failuresBeforePause) return

@@ -8,9 +8,9 @@ import { writeQuotas } from '../core/limits.ts'
 import { newId } from '../core/new-id.ts'
 import { withSiteUrl } from '../core/site-url.ts'
 import { dayMs, isoTime, minuteMs } from '../core/time.ts'
-import { findApplication, finishApplication, insertApplication } from '../db/applications.ts'
-import type { ApplicationEnd, ApplicationRecord } from '../db/applications.ts'
-import { selectRecords } from '../db/records.ts'
+import { findApplication } from '../db/applications.ts'
+import type { ApplicationRecord } from '../db/applications.ts'
+import { insertRecord, selectRecords, updateRecord } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
 import type { ForwardResult } from '../outbound/application.ts'
@@ -92,7 +92,8 @@ async function attemptOnce(
     })
 }
 
-interface End extends Pick<ApplicationEnd, 'outcome' | 'fault'> {
+interface End extends Pick<ApplicationRecord, 'fault'> {
+  readonly outcome: Exclude<ApplicationRecord['outcome'], 'running'>
   readonly status: number | null
 }
 const manual: End = { outcome: 'manual', status: null, fault: null }
@@ -105,7 +106,9 @@ async function finish(
   { end, applyUrl }: { readonly end: End; readonly applyUrl: string },
 ): Promise<OutcomeOf<'applyToRail'>> {
   const outcome = { outcome: end.outcome, upstreamStatus: end.status, fault: end.fault }
-  await finishApplication(tx, attempt.id, { ...outcome, finishedAt: isoTime(deps.clock.now()) })
+  const finishedAt = isoTime(deps.clock.now())
+  const running = { id: attempt.id, outcome: 'running' } as const
+  await updateRecord(tx, 'applications', running, { ...outcome, finishedAt })
   return { status: 201, body: viewOf({ ...attempt, ...outcome }, applyUrl) }
 }
 
@@ -171,8 +174,9 @@ async function record(
     mode,
     submittedAt: isoTime(nowMs),
   }
-  await insertApplication(tx, {
+  await insertRecord(tx, 'applications', {
     ...attempt,
+    outcome: 'running',
     partner,
     workerWallet: worker,
     contentSha256: sha256Hex(signingText({ message: body.message, fields: body.fields ?? {} })),
@@ -206,7 +210,8 @@ async function forward(
 
 function viewOf(
   record: Omit<RecordedAttempt, 'isNew'> &
-    Pick<ApplicationEnd, 'outcome' | 'upstreamStatus' | 'fault'>,
+    Pick<End, 'outcome' | 'fault'> &
+    Pick<ApplicationRecord, 'upstreamStatus'>,
   applyUrl: string,
 ): Application {
   return {

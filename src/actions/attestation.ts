@@ -5,10 +5,11 @@ import { ApiError } from '../contract/errors.ts'
 import type { AttestationBody } from '../contract/schemas/partner.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
-import { appendOath, isInOathHistory } from '../db/oaths.ts'
+import { appendOath } from '../db/oaths.ts'
 import { findPartner, moveAttestation } from '../db/partners/partners.ts'
 import type { Attestation, PartnerRecord } from '../db/partners/record.ts'
 import { partnerView } from '../db/partners/record.ts'
+import { findRecord } from '../db/records.ts'
 import type { DbTransaction } from '../db/schema.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
@@ -64,7 +65,8 @@ async function requireRight(
     if (bound === wallet.id) return
     throw new ApiError('forbidden', 'The endpoint is bound to another wallet')
   }
-  if (await isInOathHistory(tx, handle, wallet.id)) return
+  const own = { handle, wallet: wallet.id }
+  if ((await findRecord(tx, 'oath_history', own)) !== null) return
   throw new ApiError('forbidden', 'The wallet is not in the oath history of this partner')
 }
 

@@ -4,9 +4,9 @@ import { limitPolicies } from '../core/limits.ts'
 import { toUsdc } from '../core/money.ts'
 import { dayMs, isoTime } from '../core/time.ts'
 import { parseWallet } from '../core/wallet.ts'
-import { countPartnerWrites } from '../db/oaths.ts'
 import type { OathRow } from '../db/oaths.ts'
 import { partnerView } from '../db/partners/record.ts'
+import { countRows, selectRecords } from '../db/records.ts'
 import type { Db } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
@@ -57,7 +57,13 @@ export async function ownPartnerView(
     },
     usage: {
       requests_remaining: callsLeft,
-      writes_30d: await countPartnerWrites(db, partner.handle, since),
+      writes_30d: await countRows(
+        selectRecords(db, 'oath_history', { handle: partner.handle }).where(
+          'created_at',
+          '>',
+          since,
+        ),
+      ),
     },
   }
 }

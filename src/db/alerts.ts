@@ -41,17 +41,6 @@ export async function enabledSubscriptions(db: Db): Promise<readonly Subscriptio
   return await enabled.orderBy('id').execute()
 }
 
-/** Does not change pending deliveries: see `failPendingDeliveries`. */
-export async function disableSubscription(
-  db: Db,
-  id: string,
-  statusReason: string,
-  disabledAt: string,
-): Promise<void> {
-  const changes = { status: 'disabled', statusReason, disabledAt, pausedUntil: null } as const
-  await updateRecord(db, 'alert_subscriptions', { id }, changes)
-}
-
 /** Events after `afterSeq` wait for the proof of the endpoint. */
 export async function restartSubscription(
   db: Db,

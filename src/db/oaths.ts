@@ -2,7 +2,7 @@
 
 import { countList } from './list-queries.ts'
 import type { ListTotal } from './list-queries.ts'
-import { countRows, findRecord, insertNumbered, selectRecords } from './records.ts'
+import { insertNumbered, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
@@ -24,15 +24,6 @@ export async function oathsOfHandle(
   let query = selectRecords(db, 'oath_history', { handle })
   if (page.before !== null) query = query.where('seq', '<', page.before)
   return await query.orderBy('seq', 'desc').limit(page.limit).execute()
-}
-
-export async function isInOathHistory(db: Db, handle: string, walletId: string): Promise<boolean> {
-  return (await findRecord(db, 'oath_history', { handle, wallet: walletId })) !== null
-}
-
-export async function countPartnerWrites(db: Db, handle: string, since: string): Promise<number> {
-  const writes = selectRecords(db, 'oath_history', { handle })
-  return await countRows(writes.where('created_at', '>', since))
 }
 
 export async function countOaths(db: Db, handle: string): Promise<ListTotal> {

@@ -3,7 +3,7 @@
 import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
 import type { EventRecord } from './events.ts'
-import { findRecord, selectRecords, updateRecord } from './records.ts'
+import { findRecord, selectRecords } from './records.ts'
 import { toRow } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -53,7 +53,8 @@ export async function enqueueDelivery(db: Db, delivery: NewDelivery): Promise<bo
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-const pendingOf = (subscriptionId: string) => ({ subscriptionId, status: 'pending' }) as const
+export const pendingOf = (subscriptionId: string) =>
+  ({ subscriptionId, status: 'pending' }) as const
 
 export async function findPending(
   db: Db,
@@ -61,16 +62,6 @@ export async function findPending(
   type: string,
 ): Promise<Pick<WebhookDelivery, 'id' | 'attempts'> | null> {
   return await findRecord(db, 'alert_deliveries', { ...pendingOf(subscriptionId), type })
-}
-
-/** The deliveries that waited for the proof of the endpoint are due. */
-export async function releaseDeliveries(
-  db: Db,
-  subscriptionId: string,
-  nextAttemptAt: string,
-): Promise<void> {
-  const waiting = { ...pendingOf(subscriptionId), nextAttemptAt: null }
-  await updateRecord(db, 'alert_deliveries', waiting, { nextAttemptAt })
 }
 
 export async function deliveriesOf(
@@ -174,17 +165,6 @@ export async function settleDelivery(
     .where('status', '=', 'pending')
     .executeTakeFirst()
   return updated.numUpdatedRows === 1n
-}
-
-export async function failPendingDeliveries(
-  tx: Db,
-  subscriptionId: string,
-  lastError: string,
-  finishedAt: string,
-): Promise<void> {
-  const pending = { subscriptionId, status: 'pending' } as const
-  const ended = { status: 'dead', nextAttemptAt: null, leasedUntil: null } as const
-  await updateRecord(tx, 'alert_deliveries', pending, { ...ended, lastError, finishedAt })
 }
 
 /** Returns the number of deleted deliveries. */

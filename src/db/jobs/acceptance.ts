@@ -28,11 +28,12 @@ export interface Acceptance {
 export async function writeAcceptance(
   tx: Db,
   job: JobRecord,
-  { by, key, siteUrl, nowMs }: Acceptance,
+  acceptance: Acceptance,
 ): Promise<NewReceipt | null> {
+  const { by, nowMs } = acceptance
   const { award } = job
   if (award === null) throw new Error('a job that was never awarded has a delivery')
-  const receipt = jobReceipt(job, award, { key, siteUrl, by: by.role, nowMs })
+  const receipt = jobReceipt(job, award, acceptance)
   const now = isoTime(nowMs)
   const actor = by.role === 'clock' ? null : by.actor
   const move = {
@@ -78,23 +79,16 @@ export async function acceptUnanswered(
   })
 }
 
-export type AcceptedBy = 'poster' | 'clock'
-
 /** Contains the agreed price; the summary states that the exchange moved no money. */
-export function jobReceipt(
+function jobReceipt(
   job: JobRecord,
   award: NonNullable<JobRecord['award']>,
-  issue: {
-    readonly key: SigningKey
-    readonly siteUrl: string
-    readonly by: AcceptedBy
-    readonly nowMs: number
-  },
+  { by, key, siteUrl, nowMs }: Acceptance,
 ): NewReceipt {
-  const now = isoTime(issue.nowMs)
-  const evidenceUrl = jobUrl(issue.siteUrl, job.id)
+  const now = isoTime(nowMs)
+  const evidenceUrl = jobUrl(siteUrl, job.id)
   const accepted =
-    issue.by === 'poster'
+    by.role === 'poster'
       ? `The poster of "${job.title}" accepted the work for the agreed price.`
       : `The poster of "${job.title}" neither accepted nor disputed the work within ${answerDays} days, so it counts as accepted for the agreed price.`
   const summary = `${accepted} The exchange issued this receipt for accepted work. The exchange handles no payments and has no evidence of a payment.`
@@ -111,7 +105,7 @@ export function jobReceipt(
     platform: jobExchange.platform,
     platform_signature: '',
   }
-  const signature = signBytes(issue.key, Buffer.from(signingText(unsigned), 'utf8'))
+  const signature = signBytes(key, Buffer.from(signingText(unsigned), 'utf8'))
   const content = {
     ...unsigned,
     platform_signature: `ed25519:${Buffer.from(signature).toString('base64')}`,
