@@ -181,17 +181,20 @@ function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): str
   return `${counted(moved.length, 'rail')} changed${still === 0 ? '' : `, ${countText(still)} did not`}.`
 }
 
-const figureColumns = ['30-day volume, USDC', 'Workers in 30 days', 'Status']
+function railTable<Rail extends RailWeek>(
+  rails: readonly Rail[],
+  cellsOf: (rail: Rail) => readonly string[],
+): string {
+  const header = ['Rail', '30-day volume, USDC', 'Workers in 30 days', 'Status']
+  const rows = rails.map((rail) => [nameOf(rail), ...cellsOf(rail)])
+  return markdownTable(header, rows, [1, 2])
+}
 
 function movedSection({ moved, volume, facts }: Counted): string {
-  const table = markdownTable(
-    ['Rail', ...figureColumns],
-    moved.map((rail) => {
-      const end = cells(rail.end)
-      return [nameOf(rail), ...cells(rail.start).map((was, at) => change(was, end[at] ?? ''))]
-    }),
-    [1, 2],
-  )
+  const table = railTable(moved, ({ start, end }) => {
+    const later = cells(end)
+    return cells(start).map((was, at) => change(was, later[at] ?? ''))
+  })
   return onlyTexts([
     moved.length > 0 && `## What changed\n\n${table}`,
     volume !== null && `${volumeSentence(volume)}\n`,
@@ -203,11 +206,7 @@ function movedSection({ moved, volume, facts }: Counted): string {
 
 function newlyReadSection({ newlyRead }: Counted): string {
   if (newlyRead.length === 0) return ''
-  const table = markdownTable(
-    ['Rail', ...figureColumns],
-    newlyRead.map((rail) => [nameOf(rail), ...cells(rail.end)]),
-    [1, 2],
-  )
+  const table = railTable(newlyRead, ({ end }) => cells(end))
   return `## New readings\n\nThese rails had no successful poll in the seven days before.\n\n${table}`
 }
 

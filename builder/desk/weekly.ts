@@ -2,17 +2,13 @@ import { groupBy } from '../../src/core/group-by.ts'
 import { isoDate } from '../../src/core/time.ts'
 import { weeklySlugPrefix } from '../world/articles.ts'
 import type { ArticleSource } from '../world/articles.ts'
-import type { LedgerEvent, PollRecord, RailRecord } from '../world/world.ts'
+import type { LedgerEvent, World } from '../world/world.ts'
 import { isoWeekOf, weekMs, weekStartOf } from './iso-week.ts'
 import { railWeeksOf } from './rail-week.ts'
 import type { RailWeek } from './rail-week.ts'
 import { weeklyText } from './weekly-text.ts'
 
-export interface WeeklyInput {
-  readonly nowMs: number
-  readonly rails: readonly RailRecord[]
-  readonly history: ReadonlyMap<string, readonly PollRecord[]>
-  readonly events: readonly LedgerEvent[]
+export interface WeeklyInput extends Pick<World, 'events' | 'history' | 'nowMs' | 'rails'> {
   readonly siteUrl: string
 }
 

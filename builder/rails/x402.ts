@@ -159,8 +159,8 @@ function x402On({ rail, chain, name }: X402Chain): AnyRailAdapter {
       version: '2',
       text:
         `Raw volume is every USDC transfer on ${name} to a wallet that the x402 Bazaar lists as payTo for ${name} USDC. Removed, in this order: ` +
-        'payer and payee are one wallet (self_payment); both are facilitators in the list of x402scan (between_facilitators); the payer is a ' +
-        'seller of the same operator (same_operator); more than 100 USDC, which no call costs and treasury moves do (above_ceiling); neither an ' +
+        'more than 100 USDC, which no call costs and treasury moves do (above_ceiling); payer and payee are one wallet (self_payment); both are ' +
+        'facilitators in the list of x402scan (between_facilitators); the payer is a seller of the same operator (same_operator); neither an ' +
         'EIP-3009 authorization of the payer in the same transaction nor a settlement by a Permit2 proxy of x402 (no_authorization). Wallets of one host ' +
         'count as one worker. A wallet of several hosts belongs to the host that listed it first, and among the hosts of the first poll to the one that ' +
         'lists it most. Payments before the poll that first found a wallet listed are not counted. ' +

@@ -50,13 +50,11 @@ export async function gatherCommunity(
     'partner',
     partners.map(({ wallet }) => wallet),
   )
-  const shownWorkers = workers.slice(0, firstPage)
-  const shownReceipts = receipts.slice(0, firstPage)
   return {
-    workers: shownWorkers.map(({ worker }): Worker => worker),
+    workers: workers.slice(0, firstPage).map(({ worker }): Worker => worker),
     workersTotal,
     workersNext: nextCursor('workers', workers),
-    receipts: shownReceipts.map((record) => receiptView(record, siteUrl)),
+    receipts: receipts.slice(0, firstPage).map((record) => receiptView(record, siteUrl)),
     receiptsTotal: totals.total,
     receiptsVerified: totals.verified,
     receiptsNext: nextCursor('receipts', receipts),
