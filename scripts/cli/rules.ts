@@ -6,40 +6,33 @@ import type { Command } from './command.ts'
 import { readBytes } from './files.ts'
 import { orUsageError } from './input.ts'
 
-export const rulesTry = tryCommand(
-  'rules try',
-  'Judge made-up or exported payments with the status rules of the ledger',
-  'Reads one JSON object a line: rail, payment, transfer, wallet or offers. Prints one line per rail.\nThe lines are described at /docs/rules#try.',
-  tryRules,
-)
+export const rulesTry: Command = {
+  words: 'rules try',
+  summary: 'Judge made-up or exported payments with the status rules of the ledger',
+  description:
+    'Reads one JSON object a line: rail, payment, transfer, wallet or offers. Prints one line per rail.\nThe lines are described at /docs/rules#try.',
+  args: { file: operand('a file of lines, or - for standard input') },
+  run: async (session, input) => {
+    const bytes = readBytes(input.required('file'))
+    orUsageError(TryLineError, () => {
+      for (const rail of tryRules(linesOf(bytes))) session.write(`${JSON.stringify(rail)}\n`)
+    })
+    await Promise.resolve()
+  },
+}
 
-export const reputationTry = tryCommand(
-  'reputation try',
-  'Score made-up receipts with the code that scores real ones',
-  'Reads one JSON object a line: receipt, transfer or wallet. Prints one line per worker: its score after both checks,\nand its entries. The lines are described at /docs/reputation#try.',
-  tryReputation,
-)
-
-/** Prints each result of `judge` as soon as it is there. */
-function tryCommand(
-  words: string,
-  summary: string,
-  description: string,
-  judge: (lines: Iterable<string>) => Iterable<object>,
-): Command {
-  return {
-    words,
-    summary,
-    description,
-    args: { file: operand('a file of lines, or - for standard input') },
-    run: async (session, input) => {
-      const bytes = readBytes(input.required('file'))
-      orUsageError(TryLineError, () => {
-        for (const result of judge(linesOf(bytes))) session.write(`${JSON.stringify(result)}\n`)
-      })
-      await Promise.resolve()
-    },
-  }
+export const reputationTry: Command = {
+  words: 'reputation try',
+  summary: 'Score made-up receipts with the code that scores real ones',
+  description:
+    'Reads one JSON object a line: receipt, transfer or wallet. Prints one line per worker: its score after both checks,\nand its entries. The lines are described at /docs/reputation#try.',
+  args: { file: operand('a file of lines, or - for standard input') },
+  run: async (session, input) => {
+    const lines = linesOf(readBytes(input.required('file')))
+    const workers = orUsageError(TryLineError, () => tryReputation(lines))
+    for (const worker of workers) session.write(`${JSON.stringify(worker)}\n`)
+    await Promise.resolve()
+  },
 }
 
 /** One by one, since all lines together may be longer than a string can be. */
