@@ -1,8 +1,8 @@
 /** Commits the facts that differ from the last commit to a bare git repository. The next build repairs a crash. */
-import { createHash } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn } from './files.ts'
@@ -212,7 +212,7 @@ async function removeStaleLocks(repoDir: string, nowMs: number): Promise<void> {
 
 /** A ref per remote records what was pushed, so that a build without new commits needs no network. */
 async function push(git: Git, remote: string, outcome: Mutable<ArchiveOutcome>) {
-  const pushedRef = `refs/pushed/${createHash('sha256').update(remote).digest('hex').slice(0, 16)}`
+  const pushedRef = `refs/pushed/${sha256Hex(remote).slice(0, 16)}`
   const pushedCommit = await runGit(git, ['for-each-ref', '--format=%(objectname)', pushedRef])
   const exclude = pushedCommit.length === 0 ? [] : [`^${pushedRef}`]
   const count = await runGit(git, ['rev-list', '--count', BRANCH_REF, ...exclude])

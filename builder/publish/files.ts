@@ -11,7 +11,10 @@ import {
 import { readdir } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 
+import type { z } from 'zod'
+
 import { isErrno } from '../../src/core/errno.ts'
+import { readIfExists } from '../../src/files/durable.ts'
 
 /** A synchronous write takes a tenth of the time of a write in the thread pool. The caller flushes. */
 export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number): void {
@@ -22,6 +25,16 @@ export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number)
     futimesSync(file, time, time)
   } finally {
     closeSync(file)
+  }
+}
+
+/** Null for a file that is missing or does not fit. */
+export async function readFitting<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
+  const bytes = await readIfExists(path)
+  try {
+    return schema.parse(JSON.parse(String(bytes)))
+  } catch {
+    return null
   }
 }
 

@@ -4,12 +4,13 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
 import type { JsonValue } from '../../src/core/canonical-json.ts'
-import { readIfExists, replaceFile } from '../../src/files/durable.ts'
+import { replaceFile } from '../../src/files/durable.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { commitMessage, diffMarkdown } from './change-text.ts'
 import { changesBetween } from './changes.ts'
 import type { PublicDocument } from './document.ts'
 import type { Facts } from './facts.ts'
+import { readFitting } from './files.ts'
 
 const DIFF_PATH = '/diffs/latest.md'
 
@@ -73,13 +74,7 @@ export function createLastFacts(stateDir: string) {
 
 /** Null when nothing can be read: the next build then counts as the first. */
 export async function loadLastFacts(path: string): Promise<LastFacts | null> {
-  const bytes = await readIfExists(path)
-  if (bytes === null) return null
-  try {
-    return lastFactsSchema.parse(JSON.parse(bytes.toString('utf8')))
-  } catch {
-    return null
-  }
+  return await readFitting(path, lastFactsSchema)
 }
 
 export async function saveLastFacts(path: string, last: LastFacts): Promise<void> {

@@ -1,3 +1,4 @@
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
@@ -9,7 +10,7 @@ import { renderBody } from './document.ts'
 import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
-import { filesNamedIn, sha256 } from './published-generation.ts'
+import { filesNamedIn } from './published-generation.ts'
 import type { PublishedGeneration } from './published-generation.ts'
 
 /** The number exceeds that of compression threads, since some documents wait for the disk. */
@@ -82,7 +83,7 @@ export async function draftPlan(
       return
     }
     const bytes = renderBody(document, old.changed_at)
-    if (sha256(bytes) !== old.sha256) {
+    if (sha256Hex(bytes) !== old.sha256) {
       changed.push(document)
       return
     }
@@ -161,7 +162,7 @@ function newEntry(document: PublicDocument, { signer, nowMs, rendered }: Options
   const entry: ManifestEntry = {
     path: document.path,
     file: documentFile(document.path, document.contentType),
-    sha256: sha256(bytes),
+    sha256: sha256Hex(bytes),
     size: bytes.length,
     content_type: document.contentType,
     max_age: document.maxAgeSeconds,
@@ -182,7 +183,10 @@ async function storeForms(
   await store(entry.file, bytes)
   for (const form of forms) await store(encodedFile(entry.file, form.encoding), form.bytes)
   const encodings = Object.fromEntries(
-    forms.map((form) => [form.encoding, { sha256: sha256(form.bytes), size: form.bytes.length }]),
+    forms.map((form) => [
+      form.encoding,
+      { sha256: sha256Hex(form.bytes), size: form.bytes.length },
+    ]),
   )
   return { ...entry, encodings }
 }
@@ -204,7 +208,7 @@ function manifestOf(
     computed_at: isoTime(nowMs),
     count: documents.length,
     documents,
-    set_sha256: sha256(Buffer.from(manifestSetText(documents), 'utf8')),
+    set_sha256: sha256Hex(manifestSetText(documents)),
   }
 }
 

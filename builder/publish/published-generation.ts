@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import {
   CURRENT_LINK,
   GENERATIONS_DIR,
@@ -93,12 +93,12 @@ function readManifest(
     throw new Error(`${MANIFEST_FILE} does not match its signature by ${signed.kid}`)
   }
   const isOurs = verdict === 'good'
-  const manifestSha256 = sha256(bytes)
+  const manifestSha256 = sha256Hex(bytes)
   if (parsed.last?.bytes.equals(bytes) === true) {
     return { manifest: parsed.last.manifest, manifestSha256, isOurs }
   }
   const manifest = manifestSchema.parse(JSON.parse(bytes.toString('utf8')))
-  if (sha256(Buffer.from(manifestSetText(manifest.documents))) !== manifest.set_sha256) {
+  if (sha256Hex(manifestSetText(manifest.documents)) !== manifest.set_sha256) {
     throw new Error(`set_sha256 in ${MANIFEST_FILE} does not match its documents`)
   }
   parsed.last = { bytes, manifest }
@@ -132,7 +132,7 @@ function isKnown(directory: string, named: NamedFile, checked: CheckedFiles): bo
 function hasHash(directory: string, { file, sha256: expected, size }: NamedFile): boolean {
   try {
     const bytes = readFileSync(join(directory, file))
-    return bytes.length === size && sha256(bytes) === expected
+    return bytes.length === size && sha256Hex(bytes) === expected
   } catch (error) {
     if (isErrno(error, 'ENOENT') || isErrno(error, 'EIO')) return false
     throw error
@@ -153,10 +153,6 @@ export async function rememberChecked(
     if (isPartial && !renewed.has(file)) return
     checked.set(file, { sha256: hash, fingerprint: statFingerprint(`${directory}/${file}`) })
   })
-}
-
-export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }
 
 function reasonOf(error: unknown): string {

@@ -1,16 +1,16 @@
 /** Renders PNG share images when their drawing changes and stores them by the hash of the drawing. */
-import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
-import { readIfExists, replaceFile } from '../../src/files/durable.ts'
+import { replaceFile } from '../../src/files/durable.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn } from './files.ts'
+import { namesIn, readFitting } from './files.ts'
 
 /** A preview image and the path at which it is published. */
 export interface Drawing {
@@ -35,7 +35,7 @@ export async function readShareImages(
   dir: string,
   drawings: readonly Drawing[],
 ): Promise<ShareImages> {
-  const index = await readIndex(dir)
+  const index = (await readFitting(join(dir, indexFile), indexSchema)) ?? {}
   const documents: PublicDocument[] = []
   const pending: Drawing[] = []
   for (const drawing of drawings) {
@@ -69,26 +69,12 @@ export async function renderShareImages(
 
 const indexFile = 'index.json'
 
-async function readIndex(dir: string): Promise<z.infer<typeof indexSchema>> {
-  const bytes = await readIfExists(join(dir, indexFile))
-  if (bytes === null) return {}
-  try {
-    return indexSchema.parse(JSON.parse(bytes.toString('utf8')))
-  } catch {
-    return {}
-  }
-}
-
 const names = new WeakMap<Drawing, string>()
 
 function nameOf(drawing: Drawing): string {
-  const name = names.get(drawing) ?? hashOf(drawing)
+  const name = names.get(drawing) ?? sha256Hex(`${renderer}\n${drawing.svg}`)
   names.set(drawing, name)
   return name
-}
-
-function hashOf({ svg }: Drawing): string {
-  return createHash('sha256').update(`${renderer}\n${svg}`, 'utf8').digest('hex')
 }
 
 function fileOf(dir: string, name: string): string {
