@@ -39,6 +39,9 @@ export const signatureInput = z
   .max(16_386)
   .describe('EIP-191 as 0x and 130 lower-case hex digits, or ed25519 in base58, base64 or hex.')
 
+/** Fields of a body that a wallet signs. */
+export const signedFields = { wallet: walletInput, timestamp: timeInput, signature: signatureInput }
+
 export const amountInput = z
   .union([z.number(), text(20)])
   .refine((amount) => parseUsdc(amount) !== null, {

@@ -15,14 +15,7 @@ import {
   text,
   list,
 } from './common.ts'
-import {
-  amountInput,
-  lineInput,
-  signatureInput,
-  textInput,
-  timeInput,
-  walletInput,
-} from './input.ts'
+import { amountInput, lineInput, textInput, timeInput, signedFields } from './input.ts'
 import { receiptId } from './receipt.ts'
 import { skillsInput } from './worker.ts'
 
@@ -189,9 +182,7 @@ export const deliverBody = bodyModel('JobDelivery', {
   uri: deliveryUri,
   content_sha256: sha256Hex.describe('SHA-256 of the content at the address.'),
   note: textInput(2000).optional().describe('For the poster, at most 2,000 characters.'),
-  wallet: walletInput,
-  timestamp: timeInput,
-  signature: signatureInput,
+  ...signedFields,
 })
 export type DeliverBody = z.infer<typeof deliverBody>
 

@@ -23,7 +23,7 @@ import {
   signatureInput,
   textInput,
   timeInput,
-  walletInput,
+  signedFields,
 } from './input.ts'
 import { skillSlug } from './skill.ts'
 
@@ -212,9 +212,7 @@ export const attestationBody = bodyModel('AttestationEndpoint', {
     .min(1)
     .max(2048)
     .describe('https on port 443 with a host name, without user name, password or fragment.'),
-  wallet: walletInput,
-  timestamp: timeInput,
-  signature: signatureInput,
+  ...signedFields,
 })
 export type AttestationBody = z.infer<typeof attestationBody>
 

@@ -19,9 +19,9 @@ import {
   amountInput,
   httpsInput,
   lineInput,
-  signatureInput,
   timeInput,
   walletInput,
+  signedFields,
 } from './input.ts'
 import { railChain } from './rail.ts'
 
@@ -122,21 +122,18 @@ const facts = {
   evidence_url: httpsInput.optional(),
 }
 
-/** Fields of a submission that are not part of the receipt. */
-const submission = { wallet: walletInput, timestamp: timeInput, signature: signatureInput }
-
 export const platformReceiptBody = bodyModel('PlatformReceiptSubmission', {
   ...facts,
   platform: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
   platform_signature: ed25519Signature,
-  ...submission,
+  ...signedFields,
 })
 
 export const signedReceiptBody = bodyModel('SignedReceiptSubmission', {
   ...facts,
   public_key: ed25519Key,
   worker_signature: ed25519Signature,
-  ...submission,
+  ...signedFields,
 })
 
 export const receiptBody = named(

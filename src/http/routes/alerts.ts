@@ -8,7 +8,7 @@ import {
 } from '../../actions/alerts.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import { requirePartner } from '../../actions/partner-access.ts'
-import { isoTime, minuteMs, parseTime, secondMs } from '../../core/time.ts'
+import { isoTime, minuteMs, secondMs } from '../../core/time.ts'
 import { subscriptionsOf } from '../../db/alerts.ts'
 import type { SubscriptionRecord } from '../../db/alerts.ts'
 import { eventsSince } from '../../db/events.ts'
@@ -16,6 +16,7 @@ import { alertEventOf, deliveriesOf } from '../../db/webhooks.ts'
 import type { WebhookDelivery } from '../../db/webhooks.ts'
 import type { Handlers, ReadContext } from '../handler-types.ts'
 import { limitOf } from '../pages.ts'
+import { sinceOf } from '../query.ts'
 
 const BEGINNING = isoTime(0)
 
@@ -32,8 +33,7 @@ export function alertHandlers(deps: ActionDeps) {
     async getAlertFeed({ query }, { nowMs, list }) {
       const { rail, severity, since } = query
       const limit = limitOf(query)
-      const sinceMs = since === undefined ? null : parseTime(since)
-      const after = sinceMs === null ? BEGINNING : isoTime(sinceMs)
+      const after = sinceOf(since) ?? BEGINNING
       const rows = await list((db) => eventsSince(db, { after }, limit + 1, { rail, severity }))
       const events = rows.slice(0, limit).map(alertEventOf)
       return {
