@@ -8,6 +8,7 @@ import { isErrno } from '../../src/core/errno.ts'
 import { checkManifests } from '../../src/core/pact/check.ts'
 import type { ReadManifest } from '../../src/core/pact/check.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
+import { evmAddress, publishedClaims } from '../../src/core/pact/sources.ts'
 import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.ts'
 import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
 import { readTextIfExists, statFingerprint } from '../cache/stat-fingerprint.ts'
@@ -26,8 +27,6 @@ export interface AuthoredPacts {
   readonly reproduceScript: string | null
 }
 
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
-const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 const pactNumber = z.int().min(1).max(999_999_999)
 
 const pactFile = z.strictObject({
@@ -41,22 +40,13 @@ const publishedFile = z.strictObject({
   noted_on: z.iso.date(),
   note: z.string(),
   pacts: z.array(
-    z.strictObject({
+    publishedClaims.extend({
       pact_id: pactNumber,
       published_as: z.enum(['settled', 'in_flight']),
       title: z.string().min(1).max(200),
       source: z.string().min(1).max(300),
       source_url: z.url().optional(),
-      contract: address.optional(),
-      amount_pact: z.number().positive().optional(),
-      completed_on: z.iso.date().optional(),
-      deadline: z.iso.date().optional(),
-      worker: address.optional(),
-      work_hash: hash.optional(),
-      submit_work_tx: hash.optional(),
-      submit_work_block: z.int().min(0).optional(),
-      approve_tx: hash.optional(),
-      note: z.string().max(500).optional(),
+      contract: evmAddress.optional(),
     }),
   ),
 })

@@ -1,4 +1,6 @@
 /** Facts about pacts by source. Times in Unix milliseconds, addresses in lower case. */
+import { z } from 'zod'
+
 import type { CheckedManifest } from './check.ts'
 import type { EscrowPact } from './escrow.ts'
 
@@ -65,21 +67,24 @@ export interface PublishedPact {
   readonly sourceUrl: string | null
   readonly notedOn: string
   readonly contract: string
-  readonly claims: PublishedClaims
+  readonly claims: z.infer<typeof publishedClaims>
 }
 
+export const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
+
 /** Facts that a publication states, named as on the wire. */
-interface PublishedClaims {
-  readonly amount_pact?: number | undefined
-  readonly completed_on?: string | undefined
-  readonly deadline?: string | undefined
-  readonly worker?: string | undefined
-  readonly work_hash?: string | undefined
-  readonly submit_work_tx?: string | undefined
-  readonly submit_work_block?: number | undefined
-  readonly approve_tx?: string | undefined
-  readonly note?: string | undefined
-}
+export const publishedClaims = z.strictObject({
+  amount_pact: z.number().positive().optional(),
+  completed_on: z.iso.date().optional(),
+  deadline: z.iso.date().optional(),
+  worker: evmAddress.optional(),
+  work_hash: hash.optional(),
+  submit_work_tx: hash.optional(),
+  submit_work_block: z.int().min(0).optional(),
+  approve_tx: hash.optional(),
+  note: z.string().max(500).optional(),
+})
 
 export interface PactSources {
   readonly nowMs: number
