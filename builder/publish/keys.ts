@@ -13,6 +13,7 @@ import {
   signingKeyFromSeed,
   signingKeyToPem,
 } from '../../src/auth/signing-key.ts'
+import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import { kidSchema, timeSchema } from '../../src/core/documents.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { createFile, readIfExists, refuseLoose, replaceFile } from '../../src/files/durable.ts'
@@ -43,22 +44,10 @@ export interface KeyRing {
   readonly verify: (kid: string, bytes: Uint8Array, signature: Uint8Array) => Verdict
 }
 
-export interface PublicKeys {
-  readonly keys: readonly {
-    readonly kid: string
-    readonly alg: 'ed25519'
-    /** Base64 of 32 bytes. */
-    readonly public_key: string
-    readonly status: 'active' | 'retired'
-    readonly created_at: string
-    readonly retired_at?: string
-  }[]
-}
-
 export interface Keys {
   readonly signer: Signer
   readonly ring: KeyRing
-  readonly publicKeys: PublicKeys
+  readonly publicKeys: SigningKeys
 }
 
 /** Creates missing keys. @throws Error if others may read the file or the file is invalid; it is never replaced */

@@ -4,6 +4,7 @@ import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import type { ExchangeKeys } from '../../src/auth/exchange-keys.ts'
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { flagKind } from '../../src/contract/schemas/flag.ts'
+import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
 import { isoTime, dayMs, hourOf, minuteMs } from '../../src/core/time.ts'
@@ -16,7 +17,6 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { loadRailStates } from '../../src/db/polls.ts'
 import { lastRuns } from '../../src/db/runs.ts'
 import { viewsSince } from '../../src/db/views.ts'
-import type { PublicKeys } from '../publish/keys.ts'
 import type { AnyRailAdapter } from '../rails/adapter.ts'
 import { withAcceptedSkills } from './accepted-skills.ts'
 import { createAuthored } from './authored.ts'
@@ -36,7 +36,7 @@ export interface GatherOptions {
   readonly adapters: readonly AnyRailAdapter[]
   readonly site: World['site']
   readonly pollEveryMs: number
-  readonly publicKeys: PublicKeys
+  readonly publicKeys: SigningKeys
   /** Read for every build, since keys may have been rotated. */
   readonly exchangeKeys: () => Promise<ExchangeKeys>
   readonly nowMs: number

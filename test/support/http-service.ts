@@ -9,7 +9,6 @@ import { z } from 'zod'
 import { asJson } from '../../builder/documents/document.ts'
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import { loadKeys } from '../../builder/publish/keys.ts'
-import type { PublicKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
 import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import type { InstalledDeps } from '../../src/actions/deps.ts'
@@ -17,6 +16,7 @@ import { createApp } from '../../src/app.ts'
 import type { App, AppDeps } from '../../src/app.ts'
 import type { AnswerOf } from '../../src/contract/route-types.ts'
 import { pathOf } from '../../src/contract/routes.ts'
+import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import type { Clock } from '../../src/core/deps.ts'
 import { createLog } from '../../src/core/log.ts'
@@ -52,7 +52,7 @@ export function handClock(startMs = Date.UTC(2026, 10, 21, 6)): HandClock {
 
 /** A public directory with its own keys, published as the builder does it. */
 export interface PublicDir {
-  readonly publicKeys: PublicKeys
+  readonly publicKeys: SigningKeys
   readonly dir: string
   readonly publish: (
     documents: readonly PublicDocument[],

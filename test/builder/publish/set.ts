@@ -16,9 +16,10 @@ import { beforeEach } from 'vitest'
 
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
-import type { Keys, PublicKeys } from '../../../builder/publish/keys.ts'
+import type { Keys } from '../../../builder/publish/keys.ts'
 import { publish } from '../../../builder/publish/publish.ts'
 import type { PublishOutcome, PublishOptions } from '../../../builder/publish/publish.ts'
+import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
 import type { JsonObject } from '../../../src/core/canonical-json.ts'
 import {
   manifestSchema,
@@ -117,7 +118,7 @@ export interface ReadSet {
  * Reads the current set with the public keys alone. Checks every hash, size, signature and compressed form, and that the
  * manifest names every file. Throws on the first mistake.
  */
-export function readSet(publicDir: string, keys: PublicKeys): ReadSet {
+export function readSet(publicDir: string, keys: SigningKeys): ReadSet {
   const target = readlinkSync(join(publicDir, 'current'))
   const root = join(publicDir, target)
   const bytes = readFileSync(join(root, 'snapshot.json'))
@@ -140,7 +141,7 @@ export function readSet(publicDir: string, keys: PublicKeys): ReadSet {
   return { manifest, bodies }
 }
 
-function readEntry(root: string, entry: ManifestEntry, keys: PublicKeys, named: Set<string>) {
+function readEntry(root: string, entry: ManifestEntry, keys: SigningKeys, named: Set<string>) {
   const body = readFileSync(join(root, entry.file))
   if (body.length !== entry.size || sha256(body) !== entry.sha256) throw new Error(entry.path)
   assertSigned(body, entry, keys)
@@ -159,7 +160,7 @@ function readEntry(root: string, entry: ManifestEntry, keys: PublicKeys, named: 
 function assertSigned(
   bytes: Buffer,
   { kid, signature }: { kid: string; signature: string },
-  { keys }: PublicKeys,
+  { keys }: SigningKeys,
 ): void {
   const key = keys.find((each) => each.kid === kid)
   if (key === undefined) throw new Error(`key ${kid} is not listed`)
