@@ -24,11 +24,6 @@ import { reviewReputation } from './review-reputation.ts'
 import type { ReviewDeps } from './review-reputation.ts'
 import type { JobResult } from './run-job.ts'
 
-export interface ReceiptCheckDeps extends ReviewDeps {
-  /** Maximum number of JSON-RPC calls to one chain in one run. */
-  readonly maxCalls?: number
-}
-
 const defaultMaxCalls = 20_000
 const defaultTimeoutMs = 20 * secondMs
 /** Failures in a row after which a run stops using a node. */
@@ -40,7 +35,7 @@ const perWrite = 50
 const reversalFlagTtlMs = 30 * dayMs
 const uncheckedPerWrite = 500
 
-export async function checkReceipts(deps: ReceiptCheckDeps): Promise<ReceiptRun> {
+export async function checkReceipts(deps: ReviewDeps): Promise<ReceiptRun> {
   const { database, clock } = deps
   const startedAt = isoTime(clock.now())
   const nodes = receiptChains.filter((chain) => (deps.rpcUrls[chain] ?? null) !== null)
@@ -55,7 +50,7 @@ export async function checkReceipts(deps: ReceiptCheckDeps): Promise<ReceiptRun>
   return run
 }
 
-async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<ChainReport[]> {
+async function checkChain(deps: ReviewDeps, chain: EvmChainName): Promise<ChainReport[]> {
   const { database, clock, random, fetch, signal, maxCalls = defaultMaxCalls } = deps
   const due = await dueTransactions(database.reader, chain, isoTime(clock.now()), maxDue)
   if (due.length === 0) return []
@@ -91,7 +86,7 @@ async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<
 }
 
 async function write(
-  { database, clock, random, signal }: ReceiptCheckDeps,
+  { database, clock, random, signal }: ReviewDeps,
   chain: EvmChainName,
   found: FactsByHash,
   tally: Tally,
@@ -111,7 +106,7 @@ async function write(
   }
 }
 
-async function markUnsupportedChains(deps: ReceiptCheckDeps): Promise<ChainReport[]> {
+async function markUnsupportedChains(deps: ReviewDeps): Promise<ChainReport[]> {
   const { database, clock } = deps
   const { reader } = database
   const now = isoTime(clock.now())
@@ -158,7 +153,7 @@ function noChecker(chain: string): string {
   return `no checker for ${chain}`
 }
 
-async function closeOldReversalFlags({ database, clock, random }: ReceiptCheckDeps): Promise<void> {
+async function closeOldReversalFlags({ database, clock, random }: ReviewDeps): Promise<void> {
   const nowMs = clock.now()
   const before = isoTime(nowMs - reversalFlagTtlMs)
   const open = await listOpenFlags(database.reader)

@@ -28,6 +28,8 @@ export interface ReviewDeps {
   /** Chains without a configured node are skipped: a public node is not sufficient evidence of a payment. */
   readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
   readonly signal: AbortSignal
+  /** Maximum number of JSON-RPC calls to one chain in one run; a batch of reviews makes at most 8,000. */
+  readonly maxCalls?: number
   readonly timeoutMs?: number
   readonly retries?: number
 }
@@ -35,6 +37,8 @@ export interface ReviewDeps {
 const receiptsPerBatch = 200
 /** 90 days of Base in chunks of five hours are 432 calls for each of three filters. */
 const maxCallsPerBatch = 8000
+/** Wallets with more transfers than that are looked up again on the next days, so many times. */
+const maxPostponed = 3
 const perWrite = 50
 /** Ages that count, best first. */
 const agesDays = [90, 30] as const
@@ -71,22 +75,29 @@ async function reviewOnChain(
   const rpcUrl = chain === null ? null : (deps.rpcUrls[chain] ?? null)
   if (chain === null || rpcUrl === null) {
     const why = chain === null ? 'no chain that is read' : new ChainNotConfigured(chain).message
-    const reason = `counts without a look-up of transfers: ${why}`
-    const none = { link: null, party: null, knownSince: null, isHub: false, reason }
-    await write(deps, day, new Map(reviews.map((review) => [review, none])), report)
+    await writeUnread(deps, day, reviews, why, report)
     return why
   }
-  const queue = batchesOf(reviews, receiptsPerBatch)
+  const first = reviews.filter(({ postponed }) => postponed === 0)
+  const again = reviews.filter(({ postponed }) => postponed > 0)
+  const queue = [...batchesOf(first, receiptsPerBatch), ...batchesOf(again, 1)]
   for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
     try {
       await write(deps, day, await lookUp(deps, { chain, rpcUrl, day }, batch), report)
     } catch (error) {
       if (deps.signal.aborted) return 'the builder was stopped'
-      if (error instanceof ChainError) return error.message
-      if (!(error instanceof CallBudgetError)) throw error
+      if (error instanceof ChainError && !error.isTooLarge) return error.message
+      if (!(error instanceof ChainError || error instanceof CallBudgetError)) throw error
       // Wallets with too many transfers delay only their own receipts.
+      const [review] = batch
       if (batch.length > 1) queue.push(...batchesOf(batch, Math.ceil(batch.length / 2)))
-      else await deps.database.write((tx) => postponeReview(tx, batch, deps.clock.now() + dayMs))
+      else if (review !== undefined && review.postponed < maxPostponed) {
+        const midnightMs = (Math.floor(deps.clock.now() / dayMs) + 1) * dayMs
+        await deps.database.write((tx) => postponeReview(tx, review, midnightMs))
+      } else {
+        const why = `payer or worker has more transfers on ${chain} than the ledger reads`
+        await writeUnread(deps, day, batch, why, report)
+      }
     }
   }
   return null
@@ -98,11 +109,16 @@ function batchesOf<Item>(items: readonly Item[], size: number): Item[][] {
 }
 
 async function lookUp(
-  { fetch, clock, random, signal, timeoutMs, retries }: ReviewDeps,
+  { fetch, clock, random, signal, timeoutMs, retries, maxCalls = maxCallsPerBatch }: ReviewDeps,
   { chain, rpcUrl, day }: { chain: EvmChainName; rpcUrl: string; day: ReviewDay },
   reviews: readonly DueReview[],
 ): Promise<ReadonlyMap<DueReview, ReviewFinding>> {
-  const limits = { timeoutMs, retries, maxCalls: maxCallsPerBatch, maxFailures: 3 }
+  const limits = {
+    timeoutMs,
+    retries,
+    maxCalls: Math.min(maxCalls, maxCallsPerBatch),
+    maxFailures: 3,
+  }
   const reader = createChainReader(chain, rpcUrl, { fetch, clock, random, signal, ...limits })
   const dueMs = Date.parse(day.dueAt)
   const fromBlock = await reader.blockAtTime(reviewWindowMs(dueMs, day.stage))
@@ -148,6 +164,22 @@ async function lookUp(
       },
     ]),
   )
+}
+
+/** Decides with what the ledger knows: nothing is concluded from transfers that nobody read. */
+async function writeUnread(
+  deps: ReviewDeps,
+  day: ReviewDay,
+  reviews: readonly DueReview[],
+  why: string,
+  report: { adjusted: number; reversed: number },
+): Promise<void> {
+  const reason = `counts without a look-up of transfers: ${why}`
+  const unread = { link: null, party: null, knownSince: null, reason }
+  const findings = reviews.map((review) => {
+    return [review, { ...unread, isHub: listedHubs.has(review.payer) }] as const
+  })
+  await write(deps, day, new Map(findings), report)
 }
 
 async function write(

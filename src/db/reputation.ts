@@ -68,7 +68,7 @@ export async function appendEntries(
 export function firstReview(entry: LedgerEntry): RecordOf<'reputation_reviews'> | null {
   const dueMs = reviewDueMs(Date.parse(entry.countsFrom), 0)
   if (!hasWeight(entry) || entry.receiptId === null || dueMs === null) return null
-  return { receiptId: entry.receiptId, dueAt: isoTime(dueMs), stage: 0 }
+  return { receiptId: entry.receiptId, dueAt: isoTime(dueMs), stage: 0, postponed: 0 }
 }
 
 export interface Grant extends Omit<ReceiptGrant, 'worker'> {

@@ -31,6 +31,7 @@ export interface DueReview {
   readonly payer: string
   readonly countsFrom: string
   readonly knownSince: string
+  readonly postponed: number
   /** What the payer has paid the worker since `since`. */
   readonly paidMicroUsdc: number
 }
@@ -42,7 +43,7 @@ export async function reviewsOfDay(
 ): Promise<readonly DueReview[]> {
   const { rows } = await sql<DueReview>`
     select due.receipt_id as "receiptId", r.to_wallet as worker, r.to_display as display, r.chain,
-      coalesce(c.payer, e.payer) as payer, e.counts_from as "countsFrom", p.known_since as "knownSince",
+      coalesce(c.payer, e.payer) as payer, e.counts_from as "countsFrom", p.known_since as "knownSince", due.postponed,
       (select sum(amount_micro_usdc) from reputation_ledger
         where wallet = e.wallet and payer = e.payer and counts_from >= ${since}
           and kind = 'receipt_verified' and evidence > 0) as "paidMicroUsdc"
@@ -82,7 +83,7 @@ export async function applyReview(
   if (last === undefined || payer === null || found.link !== null || next === null) {
     await deleteRecords(db, 'reputation_reviews', { receiptId })
   } else {
-    const changes = { stage: stage + 1, dueAt: isoTime(next) }
+    const changes = { stage: stage + 1, dueAt: isoTime(next), postponed: 0 }
     await updateRecord(db, 'reputation_reviews', { receiptId }, changes)
   }
   if (last === undefined || payer === null) return null
@@ -93,7 +94,9 @@ export async function applyReview(
   const isOlder = isSender && found.knownSince !== null && found.knownSince < payer.knownSince
   const olderSince = isOlder ? found.knownSince : payer.knownSince
   const knownSince = found.isHub ? now : olderSince
-  const paysWorkers = !found.isHub && (await paysStrangers(db, party, worker))
+  // A payer that was found independent stays so while it pays enough workers, this one included.
+  const stillPays = payer.paysWorkers === 1 && (await paysStrangers(db, party, ''))
+  const paysWorkers = !found.isHub && (stillPays || (await paysStrangers(db, party, worker)))
   const known = { wallet, party, knownSince, paysWorkers: paysWorkers ? 1 : 0 } as const
   await putRecord(db, 'payers', known, 'wallet')
   const sum = { wallet: worker, party, quarter: quarterOf(last.countsFrom) }
@@ -112,11 +115,11 @@ export async function applyReview(
 
 export async function postponeReview(
   db: Db,
-  reviews: readonly Pick<DueReview, 'receiptId'>[],
+  { receiptId, postponed }: Pick<DueReview, 'receiptId' | 'postponed'>,
   untilMs: number,
 ): Promise<void> {
-  const receiptId = reviews.map((review) => review.receiptId)
-  await updateRecord(db, 'reputation_reviews', { receiptId }, { dueAt: isoTime(untilMs) })
+  const changes = { dueAt: isoTime(untilMs), postponed: postponed + 1 }
+  await updateRecord(db, 'reputation_reviews', { receiptId }, changes)
 }
 
 /** True if the party has also paid enough other workers that hold receipts of platforms. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { checkReceipts, receiptsResult } from '../../builder/jobs/check-receipts.ts'
-import type { ReceiptCheckDeps } from '../../builder/jobs/check-receipts.ts'
+import type { ReviewDeps } from '../../builder/jobs/review-reputation.ts'
 import { lastReceiptRun } from '../../builder/world/receipt-run.ts'
 import type { ChainReport } from '../../builder/world/receipt-run.ts'
 import { acceptedReceipt, receiptDetail } from '../../src/contract/schemas/receipt.ts'
@@ -95,7 +95,7 @@ async function expectReceipt(id: string, verification: string, repDelta: number,
   expect(await detailOf(id)).toMatchObject({ verification, rep_delta: repDelta, ...more })
 }
 
-async function run(changes: Partial<ReceiptCheckDeps> = {}) {
+async function run(changes: Partial<ReviewDeps> = {}) {
   service.clock.advance(hourMs)
   const { database, random } = service.actions
   return await checkReceipts({
@@ -110,7 +110,7 @@ async function run(changes: Partial<ReceiptCheckDeps> = {}) {
   })
 }
 
-async function runOf(changes: Partial<ReceiptCheckDeps> = {}): Promise<ChainReport> {
+async function runOf(changes: Partial<ReviewDeps> = {}): Promise<ChainReport> {
   const { chains } = await run(changes)
   const report = chains.find((one) => one.chain === 'arbitrum')
   if (report === undefined) throw new Error('nothing was due on arbitrum')

@@ -18,7 +18,7 @@ import {
   submission,
   workerSigned,
 } from '../support/receipts.ts'
-import { proxyDuringTest, rpcResult } from '../support/rpc-proxy.ts'
+import { proxyDuringTest, rangeOf, rpcError, rpcResult } from '../support/rpc-proxy.ts'
 import type { RpcRequest } from '../support/rpc-proxy.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
@@ -87,7 +87,7 @@ async function pay(from: TestWallet, usdc: number): Promise<string> {
   return hash
 }
 
-async function runAfter(ms: number, hasNode = true) {
+async function runAfter(ms: number, hasNode = true, maxCalls = 20_000) {
   service.clock.advance(ms)
   const { database, random } = service.actions
   return await checkReceipts({
@@ -98,6 +98,7 @@ async function runAfter(ms: number, hasNode = true) {
     rpcUrls: hasNode ? { arbitrum: chain.url } : {},
     signal: new AbortController().signal,
     retries: 0,
+    maxCalls,
   })
 }
 
@@ -252,6 +253,56 @@ describe('the check after 14 days', () => {
       'counts without a look-up of transfers: no RPC is set for base (RPC_URL_BASE)',
     )
   })
+
+  test.each([
+    ['a range', 1],
+    ['a block', 0],
+  ])(
+    'waits three nights if %s has too many transfers, then counts without them',
+    async (_, wide) => {
+      await pay(payer, 10)
+      await pay(other, 10)
+      await chain.mine(settled)
+      await runAfter(hourMs)
+      const isRefused = (request: RpcRequest) => {
+        const range = rangeOf(request)
+        const isHot = JSON.stringify(request).includes(payer.id.slice(2))
+        return isHot && range !== null && range.to - range.from >= wide
+      }
+      const refused = (request: RpcRequest) =>
+        isRefused(request)
+          ? rpcError(request, -32_005, 'query returned more than 10000 results')
+          : undefined
+      const { url } = chain
+      const proxy = await proxyDuringTest(url, { instead: refused })
+      chain = { ...chain, url: proxy.url }
+      const runs = []
+      for (const days of [15, 1, 1, 1, 1]) {
+        const from = proxy.requests.length
+        const { reviews } = await runAfter(days * dayMs, true, 60)
+        runs.push([reviews, proxy.requests.length - from <= 3 * 60])
+      }
+      chain = { ...chain, url }
+      const review = { chain: 'arbitrum', due: 1, adjusted: 0, reversed: 0 }
+      expect(runs).toEqual([
+        [[{ ...review, due: 2, adjusted: 1 }], true],
+        [[review], true],
+        [[review], true],
+        [[{ ...review, adjusted: 1 }], true],
+        [[], true],
+      ])
+      const { entries } = await readScore()
+      expect(entries.map(({ kind, percent }) => `${kind} ${percent}`)).toEqual([
+        'adjustment 100',
+        'adjustment 100',
+        'receipt_verified 30',
+        'receipt_verified 30',
+      ])
+      expect(entries[0]?.reason).toBe(
+        'counts without a look-up of transfers: payer or worker has more transfers on arbitrum than the ledger reads',
+      )
+    },
+  )
 
   test('waits for a node that fails', async () => {
     await pay(payer, 10)

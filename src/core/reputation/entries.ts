@@ -108,7 +108,7 @@ export function checkedEntries(
   return adjustmentsOf(entries, changes, { reason: finding.reason, now })
 }
 
-/** Empty if nothing was earned since the last reversal. */
+/** Takes back what the entries earned. Empty only without entries: a reversal of 0 still ends their claim to the payment. */
 export function reversalOf(
   entries: readonly LedgerEntry[],
   reason: string,

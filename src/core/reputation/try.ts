@@ -190,7 +190,9 @@ function createTrialLedger(ageDaysOf: (wallet: string) => number) {
       if (known.party === one.payer) known.party = found.party
       known.knownSinceMs = found.isHub ? nowMs : known.firstMs - ageDaysOf(one.payer) * dayMs
       known.paysWorkers =
-        !found.isHub && (known.paysWorkers || paysStrangers(known.party, one.worker))
+        !found.isHub &&
+        ((known.paysWorkers && paysStrangers(known.party, '')) ||
+          paysStrangers(known.party, one.worker))
       if (found.link !== null) linked.add(`${one.worker} ${known.party}`)
       const finding = {
         link: found.link,

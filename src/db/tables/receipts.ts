@@ -187,6 +187,8 @@ export const receiptTables = {
       receipt_id: column.references(column.textKey, 'receipts (id)'),
       due_at: column.text,
       stage: column.integer,
+      /** How often this check was put off, since its wallets have too many transfers. */
+      postponed: column.integer,
     },
     withoutRowid: true,
     indexes: { reputation_reviews_due: '(due_at)' },
