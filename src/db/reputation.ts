@@ -110,7 +110,7 @@ export async function grantOnchain(db: Db, grant: Omit<Grant, 'evidence'>): Prom
   }
 }
 
-/** Appends an entry with the age of the first, so that both cancel. Returns null if there are no earnings. */
+/** Appends an entry with the age of the first, so that both cancel. Returns null without entries since the last reversal. */
 export async function reverseReceipt(
   db: Db,
   wallet: LedgerWallet,
