@@ -78,6 +78,7 @@ export function collectEvidence(
           rows_digest: digestOf(lines.join('\n')),
           rows,
           lists: { ...lists },
+          at: isoTime(endMs),
         },
         prices,
       }

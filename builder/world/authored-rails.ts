@@ -88,12 +88,12 @@ export function auditedFigures({ audit: { figures } }: AuthoredRail): Figures {
   }
 }
 
-export const authoredRailSchema = railShape.superRefine((rail, { addIssue }) => {
+export const authoredRailSchema = railShape.superRefine((rail, check) => {
   const judged = { figures: auditedFigures(rail), measures: null }
   const status = decideStatus(judged, rail.status_basis).status ?? 'pre-traction'
   if (status === rail.audit.status) return
   const message = `is not what the rules say of the audited figures: ${status}`
-  addIssue({ code: 'custom', path: ['audit', 'status'], message })
+  check.addIssue({ code: 'custom', path: ['audit', 'status'], message })
 })
 
 /** @throws Error that names the file and field */

@@ -21,6 +21,7 @@ const logInput = z.object({
   rows_digest: digest,
   rows: digest.nullable(),
   lists,
+  at: z.string(),
 })
 
 export type LogInput = z.infer<typeof logInput>

@@ -247,7 +247,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       socket.write(`GET ${list} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
       return parseAnswer(await received(socket))
     }
-    await Promise.race(waiting.map(async (socket) => await once(socket, 'readable')))
+    await Promise.race(waiting.map(async (socket) => void (await once(socket, 'readable'))))
     const { status, headers, body } = await readFrom('127.0.0.2')
     expect(status).toBe(429)
     expect([headers.get('retry-after'), headers.get('cache-control')]).toEqual(['1', 'no-store'])

@@ -71,7 +71,7 @@ export function groupShare(
 /** The confusion matrix as a Markdown table. */
 export function matrixText(results: readonly FamilyResult[]): string {
   const rows = results.map((result) => {
-    const percent = (count: number) => `${((100 * count) / result.rails).toFixed(1)}`
+    const percent = (count: number) => ((100 * count) / result.rails).toFixed(1)
     const { family, isHonest, statuses, flags } = result
     const most = (counts: Readonly<Record<string, number>>) =>
       Object.entries(counts)

@@ -46,7 +46,7 @@ const chain = useRailChain('tempo', [usdc, pathUsd, reserve, oldEscrow], async (
     [charge(pathUsd, secondBuyer, 200_000n)],
     // A memo of something else, a memo of another version, and a service that pays itself.
     [charge(usdc, buyer, 5_000_000n, word(7))],
-    [charge(usdc, buyer, 5_000_000n, `${memo.slice(0, 10)}02${memo.slice(12)}` as typeof memo)],
+    [charge(usdc, buyer, 5_000_000n, `0x${memo.slice(2, 10)}02${memo.slice(12)}`)],
     [charge(usdc, service, 3_000_000n)],
   )
   await anvil.block(
