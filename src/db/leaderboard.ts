@@ -21,12 +21,23 @@ function scoreOf(nowMs: number) {
   return sql<number>`(solid_at_epoch + case when fresh_at_epoch < ${solid} then fresh_at_epoch else ${solid} end)`
 }
 
+/** Indexed. No score is above it at any time. */
+const sumAtEpoch = sql<number>`(solid_at_epoch + fresh_at_epoch)`
+
 /** Best score at a time first. Ties are ordered by the earlier first receipt, then by wallet. */
 export async function topStandings(
   db: Db,
   limit: number,
   nowMs: number,
 ): Promise<readonly RankedStanding[]> {
+  const score = scoreOf(nowMs)
+  const largestSums = db
+    .selectFrom('reputation')
+    .select(score.as('score'))
+    .where('receipts', '>', 0)
+    .orderBy(sumAtEpoch, 'desc')
+    .limit(limit)
+  const least = db.selectFrom(largestSums.as('largest')).select(sql<number>`min(score)`.as('score'))
   const rows = await db
     .selectFrom('reputation')
     .leftJoin('claims', 'claims.wallet', 'reputation.wallet')
@@ -40,7 +51,8 @@ export async function topStandings(
       ...standingColumns,
     ])
     .where('receipts', '>', 0)
-    .orderBy(scoreOf(nowMs), 'desc')
+    .where(sumAtEpoch, '>=', least)
+    .orderBy(score, 'desc')
     .orderBy('first_receipt_at')
     .orderBy('reputation.wallet')
     .limit(limit)
@@ -68,7 +80,8 @@ export async function rankOf(db: Db, walletId: string, nowMs: number): Promise<n
   const score = scoreOf(nowMs)
   const { rows } = await sql<{ better: number }>`
     with own as (select ${score} as score from reputation where wallet = ${walletId})
-    select count(*) as better from reputation, own where receipts > 0 and (
+    select count(*) as better from reputation, own
+    where receipts > 0 and ${sumAtEpoch} >= own.score and (
       ${score} > own.score or (${score} = own.score and (
         first_receipt_at < ${first} or (first_receipt_at = ${first} and wallet < ${walletId})
       ))

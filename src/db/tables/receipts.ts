@@ -148,9 +148,9 @@ export const receiptTables = {
     },
     withoutRowid: true,
     indexes: {
-      // The order of scores changes with time: a list reads every entry of this index.
-      reputation_by_score:
-        '(solid_at_epoch, fresh_at_epoch, first_receipt_at, wallet) where receipts > 0',
+      // The order of scores changes with time, but no score is above this sum.
+      reputation_by_sum:
+        '((solid_at_epoch + fresh_at_epoch), first_receipt_at, wallet) where receipts > 0',
     },
   },
 
