@@ -23,7 +23,7 @@ export const cantina = defineRail({
   rail: 'cantina',
   rule: {
     name: 'pools-of-ended-contests',
-    version: '1',
+    version: '2',
     text: `${contestRuleText} A pool in another currency than USD, USDC or USDT has no price.`,
   },
   hosts: [host],
@@ -34,7 +34,6 @@ export const cantina = defineRail({
   },
   reduce: ({ rows, pointer }, window) => {
     const contests = rows.map(({ kind, currencyCode, ...row }): Contest => ({
-      protocol: row.name,
       endMs: row.timeframe?.end ?? null,
       pool: /^USD[CT]?$/.test(currencyCode ?? '') ? (row.totalRewardPot ?? null) : null,
       state:

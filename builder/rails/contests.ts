@@ -8,10 +8,9 @@ import type { Window } from './window.ts'
 
 const ceilingUsdc = 10_000_000
 
-export const contestRuleText = `Volume is the prize pools of public contests that ended in the window and whose judging is finished. The pools are awards and no transfers, so the volume is an upper bound. Contests whose judging is not finished, drafts, cancelled and private contests and pools above ${ceilingUsdc.toLocaleString('en-US')} USDC are removed. Creators are the protocols of the contests that remain.`
+export const contestRuleText = `Volume is the prize pools of public contests that ended in the window and whose judging is finished. The pools are awards and no transfers, so the volume is an upper bound. Contests whose judging is not finished, drafts, cancelled and private contests and pools above ${ceilingUsdc.toLocaleString('en-US')} USDC are removed. Creators are unknown: contests are listed by their titles, and a protocol may hold several.`
 
 export interface Contest {
-  readonly protocol: string
   readonly endMs: number | null
   /** Null if no pool in dollars is stated. */
   readonly pool: number | string | null
@@ -24,9 +23,9 @@ export function reduceContests(
   window: Window,
 ): ReducedEvidence {
   const ended = contests.flatMap((contest) => {
-    const { protocol, endMs } = contest
+    const { endMs } = contest
     return endMs !== null && isWithin(endMs, window.start30dMs, window)
-      ? [{ protocol, endMs, ...judge(contest) }]
+      ? [{ endMs, ...judge(contest) }]
       : []
   })
   const kept = ended.filter(({ removedBy }) => removedBy === null)
@@ -41,7 +40,6 @@ export function reduceContests(
       tpv7dMicroUsdc: sum(window.start7dMs, kept),
       tpv30dRawMicroUsdc: sum(window.start30dMs, ended),
       tpv7dRawMicroUsdc: sum(window.start7dMs, ended),
-      uniqueCreators30d: new Set(kept.map(({ protocol }) => protocol.trim().toLowerCase())).size,
       activity30d: kept.length,
     },
     removed30d: countExcept(
@@ -50,7 +48,7 @@ export function reduceContests(
     ),
     notes: [
       `${countText(kept.length)} public contests ended in the window and are judged, of ${countText(contests.length)} listed in all.`,
-      'Workers, top share and the last payout are unknown: the list shows pools and not who was paid.',
+      'Creators, workers, top share and the last payout are unknown: the list shows titles and pools, and not who paid whom.',
       noPool > 0 &&
         `The volume is unknown where ${countText(noPool)} of these contests state no pool in dollars.`,
     ],

@@ -29,6 +29,8 @@ import { pairDaysOf } from './rail-facts.ts'
 import type { Window } from './window.ts'
 
 const testsPerPoll = 20
+/** As many as new payers have in a day: after a long pause the next polls read the rest. */
+const followRequestsPerPoll = 144
 const notTested = { ageDays: null, recipients: null, contract: null }
 
 /** The part of a poll that look-ups need. */
@@ -137,9 +139,13 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     const [into, outOf] = [Object.keys(state.payers), Object.keys(state.payees)]
     const size = usdcChunkBlocks(chain)
     const to = state.block + Math.floor((head - state.block) / size) * size
-    const done = (doneTo: number) => void (state.block = doneTo)
-    const range = { from: state.block + 1, to }
-    await readRange(range, transferFilters(chain, { into, outOf }), () => false, done)
+    const filters = transferFilters(chain, { into, outOf })
+    let left = followRequestsPerPoll
+    const isEnough = () => left <= 0 || ctx.isTurnOver()
+    await readRange({ from: state.block + 1, to }, filters, isEnough, (doneTo) => {
+      left -= filters.length
+      state.block = doneTo
+    })
   }
 
   /** Returns false if the requests of the day or the turn are used up. */

@@ -109,5 +109,8 @@ export const mpp = defineRail({
       ],
       toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
     }),
-  reduce: (aggregated, window) => reduceStream(aggregated, 'payments', window, { notes: [] }),
+  reduce: (aggregated, window) =>
+    reduceStream(aggregated, 'payments', window, {
+      notes: ['The look-ups of funders read USDC.e alone: who sent a payer pathUSD is unknown.'],
+    }),
 })

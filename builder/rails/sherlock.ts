@@ -29,7 +29,7 @@ const pageShape = z.object({
 /** Sherlock audit contests by prize pool, dated by the end of the contest. */
 export const sherlock = defineRail({
   rail: 'sherlock',
-  rule: { name: 'pools-of-ended-contests', version: '2', text: contestRuleText },
+  rule: { name: 'pools-of-ended-contests', version: '3', text: contestRuleText },
   hosts: [host],
   read: (ctx) =>
     readPages(ctx, {
@@ -59,7 +59,6 @@ function lastPage(
 
 function contestOf(row: z.output<typeof contestShape>): Contest {
   return {
-    protocol: row.title,
     endMs: typeof row.ends_at === 'number' ? row.ends_at * secondMs : null,
     pool: row.prize_pool ?? row.rewards ?? null,
     state: stateOf(row.status?.toUpperCase() ?? '', row.private === true),

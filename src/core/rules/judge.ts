@@ -45,7 +45,7 @@ export function judge(
     undecidedSinceMs,
     figures: withMeasures(figures, measures),
     measures,
-    notes: notesOf(judged),
+    notes: notesOf(judged, measures),
   }
 }
 
@@ -59,9 +59,16 @@ function withMeasures(figures: Figures, measures: PaymentMeasures | null): Figur
   }
 }
 
-function notesOf(reasons: readonly StatusReason[]): readonly string[] {
+function notesOf(
+  reasons: readonly StatusReason[],
+  measures: PaymentMeasures | null,
+): readonly string[] {
   const skipped = reasons.filter(({ outcome }) => outcome === 'unknown').map(({ rule }) => rule)
-  if (skipped.length === 0) return []
-  const names = skipped.join(', ')
-  return [`Status rules that were skipped, since their figures are unknown: ${names}.`]
+  const notes = [
+    skipped.length > 0 &&
+      `Status rules that were skipped, since their figures are unknown: ${skipped.join(', ')}.`,
+    measures?.isReturnedComplete === false &&
+      'The search for returned money ended early, so the net volume may be too high.',
+  ]
+  return notes.filter((note) => note !== false)
 }

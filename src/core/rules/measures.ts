@@ -30,6 +30,8 @@ export interface PaymentMeasures {
   readonly netMicroUsdc: number
   /** What came back, and what was paid within one party. */
   readonly circularMicroUsdc: number
+  /** False if the search for returned money ended early, so that more may have come back. */
+  readonly isReturnedComplete: boolean
   /** By net sum, the largest first. */
   readonly payers: readonly PartySum[]
   readonly payees: readonly PartySum[]
@@ -63,7 +65,7 @@ export function measurePayments(facts: PaymentFacts): PaymentMeasures | null {
   const rest = total(facts.rest.map(({ microUsdc }) => microUsdc ?? 0))
   const transfers = sumFlows(facts.transfers)
   const { partyOf, collectorOf } = findParties(facts, payments, transfers)
-  const pairs = netPairs(facts, payments, transfers, partyOf)
+  const { pairs, isComplete } = netPairs(facts, payments, transfers, partyOf)
   const named = pairs.filter(({ from }) => from !== nobody)
   const payers = partySums(named, 'from', partyOf)
   const collected = pairs.filter(({ to }) => collectorOf.has(to))
@@ -73,6 +75,7 @@ export function measurePayments(facts: PaymentFacts): PaymentMeasures | null {
     grossMicroUsdc: total(pairs.map((pair) => pair.microUsdc)) + rest,
     netMicroUsdc,
     circularMicroUsdc: total(pairs.map((pair) => pair.circularMicroUsdc)),
+    isReturnedComplete: isComplete,
     payers,
     payees: partySums(pairs, 'to', partyOf),
     collected: partySums(collected, 'to', (payee) => collectorOf.get(payee) ?? payee),
@@ -94,14 +97,14 @@ function netPairs(
   payments: readonly WalletFlow[],
   transfers: readonly WalletFlow[],
   partyOf: (wallet: string) => string,
-): readonly Pair[] {
+): { readonly pairs: readonly Pair[]; readonly isComplete: boolean } {
   const members = new Set(payments.flatMap(({ from, to }) => [from, to]))
   const mayLink = createLinkTest(facts, (wallet) => members.has(wallet))
   const followed = transfers.filter(({ from, to }) => mayLink(from) && mayLink(to))
-  const returned = findReturned(payments, followed)
-  return payments.map((pair, index) => {
+  const { amounts, isComplete } = findReturned(payments, followed)
+  const pairs = payments.map((pair, index) => {
     const { from, to, microUsdc } = pair
-    const circularMicroUsdc = partyOf(from) === partyOf(to) ? microUsdc : (returned[index] ?? 0)
+    const circularMicroUsdc = partyOf(from) === partyOf(to) ? microUsdc : (amounts[index] ?? 0)
     const isCircular = circularMicroUsdc > returnedPairShare * microUsdc
     return {
       ...pair,
@@ -109,6 +112,7 @@ function netPairs(
       netMicroUsdc: isCircular ? 0 : microUsdc - circularMicroUsdc,
     }
   })
+  return { pairs, isComplete }
 }
 
 /** By net sum, the largest first. */

@@ -10,7 +10,9 @@ export const maxCycle = 12
  * that buy from each other, such as agents, cycles of small payments arise by chance.
  */
 export const mainPaymentShare = 0.25
-/** Visited edges. A rail that needs more keeps the rest of its volume. */
+/** A transfer of less closes no cycle that a rule would see, and costs as many steps as any other. */
+const dustMicroUsdc = 10_000
+/** Visited edges. A rail that needs more keeps the rest of its volume, which is stated. */
 const maxSteps = 20_000_000
 
 interface GraphEdge {
@@ -20,11 +22,17 @@ interface GraphEdge {
   left: number
 }
 
-/** Returns how much of each payment came back, by the index of the payment. */
+export interface ReturnedMoney {
+  /** How much of each payment came back, by the index of the payment. */
+  readonly amounts: readonly number[]
+  /** False if the steps were used up. */
+  readonly isComplete: boolean
+}
+
 export function findReturned(
   payments: readonly WalletFlow[],
   transfers: readonly WalletFlow[],
-): readonly number[] {
+): ReturnedMoney {
   const graph = new Map<string, GraphEdge[]>()
   const add = ({ from, to, microUsdc }: WalletFlow, kind: GraphEdge['kind']): GraphEdge => {
     const edge = { to, kind, left: microUsdc }
@@ -38,7 +46,9 @@ export function findReturned(
     const most = Math.max(spent.get(payment.from) ?? 0, earned.get(payment.to) ?? 0)
     return add(payment, payment.microUsdc >= mainPaymentShare * most ? 'main payment' : 'payment')
   })
-  for (const transfer of transfers) add(transfer, 'transfer')
+  for (const transfer of transfers) {
+    if (transfer.microUsdc >= dustMicroUsdc) add(transfer, 'transfer')
+  }
   // The largest first, so that many small payments cannot use up the steps.
   const open = payments
     .map(({ from, microUsdc }, index) => ({ from, index, microUsdc, length: 2 }))
@@ -57,7 +67,8 @@ export function findReturned(
       }
     }
   }
-  return payments.map(({ microUsdc }, index) => microUsdc - (edges[index]?.left ?? 0))
+  const amounts = payments.map(({ microUsdc }, index) => microUsdc - (edges[index]?.left ?? 0))
+  return { amounts, isComplete: steps < maxSteps }
 }
 
 function cancel(cycle: ReadonlySet<GraphEdge>): void {

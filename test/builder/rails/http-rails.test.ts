@@ -57,13 +57,11 @@ const registry: Figures = {
 const contests: Figures = {
   ...unknownFigures,
   ...volumes(usd(175_500.5), usd(100_000), usd(195_500.5), usd(100_000)),
-  uniqueCreators30d: 2,
   activity30d: 3,
 }
 const competitions: Figures = {
   ...unknownFigures,
   ...volumes(usd(240_000.5), usd(200_000), usd(290_000.5), usd(200_000)),
-  uniqueCreators30d: 2,
   activity30d: 3,
 }
 const settled: Figures = {
@@ -173,7 +171,7 @@ const cases: Readonly<Record<string, RailCase>> = {
   },
   sherlock: {
     normal: polled(contests, { in_judging: 1, private: 1, not_held: 1 }),
-    empty: polled({ ...contests, ...noMoney, uniqueCreators30d: 0, activity30d: 0 }),
+    empty: polled({ ...contests, ...noMoney, activity30d: 0 }),
     absurd: polled(oneContestLess, { in_judging: 1, private: 1, not_held: 1, above_ceiling: 1 }),
     negative: /field items\.0\.prize_pool: /,
   },
@@ -218,13 +216,12 @@ const cases: Readonly<Record<string, RailCase>> = {
   },
   cantina: {
     normal: polled(competitions, { in_judging: 1, private: 1 }),
-    empty: polled({ ...competitions, ...noMoney, uniqueCreators30d: 0, activity30d: 0 }),
+    empty: polled({ ...competitions, ...noMoney, activity30d: 0 }),
     absurd: polled(
       {
         ...competitions,
         // The other pool of the window that is left has no price.
         ...volumes(null, 0, null, 0),
-        uniqueCreators30d: 1,
         activity30d: 2,
       },
       { in_judging: 1, private: 1, above_ceiling: 1 },

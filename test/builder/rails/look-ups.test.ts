@@ -222,6 +222,18 @@ test('later polls read the new blocks in whole chunks: at most 15 requests a day
   expect(methods().all - before).toBe(4 + 2 * 4)
 })
 
+test('after a long pause a poll makes 144 requests for new blocks, and the next ones the rest', async () => {
+  const from = payments.slice(0, 3)
+  await lookUpAt(endMs - 40 * dayMs, { from })
+  const before = methods().all
+  await lookUpAt(endMs, { from })
+  expect(methods().all - before).toBeLessThanOrEqual(144 + 16)
+  for (const _ of [2, 3]) await lookUpAt(endMs, { from })
+  const [first, ...later] = rangesOf('into')
+  expectWhole(later, (first?.to ?? 0) + 1, later.at(-1)?.to ?? 0)
+  expect(later.at(-1)?.to).toBeGreaterThan(head - chunk)
+})
+
 test('a restart goes on where the look-ups stopped, and reads no block twice', async () => {
   let turns = 0
   const cut = await lookUpAt(endMs, { isTurnOver: () => (turns += 1) > 100 })
