@@ -129,6 +129,15 @@ describe('flags', () => {
     expect(kindsOf(after(...outcomes))).toEqual(kinds)
   })
 
+  it('a tenfold change stays open while the figure is unknown, until two polls agree', () => {
+    const jumped = [creators(1), creators(10)]
+    const clearedAfter = (...later: PollOutcome[]) => after(...jumped, ...later).cleared
+    const unknown = good({ uniqueCreators30d: null })
+    expect(clearedAfter(unknown)).not.toContain('figures_jump')
+    expect(clearedAfter(unknown, creators(10))).not.toContain('figures_jump')
+    expect(clearedAfter(unknown, creators(10), creators(11))).toContain('figures_jump')
+  })
+
   it('report that one worker earns nearly everything', () => {
     expect(after(good({ topWorkerShare: 0.99 })).raised).toEqual([
       {

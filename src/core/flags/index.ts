@@ -31,7 +31,9 @@ export function detectFlags(poll: GoodPoll | FailedPoll, context: FlagContext): 
           ...figureFlags.map(({ kind, detect }) => ({ kind, finding: detect(poll, context) })),
         ]
   return {
-    raised: found.flatMap(({ kind, finding }) => (finding === null ? [] : [{ kind, finding }])),
+    raised: found.flatMap(({ kind, finding }) =>
+      typeof finding === 'string' || finding === null ? [] : [{ kind, finding }],
+    ),
     cleared: found.flatMap(({ kind, finding }) => (finding === null ? [kind] : [])),
   }
 }

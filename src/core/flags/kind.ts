@@ -37,12 +37,12 @@ export interface FlagFinding {
   readonly evidence: Readonly<Record<string, string | number | boolean | null>>
 }
 
-/** The ledger opens the flag when `detect` returns a finding and closes it when it returns null. */
+/** The ledger opens the flag when `detect` returns a finding, and closes it when it returns null. */
 interface Detector<Poll> {
   readonly kind: string
   /** When the flag is raised. */
   readonly text: string
-  readonly detect: (poll: Poll, context: FlagContext) => FlagFinding | null
+  readonly detect: (poll: Poll, context: FlagContext) => FlagFinding | 'unchanged' | null
 }
 
 /** A failed poll has no figures: it leaves these flags unchanged. */

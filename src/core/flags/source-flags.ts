@@ -32,8 +32,10 @@ export const sourceFlags = [
     text: 'A figure changed tenfold between two polls.',
     detect: ({ figures }, { before }) => {
       if (before === null) return null
+      let isUnknown = false
       for (const [figure, floor] of jumpFloors) {
         const [was, is] = [publicFigure(before, figure), publicFigure(figures, figure)]
+        isUnknown ||= (was === null) !== (is === null)
         if (was === null || is === null || Math.max(was, is) < floor) continue
         if (is < was * jumpFactor && was < is * jumpFactor) continue
         return {
@@ -42,7 +44,8 @@ export const sourceFlags = [
           evidence: { figure, before: was, after: is, factor: jumpFactor },
         }
       }
-      return null
+      // An open flag waits for two polls that agree.
+      return isUnknown ? 'unchanged' : null
     },
   },
   {
