@@ -57,12 +57,13 @@ const statements = [
   `insert into receipt_checks (receipt_id, chain, tx_hash, verdict, block_number, block_hash, block_at, log_index, attempts,
      consecutive_not_found, verdict_at, checked_at)
    select id, chain, tx_hash, 'final', seq, tx_hash, accepted_at, 0, 1, 0, accepted_at, accepted_at from receipts where tx_hash is not null`,
-  `insert into reputation_ledger (wallet, receipt_id, kind, payer, payer_rank, amount_micro_usdc, weight, value_micro_usdc,
-     reason, counts_from, created_at)
-   select to_wallet, id, 'receipt_verified', from_wallet, 1, amount_micro_usdc, 0.8, amount_micro_usdc * 4 / 5,
+  `insert into reputation_ledger (wallet, receipt_id, kind, payer, party, amount_micro_usdc, paid_before_micro_usdc,
+     evidence, independence, percent, value_micro_points, reason, counts_from, created_at)
+   select to_wallet, id, 'receipt_verified', from_wallet, from_wallet, amount_micro_usdc, 0, 8, 1, 30, amount_micro_usdc * 24 / 1000,
      'issued by example_board', accepted_at, accepted_at from receipts where verification = 'verified'`,
-  `insert into reputation (wallet, display, decayed_sum_at_epoch, entries, receipts, lifetime_micro_usdc, first_receipt_at, last_receipt_at)
-   select wallet, wallet, sum(value_micro_usdc), count(*), count(*), sum(amount_micro_usdc), min(created_at), max(created_at)
+  `insert into reputation (wallet, display, solid_at_epoch, fresh_at_epoch, entries, receipts, lifetime_micro_usdc,
+     first_receipt_at, last_receipt_at)
+   select wallet, wallet, 0, sum(value_micro_points), count(*), count(*), sum(amount_micro_usdc), min(created_at), max(created_at)
    from reputation_ledger group by wallet`,
 ]
 
