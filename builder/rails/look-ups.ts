@@ -210,12 +210,18 @@ function transferDaysOf(hours: readonly PayoutHour[], facts: PaymentFacts): read
   const paid = new Map(facts.pairs.map((pair) => [`${pair.day} ${pair.payer} ${pair.payee}`, pair]))
   const earned = new Map<string, number>()
   for (const { payee, microUsdc } of facts.pairs) addTo(earned, payee, microUsdc ?? 0)
+  // The window begins within this day.
   const firstDay = Math.floor(facts.endMs / dayMs) - 30
-  return pairDaysOf(hours).flatMap(({ day, payer: from, payee: to, ...sums }) => {
+  const days = pairDaysOf(hours)
+  const receivedBefore = new Map<string, number>()
+  for (const { day, payee, microUsdc } of days) {
+    if (day <= firstDay) addTo(receivedBefore, payee, microUsdc ?? 0)
+  }
+  return days.flatMap(({ day, payer: from, payee: to, ...sums }) => {
     const payments = paid.get(`${day} ${from} ${to}`)
     const count = Math.max(1, sums.count - (payments?.count ?? 0))
     const microUsdc = (sums.microUsdc ?? 0) - (payments?.microUsdc ?? 0)
-    const isIncome = day < firstDay && microUsdc <= (earned.get(to) ?? 0)
+    const isIncome = day <= firstDay && (receivedBefore.get(to) ?? 0) <= (earned.get(to) ?? 0)
     return from === null || microUsdc <= 0 || isIncome ? [] : [{ day, from, to, count, microUsdc }]
   })
 }
