@@ -10,6 +10,7 @@ import { version } from '../src/contract/version.ts'
 import { minuteMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
 import { createProcessReadings } from '../src/metrics/process.ts'
+import { createObjectStore } from '../src/outbound/object-store.ts'
 import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
 import { createStrangersResolve } from '../src/outbound/resolve-stranger.ts'
 import { webhookSecret } from '../src/outbound/standard-webhook.ts'
@@ -19,6 +20,7 @@ import {
   configOrExit,
   exitOnUnusableDatabase,
   exitOnUnusableKey,
+  keyMakerOf,
   packageRoot,
   stopSignal,
   systemClock,
@@ -28,11 +30,13 @@ import {
 import { checkReceipts } from './jobs/check-receipts.ts'
 import { createWebhooks } from './jobs/deliver.ts'
 import { createJobs } from './jobs/jobs.ts'
+import { lead } from './jobs/leadership.ts'
 import { backfillLines, railProgress } from './jobs/progress.ts'
 import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
 import { loadKeys, readKeys } from './publish/keys.ts'
 import { webAddressOf } from './publish/remote.ts'
+import { createObjectSets } from './publish/sets/object-sets.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
 import { createHistory } from './world/history.ts'
@@ -50,12 +54,13 @@ const stopped = AbortSignal.any([stopSignal(), broken.signal])
 setMaxListeners(0, stopped)
 
 const keysDir = join(config.DATA_DIR, 'keys')
-const exchangeKeys = () => loadExchangeKeys(keysDir, random)
-await loadKeys({ dir: keysDir, nowMs: clock.now() }).catch(exitOnUnusableKey)
+const keyMaker = keyMakerOf(config)
+const exchangeKeys = () => loadExchangeKeys(keysDir, keyMaker)
+await loadKeys({ dir: keysDir, nowMs: clock.now(), keys: config.KEYS }).catch(exitOnUnusableKey)
 await exchangeKeys().catch(exitOnUnusableKey)
 const secretsDir = join(config.DATA_DIR, 'secrets')
-const keyedHash = await loadKeyedHash(secretsDir, random).catch(exitOnUnusableKey)
-const database = await openDatabase({
+const keyedHash = await loadKeyedHash(secretsDir, keyMaker).catch(exitOnUnusableKey)
+const opened = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
   // The builder waits longer than the service, whose callers wait for an answer.
   lockPatienceMs: minuteMs,
@@ -65,6 +70,21 @@ const database = await openDatabase({
     broken.abort(error)
   },
 }).catch(exitOnUnusableDatabase)
+if (!flags.once) endWithService()
+const leadership = await lead({
+  database: opened,
+  clock,
+  log,
+  signal: stopped,
+  onStandby: flags.once ? null : () => void process.send?.('standing by', () => undefined),
+  onLost: (error) => broken.abort(error),
+})
+if (leadership === null) {
+  if (flags.once) process.stderr.write('Nothing was done: another builder works on this ledger.\n')
+  await opened.close()
+  process.exit(flags.once ? 1 : 0)
+}
+const { database } = leadership
 const rpcUrls = {
   base: config.RPC_URL_BASE,
   ethereum: config.RPC_URL_ETHEREUM,
@@ -84,6 +104,11 @@ const reporter = createReporter({
   process: createProcessReadings(process, clock.now()),
 })
 const assetsDir = join(packageRoot, 'public')
+const patience = { patienceMs: minuteMs / 2, signal: stopped }
+const objects = config.bucket && createObjectStore(config.bucket, { fetch, clock, ...patience })
+const places = { publicDir: config.PUBLIC_DIR, stateDir: config.DATA_DIR }
+const { fence } = leadership.lease
+const sets = objects && createObjectSets({ objects, database, fence, ...places, clock, log })
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const userAgent = outboundUserAgent(config.SITE_URL)
 const webhooks = createWebhooks({
@@ -137,12 +162,13 @@ const jobs = createJobs({
     pollEveryMs,
     keys: () => readKeys(keysDir),
     exchangeKeys,
-    stateDir: config.DATA_DIR,
-    publicDir: config.PUBLIC_DIR,
+    ...places,
     move: flags.once && flags.move,
     assetsDir: existsSync(assetsDir) ? assetsDir : null,
     repository: { remote: config.SNAPSHOT_GIT_REMOTE, env: process.env },
+    leadership,
     log,
+    sets,
   },
 })
 const polls = config.POLL === 'on'
@@ -151,22 +177,22 @@ if (flags.once) {
   const onReport = railProgress(process.stdout, railAdapters.length)
   process.exitCode = (await runOnce(jobs, { polls, onReport })) ? 0 : 1
 } else {
-  followService()
+  process.on('message', () => void jobs.build('if changed'))
   const reporting = reporter.reportEvery(stopped)
   await runForever(jobs, { clock, log, signal: stopped, polls })
   await reporting
   if (process.connected) process.disconnect()
 }
 await webhooks.settled()
+await leadership.release()
 await database.close()
 if (broken.signal.aborted) process.exitCode = 1
 log.flush()
 
-/** Builds on request of the service and exits with it, even if it exited before this process was ready. */
-function followService(): void {
+/** Exits with the service, even if it exited before this process was ready. */
+function endWithService(): void {
   // A second SIGTERM would end the process at once, in the middle of its shutdown.
   const end = () => void (stopped.aborted || process.kill(process.pid, 'SIGTERM'))
   process.once('disconnect', end)
   if (process.send !== undefined && !process.connected) end()
-  process.on('message', () => void jobs.build('if changed'))
 }

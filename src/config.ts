@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { paymentAsset } from './contract/x402.ts'
 import { entriesOf } from './core/entries.ts'
 import { checksumAddress } from './core/wallet.ts'
+import type { Bucket } from './outbound/object-store.ts'
 
 interface Setting {
   readonly doc: string
@@ -18,6 +19,22 @@ const siteUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.repla
 const onOff = z.enum(['on', 'off'])
 const rpcUrl = z.url({ protocol: /^https?$/ })
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
+
+const bucketUrl = z
+  .string()
+  .regex(
+    /^s3:\/\/[a-z0-9][a-z0-9.-]+(?:\/[\w./-]*)?(?:\?(?:(?:endpoint=https?:\/\/[^&\s]+|region=[\w-]+)(?:&|$))*)?$/,
+    'must be s3://bucket/prefix?endpoint=https://…&region=…',
+  )
+  .transform((value) => {
+    const { hostname: bucket, pathname, searchParams } = new URL(value)
+    const region = searchParams.get('region') ?? 'us-east-1'
+    const endpoint = searchParams.get('endpoint') ?? `https://s3.${region}.amazonaws.com`
+    const prefix = `${pathname}/`.replaceAll(/^\/+|(?<=\/)\/+/g, '')
+    return { endpoint: endpoint.replace(/\/+$/, ''), region, bucket, prefix }
+  })
+
+const isPostgres = /^postgres/
 
 /** A setting that may be unset, or set by a file. */
 const secret = <const Schema extends z.ZodType>(schema: Schema, doc: string) =>
@@ -69,11 +86,22 @@ export const settings = {
     schema: z.string().min(1),
     default: 'public',
   },
-  DATABASE_URL: {
-    doc: 'Database URL, `sqlite:<path>`. If unset, the database is `ledger.db` in `DATA_DIR`.',
-    schema: z.string().regex(/^sqlite:./, 'must be sqlite:<path>'),
+  PUBLISH_URL: {
+    doc: 'Bucket of an S3-compatible object store to which documents are published, `s3://bucket/prefix?endpoint=https://…&region=…`. Without `endpoint` the store is Amazon S3. If unset, documents are published in `PUBLIC_DIR` only. A bucket requires `S3_ACCESS_KEY_ID` and `S3_SECRET_ACCESS_KEY`.',
+    schema: bucketUrl,
     default: null,
   },
+  S3_ACCESS_KEY_ID: secret(z.string().min(1), 'Access key ID for the object store.'),
+  S3_SECRET_ACCESS_KEY: secret(z.string().min(1), 'Secret access key for the object store.'),
+  DATABASE_URL: secret(
+    z
+      .string()
+      .regex(
+        /^(?:sqlite:|postgres(?:ql)?:\/\/)./,
+        'must be sqlite:<path> or postgres://<host>/<name>',
+      ),
+    'Database URL, `sqlite:<path>` or `postgres://<user>:<password>@<host>/<name>`. If unset, the database is `ledger.db` in `DATA_DIR`.',
+  ),
   WAL_CHECKPOINT: {
     doc: 'With `internal` the service checkpoints the write-ahead log; with `external` another program such as Litestream does.',
     schema: z.enum(['internal', 'external']),
@@ -88,6 +116,11 @@ export const settings = {
     doc: '`on` marks every page, document and response as a demo. `npm run demo` sets `DEMO` for the folders that it creates.',
     schema: onOff,
     default: 'off',
+  },
+  KEYS: {
+    doc: '`create` makes the keys and secrets that are missing in `DATA_DIR`; with `required` the service and the builder start only if they exist. With PostgreSQL always `required`, since all replicas need the same keys.',
+    schema: z.enum(['create', 'required']),
+    default: 'create',
   },
   POLL: { doc: 'Whether rails are polled.', schema: onOff, default: 'on' },
   POLL_EVERY_MINUTES: {
@@ -185,6 +218,7 @@ type ValueOf<Name extends SettingName> =
 export type Config = { readonly [Name in SettingName]: ValueOf<Name> } & {
   /** `RAIL_BASE_URL_<RAIL>` by rail slug. */
   readonly railBaseUrls: ReadonlyMap<string, string>
+  readonly bucket: Bucket | null
 }
 
 export interface Environment {
@@ -213,7 +247,8 @@ export function parseConfig(environment: Environment): Config {
     if (parsed.success) values[name] = parsed.data
     else problems.push(`${name}: ${reasonOf(parsed.error)}. ${setting.doc}`)
   }
-  problems.push(...missingForSettlement(values))
+  if (isPostgres.test(String(values['DATABASE_URL']))) values['KEYS'] = 'required'
+  problems.push(...missingSettings(values))
   const railBaseUrls = parseRailBaseUrls(environment.variables, problems)
   if (values['LIMITS'] === 'off' && !loopback.test(String(values['HOST']))) {
     problems.push('LIMITS: off is only allowed if HOST is a loopback address')
@@ -223,19 +258,37 @@ export function parseConfig(environment: Environment): Config {
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was parsed by the schema that types it
-  return Object.freeze({ ...values, railBaseUrls }) as Config
+  const config = { ...values, railBaseUrls } as Omit<Config, 'bucket'>
+  const { PUBLISH_URL: place, S3_ACCESS_KEY_ID: id, S3_SECRET_ACCESS_KEY: key } = config
+  const bucket = place && { ...place, accessKeyId: id ?? '', secretAccessKey: key ?? '' }
+  return Object.freeze({ ...config, bucket })
 }
 
-const requiredFor: Readonly<Record<string, readonly SettingName[]>> = {
-  local: ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'SETTLER_KEY_FILE'],
-  facilitator: ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'FACILITATOR_URL'],
+const requiredIf: Readonly<Record<string, readonly SettingName[]>> = {
+  'SETTLEMENT is local': ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'SETTLER_KEY_FILE'],
+  'SETTLEMENT is facilitator': ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'FACILITATOR_URL'],
+  'PUBLISH_URL is set': ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
 }
 
-function missingForSettlement(values: Readonly<Record<string, unknown>>): string[] {
-  const mode = String(values['SETTLEMENT'])
-  return (requiredFor[mode] ?? [])
-    .filter((name) => values[name] === null)
-    .map((name) => `${name}: must be set if SETTLEMENT is ${mode}. ${settings[name].doc}`)
+function missingSettings(values: Readonly<Record<string, unknown>>): string[] {
+  const settlement = `SETTLEMENT is ${String(values['SETTLEMENT'])}`
+  const conditions = [settlement, ...(values['PUBLISH_URL'] === null ? [] : ['PUBLISH_URL is set'])]
+  return conditions.flatMap((condition) =>
+    (requiredIf[condition] ?? [])
+      .filter((name) => values[name] === null)
+      .map((name) => `${name}: must be set if ${condition}. ${settings[name].doc}`),
+  )
+}
+
+/** E-mails and commits would wait on the disk of one replica. @throws ConfigError that lists what is missing */
+export function requireForReplicas(config: Config): void {
+  if (!isPostgres.test(config.DATABASE_URL ?? '')) return
+  const missing = (['SMTP_URL', 'SNAPSHOT_GIT_REMOTE'] as const)
+    .filter((name) => config[name] === null)
+    .map(
+      (name) => `${name}: must be set if DATABASE_URL is PostgreSQL, since replicas share no disk`,
+    )
+  if (missing.length > 0) throw new ConfigError(missing.join('\n'))
 }
 
 /** Requires the EIP-55 checksum, which detects typos; rejects the zero address and the address of the token. */

@@ -7,19 +7,24 @@ import { createApp } from './app.ts'
 import { createCheckThreads } from './auth/check-threads.ts'
 import { loadKeyedHash } from './auth/keyed-hash.ts'
 import { repeatEvery } from './core/concurrency.ts'
+import { secondMs } from './core/time.ts'
 import { receiptsSince } from './db/receipts/view.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
+import { bucketSource, directorySource } from './http/published-sets.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
 import { createMeter } from './metrics/meter.ts'
 import { createProcessReadings } from './metrics/process.ts'
+import { createObjectStore } from './outbound/object-store.ts'
+import { createBuildRequests } from './runtime/build-requests.ts'
 import { startBuilder } from './runtime/builder-process.ts'
 import { withDemoHeader } from './runtime/demo.ts'
 import { createHealth } from './runtime/health.ts'
 import {
   configOrExit,
   exitOnUnusableKey,
+  keyMakerOf,
   stopSignal,
   systemClock,
   systemLog,
@@ -54,7 +59,11 @@ const [database, reference] = await Promise.all([
   openServiceDatabase(config, meter, (error) => broken.abort(error)),
   loadRegistries(config, log),
 ])
-const store = createDocumentStore({ publicDir: config.PUBLIC_DIR, clock, log })
+// The start waits this long for a store that does not answer.
+const patience = { patienceMs: 5 * secondMs }
+const objects = config.bucket && createObjectStore(config.bucket, { fetch, clock, ...patience })
+const source = objects ? bucketSource(objects, database.reader) : directorySource(config.PUBLIC_DIR)
+const store = createDocumentStore({ source, clock, log })
 await store.reload()
 const watching = store.watch(stopped)
 
@@ -78,18 +87,20 @@ const problems = () =>
   [
     builder?.problem() ?? null,
     checks.problem(),
+    source.problem?.() ?? null,
     ...reloaded.map(({ problem }) => problem()),
   ].filter((problem) => problem !== null)
 process.on('SIGHUP', () => {
   for (const one of reloaded) void one.reload()
 })
-const keyedHash = await loadKeyedHash(secretsDir, systemRandom).catch(exitOnUnusableKey)
+const keyedHash = await loadKeyedHash(secretsDir, keyMakerOf(config)).catch(exitOnUnusableKey)
 const outbound = await connectOutbound(config, meter, fetch)
+const basics = { database, clock, random: systemRandom, log }
+// The child may stand by while a builder of another replica works.
+const requestElsewhere =
+  builder === null || database.engine === 'postgres' ? createBuildRequests(basics) : null
 const actions: InstalledDeps = {
-  database,
-  clock,
-  random: systemRandom,
-  log,
+  ...basics,
   serviceName: config.SERVICE_NAME,
   siteUrl: config.SITE_URL,
   isDemo: config.DEMO === 'on',
@@ -101,11 +112,14 @@ const actions: InstalledDeps = {
   outbound: outbound.outbound,
   exchangeKeys: exchangeKeys.current,
   payments: outbound.payments,
-  requestBuild: () => builder?.requestBuild(),
+  requestBuild: () => {
+    builder?.requestBuild()
+    requestElsewhere?.()
+  },
 }
 
 const paymentWatch = createPaymentWatch(actions)
-const canWrite = createWriteProbe({ database, clock })
+const probe = createWriteProbe({ database, clock })
 const views = createViewCounter({ database, clock, log })
 const app = createApp({
   ...(meter === null ? {} : { meter }),
@@ -118,7 +132,7 @@ const app = createApp({
   trustedProxies: config.TRUSTED_PROXIES,
   health: createHealth({
     database,
-    canWrite,
+    ...probe,
     store,
     clock,
     startedMonotonicMs,
@@ -128,7 +142,7 @@ const app = createApp({
   }),
   obstacles: async () => [
     ...(stopped.aborted ? ['shutting down'] : []),
-    ...((await canWrite()) ? [] : ['the database cannot store a write']),
+    ...((await probe.canWrite()) ? [] : ['the database cannot store a write']),
   ],
   statsSince: createStatsSince(store, receiptsSince(config.SITE_URL)),
   countView: views.count,

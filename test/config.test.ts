@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from 'vitest'
 
-import { ConfigError, parseConfig, railPrefix, settings } from '../src/config.ts'
+import {
+  ConfigError,
+  parseConfig,
+  railPrefix,
+  requireForReplicas,
+  settings,
+} from '../src/config.ts'
 import { entriesOf } from '../src/core/entries.ts'
 
 const files: Record<string, string> = { '/run/secrets/base': 'https://rpc.test/key\n' }
@@ -35,6 +41,21 @@ describe('settings', () => {
     )
   })
 
+  it('include the bucket, at Amazon S3 unless there is an endpoint', () => {
+    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'key' }
+    const of = (PUBLISH_URL: string) => parse({ ...keys, PUBLISH_URL }).bucket
+    const found = { bucket: 'ledger.test', accessKeyId: 'id', secretAccessKey: 'key' }
+    expect(of('s3://ledger.test/a/b/?endpoint=http://127.0.0.1:9/&region=here')).toEqual({
+      ...found,
+      endpoint: 'http://127.0.0.1:9',
+      region: 'here',
+      prefix: 'a/b/',
+    })
+    const amazon = { endpoint: 'https://s3.eu-west-1.amazonaws.com', region: 'eu-west-1' }
+    expect(of('s3://ledger.test?region=eu-west-1')).toEqual({ ...found, ...amazon, prefix: '' })
+    expect(parse(keys).bucket).toBeNull()
+  })
+
   it('include a base address for each rail', () => {
     const { railBaseUrls } = parse({ RAIL_BASE_URL_X402_BAZAAR: 'http://127.0.0.1:9/' })
     expect([...railBaseUrls]).toEqual([['x402_bazaar', 'http://127.0.0.1:9']])
@@ -48,6 +69,9 @@ describe('settings', () => {
     ['POLL', { POLL: 'yes' }],
     ['LIMITS', { LIMITS: 'off', HOST: '0.0.0.0' }],
     ['DATABASE_URL', { DATABASE_URL: 'mysql://x' }],
+    ['PUBLISH_URL', { PUBLISH_URL: 's3://' }],
+    ['PUBLISH_URL', { PUBLISH_URL: 's3://bucket?endpoint=ftp://store.test' }],
+    ['S3_SECRET_ACCESS_KEY', { PUBLISH_URL: 's3://bucket', S3_ACCESS_KEY_ID: 'id' }],
     ['RPC_URL_BASE_FILE', { RPC_URL_BASE_FILE: '/nowhere' }],
     ['RAIL_BASE_URL_X402', { RAIL_BASE_URL_X402: 'x402' }],
   ])('with an invalid %s are refused with its name', (name, variables) => {
@@ -64,6 +88,19 @@ describe('settings', () => {
     }
     expect(message).toContain('RPC_URL_BASE')
     expect(message).not.toContain('secret-key')
+  })
+
+  it('of replicas require keys, a mail server and a git remote', () => {
+    const DATABASE_URL = 'postgres://ledger@db.test/ledger'
+    expect(parse({}).KEYS).toBe('create')
+    expect(parse({ DATABASE_URL, KEYS: 'create' }).KEYS).toBe('required')
+    const require = (variables: Record<string, string>) => () =>
+      requireForReplicas(parse(variables))
+    expect(require({ DATABASE_URL })).toThrow(/^SMTP_URL: .*\nSNAPSHOT_GIT_REMOTE: /)
+    const SMTP_URL = 'smtp://mail.test'
+    expect(require({ DATABASE_URL, SMTP_URL })).toThrow(/^SNAPSHOT_GIT_REMOTE: /)
+    require({ DATABASE_URL, SMTP_URL, SNAPSHOT_GIT_REMOTE: 'git@git.test:facts.git' })()
+    require({})()
   })
 
   it('are listed in the README', () => {

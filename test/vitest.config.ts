@@ -17,6 +17,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Suites with a command of their own: whole processes that are killed and restarted, and a real browser.
     exclude: [
+      'test/cluster/**',
       'test/e2e/**',
       'test/faults/**',
       'test/isolation/**',
@@ -25,6 +26,7 @@ export default defineConfig({
       'test/soak/**',
     ],
     env: { TZ: 'UTC' },
+    globalSetup: 'test/support/engine-setup.ts',
     isolate: false,
     // Left to itself, Vitest keeps a core free: one worker on a machine of two.
     maxWorkers: '100%',

@@ -1,7 +1,7 @@
 import { createSerialQueue } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { redact } from '../../src/core/redact.ts'
-import { dayMs, isoTime } from '../../src/core/time.ts'
+import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { dropRunsBefore, lastRuns } from '../../src/db/runs.ts'
 import type { Keys } from '../publish/keys.ts'
 import { emptyBuildMemory } from './build-memory.ts'
@@ -40,6 +40,7 @@ export function createBuildQueue(
   let memory = emptyBuildMemory(buildOptions)
   let last = { startedMs: -Infinity, endedMs: -Infinity }
   let fullCheckMs = -Infinity
+  let tidiedMs = -Infinity
   let waiting: Promise<boolean> | null = null
 
   async function buildNow(when: 'now' | 'if changed'): Promise<boolean> {
@@ -62,6 +63,10 @@ export function createBuildQueue(
     if (isGood && check === 'full') {
       fullCheckMs = startedMs
       await database.write((tx) => dropRunsBefore(tx, isoTime(nowMs - runsKeptMs)))
+    }
+    if (isGood && startedMs - tidiedMs >= hourMs) {
+      tidiedMs = startedMs
+      await buildOptions.sets?.tidy()
     }
     return isGood
   }

@@ -8,11 +8,12 @@ import type { ArchiveOutcome, ArchiveOptions } from '../publish/archive.ts'
 import { markAsDemo } from '../publish/demo-mark.ts'
 import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
-import { publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
+import { evidenceIn, publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
 import type { Keys } from '../publish/keys.ts'
 import { factsOf, nextFacts } from '../publish/last-facts.ts'
 import { publish } from '../publish/publish.ts'
-import type { PublishOutcome } from '../publish/publish.ts'
+import type { Leadership, PublishOutcome } from '../publish/publish.ts'
+import type { ObjectSets } from '../publish/sets/object-sets.ts'
 import { readShareImages, renderShareImages } from '../publish/share-images.ts'
 import type { Drawing } from '../publish/share-images.ts'
 import { gatherWorld } from '../world/gather.ts'
@@ -30,9 +31,12 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   readonly move?: boolean
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
   readonly isDemo?: boolean
+  readonly leadership?: Leadership
   /** Without a memory, everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
+  /** Absent: readers see the public directory. */
+  readonly sets?: ObjectSets | null
   /** Runs after each publication, before images are rendered and facts archived. */
   readonly onPublished?: () => void
 }
@@ -70,7 +74,9 @@ async function gather(options: RememberingOptions): Promise<World> {
 
 async function buildWorld(gathered: World, options: RememberingOptions): Promise<BuildOutcome> {
   const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository, memory } = options
+  const { leadership, sets = null } = options
   memory.built = null
+  await sets?.restoreFacts()
   const world = memory.withArticles(gathered)
   const documents = memory.snapshotsOf(world)
   const facts = factsOf(documents)
@@ -89,14 +95,19 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
       nowMs,
       log,
       memory: memory.publish,
+      ...(leadership === undefined ? {} : { leadership }),
+      ...(sets === null ? {} : { remote: sets.remote(() => JSON.stringify(next)) }),
     })
+    await sets?.point()
     options.onPublished?.()
     return published
   }
-  await publishEvidence(options.database, publicDir, memory.evidence)
+  const evidence = sets?.objects ?? evidenceIn(publicDir)
+  await publishEvidence(options.database, evidence, memory.evidence)
   const drawings = memory.drawingsOf(world)
   const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)
-  await removeExpiredEvidence(options.database, publicDir, isoTime(nowMs))
+  await leadership?.check()
+  await removeExpiredEvidence(options.database, evidence, isoTime(nowMs))
   await memory.lastFacts.keep(next, facts)
   const archived = await archive({
     repoDir: join(stateDir, 'snapshots.git'),
@@ -105,6 +116,7 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
     nowMs,
     author,
     memory: memory.archive,
+    ...(leadership === undefined ? {} : { leadership }),
     ...repository,
   })
   report(published, archived, log)

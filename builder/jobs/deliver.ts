@@ -60,9 +60,11 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
   const slowParties = new Set<string>()
   const fair = createFairLanes<LaneItem & DueSubscription>(lanes, async (subscription) => {
     try {
+      const leasedMs = clock.monotonic()
       const delivery = signal.aborted ? null : await lease(deps, subscription)
-      if (delivery === null) return false
       const startedMs = clock.monotonic()
+      // A process that was paused must not send what another one may have leased since.
+      if (delivery === null || startedMs - leasedMs >= leaseMs) return false
       const result = await attempt(deps, delivery)
       const isSlow = clock.monotonic() - startedMs > slowMs
       slowParties[isSlow ? 'add' : 'delete'](subscription.wallet)

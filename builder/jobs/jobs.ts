@@ -1,4 +1,5 @@
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
+import { createBuildRequestWatch } from '../../src/runtime/build-requests.ts'
 import { loadAuthored } from '../world/authored.ts'
 import type { ReceiptRun } from '../world/receipt-run.ts'
 import { createBuildQueue } from './build-queue.ts'
@@ -27,6 +28,7 @@ export type Jobs = ReturnType<typeof createJobs>
 export function createJobs(deps: JobsDeps) {
   const { buildOptions, signal } = deps
   const authored = async () => await loadAuthored(buildOptions.dataDir)
+  const build = createBuildQueue(deps)
   const announced = { announce: true } as const
   return {
     /** Polls the due rails, or all rails. Fails if at least two rails were polled and all of them failed. */
@@ -43,7 +45,8 @@ export function createJobs(deps: JobsDeps) {
       })
       return isUnfinished ? 'unfinished' : isGood
     },
-    build: createBuildQueue(deps),
+    build,
+    buildIfRequested: createBuildRequestWatch(deps.database, () => build('if changed')),
     /** A failing receiver does not fail the run. */
     deliver: () =>
       runJob('webhooks', deps, {}, async () => deliveryResult(await deps.webhooks.run())),

@@ -26,6 +26,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'pacts', when: '41 * * * *', run: (jobs) => jobs.checkPacts(), thenBuild: true },
   { name: 'expire', when: everyMinute, run: (jobs) => jobs.expire(), thenBuild: true },
   { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
+  { name: 'requests', when: { pauseMs: secondMs }, run: (jobs) => jobs.buildIfRequested() },
   { name: 'webhooks', when: { pauseMs: 5 * secondMs }, run: (jobs) => jobs.deliver() },
 ]
 /** Jobs that also run at the start. The jobs of a group run one after another; the groups run in parallel. */

@@ -4,6 +4,8 @@ import { deleteExpiredAnswers } from '../../src/db/guard.ts'
 import { writeInBatches } from '../../src/db/jobs/deadlines.ts'
 import { removeOldTexts } from '../../src/db/jobs/retention.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { keepPartitions } from '../../src/db/partitions.ts'
+import { dropRateTokens } from '../../src/db/rate-tokens.ts'
 import type { Db } from '../../src/db/schema.ts'
 import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
 import { createTimeLowWatermark } from './low-watermark.ts'
@@ -33,5 +35,12 @@ export function createTidy({ database, clock, signal }: TidyDeps): () => Promise
     }
     const before = isoTime(clock.now() - networkWritesKeptMs)
     await dropAll((tx) => deleteNetworkWrites(tx, before, rowsPerWrite))
+    if (database.engine === 'postgres') {
+      const times = { nowMs: clock.now(), expiredMs }
+      await database.write((tx) => keepPartitions(tx, times))
+    }
+    if (database.shared !== null) {
+      await dropRateTokens(database.shared, clock.now() - networkWritesKeptMs)
+    }
   }
 }

@@ -20,6 +20,7 @@ import type { BlobNames, Tree } from './git-tree.ts'
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
 import { LockedError, withFileLock } from './lock.ts'
+import type { Leadership } from './publish.ts'
 
 export interface ArchiveOptions {
   readonly repoDir: string
@@ -35,6 +36,7 @@ export interface ArchiveOptions {
   readonly check: 'full' | 'quick'
   /** If it is missing, the last commit is read back. */
   readonly memory?: ArchiveMemory
+  readonly leadership?: Leadership
 }
 
 export interface ArchiveMemory {
@@ -83,7 +85,8 @@ export async function archive(options: ArchiveOptions): Promise<ArchiveOutcome> 
     await withFileLock(`${repoDir}.lock`, () => commitAndPush(git, options, outcome))
   } catch (error) {
     outcome.state = error instanceof GitMissingError ? 'off' : 'failed'
-    outcome.error = operationalMessage(error)
+    const message = operationalMessage(error)
+    outcome.error ??= message
   }
   return outcome
 }
@@ -113,7 +116,13 @@ async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable
     await createRepository(git)
     outcome.committed = await commit(git, options)
   }
-  if (options.remote !== null) await push(git, options.remote, outcome)
+  if (options.remote === null) return
+  await options.leadership?.check()
+  await push(git, options.remote, outcome)
+  if (outcome.pushed === true || !(await followRemote(git))) return
+  await options.leadership?.check()
+  outcome.committed = await commit(git, options)
+  await push(git, options.remote, outcome)
 }
 
 async function commit(git: Git, options: ArchiveOptions): Promise<string | null> {
@@ -162,22 +171,36 @@ async function isMissing(repoDir: string): Promise<boolean> {
   return (await namesIn(repoDir)).length === 0
 }
 
-/** Creates the repository under a temporary name, with the history of the remote if that can be fetched. */
+/** Creates the repository under a temporary name, with the history of the remote. @throws GitError if it is unreachable */
 async function createRepository(git: Git): Promise<void> {
   const draft: Git = { ...git, repoDir: `${git.repoDir}.new` }
   await rm(draft.repoDir, { recursive: true, force: true })
   await runGit(draft, ['init', '--bare', '--quiet', '--template=', '--object-format=sha1'])
   await runGit(draft, ['symbolic-ref', 'HEAD', BRANCH_REF])
-  if (git.remote !== null) {
-    try {
-      const refspec = `${BRANCH_REF}:${BRANCH_REF}`
-      await runGit(draft, ['fetch', '--quiet', '--no-tags', REMOTE_NAME, refspec])
-    } catch (error) {
-      if (!(error instanceof GitError)) throw error
-    }
-  }
+  const isEmpty =
+    git.remote === null ||
+    (await runGit(draft, ['ls-remote', REMOTE_NAME, BRANCH_REF])).length === 0
+  if (!isEmpty) await fetchTo(draft, BRANCH_REF)
   await rm(git.repoDir, { recursive: true, force: true })
   await rename(draft.repoDir, git.repoDir)
+}
+
+async function fetchTo(git: Git, ref: string): Promise<void> {
+  await runGit(git, ['fetch', '--quiet', '--no-tags', REMOTE_NAME, `+${BRANCH_REF}:${ref}`])
+}
+
+/** Goes on from commits that a builder on another machine has pushed. Returns false if there are none. */
+async function followRemote(git: Git): Promise<boolean> {
+  const fetched = 'refs/fetched/main'
+  const read = async (...args: string[]) => (await runGit(git, args)).toString('utf8').trim()
+  await fetchTo(git, fetched)
+  // Fails without a common commit: an unrelated history is never continued.
+  const common = await read('merge-base', BRANCH_REF, fetched)
+  if (common === (await read('rev-parse', fetched))) return false
+  const own = await read('rev-parse', BRANCH_REF)
+  await runGit(git, ['update-ref', `refs/superseded/${own}`, own])
+  await runGit(git, ['update-ref', BRANCH_REF, fetched])
+  return true
 }
 
 async function findDamage(git: Git, failure: unknown): Promise<string | null> {
@@ -234,6 +257,8 @@ async function push(git: Git, remote: string, outcome: Mutable<ArchiveOutcome>) 
     return
   }
   await runGit(git, ['update-ref', pushedRef, BRANCH_REF])
+  outcome.state = 'ok'
+  outcome.error = null
   outcome.pushed = true
   outcome.behind = 0
 }

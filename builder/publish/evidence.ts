@@ -1,7 +1,8 @@
-/** Evidence lies beside the generations: a document never changes, so that only new ones are written. */
+/** Evidence lies beside the sets: a document never changes, so that only new ones are written. */
 import { mkdir, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 
+import { immutable } from '../../src/core/documents.ts'
 import { evidencePath } from '../../src/core/evidence.ts'
 import {
   deleteEvidence,
@@ -13,21 +14,40 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { replaceFile } from '../../src/files/durable.ts'
 import { namesIn } from './files.ts'
 
+/** A directory or a bucket. After `put`, the file is durable. */
+export interface EvidenceFiles {
+  readonly list: (dir: string) => Promise<ReadonlyMap<string, number>>
+  readonly put: (key: string, body: Uint8Array, headers: Record<string, string>) => Promise<unknown>
+  readonly remove: (key: string) => Promise<void>
+}
+
+const prefix = 'evidence/'
+const headers = { 'content-type': 'application/json', 'cache-control': immutable }
+
+export function evidenceIn(publicDir: string): EvidenceFiles {
+  return {
+    list: async (dir) => {
+      await mkdir(join(publicDir, dir), { recursive: true })
+      return new Map((await namesIn(join(publicDir, dir))).map((name) => [dir + name, 0]))
+    },
+    put: (key, body) => replaceFile(join(publicDir, key), body, 0o644),
+    remove: (key) => rm(join(publicDir, key), { force: true }),
+  }
+}
+
 /**
  * On return, the files of all stored evidence are durable.
  * @param published `seq`: all documents up to this one have files; 0 if that is not known
  */
 export async function publishEvidence(
   { reader }: Pick<OpenDatabase, 'reader'>,
-  publicDir: string,
+  files: EvidenceFiles,
   published: { seq: number },
 ): Promise<void> {
-  const dir = dirname(fileOf(publicDir, ''))
-  await mkdir(dir, { recursive: true })
-  const names = new Set(published.seq === 0 ? await namesIn(dir) : [])
+  const known = published.seq === 0 ? await files.list(prefix) : new Map<string, number>()
   for (const { seq, sha256 } of await evidenceAfter(reader, published.seq)) {
-    const body = names.has(`${sha256}.json`) ? null : await findEvidence(reader, sha256)
-    if (body !== null) await replaceFile(fileOf(publicDir, sha256), Buffer.from(body), 0o644)
+    const body = known.has(keyOf(sha256)) ? null : await findEvidence(reader, sha256)
+    if (body !== null) await files.put(keyOf(sha256), Buffer.from(body), headers)
     published.seq = seq
   }
 }
@@ -35,14 +55,14 @@ export async function publishEvidence(
 /** Files go before their rows, so that a run that was cut short leaves no file behind for good. */
 export async function removeExpiredEvidence(
   { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
-  publicDir: string,
+  files: EvidenceFiles,
   now: string,
 ): Promise<void> {
   const expired = await expiredEvidence(reader, now)
-  for (const sha256 of expired) await rm(fileOf(publicDir, sha256), { force: true })
+  for (const sha256 of expired) await files.remove(keyOf(sha256))
   if (expired.length > 0) await write(async (tx) => await deleteEvidence(tx, expired))
 }
 
-function fileOf(publicDir: string, sha256: string): string {
-  return join(publicDir, evidencePath(sha256))
+function keyOf(sha256: string): string {
+  return evidencePath(sha256).slice(1)
 }

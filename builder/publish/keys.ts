@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 import { publicKeyObject } from '../../src/auth/ed25519.ts'
+import { missingKeyError } from '../../src/auth/key-file.ts'
 import {
   kidOf,
   publicKeyToBase64,
@@ -13,6 +14,7 @@ import {
   signingKeyFromSeed,
   signingKeyToPem,
 } from '../../src/auth/signing-key.ts'
+import type { Config } from '../../src/config.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import { kidSchema, timeSchema } from '../../src/core/documents.ts'
 import { isoTime } from '../../src/core/time.ts'
@@ -50,12 +52,15 @@ export interface Keys {
   readonly publicKeys: SigningKeys
 }
 
-/** Creates missing keys. @throws Error if others may read the file or the file is invalid; it is never replaced */
+/** Creates missing keys, unless `required`. @throws Error if others may read the file or the file is invalid; it is never replaced */
 export async function loadKeys(options: {
   readonly dir: string
   readonly nowMs: number
+  readonly keys?: Config['KEYS']
 }): Promise<Keys> {
   const path = join(options.dir, SIGNING_KEYS_FILE)
+  if (options.keys === 'required' && (await readIfExists(path)) === null)
+    throw missingKeyError(path)
   await mkdir(options.dir, { recursive: true, mode: OWNER_ONLY_DIRECTORY })
   await refuseLoose(options.dir, OWNER_ONLY_DIRECTORY)
   // If two processes start at once, one creates the file and the other reads it.
@@ -76,6 +81,7 @@ export async function readKeys(dir: string): Promise<Keys> {
 export async function rotateKey(options: {
   readonly dir: string
   readonly nowMs: number
+  readonly keys?: Config['KEYS']
 }): Promise<Keys> {
   await loadKeys(options)
   const path = join(options.dir, SIGNING_KEYS_FILE)

@@ -54,8 +54,12 @@ const lastFactsSchema = z.object({
   message: z.string(),
 })
 
+export function lastFactsFile(stateDir: string): string {
+  return join(stateDir, 'last-facts.json')
+}
+
 export function createLastFacts(stateDir: string) {
-  const path = join(stateDir, 'last-facts.json')
+  const path = lastFactsFile(stateDir)
   let known: { readonly fingerprint: string; readonly last: LastFacts | null } | null = null
   return {
     load: async (): Promise<LastFacts | null> => {
@@ -79,6 +83,5 @@ export async function loadLastFacts(path: string): Promise<LastFacts | null> {
 
 export async function saveLastFacts(path: string, last: LastFacts): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  const { facts, diff, message } = last
-  await replaceFile(path, JSON.stringify({ facts, diff, message }), 0o644)
+  await replaceFile(path, JSON.stringify(last), 0o644)
 }

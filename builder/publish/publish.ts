@@ -14,6 +14,7 @@ import {
   formatManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
+import type { HeldLease } from '../../src/db/leases.ts'
 import { syncFile } from '../../src/files/durable.ts'
 import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
@@ -21,7 +22,6 @@ import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn, removeDirectory } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
-import { withFileLock } from './lock.ts'
 import { draftPlan, emptyRenderCache } from './plan.ts'
 import type { Plan, RenderCache } from './plan.ts'
 import { filesNamedIn, readPublishedGeneration, rememberChecked } from './published-generation.ts'
@@ -34,9 +34,7 @@ import type { StagingDirectory } from './staging-directory.ts'
 /** The current generation, two earlier ones for readers, and the one that is recycled for the next. */
 const KEPT_GENERATIONS = 4
 const MAX_LOGGED = 20
-const LOCK_FILE = '.lock'
 const STAGING_DIR = '.building'
-const NEXT_LINK = '.current.next'
 /** Damage to a file that generations share does not reach a generation of copies. */
 const COPIED_EVERY = 64
 /** Higher qualities take five times as long and do not make hashes and signatures smaller. */
@@ -76,6 +74,30 @@ export interface PublishOptions {
   readonly nowMs: number
   readonly log: Log
   readonly beforeStep?: (step: string) => void
+  /** The lease of the builder; absent if no other process can publish. */
+  readonly leadership?: Leadership
+  /** Where readers see the set; absent if they see the directory. */
+  readonly remote?: RemoteSets
+}
+
+export interface RemoteSets {
+  /** Makes the set that readers see the current one, by way of `workDir`. */
+  readonly restore: (workDir: string) => Promise<void>
+  readonly lastVersion: () => number
+  /** Gets the current set, or its successor before the switch. If it fails, the current set stays. */
+  readonly release: (set: {
+    readonly directory: string
+    readonly manifest: Manifest
+    readonly manifestBytes: Uint8Array
+    /** The set that this one replaces, or this one. */
+    readonly past: PublishedGeneration | null
+  }) => Promise<void>
+}
+
+export interface Leadership {
+  readonly lease: HeldLease
+  /** Call before an effect outside of the database. @throws LeaseLostError */
+  readonly check: () => Promise<void>
 }
 
 export interface PublishOutcome {
@@ -90,14 +112,30 @@ export class OtherSiteError extends Error {
   override readonly name = 'OtherSiteError'
 }
 
-/** Writes nothing when nothing changed. @throws OtherSiteError for a set of another `siteUrl` unless `move`; LockedError; DamagedGenerationError for a damaged manifest, leaving the set untouched */
+/**
+ * Writes nothing when nothing changed. All changes go through one directory of the lease, which the next leader takes
+ * away: then every later rename of a builder that was paused finds no source. @throws OtherSiteError for a set of another
+ * `siteUrl` unless `move`; LeaseLostError; DamagedGenerationError for a damaged manifest, leaving the set untouched
+ */
 export async function publish(options: PublishOptions): Promise<PublishOutcome> {
   const generations = join(options.publicDir, GENERATIONS_DIR)
+  const workDir = join(generations, `${STAGING_DIR}-${options.leadership?.lease.fence ?? 0}`)
+  options.beforeStep?.('remove unfinished generations')
+  await rm(workDir, { recursive: true, force: true })
   await mkdir(generations, { recursive: true })
-  return await withFileLock(join(generations, LOCK_FILE), () => publishLocked(options))
+  await mkdir(workDir)
+  await options.leadership?.check()
+  for (const name of await namesIn(generations)) {
+    const path = join(generations, name)
+    if (name.startsWith(STAGING_DIR) && path !== workDir) await takeAway(path, workDir)
+  }
+  await options.remote?.restore(workDir)
+  const outcome = await publishFrom(workDir, options)
+  await rm(workDir, { recursive: true })
+  return outcome
 }
 
-async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
+async function publishFrom(workDir: string, options: PublishOptions): Promise<PublishOutcome> {
   const { publicDir, log, memory = emptyMemory() } = options
   const { rendered, checked, parsed, records } = memory
   const past = await readPublishedGeneration(publicDir, options.ring, { checked, parsed })
@@ -107,12 +145,15 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
         'Correct SITE_URL, or run the builder with --once --move to move the set to the new address.',
     )
   }
-  await clearUnfinished(past, options)
+  // Generations that `current` never reached.
+  for (const number of past === null ? [] : await generationNumbers(publicDir)) {
+    if (number > (past?.generation ?? 0)) await takeAway(directoryOf(publicDir, number), workDir)
+  }
   const assets =
     options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
   // Files had to be hashed again, so another process may also have changed older generations.
   if (past === null || past.hashed > 0) records.clear()
-  const root = join(publicDir, GENERATIONS_DIR, STAGING_DIR)
+  const root = join(workDir, 'set')
   const isCopy = past !== null && (past.generation + 1) % COPIED_EVERY === 0
   const staging = createStagingDirectory(root, {
     ...options,
@@ -134,12 +175,14 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   const numbers = await generationNumbers(publicDir)
   // A set whose link was removed has no known predecessor, so a number is left out.
   const step = past === null && numbers.length > 0 ? 2 : 1
-  const generation = Math.max(0, ...numbers) + step
+  const generation = Math.max(options.remote?.lastVersion() ?? 0, ...numbers) + step
   const store = staging.write
   const plan = await draftPlan(documents, past, { ...options, rendered, generation, store })
   const { changed, removed, repaired, unchanged, manifest } = plan
   const outcome = { changed, removed, unchanged, manifest }
   if (past !== null && manifest === past.manifest) {
+    const manifestBytes = parsed.last?.bytes ?? Buffer.alloc(0)
+    await options.remote?.release({ directory: past.directory, manifest, manifestBytes, past })
     // The previous builder may have ended between its switch and its pruning.
     const pruned = await prune(past.generation, options)
     if (pruned > 0 || past.hashed > 0) await rememberChecked(past.directory, manifest, checked)
@@ -155,8 +198,9 @@ async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
     log.warn('the last set was signed with another key: signing all documents again')
   const manifestBytes = Buffer.from(canonicalize(manifest), 'utf8')
   const staged = await stage(plan, manifestBytes, past, { ...options, staging })
+  await options.remote?.release({ directory: root, manifest, manifestBytes, past })
   const directory = directoryOf(publicDir, generation)
-  await nameAndSwitch(root, directory, options)
+  await nameAndSwitch(workDir, directory, options)
   const pruned = await prune(generation, options)
   // If true, link counts, and so fingerprints, changed only for renewed files.
   const isCounted = pruned === 0 && past?.hashed === 0
@@ -179,7 +223,7 @@ function isOtherSite(
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
-function directoryOf(publicDir: string, generation: number): string {
+export function directoryOf(publicDir: string, generation: number): string {
   return join(publicDir, GENERATIONS_DIR, String(generation).padStart(8, '0'))
 }
 
@@ -188,18 +232,11 @@ async function generationNumbers(publicDir: string): Promise<number[]> {
   return names.filter((name) => /^\d{8,15}$/.test(name)).map(Number)
 }
 
-/** Removes a staging directory, and generations that `current` never reached. */
-async function clearUnfinished(
-  past: PublishedGeneration | null,
-  { publicDir, beforeStep: step }: PublishOptions,
-): Promise<void> {
-  step?.('remove unfinished generations')
-  await rm(join(publicDir, NEXT_LINK), { force: true })
-  await rm(join(publicDir, GENERATIONS_DIR, STAGING_DIR), { recursive: true, force: true })
-  if (past === null) return
-  for (const number of await generationNumbers(publicDir)) {
-    if (number > past.generation) await rm(directoryOf(publicDir, number), { recursive: true })
-  }
+/** A builder that was paused cannot do this, since its `workDir` is gone. */
+export async function takeAway(path: string, workDir: string): Promise<void> {
+  const gone = join(workDir, 'gone')
+  await rename(path, gone)
+  await rm(gone, { recursive: true })
 }
 
 async function stage(
@@ -224,18 +261,19 @@ async function stage(
   return await staging.flush()
 }
 
-async function nameAndSwitch(
-  root: string,
+/** Makes the set in `workDir`, which is complete, the current one. */
+export async function nameAndSwitch(
+  workDir: string,
   directory: string,
-  { publicDir, beforeStep: step }: PublishOptions,
+  { publicDir, beforeStep: step }: Pick<PublishOptions, 'publicDir' | 'beforeStep'>,
 ): Promise<void> {
   step?.('name the generation')
-  await rename(root, directory)
+  await rename(join(workDir, 'set'), directory)
   step?.('flush the generations')
   await syncFile(join(publicDir, GENERATIONS_DIR))
-  const next = join(publicDir, NEXT_LINK)
+  const next = join(workDir, 'next')
   step?.('make the link')
-  // Relative, so that the directory can be moved or mounted elsewhere.
+  // Relative to its later place, so that the directory can be moved or mounted elsewhere.
   await symlink(relative(publicDir, directory), next)
   step?.('switch')
   await rename(next, join(publicDir, CURRENT_LINK))

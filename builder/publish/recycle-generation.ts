@@ -55,7 +55,7 @@ export async function recycleGeneration({
   step?.(`take generation ${oldest}`)
   await rename(directoryOf(oldest), root)
   // Flushed before any change, since a power cut must not leave a changed directory with the name of a generation.
-  await syncFile(dirname(root))
+  await syncFile(dirname(directoryOf(oldest)))
   records.delete(oldest)
   await inSlices(lacking, (file) => {
     step?.(`unlink ${file}`)

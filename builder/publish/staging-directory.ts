@@ -53,7 +53,6 @@ export function createStagingDirectory(
   async function start(): Promise<RecycledGeneration | null> {
     const recycled = await recycle()
     if (recycled === null) {
-      mkdirSync(dirname(root), { recursive: true })
       makeDirectory('.')
       return null
     }

@@ -10,6 +10,7 @@ import { printReport } from './report.ts'
 import type { BenchReport } from './report.ts'
 import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
 import { builder } from './suites/builder.ts'
+import { engines } from './suites/engines.ts'
 import { images } from './suites/images.ts'
 import { origin } from './suites/origin.ts'
 import { start } from './suites/start.ts'
@@ -21,6 +22,7 @@ const suites: Readonly<Record<string, Suite>> = {
   origin,
   builder,
   writes,
+  engines,
   verify,
   visible,
   images,

@@ -40,6 +40,10 @@ export function atMost(value: number): Target {
   return { of: 'ours', bound: 'at most', value }
 }
 
+export function atLeast(value: number): Target {
+  return { of: 'ours', bound: 'at least', value }
+}
+
 export function row(
   what: string,
   unit: string,

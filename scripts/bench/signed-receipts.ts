@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 
 import { evmSigner } from '../../src/client/signers.ts'
 import { issued, receiptFacts, submission } from '../../test/support/receipts.ts'
-import { ed25519Key } from '../../test/support/wallets.ts'
+import { ed25519Key, signedBody } from '../../test/support/wallets.ts'
 import type { TestWallet } from '../../test/support/wallets.ts'
 
 export const platformSlug = 'bench_board'
@@ -22,6 +22,19 @@ export async function signReceipts(seed: string, count: number): Promise<readonl
       const receipt = issued(factsOf(worker, at, seed), platformKey, platformSlug)
       return JSON.stringify(await submission(worker, receipt, nowMs))
     }),
+  )
+}
+
+/** Bodies of the registration of new workers. */
+export async function signRegistrations(seed: string, count: number): Promise<readonly string[]> {
+  const workers = await fastWallets(`registered ${seed}`, count)
+  const nowMs = Date.now()
+  return await Promise.all(
+    workers.map(async (worker) =>
+      JSON.stringify(
+        await signedBody(worker, 'register', { skills: ['api-reference-writing'] }, { nowMs }),
+      ),
+    ),
   )
 }
 

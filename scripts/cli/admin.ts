@@ -61,6 +61,13 @@ export const adminCommands: readonly Command[] = [
   }),
   admin('keys list', 'listKeys', 'List the signing keys of the service, the active one first'),
   admin(
+    'keys create',
+    'createKeys',
+    'Make the keys and secrets of a new ledger that are missing, in DATA_DIR/keys and DATA_DIR/secrets',
+    {},
+    'Run it once before the first start with KEYS=required, and give the files to every replica.',
+  ),
+  admin(
     'keys rotate',
     'rotateSigningKey',
     'Create a new signing key and retire the current one, which remains listed',
@@ -155,6 +162,13 @@ export const adminCommands: readonly Command[] = [
       damaged: flag('confirm that the current file is unreadable and no service runs'),
     },
     'Verifies the backup first: hash, schema, integrity, references. Keeps the current file under another name.\nSigned writes are then refused for five minutes, to prevent replays of writes from before the restore.',
+  ),
+  admin(
+    'restored',
+    'markRestored',
+    'Record that PostgreSQL was restored from a backup, before any service starts',
+    {},
+    'Signed writes are then refused for five minutes, to prevent replays of writes from before the restore.',
   ),
   admin(
     'doctor',

@@ -11,7 +11,7 @@ import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { enforceRowQuota } from './write-quotas.ts'
+import { enforceRowQuota, networkLocks } from './write-quotas.ts'
 
 const duplicateMs = 15 * minuteMs
 
@@ -30,30 +30,36 @@ export async function submitFeedback(
   )
   const network = fingerprintHashes(deps, 'feedback network', [fingerprint.network], nowMs)
   const textHash = sha256Hex(normalized(body.message))
-  return await commitOnce<AnswerOf<'submitFeedback'>>(deps, request, [], async (tx) => {
-    const since = isoTime(nowMs - duplicateMs)
-    const duplicate = await findDuplicate(tx, client.known, textHash, since)
-    if (duplicate !== null) {
-      return { status: 200, body: { feedback_id: duplicate, deduplicated: true } }
-    }
-    const ofClient = selectRecords(tx, 'feedback', { fingerprint: client.known })
-    await enforceRowQuota(writeQuotas.feedback, nowMs, ofClient, 'created_at')
-    const ofNetwork = selectRecords(tx, 'feedback', { network: network.known })
-    await enforceRowQuota(writeQuotas.feedbackOfNetwork, nowMs, ofNetwork, 'created_at')
-    const id = newId(deps.random, 'fbk')
-    await insertRecord(tx, 'feedback', {
-      id,
-      fingerprint: client.today,
-      network: network.today,
-      textHash,
-      message: body.message,
-      page: body.page ?? null,
-      contact: body.contact ?? null,
-      rating: body.rating ?? null,
-      createdAt: isoTime(nowMs),
-    })
-    return { status: 201, body: { feedback_id: id, deduplicated: false } }
-  })
+  const locks = networkLocks(fingerprint)
+  return await commitOnce<AnswerOf<'submitFeedback'>>(
+    deps,
+    { ...request, locks },
+    [],
+    async (tx) => {
+      const since = isoTime(nowMs - duplicateMs)
+      const duplicate = await findDuplicate(tx, client.known, textHash, since)
+      if (duplicate !== null) {
+        return { status: 200, body: { feedback_id: duplicate, deduplicated: true } }
+      }
+      const ofClient = selectRecords(tx, 'feedback', { fingerprint: client.known })
+      await enforceRowQuota(writeQuotas.feedback, nowMs, ofClient, 'created_at')
+      const ofNetwork = selectRecords(tx, 'feedback', { network: network.known })
+      await enforceRowQuota(writeQuotas.feedbackOfNetwork, nowMs, ofNetwork, 'created_at')
+      const id = newId(deps.random, 'fbk')
+      await insertRecord(tx, 'feedback', {
+        id,
+        fingerprint: client.today,
+        network: network.today,
+        textHash,
+        message: body.message,
+        page: body.page ?? null,
+        contact: body.contact ?? null,
+        rating: body.rating ?? null,
+        createdAt: isoTime(nowMs),
+      })
+      return { status: 201, body: { feedback_id: id, deduplicated: false } }
+    },
+  )
 }
 
 function normalized(text: string): string {

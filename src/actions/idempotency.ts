@@ -58,17 +58,19 @@ const keyLifeMs = dayMs
 /**
  * Runs `decide` in a transaction unless its result is stored. A message repeated for the same request, or a known
  * idempotency key, returns the first result; another request gets 409 or 422. Nothing is stored if `decide` throws.
- * `decide` may only write rows; slow work belongs before it. `proofs`: all signatures, the caller's first.
+ * `decide` may only write rows; slow work belongs before it. `proofs`: all signatures, the caller's first. `locks`: set if
+ * all rows by which `decide` decides belong to the caller, the signers and these.
  * @throws ApiError, and DatabaseUnavailableError if nothing may be acknowledged
  */
 export async function commitOnce<Body extends object>(
   deps: Pick<ActionDeps, 'database' | 'requestBuild'>,
-  request: WriteRequest,
+  request: WriteRequest & { readonly locks?: readonly string[] | undefined },
   proofs: readonly SignedProof[],
   decide: Decide<Body>,
 ): Promise<Outcome<Body>> {
   const caller = callerOf(request, proofs)
-  const done = await deps.database.write(async (tx) => {
+  const { locks } = request
+  const work = async (tx: DbTransaction) => {
     const first = await firstAnswer<Body>(tx, request, proofs, caller)
     if (first !== null) return { outcome: first, isNew: false }
     await requireFresh(deps, request, proofs)
@@ -79,7 +81,9 @@ export async function commitOnce<Body extends object>(
     request.chargeBytes(Buffer.byteLength(stored?.answer ?? ''))
     await insertAnswers(tx, rows)
     return { outcome, isNew: true }
-  })
+  }
+  const all = locks && [caller, ...proofs.map(({ wallet }) => wallet.id), ...locks]
+  const done = await deps.database.write(work, all)
   const { outcome, isNew } = done
   if ('refused' in outcome) throw outcome.refused
   if (isNew) deps.requestBuild()
@@ -151,8 +155,8 @@ async function firstAnswer<Body extends object>(
   proofs: readonly SignedProof[],
   caller: string,
 ): Promise<Outcome<Body> | null> {
-  for (const { wallet, messageSha256 } of proofs) {
-    const used = await findUsedMessage(tx, wallet.id, messageSha256)
+  for (const proof of proofs) {
+    const used = await findUsedMessage(tx, messageOf(proof))
     if (used === null) continue
     if (used.requestSha256 !== request.requestSha256) throw new ApiError('signature_reused')
     return repeatOf<Body>(200, used)
@@ -183,14 +187,9 @@ interface Written {
 export function answerRows({ request, proofs, outcome }: Written): AnswerRows {
   const { requestSha256, nowMs, idempotencyKey: key } = request
   const caller = callerOf(request, proofs)
-  // Neither a message nor a key is stored again before its answer has expired.
-  const answerId = sha256Hex(`${caller}\n${proofs[0]?.messageSha256 ?? key}`)
-  const messages = proofs.map(({ wallet, messageSha256, expiresAtMs }) => ({
-    wallet: wallet.id,
-    messageSha256,
-    answerId,
-    expiresAt: isoTime(expiresAtMs),
-  }))
+  // A message is accepted once. A key is accepted again when it has expired, while its row may still exist.
+  const answerId = sha256Hex(`${caller}\n${proofs[0]?.messageSha256 ?? `${key}\n${nowMs}`}`)
+  const messages = proofs.map((proof) => ({ ...messageOf(proof), answerId }))
   const keys =
     key === null ? [] : [{ caller, key, answerId, expiresAt: isoTime(nowMs + keyLifeMs) }]
   const [expiresAt] = [...messages, ...keys]
@@ -200,6 +199,11 @@ export function answerRows({ request, proofs, outcome }: Written): AnswerRows {
   const { status, body } = outcome
   const answer = { id: answerId, requestSha256, status, answer: toJsonText(body) }
   return { answers: expiresAt === undefined ? [] : [{ ...answer, expiresAt }], messages, keys }
+}
+
+/** `expiresAt` follows from the signed time, which is in the message. */
+function messageOf({ wallet, messageSha256, expiresAtMs }: SignedProof) {
+  return { wallet: wallet.id, messageSha256, expiresAt: isoTime(expiresAtMs) }
 }
 
 /** Returns the owner of idempotency keys: the signing wallet, or else the client address. */

@@ -25,7 +25,7 @@ export async function postJob(
   if (deadlineMs === null) throw invalidField('deadline', 'must be an RFC 3339 time')
   const budgetMicroUsdc = requireUsdc(body.budget_usdc, 'budget_usdc')
   const id = newId(deps.random, 'job')
-  return await commitPartnerWrite(deps, { ...write, action: 'postJob' }, async (tx) => {
+  return await commitPartnerWrite(deps, { ...write, action: 'postJob', locks: [] }, async (tx) => {
     // Decided inside the transaction, so that an exact repeat is answered even after the deadline.
     const decision = decide(
       { status: 'none', deadlineMs, deliveredMs: null },
@@ -65,7 +65,8 @@ export async function bidOnJob(
     proposal: body.proposal,
   }
   const id = newId(deps.random, 'bid')
-  return await commitPartnerWrite(deps, { ...write, action: 'bidOnJob' }, async (tx) => {
+  const locked = { ...write, action: 'bidOnJob', locks: [jobId] }
+  return await commitPartnerWrite(deps, locked, async (tx) => {
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     requireTransition(standing, 'bid', nowMs)
     if (standing.bid === null) await enforceOpenBidLimit(tx, proof.wallet.id)
@@ -89,7 +90,8 @@ export async function awardJob(
 ): Promise<OutcomeOf<'awardJob'>> {
   const { body, proof } = write
   const { nowMs } = write.request
-  return await commitPartnerWrite(deps, { ...write, action: 'awardJob' }, async (tx) => {
+  const locked = { ...write, action: 'awardJob', locks: [jobId] }
+  return await commitPartnerWrite(deps, locked, async (tx) => {
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     requireTransition(standing, 'award', nowMs)
     const awarded = await awardBid(tx, jobId, body.bid_id, isoTime(nowMs))
@@ -137,7 +139,7 @@ async function endBy(
 ): Promise<OutcomeOf<'cancelJob' | 'disputeJob'>> {
   const { proof, event, note } = write
   const { nowMs } = write.request
-  return await commitPartnerWrite(deps, write, async (tx) => {
+  return await commitPartnerWrite(deps, { ...write, locks: [jobId] }, async (tx) => {
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     const actor = proof.wallet.id
     const move = { event, actor, nowMs, ...(note === undefined ? {} : { note }) }

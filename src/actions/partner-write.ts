@@ -29,10 +29,13 @@ export async function commitPartnerWrite<Body extends object>(
     readonly statement?: Statement
     /** `own` also allows writes of partners without an active subscription, without a quota. */
     readonly use?: 'own'
+    /** As in `commitOnce`. */
+    readonly locks?: readonly string[]
   },
   work: (tx: DbTransaction, partner: CurrentPartner) => Promise<Outcome<Body>>,
 ): Promise<Outcome<Body>> {
-  const { request, proof, rawSha256, action, statement, use = 'write' } = write
+  const { proof, rawSha256, action, statement, use = 'write', locks } = write
+  const request = { ...write.request, locks }
   const { nowMs } = request
   const proofs = statement === undefined ? [proof] : [proof, statement.proof]
   return await commitOnce(deps, request, proofs, async (tx) => {

@@ -2,6 +2,7 @@
 import { repeatEvery } from '../core/concurrency.ts'
 import { numbered } from '../core/number-text.ts'
 import { isoTime, minuteMs, secondMs } from '../core/time.ts'
+import { takeLease } from '../db/leases.ts'
 import {
   countPayments,
   paymentsToFinalize,
@@ -41,6 +42,8 @@ export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
     const nowSeconds = Math.floor(clock.now() / secondMs)
     await deps.database.write((tx) => dropStaleReservations(tx, nowSeconds - STALE_SECONDS))
     await on.inspect()
+    const lease = { name: 'payment watch', holder: on.holder, ttlMs: 1.5 * INTERVAL_MS }
+    if ((await deps.database.write((tx) => takeLease(tx, lease))) === null) return
     const { submitted, notFinal, undone } = await count()
     if (submitted + notFinal > 0) await on.chain.requireChain()
     if (submitted > 0) await resolveSubmitted(deps, on)

@@ -4,6 +4,7 @@ import { firstEntry, sumChanges } from '../core/reputation/entries.ts'
 import { quarterOf, toPoints } from '../core/reputation/formula.ts'
 import { applyEntry } from '../core/reputation/standing.ts'
 import { total } from '../core/rules/flows.ts'
+import { isoTime } from '../core/time.ts'
 import type { AnswerRows } from '../db/guard.ts'
 import { insertGroup, lookUpGroup } from '../db/receipts/group.ts'
 import type { GroupRows, LookupResult, ReceiptLookup } from '../db/receipts/group.ts'
@@ -87,6 +88,7 @@ function lookupOf({ draft, proof, request }: Submission): ReceiptLookup {
     txHash: draft.txHash,
     now: draft.acceptedAt,
     messageSha256: proof.messageSha256,
+    messageExpiresAt: isoTime(proof.expiresAtMs),
     idempotencyKey: request.idempotencyKey,
   }
 }

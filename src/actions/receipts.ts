@@ -1,5 +1,6 @@
 import { messages } from '../auth/messages.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
+import type { Db } from '../db/schema.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
@@ -10,7 +11,7 @@ import { draftReceipt } from './receipt-draft.ts'
 import { enqueueReceipt } from './receipt-queue.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { chargeNetworkQuota, enforceUnverifiedReceiptQuota } from './write-quotas.ts'
+import { chargeNetworkQuota, enforceUnverifiedReceiptQuota, networkLocks } from './write-quotas.ts'
 
 /** Returns 201, or 200 for stored content. */
 export async function submitReceipt(
@@ -47,13 +48,15 @@ export async function acceptSingleReceipt(
   const { nowMs } = request
   // A platform answers for what it issues.
   const free = { ...request, chargeBytes: () => undefined }
-  return await commitOnce(deps, draft.kind === 'signed' ? request : free, [proof], (tx) =>
+  const accept = (tx: Db) =>
     acceptOne(tx, submission, deps.siteUrl, async () => {
       if (draft.kind !== 'signed') return
       await enforceUnverifiedReceiptQuota(tx, draft.to.id, nowMs)
       await chargeNetworkQuota(tx, deps, { kind: 'receipt', fingerprint, nowMs })
       if (draft.txHash === null) return
       await chargeNetworkQuota(tx, deps, { kind: 'transaction', fingerprint, nowMs })
-    }),
-  )
+    })
+  const locks = [draft.to.id, ...networkLocks(fingerprint)]
+  const charged = draft.kind === 'signed' ? request : free
+  return await commitOnce(deps, { ...charged, locks }, [proof], accept)
 }

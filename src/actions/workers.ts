@@ -15,7 +15,7 @@ import { oathRow, requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
 import { requirePublicKey, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
-import { chargeNetworkQuota } from './write-quotas.ts'
+import { chargeNetworkQuota, networkLocks } from './write-quotas.ts'
 
 /** Returns 201, or 200 for a new profile of a registered wallet. */
 export async function registerWorker(
@@ -35,7 +35,8 @@ export async function registerWorker(
           request,
         )
   const now = isoTime(request.nowMs)
-  return await commitOnce(deps, request, [proof], async (tx) => {
+  const locked = { ...request, locks: networkLocks(fingerprint) }
+  return await commitOnce(deps, locked, [proof], async (tx) => {
     const { nowMs } = request
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
     const isNew = (await findWorker(tx, proof.wallet.id)) === null

@@ -85,6 +85,14 @@ export async function chargeNetworkQuota(
   }
 }
 
+/** For writes that count what a network has written. */
+export function networkLocks({
+  network,
+  range,
+}: Pick<ClientFingerprint, 'network' | 'range'>): readonly string[] {
+  return range === null ? [`network ${network}`] : [`network ${network}`, `range ${range}`]
+}
+
 /** Counts rows by the time in `column`. @throws ApiError `rate_limited` */
 export async function enforceRowQuota<DB, From extends keyof DB>(
   limit: Quota,

@@ -8,6 +8,7 @@ import { jobExchange } from '../core/job.ts'
 import { isoTime } from '../core/time.ts'
 import { readIfExists, replaceFile } from '../files/durable.ts'
 import { loadKeyFile } from './key-file.ts'
+import type { KeyMaker } from './key-file.ts'
 import { publicKeyToBase64, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
@@ -33,10 +34,7 @@ export interface ExchangeKeys {
 }
 
 /** Creates the first key if there is none. @throws Error for invalid files */
-export async function loadExchangeKeys(
-  dir: string,
-  random: Pick<Random, 'bytes'>,
-): Promise<ExchangeKeys> {
+export async function loadExchangeKeys(dir: string, random: KeyMaker): Promise<ExchangeKeys> {
   const retired = await readRetired(join(dir, retiredFile))
   const active = await loadKeyFile(join(dir, jobExchangeKeyFile), random)
   const current = publicKeyToBase64(active.publicKey)

@@ -14,13 +14,21 @@ export async function createSecretFile(path: string, content: string | Uint8Arra
   await createFile(path, content, OWNER_ONLY)
 }
 
+/** Makes the keys that are missing; null if none may be made, since replicas need the same. */
+export type KeyMaker = Pick<Random, 'bytes'> | null
+
+export function missingKeyError(path: string): Error {
+  return new Error(
+    `${path} is missing, and with KEYS=required none is made. Mount the keys of this ledger; ` +
+      '`agent-income-ledger admin keys create` makes the keys of a new one.',
+  )
+}
+
 /** Reads or creates a PKCS#8 PEM with mode 0600. @throws Error if others may read the file, SigningKeyError */
-export async function loadKeyFile(
-  path: string,
-  random: Pick<Random, 'bytes'>,
-): Promise<SigningKey> {
+export async function loadKeyFile(path: string, random: KeyMaker): Promise<SigningKey> {
   const stored = await readKey(path)
   if (stored !== null) return stored
+  if (random === null) throw missingKeyError(path)
   const key = signingKeyFromSeed(random.bytes(32))
   await createSecretFile(path, signingKeyToPem(key))
   return (await readKey(path)) ?? key

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 
-import type { Random } from '../core/deps.ts'
 import { readIfExists } from '../files/durable.ts'
-import { createSecretFile } from './key-file.ts'
+import { createSecretFile, missingKeyError } from './key-file.ts'
+import type { KeyMaker } from './key-file.ts'
 
 /** The same text has a different hash for each `purpose`. */
 export type KeyedHash = (purpose: string, text: string) => string
@@ -11,13 +11,11 @@ export type KeyedHash = (purpose: string, text: string) => string
 const SECRET_BYTES = 32
 
 /** Reads or creates the secret, which is stored outside the database. */
-export async function loadKeyedHash(
-  dir: string,
-  random: Pick<Random, 'bytes'>,
-): Promise<KeyedHash> {
+export async function loadKeyedHash(dir: string, random: KeyMaker): Promise<KeyedHash> {
   const path = join(dir, 'hash.key')
   const stored = await readSecret(path)
   if (stored !== null) return keyedHashOf(stored)
+  if (random === null) throw missingKeyError(path)
   const secret = random.bytes(SECRET_BYTES)
   await createSecretFile(path, secret)
   return keyedHashOf((await readSecret(path)) ?? secret)

@@ -6,6 +6,12 @@
  *                                  /api/v1/rails.json.br, .gz
  *                                  /snapshot.json       the manifest: a complete generation has one
  *                                  /snapshot.json.sig   its signature
+ *
+ * and its layout in an object store:
+ *
+ *     o/<sha256>, <sha256>.br, .gz                      bodies and their compressed forms, each under its own hash
+ *     g/<fence>-<version>-<sha256>/snapshot.json        as above, with .sig, .br, .gz
+ *     current.json                                      version and location of the newest set
  */
 import { z } from 'zod'
 
@@ -128,6 +134,22 @@ function suffixOf(path: string, contentType: string): string | null {
   return mediaType === 'text/html' ? '.html' : null
 }
 
+/** The key of a body in an object store. `sha256` is the hash of the bytes as they are stored. */
+export function bodyKey({
+  file,
+  sha256,
+}: {
+  readonly file: string
+  readonly sha256: string
+}): string {
+  const suffix = Object.values(ENCODINGS).find((ending) => file.endsWith(ending)) ?? ''
+  return `o/${sha256}${suffix}`
+}
+
+export function factsKey(sha256: string): string {
+  return `facts/${sha256}.json.gz`
+}
+
 export function encodedFile(file: string, encoding: Encoding): string {
   return `${file}${ENCODINGS[encoding]}`
 }
@@ -135,6 +157,9 @@ export function encodedFile(file: string, encoding: Encoding): string {
 /** Stale content may be served for five times its lifetime during revalidation (RFC 5861). */
 const STALE_WHILE_REVALIDATE_FACTOR = 5
 const STALE_IF_ERROR_SECONDS = 86_400
+
+/** `Cache-Control` of what has its hash as its name (RFC 8246). */
+export const immutable = 'public, max-age=31536000, immutable'
 
 /** `Cache-Control` (RFC 9111). */
 export function cacheControl(maxAgeSeconds: number): string {

@@ -190,6 +190,6 @@ export function emptyValue({ burst }: LimitPolicy, nowMs: number): number {
 }
 
 /** The amount that one unit adds to the stored value: 1 to a count, the milliseconds between two units to a rate. */
-function unitOf({ burst, quota, windowMs }: LimitPolicy): number {
+export function unitOf({ burst, quota, windowMs }: LimitPolicy): number {
   return burst === null ? 1 : windowMs / quota
 }

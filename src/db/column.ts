@@ -3,6 +3,7 @@ import type { ColumnType, Generated, GeneratedAlways, SelectType } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, stringsFromJsonText } from './json.ts'
+import type { StoredType } from './statements.ts'
 
 /** `Value` is the type of the column for Kysely, `Member` its type in records (`records.ts`). */
 export interface Column<Value = unknown, Member = Value> {
@@ -86,4 +87,11 @@ export function withDefault<Value>(
   value: string,
 ): Column<Generated<Value>> {
   return { sql: `${sql} default ${value}` }
+}
+
+export function typeOfColumn({ sql }: Column): StoredType {
+  for (const type of ['text', 'integer', 'real', 'blob'] as const) {
+    if (sql.startsWith(type)) return type
+  }
+  throw new Error(`${sql} does not begin with a type`)
 }

@@ -24,8 +24,8 @@ export class DatabaseBrokenError extends DatabaseUnavailableError {
   override readonly name = 'DatabaseBrokenError'
 }
 
-/** One holder kept a connection beyond the limit: a programming error. */
-export class ConnectionHeldError extends Error {
+/** One holder kept a connection beyond the limit: a programming error, or a process that was paused. */
+export class ConnectionHeldError extends DatabaseUnavailableError {
   override readonly name = 'ConnectionHeldError'
 }
 
@@ -44,12 +44,12 @@ export class DatabaseRefusedError extends Error {
   override readonly name = 'DatabaseRefusedError'
 }
 
-/** Parses the message, since the driver provides no more. */
+/** Parses the message of SQLite, since its driver provides no more. */
 export function isUniqueViolation(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
   return (
-    error instanceof Error &&
-    'code' in error &&
-    error.code === 'SQLITE_CONSTRAINT' &&
-    /(?:UNIQUE|PRIMARY KEY) constraint failed/.test(error.message)
+    error.code === '23505' ||
+    (error.code === 'SQLITE_CONSTRAINT' &&
+      /(?:UNIQUE|PRIMARY KEY) constraint failed/.test(error.message))
   )
 }

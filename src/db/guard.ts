@@ -1,9 +1,11 @@
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText } from './json.ts'
 import { sql } from './kysely.ts'
-import { findRecord, insertRecord, putRecord } from './records.ts'
+import { findRecord, insertRecord, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
+import { engineOf, rowPlaces } from './statements.ts'
+import { defaultPartition } from './table.ts'
 
 export interface FirstAnswer extends Pick<RecordOf<'answers'>, 'requestSha256' | 'status'> {
   readonly body: JsonObject
@@ -19,10 +21,9 @@ export interface AnswerRows {
 /** Also finds expired messages. */
 export async function findUsedMessage(
   db: Db,
-  wallet: string,
-  messageSha256: string,
+  message: Pick<RecordOf<'used_messages'>, 'wallet' | 'messageSha256' | 'expiresAt'>,
 ): Promise<FirstAnswer | null> {
-  return await answerOf(db, await findRecord(db, 'used_messages', { wallet, messageSha256 }))
+  return await answerOf(db, await findRecord(db, 'used_messages', message))
 }
 
 export async function findIdempotencyKey(
@@ -31,8 +32,10 @@ export async function findIdempotencyKey(
   key: string,
   now: string,
 ): Promise<FirstAnswer | null> {
-  const stored = await findRecord(db, 'idempotency_keys', { caller, key })
-  return stored === null || stored.expiresAt <= now ? null : await answerOf(db, stored)
+  const [stored] = await selectRecords(db, 'idempotency_keys', { caller, key })
+    .where('expires_at', '>', now)
+    .execute()
+  return stored === undefined ? null : await answerOf(db, stored)
 }
 
 async function answerOf(
@@ -45,25 +48,32 @@ async function answerOf(
   return row === null ? null : { ...row, body: objectFromJsonText(row.answer) }
 }
 
-/** Replaces an expired key and its answer. */
+/** Messages and keys must not be found, under the locks of their wallets and callers. */
 export async function insertAnswers(db: Db, { answers, messages, keys }: AnswerRows) {
-  for (const answer of answers) await putRecord(db, 'answers', answer, 'id')
-  for (const message of messages) await insertRecord(db, 'used_messages', message)
-  for (const key of keys) await putRecord(db, 'idempotency_keys', key, 'caller', 'key')
+  // At once, for one round trip.
+  await Promise.all([
+    ...answers.map((answer) => insertRecord(db, 'answers', answer)),
+    ...messages.map((message) => insertRecord(db, 'used_messages', message)),
+    ...keys.map((key) => insertRecord(db, 'idempotency_keys', key)),
+  ])
 }
 
-/** Deletes at most `limit` rows; returns their number. An answer outlives what refers to it. */
+/** What refers to an answer comes before it, since an answer outlives that. */
+export const expiringTables = ['used_messages', 'idempotency_keys', 'answers'] as const
+
+/** Deletes at most `limit` rows; returns their number. On PostgreSQL those of the default partitions. */
 export async function deleteExpiredAnswers(db: Db, now: string, limit: number): Promise<number> {
+  const engine = engineOf(db)
+  const place = sql.ref(rowPlaces[engine])
   let deleted = 0
-  for (const table of ['used_messages', 'idempotency_keys', 'answers'] as const) {
-    const rest = limit - deleted
-    const { numDeletedRows } = await db
-      .deleteFrom(table)
-      .where(
-        sql<boolean>`rowid in (select rowid from ${sql.table(table)} where expires_at <= ${now} limit ${rest})`,
-      )
-      .executeTakeFirstOrThrow()
-    deleted += Number(numDeletedRows)
+  for (const name of expiringTables) {
+    const table = sql.table(engine === 'postgres' ? defaultPartition(name) : name)
+    const { rows } = await sql`
+      delete from ${table}
+      where ${place} in (select ${place} from ${table} where expires_at <= ${now} limit ${limit - deleted})
+      returning 1
+    `.execute(db)
+    deleted += rows.length
   }
   return deleted
 }

@@ -9,6 +9,9 @@ const kysely = createRequire(import.meta.url)('kysely') as typeof Package
 export const {
   CompiledQuery,
   Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
   SingleConnectionProvider,
   SqliteAdapter,
   SqliteIntrospector,

@@ -11,6 +11,12 @@ export async function setMeta(db: Db, key: string, value: string): Promise<void>
   await putRecord(db, 'meta', { key, value }, 'key')
 }
 
+/** Deletes the rows whose keys start with the prefix and whose values are smaller, as texts. */
+export async function dropMetaBefore(db: Db, prefix: string, value: string): Promise<void> {
+  const rows = db.deleteFrom('meta').where('key', 'like', `${prefix}%`)
+  await rows.where('value', '<', value).execute()
+}
+
 const RESTORED_AT = 'restored_at'
 
 export async function setRestoredAt(db: Db, restoredAt: string): Promise<void> {

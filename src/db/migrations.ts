@@ -3,12 +3,19 @@ import type { Kysely } from 'kysely'
 import { DatabaseRefusedError } from './errors.ts'
 import { sql } from './kysely.ts'
 import { schemaStatements } from './schema.ts'
+import { engineOf } from './statements.ts'
+import type { Engine } from './statements.ts'
 
 export interface Migration {
   /** Stored in the database, so never changed. */
   readonly name: string
-  /** Statements that run in one transaction. Tables are STRICT. */
-  readonly up: readonly string[]
+  /** Statements for each engine, which run in one transaction. */
+  readonly up: Readonly<Record<Engine, readonly string[]>>
+  /**
+   * The number of migrations that a program must know to work with the schema after this one; default: this one too. During
+   * a rolling upgrade, programs of the previous release go on beside a migration that only adds.
+   */
+  readonly compatibleFrom?: number
 }
 
 const baseline = {
@@ -25,19 +32,23 @@ export async function migrate<DB>(
 ): Promise<void> {
   if ((await missing(db, known)).length === 0) return
   await db.transaction().execute(async (tx) => {
+    const applied = await missing(tx, known)
+    const engine = engineOf(tx)
     await sql`create table if not exists schema_migrations (
       position integer primary key,
-      name text not null unique
-    ) strict`.execute(tx)
-    for (const { name, up } of await missing(tx, known)) {
-      for (const statement of up) await sql.raw(statement).execute(tx)
-      await sql`insert into schema_migrations (name) values (${name})`.execute(tx)
+      name text not null unique,
+      compatible_from integer not null
+    ) ${sql.raw(engine === 'sqlite' ? 'strict' : '')}`.execute(tx)
+    for (const { name, up, compatibleFrom } of applied) {
+      for (const statement of up[engine]) await sql.raw(statement).execute(tx)
+      const position = known.findIndex((migration) => migration.name === name) + 1
+      await sql`insert into schema_migrations (position, name, compatible_from)
+        values (${position}, ${name}, ${compatibleFrom ?? position})`.execute(tx)
     }
-    await sql.raw(`pragma user_version = ${known.length}`).execute(tx)
   })
 }
 
-/** For readers, which cannot migrate. @throws DatabaseRefusedError unless the file has exactly the known migrations */
+/** For readers, which cannot migrate. @throws DatabaseRefusedError unless the database has all known migrations */
 export async function refuseOtherSchema<DB>(
   db: Kysely<DB>,
   known: readonly Migration[] = migrations,
@@ -54,9 +65,10 @@ async function missing<DB>(
   db: Kysely<DB>,
   known: readonly Migration[],
 ): Promise<readonly Migration[]> {
-  const applied = await appliedNames(db)
-  for (const [index, name] of applied.entries()) {
-    if (known[index]?.name !== name) {
+  const applied = await appliedMigrations(db)
+  for (const [index, { name, compatibleFrom }] of applied.entries()) {
+    const isLater = index >= known.length && known.length >= compatibleFrom
+    if (known[index]?.name !== name && !isLater) {
       throw new DatabaseRefusedError(
         `The database has the migration ${name}, where this program expects ${known[index]?.name ?? 'none'}: ` +
           'it was written by another version, probably a later one.',
@@ -66,11 +78,17 @@ async function missing<DB>(
   return known.slice(applied.length)
 }
 
-async function appliedNames<DB>(db: Kysely<DB>): Promise<readonly string[]> {
-  const table = await sql`select 1 from sqlite_schema where name = 'schema_migrations'`.execute(db)
+async function appliedMigrations<DB>(
+  db: Kysely<DB>,
+): Promise<readonly { readonly name: string; readonly compatibleFrom: number }[]> {
+  const catalogue = sql.table(engineOf(db) === 'sqlite' ? 'sqlite_schema' : 'pg_tables')
+  const column = sql.ref(engineOf(db) === 'sqlite' ? 'name' : 'tablename')
+  const table = await sql`select 1 from ${catalogue} where ${column} = 'schema_migrations'`.execute(
+    db,
+  )
   if (table.rows.length === 0) return []
-  const { rows } = await sql<{
-    name: string
-  }>`select name from schema_migrations order by position`.execute(db)
-  return rows.map((row) => row.name)
+  const { rows } = await sql<{ name: string; compatible_from: number }>`
+    select name, compatible_from from schema_migrations order by position
+  `.execute(db)
+  return rows.map(({ name, compatible_from: compatibleFrom }) => ({ name, compatibleFrom }))
 }

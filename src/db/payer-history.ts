@@ -4,6 +4,8 @@ import { quarterOf } from '../core/reputation/formula.ts'
 import { saturated } from '../core/reputation/standing.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 import type { Db } from './schema.ts'
+import { eachElement, engineOf } from './statements.ts'
+import type { Engine } from './statements.ts'
 
 export interface HistoryLookup {
   readonly receiptId: string
@@ -16,33 +18,33 @@ export interface HistoryLookup {
 }
 
 // The sum of the payer itself is added: its receipts move to its party only when they are checked.
-const lookUp = `
+const lookUp = (engine: Engine) => `
   select
-    coalesce(payers.party, lookup.value ->> 'payer') as party,
+    coalesce(payers.party, element.value ->> 'payer') as party,
     payers.known_since as "knownSince",
     coalesce(payers.pays_workers, 0) as "paysWorkers",
     coalesce((
       select sum(paid_micro_usdc) from payer_sums
-      where wallet = lookup.value ->> 'worker' and quarter = lookup.value ->> 'quarter'
-        and party in (lookup.value ->> 'payer', payers.party)
+      where wallet = element.value ->> 'worker' and quarter = element.value ->> 'quarter'
+        and party in (element.value ->> 'payer', payers.party)
     ), 0) as "paidBeforeMicroUsdc",
     exists (
       select 1 from payer_sums
-      where wallet = lookup.value ->> 'worker' and linked = 1
-        and party in (lookup.value ->> 'payer', payers.party)
+      where wallet = element.value ->> 'worker' and linked = 1
+        and party in (element.value ->> 'payer', payers.party)
     ) as "wasLinked",
     exists (
       select 1 from receipts r join reputation_ledger e on e.receipt_id = r.id
-      where r.chain = lookup.value ->> 'chain' and r.tx_hash = lookup.value ->> 'txHash'
-        and r.to_wallet = lookup.value ->> 'worker' and r.id <> lookup.value ->> 'receiptId'
+      where r.chain = element.value ->> 'chain' and r.tx_hash = element.value ->> 'txHash'
+        and r.to_wallet = element.value ->> 'worker' and r.id <> element.value ->> 'receiptId'
         and e.kind = 'receipt_verified' and e.evidence > 0
         and not exists (
           select 1 from reputation_ledger later
           where later.receipt_id = r.id and later.kind = 'receipt_reversed' and later.seq > e.seq
         )
     ) as "isRepeated"
-  from json_each(?) as lookup left join payers on payers.wallet = lookup.value ->> 'payer'
-  order by lookup.key`
+  from ${eachElement[engine]} left join payers on payers.wallet = element.value ->> 'payer'
+  order by element.key`
 
 /** One result per lookup, in order. */
 export async function lookUpHistories(
@@ -53,7 +55,7 @@ export async function lookUpHistories(
   const { rows } = await db.executeQuery<
     Omit<PayerHistory, 'paysWorkers' | 'wasLinked' | 'isRepeated'> &
       Record<'paysWorkers' | 'wasLinked' | 'isRepeated', number>
-  >(CompiledQuery.raw(lookUp, [JSON.stringify(asked)]))
+  >(CompiledQuery.raw(lookUp(engineOf(db)), [JSON.stringify(asked)]))
   return rows.map(({ paysWorkers, wasLinked, isRepeated, ...history }) => ({
     ...history,
     paidBeforeMicroUsdc: saturated(history.paidBeforeMicroUsdc),

@@ -1,5 +1,5 @@
 /** Statements on one table, with camelCase names. */
-import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Simplify } from 'kysely'
+import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Simplify, SqlBool } from 'kysely'
 
 import { sql } from './kysely.ts'
 import { columnOf, columnsOf, jsonReader, toRow } from './rows.ts'
@@ -143,7 +143,10 @@ function matches(match: object) {
     eb.and(
       Object.entries(match).map(([member, value]: [string, unknown]) =>
         Array.isArray(value)
-          ? eb(columnOf(member), 'in', value)
+          ? // PostgreSQL has no empty list.
+            value.length === 0
+            ? sql<SqlBool>`1 = 0`
+            : eb(columnOf(member), 'in', value)
           : eb(columnOf(member), value === null ? 'is' : '=', value),
       ),
     )

@@ -1,10 +1,12 @@
 /** Maps snake_case columns to camelCase records. */
 import type { Insertable, KyselyPlugin, Selectable, Updateable } from 'kysely'
 
+import { typeOfColumn } from './column.ts'
 import type { Column } from './column.ts'
 import { toJsonText } from './json.ts'
 import { tables } from './schema.ts'
 import type { Database, Members } from './schema.ts'
+import type { StoredType } from './statements.ts'
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -62,6 +64,13 @@ export function columnsExcept<Name extends keyof Database, Column extends Column
   const isOther = (column: string): column is Exclude<ColumnOf<Name>, Column> =>
     !omitted.some((name) => name === column)
   return columnsOf(table, ...Object.keys(tables[table].columns).filter(isOther))
+}
+
+export function typeOf(table: keyof Database, column: string): StoredType {
+  const columns: Readonly<Record<string, Column>> = tables[table].columns
+  const found = columns[column]
+  if (found === undefined) throw new Error(`${table} has no column ${column}`)
+  return typeOfColumn(found)
 }
 
 const columnNames = new Map<string, string>()

@@ -2,10 +2,10 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 
 import { ConnectionHeldError } from './errors.ts'
-import type { Sqlite3Connection } from './sqlite3/connection.ts'
+import type { WriteConnection } from './write-connection.ts'
 
 export interface Savepoint {
-  /** Starts a write. Its savepoint is set before its first change. */
+  /** Starts a write. Its savepoint is set before its first query, since PostgreSQL undoes a query that fails like a change. */
   readonly next: () => void
   readonly ensure: () => Promise<void>
   readonly undo: () => Promise<void>
@@ -15,7 +15,7 @@ export interface Savepoint {
 export const firstSavepoint = 'savepoint job'
 
 /** Successive, never nested savepoints of a transaction that began with `firstSavepoint`. */
-export function createSavepoint(connection: Sqlite3Connection): Savepoint {
+export function createSavepoint(connection: WriteConnection): Savepoint {
   let writes = 0
   let isSet = true
   let isUsed = false
@@ -39,12 +39,12 @@ export function createSavepoint(connection: Sqlite3Connection): Savepoint {
 
 /** The connection of one write; unusable after its work has ended. */
 export class JobConnection implements DatabaseConnection {
-  readonly #connection: Sqlite3Connection
+  readonly #connection: WriteConnection
   readonly #savepoint: Savepoint
-  #running: Promise<unknown> | null = null
+  readonly #running = new Set<Promise<unknown>>()
   #ended = false
 
-  constructor(connection: Sqlite3Connection, savepoint: Savepoint) {
+  constructor(connection: WriteConnection, savepoint: Savepoint) {
     this.#connection = connection
     this.#savepoint = savepoint
   }
@@ -54,28 +54,28 @@ export class JobConnection implements DatabaseConnection {
       throw new Error('`tx` was used after the work of its write had ended: await every query.')
     }
     const running = this.#execute<Row>(query)
-    this.#running = running
+    this.#running.add(running)
     try {
       return await running
     } finally {
-      this.#running = null
+      this.#running.delete(running)
     }
   }
 
-  streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
-    return this.#connection.streamQuery()
+  streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    return this.#connection.streamQuery(query)
   }
 
-  /** Waits for a running query. Returns true if there was one. */
+  /** Waits for running queries. Returns true if there was one. */
   async end(): Promise<boolean> {
     this.#ended = true
-    if (this.#running === null) return false
-    await Promise.allSettled([this.#running])
-    return true
+    const running = [...this.#running]
+    await Promise.allSettled(running)
+    return running.length > 0
   }
 
   async #execute<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    if (query.query.kind !== 'SelectQueryNode') await this.#savepoint.ensure()
+    await this.#savepoint.ensure()
     return this.#connection.executeQuery<Row>(query)
   }
 }

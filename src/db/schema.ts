@@ -1,11 +1,12 @@
 /** Times are RFC 3339 UTC text with milliseconds, money is integer micro-USDC, JSON is text. */
 import type { Kysely, Transaction } from 'kysely'
 
-import { tableStatements } from './table.ts'
-import type { RowOf } from './table.ts'
+import { foreignKeyStatements, postgresStatements, sqliteStatements } from './table.ts'
+import type { RowOf, TableDefinition } from './table.ts'
 import { alertTables } from './tables/alerts.ts'
 import { feedbackTables } from './tables/feedback.ts'
 import { jobTables } from './tables/jobs.ts'
+import { leaseTables } from './tables/leases.ts'
 import { pactTables } from './tables/pacts.ts'
 import { partnerTables } from './tables/partners.ts'
 import { paymentTables } from './tables/payments.ts'
@@ -25,6 +26,7 @@ export const tables = {
   ...alertTables,
   ...feedbackTables,
   ...pactTables,
+  ...leaseTables,
 }
 
 export type Database = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name], 'value'> }
@@ -36,6 +38,12 @@ export type Db = Kysely<Database>
 
 export type DbTransaction = Transaction<Database>
 
-export const schemaStatements: readonly string[] = Object.entries(tables).flatMap(
-  ([name, definition]) => tableStatements(name, definition),
-)
+const definitions: readonly (readonly [string, TableDefinition])[] = Object.entries(tables)
+
+export const schemaStatements = {
+  sqlite: definitions.flatMap(([name, definition]) => sqliteStatements(name, definition)),
+  postgres: [
+    ...definitions.flatMap(([name, definition]) => postgresStatements(name, definition)),
+    ...definitions.flatMap(([name, definition]) => foreignKeyStatements(name, definition)),
+  ],
+} as const satisfies Record<string, readonly string[]>

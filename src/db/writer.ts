@@ -1,19 +1,24 @@
 /** Group commit: queued writes share a transaction and a flush, each with a savepoint. They resolve after the commit. */
-import type { Kysely } from 'kysely'
+import type { Dialect, Kysely } from 'kysely'
 
 import { SingleConnectionProvider, Transaction } from './kysely.ts'
 import { createSavepoint, firstSavepoint, JobConnection, withinWorkLimit } from './savepoint.ts'
 import type { Savepoint } from './savepoint.ts'
-import type { Sqlite3Connection } from './sqlite3/connection.ts'
-import { createDialect } from './sqlite3/dialect.ts'
+import type { WriteConnection } from './write-connection.ts'
 
 /**
  * Runs `work` in the next transaction and resolves to its value once that is committed.
  *
  * `work` uses only `tx`, and awaits every query. It may run long before the commit, so it has no effects but its rows.
  * Its own errors reject only this write. DatabaseUnavailableError means that nothing may be acknowledged.
+ *
+ * No other write overlaps. With `locks`, PostgreSQL lets writes overlap that have none in common, so `work` then decides by
+ * no other rows than those that its locks stand for, and may run again.
  */
-export type Write<DB> = <T>(work: (tx: Transaction<DB>) => Promise<T>) => Promise<T>
+export type Write<DB> = <T>(
+  work: (tx: Transaction<DB>) => Promise<T>,
+  locks?: readonly string[],
+) => Promise<T>
 
 export interface Writer<DB> {
   readonly write: Write<DB>
@@ -38,16 +43,19 @@ type Settle = () => void
 /** The limit is large enough that many writes share a flush, and small enough that the first does not wait long. */
 const batchLimit = 256
 
-/** @param workLimitMs limit for one `work`, which is then rolled back and refused */
+export interface WriterOptions {
+  /** Limit for one `work`, which is then rolled back and refused. */
+  readonly workLimitMs: number
+  readonly observer: WriteObserver | null
+}
+
 export function createWriter<DB>(
   db: Kysely<DB>,
-  connection: Sqlite3Connection,
-  workLimitMs: number,
-  observer: WriteObserver | null = null,
+  connection: WriteConnection,
+  dialect: Dialect,
+  { workLimitMs, observer }: WriterOptions,
 ): Writer<DB> {
-  const dialect = createDialect(connection)
-  const shared = { config: { dialect }, dialect, driver: dialect.createDriver() }
-  const base = db.getExecutor()
+  const begin = createTransactions(db, dialect)
   let queue: Job<DB>[] = []
   let closed = false
   let draining: Promise<void> | null = null
@@ -124,15 +132,9 @@ export function createWriter<DB>(
   async function runJob(job: Job<DB>, savepoint: Savepoint): Promise<Settle> {
     savepoint.next()
     const guarded = new JobConnection(connection, savepoint)
-    const executor = base.withConnectionProvider(new SingleConnectionProvider(guarded))
-    const tx = new Transaction<DB>({ ...shared, executor })
     try {
-      const settle = await withinWorkLimit(job.run(tx), workLimitMs)
-      if (await guarded.end())
-        throw new Error('The work of a write ended before its queries had ended.')
-      return settle
+      return await runWork(guarded, () => job.run(begin(guarded)), workLimitMs)
     } catch (error) {
-      await guarded.end()
       await savepoint.undo()
       return () => job.reject(error)
     }
@@ -145,5 +147,31 @@ export function createWriter<DB>(
       closed = true
       await draining
     },
+  }
+}
+
+export function createTransactions<DB>(db: Kysely<DB>, dialect: Dialect) {
+  const shared = { config: { dialect }, dialect, driver: dialect.createDriver() }
+  const base = db.getExecutor()
+  return (connection: JobConnection): Transaction<DB> => {
+    const executor = base.withConnectionProvider(new SingleConnectionProvider(connection))
+    return new Transaction<DB>({ ...shared, executor })
+  }
+}
+
+/** Runs `work`, whose queries have all ended when this resolves or rejects. */
+export async function runWork<T>(
+  connection: JobConnection,
+  work: () => Promise<T>,
+  limitMs: number,
+): Promise<T> {
+  try {
+    const value = await withinWorkLimit(work(), limitMs)
+    if (await connection.end())
+      throw new Error('The work of a write ended before its queries had ended.')
+    return value
+  } catch (error) {
+    await connection.end()
+    throw error
   }
 }

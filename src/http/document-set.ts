@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
 
@@ -20,8 +18,10 @@ import {
   parseManifestSignature,
 } from '../core/documents.ts'
 import type { Encoding, Manifest, ManifestEntry } from '../core/documents.ts'
+import { ObjectStoreError } from '../outbound/object-store.ts'
 import { storedDocument } from './documents.ts'
 import type { DocumentFacts, StoredDocument } from './documents.ts'
+import type { SetPlace } from './published-sets.ts'
 
 export interface DocumentSet {
   readonly documents: ReadonlyMap<string, StoredDocument>
@@ -38,28 +38,28 @@ export class BrokenSetError extends Error {
 const keysPath = pathOf('getSigningKeys')
 const decompress = { br: promisify(brotliDecompress), gzip: promisify(gunzip) } as const
 
-const MAX_OPEN_FILES = 16
+const READS_AT_ONCE = 16
 /** A set with more damage is refused. */
 const MAX_DAMAGED_SHARE = 0.1
 
 /**
- * Reads and verifies the generation in `directory`; reuses documents of `known` that have not changed.
+ * Reads and verifies a set; reuses documents of `known` that have not changed.
  * Leaves out documents whose file is missing or does not match its hash.
- * @throws BrokenSetError if the manifest is invalid or more than a tenth of the documents is damaged
+ * @throws BrokenSetError if the manifest is invalid or more than a tenth of the documents is damaged; ObjectStoreError
  */
 export async function readDocumentSet(
-  directory: string,
+  read: SetPlace['read'],
   known: ReadonlyMap<string, StoredDocument>,
 ): Promise<DocumentSet> {
-  const manifestBytes = await readOrThrow(join(directory, MANIFEST_FILE), 'the manifest')
+  const manifestBytes = await readOrThrow(read, MANIFEST_FILE, 'the manifest')
   const manifest = parseManifest(manifestBytes)
   const documents = new Map<string, StoredDocument>()
   const damaged = new Map<string, string>()
-  await mapConcurrent(manifest.documents, MAX_OPEN_FILES, async (entry) => {
+  await mapConcurrent(manifest.documents, READS_AT_ONCE, async (entry) => {
     const old = known.get(entry.path)
     const isUnchanged = old !== undefined && hasSameFacts(old.entry, entry)
     try {
-      documents.set(entry.path, isUnchanged ? old : await readDocument(directory, entry, old))
+      documents.set(entry.path, isUnchanged ? old : await readDocument(read, entry, old))
     } catch (error) {
       if (!(error instanceof BrokenSetError)) throw error
       damaged.set(entry.path, error.message)
@@ -71,7 +71,7 @@ export async function readDocumentSet(
   }
   documents.set(
     MANIFEST_PATH,
-    await manifestDocument(directory, manifestBytes, manifest, documents.get(keysPath)),
+    await manifestDocument(read, manifestBytes, manifest, documents.get(keysPath)),
   )
   return { documents, manifest, damaged }
 }
@@ -109,7 +109,7 @@ function hasSameFacts(known: DocumentFacts, entry: DocumentFacts): boolean {
 
 /** Reuses the bytes if only the headers have changed, as after a key rotation. */
 async function readDocument(
-  directory: string,
+  read: SetPlace['read'],
   entry: ManifestEntry,
   old: StoredDocument | undefined,
 ): Promise<StoredDocument> {
@@ -119,7 +119,7 @@ async function readDocument(
     return storedDocument(entry, bodies)
   }
   const verified = async (file: string, hash: string): Promise<Buffer> => {
-    const bytes = await readOrThrow(join(directory, file), entry.path)
+    const bytes = await readOrThrow(read, file, entry.path, hash)
     if (sha256Hex(bytes) !== hash) throw new BrokenSetError(`${entry.path} does not match its hash`)
     return bytes
   }
@@ -152,15 +152,12 @@ function requireSigned(
 }
 
 async function manifestDocument(
-  directory: string,
+  read: SetPlace['read'],
   bytes: Buffer,
   manifest: Manifest,
   keys: StoredDocument | undefined,
 ): Promise<StoredDocument> {
-  const line = await readOrThrow(
-    join(directory, MANIFEST_SIGNATURE_FILE),
-    'the signature of the set',
-  )
+  const line = await readOrThrow(read, MANIFEST_SIGNATURE_FILE, 'the signature of the set')
   const signed = parseManifestSignature(line.toString('utf8'))
   if (signed === null) throw new BrokenSetError('the signature of the set is malformed')
   requireSigned(bytes, signed, keys)
@@ -174,19 +171,19 @@ async function manifestDocument(
   }
   return storedDocument(entry, {
     identity: bytes,
-    br: await manifestForm(directory, 'br', bytes),
-    gzip: await manifestForm(directory, 'gzip', bytes),
+    br: await manifestForm(read, 'br', bytes),
+    gzip: await manifestForm(read, 'gzip', bytes),
   })
 }
 
 /** Omits a compressed form that does not decompress to the manifest, since no hash covers these files. */
 async function manifestForm(
-  directory: string,
+  read: SetPlace['read'],
   encoding: Encoding,
   bytes: Buffer,
 ): Promise<Buffer | null> {
   try {
-    const encoded = await readFile(join(directory, encodedFile(MANIFEST_FILE, encoding)))
+    const encoded = await read(encodedFile(MANIFEST_FILE, encoding))
     const plain = await decompress[encoding](encoded, { maxOutputLength: bytes.byteLength })
     return plain.equals(bytes) ? encoded : null
   } catch {
@@ -194,10 +191,16 @@ async function manifestForm(
   }
 }
 
-async function readOrThrow(file: string, subject: string): Promise<Buffer> {
+async function readOrThrow(
+  read: SetPlace['read'],
+  file: string,
+  subject: string,
+  sha256?: string,
+): Promise<Buffer> {
   try {
-    return await readFile(file)
-  } catch {
+    return await read(file, sha256)
+  } catch (error) {
+    if (error instanceof ObjectStoreError) throw error
     throw new BrokenSetError(`${subject} cannot be read`)
   }
 }

@@ -1,10 +1,10 @@
 import { createSerialQueue, repeatEvery } from '../core/concurrency.ts'
 import type { Clock, Log } from '../core/deps.ts'
 import type { Manifest } from '../core/documents.ts'
+import { ObjectStoreError } from '../outbound/object-store.ts'
 import { BrokenSetError, readDocumentSet } from './document-set.ts'
 import type { StoredDocument } from './documents.ts'
-import { currentSet, setsBefore } from './published-sets.ts'
-import type { SetPlace } from './published-sets.ts'
+import type { SetPlace, SetSource } from './published-sets.ts'
 
 interface StoreState {
   readonly manifest: Manifest | null
@@ -22,7 +22,7 @@ export interface DocumentStore {
    * previous set or, after a start, loads the newest older one; `state().problem` then contains the reason.
    */
   readonly reload: () => Promise<void>
-  /** Reloads when the symlink changes, until the signal aborts. */
+  /** Reloads when the current set changes, until the signal aborts. */
   readonly watch: (signal: AbortSignal) => Promise<void>
 }
 
@@ -43,12 +43,12 @@ export function nothingServed(store: Pick<DocumentStore, 'state'>): string {
 }
 
 interface Deps {
-  readonly publicDir: string
+  readonly source: SetSource
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>
   readonly log: Log
 }
 
-export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentStore {
+export function createDocumentStore({ source, clock, log }: Deps): DocumentStore {
   let documents: ReadonlyMap<string, StoredDocument> = new Map()
   let manifest: Manifest | null = null
   let damaged: ReadonlyMap<string, string> = new Map()
@@ -60,22 +60,22 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
   const queue = createSerialQueue()
 
   /** Returns the reason if the set cannot be served. */
-  const serveSet = async ({ directory, mark }: SetPlace): Promise<string | null> => {
+  const serveSet = async ({ read, mark }: SetPlace): Promise<string | null> => {
     try {
-      const set = await readDocumentSet(directory, documents)
+      const set = await readDocumentSet(read, documents)
       documents = set.documents
       manifest = set.manifest
       damaged = set.damaged
       served = damaged.size === 0 ? mark : null
       return null
     } catch (error) {
-      if (!(error instanceof BrokenSetError)) throw error
+      if (!(error instanceof BrokenSetError || error instanceof ObjectStoreError)) throw error
       return error.message
     }
   }
 
   const serveOlder = async (current: SetPlace | null): Promise<void> => {
-    for (const place of await setsBefore(publicDir, current)) {
+    for (const place of await source.before(current)) {
       const reason = await serveSet(place)
       if (reason === null && manifest !== null) {
         const { computed_at: computedAt } = manifest
@@ -93,7 +93,7 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
   }
 
   const load = async (): Promise<void> => {
-    const current = await currentSet(publicDir)
+    const current = await source.current()
     if (current !== null && current.mark === served) {
       problem = null
       substitution = ''
@@ -118,7 +118,7 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
   const reload = (): Promise<void> => queue(load)
 
   const isDue = async (): Promise<boolean> => {
-    const current = await currentSet(publicDir)
+    const current = await source.current()
     if (current === null) return manifest !== null && problem === null
     if (current.mark === served) return problem !== null
     const isKnownBad = refused !== null && refused.mark === current.mark

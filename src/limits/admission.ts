@@ -220,6 +220,14 @@ function admitSigned(
     async charge(signer) {
       if (isSettled) return
       const found = await claimsOfWallet(signer)
+      const shared = [...found('wallet'), ...found('wallet_bytes')]
+      try {
+        while (limiter.mustDraw(shared)) await limiter.draw(shared)
+      } catch (error) {
+        // As above.
+        settle(arrival)
+        throw error
+      }
       if (isSettled) return
       remember(proven, provenKey(signer.id), true, MAX_PROVEN)
       claims = found('wallet')

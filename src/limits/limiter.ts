@@ -25,6 +25,11 @@ export interface Limiter {
   readonly take: (claims: readonly Claim[]) => boolean
   readonly report: (claims: readonly Claim[]) => LimitReport
   readonly refund: (claims: readonly Claim[]) => void
+  /** True if the units must be drawn first, which `take` does not check. See `shared-limits.ts`. */
+  readonly mustDraw: (claims: readonly Claim[]) => boolean
+  readonly draw: (claims: readonly Claim[]) => Promise<void>
+  /** Replaces what is stored by a used part of the limit, in milliseconds of a rate or units of a day. */
+  readonly replace: (claim: Claim, used: number) => void
   /** Units left; 0 if fewer than the claim costs. */
   readonly remaining: (claim: Claim) => number
   /** The counts that restart at midnight. */
@@ -35,8 +40,8 @@ export interface DayCounts {
   readonly name: PolicyName
   readonly version: () => number
   readonly save: () => Buffer
-  /** Restores counts of the same day; ignores those of another day or format. */
-  readonly load: (saved: Uint8Array) => void
+  /** Restores counts of the same day. Returns false for those of another day or format. */
+  readonly load: (saved: Uint8Array) => boolean
 }
 
 const DEFAULT_SLOTS = 2 ** 18
@@ -93,13 +98,21 @@ export function createLimiter(
     load: (saved) => {
       const table = tableOf(name)
       const empty = emptyValue(limitPolicies[name], clock.now())
-      for (const [key, value] of unpackCounts(saved, table.slots, empty)) {
+      const counts = [...unpackCounts(saved, table.slots, empty)]
+      for (const [key, value] of counts) {
         table.write(key, Math.max(value, table.read(key, empty)), empty)
       }
+      return counts.length > 0
     },
   })
 
   return {
+    mustDraw: () => false,
+    draw: () => Promise.resolve(),
+    replace(claim, used) {
+      const found = lookUp(claim)
+      write(found, found.empty + Math.max(0, used))
+    },
     remaining: (claim) => leftAfter(lookUp(claim)),
     take(claims) {
       const found = claims.map(lookUp)

@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely'
 
 import { isErrno } from '../core/errno.ts'
 import { DatabaseBrokenError, BusyError, DiskFullError } from '../db/errors.ts'
+import { sql } from '../db/kysely.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { loadRailStates } from '../db/polls.ts'
 import { jobNames, lastSuccesses } from '../db/runs.ts'
@@ -43,9 +44,16 @@ function causeOf(error: unknown): 'busy' | 'full' | 'broken' | 'unavailable' {
 
 export async function readDisk(
   meter: Meter,
-  places: { readonly database: string; readonly data: string; readonly public: string },
+  places: { readonly database: OpenDatabase; readonly data: string; readonly public: string },
 ): Promise<void> {
-  const files = { database: places.database, wal: `${places.database}-wal` }
+  const { path, reader } = places.database
+  if (path === null) {
+    const { rows } = await sql<{ size: number }>`
+      select pg_database_size(current_database()) as size
+    `.execute(reader)
+    meter.gauge('ledger_database_bytes', { file: 'database' }).value = rows[0]?.size ?? 0
+  }
+  const files = path === null ? {} : { database: path, wal: `${path}-wal` }
   for (const [file, path] of Object.entries(files)) {
     const found = await stat(path).catch((error: unknown) => {
       // There is no log before the first write or after a checkpoint on close.

@@ -32,7 +32,7 @@ export function createServiceMetrics(deps: ServiceMetricsDeps): () => Promise<st
 
   const sources: Readonly<Record<string, () => Promise<void>>> = {
     process: async () => recordProcess(meter, await deps.process()),
-    disk: () => readDisk(meter, { database: database.path, data: dataDir, public: publicDir }),
+    disk: () => readDisk(meter, { database, data: dataDir, public: publicDir }),
     rows: async () => {
       if (clock.monotonic() - rowsReadMs < ROWS_LIFE_MS) return
       await readRows(meter, database)

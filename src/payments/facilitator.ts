@@ -75,7 +75,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
     },
     async submit(authorization, { terms }, record) {
       // The next request may send the transaction, whatever the response.
-      await record(null)
+      await record(null, 0)
       const payment = requestOf(authorization, terms)
       const settling = fetchJson('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS)
       if ((await unavailabilityOf(settling)) !== null) return { txHash: null }

@@ -25,6 +25,7 @@ export interface PaymentDeps {
   readonly fetch: Fetch
   readonly request: ChainRequest
   readonly pausesMs?: readonly number[]
+  readonly holder: string
 }
 
 /** Messages name the setting and contain no secret. */
@@ -58,6 +59,7 @@ export async function loadPayments(
     receiver: settings.receiver,
     settler,
     chain,
+    holder: deps.holder,
     inFlight: new Set(),
     pausesMs: deps.pausesMs ?? PAUSES_MS,
     problems: () => problems,

@@ -1,5 +1,5 @@
 /**
- * Settles with the wallet of this service. Waiting transactions are recorded together, in one group commit, and sent in
+ * Settles with the wallet of this ledger, of which one service sends at a time. Waiting transactions are recorded together, in one group commit, and sent in
  * the order of their nonces. After one that was not sent, the others get new nonces: none waits for a nonce never sent.
  */
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
@@ -18,12 +18,13 @@ import type {
   SettlementRefusal,
   Settler,
   SubmittedTransaction,
+  Turns,
 } from './settler.ts'
 
 export interface LocalSettlerDeps {
   readonly account: PrivateKeyAccount
   readonly chain: UsdcChain
-  readonly clock: Pick<Clock, 'monotonic'>
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>
   /** Above this price nothing is sent, so that a settlement never costs more than it earns. */
   readonly maxGasPriceWei: bigint
 }
@@ -35,6 +36,8 @@ const LEAST_TIP_WEI = 1_000_000n
 const FEES_LIFE_MS = 2000
 const MOST_TOGETHER = 64
 const MOST_TRIES = 3
+/** Lets other services have their turn. */
+const TURN_PAUSE_MS = 50
 const LEAST_SETTLEMENTS_LEFT = 20n
 
 interface Fees {
@@ -45,7 +48,8 @@ interface Fees {
 interface WaitingSettlement {
   readonly authorization: Authorization
   readonly gas: bigint
-  readonly record: (txHash: string | null) => Promise<void>
+  readonly record: (txHash: string | null, turn: number) => Promise<void>
+  readonly inTurn: Turns
   readonly resolve: (sent: SubmittedTransaction) => void
   readonly reject: (error: unknown) => void
   /** Transactions whose nonce another program has used. */
@@ -63,6 +67,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   const waiting: WaitingSettlement[] = []
   let isSending = false
   let nextNonce: number | null = null
+  let lastTurn: number | null = null
   let fees: { readonly atMs: number; readonly value: Fees } | null = null
 
   async function feesNow(): Promise<Fees> {
@@ -146,11 +151,14 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     isSending = true
     while (waiting.length > 0) {
       const batch = waiting.splice(0, MOST_TOGETHER)
+      const [first] = batch
       try {
-        waiting.unshift(...(await sendTogether(batch)))
+        const again = await first?.inTurn((turn) => sendTogether(batch, turn))
+        waiting.unshift(...(again ?? []))
       } catch (error) {
         for (const { reject } of batch) reject(unavailable(error))
       }
+      if (waiting.length > 0) await clock.sleep(TURN_PAUSE_MS)
     }
     isSending = false
   }
@@ -158,10 +166,14 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   /** Returns those that need a new nonce. @throws if nothing was signed */
   async function sendTogether(
     batch: readonly WaitingSettlement[],
+    turn: number,
   ): Promise<readonly WaitingSettlement[]> {
+    // Another service has used nonces.
+    if (turn !== lastTurn) nextNonce = null
+    lastTurn = turn
     const recorded = await Promise.allSettled(
       (await signAll(batch)).map(async ({ one, raw, hash }) => {
-        await one.record(hash)
+        await one.record(hash, turn)
         return { raw, hash }
       }),
     )
@@ -192,9 +204,9 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   return {
     mode: 'local',
     check: (authorization) => estimate(chain, account.address, authorization),
-    submit: (authorization, { gas }, record) =>
+    submit: (authorization, { gas }, record, inTurn) =>
       new Promise((resolve, reject) => {
-        waiting.push({ authorization, gas, record, resolve, reject, tries: 0 })
+        waiting.push({ authorization, gas, record, inTurn, resolve, reject, tries: 0 })
         void sendWaiting()
       }),
     resetNonce: () => {

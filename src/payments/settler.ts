@@ -18,6 +18,9 @@ export interface SubmittedTransaction {
   readonly txHash: string | null
 }
 
+/** One service at a time sends from the wallet of a ledger. The number grows when another one has sent since. */
+export type Turns = <T>(work: (turn: number) => Promise<T>) => Promise<T>
+
 export interface Settler {
   readonly mode: Exclude<SettlementMode, 'off'>
   /** @throws SettlementUnavailableError if the result is unknown */
@@ -29,7 +32,8 @@ export interface Settler {
   readonly submit: (
     authorization: Authorization,
     checked: { readonly gas: bigint; readonly terms: PaymentTerms },
-    record: (txHash: string | null) => Promise<void>,
+    record: (txHash: string | null, turn: number) => Promise<void>,
+    inTurn: Turns,
   ) => Promise<SubmittedTransaction>
   readonly resetNonce: () => void
   /** Returns problems for the operator; never throws. */
@@ -49,6 +53,8 @@ export interface PaymentsOn {
   readonly receiver: string
   readonly settler: Settler
   readonly chain: UsdcChain
+  /** Names this service in the leases of payments. */
+  readonly holder: string
   /** Authorizations in settlement by this process, by payer and nonce. */
   readonly inFlight: Set<string>
   /** Pauses between checks for a transaction; a payer waits at most for their sum. */

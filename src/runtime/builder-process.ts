@@ -63,10 +63,8 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
       started.on('message', (message) => {
         const sent = startFailure.safeParse(message)
         if (sent.success) reason = sent.data.problem
-        if (message === 'published') {
-          problem = null
-          onPublished()
-        }
+        if (message === 'published' || message === 'standing by') problem = null
+        if (message === 'published') onPublished()
       })
       started.once('error', (error) => resolve(error.message))
       started.once('exit', (code, signal) => resolve(signal ?? `exit code ${code ?? 'unknown'}`))

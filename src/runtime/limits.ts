@@ -1,6 +1,7 @@
 import type { InstalledDeps } from '../actions/deps.ts'
 import { walletTerms } from '../actions/partner-access.ts'
 import type { PolicyName } from '../core/limits.ts'
+import { drawTokens } from '../db/rate-tokens.ts'
 import { createRateLimits, unlimited } from '../limits/admission.ts'
 import type { RateLimits } from '../limits/admission.ts'
 import { createLimiter } from '../limits/limiter.ts'
@@ -8,6 +9,8 @@ import { createNetworkHash } from '../limits/network-key.ts'
 import type { NetworkHash } from '../limits/network-key.ts'
 import { createPersistedRateCounters } from '../limits/persisted-rate-counters.ts'
 import type { PersistedRateCounters } from '../limits/persisted-rate-counters.ts'
+import { shareLimits } from '../limits/shared-limits.ts'
+import { replicaOf } from './replica.ts'
 
 /** 52 bits in hex. */
 const WALLET_KEY_DIGITS = 13
@@ -30,7 +33,11 @@ export function rateLimitsOf(
       counters: createPersistedRateCounters({ ...actions, days: [] }),
     }
   }
-  const limiter = createLimiter(actions.clock, undefined, onRefusal)
+  const { clock, database } = actions
+  const { shared } = database
+  const local = createLimiter(clock, undefined, onRefusal)
+  const limiter =
+    shared === null ? local : shareLimits(local, (draw) => drawTokens(shared, draw), clock)
   const rateLimits = createRateLimits({
     limiter,
     networkOf,
@@ -38,5 +45,7 @@ export function rateLimitsOf(
     walletKey: (walletId) =>
       Number.parseInt(actions.keyedHash('limits', walletId).slice(0, WALLET_KEY_DIGITS), 16),
   })
-  return { rateLimits, counters: createPersistedRateCounters({ ...actions, days: limiter.days }) }
+  const replica = replicaOf(database)
+  const { days } = limiter
+  return { rateLimits, counters: createPersistedRateCounters({ ...actions, days, replica }) }
 }

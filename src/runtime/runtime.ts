@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { ConfigError, parseConfig } from '../config.ts'
+import type { KeyMaker } from '../auth/key-file.ts'
+import { ConfigError, parseConfig, requireForReplicas } from '../config.ts'
 import type { Config } from '../config.ts'
 import type { Clock, Random } from '../core/deps.ts'
 import { createLog } from '../core/log.ts'
@@ -27,6 +28,7 @@ export function configOrExit(): Config {
       readFile: (path) => readFileSync(path, 'utf8'),
     })
     requireMatchingFolder(config)
+    requireForReplicas(config)
     // For the owner only: the database contains data that is not public.
     mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
     return config
@@ -80,6 +82,10 @@ export const systemClock: Clock = {
   sleep: async (delayMs, signal) => {
     await delay(delayMs, undefined, signal === undefined ? {} : { signal })
   },
+}
+
+export function keyMakerOf({ KEYS }: Pick<Config, 'KEYS'>): KeyMaker {
+  return KEYS === 'required' ? null : systemRandom
 }
 
 export const systemRandom: Random = {

@@ -7,6 +7,7 @@ import type { ExchangeKeys } from '../auth/exchange-keys.ts'
 import { createWalletChain } from '../auth/wallet-chain.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../core/deps.ts'
+import { createHolder } from '../db/holder.ts'
 import { openDatabase } from '../db/open.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { createOutbox } from '../mail/outbox.ts'
@@ -26,6 +27,7 @@ import type { Reloaded } from './reloaded.ts'
 import {
   exitOnUnusableDatabase,
   exitOnWrongSetting,
+  keyMakerOf,
   packageRoot,
   systemClock,
   systemRandom,
@@ -57,15 +59,12 @@ export async function loadRegistries(config: Config, log: Log): Promise<Reloaded
   return await loadReloaded(source, { clock, log })
 }
 
-export async function loadServiceKeys(
-  { DATA_DIR }: Config,
-  log: Log,
-): Promise<Reloaded<ExchangeKeys>> {
-  const keysDir = join(DATA_DIR, 'keys')
+export async function loadServiceKeys(config: Config, log: Log): Promise<Reloaded<ExchangeKeys>> {
+  const keysDir = join(config.DATA_DIR, 'keys')
   const source = {
     name: 'the keys of the job exchange',
     paths: exchangeKeyPaths(keysDir),
-    load: () => loadExchangeKeys(keysDir, systemRandom),
+    load: () => loadExchangeKeys(keysDir, keyMakerOf(config)),
   }
   return await loadReloaded(source, { clock, log })
 }
@@ -92,6 +91,7 @@ export async function connectOutbound(
     clock,
     fetch: outbound.fetch,
     request: baseChain?.request ?? noBase,
+    holder: createHolder(),
   }).catch(exitOnWrongSetting)
   return { ...outbound, baseChain, payments: instrumentPayments(meter, payments) }
 }

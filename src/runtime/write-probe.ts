@@ -1,26 +1,41 @@
 import { open, rm } from 'node:fs/promises'
 
 import type { Clock } from '../core/deps.ts'
-import { secondMs } from '../core/time.ts'
-import { setMeta } from '../db/meta.ts'
+import { dayMs, secondMs } from '../core/time.ts'
+import { databaseTimeMs } from '../db/leases.ts'
+import { dropMetaBefore, setMeta } from '../db/meta.ts'
 import type { OpenDatabase } from '../db/open.ts'
+import type { DbTransaction } from '../db/schema.ts'
+import { replicaOf } from './replica.ts'
 
 /** Limits disk flushes, since `/health` is public. */
 const lifeMs = 5 * secondMs
 /** More than one write needs. The file of the database alone may have free pages while the disk is full. */
 const probeBytes = 2 ** 20
 
-/** Returns whether the ledger can store a write: the disk has space, a commit succeeds, and the last write did not fail. */
+const probeKey = 'last_probe'
+
+export interface WriteProbe {
+  /** Returns whether the ledger can store a write: the disk has space, a commit succeeds, and the last write did not fail. */
+  readonly canWrite: () => Promise<boolean>
+  /** How far this clock was ahead of the clock of the database; null with SQLite, whose clock is the same. */
+  readonly clockSkewMs: () => number | null
+}
+
 export function createWriteProbe({
   database,
   clock,
+  replica = replicaOf(database),
 }: {
   readonly database: OpenDatabase
   readonly clock: Clock
-}): () => Promise<boolean> {
+  readonly replica?: string | null
+}): WriteProbe {
+  const key = replica === null ? probeKey : `${probeKey} ${replica}`
+  let skewMs: number | null = null
   let last = { atMs: Number.NEGATIVE_INFINITY, isGood: false }
   let running: Promise<boolean> | null = null
-  return async () => {
+  async function canWrite(): Promise<boolean> {
     const ageMs = clock.monotonic() - last.atMs
     if (ageMs > lifeMs) running ??= probe()
     // While writes are queued, a probe takes long, and callers need not wait for it.
@@ -30,12 +45,22 @@ export function createWriteProbe({
 
   async function probe(): Promise<boolean> {
     try {
-      await growFile(`${database.path}.probe`)
-      await database.write((tx) => setMeta(tx, 'last_probe', String(clock.now())))
+      if (database.path !== null) await growFile(`${database.path}.probe`)
+      await database.write(storeTime, [key])
       return ended(true)
     } catch {
       return ended(false)
     }
+  }
+
+  async function storeTime(tx: DbTransaction): Promise<void> {
+    const nowMs = clock.now()
+    await setMeta(tx, key, String(nowMs))
+    if (replica === null) return
+    await dropMetaBefore(tx, `${probeKey} `, String(nowMs - dayMs))
+    const startedMs = clock.now()
+    const databaseMs = await databaseTimeMs(tx)
+    skewMs = Math.round((startedMs + clock.now()) / 2 - databaseMs)
   }
 
   function ended(isGood: boolean): boolean {
@@ -43,6 +68,8 @@ export function createWriteProbe({
     running = null
     return isGood
   }
+
+  return { canWrite, clockSkewMs: () => skewMs }
 }
 
 /** @throws Error if the disk is full */

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 
 import { gatherCommunity } from '../../builder/world/community.ts'
+import type { CommunityMemory } from '../../builder/world/community.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putClaim } from '../../src/db/claims.ts'
@@ -8,6 +9,7 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import type { NewReceipt } from '../../src/db/receipts/record.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { tempDatabase } from '../db/temp-database.ts'
+import { onPostgres } from '../support/new-database.ts'
 import { receiptRow, storeReceipt } from '../support/receipts.ts'
 import { evmWallet, nearWallet } from '../support/wallets.ts'
 
@@ -49,6 +51,29 @@ test('lists contain the first page, totals count everything', async () => {
   expect(community.workers[0]?.wallet).toBe(nearWallet('worker 50').address)
   expect(community.workersNext).not.toBe(null)
   expect(community.receiptsNext).not.toBe(null)
+})
+
+test('totals that grow from build to build do not count receipts that were undone', async () => {
+  const memory: CommunityMemory = { receipts: null }
+  const totals = async () => {
+    const { receiptsTotal, receiptsVerified } = await gatherCommunity(
+      database,
+      { siteUrl, nowMs: startMs },
+      memory,
+    )
+    return { receiptsTotal, receiptsVerified }
+  }
+  for (let accepted = 1; accepted <= 3; accepted += 1) {
+    // On PostgreSQL, it leaves a gap in the numbers.
+    const undone = database.write(async (tx) => {
+      await storeReceipt(tx, receipt(`undone ${accepted}`, 'alice'))
+      throw new Error('undone')
+    }, [])
+    await expect(undone).rejects.toThrow('undone')
+    await accept(receipt(`kept ${accepted}`, 'alice'))
+    expect(await totals()).toEqual({ receiptsTotal: accepted, receiptsVerified: accepted })
+  }
+  if (onPostgres) expect(memory.receipts?.newestSeq).toBeGreaterThan(3)
 })
 
 test('the leaderboard names claimed and registered workers and omits workers without receipts', async () => {

@@ -51,6 +51,7 @@ test('a rail that is not finished is polled again at once, with a build in betwe
       if (calls.filter((call) => call === 'poll').length >= polls.length) stop.abort()
       return await Promise.resolve(true)
     },
+    buildIfRequested: async () => await Promise.resolve(),
     deliver: nothing,
     checkReceipts: nothing,
     checkPacts: nothing,

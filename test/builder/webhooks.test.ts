@@ -267,7 +267,7 @@ describe('a host that fails', () => {
 
 describe('two builders on one ledger', () => {
   test('send each delivery once', async () => {
-    const other = await openDatabase({ url: database.path })
+    const other = await openDatabase({ url: database.url })
     for (const id of ['a', 'b', 'c']) await subscribe(id)
     for (let index = 0; index < 20; index += 1) await addEvent()
     const builders = [builder(), builder({ database: other }), builder()]

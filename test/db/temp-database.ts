@@ -9,7 +9,7 @@ import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase, OpenOptions } from '../../src/db/open.ts'
 import { openSqlite3 } from '../../src/db/sqlite3/connection.ts'
 import type { Sqlite3Connection } from '../../src/db/sqlite3/connection.ts'
-import { newDatabaseIn } from '../support/new-database.ts'
+import { dropDatabase, newDatabaseIn } from '../support/new-database.ts'
 
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-db-'))
@@ -20,7 +20,10 @@ export function tempFolder(): string {
 export async function tempDatabase(options: Partial<OpenOptions> = {}): Promise<OpenDatabase> {
   const url = options.url ?? (await newDatabaseIn(tempFolder()))
   const database = await openDatabase({ ...options, url })
-  onTestFinished(() => database.close())
+  onTestFinished(async () => {
+    await database.close()
+    dropDatabase(url)
+  })
   return database
 }
 
@@ -33,7 +36,7 @@ export async function otherConnection(path: string): Promise<Sqlite3Connection> 
 
 /** Expects the rows of a table, which must have some, to refuse changes and deletion. */
 export async function expectAppendOnly({ write }: OpenDatabase, table: string): Promise<void> {
-  for (const statement of [`update ${table} set rowid = 9`, `delete from ${table}`]) {
+  for (const statement of [`update ${table} set created_at = ''`, `delete from ${table}`]) {
     const refused = write((tx) => sql.raw(statement).execute(tx))
     await expect(refused).rejects.toThrow('append-only')
   }

@@ -8,6 +8,7 @@ import { DatabaseBrokenError, DiskFullError } from '../../src/db/errors.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { sqliteOnly } from '../support/new-database.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { gate, otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
 
@@ -72,36 +73,46 @@ test('a write that throws rolls back only itself and rejects with its own error'
   expect(await keys(database)).toEqual(expected.sort())
 })
 
-test('a write can catch a unique violation and continue', async () => {
-  const database = await tempDatabase()
-  await database.write((tx) => setMeta(tx, 'taken', 'before'))
-  const answer = await database.write(async (tx) => {
-    await setMeta(tx, 'other', '1')
-    const insert = tx.insertInto('meta').values({ key: 'taken', value: 'after' })
-    await expect(insert.execute()).rejects.toThrow('constraint failed')
-    return getMeta(tx, 'taken')
-  })
-  expect(answer).toBe('before')
-  expect(await keys(database)).toEqual(['other', 'taken'])
-})
+sqliteOnly(
+  'PostgreSQL ends a write at its first refused statement',
+  'a write can catch a unique violation and continue',
+  async () => {
+    const database = await tempDatabase()
+    await database.write((tx) => setMeta(tx, 'taken', 'before'))
+    const answer = await database.write(async (tx) => {
+      await setMeta(tx, 'other', '1')
+      const insert = tx.insertInto('meta').values({ key: 'taken', value: 'after' })
+      await expect(insert.execute()).rejects.toThrow('constraint failed')
+      return getMeta(tx, 'taken')
+    })
+    expect(answer).toBe('before')
+    expect(await keys(database)).toEqual(['other', 'taken'])
+  },
+)
 
-test('a failed commit rejects all of its writes and stores none', async () => {
-  const database = await tempDatabase()
-  const good = database.write((tx) => setMeta(tx, 'good', '1'))
-  const refused = database.write(() => Promise.reject(new Error('its own error')))
-  const bad = database.write(async (tx) => {
-    await sql`pragma defer_foreign_keys = on`.execute(tx)
-    await sql`insert into rail_state (rail, last_poll_id, state) values ('x', 99, '{}')`.execute(tx)
-  })
-  const outcomes = await Promise.allSettled([good, refused, bad])
-  for (const outcome of outcomes) {
-    const reason: unknown = outcome.status === 'rejected' ? outcome.reason : null
-    expect(String(reason)).toContain('FOREIGN KEY constraint failed')
-  }
-  expect(await keys(database)).toEqual([])
-  await database.write((tx) => setMeta(tx, 'later', '1'))
-  expect(await keys(database)).toEqual(['later'])
-})
+sqliteOnly(
+  'a pragma makes the commit fail',
+  'a failed commit rejects all of its writes and stores none',
+  async () => {
+    const database = await tempDatabase()
+    const good = database.write((tx) => setMeta(tx, 'good', '1'))
+    const refused = database.write(() => Promise.reject(new Error('its own error')))
+    const bad = database.write(async (tx) => {
+      await sql`pragma defer_foreign_keys = on`.execute(tx)
+      await sql`insert into rail_state (rail, last_poll_id, state) values ('x', 99, '{}')`.execute(
+        tx,
+      )
+    })
+    const outcomes = await Promise.allSettled([good, refused, bad])
+    for (const outcome of outcomes) {
+      const reason: unknown = outcome.status === 'rejected' ? outcome.reason : null
+      expect(String(reason)).toContain('FOREIGN KEY constraint failed')
+    }
+    expect(await keys(database)).toEqual([])
+    await database.write((tx) => setMeta(tx, 'later', '1'))
+    expect(await keys(database)).toEqual(['later'])
+  },
+)
 
 test('using db inside a write fails with an explanation; other writes of the transaction commit', async () => {
   const database = await tempDatabase({ heldLimitMs: 2000 })
@@ -146,53 +157,61 @@ test('tx is unusable after its write has ended', async () => {
   expect(await keys(database)).toEqual([])
 })
 
-test('a full disk rejects the current and earlier writes of the transaction; later ones commit', async () => {
-  const database = await tempDatabase()
-  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
-  await sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + 4}`).execute(database.db)
-  const outcomes = await Promise.allSettled([
-    database.write((tx) => setMeta(tx, 'before', '1')),
-    database.write((tx) => setMeta(tx, 'large', 'x'.repeat(100_000))),
-    database.write((tx) => setMeta(tx, 'after', '1')),
-  ])
-  expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected', 'fulfilled'])
-  for (const outcome of outcomes.slice(0, 2)) {
-    expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(DiskFullError)
-  }
-  expect(database.broken()).toBeNull()
-  expect(await keys(database)).toEqual(['after'])
-})
+sqliteOnly(
+  'a pragma makes the disk full',
+  'a full disk rejects the current and earlier writes of the transaction; later ones commit',
+  async () => {
+    const database = await tempDatabase()
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
+    await sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + 4}`).execute(database.db)
+    const outcomes = await Promise.allSettled([
+      database.write((tx) => setMeta(tx, 'before', '1')),
+      database.write((tx) => setMeta(tx, 'large', 'x'.repeat(100_000))),
+      database.write((tx) => setMeta(tx, 'after', '1')),
+    ])
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected', 'fulfilled'])
+    for (const outcome of outcomes.slice(0, 2)) {
+      expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(DiskFullError)
+    }
+    expect(database.broken()).toBeNull()
+    expect(await keys(database)).toEqual(['after'])
+  },
+)
 
-test('after a write finds damage, later writes fail, while reads and other processes continue', async () => {
-  const path = join(tempFolder(), 'ledger.db')
-  const before = await openDatabase({ url: path })
-  await before.write((tx) => setMeta(tx, 'key', 'value'))
-  const { rows } = await sql<{ page: number }>`
+sqliteOnly(
+  'damages the file',
+  'after a write finds damage, later writes fail, while reads and other processes continue',
+  async () => {
+    const path = join(tempFolder(), 'ledger.db')
+    const before = await openDatabase({ url: path })
+    await before.write((tx) => setMeta(tx, 'key', 'value'))
+    const { rows } = await sql<{ page: number }>`
     select rootpage as page from sqlite_schema where name = 'meta'
   `.execute(before.reader)
-  await before.close()
-  const file = openSync(path, 'r+')
-  writeSync(file, new Uint8Array(4096).fill(0xff), 0, 4096, ((rows[0]?.page ?? 0) - 1) * 4096)
-  closeSync(file)
+    await before.close()
+    const file = openSync(path, 'r+')
+    writeSync(file, new Uint8Array(4096).fill(0xff), 0, 4096, ((rows[0]?.page ?? 0) - 1) * 4096)
+    closeSync(file)
 
-  const database = await openDatabase({ url: path })
-  onTestFinished(() => database.close())
-  const run = { job: 'build', started_at: '' }
-  const insertRun = (): Promise<unknown> =>
-    database.write((tx) => tx.insertInto('job_runs').values(run).execute())
-  await insertRun()
-  expect(database.broken()).toBeNull()
-  await expect(database.write((tx) => setMeta(tx, 'other', '1'))).rejects.toThrow(
-    DatabaseBrokenError,
-  )
-  expect(database.broken()).toBeInstanceOf(DatabaseBrokenError)
-  await expect(insertRun()).rejects.toThrow(DatabaseBrokenError)
-  expect(await database.reader.selectFrom('job_runs').select('job').execute()).toHaveLength(1)
-  await expect(openDatabase({ url: path, quickCheck: true })).rejects.toThrow(DatabaseBrokenError)
-  const other = await otherConnection(path)
-  await other.begin()
-  await other.rollback()
-})
+    const database = await openDatabase({ url: path })
+    onTestFinished(() => database.close())
+    const run = { job: 'build', started_at: '' }
+    const insertRun = (): Promise<unknown> =>
+      database.write((tx) => tx.insertInto('job_runs').values(run).execute())
+    await insertRun()
+    expect(database.broken()).toBeNull()
+    await expect(database.write((tx) => setMeta(tx, 'other', '1'))).rejects.toThrow(
+      DatabaseBrokenError,
+    )
+    expect(database.broken()).toBeInstanceOf(DatabaseBrokenError)
+    await expect(insertRun()).rejects.toThrow(DatabaseBrokenError)
+    expect(await database.reader.selectFrom('job_runs').select('job').execute()).toHaveLength(1)
+    await expect(openDatabase({ url: path, quickCheck: true })).rejects.toThrow(DatabaseBrokenError)
+    const other = await otherConnection(path)
+    await other.begin('')
+    await other.rollback()
+  },
+)
 
 test('close waits for queued writes and refuses new ones', async () => {
   const path = join(tempFolder(), 'ledger.db')

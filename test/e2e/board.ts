@@ -1,11 +1,14 @@
 /** The compiled program with a test platform in its registry, and receipts that the platform issued. */
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+
+import { z } from 'zod'
 
 import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { issued, receiptFacts, submission } from '../support/receipts.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
+import type { Ledger } from './ledger.ts'
 
 const platformKey = ed25519Key('platform')
 const worker = nearWallet('worker')
@@ -35,4 +38,19 @@ export async function boardReceipt(at: number, aheadMs = 0, from = worker): Prom
     summary: `number ${at}`,
   })
   return JSON.stringify(await submission(from, issued(facts, platformKey), Date.now() + aheadMs))
+}
+
+const railFile = z.looseObject({ notes: z.string().optional() })
+
+/** Changes an authored file, so that the next build publishes a set with this version. */
+export function writeVersion({ dir }: Program, version: number): void {
+  const path = join(dir, 'data/rails/olas.json')
+  const rail = railFile.parse(JSON.parse(readFileSync(path, 'utf8')))
+  writeFileSync(path, JSON.stringify({ ...rail, notes: `version ${version}` }))
+}
+
+export function publishedVersion(ledger: Ledger): number | null {
+  if (!existsSync(join(ledger.publicDir, 'current'))) return null
+  const { notes } = railFile.parse(ledger.document('api/v1/rails/olas.json'))
+  return Number(/version (\d+)/.exec(notes ?? '')?.[1])
 }

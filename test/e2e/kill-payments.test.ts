@@ -47,6 +47,8 @@ beforeEach(async () => {
 
 const sign = () => signAuthorization(payer, { to: receiver, value: price })
 
+const ascending = (left: number, right: number): number => left - right
+
 interface Answer {
   readonly status: number
   readonly code: string | undefined
@@ -143,6 +145,28 @@ describe('a service killed with SIGKILL', () => {
     await stop(await expectDeliveredOnce(signed))
     expect(await tests.chain.sentBy(settler)).toMatchObject([{ succeeded: true }])
   })
+
+  test.each([
+    ['has reserved a payment', 'eth_estimateGas'],
+    ['sends its transaction', 'eth_sendRawTransaction'],
+  ] as const)(
+    'while it %s leaves it to the other services, which deliver once',
+    async (_name, method) => {
+      const signed = await sign()
+      const others = await Promise.all([ledger.start(), ledger.start()])
+      await buyAndKill(signed, method, 'before')
+      const answers = await Promise.all(others.map(({ url }) => buy(url, signed)))
+      const [delivered, other] = answers.map((answer) => answer?.status ?? 0).toSorted(ascending)
+      expect(delivered).toBe(200)
+      expect([402, 503]).toContain(other)
+      expect(await charged()).toBe(price)
+      expect(await tests.chain.sentBy(settler)).toMatchObject([{ succeeded: true }])
+      for (const { service, url } of others) {
+        expect(await buy(url, signed)).toMatchObject({ code: 'authorization_already_used' })
+        await stop(service)
+      }
+    },
+  )
 
   test('before a third party settles the payment still delivers', async () => {
     const signed = await sign()

@@ -121,7 +121,7 @@ test('a killed run is completed by the next one, and no receipt earns twice', as
   const database = await ledger()
   const after: number[] = []
   for (const line of [1, 2, 3, 4, 5]) {
-    await killedAt(database.path, line)
+    await killedAt(database.url, line)
     after.push(await verified(database))
     const found = await recomputeScores(database.reader)
     expect([found.entries, found.differences]).toEqual([after.at(-1), []])

@@ -1,19 +1,19 @@
 /** Kills the compiled builder 46 times. Afterwards the published set, the database and the archive are intact. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { z } from 'zod'
 
 import { createDocumentStore } from '../../src/http/document-store.ts'
+import { directorySource } from '../../src/http/published-sets.ts'
 import type { Running } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { installBoardProgram } from './board.ts'
+import { installBoardProgram, publishedVersion, writeVersion } from './board.ts'
 import { createClients } from './clients.ts'
 import {
   builderPid,
@@ -60,20 +60,6 @@ afterAll(async () => {
   await sources.stop()
 })
 
-const railFile = z.looseObject({ notes: z.string().optional() })
-
-function writeVersion(version: number): void {
-  const path = join(program.dir, 'data/rails/olas.json')
-  const rail = railFile.parse(JSON.parse(readFileSync(path, 'utf8')))
-  writeFileSync(path, JSON.stringify({ ...rail, notes: `version ${version}` }))
-}
-
-function publishedVersion(ledger: Ledger): number | null {
-  if (!existsSync(join(ledger.publicDir, 'current'))) return null
-  const { notes } = railFile.parse(ledger.document('api/v1/rails/olas.json'))
-  return Number(/version (\d+)/.exec(notes ?? '')?.[1])
-}
-
 async function runBuild(
   ledger: Ledger,
   env: Readonly<Record<string, string>> = {},
@@ -89,7 +75,7 @@ async function expectIntact(ledger: Ledger): Promise<void> {
     expect(problemsOfSet(ledger)).toEqual([])
     const quiet = () => undefined
     const store = createDocumentStore({
-      publicDir: ledger.publicDir,
+      source: directorySource(ledger.publicDir),
       clock: { monotonic: () => 0, sleep: async (ms) => await delay(ms) },
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     })
@@ -139,7 +125,7 @@ describe('a builder killed with SIGKILL', () => {
   it(
     'in its first build does not hinder the next build',
     async () => {
-      writeVersion(1)
+      writeVersion(program, 1)
       const measured = newLedger(program, { POLL: 'off' })
       const operations = await runBuild(measured)
       measured.remove()
@@ -166,17 +152,17 @@ describe('a builder killed with SIGKILL', () => {
     'in a later build leaves the old set or the new one, whole',
     async () => {
       const ledger = newLedger(program, { POLL: 'off' })
-      writeVersion(1)
+      writeVersion(program, 1)
       await runBuild(ledger)
-      writeVersion(2)
+      writeVersion(program, 2)
       await runBuild(ledger)
       // Later builds also remove an old generation, so none has fewer operations than this one.
-      writeVersion(3)
+      writeVersion(program, 3)
       const operations = await runBuild(ledger)
       const seen = new Set<string>()
       for (let kill = 0; kill < kills.laterBuilds; kill += 1) {
         const version = 4 + kill
-        writeVersion(version)
+        writeVersion(program, version)
         const before = publishedVersion(ledger)
         const [early, builds] = [kill - fromSwitch, kills.laterBuilds - fromSwitch]
         const at = early < 0 ? `+${kill}` : String(1 + Math.floor((early * operations) / builds))
@@ -231,7 +217,7 @@ describe('a builder killed with SIGKILL', () => {
       const ledger = newLedger(program, { POLL: 'off' })
       const clients = createClients()
       for (let kill = 0; kill < kills.withService; kill += 1) {
-        writeVersion(kill + 1)
+        writeVersion(program, kill + 1)
         const { service, url } = await ledger.start()
         await clients.retry(url)
         const posting = clients.post(url, Infinity)
@@ -267,11 +253,12 @@ describe('a builder killed with SIGKILL', () => {
       const load = { isOver: false }
       const posting = clients.post(url, Infinity, () => load.isOver)
       const reading = readUntil(url, () => load.isOver)
-      const next = join(ledger.publicDir, 'generations/.building')
+      const isBuilding = () =>
+        readdirSync(join(ledger.publicDir, 'generations')).some((name) => name.startsWith('.'))
       const setNow = () => ledger.manifest().set_sha256
       for (let kill = 0; kill < kills.underService; kill += 1) {
         // Waits for the start of a build, then kills at a random time.
-        await expect.poll(() => existsSync(next), { interval: 1 }).toBe(true)
+        await expect.poll(isBuilding, { interval: 1 }).toBe(true)
         await delay(random() * 300)
         const builder = builderPid(service)
         process.kill(builder, 'SIGKILL')

@@ -81,7 +81,8 @@ export function newLedger(
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     withDatabase: async (look) => {
-      const database = await openDatabase({ url: join(dataDir, 'ledger.db') })
+      const { DATABASE_URL: url = join(dataDir, 'ledger.db') } = settings
+      const database = await openDatabase({ url })
       try {
         return await look(database)
       } finally {

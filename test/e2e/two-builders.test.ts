@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { allowSlowTests } from '../support/slow-tests.ts'
+import { installBoardProgram, publishedVersion, writeVersion } from './board.ts'
 import {
   builderPid,
   healthOf,
@@ -23,8 +24,15 @@ allowSlowTests('starts the compiled program')
 const testClock = 'test/support/test-clock.ts'
 const pidHook = 'test/support/pid-hook.ts'
 const lockHook = 'test/support/lock-hook.ts'
+const killHook = 'test/support/kill-hook.ts'
+const refused = 'another builder works on this ledger'
+const leaseMs = 15_000
+const earlyPauses = 5
+/** Numbers of file operations, counted from the rename to `current`. */
+const latePauses = [-3, -2, -1, 0, 1, 2, 3]
+const timeoutMs = 480_000
 
-const program = useProgram()
+const program = useProgram(installBoardProgram)
 let sources: RecordedSources
 
 beforeAll(async () => {
@@ -48,8 +56,8 @@ describe('two builders on one ledger', () => {
     const builders = [ledger.builder(['--once']), ledger.builder(['--once'])]
     const codes = await Promise.all(builders.map(async ({ ended }) => await ended))
     for (const [at, builder] of builders.entries()) {
-      // A builder that finds the lock held exits and says so.
-      if (codes[at] !== 0) expect(builder.output()).toMatch(/is locked by another process/)
+      // A builder that finds the lease held exits and says so.
+      if (codes[at] !== 0) expect(builder.output()).toContain(refused)
     }
     expect(codes).toContain(0)
     const last = ledger.builder(['--once'], { POLL: 'off' })
@@ -61,30 +69,99 @@ describe('two builders on one ledger', () => {
     ledger.remove()
   })
 
-  it('do not wait for each other: the second one reports who holds the lock', async () => {
+  it('do not wait for each other: the second one says that another works, and records nothing', async () => {
     const ledger = newLedger(program, { POLL: 'off' })
     const holder = ledger.builder(['--once'], withHooks(program, lockHook))
     await holder.says('publishing is blocked')
     const other = ledger.builder(['--once'])
     expect(await other.ended).toBe(1)
-    expect(other.output()).toContain('is locked by another process')
-    const runs = await ledger.withDatabase(async ({ reader }) => {
-      return await reader
-        .selectFrom('job_runs')
-        .select(['job', 'outcome', 'detail'])
-        .where('job', '=', 'build')
-        .execute()
+    expect(other.output()).toContain(refused)
+    const builds = await ledger.withDatabase(async ({ reader }) => {
+      return await reader.selectFrom('job_runs').select('id').where('job', '=', 'build').execute()
     })
-    expect(runs).toMatchObject([{ job: 'build', outcome: 'failed' }])
-    expect(runs[0]?.detail).toContain('is locked by another process')
+    expect(builds).toEqual([])
     holder.kill('SIGKILL')
     await holder.ended
-    // The lock of a dead process is free.
+    // The lease of a dead process of the same machine is free.
     const next = ledger.builder(['--once'])
     expect(await next.ended).toBe(0)
     await expectSound(ledger)
     ledger.remove()
   })
+
+  it('stand by and take over from a leader that was killed or paused, within twice its lease', async () => {
+    const ledger = newLedger(program, { POLL: 'off' })
+    const startNext = async () => {
+      const builder = ledger.builder([])
+      await builder.says('standing by')
+      return builder
+    }
+    const killed = ledger.builder([])
+    await killed.says('"message":"published"')
+    const paused = await startNext()
+    killed.kill('SIGKILL')
+    await paused.says('the builder leads')
+    const last = await startNext()
+    paused.kill('SIGSTOP')
+    await expect
+      .poll(() => last.output(), { interval: 50, timeout: 2 * leaseMs })
+      .toContain('the builder leads')
+    paused.kill('SIGCONT')
+    expect(await paused.ended).toBe(1)
+    expect(paused.output()).toContain('has taken the lease builder')
+    await stop(last)
+    await expectSound(ledger)
+    ledger.remove()
+  })
+
+  it(
+    'publish nothing after a pause, at whichever step, in which another has published',
+    async () => {
+      const ledger = newLedger(program, { POLL: 'off' })
+      const { NODE_OPTIONS } = withHooks(program, killHook)
+      const buildOnce = async (env: Readonly<Record<string, string>> = {}) => {
+        const builder = ledger.builder(['--once'], env)
+        expect(await builder.ended, builder.output()).toBe(0)
+        return builder.output()
+      }
+      await buildOnce()
+      writeVersion(program, 0)
+      const counted = /operations: (\d+), after the switch: (\d+)/.exec(
+        await buildOnce({ NODE_OPTIONS }),
+      )
+      const switchAt = Number(counted?.[1]) - Number(counted?.[2])
+      const steps = [
+        ...Array.from({ length: earlyPauses }, (_, at) =>
+          // The first operations come before the lease.
+          Math.floor(((at + 1) * switchAt) / (earlyPauses + 1)),
+        ),
+        ...latePauses.map((at) => switchAt + at),
+      ]
+      let version = 1
+      for (const at of steps) {
+        writeVersion(program, version)
+        const paused = ledger.builder(['--once'], { NODE_OPTIONS, PAUSE_AT: String(at) })
+        await paused.says('paused')
+        // As if the lease had ended meanwhile.
+        await ledger.withDatabase(async ({ write }) => {
+          await write((tx) => tx.updateTable('leases').set({ until: 0 }).execute())
+        })
+        writeVersion(program, version + 1)
+        await buildOnce()
+        const { set_sha256: published } = ledger.manifest()
+        expect(publishedVersion(ledger)).toBe(version + 1)
+        paused.kill('SIGCONT')
+        expect(await paused.ended, `pause at ${at}\n${paused.output()}`).toBe(1)
+        expect(ledger.manifest().set_sha256, `pause at ${at}`).toBe(published)
+        expect(problemsOfSet(ledger), `pause at ${at}`).toEqual([])
+        version += 2
+      }
+      await buildOnce()
+      await expectSound(ledger)
+      ledger.remove()
+    },
+    timeoutMs,
+  )
 })
 
 describe('a service and its builder', () => {

@@ -111,7 +111,7 @@ describe('the alert feed', () => {
   test('loses and repeats nothing when the clocks of its writers disagree', async () => {
     const { database } = service.actions
     // A second process on the same file, as the builder is one.
-    const other = await openDatabase({ url: database.path })
+    const other = await openDatabase({ url: database.url })
     const startMs = service.clock.now()
     const step = fc.record({
       // Equal times, small steps, and clocks that go back or ahead by hours.

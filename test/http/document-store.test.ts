@@ -18,6 +18,7 @@ import { lastModified } from '../../src/core/documents.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { DocumentStore } from '../../src/http/document-store.ts'
+import { directorySource } from '../../src/http/published-sets.ts'
 import { gate } from '../db/temp-database.ts'
 import {
   handClock,
@@ -45,7 +46,11 @@ function openStore(sleep = clock.sleep): DocumentStore {
   const silent = () => undefined
   const error = (message: string) => void problems.push(message)
   const log = { debug: silent, info: silent, warn: silent, error }
-  return createDocumentStore({ publicDir: published.dir, clock: { ...clock, sleep }, log })
+  return createDocumentStore({
+    source: directorySource(published.dir),
+    clock: { ...clock, sleep },
+    log,
+  })
 }
 
 afterEach(() => published.remove())

@@ -48,7 +48,7 @@ test('queries and paths with SQL find nothing, break nothing and change nothing'
   expect(await exchange.rows()).toEqual(before)
 })
 
-test('only migrations and settings build SQL statements from text', async () => {
+test('only migrations, partitions and settings build SQL statements from text', async () => {
   const found: string[] = []
   for (const folder of ['src', 'builder']) {
     for (const name of await readdir(folder, { recursive: true })) {
@@ -57,6 +57,10 @@ test('only migrations and settings build SQL statements from text', async () => 
       if (/\bsql\s*\.\s*(?:raw|lit)\b/.test(text)) found.push(`${folder}/${name}`)
     }
   }
-  // Settings of the connection are pragmas, which take no parameters.
-  expect(found.toSorted()).toEqual(['src/db/migrations.ts', 'src/db/open.ts'])
+  // Names of partitions and settings of connections take no parameters.
+  expect(found.toSorted()).toEqual([
+    'src/db/migrations.ts',
+    'src/db/partitions.ts',
+    'src/db/sqlite3/engine.ts',
+  ])
 })

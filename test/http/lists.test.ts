@@ -168,13 +168,11 @@ test('lists count no further than 10,000, and say so', async () => {
   const service = await services.start({ actions: { database } })
   const insert = async (from: number, to: number) =>
     await sql`
-      with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to})
+      with recursive n(i) as (select ${sql.raw(String(from))} union all select i + 1 from n where i < ${to})
       insert into receipts (id, kind, rail, to_wallet, to_display, amount_micro_usdc, asset_symbol, occurred_at,
         submitter, content, verification, onchain, accepted_at)
-      select printf('rcp_%064x', i), 'platform', 'x402', ${alice.address.toLowerCase()}, ${alice.address}, 1, 'USDC', '2026-11-20T00:00:00.000Z',
-        'x', '{}', 'verified', 'none', strftime('%Y-%m-%dT%H:%M:%fZ', 1795000000 + i, 'unixepoch') from n`.execute(
-      database.db,
-    )
+      select 'rcp_' || i, 'platform', 'x402', ${alice.address.toLowerCase()}, ${alice.address}, 1, 'USDC', '2026-11-20T00:00:00.000Z',
+        'x', '{}', 'verified', 'none', '2026-11-20T00:00:00.000Z' from n`.execute(database.db)
   const path = '/api/v1/receipts?rail=x402&limit=1'
   await insert(1, 10_000)
   const exact = await requestJson(service, path)

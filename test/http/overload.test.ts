@@ -4,11 +4,13 @@ import { request } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
+import { setMeta } from '../../src/db/meta.ts'
+import { openDatabase } from '../../src/db/open.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
-import { gate, otherConnection, tempDatabase } from '../db/temp-database.ts'
+import { gate, tempDatabase } from '../db/temp-database.ts'
 import { open, parseAnswer, received, send } from '../support/raw-http.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson, signedRequest } from '../support/requests.ts'
@@ -89,8 +91,16 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
   const writes = bodies.map((body, at) => holdWrite(service.url, body, at))
   await Promise.all(writes.map(({ begun }) => begun))
 
-  const other = await otherConnection(database.path)
-  await other.begin()
+  const other = await openDatabase({ url: database.url })
+  onTestFinished(() => other.close())
+  const { opened: held, open: free } = gate()
+  const { opened: holding, open: hold } = gate()
+  const lock = other.write(async (tx) => {
+    await setMeta(tx, 'held', '1')
+    hold()
+    await held
+  })
+  await holding
   const refused: number[] = []
   const watch = async (at: number, write: HeldWrite): Promise<void> => {
     const { status, headers, body } = await write.answered
@@ -133,7 +143,8 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
   }
   expect(checks).toBe(AT_ONCE)
 
-  await other.rollback()
+  free()
+  await lock
   await watched
   const answers = await Promise.all(writes.map((write) => write.answered))
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(AT_ONCE)

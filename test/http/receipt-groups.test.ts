@@ -16,6 +16,7 @@ import { minuteMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Service } from '../support/http-service.ts'
+import { onPostgres } from '../support/new-database.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { requestJson } from '../support/requests.ts'
 import { useServices } from '../support/use-service.ts'
@@ -78,7 +79,8 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     messageSha256: sha256Hex(`message ${one.message ?? `of its own ${at}`}`),
     signatureSha256: sha256Hex(sent.signature),
     timestampMs: nowMs,
-    expiresAtMs: nowMs + 10 * minuteMs,
+    // The same message has the same signed time.
+    expiresAtMs: (one.message === null ? nowMs : service.clock.now()) + 10 * minuteMs,
     timely: true,
   }
   const draft = await draftReceipt(service.actions, { body: receiptBody.parse(json), json, nowMs })
@@ -150,13 +152,21 @@ test('a group has the same result as its receipts one by one, with any repetitio
   expect([...results]).toEqual(expect.arrayContaining(expected))
 })
 
+const poisoned = onPostgres
+  ? [
+      `create function poison() returns trigger language plpgsql as
+        $$ begin if new.summary = 'poison' then raise exception 'poisoned'; end if; return new; end $$`,
+      'create trigger poison before insert on receipts for each row execute function poison()',
+    ]
+  : [
+      `create trigger poison before insert on receipts when new.summary = 'poison'
+        begin select raise(abort, 'poisoned'); end`,
+    ]
+
 test('a receipt that cannot be written is refused alone, and the rest of its group is accepted', async () => {
   const service = await startOne()
   const { database } = service.actions
-  await database.write((tx) =>
-    sql`create trigger poison before insert on receipts when new.summary = 'poison'
-      begin select raise(abort, 'poisoned'); end`.execute(tx),
-  )
+  for (const statement of poisoned) await sql.raw(statement).execute(database.db)
   const send = async (body: object) =>
     (await requestJson(service, '/api/v1/receipts', { body })).status
   const bodies: object[] = []
@@ -176,6 +186,6 @@ test('a receipt that cannot be written is refused alone, and the rest of its gro
     paid += entry.amount_micro_usdc
   }
   expect(differences).toEqual([])
-  await database.write((tx) => sql`drop trigger poison`.execute(tx))
+  await sql.raw(`drop trigger poison${onPostgres ? ' on receipts' : ''}`).execute(database.db)
   expect(await send(bodies[5] ?? {})).toBe(201)
 })

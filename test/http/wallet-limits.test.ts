@@ -417,8 +417,9 @@ test('free partners of one network that post and cancel jobs store at most 32 MB
   const kept = await service.actions.database.db
     .selectFrom('persisted_counters')
     .select('name')
+    .orderBy('name')
     .execute()
-  expect(kept.map(({ name }) => name)).toEqual(['network_bytes', 'wallet_bytes'])
+  expect(kept.map(({ name }) => name.split(' ')[0])).toEqual(['network_bytes', 'wallet_bytes'])
   service.clock.advance(dayMs)
   expect((await free('POST', jobs, body)).status).toBe(201)
 })

@@ -27,6 +27,7 @@ import { createFacilitator } from '../../src/payments/facilitator.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { HandClock, PublicDir, Service } from '../support/http-service.ts'
+import { newDatabaseIn } from '../support/new-database.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { exchange, send } from '../support/raw-http.ts'
 import { readExposition, total } from './exposition.ts'
@@ -65,7 +66,7 @@ beforeEach(async () => {
   meter = createMeter()
   clock = handClock()
   const observer = createWriteObserver(meter)
-  database = await openDatabase({ url: join(folder, 'ledger.db'), observer })
+  database = await openDatabase({ url: await newDatabaseIn(folder), observer })
   service = await startService(published.dir, { meter, clock, limits: 'on', actions: { database } })
   metrics = await serveMetrics({
     host: '127.0.0.1',

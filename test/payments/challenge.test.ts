@@ -45,7 +45,7 @@ beforeAll(async () => {
   }
   const payments = await loadPayments(
     { mode: 'facilitator', receiver, facilitatorUrl: 'http://127.0.0.1:9' },
-    { clock, fetch, request: noNode },
+    { clock, fetch, request: noNode, holder: 'test' },
   )
   service = await startService(published.dir, { actions: { payments } })
   off = await startService(published.dir)

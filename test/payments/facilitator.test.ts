@@ -174,7 +174,7 @@ describe('a facilitator', () => {
     const { request } = createWalletChain(t.chain.url, { fetch, clock: systemClock })
     const payments = await loadPayments(
       { mode: 'facilitator', receiver: t.paid.receiver, facilitatorUrl: facilitator.url },
-      { clock: systemClock, fetch, request },
+      { clock: systemClock, fetch, request, holder: 'test' },
     )
     if (payments.mode === 'off') throw new Error('payments are off')
     await payments.inspect()

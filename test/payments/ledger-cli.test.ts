@@ -10,6 +10,7 @@ import { commands } from '../../scripts/cli/commands.ts'
 import { run } from '../../scripts/cli/run.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
+import { databaseAt } from '../support/new-database.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { payer, signBuyer, usePaidService } from '../support/payment-tests.ts'
 import { usdcAddress } from '../support/usdc-chain.ts'
@@ -38,7 +39,7 @@ async function admin(args: string, changes: Record<string, string> = {}) {
   const code = await run(commands, ['admin', ...args.split(' ')], {
     environment: {
       DATA_DIR: folder,
-      DATABASE_URL: `sqlite:${databasePath}`,
+      DATABASE_URL: await databaseAt(databasePath),
       RPC_URL_BASE: paid.chain.url,
       PAYMENT_RECEIVER: paid.service.receiver,
       ...changes,
@@ -161,7 +162,7 @@ test('reconcile reports transfers without a row, by authorization or not', async
 test('reconcile reports rows that differ from the chain', async () => {
   await paid.service.stop()
   const before = (await reconcile()).differences.length
-  const database = await openDatabase({ url: databasePath })
+  const database = await openDatabase({ url: await databaseAt(databasePath) })
   const rows = await database.reader.selectFrom('payments').select('id').orderBy('seq').execute()
   const [first, second, third] = rows.map(({ id }) => id)
   await database.write(async (tx) => {

@@ -9,6 +9,12 @@ import { afterEach, expect, test } from 'vitest'
 import { commands } from '../../scripts/cli/commands.ts'
 import { run } from '../../scripts/cli/run.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
+import {
+  copyPostgresDatabase,
+  databaseAt,
+  newDatabaseIn,
+  onPostgres,
+} from '../support/new-database.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { feed, payer, signBuyer, usePaymentTests } from '../support/payment-tests.ts'
@@ -46,7 +52,7 @@ async function admin(...args: readonly string[]) {
   const code = await run(commands, ['admin', ...args], {
     environment: {
       DATA_DIR: folder,
-      DATABASE_URL: `sqlite:${databasePath()}`,
+      DATABASE_URL: await databaseAt(databasePath()),
       RPC_URL_BASE: t.chain.url,
       PAYMENT_RECEIVER: t.paid.receiver,
     },
@@ -77,13 +83,27 @@ async function subscribe(wallet: TestWallet, signed: SignedAuthorization, named?
 const unproven = [409, 'payment_buyer_unproven']
 const used = [402, 'authorization_already_used']
 
-/** Restores a backup from before the purchase. */
-async function restoreBefore(buys: () => Promise<void>): Promise<void> {
+async function backedUpFile(): Promise<() => Promise<void>> {
   const backup = join(folder, 'backup.db')
   expect((await admin('backup', backup)).code).toBe(0)
+  return async () => expect(await admin('restore', backup)).toMatchObject({ code: 0 })
+}
+
+/** Stands for the backups of PostgreSQL itself. */
+async function copiedDatabase(): Promise<() => Promise<void>> {
+  const [url, backup] = [await databaseAt(databasePath()), await newDatabaseIn(folder)]
+  await t.paid.stop()
+  await copyPostgresDatabase(url, backup)
+  t.paid = await start()
+  return () => copyPostgresDatabase(backup, url)
+}
+
+/** Restores a backup from before the purchase. */
+async function restoreBefore(buys: () => Promise<void>): Promise<void> {
+  const restore = onPostgres ? await copiedDatabase() : await backedUpFile()
   await buys()
   await t.paid.stop()
-  expect(await admin('restore', backup)).toMatchObject({ code: 0 })
+  await restore()
   t.paid = await start()
   t.paid.clock.advance(11 * 60_000)
   expect(await rows()).toEqual([])

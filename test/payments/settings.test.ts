@@ -79,7 +79,12 @@ describe("the settling wallet's key file", () => {
   const load = (keyFile: string) =>
     loadPayments(
       { mode: 'local', receiver, keyFile, maxGasPriceWei: 1n },
-      { clock: systemClock, fetch, request: () => Promise.reject(new Error('no node')) },
+      {
+        clock: systemClock,
+        fetch,
+        request: () => Promise.reject(new Error('no node')),
+        holder: 'test',
+      },
     )
   const refusal = async (keyFile: string): Promise<string> => {
     const error: unknown = await load(keyFile).catch((error: unknown) => error)

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
 import { findPayment, reservePayment } from '../../src/db/payments/payments.ts'
 import type { NewPayment } from '../../src/db/payments/record.ts'
+import { endedHolder } from '../support/ended-holder.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import { buyFrom, feed, payer, price, usePaymentTests } from '../support/payment-tests.ts'
 import type { PaymentTests } from '../support/payment-tests.ts'
@@ -153,6 +154,7 @@ describe('a reservation left by a stop', () => {
     resource: `https://ledger.test${feed}`,
     detail: null,
     settler: 'local',
+    holder: endedHolder(),
     reservedAt: '2026-11-21T06:00:00.000Z',
   })
   const leave = (payment: NewPayment) =>

@@ -72,6 +72,8 @@ export function createPaymentWorld(
         receiver,
         settler,
         chain: client,
+        // A restarted service has the same name, since no real process has ended.
+        holder: 'service',
         inFlight: new Set(),
         pausesMs,
         problems: () => [],

@@ -8,6 +8,7 @@ import { readVendored } from '../../builder/publish/vendored.ts'
 import type { World } from '../../builder/world/world.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import { createFrontDoor } from '../../src/http/front-door.ts'
+import { directorySource } from '../../src/http/published-sets.ts'
 import { createRouteTable } from '../../src/http/route-table.ts'
 import { unlimited } from '../../src/limits/admission.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
@@ -34,7 +35,7 @@ const health = { status: 'ok', database: 'ok', snapshot_age_s: 60, problems: [] 
 export async function startSite(makeWorld: (siteUrl: string) => World): Promise<SiteServer> {
   const space = await workspace()
   const clock = { monotonic: () => performance.now(), sleep: () => Promise.resolve() }
-  const store = createDocumentStore({ publicDir: space.publicDir, clock, log: quiet })
+  const store = createDocumentStore({ source: directorySource(space.publicDir), clock, log: quiet })
   const listener = createFrontDoor({
     store,
     table: createRouteTable([]),

@@ -12,7 +12,7 @@ import type { Clock, Log } from '../../src/core/deps.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { EmailMessage } from '../../src/mail/mail.ts'
 import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
-import { newDatabaseIn } from './new-database.ts'
+import { databaseAt, dropDatabase, newDatabaseIn } from './new-database.ts'
 import { neverLogKey } from './no-secrets.ts'
 
 export interface TestActions extends InstalledDeps {
@@ -31,7 +31,7 @@ export async function testActions(given: {
 }): Promise<TestActions> {
   const { clock, log, databasePath, changes } = given
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'ledger-writes-')) : null
-  const url = databasePath ?? (await newDatabaseIn(folder ?? ''))
+  const url = await (folder === null ? databaseAt(databasePath ?? '') : newDatabaseIn(folder))
   const database = await openDatabase({ url })
   const reference = await loadReference('data')
   const newKey = () => {
@@ -43,7 +43,8 @@ export async function testActions(given: {
   let nudges = 0
   const emails: EmailMessage[] = []
   return {
-    database,
+    // Services count alone, by the clock of the test. Replicas share limits in test/limits/shared-limits.test.ts.
+    database: { ...database, shared: null },
     clock,
     random: { bytes: (length) => randomBytes(length), unit: () => 0.5 },
     log,
@@ -68,7 +69,9 @@ export async function testActions(given: {
     emails,
     close: async () => {
       await database.close()
-      if (folder !== null) await rm(folder, { recursive: true, force: true })
+      if (folder === null) return
+      dropDatabase(url)
+      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -5,6 +5,7 @@ import { bodySha256, messages } from '../../src/auth/messages.ts'
 import { bid, job } from '../../src/contract/schemas/job.ts'
 import type { Bid, Job } from '../../src/contract/schemas/job.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
+import { tables } from '../../src/db/schema.ts'
 import type { Service } from './http-service.ts'
 import { makePartner, partnerClient } from './partners.ts'
 import { requestJson } from './requests.ts'
@@ -105,11 +106,8 @@ export async function openExchange(service: Service): Promise<Exchange> {
     statement,
     rows: async () => {
       const { reader } = actions.database
-      const tables = await sql<{ name: string }>`
-        select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'
-      `.execute(reader)
       const found: Record<string, readonly unknown[]> = {}
-      for (const { name } of tables.rows) {
+      for (const name of Object.keys(tables)) {
         found[name] = (await sql.raw(`select * from ${name}`).execute(reader)).rows
       }
       return found

@@ -23,6 +23,7 @@ import { createLog } from '../../src/core/log.ts'
 import type { LogLevel } from '../../src/core/log.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { DocumentStore } from '../../src/http/document-store.ts'
+import { directorySource } from '../../src/http/published-sets.ts'
 import { serve } from '../../src/http/serve.ts'
 import type { RunningServer } from '../../src/http/serve.ts'
 import { testActions } from './actions.ts'
@@ -122,7 +123,7 @@ export async function startService(
     },
     defer: (flush) => flush(),
   })
-  const store = createDocumentStore({ publicDir: dir, clock, log })
+  const store = createDocumentStore({ source: directorySource(dir), clock, log })
   await store.reload()
   const views: string[] = []
   const actions = await testActions({ clock, log, databasePath, changes: given.actions })

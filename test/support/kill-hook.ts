@@ -1,5 +1,6 @@
 /**
- * Loaded with `--import`: kills the process before file operation `KILL_AT`, and prints the numbers of operations.
+ * Loaded with `--import`: kills the process before file operation `KILL_AT`, or pauses it before `PAUSE_AT`, and prints
+ * the numbers of operations.
  * `+n` is the n-th operation after the rename to `current`, `+0` the rename.
  */
 import childProcess from 'node:child_process'
@@ -7,6 +8,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
 const killAt = process.env['KILL_AT']
+const pauseAt = process.env['PAUSE_AT']
 let count = 0
 let afterSwitch = Number.NEGATIVE_INFINITY
 
@@ -15,6 +17,10 @@ function step(renamedTo: unknown): void {
   afterSwitch = String(renamedTo).endsWith('/current') ? 0 : afterSwitch + 1
   if ([String(count), `+${afterSwitch}`].includes(String(killAt))) {
     process.kill(process.pid, 'SIGKILL')
+  }
+  if (String(count) === pauseAt) {
+    process.stdout.write('paused\n')
+    process.kill(process.pid, 'SIGSTOP')
   }
 }
 

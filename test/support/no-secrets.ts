@@ -36,6 +36,7 @@ export function neverLogSecretsOf(env: Readonly<Record<string, string>>): void {
     const isAddress = name.endsWith('_URL') && URL.canParse(value)
     const password = isAddress ? decodeURIComponent(new URL(value).password) : ''
     if (password !== '') neverLogPassword(password)
+    if (name === 'S3_SECRET_ACCESS_KEY') neverLogPassword(value)
   }
   for (const folder of ['keys', 'secrets']) {
     const dir = join(env['DATA_DIR'] ?? '/nowhere', folder)

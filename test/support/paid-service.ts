@@ -10,6 +10,7 @@ import { z } from 'zod'
 
 import { createWalletChain } from '../../src/auth/wallet-chain.ts'
 import type { LogLevel } from '../../src/core/log.ts'
+import { createHolder } from '../../src/db/holder.ts'
 import { loadPayments } from '../../src/payments/load.ts'
 import type { PaymentSettings } from '../../src/payments/load.ts'
 import type { Payments } from '../../src/payments/settler.ts'
@@ -73,7 +74,7 @@ export async function startPaidService(options: PaidOptions): Promise<PaidServic
       ? { mode: 'local', receiver, keyFile, maxGasPriceWei }
       : { mode: 'facilitator', receiver, facilitatorUrl }
   const { request } = createWalletChain(rpcUrl, { fetch, clock })
-  const loaded = await loadPayments(settings, { clock, fetch, request })
+  const loaded = await loadPayments(settings, { clock, fetch, request, holder: createHolder() })
   const payments: Payments = Object.defineProperty(loaded, 'pausesMs', {
     get: () => options.pausesMs ?? (chain.isAutomining() ? patientMs : impatientMs),
   })

@@ -26,7 +26,7 @@ export const writes: Suite = {
     const delayFile = join(dir, 'loop-delay.json')
     const env = { LOOP_DELAY_FILE: delayFile, NODE_OPTIONS: `--import=${hook.pathname}` }
     const { origin, pid, stop } = await startPlatformService(dir, { env })
-    const load = { origin, warm, signed: count, connections }
+    const load = { origins: [origin], warm, signed: count, connections }
     let runs = 0
     const post = async (): Promise<Sample> => {
       runs += 1

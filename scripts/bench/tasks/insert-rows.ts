@@ -1,6 +1,7 @@
 import sqlite3 from 'sqlite3'
 
-import { openDatabase, settings } from '../../../src/db/open.ts'
+import { openDatabase } from '../../../src/db/open.ts'
+import { settings } from '../../../src/db/sqlite3/engine.ts'
 import { settled } from '../ledger.ts'
 import { rateOf } from '../task.ts'
 

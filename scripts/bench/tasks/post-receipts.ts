@@ -3,32 +3,39 @@ import { connect } from 'node:net'
 
 import { percentile } from '../samples.ts'
 import { receiptsPath } from '../service.ts'
-import { signReceipts } from '../signed-receipts.ts'
+import { signReceipts, signRegistrations } from '../signed-receipts.ts'
 import { pause, timed } from '../task.ts'
 
 export interface ReceiptLoad {
-  readonly origin: string
+  /** The connections take turns. */
+  readonly origins: readonly string[]
   readonly seed: string
   /** Number of receipts that are posted before the measurement. */
   readonly warm: number
   /** Number of receipts in the measurement, which ends after the last receipt. */
   readonly signed: number
   readonly connections: number
+  /** New workers instead of receipts, each from a network of its own. */
+  readonly registrations?: boolean
 }
 
 /** Signs receipts, pauses, posts the warm-up, pauses, and posts the others. */
 export async function run(load: ReceiptLoad) {
-  const { warm, signed } = load
-  const url = new URL(load.origin)
-  const receipts = await signReceipts(load.seed, warm + signed)
-  const requests = receipts.map((raw) =>
+  const { warm, signed, origins, registrations = false } = load
+  const sign = registrations ? signRegistrations : signReceipts
+  const path = registrations ? '/api/v1/workers/register' : receiptsPath
+  const bodies = await sign(load.seed, warm + signed)
+  const requests = bodies.map((raw, at) =>
     Buffer.from(
-      `POST ${receiptsPath} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
+      `POST ${path} HTTP/1.1\r\nHost: ledger\r\nContent-Type: application/json\r\n` +
+        `X-Forwarded-For: 10.${[at >> 16, at >> 8, at].map((byte) => byte & 255).join('.')}\r\n` +
         `Content-Length: ${Buffer.byteLength(raw)}\r\n\r\n${raw}`,
     ),
   )
   const connections = await Promise.all(
-    Array.from({ length: load.connections }, () => openConnection(url)),
+    Array.from({ length: load.connections }, (_, at) =>
+      openConnection(new URL(origins[at % origins.length] ?? '')),
+    ),
   )
   await pause()
 

@@ -17,7 +17,7 @@ import type { Input } from '../input.ts'
 import { json } from '../output.ts'
 import type { Session } from '../session.ts'
 import { rowCounts, withPlainFile } from './integrity.ts'
-import { logAct, withDatabase } from './settings.ts'
+import { logAct, requireFile, settingsOf, withDatabase } from './settings.ts'
 
 export const backupManifest = z.strictObject({
   created_at: z.string(),
@@ -40,6 +40,7 @@ export function manifestPath(file: string): string {
 export async function backUp(session: Session, input: Input): Promise<void> {
   const file = resolve(input.required('file'))
   if (fileExists(file)) throw new UsageError(`${file} already exists`)
+  requireFile(settingsOf(session))
   await withDatabase(session, async (database, config) => {
     try {
       await sql`vacuum into ${file}`.execute(database.db)

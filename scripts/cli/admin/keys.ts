@@ -2,7 +2,9 @@ import { join } from 'node:path'
 
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { LockedError } from '../../../builder/publish/lock.ts'
-import { issuerOf, rotateExchangeKey } from '../../../src/auth/exchange-keys.ts'
+import { issuerOf, loadExchangeKeys, rotateExchangeKey } from '../../../src/auth/exchange-keys.ts'
+import { loadKeyedHash } from '../../../src/auth/keyed-hash.ts'
+import { keyMakerOf } from '../../../src/runtime/runtime.ts'
 import { UsageError } from '../input.ts'
 import { table } from '../output.ts'
 import type { Session } from '../session.ts'
@@ -12,6 +14,17 @@ const columns = ['kid', 'status', 'created_at', 'retired_at', 'public_key']
 
 export async function listKeys(session: Session): Promise<void> {
   const { publicKeys } = await orUsageError(loadKeys(keysOf(session)))
+  session.print(publicKeys, table(columns, publicKeys.keys))
+}
+
+/** Makes what is missing, also with KEYS=required, and replaces nothing. */
+export async function createKeys(session: Session): Promise<void> {
+  const { dir, nowMs } = keysOf(session)
+  const { DATA_DIR } = settingsOf(session)
+  const { publicKeys, signer } = await orUsageError(loadKeys({ dir, nowMs }))
+  await orUsageError(loadExchangeKeys(dir, session.random))
+  await orUsageError(loadKeyedHash(join(DATA_DIR, 'secrets'), session.random))
+  await logAct(session, settingsOf(session), { command: 'keys create', subject: signer.kid })
   session.print(publicKeys, table(columns, publicKeys.keys))
 }
 
@@ -27,6 +40,7 @@ export async function rotateSigningKey(session: Session): Promise<void> {
 export async function rotateExchange(session: Session): Promise<void> {
   const { dir, nowMs } = keysOf(session)
   const { random } = session
+  await orUsageError(loadExchangeKeys(dir, keyMakerOf(settingsOf(session))))
   const issuer = issuerOf(await orUsageError(rotateExchangeKey(dir, { random, nowMs })))
   const act = { command: 'keys rotate-exchange', subject: issuer.public_key }
   await logAct(session, settingsOf(session), act)
@@ -34,7 +48,8 @@ export async function rotateExchange(session: Session): Promise<void> {
 }
 
 function keysOf(session: Session) {
-  return { dir: join(settingsOf(session).DATA_DIR, 'keys'), nowMs: session.clock.now() }
+  const { DATA_DIR, KEYS: keys } = settingsOf(session)
+  return { dir: join(DATA_DIR, 'keys'), nowMs: session.clock.now(), keys }
 }
 
 /** Errors of key files become usage errors. These errors never contain the key. */

@@ -19,7 +19,7 @@ import { exitCodes, printChecks } from '../output.ts'
 import type { Session } from '../session.ts'
 import { backupManifest, manifestPath, sha256Of } from './backup.ts'
 import { examineBackup, withPlainFile } from './integrity.ts'
-import { databasePath, logAct, settingsOf } from './settings.ts'
+import { changeDatabase, logAct, requireFile, settingsOf } from './settings.ts'
 
 /**
  * Checks the backup, copies it beside the database, records the time of the restore, flushes the copy and renames it.
@@ -27,11 +27,11 @@ import { databasePath, logAct, settingsOf } from './settings.ts'
  */
 export async function restore(session: Session, input: Input): Promise<number> {
   const config = settingsOf(session)
+  const path = resolve(requireFile(config))
   const backup = resolve(input.required('file'))
   const findings = [await checkManifest(backup), ...(await examineBackup(backup))]
   if (findings.some(({ good }) => !good)) return printChecks(session, { backup }, findings)
 
-  const path = resolve(databasePath(config))
   const exists = fileExists(path)
   const nowMs = session.clock.now()
   const kept = exists ? `${path}.before-restore-${nowMs}` : null
@@ -55,6 +55,16 @@ export async function restore(session: Session, input: Input): Promise<number> {
     'Signed writes are refused for five minutes, to prevent replays of writes from before the restore.\n',
   )
   return exitCodes.ok
+}
+
+/** For PostgreSQL, after its own tools have restored it. */
+export async function markRestored(session: Session): Promise<number> {
+  const restoredAt = isoTime(session.clock.now())
+  const act = { command: 'restored', subject: 'the database' }
+  return await changeDatabase(session, act, '', async (tx) => {
+    await setRestoredAt(tx, restoredAt)
+    return { restored_at: restoredAt }
+  })
 }
 
 async function checkManifest(backup: string): Promise<Check> {

@@ -11,6 +11,7 @@ import { isoTime } from '../../../src/core/time.ts'
 import { DatabaseRefusedError, DatabaseUnavailableError } from '../../../src/db/errors.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
+import { isPostgresUrl } from '../../../src/db/postgres/engine.ts'
 import type { Database } from '../../../src/db/schema.ts'
 import { UsageError, orUsageError } from '../input.ts'
 import { exitCodes, table } from '../output.ts'
@@ -24,10 +25,18 @@ export function settingsOf({ environment }: Pick<Session, 'environment'>): Confi
   return orUsageError(ConfigError, () => parseConfig({ variables, readFile }))
 }
 
-export function databasePath(config: Config): string {
-  return (
-    config.DATABASE_URL?.replace(/^sqlite:(?:\/\/(?=\/))?/, '') ??
-    join(config.DATA_DIR, 'ledger.db')
+/** The file of SQLite, null with PostgreSQL. */
+export function databasePath({ DATABASE_URL: url, DATA_DIR }: Config): string | null {
+  if (url === null) return join(DATA_DIR, 'ledger.db')
+  return isPostgresUrl(url) ? null : url.replace(/^sqlite:(?:\/\/(?=\/))?/, '')
+}
+
+/** @throws UsageError with PostgreSQL, whose own tools copy and restore it */
+export function requireFile(config: Config): string {
+  const path = databasePath(config)
+  if (path !== null) return path
+  throw new UsageError(
+    'this command is for SQLite; back up and restore PostgreSQL with its own tools, then run `admin restored`',
   )
 }
 
@@ -61,15 +70,18 @@ export async function printRows(
 export async function openExisting(config: Config, readOnly: boolean): Promise<OpenDatabase> {
   const path = databasePath(config)
   const checkpoints = config.WAL_CHECKPOINT === 'external' ? 'others' : 'own'
-  if (!existsSync(path)) throw new UsageError(`there is no database at ${path}: see DATA_DIR`)
+  if (path !== null && !existsSync(path)) {
+    throw new UsageError(`there is no database at ${path}: see DATA_DIR`)
+  }
+  const url = path ?? config.DATABASE_URL ?? ''
   try {
-    return await openDatabase({ url: path, create: false, readOnly, checkpoints })
+    return await openDatabase({ url, create: false, readOnly, checkpoints })
   } catch (error) {
     const isExpected =
       error instanceof DatabaseRefusedError ||
       error instanceof DatabaseUnavailableError ||
       (error instanceof Error && /SQLITE_|^Cannot open/.test(error.message))
-    throw isExpected ? new UsageError(`${path}: ${error.message}`) : error
+    throw isExpected ? new UsageError(`${path ?? 'PostgreSQL'}: ${error.message}`) : error
   }
 }
 

@@ -1,8 +1,9 @@
-import { isoTime } from '../../core/time.ts'
+import { isoTime, secondMs } from '../../core/time.ts'
+import { releaseLease, takeLease } from '../../db/leases.ts'
 import { setPaymentHash, submitPayment } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
-import type { PaymentsOn } from '../../payments/settler.ts'
+import type { PaymentsOn, Turns } from '../../payments/settler.ts'
 import {
   abandonPayment,
   expectedTransfer,
@@ -14,6 +15,9 @@ import type { SettlementStatus } from '../settlement.ts'
 import { alreadyUsed, purchaseResult, refusal, stillPending } from './sale.ts'
 import type { PurchaseResult, Sale } from './sale.ts'
 
+const TURN_TRIES = 2000
+const TURN_POLL_MS = 10
+
 export async function charge<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
@@ -22,16 +26,35 @@ export async function charge<T>(
   const { deps, payments, request, authorization, key } = sale
   const { terms } = request
   if (request.isGone()) throw settlementPending(stillPending(key.payer, null))
-  const record = async (txHash: string | null): Promise<void> => {
+  const { write } = deps.database
+  const { holder, settler } = payments
+  const lease = { name: 'settler', holder, ttlMs: 30 * secondMs }
+  const inTurn: Turns = async (work) => {
+    for (let tries = 0; tries < TURN_TRIES; tries += 1) {
+      const fence = await write((tx) => takeLease(tx, lease))
+      if (fence === null) {
+        await deps.clock.sleep(TURN_POLL_MS)
+        continue
+      }
+      try {
+        return await work(fence)
+      } finally {
+        await write((tx) => releaseLease(tx, { ...lease, fence }))
+      }
+    }
+    throw new SettlementUnavailableError('Another service is using the settlement wallet')
+  }
+  const record = async (txHash: string | null, turn: number): Promise<void> => {
     const submittedAt = isoTime(deps.clock.now())
-    const isRecorded = await deps.database.write((tx) =>
-      submitPayment(tx, reserved.id, { txHash, submittedAt }),
-    )
+    const isRecorded = await write(async (tx) => {
+      const isTurn = settler.mode === 'facilitator' || turn === (await takeLease(tx, lease))
+      return isTurn && (await submitPayment(tx, reserved.id, holder, { txHash, submittedAt }))
+    })
     if (!isRecorded) throw settlementPending(stillPending(key.payer, null))
   }
   // The payment stays submitted even if a node rejects it, since another node may have accepted it.
-  const { txHash } = await payments.settler.submit(authorization, { gas, terms }, record)
-  if (txHash !== null && payments.settler.mode === 'facilitator') {
+  const { txHash } = await settler.submit(authorization, { gas, terms }, record, inTurn)
+  if (txHash !== null && settler.mode === 'facilitator') {
     await deps.database.write((tx) => setPaymentHash(tx, reserved.id, txHash))
   }
   const foundIn = await mined(sale, { ...reserved, txHash })

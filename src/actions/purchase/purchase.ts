@@ -15,6 +15,7 @@ import {
   holdPayment,
   releasePayment,
   reservePayment,
+  takePayment,
 } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
@@ -114,7 +115,7 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
     const value = await request.produce()
     return await charge(sale, reserved, { value, gas: checked.gas })
   } catch (error) {
-    await deps.database.write((tx) => releasePayment(tx, reserved.id))
+    await deps.database.write((tx) => releasePayment(tx, reserved.id, payments.holder))
     throw error
   }
 }
@@ -156,13 +157,16 @@ async function handleExpiredAuthorization<T>(
   throw refusal(request, problem.code, problem.details, key.payer)
 }
 
-/** @param left the unused reservation of an earlier process */
+/** @param left the unused reservation of a service that has ended, or that still works on it */
 async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<PaymentRecord> {
   const { deps, payments, request, authorization, key, signatureSha256 } = sale
   const { terms, purpose, detail = null, nowMs } = request
   const id = newId(deps.random, 'pay')
   const reserved = await deps.database.write(async (tx) => {
-    if (left?.state === 'reserved') await releasePayment(tx, left.id)
+    if (left?.state === 'reserved') {
+      if (!(await takePayment(tx, left, payments.holder))) return null
+      await releasePayment(tx, left.id, payments.holder)
+    }
     const isTaken = !(await reservePayment(tx, {
       ...key,
       id,
@@ -175,6 +179,7 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
       resource: terms.resource,
       detail,
       settler: payments.settler.mode,
+      holder: payments.holder,
       reservedAt: isoTime(nowMs),
     }))
     return isTaken ? null : await findPayment(tx, key)

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/time.ts'
-import { claimDelivery } from '../../db/payments/payments.ts'
+import { claimDelivery, takePayment } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { timeProblem } from '../../payments/check.ts'
 import { abandonPayment, settlementPending, settle, settlementStatus } from '../settlement.ts'
@@ -23,10 +23,11 @@ export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Pu
 
 /** Resubmits a transaction unknown to all nodes: the token accepts an authorization once. */
 async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
-  const { payments, request, authorization, key } = sale
+  const { deps, payments, request, authorization, key } = sale
   const pending = settlementPending(stillPending(key.payer, known.txHash))
   if (timeProblem(authorization, request.nowMs) !== null) throw pending
   if (known.txHash !== null && (await payments.chain.isKnown(known.txHash))) throw pending
+  if (!(await deps.database.write((tx) => takePayment(tx, known, payments.holder)))) throw pending
   const checked = await payments.settler.check(authorization, request.terms)
   if (!checked.ok) throw pending
   return await charge(sale, known, { value: await request.produce(), gas: checked.gas })

@@ -129,13 +129,13 @@ async function storeAnswer(
   const answerId = `payment ${paymentId}`
   const expiresAt = isoTime(nowMs + dayMs)
   const answer = { requestSha256: detail.request_sha256, status: 200, answer: toJsonText(body) }
-  const isUsed = (await findUsedMessage(tx, wallet, messageSha256)) !== null
+  const message = { wallet, messageSha256, expiresAt: detail.message_expires_at }
+  const isUsed = (await findUsedMessage(tx, message)) !== null
   const isKept =
     key === null || (await findIdempotencyKey(tx, wallet, key, isoTime(nowMs))) !== null
-  const message = { wallet, messageSha256, answerId, expiresAt: detail.message_expires_at }
   await insertAnswers(tx, {
     answers: [{ id: answerId, ...answer, expiresAt }],
-    messages: isUsed ? [] : [message],
+    messages: isUsed ? [] : [{ ...message, answerId }],
     keys: isKept ? [] : [{ caller: wallet, key, answerId, expiresAt }],
   })
 }

@@ -24,7 +24,21 @@ export const health = model('Health', {
   version: text(40),
   uptime_s: z.number().min(0),
   database: z.enum(['ok', 'failed']),
+  database_engine: z
+    .enum(['sqlite', 'postgres'])
+    .describe('With `postgres` several services can share the database.'),
+  clock_skew_ms: z
+    .int()
+    .nullable()
+    .describe(
+      'How far the clock of this service is ahead of the clock of the database; null with SQLite.',
+    ),
   snapshot_age_s: z.number().min(0).nullable(),
+  snapshot_version: z
+    .int()
+    .min(1)
+    .nullable()
+    .describe('Version of the published set that this service serves.'),
   snapshot_sha256: sha256Hex.nullable(),
   settlement: z
     .enum(['off', 'local', 'facilitator'])

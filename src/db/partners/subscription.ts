@@ -1,7 +1,6 @@
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../../core/partner.ts'
 import type { PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
-import { sql } from '../kysely.ts'
 import { findRecord, insertRecord, selectRecords, updateRecord } from '../records.ts'
 import type { NewRecordOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
@@ -26,7 +25,7 @@ export async function expireSubscriptions(db: Db, nowMs: number): Promise<number
       eb.or([
         eb('status', '=', 'active').and('renews_at', '<=', isoTime(nowMs)),
         // If there are several periods, the next one may have begun and may have another tier.
-        eb('status', '=', 'active').and(sql`json_array_length(periods)`, '>', 1),
+        eb('status', '=', 'active').and('periods', 'like', '%},{%'),
         eb('status', '=', 'past_due').and('renews_at', '<=', isoTime(nowMs - GRACE_MS)),
         eb('status', '=', 'pending').and('created_at', '<=', isoTime(nowMs - PATIENCE_MS)),
       ]),

@@ -5,12 +5,34 @@
 
 import type { Expression, SqlBool } from 'kysely'
 
-import { isoTime, secondMs } from '../../core/time.ts'
+import { isoTime, minuteMs, secondMs } from '../../core/time.ts'
 import { sql } from '../kysely.ts'
+import { leaseTerms } from '../leases.ts'
 import { deleteRecords, findRecord, updateRecord, selectRecords } from '../records.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
+
+/** Longer than a purchase waits for its transfer. */
+const heldMs = minuteMs
+
+/** Takes an unsettled payment for one service, or prolongs its time. Returns false while another one works on it. */
+export async function takePayment(
+  db: Db,
+  { id, holder: other }: Pick<PaymentRecord, 'id' | 'holder'>,
+  holder: string,
+): Promise<boolean> {
+  const columns = { by: 'holder', until: 'held_until' }
+  const { end, free } = leaseTerms(db, { holder, ttlMs: heldMs }, other, columns)
+  const taken = await db
+    .updateTable('payments')
+    .set({ holder, held_until: end })
+    .where('id', '=', id)
+    .where('state', 'in', ['reserved', 'submitted'])
+    .where((eb) => eb.or([eb('holder', 'is', null), free]))
+    .executeTakeFirst()
+  return taken.numUpdatedRows === 1n
+}
 
 /** Returns false if the authorization already has a payment, unless it failed. */
 export async function reservePayment(db: Db, payment: NewPayment): Promise<boolean> {
@@ -32,7 +54,8 @@ export async function reservePayment(db: Db, payment: NewPayment): Promise<boole
         .where('payments.state', '=', 'failed'),
     )
     .executeTakeFirst()
-  return result.numInsertedOrUpdatedRows === 1n
+  if (result.numInsertedOrUpdatedRows !== 1n) return false
+  return await takePayment(db, payment, payment.holder)
 }
 
 export async function findPayment(db: Db, key: PaymentKey): Promise<PaymentRecord | null> {
@@ -40,8 +63,10 @@ export async function findPayment(db: Db, key: PaymentKey): Promise<PaymentRecor
   return await findRecord(db, 'payments', { chainId, asset, payer, nonce })
 }
 
-export async function releasePayment(db: Db, id: string): Promise<void> {
+/** Deletes a reservation. A submitted payment remains, for any service that the payer asks again. */
+export async function releasePayment(db: Db, id: string, holder: string): Promise<void> {
   await deleteRecords(db, 'payments', { id, state: 'reserved' })
+  await updateRecord(db, 'payments', { id, holder, state: 'submitted' }, { holder: null })
 }
 
 /** Keeps the payment until its buyer is proven. */
@@ -80,10 +105,11 @@ export async function claimHeldPayment(
 export async function submitPayment(
   db: Db,
   id: string,
+  holder: string,
   submitted: { readonly txHash: string | null; readonly submittedAt: string },
 ): Promise<boolean> {
-  const unsettled = { id, state: ['reserved', 'submitted'] } as const
-  return await updateRecord(db, 'payments', unsettled, { ...submitted, state: 'submitted' })
+  if (!(await takePayment(db, { id, holder: null }, holder))) return false
+  return await updateRecord(db, 'payments', { id }, { ...submitted, state: 'submitted' })
 }
 
 export async function setPaymentHash(db: Db, id: string, txHash: string): Promise<void> {

@@ -10,6 +10,8 @@ export type PaymentKey = Pick<PaymentRecord, 'chainId' | 'asset' | 'payer' | 'no
 export type NewPayment = Omit<
   PaymentRecord,
   | 'seq'
+  | 'holder'
+  | 'heldUntil'
   | 'state'
   | 'reason'
   | 'txHash'
@@ -20,7 +22,7 @@ export type NewPayment = Omit<
   | 'settledAt'
   | 'deliveredAt'
   | 'finalAt'
->
+> & { readonly holder: string }
 
 export interface SettledIn {
   readonly txHash: string

@@ -7,14 +7,17 @@ import type { AnswerRows } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
 import { lookUpHistories } from '../payer-history.ts'
 import type { HistoryLookup } from '../payer-history.ts'
-import { columnOf } from '../rows.ts'
+import { columnOf, typeOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
 import type { Db, Database } from '../schema.ts'
+import { eachElement, engineOf, postgresTypes } from '../statements.ts'
+import type { Engine } from '../statements.ts'
 import type { newReceiptRecord } from './record.ts'
 
 export interface ReceiptLookup extends HistoryLookup {
   readonly submitter: string
   readonly messageSha256: string
+  readonly messageExpiresAt: string
   readonly idempotencyKey: string | null
 }
 
@@ -26,24 +29,25 @@ export interface LookupResult {
   readonly standing: Standing
 }
 
-const lookUp = `
+const lookUp = (engine: Engine) => `
   select
-    exists (select 1 from receipts where id = lookup.value ->> 'receiptId')
+    exists (select 1 from receipts where id = element.value ->> 'receiptId')
       or exists (
         select 1 from used_messages
-        where wallet = lookup.value ->> 'submitter' and message_sha256 = lookup.value ->> 'messageSha256'
+        where wallet = element.value ->> 'submitter' and message_sha256 = element.value ->> 'messageSha256'
+          and expires_at = element.value ->> 'messageExpiresAt'
       )
       or exists (
         select 1 from idempotency_keys
-        where caller = lookup.value ->> 'submitter' and key = lookup.value ->> 'idempotencyKey'
+        where caller = element.value ->> 'submitter' and key = element.value ->> 'idempotencyKey'
       ) as "isKnown",
-    (select receipt_key from workers where wallet = lookup.value ->> 'worker') as "receiptKey",
+    (select receipt_key from workers where wallet = element.value ->> 'worker') as "receiptKey",
     standing.wallet, solid_at_epoch as "solidAtEpoch", fresh_at_epoch as "freshAtEpoch", entries, receipts,
     lifetime_micro_usdc as "lifetimeMicroUsdc", first_receipt_at as "firstReceiptAt",
     last_receipt_at as "lastReceiptAt"
-  from json_each(?) as lookup
-    left join reputation as standing on standing.wallet = lookup.value ->> 'worker'
-  order by lookup.key`
+  from ${eachElement[engine]}
+    left join reputation as standing on standing.wallet = element.value ->> 'worker'
+  order by element.key`
 
 /** One result per lookup, in order. */
 export async function lookUpGroup(
@@ -56,7 +60,7 @@ export async function lookUpGroup(
       readonly receiptKey: string | null
       readonly wallet: string | null
     }
-  >(CompiledQuery.raw(lookUp, [JSON.stringify(lookups)]))
+  >(CompiledQuery.raw(lookUp(engineOf(db)), [JSON.stringify(lookups)]))
   const histories = await lookUpHistories(db, lookups)
   return rows.flatMap(({ isKnown, receiptKey, wallet, ...standing }, at) => {
     const history = histories[at]
@@ -109,6 +113,7 @@ export async function insertRows(
 ): Promise<void> {
   const [first] = records
   if (first === undefined) return
+  if (engineOf(db) === 'postgres') return await insertElements(db, table, records, onConflict)
   const members = Object.keys(first)
   const places = 2 ** Math.ceil(Math.log2(records.length))
   const parameters: Value[] = []
@@ -136,26 +141,47 @@ function statementOf(
   )
 }
 
-/** Sends one JSON parameter, which is faster than binding. @throws for fractions, which JSON might round */
+/** Sends one JSON parameter, which is faster than binding. @throws for fractions, which SQLite's JSON might round */
 export async function insertWholeRows(
   db: Db,
   table: keyof Database,
   records: readonly Values[],
 ): Promise<void> {
+  for (const record of records) for (const value of Object.values(record)) refuseFraction(value)
+  await insertElements(db, table, records)
+}
+
+async function insertElements(
+  db: Db,
+  table: keyof Database,
+  records: readonly Values[],
+  onConflict = '',
+): Promise<void> {
   const [first] = records
   if (first === undefined) return
   const members = Object.keys(first)
   const columns = members.map(columnOf)
-  const values = records.map((record) => members.map((member) => wholeValue(record[member])))
-  const chosen = columns.map((_, at) => `value ->> ${at}`).join(', ')
-  const sql = `insert into ${table} (${columns.join(', ')}) select ${chosen} from json_each(?) order by key`
+  const values = records.map((record) => members.map((member) => givenValue(record[member])))
+  const engine = engineOf(db)
+  const chosen = columns.map((column, at) =>
+    // SQLite converts to the type of the column.
+    engine === 'sqlite'
+      ? `value ->> ${at}`
+      : `(value ->> ${at})::${postgresTypes[typeOf(table, column)]}`,
+  )
+  const sql =
+    `insert into ${table} (${columns.join(', ')}) select ${chosen.join(', ')} from ${eachElement[engine]} order by element.key` +
+    (onConflict === '' ? '' : ` on conflict ${onConflict}`)
   await db.executeQuery(CompiledQuery.raw(sql, [JSON.stringify(values)]))
 }
 
-function wholeValue(value: Value | undefined): Value {
+function givenValue(value: Value | undefined): Value {
   if (value === undefined) throw new Error('a record lacks a member of the first one')
+  return value
+}
+
+function refuseFraction(value: Value | undefined): void {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
     throw new Error(`${value} is not a safe integer`)
   }
-  return value
 }

@@ -8,15 +8,16 @@
  * such a parameter is a floating-point division.
  * - `Database#run` prepares its statement each time; here prepared statements are cached.
  */
-import type { CompiledQuery, DatabaseConnection, QueryResult, RootOperationNode } from 'kysely'
+import type { CompiledQuery, QueryResult, RootOperationNode } from 'kysely'
 import sqlite3 from 'sqlite3'
 
 import { createConnectionMutex } from '../connection-mutex.ts'
 import type { ConnectionMutex } from '../connection-mutex.ts'
 import { BusyError, DatabaseBrokenError } from '../errors.ts'
+import { toParameter, unsafeColumn } from '../values.ts'
+import type { SqlParameter } from '../values.ts'
+import type { WriteConnection } from '../write-connection.ts'
 import { meaningOf, transactionLost } from './failures.ts'
-import { toParameter, unsafeColumn } from './values.ts'
-import type { SqlParameter } from './values.ts'
 
 export interface Sqlite3Options {
   /** A file; databases in memory have one connection only. */
@@ -57,7 +58,7 @@ export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Conne
 }
 
 /** The only connection to a file. Callers acquire the `mutex` first; Kysely does so through the driver. */
-export class Sqlite3Connection implements DatabaseConnection {
+export class Sqlite3Connection implements WriteConnection {
   readonly mutex: ConnectionMutex
   readonly #database: sqlite3.Database
   readonly #lockPatienceMs: number
@@ -84,12 +85,11 @@ export class Sqlite3Connection implements DatabaseConnection {
     return this.#broken
   }
 
-  /** The error with which SQLite ended the transaction; statements before its rollback are refused. */
   get lost(): Error | null {
     return this.#lost
   }
 
-  async begin(first = ''): Promise<void> {
+  async begin(first: string): Promise<void> {
     const untilMs = performance.now() + this.#lockPatienceMs
     for (;;) {
       try {
@@ -112,7 +112,6 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#inTransaction = false
   }
 
-  /** Can be called after SQLite has ended the transaction itself. */
   async rollback(): Promise<void> {
     const ended = this.#lost !== null || this.#broken !== null
     this.#lost = null

@@ -28,7 +28,7 @@ function createDriver(connection: Sqlite3Connection): Driver {
       return connection
     },
     releaseConnection: async () => connection.mutex.release(),
-    beginTransaction: () => connection.begin(),
+    beginTransaction: () => connection.begin(''),
     commitTransaction: () => connection.commit(),
     rollbackTransaction: () => connection.rollback(),
     destroy: async () => {

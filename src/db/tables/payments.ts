@@ -27,6 +27,9 @@ export const paymentTables = {
       block_number: column.optionalInteger,
       block_hash: column.optionalText,
       finality: column.optionalOneOf('latest', 'final', 'undone'),
+      /** The service that works on the payment, until a time in Unix milliseconds of the database. */
+      holder: column.optionalText,
+      held_until: column.optionalInteger,
       reserved_at: column.text,
       submitted_at: column.optionalText,
       settled_at: column.optionalText,

@@ -4,6 +4,7 @@ import type { TableDefinition } from '../table.ts'
 
 export const receiptTables = {
   receipts: {
+    inOrder: true,
     columns: {
       seq: column.rowNumber,
       id: column.unique(column.text),
@@ -119,19 +120,16 @@ export const receiptTables = {
       reputation_ledger_by_receipt: '(receipt_id) where receipt_id is not null',
     },
     appendOnly: 'the reputation ledger is append-only',
-    triggers: [
-      // Earnings and reversals of a receipt must alternate.
-      `create trigger reputation_ledger_once before insert on reputation_ledger
-    when new.kind in ('receipt_verified', 'receipt_reversed') and new.receipt_id is not null
-    begin
-      select raise(abort, 'a receipt earns once, and is reversed once')
-      where (new.kind = 'receipt_reversed') <> (
+    // Earnings and reversals of a receipt must alternate.
+    guard: {
+      refuses: `new.kind in ('receipt_verified', 'receipt_reversed') and new.receipt_id is not null
+      and (new.kind = 'receipt_reversed') <> ((
         select coalesce(sum(case kind when 'receipt_verified' then 1 else -1 end), 0)
         from reputation_ledger
         where receipt_id = new.receipt_id and kind in ('receipt_verified', 'receipt_reversed')
-      );
-    end`,
-    ],
+      ) = 1)`,
+      message: 'a receipt earns once, and is reversed once',
+    },
   },
 
   reputation: {

@@ -5,12 +5,14 @@ export const writeTables = {
   /** First answers of writes. Each is stored once for all messages and the key of its request. */
   answers: {
     columns: {
-      id: column.textKey,
+      id: column.text,
       request_sha256: column.text,
       status: column.integer,
       answer: column.text,
       expires_at: column.text,
     },
+    constraints: ['primary key (id, expires_at)'],
+    partitionedBy: 'expires_at',
     indexes: {
       answers_by_expiry: '(expires_at)',
     },
@@ -23,7 +25,9 @@ export const writeTables = {
       answer_id: column.text,
       expires_at: column.text,
     },
-    constraints: ['primary key (wallet, message_sha256)'],
+    // A message has one expiry, which follows from its signed time.
+    constraints: ['primary key (wallet, message_sha256, expires_at)'],
+    partitionedBy: 'expires_at',
     indexes: {
       used_messages_by_expiry: '(expires_at)',
     },
@@ -36,7 +40,9 @@ export const writeTables = {
       answer_id: column.text,
       expires_at: column.text,
     },
-    constraints: ['primary key (caller, key)'],
+    // An expired key may be used again before it is deleted.
+    constraints: ['primary key (caller, key, expires_at)'],
+    partitionedBy: 'expires_at',
     indexes: {
       idempotency_keys_by_expiry: '(expires_at)',
     },
@@ -68,6 +74,21 @@ export const writeTables = {
     indexes: {
       names_by_skeleton: '(skeleton, since)',
     },
+  },
+
+  /** What replicas have drawn from limits, which restart with a crash of the database. */
+  rate_tokens: {
+    columns: {
+      policy: column.text,
+      /** Hash of the caller. */
+      key: column.integer,
+      value: column.real,
+      /** To the last draw. */
+      granted: column.real,
+    },
+    constraints: ['primary key (policy, key)'],
+    withoutRowid: true,
+    unlogged: true,
   },
 
   persisted_counters: {

@@ -19,6 +19,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { archive, emptyArchiveMemory } from '../../../builder/publish/archive.ts'
 import type { ArchiveOptions } from '../../../builder/publish/archive.ts'
 import { withoutCredentials } from '../../../builder/publish/git.ts'
+import { LeaseLostError } from '../../../src/db/leases.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { filesBelow, startMs } from './set.ts'
@@ -337,8 +338,48 @@ describe('the remote', () => {
     expect(subjects(remote)).toEqual(['another history'])
   })
 
+  test('is continued by a builder on a fresh machine, and by the first one after that', async () => {
+    bareRemote()
+    const second = { repoDir: join(root, 'second.git'), remote }
+    await record({ remote })
+    expect(await recordStatus('second', second)).toMatchObject({ state: 'ok', behind: 0 })
+    // The first machine has a commit that it could not push.
+    await recordStatus('unpushed')
+    const unpushed = head()
+    const outcome = await recordStatus('first again', { remote })
+    expect(outcome).toMatchObject({ state: 'ok', pushed: true, behind: 0, error: null })
+    expect(outcome.committed).toBe(head())
+    expect(subjects(remote)).toEqual(['first again', 'second', 'rails: first'])
+    expect(git(repoDir, 'for-each-ref', '--contains', unpushed, 'refs/superseded')).not.toBe('')
+    expect(await recordStatus('second again', second)).toMatchObject({ state: 'ok', behind: 0 })
+    expect(subjects(remote)).toHaveLength(4)
+    expectIntact('--no-dangling')
+  })
+
+  test('gets nothing from a builder whose lease was taken while it committed', async () => {
+    bareRemote()
+    await record({ remote })
+    const lease = { name: 'builder', holder: 'paused', fence: 1 }
+    const check = () => Promise.reject(new LeaseLostError('lost'))
+    const committing = record({ ...moved, remote, leadership: { lease, check } })
+    await expect(committing).rejects.toThrow(LeaseLostError)
+    expect(subjects(remote)).toEqual(['rails: first'])
+  })
+
+  test('that a fresh machine cannot reach gets no second history later', async () => {
+    bareRemote()
+    await record({ remote })
+    renameSync(remote, `${remote}.away`)
+    const fresh = { repoDir: join(root, 'fresh.git'), remote }
+    expect(await record(fresh)).toMatchObject({ state: 'failed', committed: null, pushed: null })
+    renameSync(`${remote}.away`, remote)
+    expect(await record({ ...moved, ...fresh })).toMatchObject({ state: 'ok', pushed: true })
+    expect(subjects(remote)).toEqual(['rails: olas paying → concentrated', 'rails: first'])
+  })
+
   test('never shows its credentials: not in outcomes, not in the repository', async () => {
     const secret = 'http://robot:s3cr%40t-token@127.0.0.1:9/ledger.git?key=t0psecret'
+    await record()
     const outcome = await record({ remote: secret })
     expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: 1 })
     expect(outcome.error).toContain('127.0.0.1')

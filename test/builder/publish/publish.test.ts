@@ -19,13 +19,14 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { archiveFiles } from '../../../builder/publish/document.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
-import { LockedError } from '../../../builder/publish/lock.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
-import type { PublishOptions } from '../../../builder/publish/publish.ts'
+import type { Leadership, PublishOptions } from '../../../builder/publish/publish.ts'
 import { DamagedGenerationError } from '../../../builder/publish/published-generation.ts'
 import { verifyCurrency } from '../../../src/client/verify.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
+import { LeaseLostError } from '../../../src/db/leases.ts'
+import { gate } from '../../db/temp-database.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 import {
   filesBelow,
@@ -436,14 +437,36 @@ test('every 64th generation shares no file with the generation before', async ()
   place.read()
 })
 
-test('one of two builders at once publishes, the other throws LockedError', async () => {
-  const results = await Promise.allSettled([place.publish(worldOf(1)), place.publish(worldOf(2))])
-  expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected'])
-  const [lost] = results.filter((result) => result.status === 'rejected')
-  expect(lost?.reason).toBeInstanceOf(LockedError)
-  expect(versionsOf(place.read())).toHaveLength(1)
+test('a builder that is paused in its last check of the lease changes nothing after another has published', async () => {
+  await place.publish(worldOf(1))
+  const [checked, goOn] = [gate(), gate()]
+  const paused = place.publish(worldOf(2), {
+    leadership: leadership(1, async () => {
+      checked.open()
+      await goOn.opened
+    }),
+  })
+  await checked.opened
+  const { manifest } = await place.publish(worldOf(3), { leadership: leadership(2) })
+  goOn.open()
+  await expect(paused).rejects.toThrow('.building-1')
+  expect(place.read().manifest).toEqual(manifest)
+  expect(versionsOf(place.read())).toEqual([3])
+  expect(generationNames(place.publicDir)).toEqual(['00000001', '00000002'])
   expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
 })
+
+test('a builder without its lease publishes nothing, and removes nothing of the one that works', async () => {
+  await place.publish(worldOf(1))
+  const lost = () => Promise.reject(new LeaseLostError('lost'))
+  const publishing = place.publish(worldOf(2), { leadership: leadership(1, lost) })
+  await expect(publishing).rejects.toThrow(LeaseLostError)
+  expect(versionsOf(place.read())).toEqual([1])
+})
+
+function leadership(fence: number, check: Leadership['check'] = () => Promise.resolve()) {
+  return { lease: { name: 'builder', holder: `builder ${fence}`, fence }, check }
+}
 
 test('the archive contains facts with sorted keys, one per line, without volatile members', () => {
   const files = archiveFiles([

@@ -157,7 +157,7 @@ function readEntry(root: string, entry: ManifestEntry, keys: SigningKeys, named:
   return body
 }
 
-function assertSigned(
+export function assertSigned(
   bytes: Buffer,
   { kid, signature }: { kid: string; signature: string },
   { keys }: SigningKeys,

@@ -74,12 +74,10 @@ const logs = [
   ),
 ]
 
-let url: string
 let database: OpenDatabase
 let node: FakeNode
 beforeEach(async () => {
-  url = join(tempFolder(), 'ledger.db')
-  database = await tempDatabase({ url })
+  database = await tempDatabase()
   node = await startNode()
 })
 
@@ -135,14 +133,17 @@ const polled = join(folder, 'polled.db')
 /** Returns the first poll, after which the database is kept for other tests. */
 async function firstPoll() {
   const result = await lookUpAt(endMs)
-  const connection = await otherConnection(url)
-  await connection.exec(`vacuum into '${polled}'`)
+  if (database.path !== null) {
+    const connection = await otherConnection(database.path)
+    await connection.exec(`vacuum into '${polled}'`)
+  }
   return result
 }
 
 async function afterFirstPoll(): Promise<void> {
   if (!existsSync(polled)) await firstPoll()
-  url = join(tempFolder(), 'ledger.db')
+  if (database.path === null) return
+  const url = join(tempFolder(), 'ledger.db')
   copyFileSync(polled, url)
   database = await tempDatabase({ url })
 }

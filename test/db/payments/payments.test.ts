@@ -33,6 +33,7 @@ const payment = (changes: Partial<NewPayment> = {}): NewPayment => ({
   resource: 'https://ledger.test/api/v1/alerts/feed',
   detail: null,
   settler: 'local',
+  holder: 'test',
   reservedAt: now,
   ...changes,
 })
@@ -45,7 +46,7 @@ beforeEach(async () => {
 const reserve = (changes?: Partial<NewPayment>) =>
   database.write((tx) => reservePayment(tx, payment(changes)))
 const submit = (txHash: string) =>
-  database.write((tx) => submitPayment(tx, 'pay_1', { txHash, submittedAt: now }))
+  database.write((tx) => submitPayment(tx, 'pay_1', 'test', { txHash, submittedAt: now }))
 const state = async () => (await findPayment(database.reader, payment()))?.state
 
 describe('an authorization', () => {
@@ -63,7 +64,7 @@ describe('an authorization', () => {
   it('that was submitted cannot be released, since it may still settle', async () => {
     await reserve()
     await submit('0xaa')
-    await database.write((tx) => releasePayment(tx, 'pay_1'))
+    await database.write((tx) => releasePayment(tx, 'pay_1', 'test'))
     expect(await state()).toBe('submitted')
   })
 

@@ -5,7 +5,7 @@ import { openSqlite3 } from '../../../src/db/sqlite3/connection.ts'
 
 const [path = ''] = process.argv.slice(2)
 const connection = await openSqlite3({ path, mode: 'read-write', heldLimitMs: 60_000 })
-await connection.begin()
+await connection.begin('')
 process.stdout.write('locked\n')
 process.stdin.resume()
 await once(process.stdin, 'end')

@@ -23,20 +23,21 @@ import { inject, noInjection } from './inject.ts'
 allowSlowTests('starts the compiled program')
 
 const pidHook = 'test/support/pid-hook.ts'
-/** The staging directory below PUBLIC_DIR. */
-const next = 'generations/.building'
+/** The directory of the first lease, below PUBLIC_DIR. */
+const workDir = 'generations/.building-1'
+const next = `${workDir}/set`
 
 const leaderboard = `${next}/api/v1/leaderboard.json`
 
 /** Name, system call, error, path below PUBLIC_DIR. */
 const publishing = [
-  ['cannot create a folder', 'mkdir', 'ENOSPC', next],
+  ['cannot create a folder', 'mkdir', 'ENOSPC', workDir],
   ['has no space for a document', 'write', 'ENOSPC', leaderboard],
   ['cannot flush a document', 'fsync', 'EIO', leaderboard],
   ['cannot flush a folder', 'fsync', 'EIO', next],
   ['cannot rename the generation', 'rename', 'EIO', next],
   ['cannot flush the folder of generations', 'fsync', 'EIO', 'generations'],
-  ['cannot switch to the new set', 'rename', 'EROFS', '.current.next'],
+  ['cannot switch to the new set', 'rename', 'EROFS', `${workDir}/next`],
   ['cannot flush the switch', 'fsync', 'EIO', ''],
 ] as const
 

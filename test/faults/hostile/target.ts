@@ -74,7 +74,7 @@ export async function startTarget(): Promise<Target> {
   const { request } = createWalletChain(chain.url, { fetch, clock })
   const payments = await loadPayments(
     { mode: 'local', receiver, keyFile, maxGasPriceWei: 100_000_000n },
-    { clock, fetch, request, pausesMs: [20, 40] },
+    { clock, fetch, request, pausesMs: [20, 40], holder: 'test' },
   )
   const reference = withPlatform(await loadReference('data'), platformKey)
   const published = await publicDir()

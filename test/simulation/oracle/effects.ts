@@ -6,7 +6,7 @@ import type { Kind } from '../requests/operations.ts'
 import { isNear, iso } from './facts.ts'
 import { codeOf } from './rules.ts'
 import type { Circumstance } from './rules.ts'
-import type { Change, Fields, Snapshot, TableName } from './snapshot.ts'
+import type { Change, Fields, RowOf, Snapshot, TableName } from './snapshot.ts'
 
 /** Allowed changes by table: `+` inserts rows, `-` deletes rows, `*` updates any column, names update columns. */
 export type Writes = Readonly<Partial<Record<TableName, string>>>
@@ -234,6 +234,15 @@ export function findForbidden({ table, before, after }: Change, writes: Writes):
   return column === undefined ? null : `a changed ${column} of ${table}`
 }
 
+/** Writes overlap on PostgreSQL, so that a newer row may have a smaller number. */
+function newRows<Row extends { readonly seq: number }>(
+  before: readonly Row[],
+  after: readonly Row[],
+): readonly Row[] {
+  const known = new Set(before.map(({ seq }) => seq))
+  return after.filter(({ seq }) => !known.has(seq))
+}
+
 /** Returns the problem of an effect and its answer, or null. `at.db` is the state before it. */
 export function findEffectProblem(
   at: Circumstance,
@@ -271,13 +280,16 @@ export function findEffectProblem(
   const mismatch = found === undefined ? null : findMismatch(found, members)
   if (mismatch !== null) return mismatch
   if (recordedIn !== undefined) {
-    const [only, ...more] = after[recordedIn].slice(db[recordedIn].length)
+    const [only, ...more] = newRows<RowOf<'job_transitions' | 'subscription_changes'>>(
+      db[recordedIn],
+      after[recordedIn],
+    )
     const record = { event: kind, actor: requester, handle: body['handle'] }
     if (only === undefined || more.length > 0 || findMismatch(only, record) !== null) {
       return `it is not recorded once in ${recordedIn}`
     }
   }
-  const audited = after.oath_history.slice(db.oath_history.length)
+  const audited = newRows(db.oath_history, after.oath_history)
   const isAudited = audited.every(
     (one) =>
       one.action === operations[kind] && one.wallet === requester && one.created_at === iso(nowMs),

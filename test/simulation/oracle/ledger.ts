@@ -47,22 +47,28 @@ const watched = new Set([
   'email_sends',
   'alert_deliveries',
   'meta',
+  'leases',
   'job_runs',
 ])
+
+/** The parts of a run that the oracle needs, in whatever processes the ledger runs. */
+export interface LedgerRun extends Pick<Run, 'log' | 'fail' | 'tally'> {
+  readonly installation: Pick<Run['installation'], 'keyedHash'>
+}
 
 export type LedgerOracle = Awaited<ReturnType<typeof createLedgerOracle>>
 
 export async function createLedgerOracle(
-  { log, fail, tally, installation }: Run,
+  { log, fail, tally, installation }: LedgerRun,
   query: Query,
   {
     payments,
     webhooks,
     emails,
   }: {
-    readonly payments: PaymentsOracle
-    readonly webhooks: WebhooksOracle
-    readonly emails: Emails
+    readonly payments: Pick<PaymentsOracle, 'observe' | 'answered'>
+    readonly webhooks: Pick<WebhooksOracle, 'observe' | 'restore'>
+    readonly emails: Pick<Emails, 'observe' | 'checkCounted'>
   },
 ) {
   const reader = await createSnapshotReader(query)
@@ -213,7 +219,9 @@ export async function createLedgerOracle(
     }
     if (request.key === null) return null
     const { caller, key } = request
-    const row = keys.find((one) => one.caller === caller && one.key === key)
+    const row = keys.find(
+      (one) => one.caller === caller && one.key === key && one.expires_at > iso(nowMs),
+    )
     if (!isStored(row)) return 'no answer is stored for its key'
     return row?.expires_at === iso(nowMs + dayMs) ? null : 'its key expires at another time'
   }

@@ -5,7 +5,8 @@ import type { OpenDatabase } from '../../../../src/db/open.ts'
 export interface DoctorContext {
   readonly config: Config
   readonly nowMs: number
-  readonly databasePath: string
+  /** The file of SQLite. */
+  readonly databasePath: string | null
   /** Null if the database cannot be opened; checks that need it are skipped. */
   readonly database: OpenDatabase | null
   readonly openError: string | null

@@ -22,7 +22,9 @@ export const databaseChecks: readonly DoctorCheck[] = [
       'Stop service and builder. If the file is missing or damaged, run `admin restore <backup> --damaged`. If a later version wrote the file, run that version. If a migration is missing, start the service, which applies it.',
     run: async ({ database, databasePath, openError }) =>
       await Promise.resolve(
-        database === null ? bad(openError ?? 'cannot be opened') : good(databasePath),
+        database === null
+          ? bad(openError ?? 'cannot be opened')
+          : good(databasePath ?? database.engine),
       ),
   },
   // This check is before the slow ones, since the doctor read the time at its start.
@@ -37,7 +39,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
           union all select max(started_at) from job_runs
           union all select max(created_at) from events
           union all select value from meta where key = 'restored_at'
-        )`.execute(db)
+        ) as times`.execute(db)
       const newest = rows[0]?.newest ?? null
       if (newest === null) return good('nothing to compare it with yet')
       return Date.parse(newest) <= nowMs + CLOCK_TOLERANCE_MS
@@ -49,13 +51,13 @@ export const databaseChecks: readonly DoctorCheck[] = [
     what: 'pages of the database',
     remedy:
       'Stop service and builder, keep a copy of the file and run `admin restore` with the newest backup. Check the disk (dmesg, smartctl) before you use it again.',
-    run: ifOpen(({ db }) => checkPages(db)),
+    run: ifSqlite(({ db }) => checkPages(db)),
   },
   {
     what: 'references between rows',
     remedy:
       'The file was changed by hand. Undo the change (see DATA_DIR/operator.log and the shell history), or run `admin restore` with the newest backup.',
-    run: ifOpen(({ db }) => checkReferences(db)),
+    run: ifSqlite(({ db }) => checkReferences(db)),
   },
   {
     what: 'scores against entries',
@@ -76,6 +78,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
     remedy:
       'A reader prevents checkpoints. `fuser -v` on the file lists the processes that have it open; stop those that should not. With WAL_CHECKPOINT=external, check that Litestream is running.',
     run: async ({ databasePath }) => {
+      if (databasePath === null) return null
       const size = (await stat(`${databasePath}-wal`).catch(() => null))?.size ?? 0
       const detail = `${Math.ceil(size / 2 ** 20)} MiB`
       return size <= MAX_WAL_BYTES ? good(detail) : bad(detail)
@@ -102,4 +105,9 @@ function ifOpen(
 ): DoctorCheck['run'] {
   return async (context) =>
     context.database === null ? null : await run(context.database, context)
+}
+
+/** PostgreSQL checks its pages and references itself. */
+function ifSqlite(run: (database: OpenDatabase) => Promise<DoctorResult>): DoctorCheck['run'] {
+  return async ({ database }) => (database?.engine === 'sqlite' ? await run(database) : null)
 }

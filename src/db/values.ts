@@ -1,5 +1,5 @@
 /** Rejects values that the driver would change, in parameters and in results. */
-import { ParameterError, UnsafeIntegerError } from '../errors.ts'
+import { ParameterError, UnsafeIntegerError } from './errors.ts'
 
 export type SqlParameter = null | string | number | Buffer
 

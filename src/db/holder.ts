@@ -1,0 +1,36 @@
+/** Names of the processes that hold leases, which show on the same machine whether the process has ended. */
+import { randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { kill, pid } from 'node:process'
+
+import { isErrno } from '../core/errno.ts'
+
+/** Distinguishes this process from earlier ones with its number. */
+const started = String(Math.round(performance.timeOrigin))
+
+export function createHolder(): string {
+  return [machine(), pid, started, randomUUID()].join(' ')
+}
+
+/** False for a process of another machine, of which nothing is known. */
+export function hasEnded(holder: string): boolean {
+  const [where, number, since] = holder.split(' ')
+  if (where !== machine()) return false
+  if (Number(number) === pid) return since !== started
+  try {
+    return !kill(Number(number), 0)
+  } catch (error) {
+    return isErrno(error, 'ESRCH')
+  }
+}
+
+/** The boot, and the container, since containers number their processes separately. */
+function machine(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${boot}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
+  }
+}
