@@ -1,72 +1,42 @@
-/** Tables of the cost page: what reads and writes require, from measured figures and a model of caches in front. */
+/** Tables of the cost page: what reads, writes and stored rows require, from measured figures and a model of caches in front. */
 import { grouped } from '../../../src/core/number-text.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
-import {
-  edgeCache,
-  examplePrices,
-  measuredOn,
-  readKinds,
-  readsPerDay,
-  writes,
-} from './cost-figures.ts'
+import * as figures from './cost-figures.ts'
 import { edgeDay } from './edge-cache.ts'
-import type { EdgeDay } from './edge-cache.ts'
 
+const { examplePrices, measuredOn, readKinds, receipts, writes } = figures
 const bytesPerGb = 1e9
 const daySeconds = 86_400
 
-const scenarios = readsPerDay.flatMap((reads) =>
-  [false, true].map((hasShield) => ({
-    name: `${grouped(String(reads))}, ${hasShield ? 'with' : 'without'} a shield`,
-    day: edgeDay(reads, readKinds, { ...edgeCache, hasShield }),
-  })),
+const scenarios = figures.readsPerDay.flatMap((reads) =>
+  [false, true].map((hasShield) => {
+    const day = edgeDay(reads, readKinds, { ...figures.edgeCache, hasShield })
+    const name = `${whole(reads)}, ${hasShield ? 'with' : 'without'} a shield`
+    return { name, perSecond: day.originRequests / daySeconds, ...day }
+  }),
 )
 
-type Scenario = (typeof scenarios)[number]
-
-export const originPeakPerSecond = Math.max(
-  ...scenarios.map(({ day }) => day.originRequests / daySeconds),
-)
+export const originPeakPerSecond = Math.max(...scenarios.map(({ perSecond }) => perSecond))
 
 export function readsTable(): HtmlAndMarkdown {
-  return table(scenarios, {
-    id: 'reads-a-day',
-    caption: `Expected for one day with ${edgeCache.points} points of presence. A shield is an additional cache between them and the origin.`,
-    sortable: false,
-    columns: [
-      column('Reads a day', ({ name }) => name),
-      figureColumn('Served at the edge', null, ({ day }) => `${(day.hitShare * 100).toFixed(2)} %`),
-      figureColumn('To readers', 'GB', ({ day }) => gigabytes(day.edgeBytes)),
-      figureColumn('To the origin', 'requests', ({ day }) => whole(day.originRequests)),
-      figureColumn('Per second', 'requests', ({ day }) =>
-        (day.originRequests / daySeconds).toFixed(2),
-      ),
-      figureColumn('From the origin', 'GB', ({ day }) => gigabytes(day.originBytes)),
-    ],
-  })
-}
-
-const dailyCosts = [
-  ['Reads', ({ reads }: EdgeDay) => (reads / 1e6) * examplePrices.perMillionReads],
-  ['Edge', ({ edgeBytes }: EdgeDay) => (edgeBytes / bytesPerGb) * examplePrices.perGb],
-  ['Origin', ({ originBytes }: EdgeDay) => (originBytes / bytesPerGb) * examplePrices.perOriginGb],
-] as const
-
-function costColumn(label: string, usd: (day: EdgeDay) => number) {
-  return figureColumn(label, 'USD a day', ({ day }: Scenario) => grouped(usd(day).toFixed(2)))
-}
-
-export function moneyTable(): HtmlAndMarkdown {
   const { perMillionReads, perGb, perOriginGb } = examplePrices
   return table(scenarios, {
-    id: 'money-a-day',
-    caption: `The prices are examples and not those of a provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
+    id: 'reads-a-day',
+    caption: `Expected for one day with ${figures.edgeCache.points} points of presence. A shield is an additional cache between them and the origin. The prices are examples and not those of a provider: ${perMillionReads} USD for a million reads, ${perGb} USD for a GB at the edge, ${perOriginGb} USD for a GB from the origin.`,
     sortable: false,
     columns: [
       column('Reads a day', ({ name }) => name),
-      ...dailyCosts.map(([label, usd]) => costColumn(label, usd)),
-      costColumn('Total', (day) => dailyCosts.reduce((sum, [, usd]) => sum + usd(day), 0)),
+      figureColumn('Served at the edge', null, ({ hitShare }) => `${decimal(hitShare * 100)} %`),
+      figureColumn('To readers', 'GB', ({ edgeBytes }) => decimal(edgeBytes / bytesPerGb)),
+      figureColumn('To the origin', 'requests a second', ({ perSecond }) => decimal(perSecond)),
+      figureColumn('From the origin', 'GB', ({ originBytes }) => decimal(originBytes / bytesPerGb)),
+      figureColumn('Example', 'USD a day', ({ reads, edgeBytes, originBytes }) =>
+        decimal(
+          (reads / 1e6) * perMillionReads +
+            (edgeBytes * perGb + originBytes * perOriginGb) / bytesPerGb,
+        ),
+      ),
     ],
   })
 }
@@ -89,36 +59,50 @@ export function documentsTable(): HtmlAndMarkdown {
 }
 
 export function writesTable(): HtmlAndMarkdown {
-  const { bytesPerReceipt, cpuMicroseconds, groupSize, diskBytes, perDay } = writes
-  const coreFull = Math.floor(1e6 / cpuMicroseconds) * daySeconds
-  return table([...perDay, coreFull], {
+  const { cpuMicroseconds, diskBytes, perDay } = writes
+  const bytesPerReceipt = figures.rowKinds
+    .filter(({ kept }) => kept === figures.forGood)
+    .reduce((sum, { sqliteBytes, rows }) => sum + (sqliteBytes * rows) / receipts.atScale, 0)
+  return table(perDay, {
     id: 'writes-a-day',
-    caption: `Signed receipts, measured on ${measuredOn}: each took ${grouped(String(cpuMicroseconds))} microseconds of a core, on a machine with other work, and ${grouped(String(bytesPerReceipt))} bytes of disk.`,
+    caption: `Signed receipts, measured on ${measuredOn} with SQLite: each took ${whole(cpuMicroseconds)} microseconds of a core, on a machine with other work, and ${whole(bytesPerReceipt)} bytes of disk.`,
     sortable: false,
     columns: [
       figureColumn('Receipts a day', null, whole),
-      figureColumn('Per second', null, (receipts) => (receipts / daySeconds).toFixed(2)),
-      figureColumn(
-        'Share of one core',
-        null,
-        (receipts) => `${((receipts / daySeconds) * cpuMicroseconds * 1e-4).toFixed(2)} %`,
-      ),
-      figureColumn('Disk', 'GB a day', (receipts) =>
-        ((receipts * bytesPerReceipt) / bytesPerGb).toFixed(3),
-      ),
-      figureColumn('Flushes', 'a second, from to', (receipts) => {
-        const rate = receipts / daySeconds
-        return `${(rate / groupSize).toFixed(2)} to ${rate.toFixed(2)}`
+      figureColumn('Per second', null, (receipts) => decimal(receipts / daySeconds)),
+      figureColumn('Share of one core', null, (receipts) => {
+        return `${decimal((receipts / daySeconds) * cpuMicroseconds * 1e-4)} %`
       }),
-      figureColumn(`${grouped(String(diskBytes / bytesPerGb))} GB last`, 'days', (receipts) =>
+      figureColumn('Disk', 'GB a day', (receipts) => {
+        return ((receipts * bytesPerReceipt) / bytesPerGb).toFixed(3)
+      }),
+      figureColumn(`${whole(diskBytes / bytesPerGb)} GB last`, 'days', (receipts) =>
         whole(diskBytes / bytesPerReceipt / receipts),
       ),
     ],
   })
 }
 
-function gigabytes(bytes: number): string {
-  return grouped((bytes / bytesPerGb).toFixed(2))
+export function storageTable(): HtmlAndMarkdown {
+  return table(figures.rowKinds, {
+    id: 'bytes-of-rows',
+    caption: `Bytes of a row with its index entries, measured on 2026-11-23 on ${whole(receipts.measured)} receipts that the service accepted, and rows of ${whole(receipts.atScale)} receipts and of a day with 1,000 writes a second.`,
+    sortable: false,
+    columns: [
+      column('Row', ({ name }) => name),
+      column('Is kept', ({ kept }) => kept),
+      figureColumn('SQLite', 'bytes', ({ sqliteBytes }) => whole(sqliteBytes)),
+      figureColumn('PostgreSQL', 'bytes', ({ postgresBytes }) => whole(postgresBytes)),
+      figureColumn('Rows', null, ({ rows }) => whole(rows)),
+      figureColumn('PostgreSQL', 'GB', ({ rows, postgresBytes }) =>
+        decimal((rows * postgresBytes) / bytesPerGb),
+      ),
+    ],
+  })
+}
+
+function decimal(value: number): string {
+  return grouped(value.toFixed(2))
 }
 
 function whole(value: number): string {

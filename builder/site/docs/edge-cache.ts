@@ -44,17 +44,14 @@ export function edgeDay(readsPerDay: number, kinds: readonly ReadKind[], edge: E
   const reads = sum((day) => day.reads)
   return {
     reads,
-    hitShare: reads === 0 ? 0 : sum((day) => day.hitShare * day.reads) / reads,
+    hitShare: sum((day) => day.hitShare * day.reads) / reads,
     edgeBytes: sum((day) => day.edgeBytes),
     originRequests: sum((day) => day.originRequests),
     originBytes: sum((day) => day.originBytes),
   }
 }
 
-const nothing: EdgeDay = { reads: 0, hitShare: 0, edgeBytes: 0, originRequests: 0, originBytes: 0 }
-
 function kindDay(reads: number, kind: ReadKind, edge: EdgeCache): EdgeDay {
-  if (reads === 0) return nothing
   const { documents, bodyBytes, maxAgeSeconds, changesPerDay } = kind
   const { points, hasShield, headerBytes } = edge
   const perSecond = reads / documents / daySeconds

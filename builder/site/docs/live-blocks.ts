@@ -13,7 +13,7 @@ import { html } from '../../../src/pages/html.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
 import { chains, receiptChains } from '../../chain/chains.ts'
 import type { World } from '../../world/world.ts'
-import { documentsTable, moneyTable, readsTable, writesTable } from './cost.ts'
+import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
 import { errorTable } from './error-codes.ts'
 import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
 import { mcpToolTable } from './mcp-tools.ts'
@@ -40,9 +40,9 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'write-quotas': writeQuotaTable,
   'mcp-tools': mcpToolTable,
   'cost-reads': readsTable,
-  'cost-money': moneyTable,
   'cost-documents': documentsTable,
   'cost-writes': writesTable,
+  'cost-storage': storageTable,
   'status-rules': statusRuleTable,
   'rule-thresholds': thresholdTable,
   'flag-kinds': () => facts(flagTexts),
