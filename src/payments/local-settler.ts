@@ -153,10 +153,14 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       const batch = waiting.splice(0, MOST_TOGETHER)
       const [first] = batch
       try {
-        const again = await first?.inTurn((turn) => sendTogether(batch, turn))
+        const again = await first?.inTurn((turn) =>
+          sendTogether(batch, turn).catch((error: unknown) => {
+            throw unavailable(error)
+          }),
+        )
         waiting.unshift(...(again ?? []))
       } catch (error) {
-        for (const { reject } of batch) reject(unavailable(error))
+        for (const { reject } of batch) reject(error)
       }
       if (waiting.length > 0) await clock.sleep(TURN_PAUSE_MS)
     }
