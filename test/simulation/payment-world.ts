@@ -57,7 +57,12 @@ export function createPaymentWorld(
           const isTimeout = signal !== undefined
           if (isTimeout && !answerFaults.isStalled(signal))
             return await new Promise(() => undefined)
-          return await own.sleep(delayMs)
+          try {
+            await own.sleep(delayMs)
+          } catch {
+            // The process was killed: nothing in it goes on.
+            return await new Promise(() => undefined)
+          }
         },
       }
       const client = createChainClient(askNode(parts, process), { clock })
