@@ -33,6 +33,8 @@ export const optionalObject: Column<string | null, Json<JsonObject | null, objec
   sql: optionalText.sql,
   read: objectFromJsonText,
 }
+/** Given by the program. */
+export const integerKey: Column<number> = { sql: 'integer not null primary key' }
 /** Assigned by SQLite. */
 export const rowNumber: Column<Generated<number>> = { sql: 'integer primary key' }
 /** Assigned by SQLite in the order of the inserts, and never reused. */

@@ -7,6 +7,7 @@ import { alertTables } from './tables/alerts.ts'
 import { feedbackTables } from './tables/feedback.ts'
 import { jobTables } from './tables/jobs.ts'
 import { leaseTables } from './tables/leases.ts'
+import { logTables } from './tables/log.ts'
 import { pactTables } from './tables/pacts.ts'
 import { partnerTables } from './tables/partners.ts'
 import { paymentTables } from './tables/payments.ts'
@@ -27,6 +28,7 @@ export const tables = {
   ...feedbackTables,
   ...pactTables,
   ...leaseTables,
+  ...logTables,
 }
 
 export type Database = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name], 'value'> }

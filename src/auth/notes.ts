@@ -1,0 +1,71 @@
+/** Signs and opens notes of logs and witnesses. */
+import { parseCheckpoint } from '../core/tlog/checkpoint.ts'
+import type { Checkpoint } from '../core/tlog/checkpoint.ts'
+import {
+  formatKey,
+  parseNote,
+  signatureLine,
+  signaturesBy,
+  signedMessage,
+} from '../core/tlog/note.ts'
+import type { NoteKey } from '../core/tlog/note.ts'
+import { verifyEd25519 } from './ed25519.ts'
+import { signBytes } from './signing-key.ts'
+import type { SigningKey } from './signing-key.ts'
+
+export interface NoteSigner {
+  readonly key: NoteKey
+  /** Returns a line of the note. `time`: Unix seconds for a witness, null for a log. */
+  readonly sign: (text: string, time: number | null) => string
+}
+
+export function noteSigner(
+  name: string,
+  type: NoteKey['type'],
+  signingKey: SigningKey,
+): NoteSigner {
+  const key = { name, type, publicKey: signingKey.publicKey }
+  return {
+    key,
+    sign: (text, time) => {
+      const signature = signBytes(signingKey, signedMessage(text, time))
+      return signatureLine(key, { signature, time })
+    },
+  }
+}
+
+/** The message says what a note lacks. */
+export class NoteError extends Error {
+  override readonly name = 'NoteError'
+}
+
+export interface OpenedCheckpoint extends Checkpoint {
+  readonly note: string
+  readonly cosigned: readonly { readonly key: NoteKey; readonly time: number }[]
+}
+
+/**
+ * Verifies the signature of the log, and those of the witnesses that have signed.
+ * @throws NoteError if the note is malformed, not signed by the log, or has a bad signature by one of the keys
+ */
+export function openCheckpoint(
+  note: string,
+  log: NoteKey,
+  witnesses: readonly NoteKey[] = [],
+): OpenedCheckpoint {
+  const parsed = parseNote(note)
+  const checkpoint = parsed === null ? null : parseCheckpoint(parsed.text)
+  if (parsed === null || checkpoint === null) throw new NoteError('this is not a signed checkpoint')
+  if (checkpoint.origin !== log.name) {
+    throw new NoteError(`the checkpoint is of the log ${checkpoint.origin} instead of ${log.name}`)
+  }
+  const validBy = (key: NoteKey) =>
+    signaturesBy(key, parsed).map(({ message, signature, time }) => {
+      if (verifyEd25519(message, signature, key.publicKey).valid) return { key, time: time ?? 0 }
+      throw new NoteError(`the signature by ${formatKey(key)} is not valid`)
+    })
+  if (validBy(log).length === 0) {
+    throw new NoteError(`the checkpoint has no signature by ${formatKey(log)}`)
+  }
+  return { ...checkpoint, note, cosigned: witnesses.flatMap((key) => validBy(key).slice(0, 1)) }
+}

@@ -1,0 +1,96 @@
+/** Entries of the log. They hold hashes, so that a text can be erased and what was logged can still be checked. */
+import { z } from 'zod'
+
+import { canonicalize } from '../canonical-json.ts'
+
+const utf8 = new TextEncoder()
+const hash = z.string().regex(/^[0-9a-f]{64}$/)
+const time = z.iso.datetime()
+const index = z.int().min(0)
+/** Two bytes hold the length of an entry. */
+const maxEntryBytes = 65_535
+
+export const entryKinds = [
+  'receipt',
+  'check',
+  'reputation',
+  'poll',
+  'snapshot',
+  'flag',
+  'transition',
+  'dispute',
+  'key',
+] as const
+export type EntryKind = (typeof entryKinds)[number]
+
+/** What `sha256` is taken of: the bytes of a document, or the canonical JSON of the rest. */
+export const loggedText: Readonly<Record<EntryKind, string>> = {
+  receipt: 'the receipt with its signatures',
+  check: 'the verdict on the payment of a receipt',
+  reputation: 'the entry of the reputation ledger',
+  poll: 'the evidence bundle',
+  snapshot: 'the bytes of `snapshot.json`',
+  flag: 'the flag',
+  transition: 'the change of the status',
+  dispute: 'the step of the dispute',
+  key: 'the key record',
+}
+
+const common = {
+  v: z.literal(1),
+  /** When the entry got its index; never before its predecessor. */
+  at: time,
+  /** Occurs once for each kind. */
+  id: z.string(),
+  sha256: hash,
+  /** What the entry is about: a wallet, a rail or the owner of a key. */
+  subject: z.string().optional(),
+  /** The index of the last entry of the same kind and subject; null for the first one. */
+  prev: index.nullable().optional(),
+}
+
+export const logEntry = z.discriminatedUnion('kind', [
+  z.strictObject({
+    ...common,
+    kind: z.enum(['receipt', 'reputation', 'flag', 'transition', 'dispute']),
+  }),
+  z.strictObject({
+    ...common,
+    kind: z.literal('check'),
+    block: z.strictObject({ number: z.int(), hash: z.string() }).optional(),
+  }),
+  z.strictObject({ ...common, kind: z.literal('poll'), outcome: z.enum(['ok', 'failed']) }),
+  z.strictObject({ ...common, kind: z.literal('snapshot'), version: z.int() }),
+  z.strictObject({ ...common, kind: z.literal('key'), event: z.enum(['activates', 'revokes']) }),
+])
+export type LogEntry = z.infer<typeof logEntry>
+
+/** @throws RangeError for an entry that is too long */
+export function entryBytes(entry: LogEntry): Uint8Array {
+  const bytes = utf8.encode(canonicalize(entry))
+  if (bytes.length > maxEntryBytes) throw new RangeError('the entry is too long for the log')
+  return bytes
+}
+
+/** Null unless the bytes are the canonical form of an entry. */
+export function parseEntry(bytes: Uint8Array): LogEntry | null {
+  const text = new TextDecoder().decode(bytes)
+  try {
+    const entry = logEntry.parse(JSON.parse(text))
+    return canonicalize(entry) === text ? entry : null
+  } catch {
+    return null
+  }
+}
+
+/** What the key of the log signs when it promises that an entry will be in the log by a time. */
+export function promiseText(promised: {
+  readonly origin: string
+  readonly kind: EntryKind
+  readonly id: string
+  readonly sha256: string
+  readonly by: string
+}): string {
+  const { origin, kind, id, sha256, by } = promised
+  return `log-promise-v1\n${origin}\n${kind} ${id}\n${sha256}\n${by}\n`
+}

@@ -1,0 +1,103 @@
+/** Signed notes (c2sp.org/signed-note) with Ed25519 keys of logs and witnesses (c2sp.org/tlog-cosignature). */
+import { sha256 } from '@noble/hashes/sha2'
+
+import { fromBase64, toBase64 } from '../base64.ts'
+import { bytesToHex } from '../hex.ts'
+import { isSame } from './merkle.ts'
+
+const idLength = 4
+const keyLength = 32
+const signatureLength = 64
+const timeLength = 8
+const utf8 = new TextEncoder()
+
+/** The type of a key: what its signatures cover. */
+export const keyTypes = { log: 1, witness: 4 } as const
+
+export interface NoteKey {
+  readonly name: string
+  readonly type: keyof typeof keyTypes
+  /** Ed25519. */
+  readonly publicKey: Uint8Array
+}
+
+export interface Note {
+  /** Ends with a line feed. */
+  readonly text: string
+  /** Lines of signatures, without their line feeds. */
+  readonly signatures: readonly string[]
+}
+
+/** What a signature covers. The time is null for signatures of logs, else Unix seconds. */
+export interface NoteSignature {
+  readonly message: Uint8Array
+  readonly signature: Uint8Array
+  readonly time: number | null
+}
+
+export function keyId({ name, type, publicKey }: NoteKey): Uint8Array {
+  const bytes = [...utf8.encode(`${name}\n`), keyTypes[type], ...publicKey]
+  return sha256(Uint8Array.from(bytes)).subarray(0, idLength)
+}
+
+/** `<name>+<key id>+<base64 of type and key>` */
+export function formatKey(key: NoteKey): string {
+  const bytes = Uint8Array.of(keyTypes[key.type], ...key.publicKey)
+  return `${key.name}+${bytesToHex(keyId(key))}+${toBase64(bytes)}`
+}
+
+/** Null for malformed keys, keys of another type, and keys whose id does not match. */
+export function parseKey(text: string): NoteKey | null {
+  const [, name = '', base64 = ''] = /^([^\s+]+)\+[0-9a-f]{8}\+(\S+)$/u.exec(text) ?? []
+  const bytes = fromBase64(base64)
+  if (bytes?.length !== 1 + keyLength) return null
+  const type = bytes[0] === keyTypes.log ? 'log' : 'witness'
+  const key = { name, type, publicKey: bytes.subarray(1) } as const
+  return formatKey(key) === text ? key : null
+}
+
+export function formatNote({ text, signatures }: Note): string {
+  return `${text}\n${signatures.map((line) => `${line}\n`).join('')}`
+}
+
+export function parseNote(note: string): Note | null {
+  const [, text, lines = ''] = /^((?:.|\n)*\n)\n((?:— [^\s+]+ \S+\n)+)$/u.exec(note) ?? []
+  // A note that any program reads in the same way has no other control characters.
+  // oxlint-disable-next-line no-control-regex -- see above
+  if (text === undefined || /[\u0000-\u0009\u000b-\u001f]/.test(note)) return null
+  return { text, signatures: lines.split('\n').slice(0, -1) }
+}
+
+/** What the signature of a log covers is the text; that of a witness also covers its time. */
+export function signedMessage(text: string, time: number | null): Uint8Array {
+  return utf8.encode(time === null ? text : `cosignature/v1\ntime ${time}\n${text}`)
+}
+
+export function signatureLine(
+  key: NoteKey,
+  { signature, time }: Omit<NoteSignature, 'message'>,
+): string {
+  const stamp = new DataView(new ArrayBuffer(time === null ? 0 : timeLength))
+  if (time !== null) stamp.setBigUint64(0, BigInt(time))
+  const bytes = Uint8Array.of(...keyId(key), ...new Uint8Array(stamp.buffer), ...signature)
+  return `— ${key.name} ${toBase64(bytes)}`
+}
+
+/** The signatures of a note that name this key. The caller verifies each of them; any that is not valid spoils the note. */
+export function signaturesBy(key: NoteKey, { text, signatures }: Note): readonly NoteSignature[] {
+  const id = keyId(key)
+  return signatures.flatMap((line) => {
+    const [, name, base64 = ''] = line.split(' ')
+    const bytes = fromBase64(base64)
+    if (name !== key.name || bytes === null || !isSame(bytes.subarray(0, idLength), id)) return []
+    const stampLength = key.type === 'witness' ? timeLength : 0
+    // A signature of another length cannot be valid.
+    if (bytes.length !== idLength + stampLength + signatureLength) {
+      return [{ message: new Uint8Array(), signature: new Uint8Array(), time: null }]
+    }
+    const view = new DataView(bytes.buffer, bytes.byteOffset)
+    const time = stampLength === 0 ? null : Number(view.getBigUint64(idLength))
+    const signature = bytes.subarray(idLength + stampLength)
+    return [{ message: signedMessage(text, time), signature, time }]
+  })
+}

@@ -1,0 +1,57 @@
+import { entryKinds } from '../../core/tlog/entry.ts'
+import * as column from '../column.ts'
+import type { TableDefinition } from '../table.ts'
+
+export const logTables = {
+  /** What waits for an index. Written in the transaction of its effect, and deleted when it is in `log_entries`. */
+  log_queue: {
+    columns: {
+      seq: column.sequence,
+      kind: column.oneOf(...entryKinds),
+      entry_id: column.text,
+      sha256: column.text,
+      subject: column.optionalText,
+      /** Further members of the entry. */
+      extra: column.optionalObject,
+    },
+  },
+
+  log_entries: {
+    columns: {
+      position: column.integerKey,
+      kind: column.oneOf(...entryKinds),
+      entry_id: column.text,
+      subject: column.optionalText,
+      /** Canonical JSON, which is the leaf. */
+      entry: column.text,
+    },
+    appendOnly: 'the log only grows',
+    indexes: {
+      log_entries_by_subject: '(kind, subject, position) where subject is not null',
+    },
+    uniqueIndexes: {
+      log_entries_by_id: '(kind, entry_id)',
+    },
+  },
+
+  log_tiles: {
+    columns: {
+      level: column.integer,
+      at: column.integer,
+      hashes: column.bytes,
+    },
+    constraints: ['primary key (level, at)'],
+  },
+
+  /** The newest checkpoint as `signed`, and as `published` after its tiles have been published. */
+  log_checkpoints: {
+    columns: {
+      name: column.oneOf('signed', 'published'),
+      size: column.integer,
+      /** The signed note, with the cosignatures of witnesses. */
+      note: column.text,
+    },
+    constraints: ['primary key (name)'],
+    withoutRowid: true,
+  },
+} as const satisfies Record<string, TableDefinition>
