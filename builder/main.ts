@@ -6,8 +6,10 @@ import { parseArgs } from 'node:util'
 
 import { loadExchangeKeys } from '../src/auth/exchange-keys.ts'
 import { loadKeyedHash } from '../src/auth/keyed-hash.ts'
+import { loadLogSigner } from '../src/auth/notes.ts'
 import { version } from '../src/contract/version.ts'
 import { minuteMs } from '../src/core/time.ts'
+import { logOrigin } from '../src/db/log.ts'
 import { openDatabase } from '../src/db/open.ts'
 import { createProcessReadings } from '../src/metrics/process.ts'
 import { createObjectStore } from '../src/outbound/object-store.ts'
@@ -34,7 +36,9 @@ import { lead } from './jobs/leadership.ts'
 import { backfillLines, railProgress } from './jobs/progress.ts'
 import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
+import { createLedgerLog } from './log/log.ts'
 import { loadKeys, readKeys } from './publish/keys.ts'
+import { filesIn } from './publish/public-files.ts'
 import { webAddressOf } from './publish/remote.ts'
 import { createObjectSets } from './publish/sets/object-sets.ts'
 import { railAdapters } from './rails/index.ts'
@@ -109,6 +113,14 @@ const objects = config.bucket && createObjectStore(config.bucket, { fetch, clock
 const places = { publicDir: config.PUBLIC_DIR, stateDir: config.DATA_DIR }
 const { fence } = leadership.lease
 const sets = objects && createObjectSets({ objects, database, fence, ...places, clock, log })
+const origin = await logOrigin(database, config.SITE_URL)
+const ledgerLog = createLedgerLog({
+  database,
+  files: objects ?? filesIn(config.PUBLIC_DIR),
+  signer: await loadLogSigner(keysDir, origin, keyMaker).catch(exitOnUnusableKey),
+  clock,
+  log,
+})
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const userAgent = outboundUserAgent(config.SITE_URL)
 const webhooks = createWebhooks({
@@ -143,6 +155,7 @@ const jobs = createJobs({
     railBaseUrls: config.railBaseUrls,
   }),
   webhooks,
+  ledgerLog,
   receipts: () => checkReceipts({ database, clock, random, fetch, rpcUrls, signal: stopped }),
   // A disconnected service must not abort a build.
   onPublished: () => void process.send?.('published', undefined, undefined, () => undefined),

@@ -8,9 +8,10 @@ import type { ArchiveOutcome, ArchiveOptions } from '../publish/archive.ts'
 import { markAsDemo } from '../publish/demo-mark.ts'
 import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
-import { evidenceIn, publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
+import { publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
 import type { Keys } from '../publish/keys.ts'
 import { factsOf, nextFacts } from '../publish/last-facts.ts'
+import { filesIn } from '../publish/public-files.ts'
 import { publish } from '../publish/publish.ts'
 import type { Leadership, PublishOutcome } from '../publish/publish.ts'
 import type { ObjectSets } from '../publish/sets/object-sets.ts'
@@ -102,7 +103,7 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
     options.onPublished?.()
     return published
   }
-  const evidence = sets?.objects ?? evidenceIn(publicDir)
+  const evidence = sets?.objects ?? filesIn(publicDir)
   await publishEvidence(options.database, evidence, memory.evidence)
   const drawings = memory.drawingsOf(world)
   const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)

@@ -1,5 +1,6 @@
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { createBuildRequestWatch } from '../../src/runtime/build-requests.ts'
+import type { LedgerLog } from '../log/log.ts'
 import { loadAuthored } from '../world/authored.ts'
 import type { ReceiptRun } from '../world/receipt-run.ts'
 import { createBuildQueue } from './build-queue.ts'
@@ -18,6 +19,7 @@ import { createTidy } from './tidy.ts'
 
 export interface JobsDeps extends PollDeps, BuildQueueDeps {
   readonly webhooks: Webhooks
+  readonly ledgerLog: Pick<LedgerLog, 'grow'>
   readonly hasArbitrumNode: boolean
   readonly receipts: () => Promise<ReceiptRun>
 }
@@ -68,6 +70,11 @@ export function createJobs(deps: JobsDeps) {
         )
         return { detail, quiet: false }
       }),
+    /** A restored database must reach the published log before it signs. */
+    log: () =>
+      runJob('log', deps, {}, async () =>
+        (await deps.ledgerLog.grow()) ? { detail: null, quiet: true } : null,
+      ),
     expire: () => runJob('expire', deps, {}, () => expire(deps)),
     tidy: createTidy(deps),
   }

@@ -28,6 +28,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
   { name: 'requests', when: { pauseMs: secondMs }, run: (jobs) => jobs.buildIfRequested() },
   { name: 'webhooks', when: { pauseMs: 5 * secondMs }, run: (jobs) => jobs.deliver() },
+  { name: 'log', when: { pauseMs: secondMs / 2 }, run: (jobs) => jobs.log() },
 ]
 /** Jobs that also run at the start. The jobs of a group run one after another; the groups run in parallel. */
 const startGroups: readonly (readonly string[])[] = [['poll'], ['receipts', 'pacts']]
@@ -43,7 +44,8 @@ export async function runOnce(
   await jobs.expire()
   const built = await jobs.build('now')
   const delivered = await jobs.deliver()
-  return polled && checked && built && delivered
+  const logged = await jobs.log()
+  return polled && checked && built && delivered && logged
 }
 
 /** Resolves when the signal has aborted and all runs have ended. */

@@ -1,7 +1,4 @@
 /** Evidence lies beside the sets: a document never changes, so that only new ones are written. */
-import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-
 import { immutable } from '../../src/core/documents.ts'
 import { evidencePath } from '../../src/core/evidence.ts'
 import {
@@ -11,29 +8,10 @@ import {
   findEvidence,
 } from '../../src/db/evidence.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { replaceFile } from '../../src/files/durable.ts'
-import { namesIn } from './files.ts'
-
-/** A directory or a bucket. After `put`, the file is durable. */
-export interface EvidenceFiles {
-  readonly list: (dir: string) => Promise<ReadonlyMap<string, number>>
-  readonly put: (key: string, body: Uint8Array, headers: Record<string, string>) => Promise<unknown>
-  readonly remove: (key: string) => Promise<void>
-}
+import type { PublicFiles } from './public-files.ts'
 
 const prefix = 'evidence/'
 const headers = { 'content-type': 'application/json', 'cache-control': immutable }
-
-export function evidenceIn(publicDir: string): EvidenceFiles {
-  return {
-    list: async (dir) => {
-      await mkdir(join(publicDir, dir), { recursive: true })
-      return new Map((await namesIn(join(publicDir, dir))).map((name) => [dir + name, 0]))
-    },
-    put: (key, body) => replaceFile(join(publicDir, key), body, 0o644),
-    remove: (key) => rm(join(publicDir, key), { force: true }),
-  }
-}
 
 /**
  * On return, the files of all stored evidence are durable.
@@ -41,7 +19,7 @@ export function evidenceIn(publicDir: string): EvidenceFiles {
  */
 export async function publishEvidence(
   { reader }: Pick<OpenDatabase, 'reader'>,
-  files: EvidenceFiles,
+  files: PublicFiles,
   published: { seq: number },
 ): Promise<void> {
   const known = published.seq === 0 ? await files.list(prefix) : new Map<string, number>()
@@ -55,7 +33,7 @@ export async function publishEvidence(
 /** Files go before their rows, so that a run that was cut short leaves no file behind for good. */
 export async function removeExpiredEvidence(
   { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
-  files: EvidenceFiles,
+  files: PublicFiles,
   now: string,
 ): Promise<void> {
   const expired = await expiredEvidence(reader, now)

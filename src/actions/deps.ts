@@ -2,6 +2,7 @@ import type { CheckSignature } from '../auth/check.ts'
 import type { WalletChain } from '../auth/contract-wallet.ts'
 import type { ExchangeKeys } from '../auth/exchange-keys.ts'
 import type { KeyedHash } from '../auth/keyed-hash.ts'
+import type { NoteSigner } from '../auth/notes.ts'
 import type { Clock, Log, Random } from '../core/deps.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
@@ -32,6 +33,8 @@ export interface InstalledDeps {
   readonly outbound: PinnedFetch
   /** The current signing key of the job exchange, then earlier ones. */
   readonly exchangeKeys: () => ExchangeKeys
+  /** Signs promises that a receipt will be in the log. */
+  readonly logSigner: NoteSigner
   readonly payments: Payments
   /** Requests an early build, so that public documents show the committed change. */
   readonly requestBuild: () => void

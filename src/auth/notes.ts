@@ -1,4 +1,6 @@
 /** Signs and opens notes of logs and witnesses. */
+import { join } from 'node:path'
+
 import { parseCheckpoint } from '../core/tlog/checkpoint.ts'
 import type { Checkpoint } from '../core/tlog/checkpoint.ts'
 import {
@@ -10,6 +12,8 @@ import {
 } from '../core/tlog/note.ts'
 import type { NoteKey } from '../core/tlog/note.ts'
 import { verifyEd25519 } from './ed25519.ts'
+import { loadKeyFile } from './key-file.ts'
+import type { KeyMaker } from './key-file.ts'
 import { signBytes } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
@@ -32,6 +36,17 @@ export function noteSigner(
       return signatureLine(key, { signature, time })
     },
   }
+}
+
+export const logKeyFile = 'log.pem'
+
+/** Creates the key of the log if there is none. @throws Error like `loadKeyFile` */
+export async function loadLogSigner(
+  keysDir: string,
+  origin: string,
+  maker: KeyMaker,
+): Promise<NoteSigner> {
+  return noteSigner(origin, 'log', await loadKeyFile(join(keysDir, logKeyFile), maker))
 }
 
 /** The message says what a note lacks. */

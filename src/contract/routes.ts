@@ -4,6 +4,7 @@ import { alertRoutes } from './routes/alerts.ts'
 import { agentSkillRoutes, deskRoutes } from './routes/desk.ts'
 import { imageRoutes } from './routes/images.ts'
 import { jobRoutes } from './routes/jobs.ts'
+import { logRoutes } from './routes/log.ts'
 import { marketRoutes } from './routes/market.ts'
 import { pactRoutes } from './routes/pacts.ts'
 import { partnerRoutes } from './routes/partners.ts'
@@ -31,6 +32,7 @@ const registry = {
   ...pactRoutes,
   ...honestyRoutes,
   ...deskRoutes,
+  ...logRoutes,
   ...selfRoutes,
   ...agentSkillRoutes,
 } as const satisfies Readonly<Record<string, RouteFacts>>

@@ -1,14 +1,21 @@
 /** The log: its queue, its entries in order, and the tiles of their hashes. */
-import type { EntryKind } from '../core/tlog/entry.ts'
+import { canonicalize } from '../core/canonical-json.ts'
+import type { LogEntryKind, LogEntry } from '../core/tlog/entry.ts'
 import { hashLength } from '../core/tlog/merkle.ts'
-import type { ReadTile } from '../core/tlog/tiles.ts'
-import { findRecord, insertRecord, selectRecords } from './records.ts'
+import type { ReadTile, Tile } from '../core/tlog/tiles.ts'
+import { CompiledQuery } from './kysely.ts'
+import { getMeta, setMeta } from './meta.ts'
+import type { OpenDatabase } from './open.ts'
+import { insertWholeRows } from './receipts/group.ts'
+import { deleteRecords, findRecord, insertRecord, putRecord, selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
+import { eachElement, engineOf } from './statements.ts'
+import type { Engine } from './statements.ts'
 
 /** An entry without the members that its place in the log decides. */
 export interface QueuedEntry {
-  readonly kind: EntryKind
+  readonly kind: LogEntryKind
   /** Once for each kind: what is queued again is not logged again. */
   readonly id: string
   readonly sha256: string
@@ -23,9 +30,90 @@ export async function queueEntries(tx: Db, entries: readonly QueuedEntry[]): Pro
   }
 }
 
+export async function dropQueued(tx: Db, rows: readonly { readonly seq: number }[]): Promise<void> {
+  await deleteRecords(tx, 'log_queue', { seq: rows.map(({ seq }) => seq) })
+}
+
+const lastOf = (engine: Engine) => `
+  select
+    (
+      select position from log_entries
+      where kind = element.value ->> 'kind' and subject = element.value ->> 'subject'
+      order by position desc limit 1
+    ) as position,
+    exists (
+      select 1 from log_entries where kind = element.value ->> 'kind' and entry_id = element.value ->> 'entryId'
+    ) as "isLogged"
+  from ${eachElement[engine]}
+  order by element.key`
+
+/** For each row of the queue, in order: the index of the last entry of its kind and subject, and whether its id is logged. */
+export async function lastOfEach(
+  tx: Db,
+  rows: readonly Pick<RecordOf<'log_queue'>, 'kind' | 'entryId' | 'subject'>[],
+): Promise<readonly { readonly position: number | null; readonly isLogged: number }[]> {
+  const looked = rows.map(({ kind, entryId, subject }) => ({ kind, entryId, subject }))
+  const query = CompiledQuery.raw(lastOf(engineOf(tx)), [JSON.stringify(looked)])
+  const { rows: found } = await tx.executeQuery<{ position: number | null; isLogged: number }>(
+    query,
+  )
+  return found
+}
+
+/** The first entry gets the index `size`. */
+export async function addEntries(
+  tx: Db,
+  size: number,
+  entries: readonly LogEntry[],
+): Promise<void> {
+  const rows = entries.map((entry, at) => ({
+    position: size + at,
+    kind: entry.kind,
+    entryId: entry.id,
+    subject: entry.subject ?? null,
+    entry: canonicalize(entry),
+  }))
+  await insertWholeRows(tx, 'log_entries', rows)
+}
+
+export async function putTile(
+  tx: Db,
+  { level, at, hashes }: Pick<Tile, 'level' | 'at'> & { readonly hashes: Uint8Array },
+): Promise<void> {
+  await putRecord(tx, 'log_tiles', { level, at, hashes: Buffer.from(hashes) }, 'level', 'at')
+}
+
+export async function putCheckpoint(
+  tx: Db,
+  name: StoredCheckpoint['name'],
+  checkpoint: Omit<StoredCheckpoint, 'name'>,
+): Promise<void> {
+  await putRecord(tx, 'log_checkpoints', { name, ...checkpoint }, 'name')
+}
+
+const originKey = 'log_origin'
+
+/** The name of the log, which is fixed when it is first needed: a later `SITE_URL` does not change it. */
+export async function logOrigin(
+  { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
+  siteUrl: string,
+): Promise<string> {
+  const stored = await getMeta(reader, originKey)
+  if (stored !== null) return stored
+  return await write(async (tx) => {
+    const origin = (await getMeta(tx, originKey)) ?? `${new URL(siteUrl).host}/log`
+    await setMeta(tx, originKey, origin)
+    return origin
+  })
+}
+
 export type LoggedEntry = RecordOf<'log_entries'>
 
-export async function findLogged(db: Db, kind: EntryKind, id: string): Promise<LoggedEntry | null> {
+export async function findLogged(
+  db: Db,
+  kind: LogEntryKind,
+  id: string,
+): Promise<LoggedEntry | null> {
   return await findRecord(db, 'log_entries', { kind, entryId: id })
 }
 

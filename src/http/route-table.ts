@@ -64,8 +64,10 @@ function resourceOf(
   }
 }
 
-/** A parameter is a segment or part of one, as in `/rails/{name}/history.csv`. */
+/** A parameter is a segment or part of one, as in `/rails/{name}/history.csv`; `{tile}` has several segments. */
 function patternOf(path: string): RegExp {
   const escaped = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
-  return new RegExp(`^${escaped.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
+  return new RegExp(
+    `^${escaped.replace('{tile}', '(?<tile>.+)').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`,
+  )
 }

@@ -18,6 +18,7 @@ import { alertHandlers } from './routes/alerts.ts'
 import { feedbackHandlers } from './routes/feedback.ts'
 import { imageHandlers } from './routes/images.ts'
 import { jobHandlers } from './routes/jobs.ts'
+import { logHandlers } from './routes/log.ts'
 import { marketHandlers } from './routes/market.ts'
 import { partnerHandlers } from './routes/partners.ts'
 import { receiptHandlers } from './routes/receipts.ts'
@@ -40,6 +41,7 @@ export function serviceEndpoints(
     ...alertHandlers(actions),
     ...feedbackHandlers(actions),
     ...imageHandlers(published),
+    ...logHandlers(actions),
     async getEvidence({ params: { sha256 } }) {
       const text = await findEvidence(actions.database.reader, sha256)
       if (text === null) throw new ApiError('not_found')

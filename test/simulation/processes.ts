@@ -12,6 +12,7 @@ import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
 import { createApp } from '../../src/app.ts'
 import { checkHere } from '../../src/auth/check.ts'
+import { noteSigner } from '../../src/auth/notes.ts'
 import type { LineLog } from '../../src/core/log.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
@@ -107,6 +108,7 @@ export async function startService(host: Host) {
       mail: host.emails.mailOf(process),
       outbound: () => Promise.reject(new Error('nothing is fetched')),
       exchangeKeys: () => installation.exchangeKeys,
+      logSigner: noteSigner('ledger.test/log', 'log', installation.exchangeKeys.active),
       payments: host.paymentWorld.paymentsOf(process),
       requestBuild: silent,
     }
@@ -189,6 +191,7 @@ export async function startBuilder(host: Host) {
         userAgent: 'simulation',
         signal: new AbortController().signal,
       }),
+      ledgerLog: { grow: nothing },
       receipts: nothing,
       signal: new AbortController().signal,
       onPublished: silent,

@@ -7,6 +7,7 @@ import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { loadReference } from '../../src/actions/reference.ts'
 import { checkHere } from '../../src/auth/check.ts'
 import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
+import { noteSigner } from '../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { openDatabase } from '../../src/db/open.ts'
@@ -60,6 +61,7 @@ export async function testActions(given: {
     },
     outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
     exchangeKeys: () => exchangeKeys,
+    logSigner: noteSigner('ledger.test/log', 'log', signingKeyFromSeed(newKey())),
     payments: { mode: 'off', receiver: null, problems: () => [] },
     requestBuild: () => {
       nudges += 1

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { LockedError } from '../../../builder/publish/lock.ts'
 import { issuerOf, loadExchangeKeys, rotateExchangeKey } from '../../../src/auth/exchange-keys.ts'
+import { loadKeyFile } from '../../../src/auth/key-file.ts'
 import { loadKeyedHash } from '../../../src/auth/keyed-hash.ts'
+import { logKeyFile } from '../../../src/auth/notes.ts'
 import { keyMakerOf } from '../../../src/runtime/runtime.ts'
 import { UsageError } from '../input.ts'
 import { table } from '../output.ts'
@@ -23,6 +25,7 @@ export async function createKeys(session: Session): Promise<void> {
   const { DATA_DIR } = settingsOf(session)
   const { publicKeys, signer } = await orUsageError(loadKeys({ dir, nowMs }))
   await orUsageError(loadExchangeKeys(dir, session.random))
+  await orUsageError(loadKeyFile(join(dir, logKeyFile), session.random))
   await orUsageError(loadKeyedHash(join(DATA_DIR, 'secrets'), session.random))
   await logAct(session, settingsOf(session), { command: 'keys create', subject: signer.kid })
   session.print(publicKeys, table(columns, publicKeys.keys))

@@ -21,10 +21,10 @@ export const entryKinds = [
   'dispute',
   'key',
 ] as const
-export type EntryKind = (typeof entryKinds)[number]
+export type LogEntryKind = (typeof entryKinds)[number]
 
 /** What `sha256` is taken of: the bytes of a document, or the canonical JSON of the rest. */
-export const loggedText: Readonly<Record<EntryKind, string>> = {
+export const loggedText: Readonly<Record<LogEntryKind, string>> = {
   receipt: 'the receipt with its signatures',
   check: 'the verdict on the payment of a receipt',
   reputation: 'the entry of the reputation ledger',
@@ -86,7 +86,7 @@ export function parseEntry(bytes: Uint8Array): LogEntry | null {
 /** What the key of the log signs when it promises that an entry will be in the log by a time. */
 export function promiseText(promised: {
   readonly origin: string
-  readonly kind: EntryKind
+  readonly kind: LogEntryKind
   readonly id: string
   readonly sha256: string
   readonly by: string

@@ -25,7 +25,7 @@ export const logTables = {
       /** Canonical JSON, which is the leaf. */
       entry: column.text,
     },
-    appendOnly: 'the log only grows',
+    appendOnly: 'log_entries is append-only',
     indexes: {
       log_entries_by_subject: '(kind, subject, position) where subject is not null',
     },

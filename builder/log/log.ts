@@ -1,0 +1,67 @@
+/** The log of this builder: gives entries their places and publishes them. */
+import type { NoteSigner } from '../../src/auth/notes.ts'
+import { createSerialQueue } from '../../src/core/concurrency.ts'
+import type { Clock, Log } from '../../src/core/deps.ts'
+import { minuteMs } from '../../src/core/time.ts'
+import { findCheckpoint, queuedEntries } from '../../src/db/log.ts'
+import type { PublicFiles } from '../publish/public-files.ts'
+import { publishCheckpoint, publishLog } from './publish.ts'
+import type { PublishLogDeps } from './publish.ts'
+import { restoreLog } from './restore.ts'
+import { sequence } from './sequence.ts'
+
+export interface LedgerLogDeps extends PublishLogDeps {
+  readonly files: PublicFiles
+  readonly signer: NoteSigner
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
+  readonly log: Log
+}
+
+export type LedgerLog = ReturnType<typeof createLedgerLog>
+
+/** A failure needs the operator or another server, so that it is no use to repeat the run at once. */
+const restMs = minuteMs / 2
+
+export function createLedgerLog(deps: LedgerLogDeps) {
+  const { database, files, signer, clock, log } = deps
+  const inTurn = createSerialQueue()
+  /** The size that readers see; undefined before the database was compared with what is published. */
+  let seen: number | null | undefined
+  let restUntilMs = -Infinity
+
+  async function grow(): Promise<boolean> {
+    if (seen === undefined) {
+      const { restored, ...found } = await restoreLog(database, files, signer.key)
+      if (restored > 0) log.warn('the database lacked entries of the published log', { restored })
+      seen = found.seen
+    }
+    const before = seen
+    seen = await publishLog(deps, seen)
+    while (seen === null || (await queuedEntries(database.reader, 1)).length > 0) {
+      await database.write((tx) => sequence(tx, signer, clock.now()))
+      seen = await publishLog(deps, seen)
+    }
+    return seen !== before
+  }
+
+  return {
+    /** Returns false if there was nothing to do. @throws ForkedLogError, NoteError; then nothing is signed */
+    grow: async () =>
+      await inTurn(async () => {
+        if (clock.monotonic() < restUntilMs) return false
+        try {
+          return await grow()
+        } catch (error) {
+          restUntilMs = clock.monotonic() + restMs
+          throw error
+        }
+      }),
+    /** Publishes the note with further signatures, unless its checkpoint is no longer the newest. */
+    cosign: async (size: number, withMore: (note: string) => string) =>
+      await inTurn(async () => {
+        const published = await findCheckpoint(database.reader, 'published')
+        if (published?.size !== size) return
+        await publishCheckpoint(deps, { size, note: withMore(published.note) })
+      }),
+  }
+}

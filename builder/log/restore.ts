@@ -1,0 +1,79 @@
+/** After a restore, the database may lack entries that others have seen. Without them, the log would fork. */
+import { openCheckpoint } from '../../src/auth/notes.ts'
+import type { OpenedCheckpoint } from '../../src/auth/notes.ts'
+import { parseEntry } from '../../src/core/tlog/entry.ts'
+import { isSame, rootOf } from '../../src/core/tlog/merkle.ts'
+import type { NoteKey } from '../../src/core/tlog/note.ts'
+import { logPath } from '../../src/core/tlog/paths.ts'
+import { nodesOf, tilePath, tileWidth, unpackEntries } from '../../src/core/tlog/tiles.ts'
+import { findCheckpoint, putCheckpoint, tilesIn } from '../../src/db/log.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { PublicFiles } from '../publish/public-files.ts'
+import { append } from './sequence.ts'
+
+/** The published log and the database contradict each other. */
+export class ForkedLogError extends Error {
+  override readonly name = 'ForkedLogError'
+}
+
+/**
+ * Makes the database reach the published checkpoint, by its published entries. Returns the size that readers see, null if
+ * they see none, and how many entries were missing.
+ * @throws ForkedLogError, NoteError if the checkpoint is not by this key; then nothing may be signed
+ */
+export async function restoreLog(
+  database: Pick<OpenDatabase, 'reader' | 'write'>,
+  files: Pick<PublicFiles, 'get'>,
+  key: NoteKey,
+): Promise<{ readonly seen: number | null; readonly restored: number }> {
+  const note = (await files.get(logPath('checkpoint')))?.bytes.toString()
+  if (note === undefined) return { seen: null, restored: 0 }
+  const published = openCheckpoint(note, key)
+  const size = (await findCheckpoint(database.reader, 'signed'))?.size ?? 0
+  if (size >= published.size) {
+    const read = nodesOf(published.size, tilesIn(database.reader))
+    requireSame(await rootOf(published.size, read), published)
+    return { seen: published.size, restored: 0 }
+  }
+  // In one transaction, so that nothing is kept of entries that turn out to be others.
+  await database.write(async (tx) => {
+    let root: Uint8Array = new Uint8Array()
+    for (let from = size; from < published.size; from = nextTile(from)) {
+      const to = Math.min(nextTile(from), published.size)
+      root = await append(tx, from, await readEntries(files, from, to, published.size))
+    }
+    requireSame(root, published)
+    await putCheckpoint(tx, 'signed', { size: published.size, note })
+  })
+  return { seen: published.size, restored: published.size - size }
+}
+
+const nextTile = (index: number): number => (Math.floor(index / tileWidth) + 1) * tileWidth
+
+function requireSame(root: Uint8Array, { size, root: expected }: OpenedCheckpoint): void {
+  if (isSame(root, expected)) return
+  throw new ForkedLogError(
+    `the first ${size} entries of the database are not those of the published log: ` +
+      'restore a backup of this ledger, or the published files, so that both agree',
+  )
+}
+
+async function readEntries(
+  files: Pick<PublicFiles, 'get'>,
+  from: number,
+  to: number,
+  size: number,
+) {
+  const at = Math.floor(from / tileWidth)
+  const start = at * tileWidth
+  const width = Math.min(tileWidth, size - start)
+  const file = await files.get(logPath(tilePath({ level: 'entries', at, width })))
+  if (file === null) throw new Error(`the published log lacks the entries ${from} to ${to - 1}`)
+  return unpackEntries(file.bytes)
+    .slice(from - start, to - start)
+    .map((bytes, place) => {
+      const entry = parseEntry(bytes)
+      if (entry !== null) return entry
+      throw new ForkedLogError(`entry ${from + place} of the published log is malformed`)
+    })
+}

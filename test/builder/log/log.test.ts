@@ -1,0 +1,253 @@
+/** The log of a builder on a real database, read back from the files that it publishes. */
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { createLedgerLog } from '../../../builder/log/log.ts'
+import type { LedgerLogDeps } from '../../../builder/log/log.ts'
+import { filesIn } from '../../../builder/publish/public-files.ts'
+import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
+import type { OpenedCheckpoint } from '../../../src/auth/notes.ts'
+import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
+import { isoTime } from '../../../src/core/time.ts'
+import { parseEntry } from '../../../src/core/tlog/entry.ts'
+import type { LogEntry } from '../../../src/core/tlog/entry.ts'
+import {
+  consistencyProof,
+  isConsistent,
+  isSame,
+  leafHash,
+  rootOf,
+} from '../../../src/core/tlog/merkle.ts'
+import type { ReadNode } from '../../../src/core/tlog/merkle.ts'
+import { nodesOf, tilePath, unpackEntries } from '../../../src/core/tlog/tiles.ts'
+import { findCheckpoint, queueEntries } from '../../../src/db/log.ts'
+import type { QueuedEntry } from '../../../src/db/log.ts'
+import type { OpenDatabase } from '../../../src/db/open.ts'
+import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
+import { quietLog } from '../../support/quiet-log.ts'
+
+const signer = noteSigner('ledger.test/log', 'log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
+const startMs = Date.parse('2026-03-01T00:00:00Z')
+const sha256 = 'ab'.repeat(32)
+
+const receipts = (from: number, count: number): readonly QueuedEntry[] =>
+  Array.from({ length: count }, (_, at) => ({ kind: 'receipt', id: `rcp_${from + at}`, sha256 }))
+
+async function queue({ write }: OpenDatabase, entries: readonly QueuedEntry[]): Promise<void> {
+  await write((tx) => queueEntries(tx, entries))
+}
+
+function logOf(
+  database: OpenDatabase,
+  dir: string,
+  { nowMs = startMs, ...options }: Partial<LedgerLogDeps> & { readonly nowMs?: number } = {},
+) {
+  const clock = { now: () => nowMs, monotonic: () => nowMs }
+  return createLedgerLog({
+    database,
+    files: filesIn(dir),
+    signer,
+    clock,
+    log: quietLog,
+    ...options,
+  })
+}
+
+/** Reads the log as a stranger does, who has the key and the files. */
+async function readLog(
+  dir: string,
+): Promise<OpenedCheckpoint & { readonly entries: readonly LogEntry[]; readonly nodes: ReadNode }> {
+  const file = async (path: string) => await readFile(join(dir, 'log', path))
+  const opened = openCheckpoint((await file('checkpoint')).toString(), signer.key)
+  const nodes = nodesOf(opened.size, (tile) => file(tilePath(tile)))
+  expect(isSame(await rootOf(opened.size, nodes), opened.root)).toBe(true)
+  const entries: LogEntry[] = []
+  for (let at = 0; at * 256 < opened.size; at += 1) {
+    const width = Math.min(256, opened.size - at * 256)
+    for (const bytes of unpackEntries(await file(tilePath({ level: 'entries', at, width })))) {
+      expect(isSame(leafHash(bytes), await nodes(0, entries.length))).toBe(true)
+      const entry = parseEntry(bytes)
+      if (entry === null) throw new Error(`entry ${entries.length} is malformed`)
+      entries.push(entry)
+    }
+  }
+  expect(entries).toHaveLength(opened.size)
+  return { ...opened, entries, nodes }
+}
+
+test('each published checkpoint continues the one before, with every entry once and in the order of the queue', async () => {
+  const database = await tempDatabase()
+  const dir = tempFolder()
+  const log = logOf(database, dir)
+  let before = { size: 0, root: (await log.grow(), await readLog(dir)).root }
+  let queued = 0
+  for (const count of [1, 2, 253, 1, 600, 255, 70]) {
+    await queue(database, receipts(queued, count))
+    queued += count
+    await log.grow()
+    const { size, root, nodes, entries } = await readLog(dir)
+    expect(size).toBe(queued)
+    expect(
+      isConsistent(before, { size, root }, await consistencyProof(before.size, size, nodes)),
+    ).toBe(true)
+    expect(entries.map(({ id }) => id)).toEqual(receipts(0, queued).map(({ id }) => id))
+    before = { size, root }
+  }
+  expect(await log.grow()).toBe(false)
+})
+
+test('an entry names the last entry of its kind and subject, also within one batch', async () => {
+  const database = await tempDatabase()
+  const dir = tempFolder()
+  const log = logOf(database, dir)
+  const entry = (id: string, kind: 'reputation' | 'flag', subject: string) => ({
+    kind,
+    id,
+    subject,
+    sha256,
+  })
+  await queue(database, [
+    entry('1', 'reputation', 'a'),
+    entry('2', 'reputation', 'b'),
+    entry('3', 'reputation', 'a'),
+  ])
+  await log.grow()
+  await queue(database, [
+    entry('1', 'flag', 'a'),
+    entry('4', 'reputation', 'a'),
+    entry('5', 'reputation', 'b'),
+  ])
+  await log.grow()
+  const { entries } = await readLog(dir)
+  expect(entries.map(({ prev }) => prev)).toEqual([null, null, 0, null, 2, 1])
+})
+
+test('what is queued again is not logged again', async () => {
+  const database = await tempDatabase()
+  const dir = tempFolder()
+  const log = logOf(database, dir)
+  await queue(database, [...receipts(0, 2), ...receipts(1, 1)])
+  await log.grow()
+  await queue(database, receipts(0, 3))
+  await log.grow()
+  expect((await readLog(dir)).entries.map(({ id }) => id)).toEqual(['rcp_0', 'rcp_1', 'rcp_2'])
+})
+
+test('times never fall, even if the clock is set back', async () => {
+  const database = await tempDatabase()
+  const dir = tempFolder()
+  for (const nowMs of [startMs, startMs - 3_600_000, startMs + 1]) {
+    await queue(database, receipts(nowMs, 1))
+    await logOf(database, dir, { nowMs }).grow()
+  }
+  const times = [startMs, startMs, startMs + 1].map((ms) => isoTime(ms))
+  expect((await readLog(dir)).entries.map(({ at }) => at)).toEqual(times)
+})
+
+test('a run that ends at any step is continued by the next one, and no checkpoint names a missing tile', async () => {
+  const database = await tempDatabase()
+  const dir = tempFolder()
+  await queue(database, receipts(0, 255))
+  await logOf(database, dir).grow()
+  let seen = await readLog(dir)
+  let queued = 255
+  const ended: string[] = []
+  for (let steps = 0; steps < 10; steps += 1) {
+    await queue(database, receipts(queued, 200))
+    queued += 200
+    let left = steps
+    const beforeStep = (step: string) => {
+      left -= 1
+      if (left < 0) throw new Error(step)
+    }
+    await logOf(database, dir, { beforeStep })
+      .grow()
+      .catch((error: unknown) => ended.push(String(error)))
+    const { size, root, nodes } = await readLog(dir)
+    expect(isConsistent(seen, { size, root }, await consistencyProof(seen.size, size, nodes))).toBe(
+      true,
+    )
+    await logOf(database, dir).grow()
+    seen = await readLog(dir)
+    expect(seen.entries.map(({ id }) => id)).toEqual(receipts(0, queued).map(({ id }) => id))
+  }
+  expect(ended.length).toBeGreaterThan(5)
+})
+
+test('a database that lacks published entries takes them back before anything is signed', async () => {
+  const dir = tempFolder()
+  const lost = await tempDatabase()
+  await queue(lost, receipts(0, 300))
+  await logOf(lost, dir).grow()
+  await queue(lost, receipts(300, 400))
+  await logOf(lost, dir).grow()
+  const before = await readLog(dir)
+
+  const restored = await tempDatabase()
+  await queue(restored, receipts(0, 300))
+  const elsewhere = tempFolder()
+  await logOf(restored, elsewhere).grow()
+  await queue(restored, [...receipts(310, 5), ...receipts(900, 1)])
+  await logOf(restored, dir).grow()
+  const { size, root, nodes, entries } = await readLog(dir)
+  expect(size).toBe(701)
+  expect(isConsistent(before, { size, root }, await consistencyProof(700, size, nodes))).toBe(true)
+  expect(entries.at(-1)?.id).toBe('rcp_900')
+})
+
+test('a database with other entries than the published log signs nothing', async () => {
+  const dir = tempFolder()
+  const published = await tempDatabase()
+  await queue(published, receipts(0, 300))
+  await logOf(published, dir).grow()
+  const note = await readFile(join(dir, 'log/checkpoint'), 'utf8')
+  for (const count of [290, 300, 310]) {
+    const other = await tempDatabase()
+    await queue(other, [...receipts(1000, 1), ...receipts(1, count - 1)])
+    await logOf(other, tempFolder()).grow()
+    await queue(other, receipts(2000, 1))
+    const signed = await findCheckpoint(other.reader, 'signed')
+    await expect(logOf(other, dir).grow()).rejects.toThrow('are not those of the published log')
+    expect(await findCheckpoint(other.reader, 'signed')).toEqual(signed)
+    expect(await readFile(join(dir, 'log/checkpoint'), 'utf8')).toBe(note)
+  }
+})
+
+test('a published log of another key stops the log', async () => {
+  const dir = tempFolder()
+  const database = await tempDatabase()
+  await queue(database, receipts(0, 1))
+  await logOf(database, dir).grow()
+  const other = noteSigner('ledger.test/log', 'log', signingKeyFromSeed(new Uint8Array(32).fill(4)))
+  await expect(logOf(database, dir, { signer: other }).grow()).rejects.toThrow(
+    'has no signature by',
+  )
+})
+
+test('published files that are gone are written again', async () => {
+  const dir = tempFolder()
+  const database = await tempDatabase()
+  await queue(database, receipts(0, 600))
+  await logOf(database, dir).grow()
+  await rm(join(dir, 'log'), { recursive: true })
+  await logOf(database, dir).grow()
+  expect((await readLog(dir)).size).toBe(600)
+})
+
+test('a cosigned checkpoint is published unless there is a newer one', async () => {
+  const dir = tempFolder()
+  const database = await tempDatabase()
+  await queue(database, receipts(0, 1))
+  const log = logOf(database, dir)
+  await log.grow()
+  await log.cosign(1, (note) => `${note}— witness.test AAAA\n`)
+  expect(await readFile(join(dir, 'log/checkpoint'), 'utf8')).toContain('witness.test')
+  await queue(database, receipts(1, 1))
+  await log.grow()
+  await log.cosign(1, (note) => `${note}— late.test AAAA\n`)
+  expect(await readFile(join(dir, 'log/checkpoint'), 'utf8')).not.toContain('late.test')
+  await writeFile(join(dir, 'log/checkpoint'), 'damaged')
+  await expect(logOf(database, dir).grow()).rejects.toThrow('is not a signed checkpoint')
+})
