@@ -1,6 +1,6 @@
 /** After a restore, the database may lack entries that others have seen. Without them, the log would fork. */
 import { openCheckpoint } from '../../src/auth/notes.ts'
-import type { OpenedCheckpoint } from '../../src/auth/notes.ts'
+import type { OpenedCheckpoint } from '../../src/core/tlog/checkpoint.ts'
 import { parseEntry } from '../../src/core/tlog/entry.ts'
 import { isSame, rootOf } from '../../src/core/tlog/merkle.ts'
 import type { NoteKey } from '../../src/core/tlog/note.ts'

@@ -1,15 +1,9 @@
 /** Signs and opens notes of logs and witnesses. */
 import { join } from 'node:path'
 
-import { parseCheckpoint } from '../core/tlog/checkpoint.ts'
-import type { Checkpoint } from '../core/tlog/checkpoint.ts'
-import {
-  formatKey,
-  parseNote,
-  signatureLine,
-  signaturesBy,
-  signedMessage,
-} from '../core/tlog/note.ts'
+import { badSignature, readSignedCheckpoint } from '../core/tlog/checkpoint.ts'
+import type { OpenedCheckpoint } from '../core/tlog/checkpoint.ts'
+import { signatureLine, signedMessage } from '../core/tlog/note.ts'
 import type { NoteKey } from '../core/tlog/note.ts'
 import { verifyEd25519 } from './ed25519.ts'
 import { loadKeyFile } from './key-file.ts'
@@ -49,16 +43,6 @@ export async function loadLogSigner(
   return noteSigner(origin, 'log', await loadKeyFile(join(keysDir, logKeyFile), maker))
 }
 
-/** The message says what a note lacks. */
-export class NoteError extends Error {
-  override readonly name = 'NoteError'
-}
-
-export interface OpenedCheckpoint extends Checkpoint {
-  readonly note: string
-  readonly cosigned: readonly { readonly key: NoteKey; readonly time: number }[]
-}
-
 /**
  * Verifies the signature of the log, and those of the witnesses that have signed.
  * @throws NoteError if the note is malformed, not signed by the log, or has a bad signature by one of the keys
@@ -68,19 +52,9 @@ export function openCheckpoint(
   log: NoteKey,
   witnesses: readonly NoteKey[] = [],
 ): OpenedCheckpoint {
-  const parsed = parseNote(note)
-  const checkpoint = parsed === null ? null : parseCheckpoint(parsed.text)
-  if (parsed === null || checkpoint === null) throw new NoteError('this is not a signed checkpoint')
-  if (checkpoint.origin !== log.name) {
-    throw new NoteError(`the checkpoint is of the log ${checkpoint.origin} instead of ${log.name}`)
+  const { checkpoint, signatures } = readSignedCheckpoint(note, log, witnesses)
+  for (const { key, message, signature } of signatures) {
+    if (!verifyEd25519(message, signature, key.publicKey).valid) throw badSignature(key)
   }
-  const validBy = (key: NoteKey) =>
-    signaturesBy(key, parsed).map(({ message, signature, time }) => {
-      if (verifyEd25519(message, signature, key.publicKey).valid) return { key, time: time ?? 0 }
-      throw new NoteError(`the signature by ${formatKey(key)} is not valid`)
-    })
-  if (validBy(log).length === 0) {
-    throw new NoteError(`the checkpoint has no signature by ${formatKey(log)}`)
-  }
-  return { ...checkpoint, note, cosigned: witnesses.flatMap((key) => validBy(key).slice(0, 1)) }
+  return checkpoint
 }

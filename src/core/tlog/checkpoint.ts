@@ -1,6 +1,8 @@
 /** Checkpoints (c2sp.org/tlog-checkpoint) and proofs for use offline (c2sp.org/tlog-proof). */
 import { fromBase64, toBase64 } from '../base64.ts'
 import { hashLength } from './merkle.ts'
+import { formatKey, parseNote, signaturesBy } from './note.ts'
+import type { NoteKey, NoteSignature } from './note.ts'
 
 export interface Checkpoint {
   readonly origin: string
@@ -22,7 +24,54 @@ export function parseCheckpoint(text: string): Checkpoint | null {
   return number === null ? null : { origin, size: number, root }
 }
 
+/** The message says what a note lacks. */
+export class NoteError extends Error {
+  override readonly name = 'NoteError'
+}
+
+export interface OpenedCheckpoint extends Checkpoint {
+  readonly note: string
+  readonly cosigned: readonly { readonly key: NoteKey; readonly time: number }[]
+}
+
+/**
+ * Reads a note with its signatures by the log and by the witnesses that have signed. The checkpoint counts once each of
+ * the signatures is verified.
+ * @throws NoteError if the note is malformed or not signed by the log
+ */
+export function readSignedCheckpoint(
+  note: string,
+  log: NoteKey,
+  witnesses: readonly NoteKey[] = [],
+): {
+  readonly checkpoint: OpenedCheckpoint
+  readonly signatures: readonly (NoteSignature & { readonly key: NoteKey })[]
+} {
+  const parsed = parseNote(note)
+  const checkpoint = parsed === null ? null : parseCheckpoint(parsed.text)
+  if (parsed === null || checkpoint === null) throw new NoteError('this is not a signed checkpoint')
+  if (checkpoint.origin !== log.name) {
+    throw new NoteError(`the checkpoint is of the log ${checkpoint.origin} instead of ${log.name}`)
+  }
+  const signed = [log, ...witnesses].map((key) =>
+    signaturesBy(key, parsed).map((one) => ({ ...one, key })),
+  )
+  if (signed[0]?.length === 0) {
+    throw new NoteError(`the checkpoint has no signature by ${formatKey(log)}`)
+  }
+  const cosigned = signed
+    .slice(1)
+    .flatMap((list) => list.slice(0, 1).map(({ key, time }) => ({ key, time: time ?? 0 })))
+  return { checkpoint: { ...checkpoint, note, cosigned }, signatures: signed.flat() }
+}
+
+export function badSignature(key: NoteKey): NoteError {
+  return new NoteError(`the signature by ${formatKey(key)} is not valid`)
+}
+
 export interface LogProof {
+  /** The bytes of the entry, of which the leaf hash follows; null if the reader must have them. */
+  readonly entry: Uint8Array | null
   readonly index: number
   readonly hashes: readonly Uint8Array[]
   /** The signed note. */
@@ -31,20 +80,23 @@ export interface LogProof {
 
 const version = 'c2sp.org/tlog-proof@v1'
 
-export function formatProof({ index, hashes, checkpoint }: LogProof): string {
-  const lines = [version, `index ${index}`, ...hashes.map(toBase64)]
+export function formatProof({ entry, index, hashes, checkpoint }: LogProof): string {
+  const extra = entry === null ? [] : [`extra ${toBase64(entry)}`]
+  const lines = [version, ...extra, `index ${index}`, ...hashes.map(toBase64)]
   return `${lines.join('\n')}\n\n${checkpoint}`
 }
 
-/** Accepts and ignores extra data. */
+/** Null for a malformed proof. */
 export function parseProof(text: string): LogProof | null {
   const end = text.indexOf('\n\n')
   const [first, ...lines] = text.slice(0, Math.max(0, end)).split('\n')
-  if (lines[0]?.startsWith('extra ') === true) lines.shift()
+  const extra = lines[0]?.startsWith('extra ') === true ? lines.shift() : undefined
+  const entry = extra === undefined ? null : fromBase64(extra.slice('extra '.length))
   const index = parseNumber(/^index (.*)$/.exec(lines.shift() ?? '')?.[1] ?? '')
   const hashes = parseHashes(lines)
-  if (first !== version || index === null || hashes === null) return null
-  return { index, hashes, checkpoint: text.slice(end + 2) }
+  const isMalformed = extra !== undefined && entry === null
+  if (first !== version || isMalformed || index === null || hashes === null) return null
+  return { entry, index, hashes, checkpoint: text.slice(end + 2) }
 }
 
 export function parseHashes(lines: readonly string[]): readonly Uint8Array[] | null {

@@ -101,7 +101,7 @@ export async function growTiles(
 }
 
 /** The number of hashes is a power of 2. */
-function subtreeRoot(hashes: Uint8Array): Uint8Array {
+export function subtreeRoot(hashes: Uint8Array): Uint8Array {
   let row = Array.from({ length: hashes.length / hashLength }, (_, at) =>
     hashes.subarray(at * hashLength, (at + 1) * hashLength),
   )
