@@ -1,0 +1,308 @@
+/** Reads a log (c2sp.org/tlog-tiles), and accepts only what follows from a signed checkpoint. Runs in browsers, too. */
+import { check } from '../core/check.ts'
+import type { Check } from '../core/check.ts'
+import { createSerialQueue } from '../core/concurrency.ts'
+import {
+  NoteError,
+  badSignature,
+  parseProof,
+  readSignedCheckpoint,
+} from '../core/tlog/checkpoint.ts'
+import type { Checkpoint, OpenedCheckpoint } from '../core/tlog/checkpoint.ts'
+import { parseEntry } from '../core/tlog/entry.ts'
+import type { LogEntry } from '../core/tlog/entry.ts'
+import {
+  consistencyProof,
+  hashLength,
+  includes,
+  isConsistent,
+  isSame,
+  leafHash,
+  rootOf,
+} from '../core/tlog/merkle.ts'
+import type { ReadNode } from '../core/tlog/merkle.ts'
+import type { NoteKey } from '../core/tlog/note.ts'
+import { nodesOf, subtreeRoot, tilePath, tileWidth, unpackEntries } from '../core/tlog/tiles.ts'
+import type { ReadTile, Tile } from '../core/tlog/tiles.ts'
+
+/** Returns a file of the log, such as `checkpoint`; null if there is none. */
+export type ReadLogFile = (path: string) => Promise<Uint8Array | null>
+
+export interface LogSource {
+  readonly key: NoteKey
+  /** Each of them must have cosigned before a checkpoint counts as witnessed. */
+  readonly witnesses: readonly NoteKey[]
+  readonly read: ReadLogFile
+  /** Verifies Ed25519. */
+  readonly isSigned: (
+    message: Uint8Array,
+    signature: Uint8Array,
+    publicKey: Uint8Array,
+  ) => boolean | Promise<boolean>
+}
+
+/** Keeps the signed note of the newest checkpoint that was seen. */
+export interface CheckpointStore {
+  readonly load: () => Promise<string | null>
+  readonly save: (note: string) => Promise<void>
+}
+
+/** A check failed. */
+export class LogError extends Error {
+  override readonly name: string = 'LogError'
+  /** What was checked. */
+  readonly what: string
+
+  constructor(what: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.what = what
+  }
+}
+
+/** The log has signed two checkpoints of which neither continues the other; both notes prove it. */
+export class InconsistentLogError extends LogError {
+  override readonly name = 'InconsistentLogError'
+  readonly notes: readonly [string, string]
+
+  constructor(seen: OpenedCheckpoint, found: OpenedCheckpoint, options?: ErrorOptions) {
+    const [before, now] = [describeCheckpoint(seen), describeCheckpoint(found)]
+    super(
+      'consistency',
+      `the log has forked: ${now} contradicts ${before}, which was seen before`,
+      options,
+    )
+    this.notes = [seen.note, found.note]
+  }
+}
+
+export function describeCheckpoint({ size, note }: OpenedCheckpoint): string {
+  return `the checkpoint of size ${size} with the root ${note.split('\n')[2]}`
+}
+
+/** The failed check that an error means; other errors are thrown again. */
+export function failedCheck(error: unknown): Check {
+  if (error instanceof LogError) return check(error.what, false, error.message)
+  if (error instanceof NoteError) return check('checkpoint', false, error.message)
+  throw error
+}
+
+export interface LogTree {
+  readonly size: number
+  /** Both throw LogError if the log contradicts the checkpoint. */
+  readonly nodes: ReadNode
+  /** The entries of one tile. */
+  readonly entriesOf: (at: number) => Promise<readonly Uint8Array[]>
+}
+
+/** @throws LogError if the tiles do not have the root of the checkpoint */
+export async function openTree({ size, root }: Checkpoint, read: ReadLogFile): Promise<LogTree> {
+  const known = new Map<string, Promise<Uint8Array>>()
+  let lastLeaves = ''
+
+  async function served(tile: Tile<number | 'entries'>): Promise<Uint8Array> {
+    const path = tilePath(tile)
+    // The log may keep only the full tile once there is one.
+    const found = (await read(path)) ?? (await read(tilePath({ ...tile, width: tileWidth })))
+    if (found !== null) return found
+    throw new LogError('tiles', `${path} is missing, which a log of ${size} entries has`)
+  }
+
+  async function verified(tile: Tile): Promise<Uint8Array> {
+    const { level, at, width } = tile
+    const hashes = (await served(tile)).subarray(0, width * hashLength)
+    const wrong = (reason: string) => new LogError('tiles', `${tilePath(tile)} ${reason}`)
+    if (hashes.length < width * hashLength) throw wrong(`has less than ${width} hashes`)
+    // The root of the tree covers the other tiles.
+    if (width < tileWidth) return hashes
+    const offset = (at % tileWidth) * hashLength
+    const above = await tileAt(level + 1, Math.floor(at / tileWidth))
+    if (isSame(subtreeRoot(hashes), above.subarray(offset, offset + hashLength))) return hashes
+    throw wrong('does not have the hash that the tile above it gives')
+  }
+
+  async function tileAt(level: number, at: number): Promise<Uint8Array> {
+    const name = `${level}/${at}`
+    const width = Math.min(tileWidth, Math.floor(size / tileWidth ** level) - at * tileWidth)
+    const found = known.get(name) ?? verified({ level, at, width })
+    known.set(name, found)
+    if (level === 0 && width === tileWidth && name !== lastLeaves) {
+      known.delete(lastLeaves)
+      lastLeaves = name
+    }
+    return await found
+  }
+
+  async function entriesOf(at: number): Promise<readonly Uint8Array[]> {
+    const width = Math.min(tileWidth, size - at * tileWidth)
+    const tile = { level: 'entries', at, width } as const
+    const [hashes, bytes] = await Promise.all([tileAt(0, at), served(tile)])
+    const entries = unpacked(bytes, tile).slice(0, width)
+    for (let place = 0; place < width; place += 1) {
+      const entry = entries[place]
+      const hash = hashes.subarray(place * hashLength, (place + 1) * hashLength)
+      if (entry !== undefined && isSame(leafHash(entry), hash)) continue
+      throw new LogError(
+        'entries',
+        `entry ${at * tileWidth + place} differs from its hash in the tree`,
+      )
+    }
+    return entries
+  }
+
+  const readTile: ReadTile = ({ level, at }) => tileAt(level, at)
+  const nodes = nodesOf(size, readTile)
+  if (!isSame(await rootOf(size, nodes), root)) {
+    throw new LogError('tiles', `the tiles do not have the root of the checkpoint of size ${size}`)
+  }
+  return { size, nodes, entriesOf }
+}
+
+function unpacked(bytes: Uint8Array, tile: Tile<'entries'>): readonly Uint8Array[] {
+  try {
+    return unpackEntries(bytes)
+  } catch (error) {
+    throw new LogError('entries', `${tilePath(tile)} is cut short`, { cause: error })
+  }
+}
+
+export interface CheckedLog extends LogTree {
+  readonly checkpoint: OpenedCheckpoint
+  readonly checks: readonly Check[]
+}
+
+/** What an entry must say. */
+export type ExpectedEntry = Pick<LogEntry, 'kind' | 'id' | 'sha256'>
+
+export interface ProvenEntry {
+  readonly entry: LogEntry
+  readonly index: number
+  readonly checkpoint: OpenedCheckpoint
+}
+
+/** All methods throw LogError, InconsistentLogError or NoteError. */
+export interface LogReader {
+  /** Reads the newest checkpoint and compares it with the newest one that was seen. */
+  readonly check: () => Promise<CheckedLog>
+  /** Verifies a proof (c2sp.org/tlog-proof); its checkpoint is compared in the same way. `note` gets each step. */
+  readonly prove: (
+    proof: string,
+    expected: ExpectedEntry | null,
+    note?: (step: Check) => void,
+  ) => Promise<ProvenEntry>
+}
+
+export function createLogReader(source: LogSource, store = createMemoryStore()): LogReader {
+  const inTurn = createSerialQueue()
+
+  async function open(note: string): Promise<OpenedCheckpoint> {
+    const { checkpoint, signatures } = readSignedCheckpoint(note, source.key, source.witnesses)
+    for (const { key, message, signature } of signatures) {
+      if (!(await source.isSigned(message, signature, key.publicKey))) throw badSignature(key)
+    }
+    return checkpoint
+  }
+
+  function checkpointChecks(checkpoint: OpenedCheckpoint): Check[] {
+    const names = checkpoint.cosigned.map(({ key }) => key.name)
+    const missing = source.witnesses.filter(({ name }) => !names.includes(name))
+    const isDemanded = source.witnesses.length > 0
+    return [
+      check('checkpoint', true, `size ${checkpoint.size}, signed by ${source.key.name}`),
+      check(
+        'witnesses',
+        missing.length === 0,
+        isDemanded ? `witnessed by ${names.join(', ')}` : 'not witnessed',
+        `not witnessed: the cosignature of ${missing.map(({ name }) => name).join(', ')} is missing`,
+      ),
+    ]
+  }
+
+  /** Compares with the newest checkpoint that was seen, and remembers the newer one. */
+  async function remember(found: OpenedCheckpoint, tree?: LogTree): Promise<Check> {
+    const note = await store.load()
+    const seen = note === null ? null : await open(note)
+    const isNewer = seen === null || found.size >= seen.size
+    if (seen !== null && (seen.size !== found.size || !isSame(seen.root, found.root))) {
+      const [older, newer] = isNewer ? [seen, found] : [found, seen]
+      const proof = await proveConsistency(older.size, newer, isNewer ? tree : undefined).catch(
+        (error: unknown) => {
+          // The log cannot show the tree that it has signed before.
+          if (isNewer || !(error instanceof LogError)) throw error
+          throw new InconsistentLogError(seen, found, { cause: error })
+        },
+      )
+      if (!isConsistent(older, newer, proof)) throw new InconsistentLogError(seen, found)
+    }
+    if (isNewer) await store.save(found.note)
+    const detail =
+      seen === null ? 'no checkpoint was seen before' : `consistent with size ${seen.size}`
+    return check('consistency', true, detail)
+  }
+
+  async function proveConsistency(olderSize: number, newer: OpenedCheckpoint, tree?: LogTree) {
+    if (olderSize === newer.size) return []
+    const { nodes } = tree ?? (await openTree(newer, source.read))
+    return await consistencyProof(olderSize, newer.size, nodes)
+  }
+
+  async function readEntry(checkpoint: Checkpoint, index: number): Promise<Uint8Array | undefined> {
+    if (index >= checkpoint.size) return undefined
+    const { entriesOf } = await openTree(checkpoint, source.read)
+    return (await entriesOf(Math.floor(index / tileWidth)))[index % tileWidth]
+  }
+
+  return {
+    check: async () =>
+      await inTurn(async () => {
+        const bytes = await source.read('checkpoint')
+        if (bytes === null) throw new LogError('checkpoint', 'the log has no checkpoint yet')
+        const checkpoint = await open(new TextDecoder().decode(bytes))
+        const tree = await openTree(checkpoint, source.read)
+        const consistency = await remember(checkpoint, tree)
+        return { ...tree, checkpoint, checks: [...checkpointChecks(checkpoint), consistency] }
+      }),
+    prove: async (text, expected, note = () => undefined) =>
+      await inTurn(async () => {
+        const proof = parseProof(text)
+        if (proof === null)
+          throw new LogError('proof', 'this is not a proof (c2sp.org/tlog-proof@v1)')
+        const { index, hashes } = proof
+        const checkpoint = await open(proof.checkpoint)
+        for (const one of checkpointChecks(checkpoint)) note(one)
+        const bytes = proof.entry ?? (await readEntry(checkpoint, index))
+        const entry = bytes === undefined ? null : parseEntry(bytes)
+        if (bytes === undefined || entry === null)
+          throw new LogError('entry', `entry ${index} is malformed`)
+        const named = ({ kind, id, sha256 }: ExpectedEntry) =>
+          `${kind} ${id} with the SHA-256 ${sha256}`
+        if (expected !== null && named(entry) !== named(expected)) {
+          throw new LogError(
+            'entry',
+            `entry ${index} is ${named(entry)} instead of ${named(expected)}`,
+          )
+        }
+        note(check('entry', true, `${index}, ${named(entry)}, of ${entry.at}`))
+        const leaf = leafHash(bytes)
+        if (!includes(checkpoint, { index, leaf, proof: hashes })) {
+          throw new LogError(
+            'inclusion',
+            `the hashes do not lead from entry ${index} to the root of the checkpoint`,
+          )
+        }
+        note(check('inclusion', true, `${hashes.length} hashes lead to the root of the checkpoint`))
+        note(await remember(checkpoint))
+        return { entry, index, checkpoint }
+      }),
+  }
+}
+
+function createMemoryStore(): CheckpointStore {
+  let kept: string | null = null
+  return {
+    load: () => Promise.resolve(kept),
+    save: (note) => {
+      kept = note
+      return Promise.resolve()
+    },
+  }
+}
