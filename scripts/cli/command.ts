@@ -84,6 +84,15 @@ const optionGroups = {
       'service name in signed messages (default: LEDGER_SERVICE, else agent-income-ledger)',
     ),
   },
+  log: {
+    vkey: option('key', 'verifier key of the log (default: the one that the log publishes)'),
+    witness: {
+      ...option('key', 'verifier key of a witness that must have cosigned; may be repeated'),
+      isRepeatable: true,
+    },
+    state: option('path', 'file with the newest checkpoint seen, which the log must continue'),
+    'log-url': option('url', 'address of the log or of a mirror (default: /log of the ledger)'),
+  },
   output: {
     json: flag('print one JSON value instead of text'),
     help: flag('print this help'),

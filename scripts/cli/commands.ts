@@ -5,6 +5,7 @@ import { flag, option } from './command.ts'
 import type { Command } from './command.ts'
 import { sha256OfDelivery } from './files.ts'
 import { keygen } from './keygen.ts'
+import { logVerify } from './log.ts'
 import { receiptCommands } from './receipts.ts'
 import { recompute } from './recompute.ts'
 import { reputationTry, rulesTry } from './rules.ts'
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   }),
   ...receiptCommands,
   ...verifyCommands,
+  logVerify,
   recompute,
   rulesTry,
   reputationTry,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { UnexpectedAnswerError } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
-import { sendGet } from '../../src/client/transport.ts'
+import { readIfFound, sendGet } from '../../src/client/transport.ts'
 import type { RawAnswer } from '../../src/client/transport.ts'
 import {
   parseSigningKeys,
@@ -31,11 +31,15 @@ import type { Session } from './session.ts'
 
 const keysPath = '/.well-known/signing-keys.json'
 
+const proofFile = `${MANIFEST_FILE}.tlog-proof`
+
 export interface PublishedSet {
   readonly manifest: () => Promise<Uint8Array>
   /** `ed25519:<base64> <kid>` */
   readonly signature: () => Promise<string>
   readonly keys: () => Promise<Uint8Array>
+  /** That the log has the manifest (c2sp.org/tlog-proof); null if there is none. */
+  readonly proof: () => Promise<string | null>
   readonly document: (entry: ManifestEntry) => Promise<Uint8Array | null>
   /** Null if the source has no compressed files. */
   readonly compressedForm: ((file: string) => Uint8Array | null) | null
@@ -48,6 +52,7 @@ export function openDirectory(dir: string): PublishedSet {
     manifest: () => Promise.resolve(read(MANIFEST_FILE)),
     signature: () => Promise.resolve(read(MANIFEST_SIGNATURE_FILE).toString('utf8')),
     keys: () => Promise.resolve(read(keysPath.slice(1))),
+    proof: () => Promise.resolve(readIfThere(proofFile)?.toString('utf8') ?? null),
     document: ({ file }) => Promise.resolve(readIfThere(file)),
     compressedForm: readIfThere,
   }
@@ -64,6 +69,10 @@ export function openSite(session: Session, site = siteUrlOf(session.ledger)): Pu
       return `${headers.get('x-signature') ?? ''} ${headers.get('x-signature-key') ?? ''}`
     },
     keys: () => bytesAt(keysPath),
+    proof: async () => {
+      const bytes = await readIfFound(session, `${site}/${proofFile}`)
+      return bytes === null ? null : Buffer.from(bytes).toString('utf8')
+    },
     document: ({ path }) => bytesAt(path),
     compressedForm: null,
   }

@@ -2,11 +2,12 @@ import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
 import { parseSignedReceipt, signReceipt } from '../../src/client/sign-receipt.ts'
 import type { ReceiptFacts, SignedReceipt } from '../../src/client/sign-receipt.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { operand, option } from './command.ts'
+import { flag, operand, option } from './command.ts'
 import type { Arguments, Command } from './command.ts'
 import { readJsonObject, writeNewFile } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
+import { receiptInLog } from './log.ts'
 import { json, printChecks } from './output.ts'
 import { platformKeys } from './platforms.ts'
 import type { Session } from './session.ts'
@@ -79,8 +80,9 @@ export const receiptCommands: readonly Command[] = [
         'public key of the job exchange (default: requested from the ledger)',
       ),
       id: option('rcp_…', 'the expected id'),
+      log: flag('also verify the proof of the ledger that the log has the receipt'),
     },
-    groups: ['ledger'],
+    groups: ['log', 'ledger'],
     run: async (session, input) => {
       const { receipt, id } = await findReceipt(session, input)
       const keys = new Map<string, string | readonly string[]>(
@@ -88,7 +90,10 @@ export const receiptCommands: readonly Command[] = [
       )
       if (receipt['platform'] === EXCHANGE) keys.set(EXCHANGE, await exchangeKeys(session, input))
       const { receiptId, kind, checks } = await verifyReceipt(receipt, keys, id)
-      return printChecks(session, { receipt_id: receiptId, kind }, checks)
+      const logged = input.flag('log')
+        ? await receiptInLog(session, input, { id: receiptId, receipt })
+        : []
+      return printChecks(session, { receipt_id: receiptId, kind }, [...checks, ...logged])
     },
   },
 ]

@@ -11,11 +11,12 @@ import type { Check } from '../../src/core/check.ts'
 import { MANIFEST_FILE } from '../../src/core/documents.ts'
 import type { ManifestEntry } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
-import { operand, option, requiredOption } from './command.ts'
+import { flag, operand, option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
 import { fileExists, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
+import { manifestInLog } from './log.ts'
 import { printChecks } from './output.ts'
 import { openDirectory, openSite, readManifest, verifyCurrentSet } from './published-set.ts'
 import type { PublishedSet } from './published-set.ts'
@@ -51,20 +52,23 @@ export const verifyCommands: readonly Command[] = [
     summary: 'Verify the manifest and every document of the published set',
     args: {
       dir: option('path', 'a published directory (public/current) instead of the site'),
-      'max-age': option('minutes', 'maximum age of the set', minutes),
+      'max-age': option('minutes', 'maximum age of the set, and of the newest entry', minutes),
+      log: flag('also verify that the log has the manifest'),
       seen,
     },
-    groups: ['signingKeys', 'ledger'],
+    groups: ['signingKeys', 'log', 'ledger'],
     run: async (session, input) => {
       const dir = input.text('dir')
       const open = () => (dir === undefined ? openSite(session) : openDirectory(dir))
       const found = await verifyCurrentSet(open, readerOf(session, input))
       const maxAge = input.text('max-age')
       const age = maxAge === undefined ? [] : [await ageCheck(session, open(), Number(maxAge))]
-      const bad = [...found, ...age].filter(({ good }) => !good)
+      const logged = input.flag('log') ? await manifestInLog(session, input, open()) : []
+      const more = [...age, ...logged]
+      const bad = [...found, ...more].filter(({ good }) => !good)
       const documents = found.filter(({ what }) => what.startsWith('/'))
       const others = found.filter((one) => !documents.includes(one))
-      const shown = bad.length > 0 ? bad : [...others, ...age]
+      const shown = bad.length > 0 ? bad : [...others, ...more]
       return printChecks(session, { documents: documents.length }, shown)
     },
   },

@@ -5,6 +5,10 @@ import { manifestSchema } from '../core/documents.ts'
 import { prepareCall, readAnswer } from './call.ts'
 import type { Call, CallParts } from './call.ts'
 import { OldSetError } from './errors.ts'
+import { logOverHttp } from './log-http.ts'
+import type { LogKeys } from './log-http.ts'
+import { createLogReader } from './log.ts'
+import type { CheckpointStore, LogReader } from './log.ts'
 import { siteUrlOf } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import type { WalletSigner } from './signers.ts'
@@ -21,6 +25,13 @@ interface ClientOptions extends TransportDeps {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly random: Pick<Random, 'bytes'>
   readonly signer?: WalletSigner | undefined
+  /** The log to check, by its verifier key (c2sp.org/signed-note). */
+  readonly log?:
+    | (LogKeys & {
+        /** The default is the memory of this client. */
+        readonly store?: CheckpointStore
+      })
+    | undefined
 }
 
 type PartsArgument<Id extends RouteId> =
@@ -37,11 +48,13 @@ export interface LedgerClient {
   readonly prepare: <Id extends RouteId>(id: Id, ...parts: PartsArgument<Id>) => Promise<Call<Id>>
   /** Sends a prepared call. @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
   readonly submit: <Id extends RouteId>(call: Call<Id>) => Promise<AnswerOf<Id>>
+  /** Null without the option `log`. Each check compares the log with the newest checkpoint that was seen. */
+  readonly log: LogReader | null
   /** Passed to `prepareCall` for routes known only at run time. */
   readonly caller: Caller
 }
 
-/** @throws CallError if `baseUrl` is not a valid ledger address */
+/** @throws CallError if `baseUrl` is not a valid ledger address, or a key of the log is malformed */
 export function createClient(options: ClientOptions): LedgerClient {
   const { baseUrl, serviceName, clock, random, signer = null } = options
   const caller = { siteUrl: siteUrlOf(baseUrl), serviceName, clock, random, signer }
@@ -59,8 +72,11 @@ export function createClient(options: ClientOptions): LedgerClient {
     if (route === 'getSnapshotManifest') noteManifest(raw.bytes)
     return answer
   }
+  const { log } = options
+  const logUrl = `${caller.siteUrl}/log`
   return {
     caller,
+    log: log === undefined ? null : createLogReader(logOverHttp(options, logUrl, log), log.store),
     submit,
     prepare: (id, ...[parts]) => prepareCall(caller, id, parts),
     call: async (id, ...[parts]) => await submit(await prepareCall(caller, id, parts)),

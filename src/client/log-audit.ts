@@ -3,14 +3,15 @@ import { z } from 'zod'
 
 import { parseEntry } from '../core/tlog/entry.ts'
 import type { LogEntry } from '../core/tlog/entry.ts'
+import { LogError } from './log.ts'
 
 /** The entry with this index breaks a rule of the log. */
-export class WrongEntryError extends Error {
+export class WrongEntryError extends LogError {
   override readonly name = 'WrongEntryError'
   readonly index: number
 
   constructor(index: number, reason: string) {
-    super(`entry ${index} ${reason}`)
+    super('entries', `entry ${index} ${reason}`)
     this.index = index
   }
 }

@@ -170,8 +170,8 @@ export interface CheckedLog extends LogTree {
   readonly checks: readonly Check[]
 }
 
-/** What an entry must say. */
-export type ExpectedEntry = Pick<LogEntry, 'kind' | 'id' | 'sha256'>
+/** Members that an entry must have. */
+export type ExpectedEntry = Readonly<Record<string, unknown>> & Partial<LogEntry>
 
 export interface ProvenEntry {
   readonly entry: LogEntry
@@ -186,7 +186,7 @@ export interface LogReader {
   /** Verifies a proof (c2sp.org/tlog-proof); its checkpoint is compared in the same way. `note` gets each step. */
   readonly prove: (
     proof: string,
-    expected: ExpectedEntry | null,
+    expected: ExpectedEntry,
     note?: (step: Check) => void,
   ) => Promise<ProvenEntry>
 }
@@ -273,15 +273,9 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
         const entry = bytes === undefined ? null : parseEntry(bytes)
         if (bytes === undefined || entry === null)
           throw new LogError('entry', `entry ${index} is malformed`)
-        const named = ({ kind, id, sha256 }: ExpectedEntry) =>
-          `${kind} ${id} with the SHA-256 ${sha256}`
-        if (expected !== null && named(entry) !== named(expected)) {
-          throw new LogError(
-            'entry',
-            `entry ${index} is ${named(entry)} instead of ${named(expected)}`,
-          )
-        }
-        note(check('entry', true, `${index}, ${named(entry)}, of ${entry.at}`))
+        requireMembers(index, entry, expected)
+        const { kind, id, sha256, at } = entry
+        note(check('entry', true, `${index}: ${kind} ${id} with the SHA-256 ${sha256}, of ${at}`))
         const leaf = leafHash(bytes)
         if (!includes(checkpoint, { index, leaf, proof: hashes })) {
           throw new LogError(
@@ -293,6 +287,17 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
         note(await remember(checkpoint))
         return { entry, index, checkpoint }
       }),
+  }
+}
+
+function requireMembers(index: number, entry: LogEntry, expected: ExpectedEntry): void {
+  const members: Readonly<Record<string, unknown>> = entry
+  for (const [name, value] of Object.entries(expected)) {
+    if (members[name] === value) continue
+    throw new LogError(
+      'entry',
+      `entry ${index} has the ${name} ${members[name]} instead of ${value}`,
+    )
   }
 }
 

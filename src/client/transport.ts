@@ -2,7 +2,7 @@ import type { Clock, Fetch } from '../core/deps.ts'
 import { secondMs } from '../core/time.ts'
 import { OversizeError, readLimited } from '../outbound/read-limited.ts'
 import { withTimeout } from '../outbound/timeout.ts'
-import { LedgerUnreachableError, UnexpectedAnswerError, parseError } from './errors.ts'
+import { LedgerError, LedgerUnreachableError, UnexpectedAnswerError, parseError } from './errors.ts'
 import type { PreparedRequest } from './prepare.ts'
 
 export interface TransportDeps {
@@ -47,6 +47,16 @@ export async function send(deps: TransportDeps, request: PreparedRequest): Promi
 /** @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
 export async function sendGet(deps: TransportDeps, url: string): Promise<RawAnswer> {
   return await send(deps, { method: 'GET', url, headers: {}, body: null, signed: [] })
+}
+
+/** Null for 404. @throws like `sendGet` */
+export async function readIfFound(deps: TransportDeps, url: string): Promise<Uint8Array | null> {
+  try {
+    return (await sendGet(deps, url)).bytes
+  } catch (error) {
+    if (error instanceof LedgerError && error.status === 404) return null
+    throw error
+  }
 }
 
 async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {

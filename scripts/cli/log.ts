@@ -1,0 +1,130 @@
+/** Commands about the log, and what other commands check in it. */
+import { writeFileSync } from 'node:fs'
+
+import { sha256Hex } from '../../src/auth/messages.ts'
+import { receiptOfSubmission } from '../../src/auth/verify-receipt.ts'
+import { createLogAudit } from '../../src/client/log-audit.ts'
+import { logOverHttp } from '../../src/client/log-http.ts'
+import { InconsistentLogError, createLogReader, failedCheck } from '../../src/client/log.ts'
+import type { LogReader } from '../../src/client/log.ts'
+import { siteUrlOf } from '../../src/client/prepare.ts'
+import { sendGet } from '../../src/client/transport.ts'
+import { apiPrefix } from '../../src/contract/route.ts'
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import type { JsonObject } from '../../src/core/canonical-json.ts'
+import { check } from '../../src/core/check.ts'
+import type { Check } from '../../src/core/check.ts'
+import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { minuteMs } from '../../src/core/time.ts'
+import { parseEntry } from '../../src/core/tlog/entry.ts'
+import { tileWidth } from '../../src/core/tlog/tiles.ts'
+import type { Command } from './command.ts'
+import { fileExists, readBytes } from './files.ts'
+import type { Input } from './input.ts'
+import { printChecks } from './output.ts'
+import type { PublishedSet } from './published-set.ts'
+import type { Session } from './session.ts'
+
+const tilesAtOnce = 8
+
+export const logVerify: Command = {
+  words: 'log verify',
+  summary: 'Verify the log: signature, tiles, and every entry',
+  description:
+    'With --state the log must also continue the checkpoint that the last run saw; if it does not, both signed checkpoints are printed, which prove it.',
+  groups: ['log', 'ledger'],
+  run: async (session, input) => {
+    const checks = await logChecks(session, input, async (log, note) => {
+      const tree = await log.check()
+      for (const one of tree.checks) note(one)
+      const audit = createLogAudit()
+      const tiles = Array.from({ length: Math.ceil(tree.size / tileWidth) }, (_, at) => at)
+      for (let at = 0; at < tiles.length; at += tilesAtOnce) {
+        const some = tiles.slice(at, at + tilesAtOnce)
+        const entries = await mapConcurrent(some, tilesAtOnce, tree.entriesOf)
+        for (const bytes of entries.flat()) audit.add(bytes)
+      }
+      note(check('tiles', true, 'all of them lead to the root of the checkpoint'))
+      const last = audit.at() === null ? '' : `; the last one is of ${audit.at()}`
+      const rules = 'canonical, times never fall, ids occur once, chains close'
+      note(check('entries', true, `${tree.size}: ${rules}${last}`))
+    })
+    return printChecks(session, {}, checks)
+  },
+}
+
+/** Runs checks until one fails. If the log has forked, prints both signed checkpoints. */
+export async function logChecks(
+  session: Session,
+  input: Input,
+  work: (log: LogReader, note: (one: Check) => void) => Promise<void>,
+): Promise<readonly Check[]> {
+  const checks: Check[] = []
+  try {
+    await work(await openLog(session, input), (one) => checks.push(one))
+  } catch (error) {
+    if (error instanceof InconsistentLogError) session.warn(error.notes.join('\n'))
+    checks.push(failedCheck(error))
+  }
+  return checks
+}
+
+async function openLog(session: Session, input: Input): Promise<LogReader> {
+  const url = input.text('log-url')?.replace(/\/$/, '') ?? `${siteUrlOf(session.ledger)}/log`
+  const readKey = async () => Buffer.from((await sendGet(session, `${url}/vkey`)).bytes).toString()
+  const vkey = input.text('vkey') ?? (await readKey())
+  const source = logOverHttp(session, url, { vkey, witnesses: input.list('witness') })
+  const file = input.text('state')
+  if (file === undefined) return createLogReader(source)
+  return createLogReader(source, {
+    load: () => Promise.resolve(fileExists(file) ? readBytes(file).toString('utf8') : null),
+    save: (note) => Promise.resolve(writeFileSync(file, note)),
+  })
+}
+
+/** Checks that the log has the manifest, by its proof or else by a search, and how old the newest entry is. */
+export async function manifestInLog(
+  session: Session,
+  input: Input,
+  set: PublishedSet,
+): Promise<readonly Check[]> {
+  const maxMinutes = Number(input.text('max-age') ?? Infinity)
+  const expected = { kind: 'snapshot', sha256: sha256Hex(await set.manifest()) } as const
+  return await logChecks(session, input, async (log, note) => {
+    const proof = await set.proof()
+    if (proof !== null) await log.prove(proof, expected, note)
+    const { checks, size, entriesOf } = await log.check()
+    if (proof === null) for (const one of checks) note(one)
+    let [at, index, newest] = [Math.ceil(size / tileWidth), -1, '']
+    while (at > 0 && (newest === '' || (proof === null && index < 0))) {
+      at -= 1
+      const entries = (await entriesOf(at)).map(parseEntry)
+      newest ||= entries.at(-1)?.at ?? ''
+      index = entries.findLastIndex(
+        (one) => one?.kind === expected.kind && one.sha256 === expected.sha256,
+      )
+    }
+    const found = `entry ${at * tileWidth + index}`
+    const absent = `none of ${size} entries has the SHA-256 ${expected.sha256}`
+    if (proof === null) note(check('entry', index >= 0, found, absent))
+    const age = Math.floor((session.clock.now() - Date.parse(newest)) / minuteMs)
+    note(check('newest entry', age <= maxMinutes, `is of ${newest}, ${age} minutes ago`))
+  })
+}
+
+/** Asks the ledger for the proof that the log has the receipt. */
+export async function receiptInLog(
+  session: Session,
+  input: Input,
+  { id, receipt }: { readonly id: string; readonly receipt: JsonObject },
+): Promise<readonly Check[]> {
+  return await logChecks(session, input, async (log, note) => {
+    const url = `${siteUrlOf(session.ledger)}${apiPrefix}/receipts/${id}/proof`
+    const proof = Buffer.from((await sendGet(session, url)).bytes).toString('utf8')
+    await log.prove(
+      proof,
+      { kind: 'receipt', id, sha256: sha256Hex(canonicalize(receiptOfSubmission(receipt))) },
+      note,
+    )
+  })
+}
