@@ -35,6 +35,7 @@ import {
 } from './runtime/runtime.ts'
 import {
   connectOutbound,
+  loadAnswerSigner,
   loadRegistries,
   loadServiceKeys,
   openServiceDatabase,
@@ -80,7 +81,8 @@ const builder =
       })
 const secretsDir = join(config.DATA_DIR, 'secrets')
 const exchangeKeys = await loadServiceKeys(config, log).catch(exitOnUnusableKey)
-const reloaded = [reference, exchangeKeys] as const
+const answerSigner = await loadAnswerSigner(config, log).catch(exitOnUnusableKey)
+const reloaded = [reference, exchangeKeys, answerSigner] as const
 const checks = createCheckThreads(
   new URL(`auth/check-worker${import.meta.url.slice(-3)}`, import.meta.url),
   { cores: availableParallelism(), log },
@@ -116,6 +118,7 @@ const actions: InstalledDeps = {
   mail: outbound.mail,
   outbound: outbound.outbound,
   exchangeKeys: exchangeKeys.current,
+  answerSigner: answerSigner.current,
   logSigner,
   payments: outbound.payments,
   requestBuild: () => {

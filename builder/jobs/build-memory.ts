@@ -28,6 +28,7 @@ export function emptyBuildMemory(options: { readonly dataDir: string; readonly s
     vendored: createVendored(),
     publish: emptyMemory(),
     evidence: { seq: 0 },
+    snapshot: { sha256: '' },
     archive: emptyArchiveMemory(),
     ...last,
   }

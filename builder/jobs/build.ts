@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 
+import type { Keys } from '../../src/auth/service-keys.ts'
 import type { Log } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { isoTime } from '../../src/core/time.ts'
@@ -9,8 +10,8 @@ import { markAsDemo } from '../publish/demo-mark.ts'
 import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
-import type { Keys } from '../publish/keys.ts'
 import { factsOf, nextFacts } from '../publish/last-facts.ts'
+import { logSnapshot } from '../publish/log-snapshot.ts'
 import { filesIn } from '../publish/public-files.ts'
 import { publish } from '../publish/publish.ts'
 import type { Leadership, PublishOutcome } from '../publish/publish.ts'
@@ -99,12 +100,14 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
       ...(leadership === undefined ? {} : { leadership }),
       ...(sets === null ? {} : { remote: sets.remote(() => JSON.stringify(next)) }),
     })
+    await logSnapshot(options.database, publicDir, memory.snapshot)
     await sets?.point()
     options.onPublished?.()
     return published
   }
   const evidence = sets?.objects ?? filesIn(publicDir)
   await publishEvidence(options.database, evidence, memory.evidence)
+  if (memory.snapshot.sha256 === '') await logSnapshot(options.database, publicDir, memory.snapshot)
   const drawings = memory.drawingsOf(world)
   const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)
   await leadership?.check()

@@ -7,6 +7,7 @@ import { redact } from '../../src/core/redact.ts'
 import { dayMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
+import { queueEntries } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
@@ -204,6 +205,8 @@ async function record(
       bundle,
     })
     await saveRailState(tx, toStateRow(state, pollId))
+    const poll = { kind: 'poll', id: `${rail} ${at}`, sha256: bundle, subject: rail } as const
+    await queueEntries(tx, [{ ...poll, extra: { outcome: result } }])
     if (transition !== null) {
       await appendEvent(tx, {
         id: newId(random, 'evt', 9),

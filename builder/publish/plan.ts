@@ -1,4 +1,5 @@
 import { sha256Hex } from '../../src/auth/messages.ts'
+import type { KeyRing, Signer } from '../../src/auth/service-keys.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
@@ -9,7 +10,6 @@ import { compress } from './compress.ts'
 import { renderBody } from './document.ts'
 import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
 import { inSlices } from './files.ts'
-import type { KeyRing, Signer } from './keys.ts'
 import { filesNamedIn } from './published-generation.ts'
 import type { PublishedGeneration } from './published-generation.ts'
 

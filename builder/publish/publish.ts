@@ -2,6 +2,7 @@
 import { mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 
+import type { KeyRing, Signer } from '../../src/auth/service-keys.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { Log } from '../../src/core/deps.ts'
 import {
@@ -21,7 +22,6 @@ import type { KnownAssets } from './assets.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn, removeDirectory } from './files.ts'
-import type { KeyRing, Signer } from './keys.ts'
 import { draftPlan, emptyRenderCache } from './plan.ts'
 import type { Plan, RenderCache } from './plan.ts'
 import { filesNamedIn, readPublishedGeneration, rememberChecked } from './published-generation.ts'

@@ -2,6 +2,7 @@ import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
+import type { KeyRing } from '../../src/auth/service-keys.ts'
 import {
   CURRENT_LINK,
   GENERATIONS_DIR,
@@ -16,7 +17,6 @@ import type { Manifest } from '../../src/core/documents.ts'
 import { isErrno } from '../../src/core/errno.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices } from './files.ts'
-import type { KeyRing } from './keys.ts'
 import type { StagedFiles } from './recycle-generation.ts'
 
 export class DamagedGenerationError extends Error {

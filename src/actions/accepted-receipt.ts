@@ -47,7 +47,7 @@ export function acceptedView(
     readonly siteUrl: string
     readonly nowMs: number
   },
-): AcceptedReceipt {
+): Omit<AcceptedReceipt, 'log'> {
   const view = receiptView(record, known.siteUrl)
   return {
     receipt_id: view.receipt_id,

@@ -3,6 +3,7 @@ import type { WalletChain } from '../auth/contract-wallet.ts'
 import type { ExchangeKeys } from '../auth/exchange-keys.ts'
 import type { KeyedHash } from '../auth/keyed-hash.ts'
 import type { NoteSigner } from '../auth/notes.ts'
+import type { Signer } from '../auth/service-keys.ts'
 import type { Clock, Log, Random } from '../core/deps.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
@@ -33,6 +34,8 @@ export interface InstalledDeps {
   readonly outbound: PinnedFetch
   /** The current signing key of the job exchange, then earlier ones. */
   readonly exchangeKeys: () => ExchangeKeys
+  /** Signs answers that state facts of the ledger. */
+  readonly answerSigner: () => Signer
   /** Signs promises that a receipt will be in the log. */
   readonly logSigner: NoteSigner
   readonly payments: Payments

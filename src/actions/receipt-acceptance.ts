@@ -11,11 +11,14 @@ import type { GroupRows, LookupResult, ReceiptLookup } from '../db/receipts/grou
 import { findReceipt } from '../db/receipts/receipts.ts'
 import { newReceiptRecord } from '../db/receipts/record.ts'
 import type { NewReceipt } from '../db/receipts/record.ts'
-import { earnedBy, firstReview } from '../db/reputation.ts'
+import { earnedBy, firstReview, loggedEntry } from '../db/reputation.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
 import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'
 import { answerRows } from './idempotency.ts'
-import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
+import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
+
+/** As stored. The answer also has `log`. */
+export type AcceptedOutcome = Outcome<Omit<AcceptedReceipt, 'log'>>
 
 export interface Submission {
   readonly request: WriteRequest
@@ -28,7 +31,7 @@ export async function acceptGroup(
   tx: DbTransaction,
   group: readonly Submission[],
   siteUrl: string,
-): Promise<readonly (OutcomeOf<'submitReceipt'> | null)[]> {
+): Promise<readonly (AcceptedOutcome | null)[]> {
   const results = await lookUpGroup(tx, group.map(lookupOf))
   const batch = createBatch(siteUrl)
   const isFirst = createFirstCheck()
@@ -57,7 +60,7 @@ export async function acceptOne(
   submission: Submission,
   siteUrl: string,
   enforceQuotas: () => Promise<void>,
-): Promise<OutcomeOf<'submitReceipt'>> {
+): Promise<AcceptedOutcome> {
   const { draft, request } = submission
   const { nowMs } = request
   const [known] = await lookUpGroup(tx, [lookupOf(submission)])
@@ -111,6 +114,7 @@ function createFirstCheck(): (submission: Submission) => boolean {
 function createBatch(siteUrl: string) {
   const receipts: GroupRows['receipts'][number][] = []
   const entries: GroupRows['entries'][number][] = []
+  const logged: GroupRows['logged'][number][] = []
   const standings = new Map<string, GroupRows['standings'][number]>()
   const sums = new Map<string, GroupRows['sums'][number]>()
   const payers = new Map<string, GroupRows['payers'][number]>()
@@ -145,12 +149,13 @@ function createBatch(siteUrl: string) {
     if (review !== null) reviews.push(review)
     const next = { ...applyEntry(standing, entry), wallet, display: draft.to.display }
     entries.push({ wallet, ...entry })
+    logged.push(loggedEntry(draft.to, entry))
     standings.set(wallet, next)
     return { earnedPoints: toPoints(entry.valueMicroPoints), standing: next }
   }
 
   return {
-    add(draft: NewReceipt, known: LookupResult, nowMs: number): AcceptedReceipt {
+    add(draft: NewReceipt, known: LookupResult, nowMs: number): AcceptedOutcome['body'] {
       const record = newReceiptRecord(draft)
       receipts.push(record)
       return acceptedView(record, { ...grant(draft, known), siteUrl, nowMs })
@@ -158,6 +163,7 @@ function createBatch(siteUrl: string) {
     rows: () => ({
       receipts,
       entries,
+      logged,
       standings: [...standings.values()],
       sums: [...sums.values()],
       payers: [...payers.values()],

@@ -3,16 +3,15 @@ import { DatabaseUnavailableError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { ActionDeps } from './deps.ts'
 import { isAfterRestore } from './idempotency.ts'
-import type { OutcomeOf } from './idempotency.ts'
 import { acceptGroup } from './receipt-acceptance.ts'
-import type { Submission } from './receipt-acceptance.ts'
+import type { AcceptedOutcome, Submission } from './receipt-acceptance.ts'
 
 type QueueDeps = Pick<ActionDeps, 'database' | 'siteUrl' | 'requestBuild'>
-type Enqueue = (submission: Submission) => Promise<OutcomeOf<'submitReceipt'> | null>
+type Enqueue = (submission: Submission) => Promise<AcceptedOutcome | null>
 
 interface Waiting {
   readonly submission: Submission
-  readonly resolve: (outcome: OutcomeOf<'submitReceipt'> | null) => void
+  readonly resolve: (outcome: AcceptedOutcome | null) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -25,7 +24,7 @@ const queues = new WeakMap<OpenDatabase, Enqueue>()
 export async function enqueueReceipt(
   deps: QueueDeps,
   submission: Submission,
-): Promise<OutcomeOf<'submitReceipt'> | null> {
+): Promise<AcceptedOutcome | null> {
   const { request, proof } = submission
   if (!proof.timely || !(await isAfterRestore(deps, request, [proof]))) return null
   const enqueue = queues.get(deps.database) ?? createQueue(deps)

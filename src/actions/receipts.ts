@@ -1,13 +1,17 @@
 import { messages } from '../auth/messages.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
+import { toJsonText } from '../db/json.ts'
+import { contentOfReceipt } from '../db/receipts/receipts.ts'
+import type { NewReceipt } from '../db/receipts/record.ts'
 import type { Db } from '../db/schema.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
 import type { OutcomeOf } from './idempotency.ts'
 import { acceptOne } from './receipt-acceptance.ts'
-import type { Submission } from './receipt-acceptance.ts'
+import type { AcceptedOutcome, Submission } from './receipt-acceptance.ts'
 import { draftReceipt } from './receipt-draft.ts'
+import { promiseOf, receiptLogOf } from './receipt-log.ts'
 import { enqueueReceipt } from './receipt-queue.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
 import type { IncomingWrite } from './signed-body.ts'
@@ -31,8 +35,27 @@ export async function submitReceipt(
   const draft = valueOf(drafting)
   const submission = { request, proof, draft }
   // A group does not enforce the quotas of self-signed receipts.
-  const accepted = draft.kind === 'platform' ? await enqueueReceipt(deps, submission) : null
-  return accepted ?? (await acceptSingleReceipt(deps, { ...submission, fingerprint }))
+  const accepted =
+    (draft.kind === 'platform' ? await enqueueReceipt(deps, submission) : null) ??
+    (await acceptSingleReceipt(deps, { ...submission, fingerprint }))
+  return await withLog(deps, draft, accepted)
+}
+
+async function withLog(
+  { database, logSigner }: ActionDeps,
+  draft: NewReceipt,
+  { status, body }: AcceptedOutcome,
+): Promise<OutcomeOf<'submitReceipt'>> {
+  const known = { id: draft.id, acceptedAt: body.accepted_at }
+  // A receipt with the same id may have been accepted with another signature.
+  const log =
+    status === 201
+      ? promiseOf(logSigner, { ...known, content: toJsonText(draft.content) })
+      : await receiptLogOf(database.reader, logSigner, {
+          ...known,
+          content: toJsonText(await contentOfReceipt(database.reader, draft.id)),
+        })
+  return { status, body: { ...body, log } }
 }
 
 function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
@@ -43,7 +66,7 @@ function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
 export async function acceptSingleReceipt(
   deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'requestBuild' | 'siteUrl'>,
   submission: Submission & { readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'> },
-): Promise<OutcomeOf<'submitReceipt'>> {
+): Promise<AcceptedOutcome> {
   const { request, proof, draft, fingerprint } = submission
   const { nowMs } = request
   // A platform answers for what it issues.

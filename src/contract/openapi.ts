@@ -7,6 +7,7 @@ import {
   restoredHeaders,
   retryHeaders,
   settledHeaders,
+  signatureHeaders,
 } from './openapi/answer-headers.ts'
 import type { OpenApiJson, OpenApiObject } from './openapi/json.ts'
 import {
@@ -196,6 +197,7 @@ function response(route: Route, status: number, answer: Answer): OpenApiObject {
   const isDocument = route.serving.kind === 'document' && status === 200
   const headers: OpenApiObject = {
     ...(isDocument ? documentHeaders : {}),
+    ...(route.isSigned === true && status < 300 ? signatureHeaders : {}),
     ...(status === 429 || status === 503 ? retryHeaders : {}),
     ...(status === 401 ? challengeHeaders : {}),
     ...(status === 401 && isWrite(route) ? restoredHeaders : {}),

@@ -51,6 +51,8 @@ export interface RouteFacts {
   readonly bodyExample?: object
   readonly answers: Readonly<Record<number, Answer>>
   readonly serving: Serving
+  /** The answer states facts of the ledger and is signed, as documents are. */
+  readonly isSigned?: true
 }
 
 export interface Route extends RouteFacts {

@@ -1,5 +1,9 @@
+import { sha256Hex } from '../auth/messages.ts'
 import type { Severity } from '../core/flags/kind.ts'
 import { isoTime } from '../core/time.ts'
+import { toJsonText } from './json.ts'
+import { queueEntries } from './log.ts'
+import type { QueuedEntry } from './log.ts'
 import { insertNumbered, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -12,7 +16,20 @@ export type EventRecord = RecordOf<'events'>
 /** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event if that is later. */
 export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
   const createdAt = await nextEventTime(db, event.createdAt)
-  return await insertNumbered(db, 'events', { ...event, createdAt }, 'seq')
+  const logged = { ...event, createdAt }
+  await queueEntries(db, [loggedEvent(logged)])
+  return await insertNumbered(db, 'events', logged, 'seq')
+}
+
+/** Hashed as the alert feed shows it. */
+function loggedEvent({ createdAt: created_at, ...event }: NewEvent): QueuedEntry {
+  const { id, kind, rail } = event
+  return {
+    kind: kind === 'rail_transition' ? 'transition' : 'flag',
+    id,
+    sha256: sha256Hex(toJsonText({ ...event, created_at })),
+    ...(rail === null || rail === undefined ? {} : { subject: rail }),
+  }
 }
 
 async function nextEventTime(db: Db, wanted: string): Promise<string> {

@@ -1,13 +1,16 @@
 /** The log: its queue, its entries in order, and the tiles of their hashes. */
 import { canonicalize } from '../core/canonical-json.ts'
+import { formatProof } from '../core/tlog/checkpoint.ts'
 import type { LogEntryKind, LogEntry } from '../core/tlog/entry.ts'
-import { hashLength } from '../core/tlog/merkle.ts'
+import { hashLength, inclusionProof } from '../core/tlog/merkle.ts'
+import { nodesOf } from '../core/tlog/tiles.ts'
 import type { ReadTile, Tile } from '../core/tlog/tiles.ts'
+import { insertWholeRows } from './insert-rows.ts'
+import { toJsonText } from './json.ts'
 import { CompiledQuery } from './kysely.ts'
 import { getMeta, setMeta } from './meta.ts'
 import type { OpenDatabase } from './open.ts'
-import { insertWholeRows } from './receipts/group.ts'
-import { deleteRecords, findRecord, insertRecord, putRecord, selectRecords } from './records.ts'
+import { deleteRecords, findRecord, putRecord, selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 import { eachElement, engineOf } from './statements.ts'
@@ -25,9 +28,11 @@ export interface QueuedEntry {
 
 /** Called in the transaction of the effect, so that neither is without the other. */
 export async function queueEntries(tx: Db, entries: readonly QueuedEntry[]): Promise<void> {
-  for (const { kind, id, sha256, subject = null, extra = null } of entries) {
-    await insertRecord(tx, 'log_queue', { kind, entryId: id, sha256, subject, extra })
-  }
+  const rows = entries.map(({ kind, id, sha256, subject = null, extra }) => {
+    const more = extra === undefined ? null : toJsonText(extra)
+    return { kind, entryId: id, sha256, subject, extra: more }
+  })
+  await insertWholeRows(tx, 'log_queue', rows)
 }
 
 export async function dropQueued(tx: Db, rows: readonly { readonly seq: number }[]): Promise<void> {
@@ -115,6 +120,28 @@ export async function findLogged(
   id: string,
 ): Promise<LoggedEntry | null> {
   return await findRecord(db, 'log_entries', { kind, entryId: id })
+}
+
+/** Null while readers cannot see the entry. */
+export async function findPublished(
+  db: Db,
+  kind: LogEntryKind,
+  id: string,
+): Promise<LoggedEntry | null> {
+  const found = await findLogged(db, kind, id)
+  const size = (await findCheckpoint(db, 'published'))?.size ?? 0
+  return found !== null && found.position < size ? found : null
+}
+
+/** A proof with the published checkpoint; null while readers cannot see the entry. */
+export async function proofOf(db: Db, kind: LogEntryKind, id: string): Promise<string | null> {
+  const found = await findLogged(db, kind, id)
+  const published = await findCheckpoint(db, 'published')
+  if (found === null || published === null || found.position >= published.size) return null
+  const { size, note: checkpoint } = published
+  const hashes = await inclusionProof(found.position, size, nodesOf(size, tilesIn(db)))
+  const entry = Buffer.from(found.entry)
+  return formatProof({ entry, index: found.position, hashes, checkpoint })
 }
 
 /** The canonical JSON of the entries with an index from `from` to before `to`, in order. */

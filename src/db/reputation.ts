@@ -1,5 +1,6 @@
 /** Append-only; every entry updates the wallet's standing and what payers have paid the worker. */
 
+import { sha256Hex } from '../auth/messages.ts'
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
 import {
   adjustmentsOf,
@@ -16,6 +17,9 @@ import { reviewDueMs } from '../core/reputation/review.ts'
 import { applyEntry, noStanding } from '../core/reputation/standing.ts'
 import type { LedgerEntry, Standing } from '../core/reputation/standing.ts'
 import { isoTime } from '../core/time.ts'
+import { toJsonText } from './json.ts'
+import { queueEntries } from './log.ts'
+import type { QueuedEntry } from './log.ts'
 import { addSums, lookUpHistories } from './payer-history.ts'
 import { insertRecord, putRecord, selectRecords } from './records.ts'
 import { toRow, columnsExcept } from './rows.ts'
@@ -49,6 +53,10 @@ export async function appendEntries(
   let standing = await standingOf(db, wallet.id)
   const last = entries.at(-1)
   if (last === undefined) return standing
+  await queueEntries(
+    db,
+    entries.map((entry) => loggedEntry(wallet, entry)),
+  )
   for (const entry of entries) {
     await insertRecord(db, 'reputation_ledger', { wallet: wallet.id, ...entry })
     standing = applyEntry(standing, entry)
@@ -62,6 +70,13 @@ export async function appendEntries(
     .onConflict((conflict) => conflict.column('wallet').doUpdateSet(values))
     .execute()
   return standing
+}
+
+/** Hashed as `GET /reputation/{wallet}` shows it, without `seq`. */
+export function loggedEntry(wallet: LedgerWallet, entry: LedgerEntry): QueuedEntry {
+  const receipt = entry.receiptId === null ? {} : { receipt_id: entry.receiptId }
+  const sha256 = sha256Hex(toJsonText({ wallet: wallet.display, ...receipt, ...entryView(entry) }))
+  return { kind: 'reputation', id: sha256, sha256, subject: wallet.id }
 }
 
 /** The first check of a new entry; null if it has no weight. */

@@ -4,13 +4,15 @@ import type { IncomingMessage } from 'node:http'
 import type { ActionDeps } from '../actions/deps.ts'
 import { invalidField } from '../actions/signed-body.ts'
 import { sha256Hex } from '../auth/messages.ts'
+import type { Signer } from '../auth/service-keys.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RouteInput } from '../contract/route-types.ts'
 import type { Route } from '../contract/route.ts'
 import { routeOf } from '../contract/routes.ts'
 import type { HandlerRouteId } from '../contract/routes.ts'
+import { signatureHeader } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
-import { answerJson, answerText, queryOf } from './answer.ts'
+import { answerText, queryOf } from './answer.ts'
 import { fingerprintOf } from './client-fingerprint.ts'
 import type { ApiContext, Endpoint } from './context.ts'
 import type { Handlers, ReadAnswer, WriteContext } from './handler-types.ts'
@@ -67,21 +69,37 @@ export function createEndpoint(
           c,
           route,
           isSold(route) ? await sellRead(services.actions, route, context, answer) : await answer(),
+          services.actions,
         )
     },
   }
 }
 
-function respond(c: ApiContext, { serving, answers }: Route, answer: AnyAnswer): Response {
+function respond(
+  c: ApiContext,
+  { serving, answers, isSigned }: Route,
+  answer: AnyAnswer,
+  { answerSigner }: Pick<ActionDeps, 'answerSigner'>,
+): Response {
   const { status = 200, headers = {} } = answer
   const { cache = serving.kind === 'handler' ? serving.cache : 'no-store' } = answer
-  const options = { status, cache, headers }
-  if ('body' in answer) return answerJson(c, answer.body, options)
-  if ('bytes' in answer) {
-    return answerText(c, answer.bytes, { ...options, contentType: answer.contentType })
-  }
-  const contentType = answers[200]?.contentType ?? 'text/plain; charset=utf-8'
-  return answerText(c, answer.text, { ...options, contentType })
+  const { content, contentType } =
+    'body' in answer
+      ? { content: JSON.stringify(answer.body), contentType: 'application/json' }
+      : 'bytes' in answer
+        ? { content: answer.bytes, contentType: answer.contentType }
+        : {
+            content: answer.text,
+            contentType: answers[200]?.contentType ?? 'text/plain; charset=utf-8',
+          }
+  const signature = isSigned === true ? signatureHeaders(content, answerSigner()) : {}
+  const options = { status, cache, headers: { ...headers, ...signature }, contentType }
+  return answerText(c, content, options)
+}
+
+function signatureHeaders(content: string | Uint8Array, { kid, sign }: Signer) {
+  const signature = Buffer.from(sign(Buffer.from(content))).toString('base64')
+  return { 'X-Signature': signatureHeader(signature), 'X-Signature-Key': kid }
 }
 
 async function readRequest(

@@ -1,5 +1,6 @@
 import type { ActionDeps } from '../actions/deps.ts'
 import { ApiError } from '../contract/errors.ts'
+import { pathOf } from '../contract/routes.ts'
 import { parseTime } from '../core/time.ts'
 import { findEvidence } from '../db/evidence.ts'
 import type { Endpoint } from './context.ts'
@@ -41,7 +42,7 @@ export function serviceEndpoints(
     ...alertHandlers(actions),
     ...feedbackHandlers(actions),
     ...imageHandlers(published),
-    ...logHandlers(actions),
+    ...logHandlers(actions, () => store.get(pathOf('getSnapshotManifest'))?.entry.sha256),
     async getEvidence({ params: { sha256 } }) {
       const text = await findEvidence(actions.database.reader, sha256)
       if (text === null) throw new ApiError('not_found')

@@ -4,6 +4,8 @@ import { loadReference, referencePaths } from '../actions/reference.ts'
 import type { Reference } from '../actions/reference.ts'
 import { exchangeKeyPaths, loadExchangeKeys } from '../auth/exchange-keys.ts'
 import type { ExchangeKeys } from '../auth/exchange-keys.ts'
+import { SIGNING_KEYS_FILE, loadKeys } from '../auth/service-keys.ts'
+import type { Signer } from '../auth/service-keys.ts'
 import { createWalletChain } from '../auth/wallet-chain.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../core/deps.ts'
@@ -65,6 +67,16 @@ export async function loadServiceKeys(config: Config, log: Log): Promise<Reloade
     name: 'the keys of the job exchange',
     paths: exchangeKeyPaths(keysDir),
     load: () => loadExchangeKeys(keysDir, keyMakerOf(config)),
+  }
+  return await loadReloaded(source, { clock, log })
+}
+
+export async function loadAnswerSigner(config: Config, log: Log): Promise<Reloaded<Signer>> {
+  const dir = join(config.DATA_DIR, 'keys')
+  const source = {
+    name: 'the signing keys',
+    paths: [join(dir, SIGNING_KEYS_FILE)],
+    load: async () => (await loadKeys({ dir, nowMs: clock.now(), keys: config.KEYS })).signer,
   }
   return await loadReloaded(source, { clock, log })
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { loadKeys } from '../../builder/publish/keys.ts'
 import { loadExchangeKeys } from '../../src/auth/exchange-keys.ts'
 import { loadKeyedHash } from '../../src/auth/keyed-hash.ts'
+import { loadKeys } from '../../src/auth/service-keys.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
 

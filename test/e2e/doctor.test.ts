@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { rotateKey } from '../../builder/publish/keys.ts'
+import { rotateKey } from '../../builder/publish/rotate-key.ts'
 import { doctorChecks } from '../../scripts/cli/admin/doctor.ts'
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'

@@ -91,6 +91,7 @@ describe('a platform-issued receipt', () => {
       rep_delta: 0.27,
       new_rep_score: 0.27,
       url: `https://ledger.test${path}/${id}`,
+      log: { promise: expect.stringContaining(`receipt ${id}`) },
     })
     const { body } = await get(`${path}/${id}`)
     const detail = receiptDetail.strict().parse(body)

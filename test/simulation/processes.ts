@@ -108,6 +108,7 @@ export async function startService(host: Host) {
       mail: host.emails.mailOf(process),
       outbound: () => Promise.reject(new Error('nothing is fetched')),
       exchangeKeys: () => installation.exchangeKeys,
+      answerSigner: () => installation.keys.signer,
       logSigner: noteSigner('ledger.test/log', 'log', installation.exchangeKeys.active),
       payments: host.paymentWorld.paymentsOf(process),
       requestBuild: silent,

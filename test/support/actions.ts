@@ -8,7 +8,7 @@ import { loadReference } from '../../src/actions/reference.ts'
 import { checkHere } from '../../src/auth/check.ts'
 import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
 import { noteSigner } from '../../src/auth/notes.ts'
-import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
+import { signBytes, signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { EmailMessage } from '../../src/mail/mail.ts'
@@ -40,6 +40,11 @@ export async function testActions(given: {
     neverLogKey(key)
     return key
   }
+  const answerKey = signingKeyFromSeed(newKey())
+  const answerSigner = {
+    kid: answerKey.kid,
+    sign: (bytes: Uint8Array) => signBytes(answerKey, bytes),
+  }
   const exchangeKeys = { active: signingKeyFromSeed(newKey()), retired: [] }
   let nudges = 0
   const emails: EmailMessage[] = []
@@ -61,6 +66,7 @@ export async function testActions(given: {
     },
     outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
     exchangeKeys: () => exchangeKeys,
+    answerSigner: () => answerSigner,
     logSigner: noteSigner('ledger.test/log', 'log', signingKeyFromSeed(newKey())),
     payments: { mode: 'off', receiver: null, problems: () => [] },
     requestBuild: () => {

@@ -1,8 +1,8 @@
 /** Reads of documents: the service against bare node:http, and nginx as shipped against nginx with plain files. */
 import { join } from 'node:path'
 
-import { loadKeys } from '../../../builder/publish/keys.ts'
 import { publish } from '../../../builder/publish/publish.ts'
+import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
 import { startNginx } from '../../../test/support/edge.ts'
 import { startNodeServer } from '../../../test/support/server-process.ts'

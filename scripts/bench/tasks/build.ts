@@ -2,7 +2,7 @@ import { join } from 'node:path'
 
 import { emptyBuildMemory } from '../../../builder/jobs/build-memory.ts'
 import { build } from '../../../builder/jobs/build.ts'
-import { loadKeys } from '../../../builder/publish/keys.ts'
+import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { median } from '../../../src/core/median.ts'
 import { minuteMs } from '../../../src/core/time.ts'
 import { addReceipt, nowMs, openPolledLedger } from '../polled-ledger.ts'

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 
-import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { LockedError } from '../../../builder/publish/lock.ts'
+import { rotateKey } from '../../../builder/publish/rotate-key.ts'
 import { issuerOf, loadExchangeKeys, rotateExchangeKey } from '../../../src/auth/exchange-keys.ts'
 import { loadKeyFile } from '../../../src/auth/key-file.ts'
 import { loadKeyedHash } from '../../../src/auth/keyed-hash.ts'
 import { logKeyFile } from '../../../src/auth/notes.ts'
+import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { keyMakerOf } from '../../../src/runtime/runtime.ts'
 import { UsageError } from '../input.ts'
 import { table } from '../output.ts'

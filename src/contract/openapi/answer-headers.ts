@@ -5,12 +5,16 @@ const textHeader = (description: string, maxLength = 200): OpenApiObject => ({
   schema: { type: 'string', maxLength },
 })
 
+export const signatureHeaders: OpenApiObject = {
+  'X-Signature': textHeader('`ed25519:` and the base64 signature over the bytes of the body.'),
+  'X-Signature-Key': textHeader('`kid` of the key in /.well-known/signing-keys.json.'),
+}
+
 export const documentHeaders: OpenApiObject = {
   'Cache-Control': textHeader('`public` with the max-age of this document.'),
   ETag: textHeader('Strong validator of the bytes.'),
   'Last-Modified': textHeader('Time of the last change of the facts in this document.'),
-  'X-Signature': textHeader('`ed25519:` and the base64 signature over the bytes of the body.'),
-  'X-Signature-Key': textHeader('`kid` of the key in /.well-known/signing-keys.json.'),
+  ...signatureHeaders,
 }
 
 export const challengeHeaders: OpenApiObject = {

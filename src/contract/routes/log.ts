@@ -23,6 +23,16 @@ export const logRoutes = {
       'A signed note (c2sp.org/tlog-checkpoint) with name, size and root hash of the log, and the cosignatures of witnesses.',
     answers: { 200: text('The checkpoint.', plain), 404: noLog },
   }),
+  getSnapshotProof: live({
+    path: '/snapshot.json.tlog-proof',
+    summary: 'Get the proof that the manifest is in the log',
+    description:
+      'c2sp.org/tlog-proof of the entry `snapshot` whose `sha256` is that of `/snapshot.json`.',
+    answers: {
+      200: text('The proof.', plain),
+      404: { description: 'The manifest is not in the published log yet.' },
+    },
+  }),
   getLogTile: live({
     path: '/log/tile/{level}/{tile}',
     summary: 'Get a tile of the log',

@@ -1,5 +1,5 @@
 import { pageQuery, sinceParameter } from '../answers.ts'
-import { apiPrefix, json, parameter, routesOf } from '../route.ts'
+import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { walletInput } from '../schemas/input.ts'
 import { railChain } from '../schemas/rail.ts'
@@ -35,6 +35,7 @@ export const receiptRoutes = {
     answers: { 200: json('The receipts.', receiptList) },
   }),
   getReceipt: live({
+    isSigned: true,
     path: `${apiPrefix}/receipts/{id}`,
     summary: 'Get a receipt',
     description: 'Live data, available as soon as the receipt is accepted.',
@@ -43,7 +44,22 @@ export const receiptRoutes = {
     },
     answers: { 200: json('The receipt.', receiptDetail), 404: { description: 'No such receipt.' } },
   }),
+  getReceiptProof: live({
+    isSigned: true,
+    path: `${apiPrefix}/receipts/{id}/proof`,
+    summary: 'Get the proof that a receipt is in the log',
+    description:
+      'c2sp.org/tlog-proof: the entry in base64 after `extra`, its index, the path to the root, and the newest checkpoint. Verify it with `agent-income-ledger receipt verify --log`, or as /docs/transparency shows.',
+    params: {
+      id: parameter(receiptId, '`rcp_` and the SHA-256 of the content.', `rcp_${'ab'.repeat(32)}`),
+    },
+    answers: {
+      200: text('The proof.', 'text/plain; charset=utf-8'),
+      404: { description: 'No such receipt, or it is not in the log yet.' },
+    },
+  }),
   submitReceipt: handler('POST', 'signed', {
+    isSigned: true,
     path: `${apiPrefix}/receipts`,
     summary: 'Submit a receipt',
     description:

@@ -71,6 +71,17 @@ export const receipt = model('Receipt', {
 })
 export type Receipt = z.infer<typeof receipt>
 
+export const receiptLog = model('ReceiptLog', {
+  promise: text(1000)
+    .optional()
+    .describe(
+      'Until the receipt is in the log: a note, signed with the key of `/log/vkey`, that it will be by the time in its fifth line. Keep it: it proves a receipt that was left out.',
+    ),
+  index: z.int().min(0).optional().describe('The place in the log.'),
+  leaf_hash: text(44).optional().describe('Base64. `GET /receipts/{id}/proof` has the proof.'),
+})
+export type ReceiptLog = z.infer<typeof receiptLog>
+
 export const receiptDetail = named(
   'ReceiptDetail',
   receipt.extend({
@@ -83,6 +94,7 @@ export const receiptDetail = named(
       .number()
       .describe('Reputation earned so far, in points, including adjustments and reversals.'),
     onchain_checked_at: time.optional().describe('Time of the last on-chain check.'),
+    log: receiptLog,
   }),
 )
 
@@ -153,5 +165,6 @@ export const acceptedReceipt = model('AcceptedReceipt', {
   new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
   explorer_url: url.optional(),
   url,
+  log: receiptLog,
 })
 export type AcceptedReceipt = z.infer<typeof acceptedReceipt>

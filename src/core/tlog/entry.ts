@@ -25,13 +25,13 @@ export type LogEntryKind = (typeof entryKinds)[number]
 
 /** What `sha256` is taken of: the bytes of a document, or the canonical JSON of the rest. */
 export const loggedText: Readonly<Record<LogEntryKind, string>> = {
-  receipt: 'the receipt with its signatures',
-  check: 'the verdict on the payment of a receipt',
-  reputation: 'the entry of the reputation ledger',
-  poll: 'the evidence bundle',
+  receipt: '`content` of `GET /api/v1/receipts/{id}`: the receipt with its signatures',
+  check: '`onchain` of `GET /api/v1/receipts/{id}` with `receipt_id`: the verdict on the payment',
+  reputation: 'an entry of `GET /api/v1/reputation/{wallet}` without `seq`',
+  poll: 'the bytes of the evidence bundle',
   snapshot: 'the bytes of `snapshot.json`',
-  flag: 'the flag',
-  transition: 'the change of the status',
+  flag: 'an event `flag_opened` or `flag_closed` of `GET /api/v1/alerts/feed`',
+  transition: 'an event `rail_transition` of `GET /api/v1/alerts/feed`',
   dispute: 'the step of the dispute',
   key: 'the key record',
 }

@@ -1,8 +1,13 @@
+import { sha256Hex } from '../../auth/messages.ts'
+import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
+import { queueEntries } from '../log.ts'
+import type { QueuedEntry } from '../log.ts'
 import { deleteRecords, putRecord, selectRecords, updateRecord } from '../records.ts'
 import { columnsOf } from '../rows.ts'
 import type { MemberOf, RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
+import { onchainView } from './view.ts'
 
 export interface StoredBlock {
   readonly number: number
@@ -133,6 +138,17 @@ export async function saveCheck(
 ): Promise<void> {
   const { id: receiptId, chain, txHash } = receipt
   await putRecord(db, 'receipt_checks', { ...check, receiptId, chain, txHash }, 'receiptId')
+  if (check.verdict !== 'unchecked' && check.verdictAt === check.checkedAt) {
+    await queueEntries(db, [loggedCheck(receiptId, check)])
+  }
+}
+
+/** Hashed as `onchain` of `GET /receipts/{id}`, with `receipt_id`. */
+function loggedCheck(receiptId: string, check: ReceiptCheck): QueuedEntry {
+  const { blockNumber: number, blockHash: hash, verdictAt } = check
+  const sha256 = sha256Hex(toJsonText({ receipt_id: receiptId, ...onchainView(check) }))
+  const block = number === null || hash === null ? {} : { extra: { block: { number, hash } } }
+  return { kind: 'check', id: `${receiptId} ${verdictAt}`, sha256, ...block }
 }
 
 /** Releases the transfer for another receipt. */

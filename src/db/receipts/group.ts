@@ -1,16 +1,19 @@
 /** One statement per table, whatever the size of the group. */
 
+import { sha256Hex } from '../../auth/messages.ts'
 import type { PayerHistory } from '../../core/reputation/entries.ts'
 import { noStanding } from '../../core/reputation/standing.ts'
 import type { Standing } from '../../core/reputation/standing.ts'
 import type { AnswerRows } from '../guard.ts'
+import { insertRows, insertWholeRows } from '../insert-rows.ts'
 import { CompiledQuery } from '../kysely.ts'
+import { queueEntries } from '../log.ts'
+import type { QueuedEntry } from '../log.ts'
 import { lookUpHistories } from '../payer-history.ts'
 import type { HistoryLookup } from '../payer-history.ts'
-import { columnOf, typeOf } from '../rows.ts'
 import type { RecordOf } from '../rows.ts'
-import type { Db, Database } from '../schema.ts'
-import { eachElement, engineOf, postgresTypes } from '../statements.ts'
+import type { Db } from '../schema.ts'
+import { eachElement, engineOf } from '../statements.ts'
 import type { Engine } from '../statements.ts'
 import type { newReceiptRecord } from './record.ts'
 
@@ -74,10 +77,23 @@ export async function lookUpGroup(
 export interface GroupRows extends AnswerRows {
   readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
   readonly entries: readonly Omit<RecordOf<'reputation_ledger'>, 'seq'>[]
+  /** The entries for the log. */
+  readonly logged: readonly QueuedEntry[]
   readonly standings: readonly RecordOf<'reputation'>[]
   readonly sums: readonly RecordOf<'payer_sums'>[]
   readonly payers: readonly RecordOf<'payers'>[]
   readonly reviews: readonly RecordOf<'reputation_reviews'>[]
+}
+
+/** Hashed as `content` of `GET /receipts/{id}`. */
+export function loggedReceipt({
+  id,
+  content,
+}: {
+  readonly id: string
+  readonly content: string
+}): QueuedEntry {
+  return { kind: 'receipt', id, sha256: sha256Hex(content) }
 }
 
 /** As in `appendEntries`, keeps the wallet's first display form. */
@@ -91,6 +107,7 @@ const addToSum =
 
 export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
   await insertWholeRows(db, 'receipts', rows.receipts)
+  await queueEntries(db, [...rows.receipts.map(loggedReceipt), ...rows.logged])
   await insertWholeRows(db, 'reputation_ledger', rows.entries)
   await insertRows(db, 'payer_sums', rows.sums, addToSum)
   await insertRows(db, 'payers', rows.payers, '(wallet) do nothing')
@@ -99,89 +116,4 @@ export async function insertGroup(db: Db, rows: GroupRows): Promise<void> {
   await insertWholeRows(db, 'answers', rows.answers)
   await insertWholeRows(db, 'used_messages', rows.messages)
   await insertWholeRows(db, 'idempotency_keys', rows.keys)
-}
-
-type Value = string | number | null
-type Values = Readonly<Record<string, Value | undefined>>
-
-/** All records have the members of the first one. Pads to a power of two, so that few statements are prepared. */
-export async function insertRows(
-  db: Db,
-  table: keyof Database,
-  records: readonly Values[],
-  onConflict = '',
-): Promise<void> {
-  const [first] = records
-  if (first === undefined) return
-  if (engineOf(db) === 'postgres') return await insertElements(db, table, records, onConflict)
-  const members = Object.keys(first)
-  const places = 2 ** Math.ceil(Math.log2(records.length))
-  const parameters: Value[] = []
-  for (let at = 0; at < places; at += 1) {
-    const record = records[at]
-    parameters.push(record === undefined ? 0 : 1)
-    for (const member of members) parameters.push(record?.[member] ?? null)
-  }
-  const sql = statementOf(table, members.map(columnOf), places, onConflict)
-  await db.executeQuery(CompiledQuery.raw(sql, parameters))
-}
-
-function statementOf(
-  table: string,
-  columns: readonly string[],
-  places: number,
-  onConflict: string,
-): string {
-  const place = `(?${', ?'.repeat(columns.length)})`
-  const chosen = columns.map((_, at) => `column${at + 2}`).join(', ')
-  return (
-    `insert into ${table} (${columns.join(', ')}) ` +
-    `select ${chosen} from (values ${Array.from({ length: places }, () => place).join(', ')}) ` +
-    `where column1 = 1${onConflict === '' ? '' : ` on conflict ${onConflict}`}`
-  )
-}
-
-/** Sends one JSON parameter, which is faster than binding. @throws for fractions, which SQLite's JSON might round */
-export async function insertWholeRows(
-  db: Db,
-  table: keyof Database,
-  records: readonly Values[],
-): Promise<void> {
-  for (const record of records) for (const value of Object.values(record)) refuseFraction(value)
-  await insertElements(db, table, records)
-}
-
-async function insertElements(
-  db: Db,
-  table: keyof Database,
-  records: readonly Values[],
-  onConflict = '',
-): Promise<void> {
-  const [first] = records
-  if (first === undefined) return
-  const members = Object.keys(first)
-  const columns = members.map(columnOf)
-  const values = records.map((record) => members.map((member) => givenValue(record[member])))
-  const engine = engineOf(db)
-  const chosen = columns.map((column, at) =>
-    // SQLite converts to the type of the column.
-    engine === 'sqlite'
-      ? `value ->> ${at}`
-      : `(value ->> ${at})::${postgresTypes[typeOf(table, column)]}`,
-  )
-  const sql =
-    `insert into ${table} (${columns.join(', ')}) select ${chosen.join(', ')} from ${eachElement[engine]} order by element.key` +
-    (onConflict === '' ? '' : ` on conflict ${onConflict}`)
-  await db.executeQuery(CompiledQuery.raw(sql, [JSON.stringify(values)]))
-}
-
-function givenValue(value: Value | undefined): Value {
-  if (value === undefined) throw new Error('a record lacks a member of the first one')
-  return value
-}
-
-function refuseFraction(value: Value | undefined): void {
-  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    throw new Error(`${value} is not a safe integer`)
-  }
 }

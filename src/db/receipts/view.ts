@@ -45,7 +45,7 @@ export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string)
   }
 }
 
-function onchainView(check: FoundOnchain): NonNullable<Receipt['onchain']> {
+export function onchainView(check: FoundOnchain): NonNullable<Receipt['onchain']> {
   const { blockNumber, logIndex } = check
   return {
     verdict: check.verdict,
@@ -75,7 +75,7 @@ export async function receiptDetailOf(
   db: Db,
   id: string,
   siteUrl: string,
-): Promise<ReceiptDetail | null> {
+): Promise<Omit<ReceiptDetail, 'log'> | null> {
   const record = await findReceipt(db, id)
   if (record === null) return null
   const content = receiptDetail.shape.content.parse(await contentOfReceipt(db, id))

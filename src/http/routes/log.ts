@@ -3,13 +3,16 @@ import { invalidField } from '../../actions/signed-body.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { formatKey } from '../../core/tlog/note.ts'
 import { packEntries, parseTilePath, tileWidth } from '../../core/tlog/tiles.ts'
-import { entriesBetween, findCheckpoint, tilesIn } from '../../db/log.ts'
+import { entriesBetween, findCheckpoint, proofOf, tilesIn } from '../../db/log.ts'
 import type { Handlers } from '../handler-types.ts'
 
 const forGood = 'public, max-age=31536000'
 const contentType = 'application/octet-stream'
 
-export function logHandlers({ database, logSigner }: Pick<ActionDeps, 'database' | 'logSigner'>) {
+export function logHandlers(
+  { database, logSigner }: Pick<ActionDeps, 'database' | 'logSigner'>,
+  manifestSha256: () => string | undefined,
+) {
   const { reader } = database
   return {
     getLogKey: async () =>
@@ -21,6 +24,12 @@ export function logHandlers({ database, logSigner }: Pick<ActionDeps, 'database'
       const published = await findCheckpoint(reader, 'published')
       if (published === null) throw new ApiError('not_found', 'The log has no checkpoint yet')
       return { text: published.note, cache: 'public, max-age=5' }
+    },
+    async getSnapshotProof() {
+      const proof = await proofOf(reader, 'snapshot', manifestSha256() ?? '')
+      if (proof === null)
+        throw new ApiError('not_found', 'Not in the log yet; ask again in a few seconds')
+      return { text: proof, cache: 'public, max-age=5' }
     },
     async getLogTile({ params }) {
       const tile = parseTilePath(`tile/${params.level}/${params.tile}`)

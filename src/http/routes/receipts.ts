@@ -1,12 +1,19 @@
 import type { ActionDeps } from '../../actions/deps.ts'
+import { receiptLogOf } from '../../actions/receipt-log.ts'
 import { submitReceipt } from '../../actions/receipts.ts'
 import { ApiError } from '../../contract/errors.ts'
+import { canonicalize } from '../../core/canonical-json.ts'
 import { isoTime } from '../../core/time.ts'
+import { proofOf } from '../../db/log.ts'
+import { findReceipt } from '../../db/receipts/receipts.ts'
 import { receiptDetailOf, receiptView } from '../../db/receipts/view.ts'
 import type { Handlers } from '../handler-types.ts'
 import { receiptRows } from '../listed-rows.ts'
 import { readPage } from '../pages.ts'
 import { present, sinceOf, walletIdOf } from '../query.ts'
+
+const notYet =
+  'The receipt is not in the published log yet. Ask again in a few seconds; `log.promise` of the receipt says by when it will be.'
 
 export function receiptHandlers(deps: ActionDeps) {
   const { siteUrl } = deps
@@ -33,7 +40,15 @@ export function receiptHandlers(deps: ActionDeps) {
     async getReceipt({ params }) {
       const body = await receiptDetailOf(reader, params.id, siteUrl)
       if (body === null) throw new ApiError('unknown_receipt')
-      return { body }
+      const { accepted_at: acceptedAt, content } = body
+      const receipt = { id: params.id, acceptedAt, content: canonicalize(content) }
+      return { body: { ...body, log: await receiptLogOf(reader, deps.logSigner, receipt) } }
+    },
+    async getReceiptProof({ params: { id } }) {
+      if ((await findReceipt(reader, id)) === null) throw new ApiError('unknown_receipt')
+      const proof = await proofOf(reader, 'receipt', id)
+      if (proof === null) throw new ApiError('not_found', notYet)
+      return { text: proof }
     },
     submitReceipt: ({ body }, context) => submitReceipt(deps, { ...context, body }),
   } satisfies Partial<Handlers>

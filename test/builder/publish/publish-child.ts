@@ -1,6 +1,6 @@
-/** `<public> <keys> <version> [rails]`: publishes one version of a world. */
-import { loadKeys } from '../../../builder/publish/keys.ts'
 import { publish } from '../../../builder/publish/publish.ts'
+/** `<public> <keys> <version> [rails]`: publishes one version of a world. */
+import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { publishDefaults, startMs, worldOf } from './set.ts'
 
 const [publicDir = '', keysDir = '', version = '0', rails = '12'] = process.argv.slice(2)

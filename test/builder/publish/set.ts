@@ -15,10 +15,10 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeEach } from 'vitest'
 
 import type { PublicDocument } from '../../../builder/publish/document.ts'
-import { loadKeys } from '../../../builder/publish/keys.ts'
-import type { Keys } from '../../../builder/publish/keys.ts'
 import { publish } from '../../../builder/publish/publish.ts'
 import type { PublishOutcome, PublishOptions } from '../../../builder/publish/publish.ts'
+import { loadKeys } from '../../../src/auth/service-keys.ts'
+import type { Keys } from '../../../src/auth/service-keys.ts'
 import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
 import type { JsonObject } from '../../../src/core/canonical-json.ts'
 import {

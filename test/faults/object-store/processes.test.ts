@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-import { loadKeys } from '../../../builder/publish/keys.ts'
+import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { digestOf } from '../../../src/core/evidence.ts'
 import { saveEvidence } from '../../../src/db/evidence.ts'
 import { openDatabase } from '../../../src/db/open.ts'

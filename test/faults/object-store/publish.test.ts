@@ -4,9 +4,9 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { loadKeys } from '../../../builder/publish/keys.ts'
-import type { Keys } from '../../../builder/publish/keys.ts'
 import { filesNamedIn } from '../../../builder/publish/published-generation.ts'
+import { loadKeys } from '../../../src/auth/service-keys.ts'
+import type { Keys } from '../../../src/auth/service-keys.ts'
 import { bodyKey, manifestSchema } from '../../../src/core/documents.ts'
 import { dayMs } from '../../../src/core/time.ts'
 import { LeaseLostError } from '../../../src/db/leases.ts'

@@ -1,7 +1,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { loadKeys } from '../../../../builder/publish/keys.ts'
+import { loadKeys } from '../../../../src/auth/service-keys.ts'
 import { fileExists } from '../../files.ts'
 import { bad, good } from './check.ts'
 import type { DoctorCheck } from './check.ts'

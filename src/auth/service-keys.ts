@@ -4,8 +4,12 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { publicKeyObject } from '../../src/auth/ed25519.ts'
-import { missingKeyError } from '../../src/auth/key-file.ts'
+import type { SigningKeys } from '../contract/schemas/service.ts'
+import { kidSchema, timeSchema } from '../core/documents.ts'
+import { isoTime } from '../core/time.ts'
+import { createFile, readIfExists, refuseLoose } from '../files/durable.ts'
+import { publicKeyObject } from './ed25519.ts'
+import { missingKeyError } from './key-file.ts'
 import {
   kidOf,
   publicKeyToBase64,
@@ -13,16 +17,10 @@ import {
   signingKeyFromPem,
   signingKeyFromSeed,
   signingKeyToPem,
-} from '../../src/auth/signing-key.ts'
-import type { Config } from '../../src/config.ts'
-import type { SigningKeys } from '../../src/contract/schemas/service.ts'
-import { kidSchema, timeSchema } from '../../src/core/documents.ts'
-import { isoTime } from '../../src/core/time.ts'
-import { createFile, readIfExists, refuseLoose, replaceFile } from '../../src/files/durable.ts'
-import { withFileLock } from './lock.ts'
+} from './signing-key.ts'
 
-const SIGNING_KEYS_FILE = 'signing-keys.json'
-const OWNER_ONLY = 0o600
+export const SIGNING_KEYS_FILE = 'signing-keys.json'
+export const OWNER_ONLY = 0o600
 const OWNER_ONLY_DIRECTORY = 0o700
 
 const publicPart = { kid: kidSchema, public_key: z.base64().length(44), created_at: timeSchema }
@@ -30,7 +28,7 @@ const keyFileSchema = z.strictObject({
   active: z.strictObject({ ...publicPart, private_key_pem: z.string() }),
   retired: z.array(z.strictObject({ ...publicPart, retired_at: timeSchema })),
 })
-type KeyFile = z.infer<typeof keyFileSchema>
+export type KeyFile = z.infer<typeof keyFileSchema>
 
 export interface Signer {
   readonly kid: string
@@ -56,7 +54,7 @@ export interface Keys {
 export async function loadKeys(options: {
   readonly dir: string
   readonly nowMs: number
-  readonly keys?: Config['KEYS']
+  readonly keys?: 'create' | 'required'
 }): Promise<Keys> {
   const path = join(options.dir, SIGNING_KEYS_FILE)
   if (options.keys === 'required' && (await readIfExists(path)) === null)
@@ -77,25 +75,7 @@ export async function readKeys(dir: string): Promise<Keys> {
   return openKeys(await readKeyFile(join(dir, SIGNING_KEYS_FILE)))
 }
 
-/** Retires the active key, which running processes use until they reload. @throws LockedError */
-export async function rotateKey(options: {
-  readonly dir: string
-  readonly nowMs: number
-  readonly keys?: Config['KEYS']
-}): Promise<Keys> {
-  await loadKeys(options)
-  const path = join(options.dir, SIGNING_KEYS_FILE)
-  return await withFileLock(`${path}.lock`, async () => {
-    const { active, retired } = await readKeyFile(path)
-    const { kid, public_key, created_at } = active
-    const old = { kid, public_key, created_at, retired_at: isoTime(options.nowMs) }
-    const next: KeyFile = { active: newKey(options.nowMs), retired: [old, ...retired] }
-    await replaceFile(path, serialise(next), OWNER_ONLY)
-    return openKeys(next)
-  })
-}
-
-function newKey(nowMs: number): KeyFile['active'] {
+export function newKey(nowMs: number): KeyFile['active'] {
   const key = signingKeyFromSeed(randomBytes(32))
   return {
     kid: key.kid,
@@ -105,7 +85,7 @@ function newKey(nowMs: number): KeyFile['active'] {
   }
 }
 
-async function readKeyFile(path: string): Promise<KeyFile> {
+export async function readKeyFile(path: string): Promise<KeyFile> {
   await refuseLoose(path, OWNER_ONLY)
   const bytes = await readIfExists(path)
   try {
@@ -136,11 +116,11 @@ function assertFits({ active, retired }: KeyFile): void {
   }
 }
 
-function serialise(file: KeyFile): string {
+export function serialise(file: KeyFile): string {
   return `${JSON.stringify(file, null, 2)}\n`
 }
 
-function openKeys({ active, retired }: KeyFile): Keys {
+export function openKeys({ active, retired }: KeyFile): Keys {
   const signingKey = signingKeyFromPem(active.private_key_pem)
   const known = new Map(
     [active, ...retired].map(

@@ -1,0 +1,139 @@
+/** What a submitter learns of the place of a receipt in the log, verified with the published key alone. */
+import { expect, test } from 'vitest'
+
+import { createLedgerLog } from '../../builder/log/log.ts'
+import { filesIn } from '../../builder/publish/public-files.ts'
+import { verifyEd25519 } from '../../src/auth/ed25519.ts'
+import { receiptId, sha256Hex } from '../../src/auth/messages.ts'
+import { openCheckpoint } from '../../src/auth/notes.ts'
+import { signBytes, signingKeyFromSeed } from '../../src/auth/signing-key.ts'
+import { acceptedReceipt, receiptDetail } from '../../src/contract/schemas/receipt.ts'
+import { fromBase64, toBase64 } from '../../src/core/base64.ts'
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import { isoTime, minuteMs } from '../../src/core/time.ts'
+import { parseProof } from '../../src/core/tlog/checkpoint.ts'
+import { parseEntry } from '../../src/core/tlog/entry.ts'
+import { includes, leafHash } from '../../src/core/tlog/merkle.ts'
+import { parseKey, parseNote, signaturesBy } from '../../src/core/tlog/note.ts'
+import type { NoteKey } from '../../src/core/tlog/note.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { quietLog } from '../support/quiet-log.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { useService } from '../support/use-service.ts'
+import { ed25519Key, evmWallet } from '../support/wallets.ts'
+
+const platformKey = ed25519Key('platform')
+const alice = evmWallet('alice')
+const service = useService({
+  options: async () => ({
+    actions: {
+      ...(await platformActions(platformKey)),
+      answerSigner: () => ({ kid: key.kid, sign: (bytes) => signBytes(key, bytes) }),
+    },
+  }),
+})
+const key = signingKeyFromSeed(new Uint8Array(32).fill(9))
+const receipts = '/api/v1/receipts'
+
+const fetchText = async (path: string) => await fetch(`${service.url}${path}`)
+
+async function submit(amount: string) {
+  const receipt = issued(receiptFacts(alice, { amount_usdc: amount }), platformKey)
+  service.clock.advance(1)
+  const body = await submission(alice, receipt, service.clock.now())
+  return { receipt, body, id: receiptId(receipt), made: await service.postJson(receipts, body) }
+}
+
+async function publishLog(): Promise<void> {
+  const { database, logSigner: signer, clock } = service.actions
+  const files = filesIn(tempFolder())
+  await createLedgerLog({ database, files, signer, clock, log: quietLog }).grow()
+}
+
+async function logKey(): Promise<NoteKey> {
+  const key = parseKey((await (await fetchText('/log/vkey')).text()).trim())
+  if (key === null) throw new Error('no key')
+  return key
+}
+
+test('an accepted receipt comes with a promise that the key of the log has signed', async () => {
+  const acceptedAt = service.clock.now() + 1
+  const { receipt, body, id, made } = await submit('1.5')
+  const { promise = '' } = acceptedReceipt.parse(made.body).log
+  const note = parseNote(promise)
+  if (note === null) throw new Error('not a note')
+  expect(note.text.split('\n')).toEqual([
+    'log-promise-v1',
+    'ledger.test/log',
+    `receipt ${id}`,
+    sha256Hex(canonicalize(receipt)),
+    isoTime(acceptedAt + minuteMs),
+    '',
+  ])
+  const log = await logKey()
+  const [signed] = signaturesBy(log, note)
+  if (signed === undefined) throw new Error('not signed')
+  expect(verifyEd25519(signed.message, signed.signature, log.publicKey).valid).toBe(true)
+  // The same for a repetition, for another submission, and for readers.
+  expect((await service.postJson(receipts, body)).body['log']).toEqual({ promise })
+  const detail = receiptDetail.parse((await service.getJson(`${receipts}/${id}`)).body)
+  expect(detail.log).toEqual({ promise })
+  expect((await fetchText(`${receipts}/${id}/proof`)).status).toBe(404)
+})
+
+test('a published receipt has an index and a proof that leads to the signed checkpoint', async () => {
+  for (const amount of ['1', '2', '3']) await submit(amount)
+  const { receipt, id } = await submit('4')
+  await submit('5')
+  await publishLog()
+  const proof = parseProof(await (await fetchText(`${receipts}/${id}/proof`)).text())
+  if (proof?.entry === null || proof === null) throw new Error('no proof')
+  const { entry, index, hashes } = proof
+  expect(parseEntry(entry)).toMatchObject({
+    kind: 'receipt',
+    id,
+    sha256: sha256Hex(canonicalize(receipt)),
+  })
+  const checkpoint = openCheckpoint(proof.checkpoint, await logKey())
+  const leaf = leafHash(entry)
+  expect(includes(checkpoint, { index, leaf, proof: hashes })).toBe(true)
+  expect(includes(checkpoint, { index: index - 1, leaf, proof: hashes })).toBe(false)
+  const log = { index, leaf_hash: toBase64(leaf) }
+  expect((await service.getJson(`${receipts}/${id}`)).body['log']).toEqual(log)
+  const again = await submission(alice, receipt, service.clock.now())
+  expect((await service.postJson(receipts, again)).body['log']).toEqual(log)
+})
+
+test('answers about a receipt are signed over their bytes by the key of the service', async () => {
+  const { id, body } = await submit('1')
+  await publishLog()
+  const answers = await Promise.all([
+    fetch(`${service.url}${receipts}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+    fetchText(`${receipts}/${id}`),
+    fetchText(`${receipts}/${id}/proof`),
+  ])
+  for (const answer of answers) {
+    const signature = fromBase64((answer.headers.get('x-signature') ?? '').replace('ed25519:', ''))
+    expect(answer.headers.get('x-signature-key')).toBe(key.kid)
+    const bytes = new Uint8Array(await answer.arrayBuffer())
+    expect(verifyEd25519(bytes, signature ?? new Uint8Array(), key.publicKey).valid).toBe(true)
+    expect(verifyEd25519(bytes.slice(1), signature ?? new Uint8Array(), key.publicKey).valid).toBe(
+      false,
+    )
+  }
+})
+
+test('a receipt that is not stored is not queued for the log', async () => {
+  const { database } = service.actions
+  const queued = async () =>
+    await database.reader.selectFrom('log_queue').select('entry_id').execute()
+  const { body } = await submit('1')
+  const before = await queued()
+  const refused = await service.postJson(receipts, { ...body, amount_usdc: '2' })
+  expect(refused.status).toBeGreaterThanOrEqual(400)
+  expect(await queued()).toEqual(before)
+})
