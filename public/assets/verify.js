@@ -4,7 +4,7 @@ const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => characte
 const toHex = (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Browsers without Ed25519 load an implementation from this site. */
-async function isSigned(bytes, signature, publicKey) {
+export async function isSigned(bytes, signature, publicKey) {
   try {
     const key = await crypto.subtle.importKey('raw', publicKey, { name: 'Ed25519' }, false, ['verify'])
     return await crypto.subtle.verify('Ed25519', key, signature, bytes)

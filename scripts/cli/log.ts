@@ -5,10 +5,16 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { receiptOfSubmission } from '../../src/auth/verify-receipt.ts'
 import { createLogAudit } from '../../src/client/log-audit.ts'
 import { logOverHttp } from '../../src/client/log-http.ts'
-import { InconsistentLogError, createLogReader, failedCheck } from '../../src/client/log.ts'
+import {
+  InconsistentLogError,
+  LogError,
+  createLogReader,
+  failedCheck,
+  findLast,
+} from '../../src/client/log.ts'
 import type { LogReader } from '../../src/client/log.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
-import { sendGet } from '../../src/client/transport.ts'
+import { readIfFound, sendGet } from '../../src/client/transport.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
@@ -93,38 +99,37 @@ export async function manifestInLog(
   return await logChecks(session, input, async (log, note) => {
     const proof = await set.proof()
     if (proof !== null) await log.prove(proof, expected, note)
-    const { checks, size, entriesOf } = await log.check()
-    if (proof === null) for (const one of checks) note(one)
-    let [at, index, newest] = [Math.ceil(size / tileWidth), -1, '']
-    while (at > 0 && (newest === '' || (proof === null && index < 0))) {
-      at -= 1
-      const entries = (await entriesOf(at)).map(parseEntry)
-      newest ||= entries.at(-1)?.at ?? ''
-      index = entries.findLastIndex(
-        (one) => one?.kind === expected.kind && one.sha256 === expected.sha256,
-      )
+    const tree = await log.check()
+    if (proof === null) {
+      for (const one of tree.checks) note(one)
+      note(await findLast(tree, expected))
     }
-    const found = `entry ${at * tileWidth + index}`
-    const absent = `none of ${size} entries has the SHA-256 ${expected.sha256}`
-    if (proof === null) note(check('entry', index >= 0, found, absent))
-    const age = Math.floor((session.clock.now() - Date.parse(newest)) / minuteMs)
-    note(check('newest entry', age <= maxMinutes, `is of ${newest}, ${age} minutes ago`))
+    const last = (await tree.entriesOf(Math.floor((tree.size - 1) / tileWidth))).at(-1)
+    const at = last === undefined ? null : parseEntry(last)?.at
+    const age = Math.floor((session.clock.now() - Date.parse(at ?? '')) / minuteMs)
+    note(check('newest entry', age <= maxMinutes, `is of ${at}, ${age} minutes ago`))
   })
 }
 
-/** Asks the ledger for the proof that the log has the receipt. */
+/** Asks the ledger for the proof that the log has the receipt. Without a proof, its promise counts. */
 export async function receiptInLog(
   session: Session,
   input: Input,
   { id, receipt }: { readonly id: string; readonly receipt: JsonObject },
 ): Promise<readonly Check[]> {
+  const sha256 = sha256Hex(canonicalize(receiptOfSubmission(receipt)))
   return await logChecks(session, input, async (log, note) => {
     const url = `${siteUrlOf(session.ledger)}${apiPrefix}/receipts/${id}/proof`
-    const proof = Buffer.from((await sendGet(session, url)).bytes).toString('utf8')
-    await log.prove(
-      proof,
-      { kind: 'receipt', id, sha256: sha256Hex(canonicalize(receiptOfSubmission(receipt))) },
-      note,
-    )
+    const proof = await readIfFound(session, url)
+    const isProven = proof !== null
+    const file = input.text('promise')
+    if (file !== undefined) {
+      const promise = readBytes(file).toString('utf8')
+      const state = { isProven, nowMs: session.clock.now() }
+      note(await log.checkPromise(promise, { id, sha256 }, state))
+    }
+    if (!isProven) throw new LogError('proof', 'the receipt is not in the log yet')
+    const text = Buffer.from(proof).toString('utf8')
+    await log.prove(text, { kind: 'receipt', id, sha256 }, note)
   })
 }

@@ -80,6 +80,7 @@ export const receiptCommands: readonly Command[] = [
         'public key of the job exchange (default: requested from the ledger)',
       ),
       id: option('rcp_…', 'the expected id'),
+      promise: option('path', 'with --log: file with `log.promise` of the answer that accepted it'),
       log: flag('also verify the proof of the ledger that the log has the receipt'),
     },
     groups: ['log', 'ledger'],

@@ -9,7 +9,7 @@ import {
   readSignedCheckpoint,
 } from '../core/tlog/checkpoint.ts'
 import type { Checkpoint, OpenedCheckpoint } from '../core/tlog/checkpoint.ts'
-import { parseEntry } from '../core/tlog/entry.ts'
+import { parseEntry, promiseText } from '../core/tlog/entry.ts'
 import type { LogEntry } from '../core/tlog/entry.ts'
 import {
   consistencyProof,
@@ -21,7 +21,8 @@ import {
   rootOf,
 } from '../core/tlog/merkle.ts'
 import type { ReadNode } from '../core/tlog/merkle.ts'
-import type { NoteKey } from '../core/tlog/note.ts'
+import { parseNote, signaturesBy } from '../core/tlog/note.ts'
+import type { Note, NoteKey } from '../core/tlog/note.ts'
 import { nodesOf, subtreeRoot, tilePath, tileWidth, unpackEntries } from '../core/tlog/tiles.ts'
 import type { ReadTile, Tile } from '../core/tlog/tiles.ts'
 
@@ -157,6 +158,22 @@ export async function openTree({ size, root }: Checkpoint, read: ReadLogFile): P
   return { size, nodes, entriesOf }
 }
 
+/** Searches the log from its end. */
+export async function findLast(
+  { size, entriesOf }: LogTree,
+  { kind, sha256 }: Pick<LogEntry, 'kind' | 'sha256'>,
+): Promise<Check> {
+  for (let at = Math.ceil(size / tileWidth) - 1; at >= 0; at -= 1) {
+    const place = (await entriesOf(at)).findLastIndex((bytes) => {
+      const entry = parseEntry(bytes)
+      return entry?.kind === kind && entry.sha256 === sha256
+    })
+    if (place >= 0)
+      return check('entry', true, `${at * tileWidth + place}: ${kind} with the SHA-256 ${sha256}`)
+  }
+  return check('entry', false, `none of ${size} entries is a ${kind} with the SHA-256 ${sha256}`)
+}
+
 function unpacked(bytes: Uint8Array, tile: Tile<'entries'>): readonly Uint8Array[] {
   try {
     return unpackEntries(bytes)
@@ -171,7 +188,7 @@ export interface CheckedLog extends LogTree {
 }
 
 /** Members that an entry must have. */
-export type ExpectedEntry = Readonly<Record<string, unknown>> & Partial<LogEntry>
+export type ExpectedEntry = Partial<Pick<LogEntry, 'kind' | 'id' | 'sha256'>>
 
 export interface ProvenEntry {
   readonly entry: LogEntry
@@ -189,6 +206,12 @@ export interface LogReader {
     expected: ExpectedEntry,
     note?: (step: Check) => void,
   ) => Promise<ProvenEntry>
+  /** Verifies a signed promise, which is broken if there is no proof after its time. */
+  readonly checkPromise: (
+    promise: string,
+    receipt: Pick<LogEntry, 'id' | 'sha256'>,
+    state: { readonly isProven: boolean; readonly nowMs: number },
+  ) => Promise<Check>
 }
 
 export function createLogReader(source: LogSource, store = createMemoryStore()): LogReader {
@@ -251,7 +274,31 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
     return (await entriesOf(Math.floor(index / tileWidth)))[index % tileWidth]
   }
 
+  async function isSignedBy(key: NoteKey, note: Note): Promise<boolean> {
+    const signatures = signaturesBy(key, note)
+    for (const { message, signature } of signatures) {
+      if (!(await source.isSigned(message, signature, key.publicKey))) return false
+    }
+    return signatures.length > 0
+  }
+
   return {
+    checkPromise: async (text, receipt, { isProven, nowMs }) => {
+      const { key } = source
+      const note = parseNote(text)
+      const by = note?.text.split('\n')[4] ?? ''
+      const expected = promiseText({ origin: key.name, kind: 'receipt', ...receipt, by })
+      if (note?.text !== expected || !(await isSignedBy(key, note))) {
+        return check('promise', false, 'is not a promise of this receipt that the log has signed')
+      }
+      const broken = `and broken: the receipt is not in the log, which was promised by ${by}`
+      const isKept = isProven || nowMs <= Date.parse(by)
+      return check(
+        'promise',
+        isKept,
+        `signed by ${key.name}${isKept ? `: in the log by ${by}` : `, ${broken}`}`,
+      )
+    },
     check: async () =>
       await inTurn(async () => {
         const bytes = await source.read('checkpoint')
@@ -291,13 +338,10 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
 }
 
 function requireMembers(index: number, entry: LogEntry, expected: ExpectedEntry): void {
-  const members: Readonly<Record<string, unknown>> = entry
-  for (const [name, value] of Object.entries(expected)) {
-    if (members[name] === value) continue
-    throw new LogError(
-      'entry',
-      `entry ${index} has the ${name} ${members[name]} instead of ${value}`,
-    )
+  for (const name of ['kind', 'id', 'sha256'] as const) {
+    const value = expected[name]
+    if (value === undefined || entry[name] === value) continue
+    throw new LogError('entry', `entry ${index} has the ${name} ${entry[name]} instead of ${value}`)
   }
 }
 

@@ -7,6 +7,7 @@ import { InconsistentLogError, LogError } from '../../src/client/log.ts'
 import type { CheckpointStore, LogReader } from '../../src/client/log.ts'
 import type { Check } from '../../src/core/check.ts'
 import { NoteError } from '../../src/core/tlog/checkpoint.ts'
+import { parseEntry } from '../../src/core/tlog/entry.ts'
 import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { createTestLog, logVkey, serveTestLog, testEntries } from '../support/test-log.ts'
 import type { TestLog } from '../support/test-log.ts'
@@ -55,9 +56,7 @@ test('a check gives verified entries and is compared with the checkpoint before'
   const { checkpoint, entriesOf } = await reader.check()
   expect(checkpoint.size).toBe(300)
   const entries = await entriesOf(1)
-  expect(entries.map((bytes) => JSON.parse(Buffer.from(bytes).toString()))).toEqual(
-    testEntries(256, 44),
-  )
+  expect(entries.map((bytes) => parseEntry(bytes))).toEqual(testEntries(256, 44))
   await log.grow(testEntries(300, 1))
   expect((await reader.check()).checks.map(({ detail }) => detail)).toContain(
     'consistent with size 300',

@@ -16,6 +16,7 @@ import type { World } from '../../world/world.ts'
 import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
 import { errorTable } from './error-codes.ts'
 import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
+import { logForm } from './log-form.ts'
 import { mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
@@ -46,6 +47,7 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'status-rules': statusRuleTable,
   'rule-thresholds': thresholdTable,
   'flag-kinds': () => facts(flagTexts),
+  'verify-log': logForm,
   'try-rules': () => tryForm('rules', 'Judge', ruleLines),
   'try-reputation': () => tryForm('reputation', 'Score', receiptLines),
   playground,
