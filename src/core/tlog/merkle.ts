@@ -78,7 +78,7 @@ export function includes(
     proof,
   }: { readonly index: number; readonly leaf: Uint8Array; readonly proof: readonly Uint8Array[] },
 ): boolean {
-  if (index < 0 || index >= size) return false
+  if (index < 0 || index >= size || leaf.length !== hashLength) return false
   let [at, last, hash] = [index, size - 1, leaf]
   for (const sibling of proof) {
     if (last === 0) return false
@@ -96,8 +96,9 @@ export function includes(
 /** True if the first `older.size` leaves of `newer` are those of `older`. */
 export function isConsistent(older: Tree, newer: Tree, proof: readonly Uint8Array[]): boolean {
   if (older.size > newer.size) return false
+  if (older.size === 0 && !isSame(older.root, sha256(new Uint8Array()))) return false
   if (older.size === newer.size) return proof.length === 0 && isSame(older.root, newer.root)
-  if (older.size === 0) return proof.length === 0 && isSame(older.root, sha256(new Uint8Array()))
+  if (older.size === 0) return proof.length === 0
   let [at, last] = [older.size - 1, newer.size - 1]
   while (at % 2 === 1) [at, last] = [half(at), half(last)]
   // The older tree is a complete subtree of the newer one, so that its root is the first hash.

@@ -1,0 +1,79 @@
+/** Commands that check the log, against a real service with a real database. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { createLedgerLog } from '../../builder/log/log.ts'
+import { logSnapshot } from '../../builder/publish/log-snapshot.ts'
+import { filesIn } from '../../builder/publish/public-files.ts'
+import { receiptId } from '../../src/auth/messages.ts'
+import { acceptedReceipt } from '../../src/contract/schemas/receipt.ts'
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import { minuteMs } from '../../src/core/time.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { runCommand } from '../support/command-line.ts'
+import { quietLog } from '../support/quiet-log.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { useService } from '../support/use-service.ts'
+import { ed25519Key, evmWallet } from '../support/wallets.ts'
+
+const platformKey = ed25519Key('platform')
+const alice = evmWallet('alice')
+const service = useService({
+  options: async () => ({ actions: await platformActions(platformKey) }),
+})
+
+async function command(...words: string[]): Promise<string> {
+  const deps = { fetch, clock: service.clock }
+  return (await runCommand(words, { LEDGER_URL: service.url }, deps)).out
+}
+
+async function publishLog(): Promise<void> {
+  const { database, logSigner: signer, clock } = service.actions
+  const files = filesIn(tempFolder())
+  await createLedgerLog({ database, files, signer, clock, log: quietLog }).grow()
+}
+
+async function submit() {
+  const receipt = issued(receiptFacts(alice), platformKey)
+  const body = await submission(alice, receipt, service.clock.now())
+  const made = await service.postJson('/api/v1/receipts', body)
+  const folder = tempFolder()
+  const [file, promise] = [join(folder, 'receipt.json'), join(folder, 'promise.txt')]
+  writeFileSync(file, canonicalize(receipt))
+  writeFileSync(promise, acceptedReceipt.parse(made.body).log?.promise ?? '')
+  return { id: receiptId(receipt), file, promise }
+}
+
+test('receipt verify --log accepts the promise of a service until it is broken, and then the proof', async () => {
+  const { id, file, promise } = await submit()
+  const verify = async () => await command('receipt', 'verify', file, '--log', '--promise', promise)
+  const early = await verify()
+  expect(early).toContain('good  promise: signed by ledger.test/log')
+  expect(early).toContain('BAD   proof: the receipt is not in the log yet')
+  service.clock.advance(minuteMs + 1)
+  expect(await verify()).toContain('BAD   promise: signed by ledger.test/log, and broken')
+  await publishLog()
+  const found = await verify()
+  expect(found).toContain(`good  entry: 0: receipt ${id}`)
+  expect(found).toContain('good  inclusion: 1 hashes')
+})
+
+test('log verify accepts the log of a service, and snapshot verify --log its manifest', async () => {
+  await submit()
+  await publishLog()
+  expect(await command('log', 'verify')).toContain('good  entries: 2: canonical')
+  const absent = await command('snapshot', 'verify', '--log')
+  expect(absent).toMatch(/BAD {3}entry: none of 2 entries is a snapshot with the SHA-256/)
+
+  await logSnapshot(service.actions.database, service.published.dir, { sha256: '' })
+  await publishLog()
+  const set = await command('snapshot', 'verify', '--log')
+  expect(set).toMatch(/good {2}entry: 2: snapshot/)
+  expect(set).toContain('0 minutes ago')
+  service.clock.advance(61 * minuteMs)
+  expect(await command('snapshot', 'verify', '--log', '--max-age', '60')).toContain(
+    'BAD   newest entry: is of',
+  )
+})
