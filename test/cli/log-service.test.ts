@@ -26,7 +26,8 @@ const service = useService({
 
 async function command(...words: string[]): Promise<string> {
   const deps = { fetch, clock: service.clock }
-  return (await runCommand(words, { LEDGER_URL: service.url }, deps)).out
+  const { out, err } = await runCommand(words, { LEDGER_URL: service.url }, deps)
+  return out + err
 }
 
 async function publishLog(): Promise<void> {
@@ -64,16 +65,18 @@ test('log verify accepts the log of a service, and snapshot verify --log its man
   await submit()
   await publishLog()
   expect(await command('log', 'verify')).toContain('good  entries: 2: canonical')
-  const absent = await command('snapshot', 'verify', '--log')
+  const keys = join(tempFolder(), 'keys.json')
+  writeFileSync(keys, JSON.stringify(service.published.publicKeys))
+  const verify = async (...words: string[]) =>
+    await command('snapshot', 'verify', '--log', '--keys', keys, ...words)
+  const absent = await verify()
   expect(absent).toMatch(/BAD {3}entry: none of 2 entries is a snapshot with the SHA-256/)
 
   await logSnapshot(service.actions.database, service.published.dir, { sha256: '' })
   await publishLog()
-  const set = await command('snapshot', 'verify', '--log')
+  const set = await verify()
   expect(set).toMatch(/good {2}entry: 2: snapshot/)
   expect(set).toContain('0 minutes ago')
   service.clock.advance(61 * minuteMs)
-  expect(await command('snapshot', 'verify', '--log', '--max-age', '60')).toContain(
-    'BAD   newest entry: is of',
-  )
+  expect(await verify('--max-age', '60')).toContain('BAD   newest entry: is of')
 })
