@@ -32,7 +32,10 @@ const health = { status: 'ok', database: 'ok', snapshot_age_s: 60, problems: [] 
  * Publishes the world with a key of its own and serves it. The address of the site is that of the server, so that
  * tests can follow its links.
  */
-export async function startSite(makeWorld: (siteUrl: string) => World): Promise<SiteServer> {
+export async function startSite(
+  makeWorld: (siteUrl: string) => World,
+  answers: (path: string) => string | Uint8Array | undefined = () => undefined,
+): Promise<SiteServer> {
   const space = await workspace()
   const clock = { monotonic: () => performance.now(), sleep: () => Promise.resolve() }
   const store = createDocumentStore({ source: directorySource(space.publicDir), clock, log: quiet })
@@ -50,6 +53,11 @@ export async function startSite(makeWorld: (siteUrl: string) => World): Promise<
     renderError: (_req, answer) => answer,
     countView: () => undefined,
     dispatch: ({ path, outgoing }) => {
+      const answer = answers(path)
+      if (answer !== undefined) {
+        outgoing.end(answer)
+        return
+      }
       const isHealth = path === '/api/v1/health'
       outgoing.writeHead(isHealth ? 200 : 404, { 'Content-Type': 'application/json' })
       outgoing.end(JSON.stringify(isHealth ? health : { code: 'not_found' }))
@@ -77,10 +85,10 @@ export async function startSite(makeWorld: (siteUrl: string) => World): Promise<
   }
 }
 
-export function useSite(makeWorld: (siteUrl: string) => World): Omit<SiteServer, 'stop'> {
+export function useSite(...parts: Parameters<typeof startSite>): Omit<SiteServer, 'stop'> {
   const site = filledByHook<SiteServer>()
   beforeAll(async () => {
-    Object.assign(site, await startSite(makeWorld))
+    Object.assign(site, await startSite(...parts))
     return site.stop
   })
   return site
