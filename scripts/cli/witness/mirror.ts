@@ -1,0 +1,88 @@
+/** The folder of a witness: a copy of the log with the layout of c2sp.org/tlog-tiles. */
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+import { createLogAudit } from '../../../src/client/log-audit.ts'
+import type { CheckedLog } from '../../../src/client/log.ts'
+import { parseCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
+import type { LogEntry } from '../../../src/core/tlog/entry.ts'
+import { leafHash } from '../../../src/core/tlog/merkle.ts'
+import {
+  growTiles,
+  packEntries,
+  tilePath,
+  tileWidth,
+  unpackEntries,
+} from '../../../src/core/tlog/tiles.ts'
+import { readIfExists, replaceFile } from '../../../src/files/durable.ts'
+
+export type Mirror = Awaited<ReturnType<typeof openMirror>>
+
+/** Entries are stored in parts of this many tiles, so that few tiles are written that are not full. */
+const tilesPerPart = 64
+
+/** Audits the entries that the folder has. @throws Error if one of its files is missing or damaged */
+export async function openMirror(dir: string) {
+  const audit = createLogAudit()
+  /** The SHA-256 of each logged manifest by its version. */
+  const manifests = new Map<number, string>()
+  const note = await checkpoint()
+  let size = note === null ? 0 : (parseCheckpoint(note)?.size ?? 0)
+  for (let at = 0; at * tileWidth < size; at += 1) {
+    const width = Math.min(tileWidth, size - at * tileWidth)
+    for (const bytes of unpackEntries(await read(tilePath({ level: 'entries', at, width })))) {
+      add(bytes)
+    }
+  }
+
+  async function checkpoint(): Promise<string | null> {
+    return (await readIfExists(join(dir, 'checkpoint')))?.toString() ?? null
+  }
+
+  async function read(path: string): Promise<Buffer> {
+    const bytes = await readIfExists(join(dir, path))
+    if (bytes !== null) return bytes
+    throw new Error(`${join(dir, path)} is missing: begin with an empty folder`)
+  }
+
+  async function write(path: string, bytes: Uint8Array | string): Promise<void> {
+    await mkdir(dirname(join(dir, path)), { recursive: true })
+    await replaceFile(join(dir, path), bytes, 0o644)
+  }
+
+  function add(bytes: Uint8Array): LogEntry {
+    const entry = audit.add(bytes)
+    if (entry.kind === 'snapshot') manifests.set(entry.version, entry.sha256)
+    return entry
+  }
+
+  return {
+    dir,
+    checkpoint,
+    write,
+    manifests: (): ReadonlyMap<number, string> => manifests,
+    /** Stores what the folder lacks of a log. `accept` throws for an entry that does not hold. */
+    grow: async (log: CheckedLog, accept: (entry: LogEntry) => Promise<void>): Promise<void> => {
+      while (size < log.size) {
+        const first = Math.floor(size / tileWidth)
+        const end = Math.min(log.size, (first + tilesPerPart) * tileWidth)
+        const entries: Uint8Array[] = []
+        for (let at = first; at * tileWidth < end; at += 1)
+          entries.push(...(await log.entriesOf(at)))
+        const added = entries.slice(size - first * tileWidth)
+        for (const bytes of added) await accept(add(bytes))
+        const leaves = added.map((bytes) => leafHash(bytes))
+        const stored = growTiles(size, leaves, (tile) => read(tilePath(tile)))
+        for (const { hashes, ...tile } of await stored) {
+          await write(tilePath(tile), hashes)
+          const { level, at, width } = tile
+          if (level > 0) continue
+          const start = (at - first) * tileWidth
+          const some = entries.slice(start, start + width)
+          await write(tilePath({ level: 'entries', at, width }), packEntries(some))
+        }
+        size = end
+      }
+    },
+  }
+}
