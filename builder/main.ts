@@ -38,6 +38,7 @@ import { backfillLines, railProgress } from './jobs/progress.ts'
 import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
 import { createLedgerLog } from './log/log.ts'
+import { createCosigning } from './log/witnesses.ts'
 import { filesIn } from './publish/public-files.ts'
 import { webAddressOf } from './publish/remote.ts'
 import { createObjectSets } from './publish/sets/object-sets.ts'
@@ -114,13 +115,9 @@ const places = { publicDir: config.PUBLIC_DIR, stateDir: config.DATA_DIR }
 const { fence } = leadership.lease
 const sets = objects && createObjectSets({ objects, database, fence, ...places, clock, log })
 const origin = await logOrigin(database, config.SITE_URL)
-const ledgerLog = createLedgerLog({
-  database,
-  files: objects ?? filesIn(config.PUBLIC_DIR),
-  signer: await loadLogSigner(keysDir, origin, keyMaker).catch(exitOnUnusableKey),
-  clock,
-  log,
-})
+const signer = await loadLogSigner(keysDir, origin, keyMaker).catch(exitOnUnusableKey)
+const logFiles = objects ?? filesIn(config.PUBLIC_DIR)
+const ledgerLog = createLedgerLog({ database, files: logFiles, signer, clock, log })
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const userAgent = outboundUserAgent(config.SITE_URL)
 const webhooks = createWebhooks({
@@ -156,6 +153,16 @@ const jobs = createJobs({
   }),
   webhooks,
   ledgerLog,
+  cosign: createCosigning({
+    database,
+    clock,
+    fetch,
+    log,
+    signal: stopped,
+    logKey: signer.key,
+    witnesses: config.WITNESSES,
+    ledgerLog,
+  }),
   receipts: () => checkReceipts({ database, clock, random, fetch, rpcUrls, signal: stopped }),
   // A disconnected service must not abort a build.
   onPublished: () => void process.send?.('published', undefined, undefined, () => undefined),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 import { paymentAsset } from './contract/x402.ts'
 import { entriesOf } from './core/entries.ts'
+import { parseWitness } from './core/tlog/policy.ts'
 import { checksumAddress } from './core/wallet.ts'
 import type { Bucket } from './outbound/object-store.ts'
 
@@ -140,6 +141,23 @@ export const settings = {
         .split(',')
         .map((part) => part.trim())
         .filter((part) => part !== ''),
+    ),
+    default: '',
+  },
+  WITNESSES: {
+    doc: 'Comma-separated witnesses of the log, each as `<verifier key> <address>`. Once a minute the builder asks them to cosign the newest checkpoint (c2sp.org/tlog-witness).',
+    schema: z.string().transform((value, context) =>
+      value
+        .split(',')
+        .filter((part) => part.trim() !== '')
+        .flatMap((part) => {
+          const witness = parseWitness(part)
+          if (witness !== null) return [witness]
+          context.addIssue(
+            'each witness must be its verifier key and its address, with a space between',
+          )
+          return []
+        }),
     ),
     default: '',
   },

@@ -120,6 +120,7 @@ const actions: InstalledDeps = {
   exchangeKeys: exchangeKeys.current,
   answerSigner: answerSigner.current,
   logSigner,
+  witnesses: config.WITNESSES,
   payments: outbound.payments,
   requestBuild: () => {
     builder?.requestBuild()

@@ -20,6 +20,7 @@ import { createTidy } from './tidy.ts'
 export interface JobsDeps extends PollDeps, BuildQueueDeps {
   readonly webhooks: Webhooks
   readonly ledgerLog: Pick<LedgerLog, 'grow'>
+  readonly cosign: () => Promise<string | null>
   readonly hasArbitrumNode: boolean
   readonly receipts: () => Promise<ReceiptRun>
 }
@@ -75,6 +76,12 @@ export function createJobs(deps: JobsDeps) {
       runJob('log', deps, {}, async () =>
         (await deps.ledgerLog.grow()) ? { detail: null, quiet: true } : null,
       ),
+    /** A witness that is away does not fail the run. */
+    cosign: () =>
+      runJob('witnesses', deps, {}, async () => {
+        const detail = await deps.cosign()
+        return detail === null ? null : { detail, quiet: true }
+      }),
     expire: () => runJob('expire', deps, {}, () => expire(deps)),
     tidy: createTidy(deps),
   }

@@ -26,6 +26,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'pacts', when: '41 * * * *', run: (jobs) => jobs.checkPacts(), thenBuild: true },
   { name: 'expire', when: everyMinute, run: (jobs) => jobs.expire(), thenBuild: true },
   { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
+  { name: 'witnesses', when: everyMinute, run: (jobs) => jobs.cosign() },
   { name: 'requests', when: { pauseMs: secondMs }, run: (jobs) => jobs.buildIfRequested() },
   { name: 'webhooks', when: { pauseMs: 5 * secondMs }, run: (jobs) => jobs.deliver() },
   { name: 'log', when: { pauseMs: secondMs / 2 }, run: (jobs) => jobs.log() },
@@ -45,6 +46,7 @@ export async function runOnce(
   const built = await jobs.build('now')
   const delivered = await jobs.deliver()
   const logged = await jobs.log()
+  await jobs.cosign()
   return polled && checked && built && delivered && logged
 }
 

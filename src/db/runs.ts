@@ -2,7 +2,16 @@ import { insertNumbered, selectRecords, updateRecord } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-export const jobNames = ['poll', 'build', 'expire', 'webhooks', 'pacts', 'receipts', 'log'] as const
+export const jobNames = [
+  'poll',
+  'build',
+  'expire',
+  'webhooks',
+  'pacts',
+  'receipts',
+  'log',
+  'witnesses',
+] as const
 export type JobName = (typeof jobNames)[number]
 
 export type RunRecord = RecordOf<'job_runs'>

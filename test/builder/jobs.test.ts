@@ -58,6 +58,7 @@ test('a rail that is not finished is polled again at once, with a build in betwe
     expire: nothing,
     tidy: async () => await Promise.resolve(),
     log: nothing,
+    cosign: nothing,
   }
   const clock = { ...handClock(), sleep: untilAborted }
   await runForever(jobs, { clock, log: quietLog, signal: stop.signal, polls: true })

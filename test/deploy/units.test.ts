@@ -12,7 +12,11 @@ import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('starts servers of the deploy notes')
 
-const names = ['agent-income-ledger.service', 'agent-income-ledger-builder.service'] as const
+const names = [
+  'agent-income-ledger.service',
+  'agent-income-ledger-builder.service',
+  'agent-income-ledger-witness.service',
+] as const
 const manifest = z.object({ scripts: z.object({ start: z.string(), builder: z.string() }) })
 const unit = (name: string): string => readFileSync(`scripts/deploy/${name}`, 'utf8')
 const valuesOf = (text: string, key: string): readonly string[] =>
@@ -58,7 +62,7 @@ describe.runIf(isRunnable('systemd-analyze'))('systemd', () => {
 })
 
 test('service and builder units run the compiled program in the same folders as the same user', () => {
-  const [service, builder] = names.map(unit)
+  const [service, builder] = names.slice(0, 2).map(unit)
   for (const key of [
     'User',
     'StateDirectory',
@@ -71,7 +75,7 @@ test('service and builder units run the compiled program in the same folders as 
   }
   const places = names.map((name) => /DATA_DIR=\S+ PUBLIC_DIR=\S+/.exec(unit(name))?.[0])
   expect(places[0]).toBe(places[1])
-  const scripts = names.flatMap((name) => valuesOf(unit(name), 'ExecStart'))
+  const scripts = names.slice(0, 2).flatMap((name) => valuesOf(unit(name), 'ExecStart'))
   const { start, builder: build } = manifest.parse(
     JSON.parse(readFileSync('package.json', 'utf8')),
   ).scripts

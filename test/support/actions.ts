@@ -67,6 +67,7 @@ export async function testActions(given: {
     outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
     exchangeKeys: () => exchangeKeys,
     answerSigner: () => answerSigner,
+    witnesses: [],
     logSigner: noteSigner('ledger.test/log', 'log', signingKeyFromSeed(newKey())),
     payments: { mode: 'off', receiver: null, problems: () => [] },
     requestBuild: () => {

@@ -21,11 +21,11 @@ export const witnessCommand: Command = {
   words: 'witness',
   summary: 'Follow a log, keep a copy of it, and cosign what holds',
   description:
-    'Verifies signature, consistency, every entry and the evidence that it names, stores them in the folder, and then cosigns the checkpoint there. Static hosting can serve the folder as a mirror. Exits with 1 when the log has forked or an entry does not hold; the signed checkpoints, which prove it, are kept in the folder.\nThe cosignature says that this witness has seen the whole log up to this checkpoint and that no checkpoint which it saw before contradicts it.',
+    'Verifies signature, consistency, every entry and the evidence that it names, stores them in the folder, and then cosigns the checkpoint there. Static hosting can serve its part `log` as a mirror. Exits with 1 when the log has forked or an entry does not hold; the signed checkpoints, which prove it, are kept in the folder.\nThe cosignature says that this witness has seen the whole log up to this checkpoint and that no checkpoint which it saw before contradicts it.',
   args: {
     url: operand('address of the ledger'),
     vkey: requiredOption('key', 'verifier key of the log, from /log/vkey and from another source'),
-    dir: requiredOption('path', 'folder of the copy and of the key of the witness'),
+    dir: requiredOption('path', 'folder of the key of the witness and of the copy (`log`)'),
     every: option('time', 'repeat after this time, such as 5m (default: run once)', duration),
     listen: option(
       'port',
@@ -38,10 +38,16 @@ export const witnessCommand: Command = {
     const dir = input.required('dir')
     const url = siteUrlOf(input.required('url'))
     const source = logOverHttp(session, `${url}/log`, { vkey: input.required('vkey') })
-    const key = await loadKeyFile(join(dir, 'key', 'witness.pem'), session.random)
+    const key = await loadKeyFile(join(dir, 'witness.pem'), session.random)
     const name = input.text('name') ?? `${source.key.name}/witness/${key.kid}`
     const signer = noteSigner(name, 'witness', key)
-    const witness = await createWitness({ ...session, source, url, dir, signer })
+    const witness = await createWitness({
+      ...session,
+      source,
+      url,
+      dir: join(dir, 'log'),
+      signer,
+    })
     session.warn(`key of this witness: ${formatKey(signer.key)}\n`)
     const port = input.text('listen')
     const server = port === undefined ? null : witnessServer(witness, session.warn)

@@ -1,6 +1,6 @@
 /** The protocol of witnesses (c2sp.org/tlog-witness), over plain HTTP for a proxy in front. */
 import { createServer } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { openCheckpoint } from '../../../src/auth/notes.ts'
@@ -28,16 +28,16 @@ const refused = (status: number, reason: string): Answer => ({ status, body: `${
 
 export function witnessServer(witness: Witness, warn: (text: string) => void) {
   const monitored = `/${sha256Hex(witness.log.name)}/checkpoint`
-  return createServer((request, response) => {
-    void answerTo(request)
-      .catch((error: unknown) => {
-        warn(`${error instanceof Error ? error.message : String(error)}\n`)
-        return refused(503, 'the log could not be read; try again later')
-      })
-      .then(({ status, body, type = 'text/plain; charset=utf-8' }) => {
-        response.writeHead(status, { 'Content-Type': type }).end(body)
-      })
-  })
+  return createServer((request, response) => void respond(request, response))
+
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = await answerTo(request).catch((error: unknown) => {
+      warn(`${error instanceof Error ? error.message : String(error)}\n`)
+      return refused(503, 'the log could not be read; try again later')
+    })
+    const { status, body, type = 'text/plain; charset=utf-8' } = answer
+    response.writeHead(status, { 'Content-Type': type }).end(body)
+  }
 
   async function answerTo(request: IncomingMessage): Promise<Answer> {
     const { method, url = '' } = request

@@ -23,6 +23,13 @@ export const logRoutes = {
       'A signed note (c2sp.org/tlog-checkpoint) with name, size and root hash of the log, and the cosignatures of witnesses.',
     answers: { 200: text('The checkpoint.', plain), 404: noLog },
   }),
+  getLogPolicy: live({
+    path: '/log/policy',
+    summary: 'Get the policy of the log',
+    description:
+      'c2sp.org/tlog-policy: the key of the log, its witnesses, and how many of them make a checkpoint count as witnessed. `quorum none` means that nobody watches the log for you.',
+    answers: { 200: text('The policy.', plain) },
+  }),
   getSnapshotProof: live({
     path: '/snapshot.json.tlog-proof',
     summary: 'Get the proof that the manifest is in the log',

@@ -2,6 +2,7 @@ import type { ActionDeps } from '../../actions/deps.ts'
 import { invalidField } from '../../actions/signed-body.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { formatKey } from '../../core/tlog/note.ts'
+import { policyText } from '../../core/tlog/policy.ts'
 import { packEntries, parseTilePath, tileWidth } from '../../core/tlog/tiles.ts'
 import { entriesBetween, findCheckpoint, proofOf, tilesIn } from '../../db/log.ts'
 import type { Handlers } from '../handler-types.ts'
@@ -10,7 +11,7 @@ const forGood = 'public, max-age=31536000'
 const contentType = 'application/octet-stream'
 
 export function logHandlers(
-  { database, logSigner }: Pick<ActionDeps, 'database' | 'logSigner'>,
+  { database, logSigner, witnesses }: Pick<ActionDeps, 'database' | 'logSigner' | 'witnesses'>,
   manifestSha256: () => string | undefined,
 ) {
   const { reader } = database
@@ -18,6 +19,11 @@ export function logHandlers(
     getLogKey: async () =>
       await Promise.resolve({
         text: `${formatKey(logSigner.key)}\n`,
+        cache: 'public, max-age=3600',
+      }),
+    getLogPolicy: async () =>
+      await Promise.resolve({
+        text: policyText(logSigner.key, witnesses),
         cache: 'public, max-age=3600',
       }),
     async getLogCheckpoint() {

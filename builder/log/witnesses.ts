@@ -1,0 +1,102 @@
+/** Asks witnesses (c2sp.org/tlog-witness) to cosign the newest checkpoint, and publishes it with their cosignatures. */
+import { openCheckpoint } from '../../src/auth/notes.ts'
+import { toBase64 } from '../../src/core/base64.ts'
+import type { Clock, Fetch, Log } from '../../src/core/deps.ts'
+import { redact } from '../../src/core/redact.ts'
+import { secondMs } from '../../src/core/time.ts'
+import { parseNumber } from '../../src/core/tlog/checkpoint.ts'
+import { consistencyProof } from '../../src/core/tlog/merkle.ts'
+import type { NoteKey } from '../../src/core/tlog/note.ts'
+import type { KnownWitness } from '../../src/core/tlog/policy.ts'
+import { nodesOf } from '../../src/core/tlog/tiles.ts'
+import { findCheckpoint, tilesIn } from '../../src/db/log.ts'
+import type { StoredCheckpoint } from '../../src/db/log.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { readLimited } from '../../src/outbound/read-limited.ts'
+import { withTimeout } from '../../src/outbound/timeout.ts'
+import type { LedgerLog } from './log.ts'
+
+export interface WitnessesDeps {
+  readonly database: Pick<OpenDatabase, 'reader'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly fetch: Fetch
+  readonly log: Log
+  readonly signal: AbortSignal
+  readonly logKey: NoteKey
+  readonly witnesses: readonly KnownWitness[]
+  readonly ledgerLog: Pick<LedgerLog, 'cosign'>
+}
+
+const timeoutMs = 10 * secondMs
+const maxAnswerBytes = 16 * 1024
+
+/** Returns such as `2 of 3 witnesses cosigned size 1200`; null if there is nothing to do. Never fails. */
+export function createCosigning(deps: WitnessesDeps): () => Promise<string | null> {
+  const { database, log, logKey, witnesses, ledgerLog } = deps
+  const knownSizes = new Map<string, number>()
+
+  return async () => {
+    const published = await findCheckpoint(database.reader, 'published')
+    if (published === null || published.size === 0) return null
+    const { cosigned } = openCheckpoint(published.note, logKey, keysOf(witnesses))
+    const missing = witnesses.filter(({ key }) => cosigned.every((one) => one.key !== key))
+    if (missing.length === 0) return null
+    const lines = await Promise.all(missing.map((witness) => ask(witness, published)))
+    const found = lines.filter((line) => line !== null)
+    if (found.length > 0) {
+      await ledgerLog.cosign(published.size, (note) => `${note}${found.join('\n')}\n`)
+    }
+    const count = witnesses.length - missing.length + found.length
+    return `${count} of ${witnesses.length} witnesses cosigned size ${published.size}`
+  }
+
+  /** Returns the line of the cosignature, or null from a witness that is away or refuses. */
+  async function ask(witness: KnownWitness, published: StoredCheckpoint): Promise<string | null> {
+    const { url } = witness
+    try {
+      let answer = await submit(url, knownSizes.get(url) ?? 0, published)
+      if (answer.status === 409) {
+        const size = parseNumber(answer.text.trim())
+        if (size === null || size > published.size) {
+          throw new Error(
+            `it has seen size ${answer.text.trim()} of this log, which has ${published.size} entries`,
+          )
+        }
+        answer = await submit(url, size, published)
+      }
+      if (answer.status !== 200) throw new Error(`it answered ${answer.status}: ${answer.text}`)
+      const line = cosignatureIn(answer.text, witness, published.note)
+      knownSizes.set(url, published.size)
+      return line
+    } catch (error) {
+      deps.signal.throwIfAborted()
+      const reason = redact(error instanceof Error ? error.message : String(error)).slice(0, 300)
+      log.warn('a witness did not cosign', { witness: witness.key.name, reason })
+      return null
+    }
+  }
+
+  async function submit(url: string, old: number, { size, note }: StoredCheckpoint) {
+    const hashes = await consistencyProof(old, size, nodesOf(size, tilesIn(database.reader)))
+    const body = [`old ${old}`, ...hashes.map(toBase64), '', note].join('\n')
+    return await withTimeout({ timeoutMs, signal: deps.signal }, async (signal) => {
+      const init = { method: 'POST', body, redirect: 'error', signal } as const
+      const response = await deps.fetch(`${url}/add-checkpoint`, init)
+      const bytes = await readLimited(response, maxAnswerBytes)
+      return { status: response.status, text: Buffer.from(bytes).toString('utf8') }
+    })
+  }
+
+  function cosignatureIn(text: string, { key }: KnownWitness, note: string): string {
+    const line = text.split('\n').find((one) => one.startsWith(`— ${key.name} `))
+    if (
+      line === undefined ||
+      openCheckpoint(`${note}${line}\n`, logKey, [key]).cosigned.length === 0
+    ) {
+      throw new Error('its answer has no cosignature by its key')
+    }
+    return line
+  }
+}
+
+const keysOf = (witnesses: readonly KnownWitness[]) => witnesses.map(({ key }) => key)
