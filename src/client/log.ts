@@ -22,7 +22,7 @@ import {
 } from '../core/tlog/merkle.ts'
 import type { ReadNode } from '../core/tlog/merkle.ts'
 import { parseNote, signaturesBy } from '../core/tlog/note.ts'
-import type { Note, NoteKey } from '../core/tlog/note.ts'
+import type { NoteKey, NoteSignature } from '../core/tlog/note.ts'
 import { nodesOf, subtreeRoot, tilePath, tileWidth, unpackEntries } from '../core/tlog/tiles.ts'
 import type { ReadTile, Tile } from '../core/tlog/tiles.ts'
 
@@ -217,11 +217,12 @@ export interface LogReader {
 export function createLogReader(source: LogSource, store = createMemoryStore()): LogReader {
   const inTurn = createSerialQueue()
 
+  const isValid = async ({ key, message, signature }: NoteSignature & { readonly key: NoteKey }) =>
+    await source.isSigned(message, signature, key.publicKey)
+
   async function open(note: string): Promise<OpenedCheckpoint> {
     const { checkpoint, signatures } = readSignedCheckpoint(note, source.key, source.witnesses)
-    for (const { key, message, signature } of signatures) {
-      if (!(await source.isSigned(message, signature, key.publicKey))) throw badSignature(key)
-    }
+    for (const one of signatures) if (!(await isValid(one))) throw badSignature(one.key)
     return checkpoint
   }
 
@@ -274,21 +275,14 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
     return (await entriesOf(Math.floor(index / tileWidth)))[index % tileWidth]
   }
 
-  async function isSignedBy(key: NoteKey, note: Note): Promise<boolean> {
-    const signatures = signaturesBy(key, note)
-    for (const { message, signature } of signatures) {
-      if (!(await source.isSigned(message, signature, key.publicKey))) return false
-    }
-    return signatures.length > 0
-  }
-
   return {
     checkPromise: async (text, receipt, { isProven, nowMs }) => {
       const { key } = source
       const note = parseNote(text)
       const by = note?.text.split('\n')[4] ?? ''
       const expected = promiseText({ origin: key.name, kind: 'receipt', ...receipt, by })
-      if (note?.text !== expected || !(await isSignedBy(key, note))) {
+      const [signature] = note?.text === expected ? signaturesBy(key, note) : []
+      if (signature === undefined || !(await isValid({ ...signature, key }))) {
         return check('promise', false, 'is not a promise of this receipt that the log has signed')
       }
       const broken = `and broken: the receipt is not in the log, which was promised by ${by}`

@@ -6,6 +6,8 @@ import { expect, test } from 'vitest'
 
 import { verifyEd25519 } from '../../src/auth/ed25519.ts'
 import { receiptId, sha256Hex } from '../../src/auth/messages.ts'
+import { noteSigner } from '../../src/auth/notes.ts'
+import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { verifyInLog } from '../../src/client/log-subject.ts'
 import type { CheckpointStore } from '../../src/client/log.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
@@ -201,6 +203,10 @@ test('receipt verify --promise proves that a receipt was left out', async () => 
   expect(await verifyPromise(forged)).toContain(
     'BAD   promise: is not a promise of this receipt that the log has signed',
   )
+  const ofAnother = promise.replace(id, `rcp_${'ab'.repeat(32)}`).split('\n\n')[0] ?? ''
+  const text = `${ofAnother}\n`
+  const signed = formatNote({ text, signatures: [logSigner.sign(text, null)] })
+  expect(await verifyPromise(signed)).toContain('BAD   promise: is not a promise of this receipt')
   const later = promiseText({
     origin: logSigner.key.name,
     kind: 'receipt',
@@ -235,7 +241,15 @@ test('the commands of the page accept what the log has and nothing else', async 
   expect(accepted.code).toBe(0)
 
   const proof = await log.prove(301)
+  const other = createTestLog(
+    noteSigner(logSigner.key.name, 'log', signingKeyFromSeed(new Uint8Array(32).fill(4))),
+  )
+  await other.grow([...testEntries(0, 300), ...logged])
+  // The id of a key is no proof of it.
+  const byOther = (await other.prove(301)).replace(/\S+\n$/, '')
   for (const changed of [
+    byOther.concat(Buffer.from(new Uint8Array(68)).toString('base64'), '\n'),
+    await other.prove(301),
     proof.replace('\n302\n', '\n303\n'),
     proof.replace('index 301', 'index 300'),
     proof.replace(/(index 301\n)(.*\n)(.*\n)/, '$1$3$2'),
