@@ -10,7 +10,6 @@ import { loadLogSigner } from '../src/auth/notes.ts'
 import { loadKeys, readKeys } from '../src/auth/service-keys.ts'
 import { version } from '../src/contract/version.ts'
 import { minuteMs } from '../src/core/time.ts'
-import { logOrigin } from '../src/db/log.ts'
 import { openDatabase } from '../src/db/open.ts'
 import { createProcessReadings } from '../src/metrics/process.ts'
 import { createObjectStore } from '../src/outbound/object-store.ts'
@@ -114,8 +113,7 @@ const objects = config.bucket && createObjectStore(config.bucket, { fetch, clock
 const places = { publicDir: config.PUBLIC_DIR, stateDir: config.DATA_DIR }
 const { fence } = leadership.lease
 const sets = objects && createObjectSets({ objects, database, fence, ...places, clock, log })
-const origin = await logOrigin(database, config.SITE_URL)
-const signer = await loadLogSigner(keysDir, origin, keyMaker).catch(exitOnUnusableKey)
+const signer = await loadLogSigner(keysDir, keyMaker).catch(exitOnUnusableKey)
 const logFiles = objects ?? filesIn(config.PUBLIC_DIR)
 const ledgerLog = createLedgerLog({ database, files: logFiles, signer, clock, log })
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs

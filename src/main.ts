@@ -9,7 +9,6 @@ import { loadKeyedHash } from './auth/keyed-hash.ts'
 import { loadLogSigner } from './auth/notes.ts'
 import { repeatEvery } from './core/concurrency.ts'
 import { secondMs } from './core/time.ts'
-import { logOrigin } from './db/log.ts'
 import { receiptsSince } from './db/receipts/view.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
@@ -98,9 +97,8 @@ process.on('SIGHUP', () => {
   for (const one of reloaded) void one.reload()
 })
 const keyedHash = await loadKeyedHash(secretsDir, keyMakerOf(config)).catch(exitOnUnusableKey)
-const origin = await logOrigin(database, config.SITE_URL)
 const keysDir = join(config.DATA_DIR, 'keys')
-const logSigner = await loadLogSigner(keysDir, origin, keyMakerOf(config)).catch(exitOnUnusableKey)
+const logSigner = await loadLogSigner(keysDir, keyMakerOf(config)).catch(exitOnUnusableKey)
 const outbound = await connectOutbound(config, meter, fetch)
 const basics = { database, clock, random: systemRandom, log }
 // The child may stand by while a builder of another replica works.

@@ -34,13 +34,10 @@ export function noteSigner(
 
 export const logKeyFile = 'log.pem'
 
-/** Creates the key of the log if there is none. @throws Error like `loadKeyFile` */
-export async function loadLogSigner(
-  keysDir: string,
-  origin: string,
-  maker: KeyMaker,
-): Promise<NoteSigner> {
-  return noteSigner(origin, 'log', await loadKeyFile(join(keysDir, logKeyFile), maker))
+/** Creates the key of the log if there is none. The log has the name of its key for good. @throws Error like `loadKeyFile` */
+export async function loadLogSigner(keysDir: string, maker: KeyMaker): Promise<NoteSigner> {
+  const key = await loadKeyFile(join(keysDir, logKeyFile), maker)
+  return noteSigner(`agent-income-ledger/log/${key.kid}`, 'log', key)
 }
 
 /**

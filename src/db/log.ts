@@ -8,8 +8,6 @@ import type { ReadTile, Tile } from '../core/tlog/tiles.ts'
 import { insertWholeRows } from './insert-rows.ts'
 import { toJsonText } from './json.ts'
 import { CompiledQuery } from './kysely.ts'
-import { getMeta, setMeta } from './meta.ts'
-import type { OpenDatabase } from './open.ts'
 import { deleteRecords, findRecord, putRecord, selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
@@ -94,22 +92,6 @@ export async function putCheckpoint(
   checkpoint: Omit<StoredCheckpoint, 'name'>,
 ): Promise<void> {
   await putRecord(tx, 'log_checkpoints', { name, ...checkpoint }, 'name')
-}
-
-const originKey = 'log_origin'
-
-/** The name of the log, which is fixed when it is first needed: a later `SITE_URL` does not change it. */
-export async function logOrigin(
-  { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
-  siteUrl: string,
-): Promise<string> {
-  const stored = await getMeta(reader, originKey)
-  if (stored !== null) return stored
-  return await write(async (tx) => {
-    const origin = (await getMeta(tx, originKey)) ?? `${new URL(siteUrl).host}/log`
-    await setMeta(tx, originKey, origin)
-    return origin
-  })
 }
 
 export type LoggedEntry = RecordOf<'log_entries'>

@@ -17,6 +17,7 @@ import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts
 import { errorTable } from './error-codes.ts'
 import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
 import { logForm } from './log-form.ts'
+import { logKinds, logPicture } from './log-picture.ts'
 import { mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
@@ -48,6 +49,8 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'rule-thresholds': thresholdTable,
   'flag-kinds': () => facts(flagTexts),
   'verify-log': logForm,
+  'log-picture': logPicture,
+  'log-kinds': logKinds,
   'try-rules': () => tryForm('rules', 'Judge', ruleLines),
   'try-reputation': () => tryForm('reputation', 'Score', receiptLines),
   playground,
