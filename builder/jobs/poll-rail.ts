@@ -205,7 +205,7 @@ async function record(
       bundle,
     })
     await saveRailState(tx, toStateRow(state, pollId))
-    const poll = { kind: 'poll', id: `${rail} ${at}`, sha256: bundle, subject: rail } as const
+    const poll = { kind: 'poll', id: bundle, sha256: bundle, subject: rail } as const
     await queueEntries(tx, [{ ...poll, extra: { outcome: result } }])
     if (transition !== null) {
       await appendEvent(tx, {

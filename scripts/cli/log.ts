@@ -21,6 +21,7 @@ import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { evidencePath } from '../../src/core/evidence.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { parseEntry } from '../../src/core/tlog/entry.ts'
 import { tileWidth } from '../../src/core/tlog/tiles.ts'
@@ -108,6 +109,22 @@ export async function manifestInLog(
     const at = last === undefined ? null : parseEntry(last)?.at
     const age = Math.floor((session.clock.now() - Date.parse(at ?? '')) / minuteMs)
     note(check('newest entry', age <= maxMinutes, `is of ${at}, ${age} minutes ago`))
+  })
+}
+
+/** Asks the ledger for the proof that the log has the poll with this bundle. */
+export async function pollInLog(
+  session: Session,
+  input: Input,
+  sha256: string,
+): Promise<readonly Check[]> {
+  return await logChecks(session, input, async (log, note) => {
+    const url = `${siteUrlOf(session.ledger)}${evidencePath(sha256)}.tlog-proof`
+    const proof = await readIfFound(session, url)
+    if (proof === null)
+      throw new LogError('proof', `the log has no poll with the evidence ${sha256}`)
+    const text = Buffer.from(proof).toString('utf8')
+    await log.prove(text, { kind: 'poll', sha256 }, note)
   })
 }
 

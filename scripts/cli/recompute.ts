@@ -14,9 +14,10 @@ import { figureNames, publicFigure } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { judge } from '../../src/core/rules/judge.ts'
 import { dayMs } from '../../src/core/time.ts'
-import { operand, option } from './command.ts'
+import { flag, operand, option } from './command.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './input.ts'
+import { pollInLog } from './log.ts'
 import { printChecks } from './output.ts'
 import { readTurnAgain } from './read-turn-again.ts'
 
@@ -69,8 +70,9 @@ export const recompute: Command = {
     at: option('time', '`polled_at` of the poll (default: the newest successful poll)'),
     site: option('url', 'the same as --ledger'),
     rpc: option('url', 'node of the chain of this rail'),
+    log: flag('also check that the log has the poll with this evidence'),
   },
-  groups: ['ledger'],
+  groups: ['ledger', 'log'],
   run: async (session, input) => {
     const [rail, at, rpc] = [input.required('rail'), input.text('at'), input.text('rpc')]
     const { call } = session.reader()
@@ -186,6 +188,7 @@ export const recompute: Command = {
     }
     if (checks.length === 1)
       checks.push(check('evidence', false, 'nothing was checked, since the poll failed'))
+    if (input.flag('log')) checks.push(...(await pollInLog(session, input, digest)))
     return printChecks(session, { rail, polled_at: poll.polled_at, evidence: digest }, checks)
   },
 }

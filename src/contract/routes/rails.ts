@@ -57,6 +57,16 @@ export const railRoutes = {
       404: { description: 'No such document. Rows are kept for 35 days.' },
     },
   }),
+  getEvidenceProof: live({
+    path: '/evidence/{sha256}.json.tlog-proof',
+    summary: 'Get the proof that a poll is in the log',
+    description: 'c2sp.org/tlog-proof of the entry `poll` of this bundle.',
+    params: { sha256: { schema: sha256Hex, description: 'SHA-256 of the bundle.' } },
+    answers: {
+      200: text('The proof.', 'text/plain; charset=utf-8'),
+      404: { description: 'No poll in the log has this bundle, or not yet.' },
+    },
+  }),
   getStatusRules: document(300, {
     path: '/rules/status.json',
     summary: 'Get the rules behind the status of a rail',

@@ -37,6 +37,11 @@ export function logHandlers(
         throw new ApiError('not_found', 'Not in the log yet; ask again in a few seconds')
       return { text: proof, cache: 'public, max-age=5' }
     },
+    async getEvidenceProof({ params: { sha256 } }) {
+      const proof = await proofOf(reader, 'poll', sha256)
+      if (proof === null) throw new ApiError('not_found', 'No poll in the log has this bundle')
+      return { text: proof, cache: 'public, max-age=5' }
+    },
     async getLogTile({ params }) {
       const tile = parseTilePath(`tile/${params.level}/${params.tile}`)
       if (tile === null) {
