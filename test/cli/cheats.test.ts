@@ -1,0 +1,120 @@
+/** Cheats of an operator who has the key of the log, and what those who looked before say about each of them. */
+import { join } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { createWitness } from '../../scripts/cli/witness/witness.ts'
+import { sha256Hex } from '../../src/auth/messages.ts'
+import { noteSigner } from '../../src/auth/notes.ts'
+import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
+import { logOverHttp } from '../../src/client/log-http.ts'
+import { systemClock } from '../../src/runtime/runtime.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { runCommand } from '../support/command-line.ts'
+import { createTestLog, logVkey, serveTestLog } from '../support/test-log.ts'
+
+type Entry = Readonly<Record<string, unknown>>
+
+const evidence = ['{"figures":1}', '{"error":"502"}', '{"figures":2}'] as const
+const hashes = evidence.map((text) => sha256Hex(text))
+const at = (second: number) => new Date(Date.UTC(2026, 10, 1) + second * 1000).toISOString()
+const entry = (kind: string, second: number, id: string, more: Entry = {}): Entry => ({
+  v: 1,
+  kind,
+  at: at(second),
+  id,
+  sha256: sha256Hex(id),
+  ...more,
+})
+const poll = (second: number, turn: number, prev: number | null, outcome = 'ok'): Entry =>
+  entry('poll', second, hashes[turn] ?? '', {
+    sha256: hashes[turn],
+    subject: 'x402',
+    prev,
+    outcome,
+  })
+const reputation = (second: number, id: string, prev: number | null): Entry =>
+  entry('reputation', second, id, { subject: '0xalice', prev })
+
+/** What the ledger has logged while it was honest. */
+const honest: readonly Entry[] = [
+  poll(1, 0, null),
+  entry('receipt', 2, 'rcp_a'),
+  reputation(3, 'first', null),
+  poll(4, 1, 0, 'failed'),
+  entry('receipt', 5, 'rcp_b'),
+  reputation(6, 'second', 2),
+]
+const later: readonly Entry[] = [entry('receipt', 10, 'rcp_c')]
+const without = (index: number) => honest.filter((_, place) => place !== index)
+const changed = (index: number, by: Entry) =>
+  honest.map((one, place) => (place === index ? { ...one, ...by } : one))
+/** Chains as an operator would mend them. */
+const mended = (entries: readonly Entry[]): readonly Entry[] => {
+  const last = new Map<string, number>()
+  return entries.map((one, place) => {
+    if (one['subject'] === undefined) return one
+    const chain = JSON.stringify([one['kind'], one['subject']])
+    const prev = last.get(chain) ?? null
+    last.set(chain, place)
+    return { ...one, prev }
+  })
+}
+
+const forked = 'the log has forked'
+const cheats: readonly (readonly [what: string, forged: readonly Entry[], message: string])[] = [
+  ['changes the evidence of a past poll', changed(0, { id: hashes[2], sha256: hashes[2] }), forked],
+  ['inserts a poll for an earlier time', mended([poll(0, 2, null), ...honest]), forked],
+  ['deletes a failed poll', mended(without(3)), forked],
+  ['deletes a receipt', mended(without(1)), forked],
+  ['redates a receipt', changed(1, { at: at(3) }), forked],
+  ['changes the entry of a wallet', changed(2, { sha256: sha256Hex('more') }), forked],
+  [
+    'orders the entries of a wallet anew',
+    [...honest, reputation(9, 'third', 2)],
+    'names 2 as the one before it, not 5',
+  ],
+  ['adds a poll of yesterday', [...honest, poll(0, 2, 3)], 'has the time'],
+  [
+    'logs a receipt twice',
+    [...honest, entry('receipt', 9, 'rcp_a')],
+    'has an id that occurred before',
+  ],
+]
+
+test.each(cheats)('who looked before notices that the operator %s', async (_, forged, message) => {
+  let log = createTestLog()
+  await log.grow(honest)
+  const documents = evidence.map(
+    (text) => [`/evidence/${sha256Hex(text)}.json`, () => text] as const,
+  )
+  const { url } = await serveTestLog(() => log, Object.fromEntries(documents))
+  const deps = { fetch, clock: systemClock, url, dir: tempFolder() }
+  const witness = await createWitness({
+    ...deps,
+    source: logOverHttp(deps, `${url}/log`, { vkey: logVkey }),
+    signer: noteSigner('witness.test', 'witness', signingKeyFromSeed(new Uint8Array(32).fill(8))),
+  })
+  const args = ['log', 'verify', '--vkey', logVkey, '--state', join(tempFolder(), 'checkpoint')]
+  const verify = async () => await runCommand(args, { LEDGER_URL: url }, { fetch })
+  await witness.follow()
+  expect((await verify()).code).toBe(0)
+
+  log = createTestLog()
+  await log.grow([...forged, ...later])
+  const { code, out } = await verify()
+  expect(out).toContain(message)
+  expect(code).toBe(1)
+  await expect(witness.follow()).rejects.toThrow(message)
+})
+
+test('an honest log that grows is accepted by those who looked before', async () => {
+  const log = createTestLog()
+  await log.grow(honest)
+  const { url } = await serveTestLog(() => log)
+  const args = ['log', 'verify', '--vkey', logVkey, '--state', join(tempFolder(), 'checkpoint')]
+  const verify = async () => await runCommand(args, { LEDGER_URL: url }, { fetch })
+  expect((await verify()).code).toBe(0)
+  await log.grow(later)
+  expect((await verify()).code).toBe(0)
+})
