@@ -118,12 +118,13 @@ const logFiles = objects ?? filesIn(config.PUBLIC_DIR)
 const ledgerLog = createLedgerLog({ database, files: logFiles, signer, clock, log })
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const userAgent = outboundUserAgent(config.SITE_URL)
+const send = createPinnedFetch({ resolve: createStrangersResolve() })
 const webhooks = createWebhooks({
   database,
   clock,
   random,
   log,
-  send: createPinnedFetch({ resolve: createStrangersResolve() }),
+  send,
   secretOf: (id) => webhookSecret(keyedHash, id),
   userAgent,
   signal: stopped,
@@ -140,6 +141,8 @@ const jobs = createJobs({
     ? backfillLines(process.stdout)
     : ({ rail, percent, text }) => log.info(`reading ${rail}: ${text}`, { rail, percent }),
   signal: stopped,
+  send,
+  userAgent,
   hasArbitrumNode: rpcUrls.arbitrum !== null,
   sources: createSources({
     fetch,

@@ -34,7 +34,7 @@ export interface AppDeps {
   readonly clock: Clock
   readonly random: Pick<Random, 'bytes'>
   readonly log: LineLog
-  readonly store: Pick<DocumentStore, 'get' | 'state'>
+  readonly store: Pick<DocumentStore, 'get' | 'state' | 'wasPublished'>
   readonly limits: 'on' | 'off'
   /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]

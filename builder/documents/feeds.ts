@@ -2,6 +2,7 @@
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
+import { disputePath } from '../../src/pages/paths.ts'
 import { byDate } from '../desk/ranking.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
@@ -30,9 +31,18 @@ const maxItems = 100
 const maxAgeSeconds = 300
 
 export function* feedDocuments(
-  world: Pick<World, 'articles' | 'changelog' | 'closedFlags' | 'events' | 'openFlags' | 'site'>,
+  world: Pick<
+    World,
+    'articles' | 'changelog' | 'closedFlags' | 'disputes' | 'events' | 'openFlags' | 'site'
+  >,
 ): Generator<PublicDocument> {
-  const feeds = [deskFeed(world), transitionFeed(world), flagFeed(world), changeFeed(world)]
+  const feeds = [
+    deskFeed(world),
+    transitionFeed(world),
+    flagFeed(world),
+    disputeFeed(world),
+    changeFeed(world),
+  ]
   for (const feed of feeds) {
     const atomType = 'application/atom+xml; charset=utf-8'
     yield unarchived(feedPath(feed, 'atom'), atomType, maxAgeSeconds, { text: atom(feed, world) })
@@ -106,6 +116,25 @@ function flagItem(flag: Flag, siteUrl: string): Item {
     content_text: [flag.severity, flag.kind, ...numbers].join('; '),
     date_published: flag.opened_at,
     date_modified: closed ?? flag.opened_at,
+  }
+}
+
+function disputeFeed({ disputes, site }: Pick<World, 'disputes' | 'site'>): Feed {
+  return {
+    name: 'disputes',
+    title: 'Agent Income Ledger: disputes',
+    page: '/disputes',
+    items: disputes.newest
+      .map(({ dispute_id: id, state, claim, opened_at, updated_at }) => ({
+        id: `${site.url}${disputePath(id)}`,
+        url: `${site.url}${disputePath(id)}`,
+        title: `Dispute ${id}: ${state}`,
+        content_text: `Claim of the disputer: ${claim}`,
+        date_published: opened_at,
+        date_modified: updated_at,
+      }))
+      .toSorted((a, b) => (a.date_modified < b.date_modified ? 1 : -1))
+      .slice(0, maxItems),
   }
 }
 

@@ -2,6 +2,7 @@ import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 import { communityDocuments } from './community.ts'
 import { deskDocuments } from './desk.ts'
+import { disputeDocuments } from './disputes.ts'
 import type { SnapshotFamily } from './document.ts'
 import { flagDocuments } from './flags.ts'
 import { historyDocuments } from './history.ts'
@@ -28,6 +29,7 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   skillDocuments,
   pactDocuments,
   flagDocuments,
+  disputeDocuments,
   ruleDocuments,
   deskDocuments,
   siteDocuments,

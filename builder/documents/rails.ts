@@ -2,17 +2,28 @@ import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { figureNames } from '../../src/core/figures.ts'
 import type { PollRecord } from '../world/world.ts'
 import { csv } from './csv.ts'
+import { disputesOfRail } from './disputes.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 import { evidenceUri, railView } from './rail-view.ts'
 
 export const railDocuments = snapshotFamily(
   ['listRails', 'getRailsCsv', 'getRail'],
-  ['history', 'nowMs', 'pollEveryMs', 'rails'],
+  ['disputes', 'history', 'nowMs', 'pollEveryMs', 'rails'],
   function* (world) {
     const goodPolls = (rail: string) =>
       (world.history.get(rail) ?? []).filter(({ outcome }) => outcome === 'ok')
     const rails = world.rails.map((record) => {
-      return { ...railView(record, world), ...evidenceUri(goodPolls(record.authored.rail)[0]) }
+      const { rail } = record.authored
+      const disputes = disputesOfRail(rail, world).map(({ dispute_id: id, state, standing }) => ({
+        id,
+        state,
+        standing,
+      }))
+      return {
+        ...railView(record, world),
+        ...evidenceUri(goodPolls(rail)[0]),
+        ...(disputes.length === 0 ? {} : { disputes }),
+      }
     })
     const factsOf = (rail: Rail) => facts(rail, goodPolls(rail.rail))
     yield jsonDocument(

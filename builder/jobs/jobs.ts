@@ -9,6 +9,8 @@ import { checkPacts, pactsTimeoutMs } from './check-pacts.ts'
 import { receiptsResult } from './check-receipts.ts'
 import { deliveryResult } from './deliver.ts'
 import type { Webhooks } from './deliver.ts'
+import { readStandings } from './dispute-standings.ts'
+import type { StandingDeps } from './dispute-standings.ts'
 import { expire } from './expire.ts'
 import type { PollDeps, PollReport } from './poll-rail.ts'
 import { pollRound, roundSummary } from './poll.ts'
@@ -17,7 +19,7 @@ import { runJob } from './run-job.ts'
 import type { JobResult } from './run-job.ts'
 import { createTidy } from './tidy.ts'
 
-export interface JobsDeps extends PollDeps, BuildQueueDeps {
+export interface JobsDeps extends PollDeps, BuildQueueDeps, StandingDeps {
   readonly webhooks: Webhooks
   readonly ledgerLog: Pick<LedgerLog, 'grow'>
   readonly cosign: () => Promise<string | null>
@@ -83,6 +85,11 @@ export function createJobs(deps: JobsDeps) {
         return detail === null ? null : { detail, quiet: true }
       }),
     expire: () => runJob('expire', deps, {}, () => expire(deps)),
+    standings: () =>
+      runJob('disputes', deps, {}, async () => {
+        const decided = await readStandings(deps, (await authored()).rails)
+        return { detail: `${decided} standings read`, quiet: decided === 0 }
+      }),
     tidy: createTidy(deps),
   }
 }

@@ -25,6 +25,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'receipts', when: '7 * * * *', run: (jobs) => jobs.checkReceipts(), thenBuild: true },
   { name: 'pacts', when: '41 * * * *', run: (jobs) => jobs.checkPacts(), thenBuild: true },
   { name: 'expire', when: everyMinute, run: (jobs) => jobs.expire(), thenBuild: true },
+  { name: 'disputes', when: '*/10 * * * *', run: (jobs) => jobs.standings(), thenBuild: true },
   { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
   { name: 'witnesses', when: everyMinute, run: (jobs) => jobs.cosign() },
   { name: 'requests', when: { pauseMs: secondMs }, run: (jobs) => jobs.buildIfRequested() },

@@ -3,6 +3,7 @@ import type { SitePage } from '../../src/pages/page.ts'
 import type { World } from '../world/world.ts'
 import { changelogPage } from './changelog.ts'
 import { articlePages, deskPage } from './desk.ts'
+import { disputePages, disputesPage } from './disputes.ts'
 import { docsPages } from './docs/page.ts'
 import { missingPage, unavailablePage } from './error-pages.ts'
 import { flagsPage } from './flags.ts'
@@ -29,6 +30,7 @@ const pageSources: readonly PageSource[] = [
   jobsPage,
   pactsPage,
   flagsPage,
+  disputesPage,
   deskPage,
   skillsPage,
   partnersPage,
@@ -43,6 +45,7 @@ const pageSources: readonly PageSource[] = [
   jobPages,
   workerPages,
   receiptPages,
+  disputePages,
   partnerPages,
 ]
 

@@ -20,6 +20,7 @@ import {
   stacked,
   verifyBox,
 } from '../../src/pages/blocks.ts'
+import { disputeSection } from '../../src/pages/dispute.ts'
 import { ageText, count, day, hash, percent, pill, time, usdc } from '../../src/pages/figures.ts'
 import {
   address,
@@ -33,6 +34,7 @@ import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.
 import type { SitePage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import { amountColumn, column, figureColumn, table } from '../../src/pages/table.ts'
+import { disputesOfRail } from '../documents/disputes.ts'
 import { revisionOfPolls } from '../documents/history.ts'
 import { evidenceUri } from '../documents/rail-view.ts'
 import { fileHistoryUrl } from '../publish/remote.ts'
@@ -44,7 +46,15 @@ import { carriedText, railParts, shownRails } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { statusTimeline, transitionsOf } from './rail-timeline.ts'
 
-const parts = ['closedFlags', 'events', 'history', 'openFlags', 'site', ...railParts] as const
+const parts = [
+  'closedFlags',
+  'disputes',
+  'events',
+  'history',
+  'openFlags',
+  'site',
+  ...railParts,
+] as const
 type RailWorld = Pick<World, (typeof parts)[number]>
 
 export const railPages = pageSource(parts, (world) =>
@@ -89,6 +99,7 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
         : [section('why', 'Why this status', ...reasons(view))]),
       section('status', 'Status history', statusTimeline(view.rail, world)),
       section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
+      disputeSection(disputesOfRail(view.rail, world)),
       section('earn', 'How to earn here', ...entry(view)),
       section('method', 'How this rail is measured', ...method(view)),
       section('check', 'Check it', ...checks(view, world)),
@@ -104,6 +115,7 @@ function inputsOf({ record, view }: ShownRail, world: RailWorld): readonly unkno
     record.state,
     revisionOfPolls(world.history.get(view.rail) ?? []),
     flagsOf(view.rail, world),
+    disputesOfRail(view.rail, world),
     transitions,
     carriedText(view, world),
     transitions.map(({ createdAtMs }) => ageText(world.nowMs - createdAtMs)),

@@ -36,8 +36,8 @@ export const receiptsPage = pageSource(['community'], ({ community }) => {
 })
 
 export const receiptPages = pageSource(
-  ['community', 'pacts', 'rails'],
-  function* ({ community, rails, pacts }) {
+  ['community', 'disputes', 'pacts', 'rails'],
+  function* ({ community, disputes, rails, pacts }) {
     const wallets = workerWallets(community)
     const listed = new Set(rails.map(({ authored }) => authored.rail))
     const pactIds = new Map(pacts.settled.map((pact) => [pact.receipt_id, pact.pact_id]))
@@ -47,6 +47,9 @@ export const receiptPages = pageSource(
         isRailListed: listed.has(receipt.rail),
         pactId: pactIds.get(receipt.receipt_id) ?? null,
         hasRecord: true,
+        disputes: disputes.newest.filter(
+          ({ target }) => 'receipt_id' in target && target.receipt_id === receipt.receipt_id,
+        ),
       })
     }
   },

@@ -29,7 +29,7 @@ export function createSite(): (
   const receipts = memoizeByParts(['community'], (world) => [...receiptRecords(world)])
   const checks = memoizeByParts(['receiptRun'], (world) => [...receiptChecksDocument(world)])
   const feeds = memoizeByParts(
-    ['articles', 'changelog', 'closedFlags', 'events', 'openFlags', 'site'],
+    ['articles', 'changelog', 'closedFlags', 'disputes', 'events', 'openFlags', 'site'],
     (world) => [...feedDocuments(world)],
   )
   const indexesOf = memoizeLatest((listed: readonly SitePage[]) =>

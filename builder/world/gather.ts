@@ -22,6 +22,7 @@ import { withAcceptedSkills } from './accepted-skills.ts'
 import { createAuthored } from './authored.ts'
 import { gatherCommunity } from './community.ts'
 import type { CommunityMemory } from './community.ts'
+import { gatherDisputes } from './disputes.ts'
 import { gatherExchange } from './exchange.ts'
 import type { History } from './history.ts'
 import { gatherPacts } from './pacts.ts'
@@ -130,6 +131,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
     community,
     exchange,
+    disputes: await gatherDisputes(database, nowMs),
     pacts: await gatherPacts(reader, pacts, { siteUrl: options.site.url, nowMs }),
   }
   memory.parts = withSameParts(world, memory.parts)

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 
+import type { Dispute } from '../../src/contract/schemas/dispute.ts'
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Job, JobIssuer } from '../../src/contract/schemas/job.ts'
 import type { Partner, oathList, tierList } from '../../src/contract/schemas/partner.ts'
@@ -96,6 +97,12 @@ export interface World {
     readonly receiptsBy: JobIssuer
   }
   readonly pacts: PactsWorld
+  /** Newest first, more than the list shows; the total counts all. */
+  readonly disputes: {
+    readonly newest: readonly Dispute[]
+    readonly total: number
+    readonly next: string | null
+  }
 }
 
 /** The lists contain the newest entries; the totals count all entries. */

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 
+import { disputeState } from '../../src/contract/schemas/dispute-state.ts'
 import { flagKind, severity } from '../../src/contract/schemas/flag.ts'
 import { tierName } from '../../src/contract/schemas/partner.ts'
 import type * as implementations from './admin/index.ts'
@@ -17,6 +18,9 @@ const block = z.string().regex(/^(?:0|[1-9]\d{0,11})$/, 'must be a block number'
 const days = z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of days')
 const mebibytes = z.string().regex(/^\d{1,9}$/, 'must be a number of MiB')
 const proposalStatus = z.enum(['pending', 'accepted', 'rejected'])
+
+const dispute = operand('id of the dispute')
+const decision = { dispute, reason: requiredOption('text', 'the reason, which is published') }
 
 function admin(
   words: string,
@@ -59,6 +63,15 @@ export const adminCommands: readonly Command[] = [
     flag: operand('id of the flag'),
     reason,
   }),
+  admin('disputes list', 'listAllDisputes', 'List disputes, newest first', {
+    status: choice(disputeState, 'state (default: all)'),
+  }),
+  admin('disputes answer', 'answerDispute', 'Answer a dispute in public', {
+    dispute,
+    reason: requiredOption('text', 'the answer, which is published'),
+  }),
+  admin('disputes uphold', 'upholdDispute', 'Decide that a dispute is right', decision),
+  admin('disputes reject', 'rejectDispute', 'Decide that a dispute is not right', decision),
   admin('keys list', 'listKeys', 'List the signing keys of the service, the active one first'),
   admin(
     'keys create',

@@ -6,6 +6,7 @@ import { canonicalize, zeroSignatureFields } from '../core/canonical-json.ts'
 export const messages = {
   register: (service: string, from: SignedBody) => bodyMessage(`${service}-register-v1`, from),
   claim: (service: string, from: SignedBody) => bodyMessage(`${service}-claim-v1`, from),
+  dispute: (service: string, from: SignedBody) => bodyMessage(`${service}-dispute-v1`, from),
   receipt: (service: string, from: SignedBody) => bodyMessage(`${service}-receipt-v1`, from),
   deliver: (service: string, from: SignedBody & { readonly jobId: string }) =>
     `${service}-deliver-v1:${from.wallet}:${from.timestamp}:${from.jobId}:${from.bodySha256}`,

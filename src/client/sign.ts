@@ -33,6 +33,8 @@ const bodySigners: Partial<Record<string, BodySigner>> = {
     'email' in body
       ? { body, signed: [] }
       : await signStatement(caller, messages.claim, body, requireOath(oath)),
+  openDispute: (caller, { body }) => signStatement(caller, messages.dispute, body),
+  withdrawDispute: (caller, { body }) => signStatement(caller, messages.dispute, body),
   submitReceipt: async (caller, { body }) => {
     const carrier = 'platform' in body ? 'platform_signature' : 'worker_signature'
     const parts = await signStatement(caller, messages.receipt, body)

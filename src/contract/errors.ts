@@ -44,6 +44,7 @@ export const errorCodes = {
   unknown_partner: error(404, 'No such partner'),
   unknown_subscription: error(404, 'No such subscription'),
   unknown_job: error(404, 'No such job'),
+  unknown_dispute: error(404, 'No such dispute'),
   method_not_allowed: error(405, 'The method is not allowed'),
   not_acceptable: error(406, 'None of the accepted encodings is available'),
   // 408, 431: the request did not arrive completely

@@ -2,6 +2,7 @@ import { entriesOf } from '../core/entries.ts'
 import type { Route, RouteFacts } from './route.ts'
 import { alertRoutes } from './routes/alerts.ts'
 import { agentSkillRoutes, deskRoutes } from './routes/desk.ts'
+import { disputeRoutes } from './routes/disputes.ts'
 import { imageRoutes } from './routes/images.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { logRoutes } from './routes/log.ts'
@@ -31,6 +32,7 @@ const registry = {
   ...skillRoutes,
   ...pactRoutes,
   ...honestyRoutes,
+  ...disputeRoutes,
   ...deskRoutes,
   ...logRoutes,
   ...selfRoutes,

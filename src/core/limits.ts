@@ -109,6 +109,9 @@ export const writeQuotas = {
     per: network,
     advice: 'existing registrations can be changed at any time',
   }),
+  disputes: perWindow(hourMs, 'disputes', 5, { what: 'disputes', per: 'wallet' }),
+  /** New wallets cost nothing. */
+  dispute: perWindow(hourMs, 'disputes-network', 30, { what: 'disputes', per: network }),
   feedback: perWindow(hourMs, 'feedback', 5, {
     what: 'feedback entries',
     per: `${host} and User-Agent`,

@@ -11,6 +11,7 @@ export const jobNames = [
   'receipts',
   'log',
   'witnesses',
+  'disputes',
 ] as const
 export type JobName = (typeof jobNames)[number]
 

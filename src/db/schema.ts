@@ -4,6 +4,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { foreignKeyStatements, postgresStatements, sqliteStatements } from './table.ts'
 import type { RowOf, TableDefinition } from './table.ts'
 import { alertTables } from './tables/alerts.ts'
+import { disputeTables } from './tables/disputes.ts'
 import { feedbackTables } from './tables/feedback.ts'
 import { jobTables } from './tables/jobs.ts'
 import { leaseTables } from './tables/leases.ts'
@@ -29,6 +30,7 @@ export const tables = {
   ...pactTables,
   ...leaseTables,
   ...logTables,
+  ...disputeTables,
 }
 
 export type Database = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name], 'value'> }

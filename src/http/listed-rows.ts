@@ -1,3 +1,5 @@
+import { countDisputes, listDisputes } from '../db/disputes.ts'
+import type { DisputeFilter, DisputeRecord } from '../db/disputes.ts'
 import { countJobs, listJobs } from '../db/jobs/jobs.ts'
 import type { JobFilter } from '../db/jobs/jobs.ts'
 import type { JobRecord } from '../db/jobs/record.ts'
@@ -24,4 +26,10 @@ export const jobRows = (filter: JobFilter, nowMs: number): ListedRows<JobRecord>
   name: 'jobs',
   read: (db, page) => listJobs(db, { ...page, nowMs, filter }),
   count: (db) => countJobs(db, nowMs, filter),
+})
+
+export const disputeRows = (filter: DisputeFilter): ListedRows<DisputeRecord> => ({
+  name: 'disputes',
+  read: (db, page) => listDisputes(db, { ...page, filter }),
+  count: (db) => countDisputes(db, filter),
 })

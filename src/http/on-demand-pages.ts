@@ -1,5 +1,6 @@
 /** Renders pages of receipts, workers, jobs and partners that are too old to be published. */
 import type { ActionDeps } from '../actions/deps.ts'
+import { viewOf } from '../actions/disputes.ts'
 import { oathView } from '../actions/partner-view.ts'
 import { ApiError } from '../contract/errors.ts'
 import { pathOf } from '../contract/routes.ts'
@@ -13,6 +14,7 @@ import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
 import { HANDLE } from '../core/partner.ts'
 import { walletOrNull } from '../core/wallet.ts'
+import { disputeViews, listDisputes } from '../db/disputes.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import { jobDetailView } from '../db/jobs/view.ts'
 import { countOaths, oathsOfHandle } from '../db/oaths.ts'
@@ -22,6 +24,7 @@ import { countReceipts, findReceipt, listReceipts } from '../db/receipts/receipt
 import { receiptView } from '../db/receipts/view.ts'
 import { findWorker } from '../db/workers.ts'
 import { stacked } from '../pages/blocks.ts'
+import { disputePage } from '../pages/dispute.ts'
 import { jobPage } from '../pages/job.ts'
 import { layout } from '../pages/layout.ts'
 import { shownTotal } from '../pages/lists.ts'
@@ -47,6 +50,7 @@ const pageSources = {
   receipts: receiptPageOf,
   workers: workerPageOf,
   jobs: jobPageOf,
+  disputes: disputePageOf,
   partners: partnerPageOf,
 } as const satisfies Readonly<Record<string, PageSource>>
 
@@ -107,12 +111,23 @@ async function receiptPageOf(deps: ActionDeps, _store: Store, id: string): Promi
   const record = receiptId.safeParse(id).success ? await findReceipt(database.reader, id) : null
   if (record === null) throw new ApiError('unknown_receipt')
   const receipt = receiptView(record, siteUrl)
+  const filter = { target: { receipt_id: record.id } }
+  const disputes = await listDisputes(database.reader, { limit: 50, before: null, filter })
   return receiptPage(receipt, {
     workerWallets: new Set([receipt.to_wallet]),
     isRailListed: reference().rails.has(receipt.rail),
     pactId: null,
     hasRecord: false,
+    disputes: await disputeViews(database.reader, disputes, deps.clock.now()),
   })
+}
+
+async function disputePageOf(
+  { database, clock }: ActionDeps,
+  _store: Store,
+  id: string,
+): Promise<SitePage> {
+  return disputePage(await viewOf(database.reader, id, clock.now()))
 }
 
 /** Registered wallets and wallets with receipts have a page. */

@@ -16,6 +16,7 @@ import { onDemandEndpoints } from './on-demand-pages.ts'
 import { createPartnerAuth } from './partner-auth.ts'
 import { createPublishedDocuments } from './published-documents.ts'
 import { alertHandlers } from './routes/alerts.ts'
+import { disputeHandlers } from './routes/disputes.ts'
 import { feedbackHandlers } from './routes/feedback.ts'
 import { imageHandlers } from './routes/images.ts'
 import { jobHandlers } from './routes/jobs.ts'
@@ -29,7 +30,7 @@ const statsCache = 'public, max-age=5'
 
 export function serviceEndpoints(
   actions: ActionDeps,
-  store: Pick<DocumentStore, 'get' | 'state'>,
+  store: Pick<DocumentStore, 'get' | 'state' | 'wasPublished'>,
   statsSince: StatsSince,
 ): readonly Endpoint[] {
   const published = createPublishedDocuments(store)
@@ -40,6 +41,7 @@ export function serviceEndpoints(
     ...partnerHandlers(actions),
     ...marketHandlers(actions, published),
     ...alertHandlers(actions),
+    ...disputeHandlers(actions, store.wasPublished),
     ...feedbackHandlers(actions),
     ...imageHandlers(published),
     ...logHandlers(actions, () => store.get(pathOf('getSnapshotManifest'))?.entry.sha256),

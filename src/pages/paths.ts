@@ -19,6 +19,10 @@ export function workerPath(wallet: string): string {
   return `/workers/${wallet}`
 }
 
+export function disputePath(id: string): string {
+  return `/disputes/${id}`
+}
+
 export function jobPath(id: string): string {
   return `/jobs/${id}`
 }

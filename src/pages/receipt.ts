@@ -1,3 +1,4 @@
+import type { Dispute } from '../contract/schemas/dispute.ts'
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { jobExchange } from '../core/job.ts'
 import {
@@ -10,6 +11,7 @@ import {
   verifyBox,
   verifyReceiptBox,
 } from './blocks.ts'
+import { disputeSection } from './dispute.ts'
 import { hash, pill, time, usdc } from './figures.ts'
 import { address, code, inline, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
@@ -56,10 +58,11 @@ export interface ReceiptPageOptions {
   /** The settled pact of the receipt. */
   readonly pactId: string | null
   readonly hasRecord: boolean
+  readonly disputes: readonly Dispute[]
 }
 
 export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): SitePage {
-  const { workerWallets: wallets, isRailListed, pactId, hasRecord } = options
+  const { workerWallets: wallets, isRailListed, pactId, hasRecord, disputes } = options
   const id = receipt.receipt_id
   const { from_wallet: from, to_wallet: to, onchain } = receipt
   const rail = untrustedText(receipt.rail)
@@ -69,7 +72,13 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
     description: `${usdc(receipt.amount_usdc).md} ${paymentClaim(receipt)} on ${receipt.rail}: ${receipt.verification}.`,
     nav: '/receipts',
     listed: false,
-    inputs: [receipt, isRailListed, pactId, [from, to].map((value) => wallets.has(value ?? ''))],
+    inputs: [
+      receipt,
+      isRailListed,
+      pactId,
+      disputes,
+      [from, to].map((value) => wallets.has(value ?? '')),
+    ],
     body: () => [
       introduction(
         inline`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} ${paymentClaim(receipt)} on ${time(receipt.occurred_at)}`,
@@ -104,6 +113,7 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
         fact('Evidence', receipt.evidence_url, address),
         ['Accepted', time(receipt.accepted_at)],
       ]),
+      disputeSection(disputes),
       section(
         'check',
         'Check it',

@@ -56,6 +56,7 @@ test('a rail that is not finished is polled again at once, with a build in betwe
     checkReceipts: nothing,
     checkPacts: nothing,
     expire: nothing,
+    standings: nothing,
     tidy: async () => await Promise.resolve(),
     log: nothing,
     cosign: nothing,

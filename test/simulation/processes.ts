@@ -122,6 +122,7 @@ export async function startService(host: Host) {
       store: {
         get: () => undefined,
         state: () => ({ manifest: null, problem: null, damaged: new Map() }),
+        wasPublished: () => Promise.resolve(false),
       },
       limits: 'off',
       trustedProxies: [],
@@ -181,6 +182,8 @@ export async function startBuilder(host: Host) {
         rpcUrls: {},
         railBaseUrls: new Map(),
       }),
+      send: nothing,
+      userAgent: 'simulation',
       hasArbitrumNode: false,
       webhooks: createWebhooks({
         database,

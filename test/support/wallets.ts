@@ -65,7 +65,7 @@ export function solanaWallet(name: string): TestWallet {
   return { address, id: address, sign: (message) => Promise.resolve(key.sign(message)) }
 }
 
-type BodyKind = 'register' | 'claim' | 'receipt'
+type BodyKind = 'register' | 'claim' | 'receipt' | 'dispute'
 
 /** A body with wallet, timestamp and signature, as a client sends it. */
 export async function signedBody<Body extends object>(

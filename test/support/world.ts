@@ -200,6 +200,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
       historyUrl: null,
       payments: { settlement: 'off', receiver: null },
     },
+    disputes: { newest: [], total: 0, next: null },
     pollEveryMs: 6 * hourMs,
     rails: [alpha, beta, delta, gamma],
     history: new Map([

@@ -1,4 +1,5 @@
 export { backUp } from './backup.ts'
+export { answerDispute, listAllDisputes, rejectDispute, upholdDispute } from './disputes.ts'
 export { runDoctor } from './doctor.ts'
 export { closeOperatorFlag, listFlags, openOperatorFlag } from './flags.ts'
 export { createKeys, listKeys, rotateExchange, rotateSigningKey } from './keys.ts'

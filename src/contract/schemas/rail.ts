@@ -15,6 +15,7 @@ import {
   text,
   list,
 } from './common.ts'
+import { disputeSummary } from './dispute-state.ts'
 import { flagKind } from './flag.ts'
 
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
@@ -131,6 +132,9 @@ export const rail = model('Rail', {
     reason: text(600),
     source: text(600),
   }),
+  disputes: list(disputeSummary, 50)
+    .optional()
+    .describe('The newest disputes about the rail, its flags and receipts.'),
   sources: list(text(300), 32),
   polled_at: time,
   poll_duration_ms: count,

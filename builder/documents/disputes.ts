@@ -1,0 +1,22 @@
+import type { Dispute } from '../../src/contract/schemas/dispute.ts'
+import { subjectFirst } from '../../src/pages/dispute.ts'
+import { firstPage } from '../world/community.ts'
+import type { World } from '../world/world.ts'
+import { firstPageDocument, snapshotFamily } from './document.ts'
+
+const shownOfRail = 50
+
+export const disputeDocuments = snapshotFamily(
+  ['listDisputes'],
+  ['disputes'],
+  function* ({ disputes: { newest, total, next } }) {
+    yield firstPageDocument('listDisputes', { disputes: newest.slice(0, firstPage) }, total, next)
+  },
+)
+
+export function disputesOfRail(
+  rail: string,
+  { disputes: { newest } }: Pick<World, 'disputes'>,
+): readonly Dispute[] {
+  return subjectFirst(newest.filter((dispute) => dispute.rail === rail)).slice(0, shownOfRail)
+}

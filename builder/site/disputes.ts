@@ -1,0 +1,36 @@
+/** `/disputes`, and pages of the newest disputes. */
+import { counted } from '../../src/core/number-text.ts'
+import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
+import { disputePage, disputeTable } from '../../src/pages/dispute.ts'
+import { atomFeed } from '../../src/pages/page.ts'
+import { firstPage } from '../world/community.ts'
+import { pageSource } from './page-source.ts'
+
+export const disputesPage = pageSource(['disputes'], ({ disputes: { newest, total } }) => {
+  const shown = newest.slice(0, firstPage)
+  return {
+    path: '/disputes',
+    title: 'Disputes',
+    description: `${counted(total, 'claim')} that published data is wrong, with the answers of the operator.`,
+    nav: '/honesty',
+    json: ['/api/v1/disputes'],
+    feeds: [atomFeed('/feeds/disputes.atom', 'Disputes')],
+    body: [
+      introduction(
+        'Anyone with a key can dispute a figure, a flag or a receipt. The words are those of the disputer and of the operator; a claim shows what somebody says, not what was measured. Each step is an entry of the log.',
+      ),
+      disputeTable(`The newest ${shown.length} of ${total}.`, shown),
+      verifyBox('/api/v1/disputes'),
+      links([
+        ['/api/v1/disputes', 'JSON'],
+        ['/feeds/disputes.atom', 'Feed of disputes'],
+        ['/honesty', 'Honesty flags'],
+        ['/docs/reference', 'How to dispute'],
+      ]),
+    ],
+  }
+})
+
+export const disputePages = pageSource(['disputes'], ({ disputes: { newest } }) =>
+  newest.slice(0, firstPage).map(disputePage),
+)

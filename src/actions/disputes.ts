@@ -1,0 +1,147 @@
+import { messages } from '../auth/messages.ts'
+import { ApiError } from '../contract/errors.ts'
+import type {
+  Dispute,
+  DisputeBody,
+  DisputeTarget,
+  WithdrawalBody,
+} from '../contract/schemas/dispute.ts'
+import { toBase64 } from '../core/base64.ts'
+import { writeQuotas } from '../core/limits.ts'
+import { newId } from '../core/new-id.ts'
+import { isoTime } from '../core/time.ts'
+import { walletPublicKey } from '../core/wallet.ts'
+import type { Wallet } from '../core/wallet.ts'
+import {
+  disputeViews,
+  findDispute,
+  followDispute,
+  hasUndecided,
+  openDispute,
+} from '../db/disputes.ts'
+import { findEvidence } from '../db/evidence.ts'
+import { findReceipt } from '../db/receipts/receipts.ts'
+import { findRecord, selectRecords } from '../db/records.ts'
+import type { Db } from '../db/schema.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
+import { invalidField, verifySignedBody } from './signed-body.ts'
+import type { IncomingWrite } from './signed-body.ts'
+import { chargeNetworkQuota, enforceRowQuota, networkLocks } from './write-quotas.ts'
+
+/** Whether a document with this hash is or was published at the path. */
+export type WasPublished = (path: string, sha256: string) => Promise<boolean>
+
+export async function submitDispute(
+  deps: ActionDeps,
+  wasPublished: WasPublished,
+  write: IncomingWrite<DisputeBody>,
+): Promise<OutcomeOf<'openDispute'>> {
+  const { body, json, request, fingerprint } = write
+  const { nowMs } = request
+  const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.dispute })
+  const { wallet } = proof
+  const rail = await railOfTarget(deps, wasPublished, body.target)
+  const id = newId(deps.random, 'dsp')
+  const decide = async (tx: Db) => {
+    const ofWallet = selectRecords(tx, 'disputes', { wallet: wallet.id })
+    await enforceRowQuota(writeQuotas.disputes, nowMs, ofWallet, 'opened_at')
+    await chargeNetworkQuota(tx, deps, { kind: 'dispute', fingerprint, nowMs })
+    if (await hasUndecided(tx, wallet.id, body.target)) {
+      throw new ApiError(
+        'conflict',
+        'This wallet has an undecided dispute about this target; wait for the decision or withdraw it',
+      )
+    }
+    await openDispute(tx, {
+      id,
+      wallet: wallet.id,
+      display: wallet.display,
+      target: body.target,
+      rail,
+      claim: body.claim,
+      figure: body.figure ?? null,
+      evidenceUrl: body.evidence_url ?? null,
+      standing: standingOf(deps, wallet, rail),
+      openedAt: isoTime(nowMs),
+    })
+    return { status: 201 as const, body: await viewOf(tx, id, nowMs) }
+  }
+  const locks = networkLocks(fingerprint)
+  return await commitOnce(deps, { ...request, locks }, [proof], decide)
+}
+
+export async function withdrawDispute(
+  deps: ActionDeps,
+  id: string,
+  write: IncomingWrite<WithdrawalBody>,
+): Promise<OutcomeOf<'withdrawDispute'>> {
+  const { body, json, request } = write
+  const { nowMs } = request
+  if (body.dispute_id !== id) throw invalidField('dispute_id', 'must be the id in the path')
+  const proof = await verifySignedBody(deps, write, { json, ...body, message: messages.dispute })
+  return await commitOnce(deps, request, [proof], async (tx) => {
+    const found = await findDispute(tx, id)
+    if (found === null) throw new ApiError('unknown_dispute')
+    if (found.wallet !== proof.wallet.id) {
+      throw new ApiError('forbidden', 'Only the wallet that opened the dispute can withdraw it')
+    }
+    const at = isoTime(nowMs)
+    if (!(await followDispute(tx, id, { event: 'withdrawn', at }))) {
+      throw new ApiError('conflict', `The dispute is ${found.state}, which is final`)
+    }
+    return { status: 200, body: await viewOf(tx, id, nowMs) }
+  })
+}
+
+/** @throws ApiError `unknown_dispute` */
+export async function viewOf(db: Db, id: string, nowMs: number): Promise<Dispute> {
+  const record = await findDispute(db, id)
+  const [view] = record === null ? [] : await disputeViews(db, [record], nowMs)
+  if (view === undefined) throw new ApiError('unknown_dispute')
+  return view
+}
+
+const railOfPath = /^(?:\/api\/v1)?\/rails\/([a-z0-9][a-z0-9_-]*)(?:[./]|$)/
+const evidenceOfPath = /^\/evidence\/([0-9a-f]{64})\.json$/
+
+/** Null for a target that belongs to no rail of the ledger. @throws ApiError `refused` if there is no such target */
+async function railOfTarget(
+  { database: { reader }, reference }: ActionDeps,
+  wasPublished: WasPublished,
+  target: DisputeTarget,
+): Promise<string | null> {
+  if ('flag_id' in target) {
+    const flag = await findRecord(reader, 'flags', { id: target.flag_id })
+    if (flag !== null) return flag.rail
+    throw new ApiError('refused', 'No flag has this id; GET /api/v1/honesty/flags lists open flags')
+  }
+  const { rails } = reference()
+  const known = (rail: string | undefined) => (rail !== undefined && rails.has(rail) ? rail : null)
+  if ('receipt_id' in target) {
+    const receipt = await findReceipt(reader, target.receipt_id)
+    if (receipt !== null) return known(receipt.rail)
+    throw new ApiError('refused', 'No receipt has this id; GET /api/v1/receipts lists receipts')
+  }
+  const { path, sha256 } = target
+  const isEvidence =
+    evidenceOfPath.exec(path)?.[1] === sha256 && (await findEvidence(reader, sha256)) !== null
+  if (isEvidence || (await wasPublished(path, sha256))) return known(railOfPath.exec(path)?.[1])
+  throw new ApiError(
+    'refused',
+    'No document with this SHA-256 is or was published at this path; take path and sha256 from /snapshot.json',
+  )
+}
+
+/** `unknown` until the builder has read the file of the rail. */
+function standingOf({ reference }: ActionDeps, wallet: Wallet, rail: string | null) {
+  if (rail === null) return 'anyone'
+  const key = walletPublicKey(wallet)
+  const text = key === null ? null : toBase64(key)
+  const isPlatform = [...reference().platforms.values()].some(
+    ({ public_key, rails, revoked_at }) =>
+      public_key === text && rails.includes(rail) && revoked_at === undefined,
+  )
+  return isPlatform ? 'subject' : 'unknown'
+}

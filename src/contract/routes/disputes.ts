@@ -1,0 +1,54 @@
+import { pageQuery, repeated } from '../answers.ts'
+import { apiPrefix, json, parameter, routesOf } from '../route.ts'
+import { railSlug } from '../schemas/common.ts'
+import { disputeId, disputeState } from '../schemas/dispute-state.ts'
+import { dispute, disputeBody, disputeList, withdrawalBody } from '../schemas/dispute.ts'
+
+const { document, live, handler } = routesOf('Disputes')
+
+const params = { id: parameter(disputeId, 'Id of the dispute.', `dsp_${'ab'.repeat(12)}`) }
+
+export const disputeRoutes = {
+  listDisputes: document(60, {
+    path: `${apiPrefix}/disputes`,
+    summary: 'List disputes',
+    description:
+      'Claims that a published figure, flag or receipt is wrong, with the answers of the operator; newest first. Without a query: the signed document of the newest 50.',
+    query: {
+      ...pageQuery,
+      status: parameter(disputeState, 'Only disputes in this state.', 'open'),
+      rail: parameter(railSlug, 'Only disputes about this rail.', 'x402'),
+    },
+    answers: { 200: json('The disputes.', disputeList) },
+  }),
+  getDispute: live({
+    isSigned: true,
+    path: `${apiPrefix}/disputes/{id}`,
+    summary: 'Get a dispute',
+    description: 'Live data, available as soon as the dispute is opened.',
+    params,
+    answers: { 200: json('The dispute.', dispute), 404: { description: 'No such dispute.' } },
+  }),
+  openDispute: handler('POST', 'signed', {
+    isSigned: true,
+    path: `${apiPrefix}/disputes`,
+    summary: 'Dispute a figure, a flag or a receipt',
+    description:
+      'The wallet signs `<service>-dispute-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. The claim is published with its author, and each step is an entry of the log. A document is named by its path and the SHA-256 of its bytes, which `snapshot.json` lists. Returns 422 if the target does not exist, 409 while the wallet has another dispute about it. At most 5 disputes an hour per wallet and 30 per network.',
+    body: disputeBody,
+    answers: { 200: repeated(dispute), 201: json('The dispute was opened.', dispute) },
+  }),
+  withdrawDispute: handler('POST', 'signed', {
+    isSigned: true,
+    path: `${apiPrefix}/disputes/{id}/withdraw`,
+    summary: 'Withdraw a dispute',
+    description:
+      'Signed by the wallet that opened it, as the dispute was. Returns 409 after the decision.',
+    params,
+    body: withdrawalBody,
+    answers: {
+      200: json('The dispute is withdrawn.', dispute),
+      404: { description: 'No such dispute.' },
+    },
+  }),
+}

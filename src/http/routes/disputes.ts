@@ -1,0 +1,27 @@
+import type { ActionDeps } from '../../actions/deps.ts'
+import { submitDispute, viewOf, withdrawDispute } from '../../actions/disputes.ts'
+import type { WasPublished } from '../../actions/disputes.ts'
+import { isoTime } from '../../core/time.ts'
+import { disputeViews } from '../../db/disputes.ts'
+import type { Handlers } from '../handler-types.ts'
+import { disputeRows } from '../listed-rows.ts'
+import { readPage } from '../pages.ts'
+import { present } from '../query.ts'
+
+export function disputeHandlers(deps: ActionDeps, wasPublished: WasPublished) {
+  const { reader } = deps.database
+  return {
+    async listDisputes({ query }, { nowMs, list }) {
+      const filter = present({ state: query.status, rail: query.rail })
+      const { rows, fields } = await readPage(list, query, disputeRows(filter))
+      const disputes = await list((db) => disputeViews(db, rows, nowMs))
+      return { body: { ...fields, disputes: [...disputes], computed_at: isoTime(nowMs) } }
+    },
+    async getDispute({ params }, { nowMs }) {
+      return { body: await viewOf(reader, params.id, nowMs) }
+    },
+    openDispute: ({ body }, context) => submitDispute(deps, wasPublished, { ...context, body }),
+    withdrawDispute: ({ body, params }, context) =>
+      withdrawDispute(deps, params.id, { ...context, body }),
+  } satisfies Partial<Handlers>
+}

@@ -1,0 +1,233 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { readStandings } from '../../builder/jobs/dispute-standings.ts'
+import { gatherDisputes } from '../../builder/world/disputes.ts'
+import { sha256Hex } from '../../src/auth/messages.ts'
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
+import { followDispute } from '../../src/db/disputes.ts'
+import { openFlag } from '../../src/db/flags.ts'
+import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import { platformActions } from '../support/receipts.ts'
+import { atOnce, countOf, expectRefusal, statusCounts } from '../support/requests.ts'
+import { useService } from '../support/use-service.ts'
+import { ed25519Key, evmWallet, signedBody, solanaWallet } from '../support/wallets.ts'
+
+const platformKey = ed25519Key('platform')
+const service = useService({
+  options: async () => ({ actions: await platformActions(platformKey) }),
+})
+const alice = evmWallet('alice')
+const bob = evmWallet('bob')
+const disputes = '/api/v1/disputes'
+const flagId = `flg_${'0a'.repeat(9)}`
+
+async function addFlag(id = flagId, rail: string | null = 'x402'): Promise<string> {
+  const flag = {
+    kind: 'poll_failed',
+    rail,
+    subject: id,
+    severity: 'info',
+    title: 'A doubt',
+  } as const
+  const openedAt = isoTime(service.clock.now())
+  await service.actions.database.write((tx) =>
+    openFlag(tx, { ...flag, id, evidence: {}, openedAt }),
+  )
+  return id
+}
+
+async function signed(fields: object, wallet = alice) {
+  service.clock.advance(1)
+  return await signedBody(wallet, 'dispute', fields, { nowMs: service.clock.now() })
+}
+
+const claimOf = (fields: object = {}) => ({
+  target: { flag_id: flagId },
+  claim: 'The poll was not answered by us.',
+  ...fields,
+})
+
+async function open(fields: object = {}, wallet = alice) {
+  const { status, body } = await service.postJson(disputes, await signed(claimOf(fields), wallet))
+  expect([status, body['code']]).toEqual([201, undefined])
+  return { id: z.string().parse(body['dispute_id']), body }
+}
+
+const follow = (id: string, event: 'answered' | 'upheld' | 'rejected', text = 'Our words.') =>
+  service.actions.database.write((tx) =>
+    followDispute(tx, id, { event, at: isoTime(service.clock.now()), text }),
+  )
+
+test('a dispute is opened with its author, answered, and decided, with an entry of the log for each step', async () => {
+  await addFlag()
+  const { id, body } = await open({ figure: 'poll_error', evidence_url: 'https://a.example/x' })
+  expect(body).toMatchObject({ state: 'open', standing: 'unknown', rail: 'x402' })
+  expect(await follow(id, 'answered')).toBe(true)
+  expect(await follow(id, 'upheld', 'You are right.')).toBe(true)
+  const read = await service.getJson(`${disputes}/${id}`)
+  const { steps } = z
+    .object({ steps: z.array(z.looseObject({ step_id: z.string() })) })
+    .parse(read.body)
+  expect(read.body).toMatchObject({ state: 'upheld', wallet: alice.address, figure: 'poll_error' })
+  expect(steps.map(({ event, text }) => [event, text])).toEqual([
+    ['opened', 'The poll was not answered by us.'],
+    ['answered', 'Our words.'],
+    ['upheld', 'You are right.'],
+  ])
+  const queued = await service.actions.database.reader
+    .selectFrom('log_queue')
+    .select(['entry_id', 'sha256', 'subject'])
+    .where('kind', '=', 'dispute')
+    .orderBy('seq')
+    .execute()
+  expect(queued).toEqual(
+    steps.map((step) => ({
+      entry_id: step.step_id,
+      sha256: sha256Hex(canonicalize(JSON.parse(JSON.stringify(step)))),
+      subject: id,
+    })),
+  )
+})
+
+test('a target that does not exist is refused with 422 and nothing is stored', async () => {
+  const path = '/api/v1/rails'
+  for (const target of [
+    { flag_id: 'flg_00' },
+    { receipt_id: `rcp_${'00'.repeat(32)}` },
+    { path, sha256: '00'.repeat(32) },
+    { path: '/api/v1/nothing', sha256: sha256Hex('x') },
+  ]) {
+    const answer = await service.postJson(disputes, await signed(claimOf({ target })))
+    expectRefusal(answer, 422, 'refused')
+  }
+  expect((await service.getJson(`${disputes}?limit=5`)).body).toMatchObject({ total: 0 })
+})
+
+test('a document is disputed by its path and the hash of its bytes', async () => {
+  const path = '/api/v1/rails'
+  const bytes = async () => await (await fetch(`${service.url}${path}`)).text()
+  const before = sha256Hex(await bytes())
+  const { body } = await open({ target: { path, sha256: before } })
+  expect(body).toMatchObject({ target: { path, sha256: before }, standing: 'anyone' })
+})
+
+test('the key of a platform of the rail is the subject, and of another rail is not', async () => {
+  await addFlag()
+  await addFlag('flg_0b', 'toku')
+  const platform = solanaWallet('platform')
+  expect((await open({}, platform)).body['standing']).toBe('subject')
+  const other = await open({ target: { flag_id: 'flg_0b' } }, platform)
+  expect(other.body['standing']).toBe('unknown')
+})
+
+test('two answers at once: one is stored, and no step follows a decision', async () => {
+  await addFlag()
+  const { id } = await open()
+  const answers = await atOnce(2, () => follow(id, 'answered'))
+  expect(countOf(answers.map(Number))).toEqual({ 0: 1, 1: 1 })
+  const decisions = await Promise.all([follow(id, 'upheld'), follow(id, 'rejected')])
+  expect(countOf(decisions.map(Number))).toEqual({ 0: 1, 1: 1 })
+  expect(await follow(id, 'answered')).toBe(false)
+  const withdrawal = await signed({ dispute_id: id })
+  expectRefusal(await service.postJson(`${disputes}/${id}/withdraw`, withdrawal), 409, 'conflict')
+})
+
+test('only its wallet withdraws a dispute, with a signature that names it', async () => {
+  await addFlag()
+  const { id } = await open()
+  const path = `${disputes}/${id}/withdraw`
+  const byBob = await signed({ dispute_id: id }, bob)
+  expectRefusal(await service.postJson(path, byBob), 403, 'forbidden')
+  const other = await signed({ dispute_id: `dsp_${'00'.repeat(12)}` })
+  expectRefusal(await service.postJson(path, other), 400, 'invalid_input')
+  const unknown = `${disputes}/dsp_${'00'.repeat(12)}/withdraw`
+  expectRefusal(await service.postJson(unknown, other), 404, 'unknown_dispute')
+  const body = await signed({ dispute_id: id })
+  const [first, again] = [await service.postJson(path, body), await service.postJson(path, body)]
+  expect([first.status, first.body['state']]).toEqual([200, 'withdrawn'])
+  expect(again).toEqual(first)
+})
+
+test('a repeated request opens one dispute, and a second one about the target is refused', async () => {
+  await addFlag()
+  const body = await signed(claimOf())
+  const answers = await atOnce(3, () => service.postJson(disputes, body))
+  expect(statusCounts(answers)).toEqual({ 200: 2, 201: 1 })
+  expectRefusal(await service.postJson(disputes, await signed(claimOf())), 409, 'conflict')
+  const changed = { ...(await signed(claimOf(), bob)), claim: 'Other words.' }
+  expectRefusal(await service.postJson(disputes, changed), 401, 'signature_invalid')
+})
+
+test('a wallet opens five disputes an hour, and a network thirty', async () => {
+  for (let at = 0; at < 6; at += 1) await addFlag(`flg_0${at}`)
+  for (let wallet = 0; wallet < 6; wallet += 1) {
+    for (let at = 0; at < 5; at += 1) {
+      await open({ target: { flag_id: `flg_0${at}` } }, evmWallet(`wallet ${wallet}`))
+    }
+  }
+  const sixth = claimOf({ target: { flag_id: 'flg_05' } })
+  const ofWallet = await service.postJson(disputes, await signed(sixth, evmWallet('wallet 0')))
+  expectRefusal(ofWallet, 429, 'rate_limited')
+  expectRefusal(await service.postJson(disputes, await signed(sixth, bob)), 429, 'rate_limited')
+  service.clock.advance(hourMs)
+  expect((await service.postJson(disputes, await signed(sixth, bob))).status).toBe(201)
+})
+
+test('a dispute that is open for 14 days shows as unanswered', async () => {
+  await addFlag()
+  const { id } = await open()
+  service.clock.advance(14 * dayMs - 1)
+  expect((await service.getJson(`${disputes}/${id}`)).body).not.toHaveProperty('unanswered')
+  service.clock.advance(1)
+  expect((await service.getJson(`${disputes}/${id}`)).body).toMatchObject({ unanswered: true })
+  await follow(id, 'answered')
+  expect((await service.getJson(`${disputes}/${id}`)).body).not.toHaveProperty('unanswered')
+})
+
+test('the list has filters and pages, and the page of a dispute escapes hostile words', async () => {
+  await addFlag()
+  await addFlag('flg_0b', null)
+  const hostile = '<script>alert(1)</script> [x](javascript:alert(1)) https://evil.example'
+  const { id } = await open({ claim: hostile, evidence_url: 'https://a.example/x' })
+  await open({ target: { flag_id: 'flg_0b' } })
+  const total = async (query: string) =>
+    (await service.getJson(`${disputes}?${query}`)).body['total']
+  expect([
+    await total('rail=x402'),
+    await total('status=open'),
+    await total('status=upheld'),
+  ]).toEqual([1, 2, 0])
+  const page = await (await fetch(`${service.url}/view/dispute?id=${id}`)).text()
+  expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+  expect(page).not.toContain('href="https://evil.example')
+  expect(page).toContain('<a href="https://a.example/x" rel="nofollow noopener')
+  expect((await gatherDisputes(service.actions.database, service.clock.now())).total).toBe(2)
+})
+
+test('the file of a rail names who speaks for it; a rail that cannot be read has a day', async () => {
+  await addFlag()
+  const mine = await open()
+  const other = await open({}, bob)
+  const standing = async (id: string) =>
+    (await service.getJson(`${disputes}/${id}`)).body['standing']
+  const { database, clock } = service.actions
+  const asked: string[] = []
+  const answering =
+    (status: number, text: string): PinnedFetch =>
+    (request) => {
+      asked.push(request.url)
+      return Promise.resolve({ status, contentType: null, body: Buffer.from(text) })
+    }
+  const read = (send: PinnedFetch) =>
+    readStandings(
+      { database, clock, send, userAgent: 'test', signal: new AbortController().signal },
+      [{ rail: 'x402', reference_url: 'https://x402.example/about' }],
+    )
+  expect(await read(answering(503, ''))).toBe(0)
+  expect(await standing(mine.id)).toBe('unknown')
+  expect(await read(answering(200, JSON.stringify({ wallets: [alice.address, 'junk'] })))).toBe(2)
+  expect([await standing(mine.id), await standing(other.id)]).toEqual(['subject', 'anyone'])
+  expect(asked).toEqual(Array(2).fill('https://x402.example/.well-known/agent-income-ledger.json'))
+})
