@@ -110,6 +110,7 @@ export async function disputeViews(
   records: readonly DisputeRecord[],
   nowMs: number,
 ): Promise<readonly Dispute[]> {
+  if (records.length === 0) return []
   const ids = records.map(({ id }) => id)
   const steps = await selectRecords(db, 'dispute_steps', { disputeId: ids })
     .orderBy('seq')
