@@ -1,6 +1,5 @@
 /** One statement per table, whatever the size of the group. */
 
-import { sha256Hex } from '../../auth/messages.ts'
 import type { PayerHistory } from '../../core/reputation/entries.ts'
 import { noStanding } from '../../core/reputation/standing.ts'
 import type { Standing } from '../../core/reputation/standing.ts'
@@ -15,6 +14,7 @@ import type { RecordOf } from '../rows.ts'
 import type { Db } from '../schema.ts'
 import { eachElement, engineOf } from '../statements.ts'
 import type { Engine } from '../statements.ts'
+import { loggedReceipt } from './record.ts'
 import type { newReceiptRecord } from './record.ts'
 
 export interface ReceiptLookup extends HistoryLookup {
@@ -83,17 +83,6 @@ export interface GroupRows extends AnswerRows {
   readonly sums: readonly RecordOf<'payer_sums'>[]
   readonly payers: readonly RecordOf<'payers'>[]
   readonly reviews: readonly RecordOf<'reputation_reviews'>[]
-}
-
-/** Hashed as `content` of `GET /receipts/{id}`. */
-export function loggedReceipt({
-  id,
-  content,
-}: {
-  readonly id: string
-  readonly content: string
-}): QueuedEntry {
-  return { kind: 'receipt', id, sha256: sha256Hex(content) }
 }
 
 /** As in `appendEntries`, keeps the wallet's first display form. */

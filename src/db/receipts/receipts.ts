@@ -4,19 +4,23 @@ import { objectFromJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import { countList, isLater } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
+import { queueEntries } from '../log.ts'
 import { toRow } from '../rows.ts'
 import type { Db } from '../schema.ts'
-import { foundColumns, newReceiptRecord, receiptColumns } from './record.ts'
+import { foundColumns, loggedReceipt, newReceiptRecord, receiptColumns } from './record.ts'
 import type { NewReceipt, ReceiptRecord } from './record.ts'
 
 /** Returns false if the content is already stored. */
 export async function insertReceipt(db: Db, receipt: NewReceipt): Promise<boolean> {
+  const record = newReceiptRecord(receipt)
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('receipts')
-    .values(toRow<'receipts'>(newReceiptRecord(receipt)))
+    .values(toRow<'receipts'>(record))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirstOrThrow()
-  return numInsertedOrUpdatedRows === 1n
+  if (numInsertedOrUpdatedRows === 0n) return false
+  await queueEntries(db, [loggedReceipt(record)])
+  return true
 }
 
 export async function findReceipt(db: Db, id: string): Promise<ReceiptRecord | null> {

@@ -1,6 +1,8 @@
+import { sha256Hex } from '../../auth/messages.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
+import type { QueuedEntry } from '../log.ts'
 import { columnsExcept, columnsOf } from '../rows.ts'
 import type { MemberOf, RecordOf } from '../rows.ts'
 
@@ -65,6 +67,17 @@ export function newReceiptRecord(receipt: NewReceipt) {
     onchain: receipt.onchain,
     acceptedAt: receipt.acceptedAt,
   }
+}
+
+/** Hashed as `content` of `GET /receipts/{id}`. */
+export function loggedReceipt({
+  id,
+  content,
+}: {
+  readonly id: string
+  readonly content: string
+}): QueuedEntry {
+  return { kind: 'receipt', id, sha256: sha256Hex(content) }
 }
 
 export const receiptColumns = columnsExcept('receipts', 'content', 'onchain_checked_at')
