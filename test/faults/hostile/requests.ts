@@ -467,6 +467,8 @@ function statementOf(
     registerWorker: () => messages.register(testService, facts),
     claimSpot: () => messages.claim(testService, facts),
     submitReceipt: () => messages.receipt(testService, facts),
+    openDispute: () => messages.dispute(testService, facts),
+    withdrawDispute: () => messages.dispute(testService, facts),
     deliverJob: () => messages.deliver(testService, { ...facts, jobId: owner }),
     updateAttestationEndpoint: () =>
       messages.attestationEndpoint(testService, { ...signer, handle: owner, url }),

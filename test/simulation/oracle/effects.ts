@@ -35,6 +35,7 @@ const name = { names: '+ - skeleton since', network_writes: '+' } as const
 const byHandle = ['partners', 'handle', 'handle'] as const
 const byJob = ['jobs', 'id', 'id'] as const
 const earned = {
+  log_queue: '+',
   receipts: '+',
   reputation_ledger: '+',
   reputation: '+ *',
@@ -216,6 +217,7 @@ export const jobWrites: Readonly<Record<string, Writes>> = {
     rail_state: '+ *',
     flags: '+ *',
     events: '+',
+    log_queue: '+',
     aggregate_cursors: '+ *',
     hourly_aggregates: '+ *',
   },

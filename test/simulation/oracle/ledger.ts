@@ -226,10 +226,12 @@ export async function createLedgerOracle(
     return row?.expires_at === iso(nowMs + dayMs) ? null : 'its key expires at another time'
   }
 
-  /** Secrets are derived from ids and not stored. */
-  function withoutSecret({ secret, ...rest }: Fields): Fields {
+  /** Secrets are derived from ids, and promises from receipts; neither is stored. */
+  function asStored({ secret, log: promised, ...rest }: Fields): Fields {
     const wanted = webhookSecret(installation.keyedHash, String(rest['id']))
     if (secret !== undefined && secret !== wanted) fail('a secret is not that of its webhook')
+    const isReceipt = rest['receipt_id'] !== undefined && rest['accepted_at'] !== undefined
+    if (isReceipt !== (promised !== undefined)) fail('a receipt without its promise')
     return rest
   }
 
@@ -249,7 +251,7 @@ export async function createLedgerOracle(
     const window = versions.slice(flight.fromVersion)
     if (isPaid(flight)) answeredPaid(flight, answer, window)
     else if (flight.wanted !== null) answeredRead(flight, answer, window)
-    else if (isWrite(flight)) answeredWrite(flight, { status, body: withoutSecret(body) }, window)
+    else if (isWrite(flight)) answeredWrite(flight, { status, body: asStored(body) }, window)
   }
 
   function giveUp({ request, paid }: Flight): void {
