@@ -15,14 +15,22 @@ import { eachElement, engineOf } from './statements.ts'
 import type { Engine } from './statements.ts'
 
 /** An entry without the members that its place in the log decides. */
-export interface QueuedEntry {
-  readonly kind: LogEntryKind
+export type QueuedEntry = {
   /** Once for each kind: what is queued again is not logged again. */
   readonly id: string
   readonly sha256: string
   readonly subject?: string
-  readonly extra?: object
-}
+} & (
+  | {
+      readonly kind: Exclude<LogEntryKind, 'check' | 'poll' | 'snapshot' | 'key'>
+      readonly extra?: never
+    }
+  | { readonly kind: 'check'; readonly extra?: Pick<LogEntryOf<'check'>, 'block'> }
+  | { readonly kind: 'poll'; readonly extra: Pick<LogEntryOf<'poll'>, 'outcome'> }
+  | { readonly kind: 'snapshot'; readonly extra: Pick<LogEntryOf<'snapshot'>, 'version'> }
+  | { readonly kind: 'key'; readonly extra: Pick<LogEntryOf<'key'>, 'event'> }
+)
+type LogEntryOf<Kind extends LogEntryKind> = Extract<LogEntry, { readonly kind: Kind }>
 
 /** Called in the transaction of the effect, so that neither is without the other. */
 export async function queueEntries(tx: Db, entries: readonly QueuedEntry[]): Promise<void> {
