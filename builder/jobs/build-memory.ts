@@ -29,6 +29,7 @@ export function emptyBuildMemory(options: { readonly dataDir: string; readonly s
     publish: emptyMemory(),
     evidence: { seq: 0 },
     snapshot: { sha256: '' },
+    keys: { sha256: '' },
     archive: emptyArchiveMemory(),
     ...last,
   }

@@ -4,6 +4,7 @@ import type { Keys } from '../../src/auth/service-keys.ts'
 import type { Log } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { isoTime } from '../../src/core/time.ts'
+import { logKeys } from '../log/keys.ts'
 import { archive } from '../publish/archive.ts'
 import type { ArchiveOutcome, ArchiveOptions } from '../publish/archive.ts'
 import { markAsDemo } from '../publish/demo-mark.ts'
@@ -105,6 +106,7 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
     options.onPublished?.()
     return published
   }
+  await logKeys(options.database, world, memory.keys)
   const evidence = sets?.objects ?? filesIn(publicDir)
   await publishEvidence(options.database, evidence, memory.evidence)
   if (memory.snapshot.sha256 === '') await logSnapshot(options.database, publicDir, memory.snapshot)

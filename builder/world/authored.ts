@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 import { oath, tier } from '../../src/contract/schemas/partner.ts'
+import { platform } from '../../src/contract/schemas/platform.ts'
 import { skill } from '../../src/contract/schemas/skill.ts'
 import { treeFingerprint, statFingerprint, readTextIfExists } from '../cache/stat-fingerprint.ts'
 import { loadArticles } from './articles.ts'
@@ -18,24 +19,36 @@ const runtimeState = 'run'
 const agentSkillNames = ['desk', 'pacts', 'register-and-earn'] as const
 const skillsFile = z.object({ note: z.string(), skills: z.array(skill) })
 const tiersFile = z.object({ tiers: z.array(tier) })
+const platformsFile = z.strictObject({ platforms: z.array(platform) })
 const oathsFile = z.object({ oaths: z.array(oath) })
 
 /** @throws Error that names the file and the field */
 export async function loadAuthored(dataDir: string) {
-  const [rails, taxonomy, { tiers }, { oaths }, articles, docs, pacts, agentSkills, changelog] =
-    await Promise.all([
-      loadAuthoredRails(join(dataDir, 'rails')),
-      readJsonFile(join(dataDir, 'skills.json'), skillsFile),
-      readJsonFile(join(dataDir, 'tiers.json'), tiersFile),
-      readJsonFile(join(dataDir, 'oaths.json'), oathsFile),
-      loadArticles(join(dataDir, 'desk')),
-      loadDocs(join(dataDir, 'docs')),
-      loadAuthoredPacts(join(dataDir, 'pacts')),
-      loadAgentSkills(join(dataDir, 'agent-skills')),
-      // This file may be missing in an installation.
-      readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
-    ])
-  return { rails, taxonomy, tiers, oaths, articles, docs, pacts, agentSkills, changelog }
+  const [
+    rails,
+    taxonomy,
+    { tiers },
+    { oaths },
+    { platforms },
+    articles,
+    docs,
+    pacts,
+    agentSkills,
+    changelog,
+  ] = await Promise.all([
+    loadAuthoredRails(join(dataDir, 'rails')),
+    readJsonFile(join(dataDir, 'skills.json'), skillsFile),
+    readJsonFile(join(dataDir, 'tiers.json'), tiersFile),
+    readJsonFile(join(dataDir, 'oaths.json'), oathsFile),
+    readJsonFile(join(dataDir, 'platforms.json'), platformsFile),
+    loadArticles(join(dataDir, 'desk')),
+    loadDocs(join(dataDir, 'docs')),
+    loadAuthoredPacts(join(dataDir, 'pacts')),
+    loadAgentSkills(join(dataDir, 'agent-skills')),
+    // This file may be missing in an installation.
+    readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
+  ])
+  return { rails, taxonomy, tiers, oaths, platforms, articles, docs, pacts, agentSkills, changelog }
 }
 
 /** Returns a function that reads the files again only if one of them has changed. */

@@ -1,4 +1,5 @@
 import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
+import { LedgerError, LedgerUnreachableError } from '../../src/client/errors.ts'
 import { parseSignedReceipt, signReceipt } from '../../src/client/sign-receipt.ts'
 import type { ReceiptFacts, SignedReceipt } from '../../src/client/sign-receipt.ts'
 import { isoTime } from '../../src/core/time.ts'
@@ -71,7 +72,7 @@ export const receiptCommands: readonly Command[] = [
     words: 'receipt verify',
     summary: 'Verify the id and the signature of a receipt',
     description:
-      'A file is verified offline. Platform keys come from --platforms, a file like data/platforms.json.\nThe payment itself is not verified: see its chain.',
+      'A file is verified offline. Platform keys come from --platforms, a file like data/platforms.json, or from the ledger.\nThe payment itself is not verified: see its chain.',
     args: {
       receipt: operand('a file, - for standard input, or the id of a receipt'),
       platforms: option('path', 'registry of platform keys'),
@@ -89,7 +90,15 @@ export const receiptCommands: readonly Command[] = [
       const keys = new Map<string, string | readonly string[]>(
         platformKeys(input.text('platforms')),
       )
-      if (receipt['platform'] === EXCHANGE) keys.set(EXCHANGE, await exchangeKeys(session, input))
+      const issuer = receipt['platform']
+      if (issuer === EXCHANGE) keys.set(EXCHANGE, await exchangeKeys(session, input))
+      else if (
+        typeof issuer === 'string' &&
+        !keys.has(issuer) &&
+        input.text('platforms') === undefined
+      ) {
+        for (const one of await listedPlatforms(session)) keys.set(one.platform, one.public_key)
+      }
       const { receiptId, kind, checks } = await verifyReceipt(receipt, keys, id)
       const logged = input.flag('log')
         ? await receiptInLog(session, input, { id: receiptId, receipt })
@@ -98,6 +107,16 @@ export const receiptCommands: readonly Command[] = [
     },
   },
 ]
+
+/** None if the ledger does not answer: then the signature is reported as one by an unknown key. */
+async function listedPlatforms(session: Session) {
+  try {
+    return (await session.reader().call('listPlatforms')).platforms
+  } catch (error) {
+    if (error instanceof LedgerError || error instanceof LedgerUnreachableError) return []
+    throw error
+  }
+}
 
 async function createReceipt(session: Session, input: Input): Promise<SignedReceipt> {
   const key = session.receiptKey(input.text('receipt-key-file'))

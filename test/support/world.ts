@@ -242,6 +242,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
         covers: ['/og'],
       },
     ],
+    platforms: [],
     oaths: [{ kind: 'worker', version: 1, text: 'I, {WALLET}, at {TIMESTAMP}.' }],
     articles: [
       {

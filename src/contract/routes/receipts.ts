@@ -2,6 +2,7 @@ import { pageQuery, sinceParameter } from '../answers.ts'
 import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { walletInput } from '../schemas/input.ts'
+import { platformList } from '../schemas/platform.ts'
 import { railChain } from '../schemas/rail.ts'
 import {
   acceptedReceipt,
@@ -33,6 +34,13 @@ export const receiptRoutes = {
       since: sinceParameter('Only receipts accepted after this time.'),
     },
     answers: { 200: json('The receipts.', receiptList) },
+  }),
+  listPlatforms: document(300, {
+    path: `${apiPrefix}/platforms`,
+    summary: 'List the platforms that may issue receipts',
+    description:
+      'The registry: who may issue receipts for which rails, and the Ed25519 key in base64. A platform signs the canonical JSON (RFC 8785) of the receipt, or of the whole submission, with all signature fields set to `""`. Every key is an entry of the log.',
+    answers: { 200: json('The platforms.', platformList) },
   }),
   getReceipt: live({
     isSigned: true,

@@ -84,7 +84,7 @@ export const jobDetail = model('JobDetail', {
 export type JobDetail = z.infer<typeof jobDetail>
 
 /** The signer of the receipts of accepted jobs. */
-const jobIssuer = model('JobReceiptIssuer', {
+export const jobIssuer = model('JobReceiptIssuer', {
   platform: z.literal('job-exchange'),
   rail: z.literal('job_exchange'),
   public_key: text(44).describe('Base64 of the 32-byte ed25519 key.'),
