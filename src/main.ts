@@ -144,7 +144,7 @@ const app = createApp({
     store,
     clock,
     startedMonotonicMs,
-    jobs: ['poll', 'build', 'webhooks', 'pacts', 'receipts'],
+    jobs: ['poll', 'build', 'webhooks', 'pacts', 'receipts', 'log'],
     problems: () => [...problems(), ...paymentWatch.problems()],
     settlement: outbound.payments.mode,
   }),

@@ -35,6 +35,7 @@ export function createJobs(deps: JobsDeps) {
   const authored = async () => await loadAuthored(buildOptions.dataDir)
   const build = createBuildQueue(deps)
   const announced = { announce: true } as const
+  let hasLogFailed = false
   return {
     /** Polls the due rails, or all rails. Fails if at least two rails were polled and all of them failed. */
     poll: async (which: RoundOptions['which'], onReport?: (report: PollReport) => void) => {
@@ -73,11 +74,17 @@ export function createJobs(deps: JobsDeps) {
         )
         return { detail, quiet: false }
       }),
-    /** A restored database must reach the published log before it signs. */
+    /** A restored database must reach the published log before it signs. The first success after a failure is recorded. */
     log: () =>
-      runJob('log', deps, {}, async () =>
-        (await deps.ledgerLog.grow()) ? { detail: null, quiet: true } : null,
-      ),
+      runJob('log', deps, {}, async () => {
+        const had = hasLogFailed
+        hasLogFailed = true
+        const result = await deps.ledgerLog.grow()
+        hasLogFailed = had && result === 'resting'
+        return hasLogFailed || (result === 'unchanged' && !had)
+          ? null
+          : { detail: null, quiet: !had }
+      }),
     /** A witness that is away does not fail the run. */
     cosign: () =>
       runJob('witnesses', deps, {}, async () => {

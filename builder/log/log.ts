@@ -45,12 +45,12 @@ export function createLedgerLog(deps: LedgerLogDeps) {
   }
 
   return {
-    /** Returns false if there was nothing to do. @throws ForkedLogError, NoteError; then nothing is signed */
+    /** `resting`: nothing was tried after a failure. @throws ForkedLogError, NoteError; then nothing is signed */
     grow: async () =>
       await inTurn(async () => {
-        if (clock.monotonic() < restUntilMs) return false
+        if (clock.monotonic() < restUntilMs) return 'resting'
         try {
-          return await grow()
+          return (await grow()) ? 'grown' : 'unchanged'
         } catch (error) {
           restUntilMs = clock.monotonic() + restMs
           throw error
