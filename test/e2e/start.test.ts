@@ -183,24 +183,13 @@ describe('a fresh start with nothing configured', () => {
     expect(refused.output()).not.toContain('    at ')
   })
 
-  it('shows in /health which key file its builder cannot use', async () => {
+  it('exits with code 78 for signing keys that it cannot use, and names the file', async () => {
     const dataDir = join(state, 'damaged')
     const keys = join(dataDir, 'keys')
     mkdirSync(keys, { recursive: true, mode: 0o700 })
     writeFileSync(join(keys, 'signing-keys.json'), '{}', { mode: 0o600 })
-    const damaged = run(program.service, [], {
-      PORT: '0',
-      POLL: 'off',
-      DATA_DIR: dataDir,
-      PUBLIC_DIR: join(state, 'damaged-public'),
-    })
-    const address = await addressOf(damaged)
-    const problems = async () => {
-      const health = await fetch(`${address}/api/v1/health`)
-      return JSON.stringify(await health.json())
-    }
-    await expect.poll(problems, patience).toContain('signing-keys.json cannot be used')
-    expect(await problems()).not.toContain(state)
-    await stop(damaged)
+    const refused = run(program.service, [], { BUILDER: 'off', PORT: '0', DATA_DIR: dataDir })
+    expect(await refused.ended).toBe(78)
+    expect(refused.output()).toContain('signing-keys.json cannot be used')
   })
 })

@@ -45,7 +45,12 @@ afterAll(async () => {
 
 async function expectSound(ledger: Ledger): Promise<void> {
   expect(problemsOfSet(ledger)).toEqual([])
-  expect(readdirSync(ledger.publicDir).toSorted()).toEqual(['current', 'evidence', 'generations'])
+  expect(readdirSync(ledger.publicDir).toSorted()).toEqual([
+    'current',
+    'evidence',
+    'generations',
+    'log',
+  ])
   ledger.git('fsck', '--full', '--strict', '--no-dangling')
 }
 

@@ -106,7 +106,7 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
     expect(problemsOfSet(ledger)).toEqual([])
     // A build without changes has a lock file for a moment.
     const left = () => readdirSync(ledger.publicDir).toSorted()
-    await expect.poll(left).toEqual(['current', 'evidence', 'generations'])
+    await expect.poll(left).toEqual(['current', 'evidence', 'generations', 'log'])
   })
 
   test('without room for its own rows publishes and reports that the run was not recorded', async ({
