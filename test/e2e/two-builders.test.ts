@@ -45,12 +45,8 @@ afterAll(async () => {
 
 async function expectSound(ledger: Ledger): Promise<void> {
   expect(problemsOfSet(ledger)).toEqual([])
-  expect(readdirSync(ledger.publicDir).toSorted()).toEqual([
-    'current',
-    'evidence',
-    'generations',
-    'log',
-  ])
+  const known = ['current', 'evidence', 'generations', 'log']
+  expect(readdirSync(ledger.publicDir).filter((name) => !known.includes(name))).toEqual([])
   ledger.git('fsck', '--full', '--strict', '--no-dangling')
 }
 

@@ -105,8 +105,9 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
       .toBe(ledger.manifest().set_sha256)
     expect(problemsOfSet(ledger)).toEqual([])
     // A build without changes has a lock file for a moment.
-    const left = () => readdirSync(ledger.publicDir).toSorted()
-    await expect.poll(left).toEqual(['current', 'evidence', 'generations', 'log'])
+    const known = ['current', 'evidence', 'generations', 'log']
+    const left = () => readdirSync(ledger.publicDir).filter((name) => !known.includes(name))
+    await expect.poll(left).toEqual([])
   })
 
   test('without room for its own rows publishes and reports that the run was not recorded', async ({
