@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 import { loadExchangeKeys } from '../../src/auth/exchange-keys.ts'
+import { loadLogSigner } from '../../src/auth/notes.ts'
 import { loadKeys } from '../../src/auth/service-keys.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { run } from '../support/program.ts'
@@ -42,6 +43,7 @@ export async function startCluster(
   const keysDir = join(dataDir, 'keys')
   await loadKeys({ dir: keysDir, nowMs })
   await loadExchangeKeys(keysDir, systemRandom)
+  await loadLogSigner(keysDir, systemRandom)
   mkdirSync(join(dataDir, 'secrets'), { mode: 0o700 })
   writeFileSync(join(dataDir, 'secrets/hash.key'), hashSecret, { mode: 0o600 })
   const remote = join(root, 'remote.git')
