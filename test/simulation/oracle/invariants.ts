@@ -12,17 +12,22 @@ const points = (paid: string): string =>
   `(min(${paid}, 10000000) * 50 + max(0, min(${paid}, 100000000) - 10000000) * 25
     + max(0, min(${paid}, 1000000000) - 100000000) * 5 + max(0, min(${paid}, 10000000000) - 1000000000))`
 
-/** Rows of a table without their entry in the queue of the log. */
+/** Entries of the log, with those that wait for their place. */
+const logged = (kinds: string): string =>
+  `(select kind, entry_id from log_queue where kind in (${kinds}) union all
+    select kind, entry_id from log_entries where kind in (${kinds})) as logged`
+
+/** Rows of a table without their entry. */
 const unlogged = (table: string, kind: string, id = 'id'): string =>
-  `${table} where ${id} not in (select entry_id from log_queue where kind = '${kind}')`
+  `${table} where ${id} not in (select entry_id from ${logged(`'${kind}'`)})`
 
 const invariants = {
   'receipts that are not logged': unlogged('receipts', 'receipt'),
   'polls that are not logged': unlogged('polls', 'poll', 'bundle'),
   'entries of wallets that are not logged': `(select 1 where (select count(*) from reputation_ledger) <>
-    (select count(*) from log_queue where kind = 'reputation'))`,
+    (select count(*) from ${logged("'reputation'")})) as wrong`,
   'flags and transitions that are not logged': `(select 1 where (select count(*) from events) <>
-    (select count(*) from log_queue where kind in ('flag', 'transition')))`,
+    (select count(*) from ${logged("'flag', 'transition'")})) as wrong`,
   'events whose time does not grow': `events a join events b on b.seq > a.seq and b.created_at <= a.created_at`,
   'open flags without their event': `flags where not exists (
     select 1 from events where kind = 'flag_opened' and data ->> 'flag_id' = flags.id)`,

@@ -49,7 +49,13 @@ const watched = new Set([
   'meta',
   'leases',
   'job_runs',
+  'log_entries',
+  'log_tiles',
+  'log_checkpoints',
 ])
+
+const kindIn = (row: Fields | null): string | undefined =>
+  row === null ? undefined : String(row['kind'])
 
 /** The parts of a run that the oracle needs, in whatever processes the ledger runs. */
 export interface LedgerRun extends Pick<Run, 'log' | 'fail' | 'tally'> {
@@ -96,6 +102,7 @@ export async function createLedgerOracle(
     for (const change of changes) {
       const { table } = change
       if (watched.has(table) || isAnswer(change, after, taken) || isLostRace(change)) continue
+      if (isSequencing(change)) continue
       const problems = allowed.map((one) => findForbidden(change, one))
       if (problems.includes(null)) continue
       const rows = JSON.stringify([change.before, change.after])
@@ -121,6 +128,11 @@ export async function createLedgerOracle(
       const hasExpired = before === null || String(before['expires_at']) <= iso(nowMs)
       return request.requestSha256 === answer?.request_sha256 && hasExpired
     })
+  }
+
+  /** The builder logs keys and published sets, and takes entries out of the queue. */
+  function isSequencing({ table, after }: Change): boolean {
+    return table === 'log_queue' && ['key', 'snapshot', undefined].includes(kindIn(after))
   }
 
   /** A change of an endpoint that lost a race is in the history, although it is refused. */
