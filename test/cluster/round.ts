@@ -284,7 +284,8 @@ export async function runRound(
     await (await openDatabase({ url: `sqlite:${path}` })).close()
     const probe = await openProbe(path)
     await probe.query('pragma foreign_keys = off')
-    for (const table of commits.tables) {
+    // The bytes of tiles are no JSON, and no invariant reads them.
+    for (const table of commits.tables.filter((name) => name !== 'log_tiles')) {
       await probe.query(`delete from "${table}"`).catch(() => [])
       const rows = commits.inOrder(table)
       const names = commits.columnsOf(table).map(({ column }) => column)
