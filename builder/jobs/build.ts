@@ -86,7 +86,11 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
   const next = nextFacts(await memory.lastFacts.load(), facts)
   const mark = options.isDemo === true ? markAsDemo : (document: PublicDocument) => document
   const others = [...documents, memory.diffOf(next), ...(await memory.vendored())].map(mark)
+  const logCurrent = async () => {
+    if (sets === null) await logSnapshot(options.database, publicDir, memory.snapshot)
+  }
   const publishWith = async (images: readonly PublicDocument[]) => {
+    await logCurrent()
     const published = await publish({
       publicDir,
       siteUrl: options.site.url,
@@ -101,7 +105,7 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
       ...(leadership === undefined ? {} : { leadership }),
       ...(sets === null ? {} : { remote: sets.remote(() => JSON.stringify(next)) }),
     })
-    await logSnapshot(options.database, publicDir, memory.snapshot)
+    await logCurrent()
     await sets?.point()
     options.onPublished?.()
     return published
@@ -109,7 +113,6 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
   await logKeys(options.database, world, memory.keys)
   const evidence = sets?.objects ?? filesIn(publicDir)
   await publishEvidence(options.database, evidence, memory.evidence)
-  if (memory.snapshot.sha256 === '') await logSnapshot(options.database, publicDir, memory.snapshot)
   const drawings = memory.drawingsOf(world)
   const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)
   await leadership?.check()

@@ -3,13 +3,18 @@ import { join } from 'node:path'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { CURRENT_LINK, MANIFEST_FILE, manifestSchema } from '../../src/core/documents.ts'
 import { queueEntries } from '../../src/db/log.ts'
+import type { QueuedEntry } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { readIfExists } from '../../src/files/durable.ts'
 import { readFitting } from './files.ts'
 
+export function loggedSnapshot(sha256: string, version: number): QueuedEntry {
+  return { kind: 'snapshot', id: sha256, sha256, subject: 'snapshot', extra: { version } }
+}
+
 /**
- * Queues the published manifest for the log unless it was the last one. Called after each publication, and before the
- * first one of a process, whose predecessor may have ended in between.
+ * Queues the manifest in the public directory for the log unless it was the last one. Called before each publication too,
+ * since a builder may have ended or failed after the one before. Sets in a bucket are queued with their row.
  */
 export async function logSnapshot(
   { write }: Pick<OpenDatabase, 'write'>,
@@ -17,14 +22,12 @@ export async function logSnapshot(
   last: { sha256: string },
 ): Promise<void> {
   const path = join(publicDir, CURRENT_LINK, MANIFEST_FILE)
-  const manifest = await readFitting(path, manifestSchema)
   const bytes = await readIfExists(path)
+  const sha256 = sha256Hex(bytes ?? '')
+  if (bytes === null || sha256 === last.sha256) return
+  const manifest = await readFitting(path, manifestSchema)
   // Publishing reports a damaged manifest.
-  if (manifest === null || bytes === null) return
-  const sha256 = sha256Hex(bytes)
-  if (sha256 === last.sha256) return
-  const { version } = manifest
-  const entry = { kind: 'snapshot', id: sha256, sha256, subject: 'snapshot' } as const
-  await write((tx) => queueEntries(tx, [{ ...entry, extra: { version } }]))
+  if (manifest === null) return
+  await write((tx) => queueEntries(tx, [loggedSnapshot(sha256, manifest.version)]))
   last.sha256 = sha256
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { checkReceipts, receiptsResult } from '../../builder/jobs/check-receipts.ts'
@@ -13,6 +13,7 @@ import { topStandings } from '../../src/db/leaderboard.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { fullWorld } from '../site/worlds.ts'
 import { handClock } from '../support/http-service.ts'
+import { expectLogged } from '../support/logged.ts'
 import { fakeToken, refusing, startReceiptChain } from '../support/receipt-chain.ts'
 import type { Payment, ReceiptChain } from '../support/receipt-chain.ts'
 import {
@@ -52,6 +53,8 @@ beforeAll(async () => {
   chain = await startReceiptChain('arbitrum', genesisMs)
   await chain.mine(3)
 })
+// Whatever the checks of a test have done.
+afterEach(() => expectLogged(service))
 afterAll(() => chain.stop())
 beforeEach(() => chain.snapshot())
 

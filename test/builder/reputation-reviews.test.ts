@@ -1,5 +1,5 @@
 /** Checks of payers 14 and 60 days after their receipts, with a node of a real chain. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { checkReceipts, receiptsResult } from '../../builder/jobs/check-receipts.ts'
 import { verifyScore } from '../../src/client/verify-score.ts'
@@ -8,6 +8,7 @@ import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { handClock } from '../support/http-service.ts'
+import { expectLogged } from '../support/logged.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { startReceiptChain } from '../support/receipt-chain.ts'
 import type { ReceiptChain } from '../support/receipt-chain.ts'
@@ -49,6 +50,8 @@ beforeAll(async () => {
   chain = await startReceiptChain('arbitrum', startMs - 40 * dayMs)
   await chain.mine(3)
 })
+// Whatever the checks of a test have done.
+afterEach(() => expectLogged(service))
 afterAll(() => chain.stop())
 beforeEach(() => {
   chainMs = startMs - 2 * hourMs

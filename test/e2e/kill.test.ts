@@ -1,13 +1,14 @@
 /** Kills the compiled builder 46 times. Afterwards the published set, the database and the archive are intact. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import { directorySource } from '../../src/http/published-sets.ts'
 import type { Running } from '../support/program.ts'
@@ -93,6 +94,17 @@ async function expectIntact(ledger: Ledger): Promise<void> {
   expectIntactArchive(ledger)
 }
 
+async function loggedSnapshots(ledger: Ledger): Promise<ReadonlySet<string>> {
+  return await ledger.withDatabase(async ({ reader }) => {
+    const [queued, logged] = await Promise.all(
+      (['log_queue', 'log_entries'] as const).map((table) =>
+        reader.selectFrom(table).select('entry_id').where('kind', '=', 'snapshot').execute(),
+      ),
+    )
+    return new Set([...(queued ?? []), ...(logged ?? [])].map(({ entry_id: id }) => id))
+  })
+}
+
 function expectIntactArchive(ledger: Ledger): void {
   if (!existsSync(join(ledger.dataDir, 'snapshots.git'))) return
   ledger.git('fsck', '--full', '--strict', '--no-dangling')
@@ -160,6 +172,8 @@ describe('a builder killed with SIGKILL', () => {
       writeVersion(program, 3)
       const operations = await runBuild(ledger)
       const seen = new Set<string>()
+      const manifests = new Set<string>()
+      const manifestFile = join(ledger.publicDir, 'current/snapshot.json')
       for (let kill = 0; kill < kills.laterBuilds; kill += 1) {
         const version = 4 + kill
         writeVersion(program, version)
@@ -172,9 +186,14 @@ describe('a builder killed with SIGKILL', () => {
         const after = publishedVersion(ledger)
         expect([before, version]).toContain(after)
         seen.add(after === version ? 'new' : 'old')
+        manifests.add(sha256Hex(readFileSync(manifestFile)))
       }
       expect([...seen].toSorted()).toEqual(['new', 'old'])
       await runBuild(ledger)
+      manifests.add(sha256Hex(readFileSync(manifestFile)))
+      // Also those that were published just before a kill.
+      const logged = await loggedSnapshots(ledger)
+      expect([...manifests].filter((manifest) => !logged.has(manifest))).toEqual([])
       const last = 3 + kills.laterBuilds
       expect(ledger.git('show', 'HEAD:api/v1/rails/olas.json')).toContain(`version ${last}`)
       await expectIntact(ledger)

@@ -1,4 +1,5 @@
 /** What a submitter learns of the place of a receipt in the log, verified with the published key alone. */
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
 import { createLedgerLog } from '../../builder/log/log.ts'
@@ -17,6 +18,8 @@ import { includes, leafHash } from '../../src/core/tlog/merkle.ts'
 import { parseKey, parseNote, signaturesBy } from '../../src/core/tlog/note.ts'
 import type { NoteKey } from '../../src/core/tlog/note.ts'
 import { tempFolder } from '../db/temp-database.ts'
+import { openExchange } from '../support/exchange.ts'
+import { expectLogged, queued } from '../support/logged.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { useService } from '../support/use-service.ts'
@@ -78,7 +81,10 @@ test('an accepted receipt comes with a promise that the key of the log has signe
   expect((await service.postJson(receipts, body)).body['log']).toEqual({ promise })
   const detail = receiptDetail.parse((await service.getJson(`${receipts}/${id}`)).body)
   expect(detail.log).toEqual({ promise })
-  expect((await fetchText(`${receipts}/${id}/proof`)).status).toBe(404)
+  const proof = await fetchText(`${receipts}/${id}/proof`)
+  expect([proof.status, proof.headers.get('retry-after')]).toEqual([404, '2'])
+  const unknown = await fetchText(`${receipts}/rcp_${'ab'.repeat(32)}/proof`)
+  expect([unknown.status, unknown.headers.get('retry-after')]).toEqual([404, null])
 })
 
 test('a published receipt has an index and a proof that leads to the signed checkpoint', async () => {
@@ -127,13 +133,28 @@ test('answers about a receipt are signed over their bytes by the key of the serv
   }
 })
 
-test('a receipt that is not stored is not queued for the log', async () => {
+test('a receipt whose transaction fails is not queued for the log', async () => {
   const { database } = service.actions
-  const queued = async () =>
-    await database.reader.selectFrom('log_queue').select('entry_id').execute()
-  const { body } = await submit('1')
-  const before = await queued()
-  const refused = await service.postJson(receipts, { ...body, amount_usdc: '2' })
-  expect(refused.status).toBeGreaterThanOrEqual(400)
-  expect(await queued()).toEqual(before)
+  const receipt = issued(receiptFacts(alice), platformKey)
+  const body = await submission(alice, receipt, service.clock.now())
+  // Written, and not read, after the entries have been queued.
+  const rename = async (from: string, to: string) =>
+    await database.write((tx) =>
+      sql`alter table ${sql.ref(from)} rename to ${sql.ref(to)}`.execute(tx),
+    )
+  await rename('reputation_reviews', 'hidden')
+  expect((await service.postJson(receipts, body)).status).toBe(500)
+  await rename('hidden', 'reputation_reviews')
+  expect(await queued(service)).toEqual([])
+  expect((await service.postJson(receipts, body)).status).toBe(201)
+  expect((await queued(service)).map(({ kind }) => kind)).toEqual(['receipt', 'reputation'])
+  await expectLogged(service)
+})
+
+test('the receipt of an accepted job and what it earns are queued for the log', async () => {
+  const exchange = await openExchange(service)
+  const { id } = await exchange.delivered()
+  expect((await exchange.act('poster', id, 'accept')).status).toBe(200)
+  expect((await queued(service)).map(({ kind }) => kind)).toEqual(['receipt', 'reputation'])
+  await expectLogged(service)
 })

@@ -17,6 +17,7 @@ import {
   manifestSchema,
 } from '../../../src/core/documents.ts'
 import { isoTime, minuteMs } from '../../../src/core/time.ts'
+import { queueEntries } from '../../../src/db/log.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { addPublication, newestPublication } from '../../../src/db/publications.ts'
 import type { Publication } from '../../../src/db/publications.ts'
@@ -25,6 +26,7 @@ import type { ObjectStore } from '../../../src/outbound/object-store.ts'
 import { withTimeout } from '../../../src/outbound/timeout.ts'
 import { readFitting } from '../files.ts'
 import { lastFactsFile } from '../last-facts.ts'
+import { loggedSnapshot } from '../log-snapshot.ts'
 import { directoryOf, nameAndSwitch, takeAway } from '../publish.ts'
 import type { RemoteSets } from '../publish.ts'
 import { filesNamedIn } from '../published-generation.ts'
@@ -107,7 +109,10 @@ export function createObjectSets(deps: ObjectSetsDeps) {
     const publishedAt = isoTime(clock.now())
     const row = { version, fence, manifestSha256, location, factsSha256, publishedAt }
     step?.('record')
-    await database.write((tx) => addPublication(tx, { ...row, hasPointer }, previous))
+    await database.write(async (tx) => {
+      await addPublication(tx, { ...row, hasPointer }, previous)
+      await queueEntries(tx, [loggedSnapshot(manifestSha256, version)])
+    })
   }
 
   async function restoreSet(

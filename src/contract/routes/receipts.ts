@@ -63,7 +63,7 @@ export const receiptRoutes = {
     },
     answers: {
       200: text('The proof.', 'text/plain; charset=utf-8'),
-      404: { description: 'No such receipt, or it is not in the log yet.' },
+      404: { description: 'No such receipt, or, with `Retry-After`, it is not in the log yet.' },
     },
   }),
   submitReceipt: handler('POST', 'signed', {

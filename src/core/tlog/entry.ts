@@ -26,7 +26,8 @@ export type LogEntryKind = (typeof entryKinds)[number]
 /** What `sha256` is taken of: the bytes of a document, or the canonical JSON of the rest. */
 export const loggedText: Readonly<Record<LogEntryKind, string>> = {
   receipt: '`content` of `GET /api/v1/receipts/{id}`: the receipt with its signatures',
-  check: '`onchain` of `GET /api/v1/receipts/{id}` with `receipt_id`: the verdict on the payment',
+  check:
+    '`onchain` of `GET /api/v1/receipts/{id}` with `receipt_id`, whenever it changes: the verdict on the payment',
   reputation: 'an entry of `GET /api/v1/reputation/{wallet}` without `seq`',
   poll: 'the bytes of the evidence bundle',
   snapshot: 'the bytes of `snapshot.json`',

@@ -133,22 +133,22 @@ export async function receiptsOfTransaction(
 /** Throws a unique violation if the log backs another receipt. */
 export async function saveCheck(
   db: Db,
-  receipt: Pick<CheckedReceipt, 'id' | 'chain' | 'txHash'>,
+  receipt: Pick<CheckedReceipt, 'id' | 'chain' | 'txHash'> & Partial<Pick<CheckedReceipt, 'check'>>,
   check: ReceiptCheck,
 ): Promise<void> {
-  const { id: receiptId, chain, txHash } = receipt
+  const { id: receiptId, chain, txHash, check: before = null } = receipt
   await putRecord(db, 'receipt_checks', { ...check, receiptId, chain, txHash }, 'receiptId')
-  if (check.verdict !== 'unchecked' && check.verdictAt === check.checkedAt) {
-    await queueEntries(db, [loggedCheck(receiptId, check)])
-  }
+  const logged = loggedCheck(receiptId, check)
+  const isShown = before !== null && loggedCheck(receiptId, before).sha256 === logged.sha256
+  if (check.verdict !== 'unchecked' && !isShown) await queueEntries(db, [logged])
 }
 
-/** Hashed as `onchain` of `GET /receipts/{id}`, with `receipt_id`. */
+/** Hashed as `onchain` of `GET /receipts/{id}`, with `receipt_id`. The id has the time of the check, which `since` may precede. */
 function loggedCheck(receiptId: string, check: ReceiptCheck): QueuedEntry {
-  const { blockNumber: number, blockHash: hash, verdictAt } = check
+  const { blockNumber: number, blockHash: hash, checkedAt } = check
   const sha256 = sha256Hex(toJsonText({ receipt_id: receiptId, ...onchainView(check) }))
   const block = number === null || hash === null ? {} : { extra: { block: { number, hash } } }
-  return { kind: 'check', id: `${receiptId} ${verdictAt}`, sha256, ...block }
+  return { kind: 'check', id: `${receiptId} ${checkedAt}`, sha256, ...block }
 }
 
 /** Releases the transfer for another receipt. */

@@ -47,7 +47,8 @@ export function receiptHandlers(deps: ActionDeps) {
     async getReceiptProof({ params: { id } }) {
       if ((await findReceipt(reader, id)) === null) throw new ApiError('unknown_receipt')
       const proof = await proofOf(reader, 'receipt', id)
-      if (proof === null) throw new ApiError('not_found', notYet)
+      if (proof === null)
+        throw new ApiError('not_found', notYet, { headers: { 'Retry-After': '2' } })
       return { text: proof }
     },
     submitReceipt: ({ body }, context) => submitReceipt(deps, { ...context, body }),

@@ -247,6 +247,11 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     }
     expect(steps).toContain('record')
     expect(steps).toContain('point')
+    const released = await latestPublications(database.reader, 1000)
+    const logged = await database.reader.selectFrom('log_queue').select('entry_id').execute()
+    expect(logged.map(({ entry_id: id }) => id)).toEqual(
+      released.map(({ manifestSha256 }) => manifestSha256).toReversed(),
+    )
   })
 
   test('of a builder that was paused before its row changes nothing', async () => {
