@@ -61,8 +61,8 @@ async function filesOf({ reader }: Pick<OpenDatabase, 'reader'>, tile: Tile) {
  * Readers of an older checkpoint read full tiles in place of those that were not full. Those of the newest full tile stay,
  * for readers that have just begun.
  */
-async function removePartial(
-  files: PublishLogDeps['files'],
+export async function removePartial(
+  files: Pick<PublicFiles, 'list' | 'remove'>,
   from: number,
   size: number,
 ): Promise<void> {

@@ -77,7 +77,7 @@ export function createTestLog(signer: NoteSigner = logSigner) {
 /** Serves files of a log below `/log`, and `more` at other paths. Returns the address of the site and the requested paths. */
 export async function serveTestLog(
   log: () => Pick<TestLog, 'files'>,
-  more: Readonly<Record<string, () => string>> = {},
+  more: Readonly<Record<string, () => string | undefined>> = {},
 ) {
   const requested: string[] = []
   const url = await serveDuringTest(({ url: path = '' }, response) => {

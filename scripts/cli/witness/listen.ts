@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { openCheckpoint } from '../../../src/auth/notes.ts'
+import { InconsistentLogError } from '../../../src/client/log.ts'
 import {
   NoteError,
   parseCheckpoint,
@@ -11,7 +12,7 @@ import {
   parseNumber,
 } from '../../../src/core/tlog/checkpoint.ts'
 import type { OpenedCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
-import { isConsistent } from '../../../src/core/tlog/merkle.ts'
+import { isConsistent, isSame } from '../../../src/core/tlog/merkle.ts'
 import { BrokenLogError } from './witness.ts'
 import type { Witness } from './witness.ts'
 
@@ -26,7 +27,12 @@ interface Answer {
 
 const refused = (status: number, reason: string): Answer => ({ status, body: `${reason}\n` })
 
-export function witnessServer(witness: Witness, warn: (text: string) => void) {
+/** `onBroken` is called when what was submitted proves that the log breaks its promises. */
+export function witnessServer(
+  witness: Witness,
+  warn: (text: string) => void,
+  onBroken: (error: BrokenLogError) => void,
+) {
   const monitored = `/${sha256Hex(witness.log.name)}/checkpoint`
   return createServer((request, response) => void respond(request, response))
 
@@ -49,7 +55,13 @@ export function witnessServer(witness: Witness, warn: (text: string) => void) {
     if (method !== 'POST') return refused(405, 'POST /add-checkpoint')
     const body = await readText(request)
     if (body === null) return refused(413, `send at most ${maxBodyBytes} bytes`)
-    return await witness.inTurn(() => addCheckpoint(body))
+    return await witness
+      .inTurn(() => addCheckpoint(body))
+      .catch((error: unknown) => {
+        if (!(error instanceof BrokenLogError)) throw error
+        onBroken(error)
+        return refused(422, error.message.split('\n', 1)[0] ?? '')
+      })
   }
 
   async function addCheckpoint(body: string): Promise<Answer> {
@@ -78,18 +90,15 @@ export function witnessServer(witness: Witness, warn: (text: string) => void) {
     if (old !== size) return { status: 409, body: `${size}\n`, type: 'text/x.tlog.size' }
     const older = known ?? { size: 0, root: Buffer.from(sha256Hex(''), 'hex') }
     if (!isConsistent(older, submitted, hashes)) {
+      if (known?.size === submitted.size && !isSame(known.root, submitted.root)) {
+        throw await witness.reportFork(new InconsistentLogError(known, submitted))
+      }
       // It may be evidence of a fork.
-      warn(`a checkpoint that does not continue size ${size} was submitted:\n${note}`)
+      warn(`this checkpoint was submitted as continuing size ${size}:\n${note.slice(0, 1000)}\n`)
       return refused(422, `the proof does not show that the checkpoint continues size ${size}`)
     }
-    try {
-      const cosigned = await witness.follow(note)
-      return { status: 200, body: cosigned.split('\n').slice(-2).join('\n') }
-    } catch (error) {
-      if (!(error instanceof BrokenLogError)) throw error
-      warn(`${error.message}\n`)
-      return refused(422, error.message.split('\n', 1)[0] ?? '')
-    }
+    const cosigned = await witness.follow(note)
+    return { status: 200, body: cosigned.split('\n').slice(-2).join('\n') }
   }
 }
 

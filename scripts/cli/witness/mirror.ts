@@ -1,12 +1,14 @@
-/** The folder of a witness: a copy of the log with the layout of c2sp.org/tlog-tiles. */
-import { mkdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+/** The folder of a witness: below `log/`, a copy of the log with the layout of c2sp.org/tlog-tiles. */
+import { join } from 'node:path'
 
+import { removePartial } from '../../../builder/log/publish.ts'
+import { filesIn } from '../../../builder/publish/public-files.ts'
 import { createLogAudit } from '../../../src/client/log-audit.ts'
 import type { CheckedLog } from '../../../src/client/log.ts'
 import { parseCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
 import type { LogEntry } from '../../../src/core/tlog/entry.ts'
 import { leafHash } from '../../../src/core/tlog/merkle.ts'
+import { logPath } from '../../../src/core/tlog/paths.ts'
 import {
   growTiles,
   packEntries,
@@ -14,7 +16,6 @@ import {
   tileWidth,
   unpackEntries,
 } from '../../../src/core/tlog/tiles.ts'
-import { readIfExists, replaceFile } from '../../../src/files/durable.ts'
 
 export type Mirror = Awaited<ReturnType<typeof openMirror>>
 
@@ -23,6 +24,7 @@ const tilesPerPart = 64
 
 /** Audits the entries that the folder has. @throws Error if one of its files is missing or damaged */
 export async function openMirror(dir: string) {
+  const files = filesIn(dir)
   const audit = createLogAudit()
   /** The SHA-256 of each logged manifest by its version. */
   const manifests = new Map<number, string>()
@@ -36,18 +38,17 @@ export async function openMirror(dir: string) {
   }
 
   async function checkpoint(): Promise<string | null> {
-    return (await readIfExists(join(dir, 'checkpoint')))?.toString() ?? null
+    return (await files.get(logPath('checkpoint')))?.bytes.toString() ?? null
   }
 
   async function read(path: string): Promise<Buffer> {
-    const bytes = await readIfExists(join(dir, path))
-    if (bytes !== null) return bytes
-    throw new Error(`${join(dir, path)} is missing: begin with an empty folder`)
+    const file = await files.get(logPath(path))
+    if (file !== null) return file.bytes
+    throw new Error(`${join(dir, logPath(path))} is missing: begin with an empty folder`)
   }
 
   async function write(path: string, bytes: Uint8Array | string): Promise<void> {
-    await mkdir(dirname(join(dir, path)), { recursive: true })
-    await replaceFile(join(dir, path), bytes, 0o644)
+    await files.put(logPath(path), Buffer.from(bytes), {})
   }
 
   function add(bytes: Uint8Array): LogEntry {
@@ -57,12 +58,14 @@ export async function openMirror(dir: string) {
   }
 
   return {
-    dir,
     checkpoint,
     write,
     manifests: (): ReadonlyMap<number, string> => manifests,
     /** Stores what the folder lacks of a log. `accept` throws for an entry that does not hold. */
-    grow: async (log: CheckedLog, accept: (entry: LogEntry) => Promise<void>): Promise<void> => {
+    grow: async (
+      log: CheckedLog,
+      accept: (entries: readonly LogEntry[]) => Promise<unknown>,
+    ): Promise<void> => {
       while (size < log.size) {
         const first = Math.floor(size / tileWidth)
         const end = Math.min(log.size, (first + tilesPerPart) * tileWidth)
@@ -70,7 +73,7 @@ export async function openMirror(dir: string) {
         for (let at = first; at * tileWidth < end; at += 1)
           entries.push(...(await log.entriesOf(at)))
         const added = entries.slice(size - first * tileWidth)
-        for (const bytes of added) await accept(add(bytes))
+        await accept(added.map(add))
         const leaves = added.map((bytes) => leafHash(bytes))
         const stored = growTiles(size, leaves, (tile) => read(tilePath(tile)))
         for (const { hashes, ...tile } of await stored) {
@@ -83,6 +86,11 @@ export async function openMirror(dir: string) {
         }
         size = end
       }
+    },
+    /** Stores a checkpoint of what has grown from `olderSize` on. */
+    conclude: async (olderSize: number, signed: string): Promise<void> => {
+      await write('checkpoint', signed)
+      await removePartial(files, olderSize, size)
     },
   }
 }

@@ -1,18 +1,27 @@
 /** A witness accepts a checkpoint only if it has the whole log, and the log holds. */
+import { join } from 'node:path'
+
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import type { NoteSigner } from '../../../src/auth/notes.ts'
-import { WrongEntryError } from '../../../src/client/log-audit.ts'
-import { InconsistentLogError, LogError, createLogReader } from '../../../src/client/log.ts'
+import {
+  InconsistentLogError,
+  LogError,
+  MissingFileError,
+  createLogReader,
+} from '../../../src/client/log.ts'
 import type { CheckedLog, LogSource } from '../../../src/client/log.ts'
 import { readIfFound } from '../../../src/client/transport.ts'
 import type { TransportDeps } from '../../../src/client/transport.ts'
-import { createSerialQueue } from '../../../src/core/concurrency.ts'
+import { createSerialQueue, mapConcurrent } from '../../../src/core/concurrency.ts'
 import type { Clock } from '../../../src/core/deps.ts'
 import { manifestSchema } from '../../../src/core/documents.ts'
 import { evidencePath } from '../../../src/core/evidence.ts'
 import { secondMs } from '../../../src/core/time.ts'
 import { NoteError, parseCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
+import type { OpenedCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
 import type { LogEntry } from '../../../src/core/tlog/entry.ts'
+import { formatNote, parseNote, signatureLine, signaturesBy } from '../../../src/core/tlog/note.ts'
+import { logPath } from '../../../src/core/tlog/paths.ts'
 import { openMirror } from './mirror.ts'
 
 export interface WitnessDeps extends TransportDeps {
@@ -20,6 +29,7 @@ export interface WitnessDeps extends TransportDeps {
   readonly source: LogSource
   /** The address of the ledger. */
   readonly url: string
+  /** The copy of the log is in its folder `log`. */
   readonly dir: string
   readonly signer: NoteSigner
 }
@@ -31,6 +41,9 @@ export class BrokenLogError extends Error {
   override readonly name = 'BrokenLogError'
 }
 
+/** Bundles that are read at the same time. */
+const reads = 8
+
 export async function createWitness(deps: WitnessDeps) {
   const { source, dir, signer, clock, url } = deps
   let mirror = await openMirror(dir)
@@ -39,8 +52,9 @@ export async function createWitness(deps: WitnessDeps) {
     if (entry.kind !== 'poll') return
     const bytes = await readIfFound(deps, `${url}${evidencePath(entry.sha256)}`)
     if (bytes !== null && sha256Hex(bytes) === entry.sha256) return
-    const state = bytes === null ? 'is missing' : 'has other bytes'
-    throw new LogError('evidence', `the evidence ${entry.sha256} of the poll ${entry.id} ${state}`)
+    const named = `the evidence ${entry.sha256} of the poll ${entry.id}`
+    if (bytes === null) throw new MissingFileError('evidence', `${named} is missing`)
+    throw new LogError('evidence', `${named} has other bytes`)
   }
 
   /** A newer manifest may not be in the log yet, and caches may have an older one. */
@@ -57,18 +71,32 @@ export async function createWitness(deps: WitnessDeps) {
     )
   }
 
+  /** Only with the signatures of the log and of this witness: anybody can add lines to what is submitted. */
+  function cosign({ note }: OpenedCheckpoint): string {
+    const { text, signatures } = parseNote(note) ?? { text: '', signatures: [] }
+    const byLog = signaturesBy(source.key, { text, signatures }).slice(0, 1)
+    const lines = byLog.map((one) => signatureLine(source.key, one))
+    const time = Math.floor(clock.now() / secondMs)
+    return formatNote({ text, signatures: [...lines, signer.sign(text, time)] })
+  }
+
   /** Returns what the folder shows: the checkpoint with the cosignature. */
   async function accept(log: CheckedLog): Promise<string> {
     const present = await mirror.checkpoint()
-    if (present !== null && (parseCheckpoint(present)?.size ?? 0) >= log.size) return present
-    await mirror.grow(log, requireEvidence)
-    await requireManifest()
-    const { note } = log.checkpoint
-    const text = note.slice(0, note.indexOf('\n\n') + 1)
-    const time = Math.floor(clock.now() / secondMs)
-    const cosigned = `${note}${signer.sign(text, time)}\n`
-    await mirror.write('checkpoint', cosigned)
-    return cosigned
+    const size = present === null ? 0 : (parseCheckpoint(present)?.size ?? 0)
+    // A cache may have an older one.
+    if (present !== null && size > log.size) return present
+    try {
+      await mirror.grow(log, (entries) => mapConcurrent(entries, reads, requireEvidence))
+      await requireManifest()
+      const cosigned = cosign(log.checkpoint)
+      await mirror.conclude(size, cosigned)
+      return cosigned
+    } catch (error) {
+      // The mirror may hold entries that no accepted checkpoint has.
+      mirror = await openMirror(dir)
+      throw error
+    }
   }
 
   async function keep(name: string, notes: readonly string[]): Promise<string> {
@@ -76,7 +104,14 @@ export async function createWitness(deps: WitnessDeps) {
     for (const [at, note] of notes.entries()) {
       await mirror.write(`broken/${name}-${digest}-${at + 1}`, note)
     }
-    return `${dir}/broken/${name}-${digest}-*`
+    return join(dir, logPath(`broken/${name}-${digest}-*`))
+  }
+
+  async function reportFork(error: InconsistentLogError): Promise<BrokenLogError> {
+    const { message, notes } = error
+    const kept = await keep('fork', notes)
+    const text = `${message}\nBoth checkpoints are in ${kept}:\n\n${notes.join('\n')}`
+    return new BrokenLogError(text, { cause: error })
   }
 
   return {
@@ -85,6 +120,8 @@ export async function createWitness(deps: WitnessDeps) {
     checkpoint: () => mirror.checkpoint(),
     /** Checking and storing must not overlap. */
     inTurn: createSerialQueue(),
+    /** Keeps both checkpoints. */
+    reportFork,
     /** To be called in turn. Follows the log to the newest checkpoint, or to `submitted`. @throws BrokenLogError */
     follow: async (submitted?: string): Promise<string> => {
       const read: LogSource['read'] = async (path) => {
@@ -96,16 +133,9 @@ export async function createWitness(deps: WitnessDeps) {
       try {
         return await accept(await createLogReader({ ...source, read }, seen).check())
       } catch (error) {
-        mirror = await openMirror(dir)
-        if (error instanceof InconsistentLogError) {
-          const kept = await keep('fork', error.notes)
-          throw new BrokenLogError(
-            `${error.message}\nBoth checkpoints are in ${kept}:\n\n${error.notes.join('\n')}`,
-            { cause: error },
-          )
-        }
-        const isWrong = error instanceof LogError || error instanceof WrongEntryError
-        if (!isWrong && !(error instanceof NoteError)) throw error
+        if (error instanceof InconsistentLogError) throw await reportFork(error)
+        if (error instanceof MissingFileError) throw error
+        if (!(error instanceof LogError) && !(error instanceof NoteError)) throw error
         const note = submitted ?? String((await source.read('checkpoint')) ?? '')
         const kept = await keep('wrong', [note])
         throw new BrokenLogError(`${error.message}\nThe checkpoint is in ${kept}`, { cause: error })

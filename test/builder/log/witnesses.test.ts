@@ -29,7 +29,11 @@ const witnessSigner = (seed: number) => noteSigner(`witness.test/${seed}`, 'witn
 async function startWitness(seed: number, url: string): Promise<KnownWitness> {
   const deps = { fetch, clock: systemClock, url, dir: tempFolder(), signer: witnessSigner(seed) }
   const source = logOverHttp(deps, `${url}/log`, { vkey: formatKey(signer.key) })
-  const server = witnessServer(await createWitness({ ...deps, source }), () => undefined)
+  const server = witnessServer(
+    await createWitness({ ...deps, source }),
+    () => undefined,
+    () => undefined,
+  )
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const address = server.address()
