@@ -29,10 +29,13 @@ export async function restoreLog(
   const note = (await files.get(logPath('checkpoint')))?.bytes.toString()
   if (note === undefined) return { seen: null, restored: 0 }
   const published = openCheckpoint(note, key)
+  // The service answers with what is published.
+  const seen = { size: published.size, note }
   const size = (await findCheckpoint(database.reader, 'signed'))?.size ?? 0
   if (size >= published.size) {
     const read = nodesOf(published.size, tilesIn(database.reader))
     requireSame(await rootOf(published.size, read), published)
+    await database.write((tx) => putCheckpoint(tx, 'published', seen))
     return { seen: published.size, restored: 0 }
   }
   // In one transaction, so that nothing is kept of entries that turn out to be others.
@@ -43,7 +46,8 @@ export async function restoreLog(
       root = await append(tx, from, await readEntries(files, from, to, published.size))
     }
     requireSame(root, published)
-    await putCheckpoint(tx, 'signed', { size: published.size, note })
+    await putCheckpoint(tx, 'signed', seen)
+    await putCheckpoint(tx, 'published', seen)
   })
   return { seen: published.size, restored: published.size - size }
 }
