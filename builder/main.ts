@@ -161,7 +161,7 @@ const jobs = createJobs({
     log,
     signal: stopped,
     logKey: signer.key,
-    witnesses: config.WITNESSES,
+    policy: config.WITNESSES,
     ledgerLog,
   }),
   receipts: () => checkReceipts({ database, clock, random, fetch, rpcUrls, signal: stopped }),

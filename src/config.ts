@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { paymentAsset } from './contract/x402.ts'
 import { entriesOf } from './core/entries.ts'
-import { parseWitness } from './core/tlog/policy.ts'
+import { parseWitnessPolicy } from './core/tlog/policy.ts'
 import { checksumAddress } from './core/wallet.ts'
 import type { Bucket } from './outbound/object-store.ts'
 
@@ -145,20 +145,15 @@ export const settings = {
     default: '',
   },
   WITNESSES: {
-    doc: 'Comma-separated witnesses of the log, each as `<verifier key> <address>`. Once a minute the builder asks them to cosign the newest checkpoint (c2sp.org/tlog-witness).',
-    schema: z.string().transform((value, context) =>
-      value
-        .split(',')
-        .filter((part) => part.trim() !== '')
-        .flatMap((part) => {
-          const witness = parseWitness(part)
-          if (witness !== null) return [witness]
-          context.addIssue(
-            'each witness must be its verifier key and its address, with a space between',
-          )
-          return []
-        }),
-    ),
+    doc: 'Comma-separated witnesses of the log, each as `<verifier key> <address>`. Once a minute the builder asks them to cosign the newest checkpoint (c2sp.org/tlog-witness). A number before them is the quorum of `/log/policy`, which else is more than half.',
+    schema: z.string().transform((value, context) => {
+      try {
+        return parseWitnessPolicy(value)
+      } catch (error) {
+        context.addIssue(error instanceof RangeError ? error.message : String(error))
+        return z.NEVER
+      }
+    }),
     default: '',
   },
   RPC_URL_BASE: secret(

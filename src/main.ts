@@ -118,7 +118,7 @@ const actions: InstalledDeps = {
   exchangeKeys: exchangeKeys.current,
   answerSigner: answerSigner.current,
   logSigner,
-  witnesses: config.WITNESSES,
+  witnessPolicy: config.WITNESSES,
   payments: outbound.payments,
   requestBuild: () => {
     builder?.requestBuild()

@@ -3,7 +3,8 @@ import type { NoteSigner } from '../../src/auth/notes.ts'
 import { createSerialQueue } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { minuteMs } from '../../src/core/time.ts'
-import { findCheckpoint, queuedEntries } from '../../src/db/log.ts'
+import { findCheckpoint, putCheckpoint, queuedEntries } from '../../src/db/log.ts'
+import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { PublicFiles } from '../publish/public-files.ts'
 import { publishCheckpoint, publishLog } from './publish.ts'
 import type { PublishLogDeps } from './publish.ts'
@@ -56,12 +57,19 @@ export function createLedgerLog(deps: LedgerLogDeps) {
           throw error
         }
       }),
-    /** Publishes the note with further signatures, unless its checkpoint is no longer the newest. */
-    cosign: async (size: number, withMore: (note: string) => string) =>
+    /** Stores a checkpoint that the quorum has signed for proofs, and publishes it unless there is a newer one. */
+    cosign: async (
+      { size, note }: Omit<StoredCheckpoint, 'name'>,
+      lines: readonly string[],
+      isWitnessed: boolean,
+    ) =>
       await inTurn(async () => {
+        const cosigned = { size, note: `${note}${lines.join('\n')}\n` }
+        if (isWitnessed) {
+          await database.write((tx) => putCheckpoint(tx, 'witnessed', cosigned))
+        }
         const published = await findCheckpoint(database.reader, 'published')
-        if (published?.size !== size) return
-        await publishCheckpoint(deps, { size, note: withMore(published.note) })
+        if (published?.note === note) await publishCheckpoint(deps, cosigned)
       }),
   }
 }

@@ -7,7 +7,7 @@ import { secondMs } from '../../src/core/time.ts'
 import { parseNumber } from '../../src/core/tlog/checkpoint.ts'
 import { consistencyProof } from '../../src/core/tlog/merkle.ts'
 import type { NoteKey } from '../../src/core/tlog/note.ts'
-import type { KnownWitness } from '../../src/core/tlog/policy.ts'
+import type { KnownWitness, WitnessPolicy } from '../../src/core/tlog/policy.ts'
 import { nodesOf } from '../../src/core/tlog/tiles.ts'
 import { findCheckpoint, tilesIn } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
@@ -23,7 +23,7 @@ export interface WitnessesDeps {
   readonly log: Log
   readonly signal: AbortSignal
   readonly logKey: NoteKey
-  readonly witnesses: readonly KnownWitness[]
+  readonly policy: WitnessPolicy
   readonly ledgerLog: Pick<LedgerLog, 'cosign'>
 }
 
@@ -32,7 +32,8 @@ const maxAnswerBytes = 16 * 1024
 
 /** Returns such as `2 of 3 witnesses cosigned size 1200`; null if there is nothing to do. Never fails. */
 export function createCosigning(deps: WitnessesDeps): () => Promise<string | null> {
-  const { database, log, logKey, witnesses, ledgerLog } = deps
+  const { database, log, logKey, ledgerLog } = deps
+  const { witnesses, quorum } = deps.policy
   const knownSizes = new Map<string, number>()
 
   return async () => {
@@ -43,10 +44,8 @@ export function createCosigning(deps: WitnessesDeps): () => Promise<string | nul
     if (missing.length === 0) return null
     const lines = await Promise.all(missing.map((witness) => ask(witness, published)))
     const found = lines.filter((line) => line !== null)
-    if (found.length > 0) {
-      await ledgerLog.cosign(published.size, (note) => `${note}${found.join('\n')}\n`)
-    }
     const count = witnesses.length - missing.length + found.length
+    if (found.length > 0) await ledgerLog.cosign(published, found, count >= quorum)
     return `${count} of ${witnesses.length} witnesses cosigned size ${published.size}`
   }
 

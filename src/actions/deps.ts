@@ -5,7 +5,7 @@ import type { KeyedHash } from '../auth/keyed-hash.ts'
 import type { NoteSigner } from '../auth/notes.ts'
 import type { Signer } from '../auth/service-keys.ts'
 import type { Clock, Log, Random } from '../core/deps.ts'
-import type { KnownWitness } from '../core/tlog/policy.ts'
+import type { WitnessPolicy } from '../core/tlog/policy.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { OutboundConcurrency } from '../limits/concurrency-limits.ts'
@@ -39,7 +39,7 @@ export interface InstalledDeps {
   readonly answerSigner: () => Signer
   /** Signs promises that a receipt will be in the log. */
   readonly logSigner: NoteSigner
-  readonly witnesses: readonly KnownWitness[]
+  readonly witnessPolicy: WitnessPolicy
   readonly payments: Payments
   /** Requests an early build, so that public documents show the committed change. */
   readonly requestBuild: () => void

@@ -123,12 +123,15 @@ export async function findPublished(
   return found !== null && found.position < size ? found : null
 }
 
-/** A proof with the published checkpoint; null while readers cannot see the entry. */
+/** A proof with the published checkpoint, or the witnessed one if it has the entry; null while readers cannot see the entry. */
 export async function proofOf(db: Db, kind: LogEntryKind, id: string): Promise<string | null> {
   const found = await findLogged(db, kind, id)
+  if (found === null) return null
+  const witnessed = await findCheckpoint(db, 'witnessed')
   const published = await findCheckpoint(db, 'published')
-  if (found === null || published === null || found.position >= published.size) return null
-  const { size, note: checkpoint } = published
+  const shown = [witnessed, published].find((one) => one !== null && found.position < one.size)
+  if (shown === undefined || shown === null) return null
+  const { size, note: checkpoint } = shown
   const hashes = await inclusionProof(found.position, size, nodesOf(size, tilesIn(db)))
   const entry = Buffer.from(found.entry)
   return formatProof({ entry, index: found.position, hashes, checkpoint })

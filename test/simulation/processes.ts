@@ -109,7 +109,7 @@ export async function startService(host: Host) {
       outbound: () => Promise.reject(new Error('nothing is fetched')),
       exchangeKeys: () => installation.exchangeKeys,
       answerSigner: () => installation.keys.signer,
-      witnesses: [],
+      witnessPolicy: { witnesses: [], quorum: 1 },
       logSigner: noteSigner('ledger.test/log', 'log', installation.exchangeKeys.active),
       payments: host.paymentWorld.paymentsOf(process),
       requestBuild: silent,

@@ -67,7 +67,7 @@ export async function testActions(given: {
     outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
     exchangeKeys: () => exchangeKeys,
     answerSigner: () => answerSigner,
-    witnesses: [],
+    witnessPolicy: { witnesses: [], quorum: 1 },
     logSigner: noteSigner('ledger.test/log', 'log', signingKeyFromSeed(newKey())),
     payments: { mode: 'off', receiver: null, problems: () => [] },
     requestBuild: () => {

@@ -1,4 +1,6 @@
 /** The policy of the log (c2sp.org/tlog-policy): whose cosignatures make a checkpoint count as witnessed. */
+import { bytesToHex } from '../hex.ts'
+import { parseNumber } from './checkpoint.ts'
 import { formatKey, parseKey } from './note.ts'
 import type { NoteKey } from './note.ts'
 
@@ -9,24 +11,48 @@ export interface KnownWitness {
   readonly url: string
 }
 
-/** Reads `<verifier key> <address>`; null for another form. */
-export function parseWitness(text: string): KnownWitness | null {
-  const [vkey = '', address = '', ...more] = text.trim().split(/\s+/)
-  const key = parseKey(vkey)
-  if (key?.type !== 'witness' || more.length > 0 || !URL.canParse(address)) return null
-  return { key, url: address.replace(/\/$/, '') }
+export interface WitnessPolicy {
+  readonly witnesses: readonly KnownWitness[]
+  /** How many of them must have cosigned. */
+  readonly quorum: number
 }
 
-/** More than half of the witnesses are the quorum; without witnesses there is none. */
-export function policyText(log: NoteKey, witnesses: readonly KnownWitness[]): string {
+/** Reads the witnesses, and before them the quorum, which is else more than half. @throws RangeError that says what to write */
+export function parseWitnessPolicy(text: string): WitnessPolicy {
+  const parts = text.split(',').map((part) => part.trim())
+  const given = parseNumber(parts[0] ?? '')
+  const witnesses = parts
+    .slice(given === null ? 0 : 1)
+    .filter((part) => part !== '')
+    .map(parseWitness)
+  const keys = new Set(witnesses.map(({ key }) => bytesToHex(key.publicKey)))
+  if (keys.size < witnesses.length) throw new RangeError('each witness must have a key of its own')
+  const quorum = given ?? Math.floor(witnesses.length / 2) + 1
+  if (given !== null && (given === 0 || given > witnesses.length)) {
+    throw new RangeError(`the quorum must be from 1 to ${witnesses.length}`)
+  }
+  return { witnesses, quorum }
+}
+
+function parseWitness(text: string): KnownWitness {
+  const [vkey = '', address = '', ...more] = text.split(/\s+/)
+  const key = parseKey(vkey)
+  if (key?.type === 'witness' && more.length === 0 && URL.canParse(address)) {
+    return { key, url: address.replace(/\/$/, '') }
+  }
+  throw new RangeError(
+    'each witness must be its verifier key and its address, with a space between',
+  )
+}
+
+export function policyText(log: NoteKey, { witnesses, quorum }: WitnessPolicy): string {
   const names = witnesses.map((_, at) => `w${at + 1}`)
-  const quorum = Math.floor(names.length / 2) + 1
   return [
     `log ${formatKey(log)}`,
     ...witnesses.map(({ key, url }, at) => `witness w${at + 1} ${formatKey(key)} ${url}`),
     ...(names.length === 0
       ? ['quorum none']
-      : [`group quorum-of-all ${quorum} ${names.join(' ')}`, 'quorum quorum-of-all']),
+      : [`group witnesses ${quorum} ${names.join(' ')}`, 'quorum witnesses']),
     '',
   ].join('\n')
 }

@@ -43,10 +43,13 @@ export const logTables = {
     constraints: ['primary key (level, at)'],
   },
 
-  /** The newest checkpoint as `signed`, and as `published` after its tiles have been published. */
+  /**
+   * The newest checkpoint as `signed`, as `published` after its tiles have been published, and as `witnessed` the newest
+   * one that a quorum has cosigned.
+   */
   log_checkpoints: {
     columns: {
-      name: column.oneOf('signed', 'published'),
+      name: column.oneOf('signed', 'published', 'witnessed'),
       size: column.integer,
       /** The signed note, with the cosignatures of witnesses. */
       note: column.text,

@@ -11,7 +11,11 @@ const forGood = 'public, max-age=31536000'
 const contentType = 'application/octet-stream'
 
 export function logHandlers(
-  { database, logSigner, witnesses }: Pick<ActionDeps, 'database' | 'logSigner' | 'witnesses'>,
+  {
+    database,
+    logSigner,
+    witnessPolicy,
+  }: Pick<ActionDeps, 'database' | 'logSigner' | 'witnessPolicy'>,
   manifestSha256: () => string | undefined,
 ) {
   const { reader } = database
@@ -23,7 +27,7 @@ export function logHandlers(
       }),
     getLogPolicy: async () =>
       await Promise.resolve({
-        text: policyText(logSigner.key, witnesses),
+        text: policyText(logSigner.key, witnessPolicy),
         cache: 'public, max-age=3600',
       }),
     async getLogCheckpoint() {

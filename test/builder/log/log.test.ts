@@ -10,11 +10,13 @@ import { filesIn } from '../../../builder/publish/public-files.ts'
 import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { isoTime } from '../../../src/core/time.ts'
+import { parseProof } from '../../../src/core/tlog/checkpoint.ts'
 import type { OpenedCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
 import { parseEntry } from '../../../src/core/tlog/entry.ts'
 import type { LogEntry } from '../../../src/core/tlog/entry.ts'
 import {
   consistencyProof,
+  includes,
   isConsistent,
   isSame,
   leafHash,
@@ -22,7 +24,7 @@ import {
 } from '../../../src/core/tlog/merkle.ts'
 import type { ReadNode } from '../../../src/core/tlog/merkle.ts'
 import { nodesOf, tilePath, unpackEntries } from '../../../src/core/tlog/tiles.ts'
-import { findCheckpoint, queueEntries } from '../../../src/db/log.ts'
+import { findCheckpoint, proofOf, queueEntries } from '../../../src/db/log.ts'
 import type { QueuedEntry } from '../../../src/db/log.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
@@ -239,18 +241,49 @@ test('published files that are gone are written again', async () => {
   expect((await readLog(dir)).size).toBe(600)
 })
 
+async function publishedOf(database: OpenDatabase) {
+  const published = await findCheckpoint(database.reader, 'published')
+  if (published === null) throw new Error('nothing is published')
+  return published
+}
+
+test('proofs have the checkpoint that a quorum has cosigned once it has their entry', async () => {
+  const database = await tempDatabase()
+  const log = logOf(database, tempFolder())
+  const checkpointOf = async (id: string) =>
+    parseProof((await proofOf(database.reader, 'receipt', id)) ?? '')?.checkpoint
+  await queue(database, receipts(0, 300))
+  await log.grow()
+  const asked = await publishedOf(database)
+  await queue(database, receipts(300, 300))
+  await log.grow()
+  await log.cosign(asked, ['— one.test AAAA'], false)
+  const { note: newest } = await publishedOf(database)
+  expect(await checkpointOf('rcp_299')).toBe(newest)
+  await log.cosign(asked, ['— one.test AAAA', '— two.test AAAA'], true)
+  const proof = parseProof((await proofOf(database.reader, 'receipt', 'rcp_299')) ?? '')
+  expect(proof?.checkpoint).toBe(`${asked.note}— one.test AAAA\n— two.test AAAA\n`)
+  const { size, root } = openCheckpoint(proof?.checkpoint ?? '', signer.key)
+  const leaf = leafHash(proof?.entry ?? new Uint8Array())
+  expect(includes({ size, root }, { index: 299, leaf, proof: proof?.hashes ?? [] })).toBe(true)
+  expect(await checkpointOf('rcp_300')).toBe(newest)
+  expect((await publishedOf(database)).note).toBe(newest)
+})
+
 test('a cosigned checkpoint is published unless there is a newer one', async () => {
   const dir = tempFolder()
   const database = await tempDatabase()
   await queue(database, receipts(0, 1))
   const log = logOf(database, dir)
   await log.grow()
-  await log.cosign(1, (note) => `${note}— witness.test AAAA\n`)
+  const first = await publishedOf(database)
+  await log.cosign(first, ['— witness.test AAAA'], false)
   expect(await readFile(join(dir, 'log/checkpoint'), 'utf8')).toContain('witness.test')
   await queue(database, receipts(1, 1))
   await log.grow()
-  await log.cosign(1, (note) => `${note}— late.test AAAA\n`)
+  await log.cosign(first, ['— late.test AAAA'], false)
   expect(await readFile(join(dir, 'log/checkpoint'), 'utf8')).not.toContain('late.test')
+  expect(await findCheckpoint(database.reader, 'witnessed')).toBeNull()
   await writeFile(join(dir, 'log/checkpoint'), 'damaged')
   await expect(logOf(database, dir).grow()).rejects.toThrow('is not a signed checkpoint')
 })

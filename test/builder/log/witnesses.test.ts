@@ -13,10 +13,11 @@ import { createWitness } from '../../../scripts/cli/witness/witness.ts'
 import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { logOverHttp } from '../../../src/client/log-http.ts'
+import { parseConfig } from '../../../src/config.ts'
 import { formatKey } from '../../../src/core/tlog/note.ts'
-import { parseWitness, policyText } from '../../../src/core/tlog/policy.ts'
+import { parseWitnessPolicy, policyText } from '../../../src/core/tlog/policy.ts'
 import type { KnownWitness } from '../../../src/core/tlog/policy.ts'
-import { queueEntries } from '../../../src/db/log.ts'
+import { findCheckpoint, queueEntries } from '../../../src/db/log.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { serveDuringTest } from '../../support/local-server.ts'
@@ -71,7 +72,8 @@ async function startLog() {
       await database.write((tx) => queueEntries(tx, entries))
       await log.grow()
     },
-    cosigning: (witnesses: readonly KnownWitness[], warnings: unknown[] = []) =>
+    witnessed: async () => (await findCheckpoint(database.reader, 'witnessed'))?.size ?? null,
+    cosigning: (witnesses: readonly KnownWitness[], warnings: unknown[] = [], quorum = 2) =>
       createCosigning({
         database,
         clock: systemClock,
@@ -79,7 +81,7 @@ async function startLog() {
         log: { ...quietLog, warn: (_, fields) => void warnings.push(fields?.['reason']) },
         signal: new AbortController().signal,
         logKey: signer.key,
-        witnesses,
+        policy: { witnesses, quorum },
         ledgerLog: log,
       }),
   }
@@ -132,21 +134,70 @@ test('a witness that has seen more than the log has is reported', async () => {
   expect(warnings.join()).toContain('it has seen size 10 of this log, which has 5 entries')
 })
 
-test('the policy names the witnesses, more than half of which are the quorum', () => {
-  expect(policyText(signer.key, [])).toBe(`log ${formatKey(signer.key)}\nquorum none\n`)
-  const witnesses = [51, 52].map((seed) => ({
-    key: witnessSigner(seed).key,
-    url: `https://w.test/${seed}`,
-  }))
-  expect(policyText(signer.key, witnesses).split('\n').slice(1)).toEqual([
-    `witness w1 ${formatKey(witnessSigner(51).key)} https://w.test/51`,
-    `witness w2 ${formatKey(witnessSigner(52).key)} https://w.test/52`,
-    'group quorum-of-all 2 w1 w2',
-    'quorum quorum-of-all',
+test('a checkpoint counts as witnessed once the quorum has cosigned it, together or one after another', async () => {
+  const { url, grow, cosigning, witnessed } = await startLog()
+  await grow(3)
+  const [first, second] = [await startWitness(51, url), await startWitness(52, url)]
+  const away = { key: witnessSigner(52).key, url: 'http://127.0.0.1:1' }
+  expect(await cosigning([first, away])()).toBe('1 of 2 witnesses cosigned size 3')
+  expect(await witnessed()).toBeNull()
+  expect(await cosigning([first, second])()).toBe('2 of 2 witnesses cosigned size 3')
+  expect(await witnessed()).toBe(3)
+  await grow(3)
+  await cosigning([first, away])()
+  expect(await witnessed()).toBe(3)
+  await grow(3)
+  await cosigning([first, away], [], 1)()
+  expect(await witnessed()).toBe(9)
+})
+
+test('the policy names the witnesses and their quorum, which is more than half by default', () => {
+  const none = parseWitnessPolicy('')
+  expect(policyText(signer.key, none)).toBe(`log ${formatKey(signer.key)}\nquorum none\n`)
+  const known = [51, 52, 53].map(
+    (seed) => `${formatKey(witnessSigner(seed).key)} https://w.test/${seed}`,
+  )
+  expect(
+    policyText(signer.key, parseWitnessPolicy(known.join(', ')))
+      .split('\n')
+      .slice(1),
+  ).toEqual([
+    ...known.map((one, at) => `witness w${at + 1} ${one}`),
+    'group witnesses 2 w1 w2 w3',
+    'quorum witnesses',
     '',
   ])
-  expect(parseWitness(`${formatKey(witnessSigner(51).key)} https://w.test/`)?.url).toBe(
-    'https://w.test',
-  )
-  expect(parseWitness(`${formatKey(signer.key)} https://w.test/`)).toBeNull()
+  const all = parseWitnessPolicy(`3,${known.join()}`)
+  expect(policyText(signer.key, all)).toContain('group witnesses 3 w1 w2 w3\n')
+  expect(
+    parseWitnessPolicy(`${formatKey(witnessSigner(51).key)} https://w.test/`).witnesses[0]?.url,
+  ).toBe('https://w.test')
+})
+
+test.each([
+  [
+    'the key of a log',
+    `${formatKey(signer.key)} https://w.test`,
+    'its verifier key and its address',
+  ],
+  [
+    'a witness without an address',
+    formatKey(witnessSigner(51).key),
+    'its verifier key and its address',
+  ],
+  [
+    'a quorum that is never reached',
+    `2,${formatKey(witnessSigner(51).key)} https://w.test`,
+    'from 1 to 1',
+  ],
+  [
+    'two witnesses with one key',
+    ['a.test', 'b.test']
+      .map((name) => `${formatKey(noteSigner(name, 'witness', keyOf(51)).key)} https://${name}`)
+      .join(),
+    'a key of its own',
+  ],
+])('WITNESSES with %s is refused', (_, value, message) => {
+  const parse = () => parseConfig({ variables: { WITNESSES: value }, readFile: () => '' })
+  expect(parse).toThrow(message)
 })
