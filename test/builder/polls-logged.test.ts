@@ -31,7 +31,12 @@ test('every poll is logged with its evidence, failed ones too, and so are flags 
     const railBaseUrls = new Map([[rail, source.url]])
     const [report] = await pollRound(
       {
-        ...{ database, random, fetch, clock: waitless, log: quietLog, pollEveryMs: hourMs },
+        database,
+        random,
+        fetch,
+        clock: waitless,
+        log: quietLog,
+        pollEveryMs: hourMs,
         sources: createSources({ ...sources, railBaseUrls }),
       },
       {
@@ -57,8 +62,9 @@ test('every poll is logged with its evidence, failed ones too, and so are flags 
   expect(polls.map(({ subject, extra }) => [subject, extra])).toEqual(
     ['ok', 'failed', 'ok'].map((outcome) => [rail, JSON.stringify({ outcome })]),
   )
-  expect((await historyOf(database.reader, rail)).map(({ bundle }) => bundle).toSorted()).toEqual(
-    polls.map(({ sha256 }) => sha256).toSorted(),
+  const kept = await historyOf(database.reader, rail)
+  expect(new Set(kept.map(({ bundle }) => bundle))).toEqual(
+    new Set(polls.map(({ sha256 }) => sha256)),
   )
   for (const { sha256 } of polls) {
     const evidence = await fetch(`${service.url}/evidence/${sha256}.json`)
