@@ -1,4 +1,7 @@
-/** Tables. With the script of the site, readers can sort them by their headers. */
+/**
+ * Tables. With the script of the site, readers can sort them by their headers. On narrow screens the rows of tables with
+ * more than three columns are cards; roles keep what they are for screen readers.
+ */
 import { amount, count, day, percent, time, timeMs } from './figures.ts'
 import type { TimeValue } from './figures.ts'
 import { renderInline } from './html-and-markdown.ts'
@@ -90,18 +93,20 @@ export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): Ht
   const caption = renderInline(options.caption)
   const columns = options.columns.filter((shown) => shown !== null)
   const cells = rows.map((row) => columns.map((shown) => cellOf(shown.cell(row))))
-  const head = columns.map((shown) => headerCell(shown, options.sortable))
-  const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns, options))
+  const isCards = columns.length > 3
+  const role = (name: string) => (isCards ? html` role="${name}"` : null)
+  const head = columns.map((shown) => headerCell(shown, options.sortable, role))
+  const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns, { ...options, role }))
   return {
     html: html`<p class="caption" id="${id}-caption">${caption.html}</p>
       <div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0">
-        <table id="${id}" aria-labelledby="${id}-caption">
-          <thead>
-            <tr>
+        <table id="${id}" aria-labelledby="${id}-caption"${isCards && html` class="cards" role="table"`}>
+          <thead${role('rowgroup')}>
+            <tr${role('row')}>
               ${head}
             </tr>
           </thead>
-          <tbody>
+          <tbody${role('rowgroup')}>
             ${body}
           </tbody>
         </table>
@@ -133,33 +138,38 @@ function cellOf(value: TableCell | Inline): RenderedCell {
     : { content: renderInline(value), order: undefined }
 }
 
+type Role = (name: string) => Html | null
+
 function headerCell(
   { label, unit, kind, sortable }: ColumnOptions & { readonly label: string },
   isTableSortable: false | undefined,
+  role: Role,
 ): Html {
   const under = unit === undefined ? null : html`<small>${unit}</small>`
   const isFixed = sortable === false || isTableSortable === false
   const attributes = html`${kind === 'figure' && html` class="figure"`}${isFixed ? null : html` data-sortable`}`
-  return html`<th scope="col" ${attributes}><span>${label}</span>${under}</th>`
+  return html`<th scope="col" ${role('columnheader')} ${attributes}>
+    <span>${label}</span>${under}
+  </th>`
 }
 
 function bodyRow<Row>(
   row: Row,
   cells: readonly RenderedCell[],
-  columns: readonly ColumnOptions[],
-  { rowId, rowData }: TableOptions<Row>,
+  columns: readonly Omit<TableColumn<Row>, 'cell'>[],
+  { rowId, rowData, role }: TableOptions<Row> & { readonly role: Role },
 ): Html {
   const data = Object.entries(rowData?.(row) ?? {})
   const attributes = data.map(([name, value]) => html` data-${name}="${value}"`)
   const id = rowId === undefined ? null : html` id="${rowId(row)}"`
-  return html`<tr${id}${attributes}>${cells.map(({ content, order }, at) => {
+  return html`<tr${id}${role('row')}${attributes}>${cells.map(({ content, order }, at) => {
     const kind = columns[at]?.kind
     const shape = kind === undefined ? null : html` class="${kind}"`
     // A cell without `order` is sorted by its text. An empty `order` means unknown.
     const sort = order === undefined ? null : html` data-order="${order ?? ''}"`
     return at === 0
-      ? html`<th scope="row" ${shape}${sort}>${content.html}</th>`
-      : html`<td${shape}${sort}>${content.html}</td>`
+      ? html`<th scope="row" ${role('rowheader')} ${shape}${sort}>${content.html}</th>`
+      : html`<td${role('cell')}${shape}${sort} data-label="${columns[at]?.label ?? ''}">${content.html}</td>`
   })}</tr>
 `
 }
