@@ -1,12 +1,15 @@
 /** Tables of honesty flags with the figures that raised them. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
-import { para } from '../../src/pages/blocks.ts'
+import { isReaderTrouble } from '../../src/core/flags/index.ts'
+import { groupBy } from '../../src/core/group-by.ts'
+import { counted } from '../../src/core/number-text.ts'
+import { folded, para } from '../../src/pages/blocks.ts'
 import { amountText, pill, time } from '../../src/pages/figures.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { cell, column, table, timeColumn } from '../../src/pages/table.ts'
-import { severityOrder } from '../documents/flags.ts'
+import { bySeverity, severityOrder } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
 import { railLinkOf } from './rail-parts.ts'
 
@@ -18,6 +21,11 @@ export function flagsOf(
   return { open: openFlags.filter(isOfRail), closed: closedFlags.filter(isOfRail) }
 }
 
+/** The open flags except those about our own reader, gravest first. */
+export function doubtsOf({ openFlags }: { readonly openFlags: readonly Flag[] }): readonly Flag[] {
+  return openFlags.filter((flag) => !isReaderTrouble(flag)).toSorted(bySeverity)
+}
+
 /** The flags of one rail. */
 export function flagBlocks(
   rail: string,
@@ -25,10 +33,39 @@ export function flagBlocks(
 ): HtmlAndMarkdown[] {
   const { open, closed } = flagsOf(rail, world)
   return [
-    open.length === 0 ? para('No open flags.') : flagTable('open-flags', 'Open flags.', open, null),
+    ...openFlagBlocks(open, null),
     ...(closed.length === 0
       ? []
       : [flagTable('closed-flags', 'Closed flags, most recent first.', closed, null)]),
+  ]
+}
+
+/** Doubts first, then the trouble of our own reader, folded. */
+export function openFlagBlocks(
+  flags: readonly Flag[],
+  rails: ReadonlyMap<string, Rail> | null,
+): HtmlAndMarkdown[] {
+  const doubts = doubtsOf({ openFlags: flags })
+  const trouble = flags.filter(isReaderTrouble)
+  const kinds = [...groupBy(trouble, ({ kind }) => kind)]
+  const summary = kinds.map(([kind, { length }]) => `${length} ${kind.replaceAll('_', ' ')}`)
+  return [
+    doubts.length === 0
+      ? para('No open doubts.')
+      : flagTable('open-flags', `${counted(doubts.length, 'open doubt')}.`, doubts, rails),
+    ...(trouble.length === 0
+      ? []
+      : [
+          folded(
+            `Trouble of our own reader: ${summary.join(', ')}`,
+            flagTable(
+              'reader-trouble',
+              'These flags say nothing about the rails: we could not read them, and show older figures with their dates.',
+              trouble,
+              rails,
+            ),
+          ),
+        ]),
   ]
 }
 

@@ -5,7 +5,7 @@ import { facts, introduction, links, section, verifyBox } from '../../src/pages/
 import { disputeSection } from '../../src/pages/dispute.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { bySeverity } from '../documents/flags.ts'
-import { flagTable } from './flag-parts.ts'
+import { doubtsOf, flagTable, openFlagBlocks } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
 import { railParts, shownRails } from './rail-parts.ts'
 
@@ -15,11 +15,12 @@ export const flagsPage = pageSource(
   ['closedFlags', 'disputes', 'openFlags', ...railParts],
   (world) => {
     const { openFlags, closedFlags } = world
+    const doubts = doubtsOf(world).length
     const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
     return {
       path: '/honesty',
       title: 'Honesty flags',
-      description: `${counted(openFlags.length, 'open doubt')} about figures of this ledger, each with its evidence, and recently closed flags.`,
+      description: `${counted(doubts, 'open doubt')} about figures of this ledger, each with its evidence, and recently closed flags.`,
       nav: '/honesty',
       json: ['/api/v1/honesty/flags'],
       feeds: [atomFeed('/feeds/flags.atom', 'Flags')],
@@ -27,16 +28,7 @@ export const flagsPage = pageSource(
         introduction(
           'A flag is a public, evidence-backed doubt about a rail, its source or our own reading. Flags are raised and closed by rules. No flag is removed on request.',
         ),
-        section(
-          'open',
-          'Open',
-          flagTable(
-            'open-flags',
-            `${counted(openFlags.length, 'flag')}.`,
-            openFlags.toSorted(bySeverity),
-            rails,
-          ),
-        ),
+        section('open', 'Open', ...openFlagBlocks(openFlags.toSorted(bySeverity), rails)),
         section(
           'closed',
           'Closed',

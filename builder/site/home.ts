@@ -1,10 +1,11 @@
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
 /** `/`: the current totals, and every rail in one table. */
 import { knownFigure } from '../../src/core/figures.ts'
+import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links, notice, section, tiles } from '../../src/pages/blocks.ts'
 import { ageText, amount, count, day, pill, time, unknown } from '../../src/pages/figures.ts'
-import { concat, link, inline } from '../../src/pages/html-and-markdown.ts'
+import { link, inline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
@@ -20,8 +21,9 @@ import {
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
 import type { World } from '../world/world.ts'
+import { doubtsOf } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
-import { carriedText, marks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
+import { carriedText, doubtMarks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 
 /** The article that explains the statuses; linked only if it exists. */
@@ -91,14 +93,18 @@ function carriedNotice(
 
 function counters(world: StatsWorld): HtmlAndMarkdown {
   const stats = statsOf(world)
+  const doubts = doubtsOf(world)
   const earning = world.rails.filter(({ authored }) => authored.category === 'earning').length
   const sum = (name: (typeof stats.unknown_figures)[number]) =>
-    stats.unknown_figures.includes(name) ? unknown : amount(stats[name])
-  const note = (window: string) =>
-    inline`USDC, ${window}, ${earning - stats.rails_unknown_tpv} of ${counted(earning, 'earning rail')}`
+    stats.unknown_figures.includes(name)
+      ? unknown
+      : stats[name] < 10_000
+        ? amount(stats[name])
+        : count(Math.round(stats[name]))
+  const read = inline`USDC, from ${earning - stats.rails_unknown_tpv} of ${counted(earning, 'earning rail')}`
   return tiles([
-    ['Volume', sum('tpv_30d_usdc'), note('30 days')],
-    ['Volume', sum('tpv_7d_usdc'), note('7 days')],
+    ['Volume of 30 days', sum('tpv_30d_usdc'), read],
+    ['Volume of 7 days', sum('tpv_7d_usdc'), read],
     ['Rails paying', count(stats.rails_paying), link('/opportunities', 'where to earn')],
     [
       'Verified receipts',
@@ -110,14 +116,19 @@ function counters(world: StatsWorld): HtmlAndMarkdown {
       count(stats.pacts_settled),
       link('/pacts', `${stats.pacts_in_flight} in flight`),
     ],
-    ['Open flags', count(stats.open_flags), link('/honesty', 'doubts with evidence')],
+    [
+      'Open doubts',
+      count(doubts.length),
+      inline`${link('/honesty', 'with evidence')}; ${counted(stats.open_flags - doubts.length, 'flag')} about our own reader`,
+    ],
   ])
 }
 
 function railSection(
   rails: readonly ShownRail[],
-  world: Pick<World, 'history' | 'nowMs'>,
+  world: Pick<World, 'history' | 'nowMs' | 'openFlags'>,
 ): HtmlAndMarkdown {
+  const doubts = groupBy(doubtsOf(world), ({ rail }) => rail)
   return section(
     'rails-heading',
     'All rails',
@@ -128,11 +139,17 @@ function railSection(
         'Volumes are computed after the filter rule of each rail. “Unknown” does not mean zero: the figure could not be read.',
       rowData: ({ view: { status, chain, category } }) => ({ status, chain, category }),
       columns: [
-        column('Rail', ({ view }) =>
-          cell(concat([railLink(view), marks(view, world)]), view.display_name.toLowerCase()),
-        ),
+        column('Rail', ({ view }) => cell(railLink(view), view.display_name.toLowerCase())),
         column('Status', ({ view }) => cell(pill(view.status), statusOrder.indexOf(view.status))),
         amountColumn('Volume', 'USDC, 30 days', ({ view }) => knownFigure(view, 'tpv_30d_usdc')),
+        column(
+          'Doubt',
+          ({ view }) => {
+            const flags = doubts.get(view.rail) ?? []
+            return cell(doubtMarks(view, flags, world), flags.length === 0 ? null : -flags.length)
+          },
+          { kind: 'wide' },
+        ),
         column(
           'Trend',
           ({ view }) => volumeSpark(world.history.get(view.rail) ?? [], world.nowMs),

@@ -1,11 +1,18 @@
 /** Parts that several pages show of a rail: links, figures, warnings, the sparkline. */
+import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { usdcOrNull } from '../../src/core/money.ts'
 import { shortNumber } from '../../src/core/number-text.ts'
 import { entriesByDay } from '../../src/core/time.ts'
 import { ageText, amountText, mark } from '../../src/pages/figures.ts'
-import { concat, untrustedText, link } from '../../src/pages/html-and-markdown.ts'
+import {
+  concat,
+  noContent,
+  renderInline,
+  untrustedText,
+  link,
+} from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
 import { railPath } from '../../src/pages/paths.ts'
@@ -52,12 +59,28 @@ export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | n
   return view.stale ? `stale, ${age}` : null
 }
 
-/** Warnings about the origin and age of the figures in a row. */
-export function marks(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
+/** The gravest open doubt, and warnings about the origin and age of the figures in a row. */
+export function doubtMarks(
+  view: Rail,
+  [gravest, ...more]: readonly Flag[],
+  world: Pick<World, 'nowMs'>,
+): HtmlAndMarkdown {
   const carried = carriedText(view, world)
   // An audit is always older than a poll, so its age is enough.
   const isStalePoll = view.stale && view.poll_error !== undefined && view.figures_source === 'poll'
-  return concat([mark(carried), mark(isStalePoll ? 'stale' : null)])
+  const flag = gravest && {
+    html: html`<a class="pill" data-is="${gravest.severity}" href="${railPath(view.rail)}#flags"
+      >${gravest.kind.replaceAll('_', ' ')}</a
+    >`,
+    md: link(`${railPath(view.rail)}#flags`, gravest.kind).md,
+  }
+  if (flag === undefined && carried === null) return renderInline('none')
+  return concat([
+    flag ?? noContent,
+    mark(more.length === 0 ? null : `${more.length} more`),
+    mark(carried),
+    mark(isStalePoll ? 'stale' : null),
+  ])
 }
 
 /** One amount in USDC a day, oldest first: from the last successful poll of the day, or null. */

@@ -17,6 +17,11 @@ export const flagTexts = [
   ['receipt_reversed', 'A previously verified receipt is no longer verified.'],
 ] as const
 
+/** Says that our own reader has trouble, and nothing about the rail. */
+export function isReaderTrouble({ kind }: { readonly kind: string }): boolean {
+  return kind === 'poll_failed' || kind === 'stale_figures'
+}
+
 export interface DetectedFlags {
   readonly raised: readonly { readonly kind: RailFlagKind; readonly finding: FlagFinding }[]
   readonly cleared: readonly RailFlagKind[]
