@@ -58,8 +58,8 @@ function chart(
       description: words,
       points,
       companion: { names: ['filtered', 'raw'], values },
-      width: 600,
-      height: 240,
+      width: 480,
+      height: 220,
     }),
     inline`${what} in USDC, one value a day: ${inWords(points.map(({ value }) => value))} after the filter rule, ${inWords(values)} before it. Gaps are days with an unknown figure.`,
   )

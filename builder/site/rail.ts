@@ -5,6 +5,7 @@ import type { Backfill } from '../../src/core/backfill.ts'
 import { documentFile } from '../../src/core/documents.ts'
 /** `/rails/{rail}`: the figures of one rail, their history, method and evidence. */
 import { knownFigure } from '../../src/core/figures.ts'
+import type { FigureName } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { outcomeTexts, ruleText } from '../../src/core/rules/status.ts'
 import { dayMs } from '../../src/core/time.ts'
@@ -21,19 +22,32 @@ import {
   verifyBox,
 } from '../../src/pages/blocks.ts'
 import { disputeSection } from '../../src/pages/dispute.ts'
-import { ageText, count, day, hash, percent, pill, time, usdc } from '../../src/pages/figures.ts'
+import {
+  ageText,
+  amount,
+  count,
+  day,
+  hash,
+  percent,
+  pill,
+  time,
+  usdc,
+  signed,
+} from '../../src/pages/figures.ts'
 import {
   address,
   code,
   inline,
   join,
   link,
+  strong,
   untrustedText,
 } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
-import { amountColumn, column, figureColumn, table } from '../../src/pages/table.ts'
+import { column, figureColumn, table } from '../../src/pages/table.ts'
 import { disputesOfRail } from '../documents/disputes.ts'
 import { revisionOfPolls } from '../documents/history.ts'
 import { evidenceUri } from '../documents/rail-view.ts'
@@ -64,6 +78,7 @@ export const railPages = pageSource(parts, (world) =>
 function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
   const polls = world.history.get(view.rail) ?? []
   const name = view.display_name
+  const isPaid = view.status_basis === 'payments'
   return {
     path: railPath(view.rail),
     title: name,
@@ -73,7 +88,7 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
     inputs: inputsOf({ record, view }, world),
     body: () => [
       introduction(
-        inline`${pill(view.status)} ${isAudited(view) ? 'by the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
+        inline`${signed('status', pill(view.status))} ${isAudited(view) ? 'by the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
       ),
       backfillNotice(record.backfill),
       carriedNotice(view, world),
@@ -87,16 +102,25 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
         ],
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
         ['Last payout', view.last_payout_at === undefined ? 'unknown' : time(view.last_payout_at)],
-        ['Net volume, 30 days', usdc(knownFigure(view, 'tpv_30d_net_usdc'))],
-        ['Parties that pay', count(knownFigure(view, 'parties_30d'))],
-        ['Top worker’s share', percent(knownFigure(view, 'top_worker_share'))],
-        ['Removed by the filter rule, 30 days', removedText(view)],
+        [
+          isPaid ? 'Creators, who paid in 30 days' : 'Publishers',
+          signed('unique_creators_30d', count(knownFigure(view, 'unique_creators_30d'))),
+        ],
+        ['Parties that pay', signed('parties_30d', count(knownFigure(view, 'parties_30d')))],
+        [
+          isPaid ? 'Workers, who were paid in 30 days' : 'Listings',
+          signed('unique_workers_30d', count(knownFigure(view, 'unique_workers_30d'))),
+        ],
+        [
+          'Top worker’s share',
+          signed('top_worker_share', percent(knownFigure(view, 'top_worker_share'))),
+        ],
         view.notes === undefined ? null : ['Notes', untrustedText(view.notes)],
       ]),
-      section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
       ...(view.status_reasons.length === 0
         ? []
         : [section('why', 'Why this status', ...reasons(view))]),
+      section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
       section('status', 'Status history', statusTimeline(view.rail, world)),
       section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
       disputeSection(disputesOfRail(view.rail, world)),
@@ -176,29 +200,61 @@ function reasons(view: Rail): HtmlAndMarkdown[] {
   ]
 }
 
+/** What is left of the raw volume, step by step. */
 function figureTable(view: Rail): HtmlAndMarkdown {
-  const windows = [
-    { name: 'tpv_30d', label: '30 days', hasCounts: true },
-    { name: 'tpv_7d', label: '7 days', hasCounts: false },
-  ] as const
-  const isPaid = view.status_basis === 'payments'
-  const [creators, creatorsAre] = isPaid ? ['Creators', 'who paid'] : ['Publishers', null]
-  const [workers, workersAre] = isPaid ? ['Workers', 'who were paid'] : ['Listings', null]
-  const countIn = (hasCounts: boolean, name: 'unique_creators_30d' | 'unique_workers_30d') =>
-    hasCounts ? count(knownFigure(view, name)) : '—'
-  return table(windows, {
-    id: 'figures',
-    caption:
-      'Volumes are in USDC, after and before the filter rule. Wallets or accounts are counted.',
-    sortable: false,
-    columns: [
-      column('Window', ({ label }) => label),
-      amountColumn('Filtered', 'USDC', ({ name }) => knownFigure(view, `${name}_usdc`)),
-      amountColumn('Raw', 'USDC', ({ name }) => knownFigure(view, `${name}_raw_usdc`)),
-      figureColumn(creators, creatorsAre, (row) => countIn(row.hasCounts, 'unique_creators_30d')),
-      figureColumn(workers, workersAre, (row) => countIn(row.hasCounts, 'unique_workers_30d')),
+  const known = (name: FigureName) => knownFigure(view, name)
+  const show = (name: FigureName) => signed(name, amount(known(name)))
+  const [raw, filtered, net] = [
+    known('tpv_30d_raw_usdc'),
+    known('tpv_30d_usdc'),
+    known('tpv_30d_net_usdc'),
+  ]
+  const [raw7, filtered7] = [known('tpv_7d_raw_usdc'), known('tpv_7d_usdc')]
+  const rows = [
+    ['Raw volume', show('tpv_30d_raw_usdc'), show('tpv_7d_raw_usdc')],
+    [
+      inline`Left out by the filter rule: ${removedText(view)}`,
+      less(raw, filtered),
+      less(raw7, filtered7),
     ],
-  })
+    ['Filtered volume', show('tpv_30d_usdc'), show('tpv_7d_usdc')],
+    ['Came back to its payers, or stayed within one party', less(filtered, net), '—'],
+    [strong('Net volume'), strong(show('tpv_30d_net_usdc')), '—'],
+  ] as const
+  return stacked([
+    table(rows, {
+      id: 'figures',
+      caption: 'From raw to net, in USDC.',
+      sortable: false,
+      columns: [
+        column('Volume', ([label]) => label),
+        figureColumn('30 days', null, ([, month]) => month),
+        figureColumn('7 days', null, ([, , week]) => week),
+      ],
+    }),
+    keptBar(raw, net ?? filtered),
+  ])
+}
+
+function less(whole: number | null, part: number | null): Inline {
+  if (whole === null || part === null) return amount(null)
+  return inline`− ${amount(Math.round((whole - part) * 1e6) / 1e6)}`
+}
+
+/** The kept part of the raw volume is solid, the part left out is hatched. */
+function keptBar(raw: number | null, kept: number | null): HtmlAndMarkdown | null {
+  if (raw === null || kept === null || raw === 0) return null
+  const share = `${((kept / raw) * 100).toFixed(1)}%`
+  return {
+    html: html`<svg class="kept" role="img" aria-label="${share} of the raw volume are kept">
+      <pattern id="left-out" width="6" height="6" patternUnits="userSpaceOnUse">
+        <path d="M0 6 6 0" />
+      </pattern>
+      <rect class="out" width="100%" height="100%" />
+      <rect width="${share}" height="100%" />
+    </svg>`,
+    md: '',
+  }
 }
 
 function lastPoll(lastPollAtMs: number | null, view: Rail): Inline {
@@ -219,7 +275,7 @@ function entry(view: Rail): (HtmlAndMarkdown | null)[] {
   const apply = view.sample_apply_url
   return [
     facts([
-      ['Entry cost', usdc(view.entry_cost_usdc)],
+      ['Entry cost', signed('entry_cost_usdc', usdc(view.entry_cost_usdc))],
       [
         'Apply at',
         apply === undefined

@@ -46,8 +46,34 @@ async function checkDocument(path) {
   if (key === undefined) return { problem: 'The key is not among the published keys.', facts }
   facts.push(['Public key', `${key.public_key} (${key.status})`])
   const isGood = await isSigned(bytes, fromBase64(encoded), fromBase64(key.public_key))
-  const good = 'The signature is good: these bytes were published by this ledger.'
-  return { problem: isGood ? null : 'The signature does not match these bytes.', facts, good }
+  if (!isGood) return { problem: 'The signature does not match these bytes.', facts }
+  const { problem, text } = comparePage(JSON.parse(new TextDecoder().decode(bytes)))
+  return { problem, facts, good: `The signature is good: these bytes were published by this ledger. ${text}` }
+}
+
+/** Compares what this page shows with the members of its document that it names. */
+function comparePage(signed) {
+  const shown = [...document.querySelectorAll('[data-of]')]
+  if (shown.length === 0) return { problem: null, text: 'The words of this page were not compared with them.' }
+  for (const element of shown) {
+    const name = element.dataset.of
+    const [text, value] = [element.textContent.trim(), signed[name]]
+    const isUnknown = value === undefined || signed.unknown_figures?.includes(name)
+    const expected = isUnknown ? 'unknown' : value
+    if (!isShown(text, expected)) {
+      return { problem: `This page shows ${text} for ${name}, but the signed document says ${expected}.` }
+    }
+  }
+  return { problem: null, text: `The ${shown.length} figures that this page takes from them are the same.` }
+}
+
+/** Amounts are shown with two or six decimals, shares in percent. */
+function isShown(text, value) {
+  if (typeof value === 'string') return text === value
+  const [, number, decimals = '', unit] = /^([\d,]+(?:\.(\d+))?)( %| USDC)?$/.exec(text) ?? []
+  if (number === undefined) return false
+  const scale = unit === ' %' ? 100 : 1
+  return Math.abs(Number(number.replaceAll(',', '')) - value * scale) <= 0.5001 / 10 ** decimals.length
 }
 
 function show(box, result, title, facts) {

@@ -36,6 +36,11 @@ export function percent(share: number | null): HtmlAndMarkdown {
   return share === null ? unknown : plain(`${(share * 100).toFixed(1)} %`)
 }
 
+/** Names the member of the page's signed document, so that the script can compare what is shown with what is signed. */
+export function signed(member: string, shown: HtmlAndMarkdown): HtmlAndMarkdown {
+  return { html: html`<span data-of="${member}">${shown.html}</span>`, md: shown.md }
+}
+
 export type TimeValue = number | string
 
 /** `2026-11-21 05:30 UTC`; the script of the site adds the age. */

@@ -292,6 +292,17 @@ describe('the signature check', () => {
     expect(problems).toEqual([])
   })
 
+  test('compares the figures of the page with the signed ones, and names one that differs', async () => {
+    const { page } = await visit('/rails/alpha')
+    expect(await checkSignature(page, 'good')).toMatch(/The \d+ figures .* are the same/)
+    await page.locator('[data-of=tpv_30d_usdc]').evaluate((figure) => {
+      figure.textContent = '1,000.01'
+    })
+    expect(await checkSignature(page, 'bad')).toContain(
+      'shows 1,000.01 for tpv_30d_usdc, but the signed document says 1000',
+    )
+  })
+
   test('works in a browser without Ed25519', async () => {
     const { page, problems } = await visit()
     await page.addInitScript(() => {
