@@ -88,7 +88,7 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
     inputs: inputsOf({ record, view }, world),
     body: () => [
       introduction(
-        inline`${signed('status', pill(view.status))} ${isAudited(view) ? 'by the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
+        inline`${signed('status', link(`/docs/glossary#${view.status}`, pill(view.status)))} ${isAudited(view) ? 'by the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
       ),
       backfillNotice(record.backfill),
       carriedNotice(view, world),

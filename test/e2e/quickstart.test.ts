@@ -1,0 +1,29 @@
+/** The commands of the guide for beginners, against a ledger that has just been started. */
+import { readFileSync } from 'node:fs'
+
+import { expect, test } from 'vitest'
+
+import { execute } from '../support/command-line.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
+import { newLedger, stop, useProgram } from './ledger.ts'
+
+allowSlowTests('starts the compiled program')
+
+const program = useProgram()
+const guide = readFileSync(new URL('../../data/docs/quickstart.md', import.meta.url), 'utf8')
+const commands = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, command = '']) => command)
+
+test('each command of the quickstart is answered', async () => {
+  const ledger = newLedger(program, { POLL: 'off' })
+  const { service, url } = await ledger.start()
+  await service.says('"message":"serving"')
+  expect(commands.length).toBeGreaterThan(3)
+  for (const command of commands) {
+    const script = `curl() { command curl --fail "$@"; }\n${command.replaceAll('{{site_url}}', url)}`
+    const { code, out } = await execute('bash', ['-eo', 'pipefail', '-c', script], '/')
+    expect([command, code]).toEqual([command, 0])
+    expect([command, out.length > 0]).toEqual([command, true])
+  }
+  await stop(service)
+  ledger.remove()
+})
