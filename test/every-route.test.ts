@@ -21,6 +21,7 @@ const reads = all.filter(({ method }) => method === 'GET')
 const paths = [...new Set(all.map(({ path }) => path))]
 
 const described = z.object({
+  tags: z.array(z.object({ name: z.string() })),
   paths: z.record(
     z.string(),
     z.record(
@@ -173,6 +174,11 @@ describe.each(all.map((route) => [route.path, route] as const))('%s', (path, rou
     const answer = await send('OPTIONS', pathOf(route))
     expect([answer.status, allowed(answer)]).toEqual([204, expected])
   })
+})
+
+test('every tag of a route is described', () => {
+  const names = api.tags.map(({ name }) => name)
+  expect(all.map(({ tag }) => tag).filter((tag) => !names.includes(tag))).toEqual([])
 })
 
 test('every published API path belongs to a route', () => {

@@ -40,6 +40,8 @@ const tags: Readonly<Record<string, string>> = {
   Skills: 'Skills and the rails that offer them.',
   Pacts: 'On-chain settlement records.',
   Honesty: 'Public doubts about figures, with evidence.',
+  Disputes: 'Signed objections to published data, with answers.',
+  Log: 'The transparency log: checkpoint, tiles and proofs.',
   Images: 'Preview images with live numbers.',
   Desk: 'Weekly articles.',
   Feedback: 'Messages to the operator.',
