@@ -14,6 +14,7 @@ import { createPages } from './index.ts'
 import { indexDocuments, introOf } from './indexes.ts'
 import { receiptChecksDocument } from './receipt-checks.ts'
 import { receiptRecords } from './receipts.ts'
+import { searchPage } from './search.ts'
 
 /**
  * The documents of the site: pages with their Markdown, feeds and indexes, from the same world as the documents of the
@@ -39,11 +40,15 @@ export function createSite(): (
     memoizeByParts(['agentSkills', 'site'], (world) => allPagesInOne(joined, introOf(world))),
   )
   const types = memoizeByParts(['site'], typesDocument)
-  let pages: readonly SitePage[] = []
+  const withSearch = memoizeLatest((found: readonly SitePage[]) =>
+    memoizeByParts(['taxonomy'], ({ taxonomy }) => [...found, searchPage(found, taxonomy.skills)]),
+  )
+  let found: readonly SitePage[] = []
   let published: readonly PublishedPage[] = []
   return (world, shareImages) => {
     const images = new Set(shareImages.map(({ path }) => path))
-    pages = sameItems(pages, pagesOf(world))
+    found = sameItems(found, pagesOf(world))
+    const pages = withSearch(found)(world)
     published = sameItems(
       published,
       pages.map((page) => documentsOf(world.site)(page, images)),

@@ -76,6 +76,13 @@ if (search !== null && wanted && location.pathname !== new URL(search.action).pa
   location.replace(`${search.action}?${new URLSearchParams({ q: wanted })}`)
 }
 
+addEventListener('keydown', (event) => {
+  if (event.key === '/' && !event.target.closest('input, textarea, select')) {
+    event.preventDefault()
+    location.assign('/search')
+  }
+})
+
 /** Sets the tooltip of each time to its age. */
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const steps = [

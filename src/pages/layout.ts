@@ -16,6 +16,7 @@ const navigation = [
   ['/honesty', 'Flags'],
   ['/desk', 'Desk'],
   ['/docs', 'Docs'],
+  ['/search', 'Search'],
 ] as const
 
 const footer = [

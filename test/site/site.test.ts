@@ -208,6 +208,24 @@ describe('the keyboard alone', () => {
   })
 })
 
+test('the search is one key away, narrows by words, and opens its only match or an id', async () => {
+  const { page, problems } = await visit('/rails/alpha')
+  await page.keyboard.press('/')
+  await page.waitForURL('**/search')
+  const shown = page.locator('main li:visible')
+  const all = await shown.count()
+  await page.keyboard.type('dormant Gamma')
+  expect([all > 30, await shown.count()]).toEqual([true, 1])
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/rails/gamma')
+  const id = `rcp_${'ab'.repeat(32)}`
+  await page.goto(`/search?q=${id}`)
+  expect(await shown.count()).toBe(0)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`**/receipts/${id}`)
+  expect(problems).toEqual([])
+})
+
 /** Presses the button that checks the signature. Returns the text of the expected result. */
 async function checkSignature(page: Page, expected: 'good' | 'bad'): Promise<string> {
   await page.getByRole('button', { name: 'Check the signature' }).click()

@@ -1,0 +1,44 @@
+/** `/search`: every page and skill by name. The script of the page hides those that do not match. */
+import { htmlOnly, introduction, list } from '../../src/pages/blocks.ts'
+import { inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import type { World } from '../world/world.ts'
+
+export function searchPage(
+  pages: readonly SitePage[],
+  skills: World['taxonomy']['skills'],
+): SitePage {
+  const listed = pages.filter((page) => page.listed !== false)
+  return {
+    path: '/search',
+    title: 'Search',
+    description: 'Every rail, pact, guide, article and skill of the ledger in one list.',
+    nav: '/search',
+    listed: false,
+    scripts: ['/assets/search.js'],
+    inputs: [listed.map(({ path, title, description }) => [path, title, description]), skills],
+    body: () => [
+      introduction(
+        inline`A receipt, worker or job that is not listed is found by its full id or wallet. With the key “/” every page leads here.`,
+      ),
+      htmlOnly(
+        html`<form class="filters" role="search" action="/search" autocomplete="off">
+          <label
+            >Words, id or wallet <input type="search" name="q" size="36" maxlength="100" /></label
+          ><output role="status"></output>
+        </form>`,
+      ),
+      list([
+        ...listed.map(
+          ({ path, title, description }) =>
+            inline`${link(path, untrustedText(title))} ${untrustedText(description)}`,
+        ),
+        ...skills.map(
+          ({ slug, name, description }) =>
+            inline`${link(`/skills#${slug}`, untrustedText(name))} Skill. ${untrustedText(description)}`,
+        ),
+      ]),
+    ],
+  }
+}
