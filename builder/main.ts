@@ -9,6 +9,7 @@ import { loadKeyedHash } from '../src/auth/keyed-hash.ts'
 import { loadLogSigner } from '../src/auth/notes.ts'
 import { loadKeys, readKeys } from '../src/auth/service-keys.ts'
 import { version } from '../src/contract/version.ts'
+import { entriesOf } from '../src/core/entries.ts'
 import { minuteMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
 import { createProcessReadings } from '../src/metrics/process.ts'
@@ -29,6 +30,8 @@ import {
   systemLog,
   systemRandom,
 } from '../src/runtime/runtime.ts'
+import { chains } from './chain/chains.ts'
+import type { ChainName } from './chain/chains.ts'
 import { checkReceipts } from './jobs/check-receipts.ts'
 import { createWebhooks } from './jobs/deliver.ts'
 import { createJobs } from './jobs/jobs.ts'
@@ -89,18 +92,9 @@ if (leadership === null) {
   process.exit(flags.once ? 1 : 0)
 }
 const { database } = leadership
-const rpcUrls = {
-  base: config.RPC_URL_BASE,
-  ethereum: config.RPC_URL_ETHEREUM,
-  arbitrum: config.RPC_URL_ARBITRUM,
-  gnosis: config.RPC_URL_GNOSIS,
-  polygon: config.RPC_URL_POLYGON,
-  optimism: config.RPC_URL_OPTIMISM,
-  celo: config.RPC_URL_CELO,
-  bsc: config.RPC_URL_BSC,
-  tempo: config.RPC_URL_TEMPO,
-  solana: config.RPC_URL_SOLANA,
-}
+const rpcUrls: Partial<Record<ChainName, string | null>> = Object.fromEntries(
+  entriesOf(chains).map(([name, { rpcSetting }]) => [name, config[rpcSetting]]),
+)
 const reporter = createReporter({
   dataDir: config.DATA_DIR,
   clock,
@@ -143,7 +137,7 @@ const jobs = createJobs({
   signal: stopped,
   send,
   userAgent,
-  hasArbitrumNode: rpcUrls.arbitrum !== null,
+  hasArbitrumNode: config.RPC_URL_ARBITRUM !== null,
   sources: createSources({
     fetch,
     clock,

@@ -74,7 +74,7 @@ describe.each(receiptChains)('receipts on %s', (chain: EvmChainName) => {
     }
     const [found] = await receiptsOfTransaction(database.reader, chain, hash)
     expect(found).toMatchObject({ onchain: 'verified', check: { verdict: 'final', logIndex: 0 } })
-    expect(explorerUrl(chain, hash)).toBe(`${chains[chain].explorerTx}${hash}`)
+    expect(explorerUrl(chain, hash)).toContain(`/tx/${hash}`)
   })
 
   test('are rejected when the transfer is USDC of another chain', async () => {
