@@ -15,16 +15,13 @@ export interface LogFilter {
   readonly topics: readonly (readonly Hex[] | null)[]
 }
 
-interface LogPlace {
+export interface DecodedLog<TAbi extends Abi> {
+  readonly event: DecodeEventLogReturnType<TAbi>
   readonly address: Address
   readonly block: number
   readonly logIndex: number
   readonly txHash: Hex
   readonly atMs: number
-}
-
-export interface DecodedLog<TAbi extends Abi> extends LogPlace {
-  readonly event: DecodeEventLogReturnType<TAbi>
 }
 
 export interface LogChunk<TAbi extends Abi> {
@@ -124,13 +121,12 @@ export async function readChunk<const TAbi extends Abi>(
   const raw = [...found.values()].sort(
     (a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex,
   )
-  const dated = isDated ? await dateLogs(reader, raw, fromBlock, toBlock) : undated
-  const { timeOf, exactTimes } = dated
+  const { timeOf, exactTimes } = isDated
+    ? await dateLogs(reader, raw, fromBlock, toBlock)
+    : { timeOf: () => 0, exactTimes: false }
   const logs = raw.map((log) => decodeLog(reader, abi, log, timeOf(log)))
   return { logs, fromBlock, toBlock, exactTimes }
 }
-
-const undated = { timeOf: () => 0, exactTimes: false }
 
 export function selectors(abi: Abi): readonly Hex[] {
   return abi.flatMap((item) => (item.type === 'event' ? [toEventSelector(item)] : []))
@@ -157,16 +153,13 @@ async function getLogs(
   const range = { fromBlock: toHex(fromBlock), toBlock: toHex(toBlock) }
   const result = await reader.call('eth_getLogs', [{ address: addresses, topics, ...range }])
   const logs = parseResult(reader.name, z.array(rawLog), result, 'a list of logs')
-  for (const log of logs) {
-    if (log.removed === true)
-      throw new ChainError(`${reader.name} RPC: the node sent a log of a reorganised block`)
-    const isWanted =
-      log.blockNumber >= fromBlock &&
-      log.blockNumber <= toBlock &&
-      addresses.some((wanted) => isAddressEqual(wanted, log.address))
-    if (!isWanted)
-      throw new ChainError(`${reader.name} RPC: the node sent a log that was not requested`)
-  }
+  const isWanted = (log: RawLog) =>
+    log.blockNumber >= fromBlock &&
+    log.blockNumber <= toBlock &&
+    addresses.some((wanted) => isAddressEqual(wanted, log.address))
+  const refuse = (what: string) => new ChainError(`${reader.name} RPC: the node sent ${what}`)
+  if (logs.some(({ removed }) => removed === true)) throw refuse('a log of a reorganised block')
+  if (!logs.every(isWanted)) throw refuse('a log that was not requested')
   return logs
 }
 
@@ -203,16 +196,10 @@ function decodeLog<TAbi extends Abi>(
   log: RawLog,
   atMs: number,
 ): DecodedLog<TAbi> {
-  const { topics, data, blockNumber: block, logIndex, transactionHash: txHash } = log
+  const { address, topics, data, blockNumber: block, logIndex, transactionHash: txHash } = log
   try {
-    return {
-      event: decodeEventLog({ abi, topics, data }),
-      address: log.address,
-      block,
-      logIndex,
-      txHash,
-      atMs,
-    }
+    const place = { address, block, logIndex, txHash, atMs }
+    return { event: decodeEventLog({ abi, topics, data }), ...place }
   } catch {
     throw new ChainError(
       `${reader.name} RPC: the node sent a log of an event that was not requested`,

@@ -35,7 +35,7 @@ const terminal: readonly EscrowPact['status'][] = ['Completed', 'Refunded', 'Arb
 /** The answers of a node contradict each other or earlier ones, so nothing from this reading is stored. */
 export class EscrowContradiction extends ChainError {}
 
-export interface EscrowReadRequest {
+interface EscrowReadRequest {
   readonly reader: ChainReader
   readonly nowMs: number
   readonly signal: AbortSignal
@@ -106,16 +106,7 @@ async function requireSamePast(
   )
 }
 
-interface Header {
-  readonly number: number
-  readonly hash: string
-  readonly atMs: number
-}
-
-async function readHeader(
-  reader: ChainReader,
-  block: number | 'latest' | 'finalized',
-): Promise<Header> {
+async function readHeader(reader: ChainReader, block: number | 'latest' | 'finalized') {
   const { method, params } = headerCall(block)
   const found = parseResult(reader.name, blockHeader, await reader.call(method, params), 'a block')
   return { number: found.number, hash: found.hash, atMs: found.timestamp * secondMs }
@@ -188,7 +179,7 @@ async function readStates(
   { reader, known }: EscrowReadRequest,
   events: readonly EscrowEvent[],
   aboveBlock: number,
-  head: Header,
+  head: Awaited<ReturnType<typeof readHeader>>,
 ): Promise<ReadonlyMap<number, EscrowPact | null>> {
   const pacts = mergeEvents(known, events, aboveBlock)
   const states = new Map<number, EscrowPact | null>()

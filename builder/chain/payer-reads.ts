@@ -37,22 +37,13 @@ export async function readTransfersBetween(
     })
   await read(transferFilters(reader.name, { into: payers, outOf: workers }))
   const all = [...found.values()]
-  const topicsOf = (sums: ReadonlyMap<string, number>) =>
-    largestFirst(sums)
-      .slice(0, maxBetween)
-      .map((wallet) => addressTopic(wallet))
-  const firsts = topicsOf(
-    sumsBy(
-      all.filter(({ from }) => workers.includes(from)),
-      'to',
-    ),
-  )
-  const lasts = topicsOf(
-    sumsBy(
-      all.filter(({ to }) => payers.includes(to)),
-      'from',
-    ),
-  )
+  const topicsOf = (transfers: readonly WalletFlow[], side: 'from' | 'to') => {
+    const wallets = largestFirst(sumsBy(transfers, side)).slice(0, maxBetween)
+    return wallets.map((wallet) => addressTopic(wallet))
+  }
+  const collected = all.filter(({ from }) => workers.includes(from))
+  const funded = all.filter(({ to }) => payers.includes(to))
+  const [firsts, lasts] = [topicsOf(collected, 'to'), topicsOf(funded, 'from')]
   if (firsts.length > 0 && lasts.length > 0) {
     const { address } = chains[reader.name].usdc
     await read([{ addresses: [address], topics: [[transferTopic], firsts, lasts] }])

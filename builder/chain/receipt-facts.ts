@@ -61,14 +61,8 @@ const trialBlocks = 8
 const blocksPerRequest = 10
 const noSuchMethod = -32_601
 
-export interface FactsReader {
-  readonly heads: Heads
-  /** Yields each transaction once. @throws CallBudgetError */
-  readonly read: (due: readonly DueTransaction[]) => AsyncGenerator<FactsByHash>
-}
-
 /** @throws ChainError if the node serves another chain or its heads are inconsistent */
-export async function openFacts(rpc: EvmRpc): Promise<FactsReader> {
+export async function openFacts(rpc: EvmRpc) {
   const [chainId, ...tags] = await rpc.batch([
     { method: 'eth_chainId', params: [] },
     ...(['latest', 'safe', 'finalized'] as const).map(headerCall),
@@ -80,7 +74,7 @@ export async function openFacts(rpc: EvmRpc): Promise<FactsReader> {
   const [latest, safe, finalized] = tags.map((answer) =>
     parseAnswer(rpc.chain, answer, blockHeader, 'a block'),
   )
-  const heads = {
+  const heads: Heads = {
     latest: numberOf(rpc, latest),
     safe: numberOf(rpc, safe),
     finalized: numberOf(rpc, finalized),
@@ -89,7 +83,10 @@ export async function openFacts(rpc: EvmRpc): Promise<FactsReader> {
     throw new ChainError(`${rpc.chain} RPC: the heads contradict each other`)
   }
   const headers = new Map<number, ChainLookup<BlockHeader>>()
-  return { heads, read: (due) => readFacts({ rpc, heads, headers }, due) }
+  return {
+    heads,
+    read: (due: readonly DueTransaction[]) => readFacts({ rpc, heads, headers }, due),
+  }
 }
 
 interface Reading {
@@ -98,6 +95,7 @@ interface Reading {
   readonly headers: Map<number, ChainLookup<BlockHeader>>
 }
 
+/** Yields each transaction once. @throws CallBudgetError */
 async function* readFacts(
   reading: Reading,
   due: readonly DueTransaction[],
@@ -198,10 +196,8 @@ async function fetchBlocks(
   wanted: ReadonlySet<string>,
   found: Map<string, ChainLookup<ChainReceipt>>,
 ): Promise<boolean> {
-  const calls = blocks.map((block) => ({
-    method: 'eth_getBlockReceipts',
-    params: [toHex(block)],
-  }))
+  const method = 'eth_getBlockReceipts'
+  const calls = blocks.map((block) => ({ method, params: [toHex(block)] }))
   const answers = await rpc.batch(calls, blocksPerRequest)
   for (const answer of answers) {
     if ('error' in answer) {
@@ -236,10 +232,7 @@ async function composeFacts(
   }
   for (const [txHash, one] of found) {
     if (one === null) continue
-    facts.set(
-      txHash,
-      one instanceof ChainError ? { kind: 'error', reason: one.message } : minedFact(reading, one),
-    )
+    facts.set(txHash, minedFact(reading, one))
   }
   return facts
 }
@@ -260,13 +253,12 @@ function unminedFact(
   })
   if (inPool === null) return { kind: 'not found', gone }
   if (inPool.hash === txHash) return { kind: 'pending', gone }
-  return {
-    kind: 'error',
-    reason: `${rpc.chain} RPC: the node sent a transaction that was not requested`,
-  }
+  const reason = `${rpc.chain} RPC: the node sent a transaction that was not requested`
+  return { kind: 'error', reason }
 }
 
-function minedFact(reading: Reading, mined: ChainReceipt): TransactionFacts {
+function minedFact(reading: Reading, mined: ChainReceipt | ChainError): TransactionFacts {
+  if (mined instanceof ChainError) return { kind: 'error', reason: mined.message }
   const { rpc, headers } = reading
   const found = headers.get(mined.blockNumber) ?? null
   if (found instanceof ChainError) return { kind: 'error', reason: found.message }
@@ -296,12 +288,8 @@ async function fetchHeaders({ rpc, headers }: Reading, numbers: readonly number[
   for (const [at, number] of wanted.entries()) {
     const found = parseAnswer(rpc.chain, answers[at], blockHeader, 'a block')
     const isOther = found !== null && !(found instanceof ChainError) && found.number !== number
-    headers.set(
-      number,
-      isOther
-        ? new ChainError(`${rpc.chain} RPC: the node sent a block that was not requested`)
-        : found,
-    )
+    const problem = `${rpc.chain} RPC: the node sent a block that was not requested`
+    headers.set(number, isOther ? new ChainError(problem) : found)
   }
 }
 

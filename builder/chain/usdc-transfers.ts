@@ -13,13 +13,7 @@ const transferEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-export interface UsdcTransfer {
-  readonly block: number
-  readonly logIndex: number
-  readonly from: string
-  readonly to: string
-  readonly microUsdc: number | null
-}
+export type UsdcTransfer = ReturnType<typeof transfersOf>[number]
 
 /** About five hours, which is 9,000 blocks of Base. */
 export function usdcChunkBlocks(chain: EvmChainName): number {
@@ -64,10 +58,7 @@ export async function readTransferChunks({
   })
 }
 
-function transfersOf(
-  { name }: ChainReader,
-  logs: readonly DecodedLog<typeof transferEvents>[],
-): readonly UsdcTransfer[] {
+function transfersOf({ name }: ChainReader, logs: readonly DecodedLog<typeof transferEvents>[]) {
   return logs.map(({ event: { args }, block, logIndex }) => ({
     block,
     logIndex,

@@ -6,13 +6,6 @@ import type { ChainReader } from './reader.ts'
 import { readTransfers, transferFilters, usdcChunkBlocks } from './usdc-transfers.ts'
 import { hexData, parseResult } from './values.ts'
 
-/** `ageDays`: of the oldest sample with a transfer; the wallet may be older. */
-export interface WalletTest {
-  readonly contract: boolean
-  readonly ageDays: number
-  readonly recipients: number
-}
-
 const sampleAgesDays = [0, 45, 91]
 /** A node that refuses a sample has more logs than this in it. */
 const manyRecipients = 10_000
@@ -20,11 +13,7 @@ const manyRecipients = 10_000
 const delegation = '0xef0100'
 
 /** Four requests: the code, and the USDC sent in three samples of five hours. @throws ChainError */
-export async function testWallet(
-  reader: ChainReader,
-  wallet: string,
-  head: number,
-): Promise<WalletTest> {
+export async function testWallet(reader: ChainReader, wallet: string, head: number) {
   const result = await reader.call('eth_getCode', [wallet, 'latest'])
   const code = parseResult(reader.name, hexData, result, 'code')
   const filters = transferFilters(reader.name, { outOf: [wallet] })
@@ -47,6 +36,7 @@ export async function testWallet(
   }
   return {
     contract: code !== '0x' && !code.startsWith(delegation),
+    /** Of the oldest sample with a transfer; the wallet may be older. */
     ageDays: oldest,
     recipients: tooMany ? manyRecipients : recipients.size,
   }
