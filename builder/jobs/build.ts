@@ -46,10 +46,7 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
 
 type RememberingOptions = BuildOptions & { readonly memory: BuildMemory }
 
-export interface BuildOutcome {
-  readonly published: PublishOutcome
-  readonly archived: ArchiveOutcome
-}
+type BuildOutcome = Awaited<ReturnType<typeof buildWorld>>
 
 const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
 
@@ -75,9 +72,8 @@ async function gather(options: RememberingOptions): Promise<World> {
   return await gatherWorld({ ...options, publicKeys: keys.publicKeys, memory: memory.gather })
 }
 
-async function buildWorld(gathered: World, options: RememberingOptions): Promise<BuildOutcome> {
-  const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository, memory } = options
-  const { leadership, sets = null } = options
+async function buildWorld(gathered: World, options: RememberingOptions) {
+  const { stateDir, publicDir, nowMs, log, memory, leadership, sets = null } = options
   memory.built = null
   await sets?.restoreFacts()
   const world = memory.withArticles(gathered)
@@ -92,17 +88,11 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
   const publishWith = async (images: readonly PublicDocument[]) => {
     await logCurrent()
     const published = await publish({
-      publicDir,
+      ...options,
+      ...options.keys,
       siteUrl: options.site.url,
-      ...(options.move === undefined ? {} : { move: options.move }),
       documents: [...others, ...memory.siteOf(world, images).map(mark)],
-      assetsDir,
-      signer: keys.signer,
-      ring: keys.ring,
-      nowMs,
-      log,
       memory: memory.publish,
-      ...(leadership === undefined ? {} : { leadership }),
       ...(sets === null ? {} : { remote: sets.remote(() => JSON.stringify(next)) }),
     })
     await logCurrent()
@@ -119,14 +109,13 @@ async function buildWorld(gathered: World, options: RememberingOptions): Promise
   await removeExpiredEvidence(options.database, evidence, isoTime(nowMs))
   await memory.lastFacts.keep(next, facts)
   const archived = await archive({
+    ...options,
+    ...options.repository,
     repoDir: join(stateDir, 'snapshots.git'),
     files: archiveFiles(others, memory.archive.texts),
     message: next.message,
-    nowMs,
     author,
     memory: memory.archive,
-    ...(leadership === undefined ? {} : { leadership }),
-    ...repository,
   })
   report(published, archived, log)
   memory.built = gathered
@@ -144,27 +133,21 @@ async function withShareImages(
   log: Log,
 ): Promise<PublishOutcome> {
   const { documents, pending } = await readShareImages(dir, drawings)
-  const render = async () => {
-    try {
-      await renderShareImages(dir, drawings, pending)
-      return true
-    } catch (error) {
+  if (pending.length === 0) return await publishWith(documents)
+  const rendering = renderShareImages(dir, drawings, pending).then(
+    () => true,
+    (error: unknown) => {
       log.warn('no new share images', { error: error instanceof Error ? error.message : 'unknown' })
       return false
-    }
-  }
-  if (pending.length === 0) return await publishWith(documents)
+    },
+  )
   if (pending.length <= fewPictures) {
-    await render()
+    await rendering
     return await publishWith((await readShareImages(dir, drawings)).documents)
   }
-  const rendering = render()
-  let first: PublishOutcome
-  try {
-    first = await publishWith(documents)
-  } finally {
-    await rendering
-  }
+  const publishing = publishWith(documents)
+  await Promise.allSettled([publishing, rendering])
+  const first = await publishing
   if (!(await rendering)) return first
   const second = await publishWith((await readShareImages(dir, drawings)).documents)
   const changed = [...new Set([...first.changed, ...second.changed])].sort()

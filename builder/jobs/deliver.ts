@@ -21,18 +21,13 @@ import type { JobResult } from './run-job.ts'
 import { attempt } from './webhook-attempt.ts'
 import type { WebhookDeps } from './webhook-attempt.ts'
 
-export interface WebhookRound {
+interface WebhookRound {
   readonly delivered: number
   readonly failed: number
   readonly dead: number
 }
 
-export interface Webhooks {
-  /** Ends after `roundMs` at the latest; running attempts continue, and count in the next round. */
-  readonly run: () => Promise<WebhookRound>
-  /** Resolves when no attempt runs. */
-  readonly settled: () => Promise<void>
-}
+export type Webhooks = ReturnType<typeof createWebhooks>
 
 const cursorKey = 'webhooks_cursor'
 const rowsPerWrite = 2000
@@ -52,7 +47,7 @@ const roundMs = 5 * secondMs
 const finishedKeptMs = 30 * dayMs
 const cleanEveryMs = hourMs
 
-export function createWebhooks(deps: WebhookDeps): Webhooks {
+export function createWebhooks(deps: WebhookDeps) {
   const { database, clock, signal } = deps
   let cleanedAtMs = Number.NEGATIVE_INFINITY
   let totals = { delivered: 0, failed: 0, dead: 0 }
@@ -76,8 +71,10 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
     }
   })
   return {
+    /** Resolves when no attempt runs. */
     settled: fair.idle,
-    run: async () => {
+    /** Ends after `roundMs` at the latest; running attempts continue, and count in the next round. */
+    run: async (): Promise<WebhookRound> => {
       await fillOutbox(deps)
       const due = await dueSubscriptions(database.reader, isoTime(clock.now()))
       fair.offer(due.map((one) => inLanes(one, slowParties.has(one.wallet))))

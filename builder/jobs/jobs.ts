@@ -1,3 +1,7 @@
+import { acceptUnanswered } from '../../src/db/jobs/acceptance.ts'
+import { expireJobs } from '../../src/db/jobs/deadlines.ts'
+import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
+import { lastRuns } from '../../src/db/runs.ts'
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { createBuildRequestWatch } from '../../src/runtime/build-requests.ts'
 import type { LedgerLog } from '../log/log.ts'
@@ -11,7 +15,6 @@ import { deliveryResult } from './deliver.ts'
 import type { Webhooks } from './deliver.ts'
 import { readStandings } from './dispute-standings.ts'
 import type { StandingDeps } from './dispute-standings.ts'
-import { expire } from './expire.ts'
 import type { PollDeps, PollReport } from './poll-rail.ts'
 import { pollRound, roundSummary } from './poll.ts'
 import type { RoundOptions } from './poll.ts'
@@ -91,7 +94,21 @@ export function createJobs(deps: JobsDeps) {
         const detail = await deps.cosign()
         return detail === null ? null : { detail, quiet: true }
       }),
-    expire: () => runJob('expire', deps, {}, () => expire(deps)),
+    /** Applies deadlines of jobs, of unanswered deliveries and of subscriptions. */
+    expire: () =>
+      runJob('expire', deps, {}, async () => {
+        const { database, clock } = deps
+        const nowMs = clock.now()
+        const jobs = await expireJobs(database, nowMs)
+        const { active: key } = await buildOptions.exchangeKeys()
+        const siteUrl = buildOptions.site.url
+        const accepted = await acceptUnanswered(database, { key, siteUrl, nowMs })
+        const subscriptions = await database.write((tx) => expireSubscriptions(tx, nowMs))
+        const hadFailed = (await lastRuns(database.reader)).get('expire')?.outcome === 'failed'
+        const quiet = jobs + accepted + subscriptions === 0 && !hadFailed
+        const detail = `${jobs} jobs expired, ${accepted} unanswered deliveries accepted, ${subscriptions} subscriptions expired`
+        return { detail, quiet }
+      }),
     standings: () =>
       runJob('disputes', deps, {}, async () => {
         const decided = await readStandings(deps, (await authored()).rails)

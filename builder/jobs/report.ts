@@ -5,21 +5,17 @@ import type { BuilderReport } from '../../src/metrics/builder-report.ts'
 import type { ProcessReading } from '../../src/metrics/process.ts'
 import type { FinishedRun } from './run-job.ts'
 
-export function createReporter({
-  dataDir,
-  clock,
-  log,
-  process,
-}: {
+export function createReporter(deps: {
   readonly dataDir: string
   readonly clock: Clock
   readonly log: Log
   readonly process: () => Promise<ProcessReading>
 }) {
+  const { dataDir, clock, log } = deps
   const jobs: BuilderReport['jobs'] = {}
 
   const report = async (): Promise<void> => {
-    const reading = await process()
+    const reading = await deps.process()
     await writeBuilderReport(dataDir, {
       at: clock.now() / 1000,
       started: reading.startedSeconds,
