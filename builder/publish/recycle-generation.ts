@@ -15,10 +15,7 @@ interface GenerationRecord {
 
 export type GenerationRecords = Map<number, GenerationRecord>
 
-export interface RecycledGeneration {
-  readonly lacking: ReadonlySet<string>
-  readonly directories: readonly string[]
-}
+export type RecycledGeneration = Awaited<ReturnType<typeof recycleGeneration>>
 
 export interface StagedFiles {
   readonly directories: ReadonlySet<string>
@@ -29,21 +26,15 @@ export interface StagedFiles {
 }
 
 /** Moves the oldest generation to `root`. Returns null, without a change, when the difference is unknown. */
-export async function recycleGeneration({
-  records,
-  directoryOf,
-  oldest,
-  current,
-  root,
-  beforeStep: step,
-}: {
+export async function recycleGeneration(options: {
   readonly records: GenerationRecords
   readonly directoryOf: (generation: number) => string
   readonly oldest: number
   readonly current: number
   readonly root: string
   readonly beforeStep: ((step: string) => void) | undefined
-}): Promise<RecycledGeneration | null> {
+}) {
+  const { records, directoryOf, oldest, current, root, beforeStep: step } = options
   if (!isUnchanged(directoryOf(current), records.get(current))) {
     // Another process has published, so older generations are also unknown.
     records.clear()

@@ -8,13 +8,7 @@ import { inSlices, unlinkIfExists, writeUnflushed } from './files.ts'
 import { flushAll } from './flush.ts'
 import type { RecycledGeneration, StagedFiles } from './recycle-generation.ts'
 
-export interface StagingDirectory {
-  /** The first call creates the directory. The file is durable only after `flush`. */
-  readonly write: (file: string, bytes: Uint8Array) => Promise<void>
-  /** Links `files` of the directory `from`, and removes `gone` and directories that became empty. */
-  readonly reuse: (reused: ReusedFiles) => Promise<void>
-  readonly flush: () => Promise<StagedFiles>
-}
+export type StagingDirectory = ReturnType<typeof createStagingDirectory>
 
 interface ReusedFiles {
   readonly files: readonly string[]
@@ -30,7 +24,7 @@ interface Options {
   /** Copies files instead of linking them. */
   readonly isCopy?: boolean
   /** Turns an old generation into the staging directory. Returns null if no generation can be used. */
-  readonly recycle: () => Promise<RecycledGeneration | null>
+  readonly recycle: () => Promise<RecycledGeneration>
 }
 
 const COPIES_AT_ONCE = 16
@@ -40,7 +34,7 @@ const LINK_REFUSALS = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENO
 export function createStagingDirectory(
   root: string,
   { nowMs, beforeStep: step, isCopy = false, recycle }: Options,
-): StagingDirectory {
+) {
   const directories = new Set<string>()
   /** Directories in which a name was added or removed. */
   const changed = new Set<string>()
@@ -48,9 +42,9 @@ export function createStagingDirectory(
   const linked = new Set<string>()
   const copied: string[] = []
   const removed = new Set<string>()
-  let started: Promise<RecycledGeneration | null> | null = null
+  let started: Promise<RecycledGeneration> | null = null
 
-  async function start(): Promise<RecycledGeneration | null> {
+  async function start(): Promise<RecycledGeneration> {
     const recycled = await recycle()
     if (recycled === null) {
       makeDirectory('.')
@@ -61,7 +55,7 @@ export function createStagingDirectory(
     return recycled
   }
 
-  const begin = (): Promise<RecycledGeneration | null> => (started ??= start())
+  const begin = (): Promise<RecycledGeneration> => (started ??= start())
 
   function makeDirectory(name: string): void {
     if (directories.has(name)) return
@@ -109,7 +103,8 @@ export function createStagingDirectory(
   }
 
   return {
-    write: async (file, bytes) => {
+    /** The first call creates the directory. The file is durable only after `flush`. */
+    write: async (file: string, bytes: Uint8Array) => {
       const recycled = await begin()
       makeDirectory(dirname(file))
       step?.(`write ${file}`)
@@ -119,7 +114,8 @@ export function createStagingDirectory(
       noteChange(file)
       written.add(file)
     },
-    reuse: async ({ files, from, gone }) => {
+    /** Links `files` of the directory `from`, and removes `gone` and directories that became empty. */
+    reuse: async ({ files, from, gone }: ReusedFiles) => {
       const recycled = await begin()
       const missing = recycled === null ? files : files.filter((file) => recycled.lacking.has(file))
       if (from !== null) await link(missing, from)
@@ -131,7 +127,7 @@ export function createStagingDirectory(
       }
       removeDirectoriesBut(directoriesOf([...files, ...written]))
     },
-    flush: async () => {
+    flush: async (): Promise<StagedFiles> => {
       step?.('flush files')
       const files = [...written, ...copied].map((file) => join(root, file))
       const paths = [...changed].sort(deepestFirst).map((name) => join(root, name))

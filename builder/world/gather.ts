@@ -45,18 +45,13 @@ export interface GatherOptions {
 }
 
 /** Keeps unchanged parts of the world identical from build to build. */
-export interface GatherMemory {
+interface GatherMemory extends CommunityMemory {
   readonly authored: ReturnType<typeof createAuthored>
   parts: World | null
-  readonly community: CommunityMemory
 }
 
 export function emptyGatherMemory(dataDir: string): GatherMemory {
-  return {
-    authored: createAuthored(dataDir),
-    parts: null,
-    community: { receipts: null },
-  }
+  return { authored: createAuthored(dataDir), parts: null, receipts: null }
 }
 
 /** The time of the world advances in steps, so that ages alone rarely change documents. */
@@ -94,7 +89,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     listClosedFlags(reader, closedFlagsLimit),
     eventsSince(reader, { time: from }, eventsLimit),
     viewsSince(reader, hourOf(nowMs) - viewHours + 1),
-    gatherCommunity(database, { siteUrl: options.site.url, nowMs }, memory.community),
+    gatherCommunity(database, { siteUrl: options.site.url, nowMs }, memory),
     gatherExchange(database, {
       siteUrl: options.site.url,
       nowMs,
