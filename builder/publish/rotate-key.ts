@@ -24,9 +24,9 @@ export async function rotateKey(options: {
   const path = join(options.dir, SIGNING_KEYS_FILE)
   return await withFileLock(`${path}.lock`, async () => {
     const { active, retired } = await readKeyFile(path)
-    const { kid, public_key, created_at } = active
-    const old = { kid, public_key, created_at, retired_at: isoTime(options.nowMs) }
-    const next: KeyFile = { active: newKey(options.nowMs), retired: [old, ...retired] }
+    const { private_key_pem: _, ...published } = active
+    const old = { ...published, retired_at: isoTime(options.nowMs) }
+    const next: KeyFile = { active: newKey(options.nowMs, active), retired: [old, ...retired] }
     await replaceFile(path, serialise(next), OWNER_ONLY)
     return openKeys(next)
   })

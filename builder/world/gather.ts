@@ -26,6 +26,7 @@ import { gatherDisputes } from './disputes.ts'
 import { gatherExchange } from './exchange.ts'
 import type { History } from './history.ts'
 import { gatherPacts } from './pacts.ts'
+import { gatherPlatforms } from './platforms.ts'
 import { lastReceiptRun } from './receipt-run.ts'
 import { stateOf } from './stored-rails.ts'
 import type { LedgerEvent, RailRecord, World } from './world.ts'
@@ -123,6 +124,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     views24h,
     runs: [...runs.values()],
     receiptRun: await lastReceiptRun(database),
+    platforms: await gatherPlatforms(reader, authored.platforms),
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
     community,
     exchange,

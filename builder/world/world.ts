@@ -4,7 +4,7 @@ import type { Dispute } from '../../src/contract/schemas/dispute.ts'
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Job, JobIssuer } from '../../src/contract/schemas/job.ts'
 import type { Partner, oathList, tierList } from '../../src/contract/schemas/partner.ts'
-import type { Platform } from '../../src/contract/schemas/platform.ts'
+import type { ListedPlatform } from '../../src/contract/schemas/platform.ts'
 import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import type { Skill } from '../../src/contract/schemas/skill.ts'
@@ -77,7 +77,7 @@ export interface World {
   readonly taxonomy: { readonly note: string; readonly skills: readonly Skill[] }
   readonly tiers: z.infer<typeof tierList>['tiers']
   readonly oaths: z.infer<typeof oathList>['oaths']
-  readonly platforms: readonly Platform[]
+  readonly platforms: readonly ListedPlatform[]
   readonly articles: readonly ArticleSource[]
   readonly docs: readonly DocsSource[]
   /** Number of views in the last 24 whole hours, by article slug. */

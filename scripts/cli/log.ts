@@ -5,6 +5,7 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { receiptOfSubmission } from '../../src/auth/verify-receipt.ts'
 import { createLogAudit } from '../../src/client/log-audit.ts'
 import { logOverHttp } from '../../src/client/log-http.ts'
+import { revocationChecks } from '../../src/client/log-subject.ts'
 import {
   InconsistentLogError,
   LogError,
@@ -16,6 +17,7 @@ import type { LogReader } from '../../src/client/log.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { readIfFound, sendGet } from '../../src/client/transport.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
+import type { ListedPlatform } from '../../src/contract/schemas/platform.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { check } from '../../src/core/check.ts'
@@ -128,11 +130,18 @@ export async function pollInLog(
   })
 }
 
+interface LoggedReceipt {
+  readonly id: string
+  readonly receipt: JsonObject
+  /** A revoked key counts for receipts before its revocation. */
+  readonly platforms: readonly Pick<ListedPlatform, 'platform' | 'revoked_index'>[]
+}
+
 /** Asks the ledger for the proof that the log has the receipt. Without a proof, its promise counts. */
 export async function receiptInLog(
   session: Session,
   input: Input,
-  { id, receipt }: { readonly id: string; readonly receipt: JsonObject },
+  { id, receipt, platforms }: LoggedReceipt,
 ): Promise<readonly Check[]> {
   const sha256 = sha256Hex(canonicalize(receiptOfSubmission(receipt)))
   return await logChecks(session, input, async (log, note) => {
@@ -147,6 +156,7 @@ export async function receiptInLog(
     }
     if (!isProven) throw new LogError('proof', 'the receipt is not in the log yet')
     const text = Buffer.from(proof).toString('utf8')
-    await log.prove(text, { kind: 'receipt', id, sha256 }, note)
+    const { index } = await log.prove(text, { kind: 'receipt', id, sha256 }, note)
+    for (const one of revocationChecks(platforms, receipt['platform'], index)) note(one)
   })
 }

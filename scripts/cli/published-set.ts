@@ -7,6 +7,7 @@ import { siteUrlOf } from '../../src/client/prepare.ts'
 import { readIfFound, sendGet } from '../../src/client/transport.ts'
 import type { RawAnswer } from '../../src/client/transport.ts'
 import {
+  followKeys,
   parseSigningKeys,
   seenManifest,
   verifyCurrency,
@@ -80,8 +81,9 @@ export function openSite(session: Session, site = siteUrlOf(session.ledger)): Pu
 
 /** Verifies the manifest with the keys in the file, or with the keys of the set. */
 async function openManifest(set: PublishedSet, keysFile: string | undefined) {
-  const keys = await readKeys(keysFile, set.keys)
-  return { keys, ...(await verifyManifest(await set.manifest(), await set.signature(), keys)) }
+  const signature = await set.signature()
+  const keys = await readKeys(keysFile, set.keys, signature.trim().split(' ').at(-1))
+  return { keys, ...(await verifyManifest(await set.manifest(), signature, keys)) }
 }
 
 /** Reads the manifest without verification; null if it is malformed. */
@@ -201,17 +203,27 @@ export async function verifyAnswer(
   { origin, keysFile }: { readonly origin: string; readonly keysFile: string | undefined },
 ): Promise<Check> {
   const fetchKeys = async () => (await sendGet(session, `${origin}${keysPath}`)).bytes
-  const keys = await readKeys(keysFile, fetchKeys)
   const [signature, kid] = [headers.get('x-signature'), headers.get('x-signature-key')]
   if (signature === null || kid === null)
     return check('signature', false, 'the answer has no signature')
+  const keys = await readKeys(keysFile, fetchKeys, kid)
   return await verifyDocument(bytes, { signature, kid }, keys)
 }
 
-/** @throws UsageError, UnexpectedAnswerError if the file or the set has no keys */
-async function readKeys(keysFile: string | undefined, published: () => Promise<Uint8Array>) {
+/**
+ * Keys in the file, and the published ones that they vouch for if the key `kid` is not in it; without a file the published
+ * ones. @throws UsageError, UnexpectedAnswerError if the file or the set has no keys
+ */
+async function readKeys(
+  keysFile: string | undefined,
+  published: () => Promise<Uint8Array>,
+  kid: string | undefined,
+) {
   const keys = parseSigningKeys(keysFile === undefined ? await published() : readBytes(keysFile))
-  if (keys !== null) return keys
+  if (keys !== null) {
+    if (keysFile === undefined || keys.keys.some((key) => key.kid === kid)) return keys
+    return followKeys(keys, parseSigningKeys(await published()) ?? keys)
+  }
   if (keysFile !== undefined) throw new UsageError(`${keysFile} is not a signing-keys.json`)
   throw new UnexpectedAnswerError(`${keysPath} contains no keys`)
 }

@@ -91,17 +91,16 @@ export const receiptCommands: readonly Command[] = [
         platformKeys(input.text('platforms')),
       )
       const issuer = receipt['platform']
+      const isPlatform = typeof issuer === 'string' && issuer !== EXCHANGE
+      const isListed = isPlatform && (input.flag('log') || input.text('platforms') === undefined)
+      const platforms = isListed ? await listedPlatforms(session) : []
       if (issuer === EXCHANGE) keys.set(EXCHANGE, await exchangeKeys(session, input))
-      else if (
-        typeof issuer === 'string' &&
-        !keys.has(issuer) &&
-        input.text('platforms') === undefined
-      ) {
-        for (const one of await listedPlatforms(session)) keys.set(one.platform, one.public_key)
+      else if (isPlatform && !keys.has(issuer) && input.text('platforms') === undefined) {
+        for (const one of platforms) keys.set(one.platform, one.public_key)
       }
       const { receiptId, kind, checks } = await verifyReceipt(receipt, keys, id)
       const logged = input.flag('log')
-        ? await receiptInLog(session, input, { id: receiptId, receipt })
+        ? await receiptInLog(session, input, { id: receiptId, receipt, platforms })
         : []
       return printChecks(session, { receipt_id: receiptId, kind }, [...checks, ...logged])
     },

@@ -3,6 +3,9 @@ import { ApiError } from '../contract/errors.ts'
 import type { RegisterBody } from '../contract/schemas/worker.ts'
 import { mayUse } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
+import { activatedKey, revokedKey } from '../db/log-keys.ts'
+import { queueEntries } from '../db/log.ts'
+import type { QueuedEntry } from '../db/log.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
 import { findPartner } from '../db/partners/partners.ts'
@@ -39,7 +42,8 @@ export async function registerWorker(
   return await commitOnce(deps, locked, [proof], async (tx) => {
     const { nowMs } = request
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
-    const isNew = (await findWorker(tx, proof.wallet.id)) === null
+    const before = await findWorker(tx, proof.wallet.id)
+    const isNew = before === null
     if (isNew) {
       await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs })
     }
@@ -52,6 +56,7 @@ export async function registerWorker(
       receiptKey,
       now,
     })
+    await queueEntries(tx, keyChange(proof.wallet.id, before?.receipt_key, receiptKey, now))
     if (oath !== null) {
       await appendOath(tx, oathRow(oath, { action: 'registerWorker', handle: null, now }))
     }
@@ -61,6 +66,19 @@ export async function registerWorker(
     if (worker === null) throw new Error('worker not found in its own transaction')
     return { status: isNew ? 201 : 200, body: worker }
   })
+}
+
+function keyChange(
+  owner: string,
+  before: string | undefined,
+  key: string | null,
+  now: string,
+): readonly QueuedEntry[] {
+  if (key === (before ?? null)) return []
+  return [
+    ...(before === undefined ? [] : [revokedKey({ owner, public_key: before }, now)]),
+    ...(key === null ? [] : [activatedKey({ owner, public_key: key }, now)]),
+  ]
 }
 
 /** @throws ApiError 422: only partners may declare skills outside the taxonomy. */

@@ -17,13 +17,20 @@ import {
   signingKeyFromPem,
   signingKeyFromSeed,
   signingKeyToPem,
+  successorText,
 } from './signing-key.ts'
 
 export const SIGNING_KEYS_FILE = 'signing-keys.json'
 export const OWNER_ONLY = 0o600
 const OWNER_ONLY_DIRECTORY = 0o700
 
-const publicPart = { kid: kidSchema, public_key: z.base64().length(44), created_at: timeSchema }
+const publicPart = {
+  kid: kidSchema,
+  public_key: z.base64().length(44),
+  created_at: timeSchema,
+  signed_by: kidSchema.optional(),
+  signature: z.base64().length(88).optional(),
+}
 const keyFileSchema = z.strictObject({
   active: z.strictObject({ ...publicPart, private_key_pem: z.string() }),
   retired: z.array(z.strictObject({ ...publicPart, retired_at: timeSchema })),
@@ -75,14 +82,18 @@ export async function readKeys(dir: string): Promise<Keys> {
   return openKeys(await readKeyFile(join(dir, SIGNING_KEYS_FILE)))
 }
 
-export function newKey(nowMs: number): KeyFile['active'] {
+/** `before` is the key that the new one replaces, and signs it. */
+export function newKey(nowMs: number, before?: KeyFile['active']): KeyFile['active'] {
   const key = signingKeyFromSeed(randomBytes(32))
-  return {
-    kid: key.kid,
-    public_key: publicKeyToBase64(key.publicKey),
-    created_at: isoTime(nowMs),
-    private_key_pem: signingKeyToPem(key),
+  const public_key = publicKeyToBase64(key.publicKey)
+  const signed = before && {
+    signed_by: before.kid,
+    signature: Buffer.from(
+      signBytes(signingKeyFromPem(before.private_key_pem), Buffer.from(successorText(public_key))),
+    ).toString('base64'),
   }
+  const created_at = isoTime(nowMs)
+  return { kid: key.kid, public_key, created_at, ...signed, private_key_pem: signingKeyToPem(key) }
 }
 
 export async function readKeyFile(path: string): Promise<KeyFile> {
@@ -127,7 +138,8 @@ export function openKeys({ active, retired }: KeyFile): Keys {
       (key) => [key.kid, publicKeyObject(Buffer.from(key.public_key, 'base64'))] as const,
     ),
   )
-  const { kid, public_key, created_at } = active
+  const { private_key_pem: _, ...published } = active
+  const { kid } = active
   return {
     signer: { kid, sign: (bytes) => signBytes(signingKey, bytes) },
     ring: {
@@ -140,7 +152,7 @@ export function openKeys({ active, retired }: KeyFile): Keys {
     },
     publicKeys: {
       keys: [
-        { kid, alg: 'ed25519', public_key, status: 'active', created_at },
+        { ...published, alg: 'ed25519', status: 'active' },
         ...retired.map((key) => ({ ...key, alg: 'ed25519', status: 'retired' }) as const),
       ],
     },

@@ -40,6 +40,11 @@ export function signBytes(key: SigningKey, bytes: Uint8Array): Uint8Array {
   return sign(null, bytes, key.privateKey)
 }
 
+/** What a signing key of the service signs about the key that replaces it. */
+export function successorText(publicKey: string): string {
+  return `service-key-v1\n${publicKey}\n`
+}
+
 export function kidOf(publicKey: Uint8Array): string {
   return createHash('sha256').update(publicKey).digest('hex').slice(0, 16)
 }

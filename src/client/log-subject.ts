@@ -1,5 +1,6 @@
 /** Verifies a proof, a receipt or a published document in the log of a site. Runs in browsers, too. */
 import { sha256 } from '@noble/hashes/sha2'
+import { z } from 'zod'
 
 import { canonicalize, isJsonObject, zeroSignatureFields } from '../core/canonical-json.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -16,6 +17,23 @@ interface Site extends Pick<LogSource, 'isSigned'> {
   /** Returns the file at a path of the site, null for 404. */
   readonly read: (path: string) => Promise<Uint8Array | null>
   readonly store: CheckpointStore
+}
+
+const registry = z.object({
+  platforms: z.array(z.object({ platform: z.string(), revoked_index: z.int().optional() })),
+})
+
+/** A key counts for receipts that were logged before its revocation. */
+export function revocationChecks(
+  platforms: readonly { readonly platform: string; readonly revoked_index?: number | undefined }[],
+  issuer: unknown,
+  index: number,
+): readonly Check[] {
+  const revoked = platforms.find(({ platform }) => platform === issuer)?.revoked_index
+  if (revoked === undefined) return []
+  const good = index < revoked
+  const order = good ? 'after' : 'before'
+  return [check('key', good, `entry ${revoked} revokes it, ${order} the receipt was logged`)]
 }
 
 /** Returns the steps up to the first that fails. */
@@ -36,7 +54,11 @@ export async function verifyInLog(subject: Uint8Array, site: Site): Promise<read
       note(check('receipt', true, `its content has the id ${id}`))
       const proof = textOf(await required(site, `/api/v1/receipts/${id}/proof`))
       const expected = { kind: 'receipt', id, sha256: sha256Hex(canonicalize(receipt)) } as const
-      await log.prove(proof, expected, note)
+      const { index } = await log.prove(proof, expected, note)
+      const issuer = receipt['platform']
+      const listed = issuer === undefined ? null : await required(site, '/api/v1/platforms')
+      const platforms = registry.safeParse(listed && jsonOrNull(listed)).data?.platforms ?? []
+      for (const one of revocationChecks(platforms, issuer, index)) note(one)
     }
   } catch (error) {
     note(failedCheck(error))

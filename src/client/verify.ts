@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import { sha256Hex } from '../auth/messages.ts'
-import { kidOf, publicKeyOrNull } from '../auth/signing-key.ts'
+import { kidOf, publicKeyOrNull, successorText } from '../auth/signing-key.ts'
 import { signingKeys } from '../contract/schemas/service.ts'
 import type { SigningKeys } from '../contract/schemas/service.ts'
 import { allGood, check } from '../core/check.ts'
@@ -37,6 +37,20 @@ export async function verifyDocument(
   }
   const { valid } = verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
   return check(what, valid, valid ? `${key.status} key` : 'the bytes differ from the signed bytes')
+}
+
+/** Adds the listed keys that a trusted key signed, or a key added before. */
+export function followKeys(trusted: SigningKeys, listed: SigningKeys): SigningKeys {
+  const keys = [...trusted.keys]
+  // The list starts with the newest key.
+  for (const key of listed.keys.toReversed()) {
+    const { kid, public_key: publicKey, signature = '' } = key
+    const signer = publicKeyOrNull(keys.find((one) => one.kid === key.signed_by)?.public_key ?? '')
+    const text = Buffer.from(successorText(publicKey))
+    const isNew = signer !== null && keys.every((one) => one.kid !== kid)
+    if (isNew && verifyEd25519(text, Buffer.from(signature, 'base64'), signer).valid) keys.push(key)
+  }
+  return { keys }
 }
 
 export function parseSigningKeys(bytes: Uint8Array): SigningKeys | null {

@@ -63,6 +63,30 @@ const logged = [
   { v: 1, kind: 'snapshot', at, id: '4', sha256: sha256Hex(manifest), version: 4 },
 ]
 
+test('a platform’s key counts for receipts that were logged before its revocation', async () => {
+  const issued = { rail: 'x402', platform: 'acme', platform_signature: 'ed25519:x' }
+  const text = canonicalize(issued)
+  const log = createTestLog()
+  const entry = { v: 1, kind: 'receipt', at, id: receiptId(issued), sha256: sha256Hex(text) }
+  await log.grow([...testEntries(0, 20), entry])
+  const proof = await log.prove(20)
+  const verified = async (revocation: object) => {
+    const platforms = canonicalize({ platforms: [{ platform: 'acme', ...revocation }] })
+    const { url } = await serveTestLog(() => log, {
+      [`/api/v1/receipts/${receiptId(issued)}/proof`]: () => proof,
+      '/api/v1/platforms': () => platforms,
+    })
+    return await verify(url, text)
+  }
+  expect(await verified({})).not.toContain('key:')
+  expect(await verified({ revoked_index: 21 })).toContain(
+    'good key: entry 21 revokes it, after the receipt was logged',
+  )
+  expect(await verified({ revoked_index: 19 })).toContain(
+    'BAD key: entry 19 revokes it, before the receipt was logged',
+  )
+})
+
 async function site({ withProof = true } = {}) {
   const log = createTestLog()
   await log.grow([...testEntries(0, 300), ...logged])

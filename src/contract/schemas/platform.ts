@@ -17,9 +17,19 @@ export const platform = named(
 )
 export type Platform = z.infer<typeof platform>
 
+export const listedPlatform = named(
+  'ListedPlatform',
+  platform.extend({
+    revoked_index: count
+      .optional()
+      .describe('Place of the revocation in the log: the key counts for receipts before it.'),
+  }),
+)
+export type ListedPlatform = z.infer<typeof listedPlatform>
+
 export const platformList = model('PlatformList', {
   count,
-  platforms: list(platform, 5000).describe(
+  platforms: list(listedPlatform, 5000).describe(
     'Revoked keys included: they verify the receipts that were accepted before.',
   ),
   receipts_by: jobIssuer.describe('The job exchange of this ledger, which also issues receipts.'),

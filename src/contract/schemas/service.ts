@@ -58,6 +58,12 @@ export const signingKey = z.object({
   status: z.enum(['active', 'retired']),
   created_at: time,
   retired_at: time.optional(),
+  signed_by: text(64).optional().describe('`kid` of the key that this one replaced.'),
+  signature: text(88)
+    .optional()
+    .describe(
+      'Base64 of its signature over `service-key-v1`, a line feed, `public_key`, a line feed.',
+    ),
 })
 
 export const signingKeys = model('SigningKeys', { keys: list(signingKey, 100) })

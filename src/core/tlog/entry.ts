@@ -34,7 +34,7 @@ export const loggedText: Readonly<Record<LogEntryKind, string>> = {
   flag: 'an event `flag_opened` or `flag_closed` of `GET /api/v1/alerts/feed`',
   transition: 'an event `rail_transition` of `GET /api/v1/alerts/feed`',
   dispute: 'the step of the dispute',
-  key: '`owner` and `public_key`, and `revoked_at` if the entry revokes the key; `GET /api/v1/platforms` and `/.well-known/signing-keys.json` list the keys',
+  key: '`owner` and `public_key`, and `revoked_at` if the entry revokes the key; `GET /api/v1/platforms`, `/.well-known/signing-keys.json` and the workers list the keys',
 }
 
 const common = {

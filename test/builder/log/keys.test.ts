@@ -1,9 +1,21 @@
 import { expect, test } from 'vitest'
 
 import { logKeys } from '../../../builder/log/keys.ts'
+import { sequence } from '../../../builder/log/sequence.ts'
+import { gatherPlatforms } from '../../../builder/world/platforms.ts'
+import { sha256Hex } from '../../../src/auth/messages.ts'
+import { noteSigner } from '../../../src/auth/notes.ts'
+import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import type { Platform } from '../../../src/contract/schemas/platform.ts'
+import { canonicalize } from '../../../src/core/canonical-json.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
+import { queued } from '../../support/logged.ts'
+import { registrationBody } from '../../support/requests.ts'
+import { useService } from '../../support/use-service.ts'
+import { ed25519Key, evmWallet } from '../../support/wallets.ts'
 import { smallWorld } from '../../support/world.ts'
+
+const service = useService()
 
 const acme: Platform = {
   platform: 'acme',
@@ -15,7 +27,7 @@ const acme: Platform = {
 
 test('each key of service, exchange and platforms is queued once, and a revocation after it', async () => {
   const database = await tempDatabase()
-  const queued = async () =>
+  const entries = async () =>
     await database.reader
       .selectFrom('log_queue')
       .select(['subject', 'extra'])
@@ -24,12 +36,40 @@ test('each key of service, exchange and platforms is queued once, and a revocati
   const world = { ...smallWorld(), platforms: [acme] }
   const last = { sha256: '' }
   await logKeys(database, world, last)
-  const first = await queued()
+  const first = await entries()
   expect(first.map(({ subject }) => subject)).toContain('service')
   expect(first.at(-1)).toEqual({ subject: 'acme', extra: '{"event":"activates"}' })
   await logKeys(database, world, last)
-  expect(await queued()).toHaveLength(first.length)
+  expect(await entries()).toHaveLength(first.length)
   const revoked = { ...acme, revoked_at: '2026-02-01T00:00:00.000Z' }
   await logKeys(database, { ...world, platforms: [revoked] }, last)
-  expect((await queued()).at(-1)).toEqual({ subject: 'acme', extra: '{"event":"revokes"}' })
+  expect((await entries()).at(-1)).toEqual({ subject: 'acme', extra: '{"event":"revokes"}' })
+  const signer = noteSigner('keys.test/log', 'log', signingKeyFromSeed(Buffer.alloc(32, 1)))
+  await database.write((tx) => sequence(tx, signer, 0))
+  expect(await gatherPlatforms(database.reader, [acme, revoked])).toEqual([
+    acme,
+    { ...revoked, revoked_index: first.length },
+  ])
+})
+
+test('a worker’s receipt keys are queued when they change, also back to an earlier one', async () => {
+  const wallet = evmWallet('worker')
+  const [first, second] = ['one', 'two'].map((name) => ed25519Key(name).base64)
+  for (const receipt_key of [first, first, second, undefined, first]) {
+    service.clock.advance(1000)
+    const body = await registrationBody(
+      service,
+      wallet,
+      receipt_key === undefined ? {} : { receipt_key },
+    )
+    expect((await service.postJson('/api/v1/workers/register', body)).status).toBeLessThan(300)
+  }
+  const keys = (await queued(service)).filter(({ kind }) => kind === 'key')
+  const events = keys.map(({ extra }) => /"event":"(\w+)"/.exec(extra ?? '')?.[1])
+  expect(events).toEqual(['activates', 'revokes', 'activates', 'revokes', 'activates'])
+  const owner = wallet.id
+  expect(keys[0]).toMatchObject({
+    subject: owner,
+    sha256: sha256Hex(canonicalize({ owner, public_key: first })),
+  })
 })

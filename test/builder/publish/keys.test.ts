@@ -6,7 +6,9 @@ import { beforeEach, expect, test } from 'vitest'
 
 import { rotateKey } from '../../../builder/publish/rotate-key.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
+import { followKeys, verifyDocument } from '../../../src/client/verify.ts'
 import { signingKeys } from '../../../src/contract/schemas/service.ts'
+import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { sha256, startMs } from './set.ts'
@@ -74,6 +76,24 @@ test('rotation retires the key, deletes its private part and keeps verifying its
   expect(before).toContain(oldPem)
   expect(readFileSync(file, 'utf8')).not.toContain(oldPem)
   expect(statSync(file).mode & 0o777).toBe(0o600)
+})
+
+test('a reader with the first key follows its successors, and nothing that they did not sign', async () => {
+  const pinned = (await load()).publicKeys
+  await rotate(startMs + 1000)
+  const { signer, publicKeys } = await rotate(startMs + 2000)
+  const bytes = Buffer.from('a document')
+  const signature = Buffer.from(signer.sign(bytes)).toString('base64')
+  const verified = async (listed: SigningKeys) =>
+    await verifyDocument(bytes, { signature, kid: signer.kid }, followKeys(pinned, listed))
+  expect(await verified(publicKeys)).toMatchObject({ good: true })
+  const [newest, second, first] = publicKeys.keys
+  if (!newest || !second || !first) throw new Error('there are three keys')
+  const forged = { ...second, signature: newest.signature }
+  expect(await verified({ keys: [newest, forged, first] })).toMatchObject({
+    good: false,
+    detail: 'the key is not listed',
+  })
 })
 
 test('processes that start at once agree on one key', async () => {
