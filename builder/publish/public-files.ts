@@ -1,8 +1,8 @@
 /** Files beside the published sets, in a directory or a bucket. */
 import { mkdir, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
-import { readIfExists, replaceFile } from '../../src/files/durable.ts'
+import { readIfExists, replaceFile, syncFile } from '../../src/files/durable.ts'
 import { namesIn } from './files.ts'
 
 export interface PublicFiles {
@@ -24,9 +24,14 @@ export function filesIn(publicDir: string): PublicFiles {
     list: async (dir) =>
       new Map((await namesIn(join(publicDir, dir))).map((name) => [dir + name, 0])),
     put: async (key, body) => {
-      const path = join(publicDir, key)
-      await mkdir(dirname(path), { recursive: true })
+      const path = resolve(publicDir, key)
+      const dir = dirname(path)
+      const made = await mkdir(dir, { recursive: true })
       await replaceFile(path, body, 0o644)
+      // Else a power cut could take a new directory away, with its files.
+      for (let at = dir; at.length >= (made ?? path).length; at = dirname(at)) {
+        await syncFile(dirname(at))
+      }
     },
     remove: (key) => rm(join(publicDir, key), { force: true, recursive: true }),
   }

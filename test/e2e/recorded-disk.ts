@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline'
 
 /** System calls of SQLite's writes and Node's responses. */
 export const tracedCalls = 'pwrite64,fsync,fdatasync,ftruncate,unlink,write,writev'
-/** More than a page in hex or the response to one request. */
-export const tracedBytes = 70_000
+/** More than a page, the response to one request or the entries of a tile of the log. */
+export const tracedBytes = 200_000
 
 interface Write {
   readonly kind: 'write'
@@ -31,25 +31,33 @@ export type DiskEvent =
 
 /** Reads the output of `strace -f -y -xx`. Files are named relative to `directory`. */
 export async function readTrace(path: string, directory: string): Promise<readonly DiskEvent[]> {
+  const read = createLineReader(directory)
   const events: DiskEvent[] = []
+  for await (const line of createInterface({ input: createReadStream(path) })) {
+    const event = read(line)
+    if (event !== null) events.push(event)
+  }
+  return events
+}
+
+/** Call the returned function with each line in turn. */
+export function createLineReader(directory: string): (line: string) => DiskEvent | null {
   /** Unfinished flushes by thread: a flush takes effect at its end. */
   const unfinished = new Map<string, DiskEvent>()
-  for await (const line of createInterface({ input: createReadStream(path) })) {
+  return (line) => {
     const [, thread = '', text = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
     if (text.startsWith('<... ')) {
       const event = unfinished.get(thread)
       unfinished.delete(thread)
-      if (event !== undefined) events.push(succeeded(event, text))
-      continue
+      return event === undefined ? null : succeeded(event, text)
     }
     const event = eventOf(text, directory)
-    if (event === null) continue
     // An unfinished flush has no effect; any other unfinished call may have taken effect.
-    if (event.kind !== 'sync') events.push(event)
-    else if (text.endsWith('<unfinished ...>')) unfinished.set(thread, event)
-    else events.push(succeeded(event, text))
+    if (event?.kind !== 'sync') return event
+    if (!text.endsWith('<unfinished ...>')) return succeeded(event, text)
+    unfinished.set(thread, event)
+    return null
   }
-  return events
 }
 
 function succeeded(event: DiskEvent, text: string): DiskEvent {
@@ -101,7 +109,7 @@ function answerIn(text: string): DiskEvent | null {
 }
 
 /** Decodes `\x61\x62`; leaves other text unchanged. */
-function unhex(text: string): Buffer {
+export function unhex(text: string): Buffer {
   return text.startsWith('\\x') ? Buffer.from(text.replaceAll('\\x', ''), 'hex') : Buffer.from(text)
 }
 
@@ -122,6 +130,13 @@ export function* disksAfterCuts(
   events: readonly DiskEvent[],
   random: () => number,
 ): Generator<Disk> {
+  const { play, cut } = replayDisk(random)
+  for (const event of events) yield* play(event)
+  yield* cut()
+}
+
+/** `play` yields the disks that a power cut could leave before the end of a flush, `cut` those after the last event. */
+export function replayDisk(random: () => number) {
   const flushed = new Map<string, Buffer>()
   const pending = new Map<string, Change[]>()
   const answered = new Set<string>()
@@ -141,7 +156,7 @@ export function* disksAfterCuts(
     }
   }
 
-  for (const event of events) {
+  function* play(event: DiskEvent): Generator<Disk> {
     switch (event.kind) {
       case 'answer':
         for (const id of event.receiptIds) answered.add(id)
@@ -160,7 +175,7 @@ export function* disksAfterCuts(
         pending.set(event.file, [...(pending.get(event.file) ?? []), event])
     }
   }
-  yield* cut()
+  return { play, cut }
 }
 
 /** Disks write whole sectors, in any order. */

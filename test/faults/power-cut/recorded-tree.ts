@@ -2,6 +2,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
+import { unhex } from '../../e2e/recorded-disk.ts'
+
 /** The system calls that change or flush names and files. */
 export const tracedCalls =
   'openat,write,pwrite64,fsync,fdatasync,syncfs,mkdir,mkdirat,link,linkat,symlink,symlinkat,' +
@@ -35,6 +37,8 @@ type Change = readonly {
 
 export interface Disk {
   readonly name: string
+  /** True if nothing is missing: what readers saw before the cut. */
+  readonly isWhole: boolean
   /** Contents of the file at a path below the directory, through symbolic links; null if there is none. */
   readonly read: (path: string) => Buffer | null
 }
@@ -66,8 +70,11 @@ export function* disksAfterCuts(
   yield* cut()
 }
 
-/** @param bytes contents of the created files, in the order of their creation */
-function replay(
+/**
+ * `play` yields the disks that a cut can leave before the end of a flush, `cut` those after the last line.
+ * @param bytes contents of the created files, in the order of their creation; lines of `strace -xx` have them
+ */
+export function replay(
   place: string,
   root: Folder,
   bytes: readonly (Buffer | null)[],
@@ -128,6 +135,7 @@ function replay(
       }
       yield {
         name: `flush ${flushes}, ${fate}`,
+        isWhole: fate === 'everything',
         read: readerOf(root, names, fate === 'everything'),
       }
     }
@@ -163,8 +171,8 @@ function replay(
     const isFlush = ['fsync', 'fdatasync', 'syncfs'].includes(call)
     if (isFlush ? isOpen : resumed !== null) return
     if (/ = -1 E/.test(text)) return
-    const held = /^\w+\(\d+<([^>]*)>/.exec(begun)?.[1] ?? ''
-    const paths = [...begun.matchAll(/"([^"]*)"/g)].map(([, path = '']) => path)
+    const held = unhex(/^\w+\(\d+<([^>]*)>/.exec(begun)?.[1] ?? '').toString()
+    const paths = [...begun.matchAll(/"([^"]*)"/g)].map(([, path = '']) => unhex(path).toString())
     const [first = '', second = ''] = paths
     switch (call) {
       case 'fsync':
@@ -180,7 +188,10 @@ function replay(
       case 'write':
       case 'pwrite64': {
         const file = entryAt(held)
-        if (file?.kind === 'file') file.dirty = true
+        if (file?.kind !== 'file') return
+        file.dirty = true
+        const [, hex] = /"((?:\\x[0-9a-f]{2})+)", /.exec(begun) ?? []
+        if (hex !== undefined) file.bytes ??= Buffer.from(hex.replaceAll('\\x', ''), 'hex')
         return
       }
       case 'openat':
@@ -220,7 +231,7 @@ function replay(
   return { play, cut, made }
 }
 
-function load(path: string): Folder {
+export function load(path: string): Folder {
   const entries = readdirSync(path, { withFileTypes: true }).map((found): [string, Entry] => {
     const at = join(path, found.name)
     if (found.isDirectory()) return [found.name, load(at)]
