@@ -25,7 +25,7 @@ export const disputesPage = pageSource(['disputes'], ({ disputes: { newest, tota
         ['/api/v1/disputes', 'JSON'],
         ['/feeds/disputes.atom', 'Feed of disputes'],
         ['/honesty', 'Honesty flags'],
-        ['/docs/reference', 'How to dispute'],
+        ['/docs/disputing', 'How to dispute'],
       ]),
     ],
   }

@@ -355,6 +355,7 @@ function checks(view: Rail, world: Pick<World, 'history' | 'site'>): (HtmlAndMar
           ],
         }),
     links([
+      ['/docs/disputing', 'Dispute a figure'],
       [json, 'This rail as JSON'],
       uri === undefined ? null : [uri, 'Evidence of these figures'],
       [pathOf('getRailHistory', params), 'Every poll as JSON'],

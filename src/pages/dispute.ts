@@ -60,7 +60,7 @@ export function disputePage(dispute: Dispute): SitePage {
       links([
         [`/api/v1/disputes/${id}`, 'JSON'],
         ['/disputes', 'All disputes'],
-        ['/docs/reference', 'How to dispute'],
+        ['/docs/disputing', 'How to dispute'],
       ]),
     ],
   }

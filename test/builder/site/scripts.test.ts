@@ -22,6 +22,7 @@ allowSlowTests('starts a compiled script')
 // The scripts sign with the time of this machine.
 const clock = { ...handClock(), now: systemClock.now }
 const service = useService({ documents: [], options: () => ({ clock }) })
+const ledger = useService({ options: () => ({ clock }) })
 
 /** Saves the script in the Markdown of a guide, runs it and returns its output. */
 async function runScriptOf(path: string, world: World): Promise<string> {
@@ -43,6 +44,14 @@ test('the script of the signing guide registers a wallet and submits its receipt
   })
   expect(output).toMatch(/^201 \{\s+wallet: '[0-9a-f]{64}'/)
   expect(output).toMatch(/\n201 \{\s+receipt_id: 'rcp_[0-9a-f]{64}'/)
+})
+
+test('the script of the guide to disputes opens one about a published document', async () => {
+  const world = fullWorld('https://ledger.test')
+  const site = { ...world.site, url: ledger.url }
+  const output = await runScriptOf('/docs/disputing', { ...world, site })
+  expect(output).toMatch(/^201 \{/)
+  expect(output).toContain("claim: 'The list lacks our rail.'")
 })
 
 test('the script of the verifying guide accepts a published document', async () => {
