@@ -7,25 +7,16 @@ export const communityDocuments = snapshotFamily(
   ['getLeaderboard', 'listWorkers', 'listReceipts'],
   ['community'],
   function* ({ community }) {
-    const { workers, receipts, leaderboard, leaderboardAsOf, leaderboardArchived } = community
+    const { workers, workersTotal, workersNext, receipts, receiptsTotal, receiptsNext } = community
+    const { leaderboard, leaderboardAsOf, leaderboardArchived } = community
     yield jsonDocument(
       'getLeaderboard',
       { ...board(leaderboard), as_of: leaderboardAsOf },
       // The archive stores the scores as of the newest entry, which do not change with time.
       { stamped: true, archive: board(leaderboardArchived) },
     )
-    yield firstPageDocument(
-      'listWorkers',
-      { workers },
-      community.workersTotal,
-      community.workersNext,
-    )
-    yield firstPageDocument(
-      'listReceipts',
-      { receipts },
-      community.receiptsTotal,
-      community.receiptsNext,
-    )
+    yield firstPageDocument('listWorkers', { workers }, workersTotal, workersNext)
+    yield firstPageDocument('listReceipts', { receipts }, receiptsTotal, receiptsNext)
   },
 )
 

@@ -5,20 +5,19 @@ import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 
-/** One family of documents: a pure function of some parts of the world. */
 export interface SnapshotFamily {
   readonly routes: readonly RouteId[]
-  readonly build: (world: World) => Iterable<PublicDocument>
   /** Returns a function for successive worlds that builds again only if a declared part has changed. */
   readonly memoized: () => (world: World) => readonly PublicDocument[]
 }
 
+/** One family of documents: a pure function of some parts of the world. */
 export function snapshotFamily<Part extends keyof World>(
   routes: readonly RouteId[],
   parts: readonly Part[],
   build: (world: Pick<World, NoInfer<Part>>) => Iterable<PublicDocument>,
 ): SnapshotFamily {
-  return { routes, build, memoized: () => memoizeByParts(parts, (world) => [...build(world)]) }
+  return { routes, memoized: () => memoizeByParts(parts, (world) => [...build(world)]) }
 }
 
 /** Casts a contract type to JSON. Optional members must be absent, not undefined. */
@@ -28,17 +27,17 @@ export function asJson(value: object): JsonValue {
 }
 
 interface JsonOptions {
-  readonly params?: Readonly<Record<string, string>>
+  readonly params?: Params
   /** Adds `computed_at`, the time at which the facts of the document last changed. */
   readonly stamped?: boolean
   /** Archived facts; the document itself by default. Null: not archived. */
   readonly archive?: object | null
 }
 
-type Described = Pick<PublicDocument, 'path' | 'contentType' | 'maxAgeSeconds'>
+type Params = Readonly<Record<string, string>>
 
 /** Returns path, content type and max-age of a route's document from the registry. */
-export function documentOf(route: RouteId, params?: Readonly<Record<string, string>>): Described {
+export function documentOf(route: RouteId, params?: Params) {
   const contentType = routeOf(route).answers[200]?.contentType ?? 'application/json'
   return { path: pathOf(route, params), contentType, maxAgeSeconds: maxAgeOf(route) }
 }
@@ -83,19 +82,10 @@ export function plainJson(value: object): DocumentBody {
   return { json: asJson(value), stamp: null }
 }
 
-/** A document that is rendered only if its revision is not published yet. It is not archived. */
-export function deferred(
-  described: Described,
-  revision: string,
-  make: () => DocumentBody,
-): PublicDocument {
-  return { ...described, body: { revision, make }, archive: null }
-}
-
 export function textDocument(
   route: RouteId,
   text: string,
-  options: { readonly params?: Readonly<Record<string, string>>; readonly archived?: boolean } = {},
+  options: { readonly params?: Params; readonly archived?: boolean } = {},
 ): PublicDocument {
   return {
     ...documentOf(route, options.params),

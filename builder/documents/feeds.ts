@@ -36,19 +36,17 @@ export function* feedDocuments(
     'articles' | 'changelog' | 'closedFlags' | 'disputes' | 'events' | 'openFlags' | 'site'
   >,
 ): Generator<PublicDocument> {
-  const feeds = [
-    deskFeed(world),
-    transitionFeed(world),
-    flagFeed(world),
-    disputeFeed(world),
-    changeFeed(world),
-  ]
-  for (const feed of feeds) {
+  const all = [deskFeed, transitionFeed, flagFeed, disputeFeed, changeFeed]
+  for (const feed of all.map((feedOf) => newestOf(feedOf(world)))) {
     const atomType = 'application/atom+xml; charset=utf-8'
     yield unarchived(feedPath(feed, 'atom'), atomType, maxAgeSeconds, { text: atom(feed, world) })
     const json = plainJson(jsonFeed(feed, world))
     yield unarchived(feedPath(feed, 'json'), 'application/feed+json', maxAgeSeconds, json)
   }
+}
+
+function newestOf(feed: Feed): Feed {
+  return { ...feed, items: feed.items.slice(0, maxItems) }
 }
 
 function feedPath({ name }: Feed, ending: 'atom' | 'json'): string {
@@ -60,13 +58,10 @@ function deskFeed({ articles, site }: Pick<World, 'articles' | 'site'>): Feed {
     name: 'desk',
     title: 'Agent Income Ledger: the desk',
     page: '/desk',
-    items: articles
-      .toSorted(byDate)
-      .slice(0, maxItems)
-      .map(({ slug, title, date, excerpt }) => {
-        const url = `${site.url}/desk/${slug}`
-        return { id: url, url, title, content_text: excerpt, ...datedAt(`${date}T00:00:00.000Z`) }
-      }),
+    items: articles.toSorted(byDate).map(({ slug, title, date, excerpt }) => {
+      const url = `${site.url}/desk/${slug}`
+      return { id: url, url, title, content_text: excerpt, ...datedAt(`${date}T00:00:00.000Z`) }
+    }),
   }
 }
 
@@ -78,7 +73,6 @@ function transitionFeed({ events, site }: Pick<World, 'events' | 'site'>): Feed 
     page: '/',
     items: transitions
       .toSorted((a, b) => b.seq - a.seq)
-      .slice(0, maxItems)
       .map(({ rail, seq, title, createdAtMs }) => {
         const url = rail === null ? `${site.url}/` : `${site.url}/rails/${rail}#status`
         const id = `${site.url}/feeds/transitions.atom#${seq}`
@@ -87,19 +81,14 @@ function transitionFeed({ events, site }: Pick<World, 'events' | 'site'>): Feed 
   }
 }
 
-function flagFeed({
-  openFlags,
-  closedFlags,
-  site,
-}: Pick<World, 'closedFlags' | 'openFlags' | 'site'>): Feed {
+function flagFeed(world: Pick<World, 'closedFlags' | 'openFlags' | 'site'>): Feed {
   return {
     name: 'flags',
     title: 'Agent Income Ledger: honesty flags',
     page: '/honesty',
-    items: [...openFlags, ...closedFlags]
-      .map((flag) => flagItem(flag, site.url))
-      .toSorted((a, b) => (a.date_modified < b.date_modified ? 1 : -1))
-      .slice(0, maxItems),
+    items: [...world.openFlags, ...world.closedFlags]
+      .map((flag) => flagItem(flag, world.site.url))
+      .toSorted(byChange),
   }
 }
 
@@ -133,10 +122,11 @@ function disputeFeed({ disputes, site }: Pick<World, 'disputes' | 'site'>): Feed
         date_published: opened_at,
         date_modified: updated_at,
       }))
-      .toSorted((a, b) => (a.date_modified < b.date_modified ? 1 : -1))
-      .slice(0, maxItems),
+      .toSorted(byChange),
   }
 }
+
+const byChange = (a: Item, b: Item) => (a.date_modified < b.date_modified ? 1 : -1)
 
 const release = /^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2})$/
 
@@ -151,7 +141,7 @@ function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Fee
     name: 'changes',
     title: 'Agent Income Ledger: changes of interface and service',
     page: '/changelog',
-    items: sections.slice(0, maxItems).map(({ version, date, lines }) => ({
+    items: sections.map(({ version, date, lines }) => ({
       id: `${site.url}/changelog#${version}`,
       url: `${site.url}/changelog`,
       title: `Version ${version}`,

@@ -3,9 +3,10 @@ import { canonicalize } from '../../src/core/canonical-json.ts'
 import { figureNames, publicFigure } from '../../src/core/figures.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { memoizeLatest } from '../cache/memoize.ts'
+import type { DocumentBody } from '../publish/document.ts'
 import type { PollRecord } from '../world/world.ts'
 import { csv } from './csv.ts'
-import { asJson, deferred, documentOf, snapshotFamily } from './document.ts'
+import { asJson, documentOf, snapshotFamily } from './document.ts'
 import { evidenceUri } from './rail-view.ts'
 
 /** One year at four polls a day. */
@@ -22,14 +23,15 @@ export const historyDocuments = snapshotFamily(
       const params = { name: authored.rail }
       const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
       const revision = revisionOfPolls(polls)
-      const views = () => viewsOf(polls)
-      yield deferred(documentOf('getRailHistory', params), revision, () => ({
-        json: asJson({ rail: authored.rail, count: polls.length, polls: views() }),
+      // Rendered only if the revision is not published yet.
+      const deferred = (make: () => DocumentBody) => ({ body: { revision, make }, archive: null })
+      const history = deferred(() => ({
+        json: asJson({ rail: authored.rail, count: polls.length, polls: viewsOf(polls) }),
         stamp: 'computed_at',
       }))
-      yield deferred(documentOf('getRailHistoryCsv', params), revision, () => ({
-        text: csv(csvColumns, views()),
-      }))
+      const table = deferred(() => ({ text: csv(csvColumns, viewsOf(polls)) }))
+      yield { ...documentOf('getRailHistory', params), ...history }
+      yield { ...documentOf('getRailHistoryCsv', params), ...table }
     }
   },
 )

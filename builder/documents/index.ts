@@ -36,10 +36,6 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   x402Documents,
 ]
 
-export function documentsOf(world: World): readonly PublicDocument[] {
-  return snapshotFamilies.flatMap((family) => [...family.build(world)])
-}
-
 /** Returns a function for successive worlds that builds a family again only if a part it declares has changed. */
 export function createSnapshots(): (world: World) => readonly PublicDocument[] {
   const families = snapshotFamilies.map((family) => family.memoized())

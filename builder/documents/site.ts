@@ -1,6 +1,7 @@
 import { openApiDocument } from '../../src/contract/openapi.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
+import { memoizeLatest } from '../cache/memoize.ts'
 import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
@@ -8,9 +9,8 @@ export const siteDocuments = snapshotFamily(
   ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
   ['agentSkills', 'signingKeys', 'site'],
   function* (world) {
-    const { signingKeys } = world
     yield jsonDocument('getOpenApi', openApiOf(world))
-    yield jsonDocument('getSigningKeys', signingKeys)
+    yield jsonDocument('getSigningKeys', world.signingKeys)
     yield textDocument('getPactsSkill', agentSkill(world, 'pacts'), { archived: true })
     yield textDocument('getDeskSkill', agentSkill(world, 'desk'), { archived: true })
     const writing = agentSkill(world, 'register-and-earn')
@@ -18,20 +18,13 @@ export const siteDocuments = snapshotFamily(
   },
 )
 
-type OpenApi = ReturnType<typeof openApiDocument>
 /** Cached, since several documents need the OpenAPI document, which depends only on the site. */
-const openApis = new WeakMap<World['site'], OpenApi>()
+const openApi = memoizeLatest(({ serviceName, url: siteUrl, version }: World['site']) =>
+  openApiDocument(routes, { serviceName, siteUrl, version }),
+)
 
-export function openApiOf({ site }: Pick<World, 'site'>): OpenApi {
-  const openApi =
-    openApis.get(site) ??
-    openApiDocument(routes, {
-      serviceName: site.serviceName,
-      siteUrl: site.url,
-      version: site.version,
-    })
-  openApis.set(site, openApi)
-  return openApi
+export function openApiOf({ site }: Pick<World, 'site'>) {
+  return openApi(site)
 }
 
 export function agentSkill(

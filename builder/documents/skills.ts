@@ -4,20 +4,15 @@ import { jsonDocument, snapshotFamily } from './document.ts'
 export const skillDocuments = snapshotFamily(
   ['listSkills', 'getSkill'],
   ['taxonomy', 'rails'],
-  function* ({ taxonomy, rails }) {
-    const { note } = taxonomy
+  function* ({ taxonomy: { note, skills: all }, rails }) {
     const statuses = new Map(rails.map(({ authored, state }) => [authored.rail, state.status]))
-    const skills = taxonomy.skills.map((skill) => {
+    const skills = all.map((skill) => {
       const isDormant = (rail: string) => statuses.get(rail) === 'dormant'
       const onlyDormant = skill.surface.length > 0 && skill.surface.every(isDormant)
       return onlyDormant ? { ...skill, only_dormant: true } : skill
     })
-    yield jsonDocument('listSkills', {
-      categories: skillCategories,
-      count: skills.length,
-      note,
-      skills,
-    })
+    const { length: count } = skills
+    yield jsonDocument('listSkills', { categories: skillCategories, count, note, skills })
     for (const skill of skills) {
       yield jsonDocument('getSkill', skill, { params: { slug: skill.slug } })
     }

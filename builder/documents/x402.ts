@@ -15,16 +15,16 @@ export const x402Documents = snapshotFamily(
   },
 )
 
+export const soldRoutes = routes.flatMap((route: Route) =>
+  route.price === undefined ? [] : [{ ...route, price: route.price }],
+)
+
 export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>): X402Discovery {
   const { settlement, receiver } = site.payments
   const payable = settlement !== 'off' && receiver !== null
   const payTo = payable ? receiver : null
   const sold: readonly Route[] = routes
-  const offers = sold.flatMap((route) =>
-    route.price === undefined
-      ? []
-      : [offerOf({ ...route, price: route.price }, { siteUrl: site.url, payTo, tiers })],
-  )
+  const offers = soldRoutes.map((route) => offerOf(route, { siteUrl: site.url, payTo, tiers }))
   const paths = sold.flatMap(({ priceRange, path }) => (priceRange === undefined ? [] : [path]))
   return {
     version: 1,
@@ -52,7 +52,7 @@ export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>):
 }
 
 function offerOf(
-  route: Route & { readonly price: string },
+  route: (typeof soldRoutes)[number],
   { siteUrl, payTo, tiers }: { siteUrl: string; payTo: string | null; tiers: World['tiers'] },
 ): X402Discovery['offers'][number] {
   const { path } = route

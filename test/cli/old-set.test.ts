@@ -1,10 +1,8 @@
-/** Old sets and documents under another path have valid signatures. */
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { beforeEach, afterEach, expect, test } from 'vitest'
 
-import { documentsOf } from '../../builder/documents/index.ts'
 import { createClient } from '../../src/client/client.ts'
 import { OldSetError } from '../../src/client/errors.ts'
 import { MANIFEST_PATH, MANIFEST_SIGNATURE_FILE } from '../../src/core/documents.ts'
@@ -15,6 +13,8 @@ import { runCommand } from '../support/command-line.ts'
 import { handClock, publicDir } from '../support/http-service.ts'
 import type { PublicDir } from '../support/http-service.ts'
 import { serveDuringTest } from '../support/local-server.ts'
+/** Old sets and documents under another path have valid signatures. */
+import { documentsOf } from '../support/site.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
 
 let published: PublicDir

@@ -1,7 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
 import type { Manifest } from '../../src/core/documents.ts'
 import { fullWorld } from '../site/worlds.ts'
@@ -12,7 +11,7 @@ import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
 import type { ServerProcess } from '../support/server-process.ts'
-import { siteOf } from '../support/site.ts'
+import { documentsOf, siteOf } from '../support/site.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('starts servers of the deploy notes')

@@ -6,12 +6,7 @@ import type { Transaction } from 'kysely'
 import { z } from 'zod'
 
 import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
-import {
-  stateOf,
-  toStateRow,
-  toStored,
-  toStoredEvidence,
-} from '../../builder/world/stored-rails.ts'
+import { stateOf, toStateRow, toStored } from '../../builder/world/stored-rails.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { grantTier } from '../../src/core/partner.ts'
 import { dayMs, hourOf, isoTime } from '../../src/core/time.ts'
@@ -146,7 +141,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
         outcome: 'ok',
         error: null,
         figures: toStored(measurement, {}),
-        evidence: toStoredEvidence([]),
+        evidence: { pointers: [] },
         rule: 'test v1',
         bundle: null,
         statusAfter: 'paying',

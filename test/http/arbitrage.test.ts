@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 
-import { documentsOf } from '../../builder/documents/index.ts'
 import { arbitrage } from '../../src/contract/schemas/arbitrage.ts'
 import { confidenceRule } from '../../src/core/arbitrage.ts'
 import { figures } from '../support/figures.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { documentsOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet } from '../support/wallets.ts'
 import { railRecord, smallWorld, worldNowMs } from '../support/world.ts'

@@ -1,9 +1,9 @@
 import sharp from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-import { documentsOf } from '../../builder/documents/index.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { makePartner } from '../support/partners.ts'
+import { documentsOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
 import { railRecord, smallWorld, worldNowMs } from '../support/world.ts'

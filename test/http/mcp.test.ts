@@ -2,9 +2,9 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
-import { documentsOf } from '../../builder/documents/index.ts'
 import { mcpToolNotes } from '../../builder/site/docs/mcp-tools.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { documentsOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'

@@ -1,4 +1,3 @@
-/** What who has not paid is told, without a chain: none is asked before there is a payment. */
 import { once } from 'node:events'
 import { IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -6,11 +5,12 @@ import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { documentsOf } from '../../builder/documents/index.ts'
 import { loadPayments } from '../../src/payments/load.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+/** What who has not paid is told, without a chain: none is asked before there is a payment. */
+import { documentsOf } from '../support/site.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
 

@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
 import { gatherCommunity } from '../../builder/world/community.ts'
 import { gatherExchange } from '../../builder/world/exchange.ts'
@@ -17,7 +16,7 @@ import {
   submission,
   workerSigned,
 } from '../support/receipts.ts'
-import { siteOf } from '../support/site.ts'
+import { documentsOf, siteOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
 import { seriousViolations, useBrowser } from './browser.ts'

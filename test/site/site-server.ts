@@ -1,7 +1,6 @@
 /** A published site behind the front door of the service, on a free port. */
 import { beforeAll } from 'vitest'
 
-import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
 import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import { readVendored } from '../../builder/publish/vendored.ts'
@@ -15,7 +14,7 @@ import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
 import { workspace } from '../builder/publish/set.ts'
 import { filledByHook } from '../support/filled-by-hook.ts'
 import { startLocalServer } from '../support/local-server.ts'
-import { siteOf } from '../support/site.ts'
+import { documentsOf, siteOf } from '../support/site.ts'
 
 interface SiteServer {
   readonly url: string

@@ -1,4 +1,5 @@
 /** The documents and preview images of one world, derived without memory of an earlier world. */
+import { createSnapshots } from '../../builder/documents/index.ts'
 import { renderBody } from '../../builder/publish/document.ts'
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import type { Drawing } from '../../builder/publish/share-images.ts'
@@ -11,6 +12,10 @@ export function siteOf(
   shareImages: readonly PublicDocument[] = [],
 ): readonly PublicDocument[] {
   return createSite()(world, shareImages)
+}
+
+export function documentsOf(world: World): readonly PublicDocument[] {
+  return createSnapshots()(world)
 }
 
 export function sharedPages(world: World): readonly Drawing[] {

@@ -1,12 +1,10 @@
 /** The reads that are sold per request, and their terms. */
-import type { Route } from '../../../src/contract/route.ts'
-import { routes } from '../../../src/contract/routes.ts'
 import { paymentAsset } from '../../../src/contract/x402.ts'
 import { facts, notice } from '../../../src/pages/blocks.ts'
 import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { cell, column, figureColumn, table } from '../../../src/pages/table.ts'
-import { tiersCovering } from '../../documents/x402.ts'
+import { soldRoutes, tiersCovering } from '../../documents/x402.ts'
 import type { World } from '../../world/world.ts'
 
 /** Receiver, network and asset; a notice where the installation accepts no payments. */
@@ -29,10 +27,7 @@ export function paymentTerms({ site }: Pick<World, 'site'>): HtmlAndMarkdown {
 
 /** The sold reads with their prices and the tiers that include them. */
 export function soldTable({ tiers }: Pick<World, 'tiers'>): HtmlAndMarkdown {
-  const sold = routes.flatMap((route: Route) =>
-    route.price === undefined ? [] : [{ ...route, price: route.price }],
-  )
-  return table(sold, {
+  return table(soldRoutes, {
     id: 'sold',
     caption: 'Prices in USDC per response.',
     columns: [
@@ -42,15 +37,15 @@ export function soldTable({ tiers }: Pick<World, 'tiers'>): HtmlAndMarkdown {
         { sortable: false },
       ),
       figureColumn('Price', 'USDC', ({ price }) => cell(price, Number(price))),
-      column('Included in', ({ path }) => namesOf(tiersCovering(path, tiers)), { sortable: false }),
+      column('Included in', ({ path }) => included(tiersCovering(path, tiers)), {
+        sortable: false,
+      }),
     ],
     empty: 'Nothing is sold.',
   })
 }
 
-function namesOf(tiers: World['tiers']): HtmlAndMarkdown {
-  return join(
-    tiers.map(({ name }) => name),
-    ', ',
-  )
+function included(tiers: World['tiers']): HtmlAndMarkdown {
+  const names = tiers.map(({ name }) => name)
+  return join(names, ', ')
 }

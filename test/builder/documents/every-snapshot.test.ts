@@ -3,14 +3,14 @@ import { z } from 'zod'
 
 import type { SnapshotFamily } from '../../../builder/documents/document.ts'
 import { historyDocuments } from '../../../builder/documents/history.ts'
-import { documentsOf, snapshotFamilies } from '../../../builder/documents/index.ts'
+import { snapshotFamilies } from '../../../builder/documents/index.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import type { PollRecord } from '../../../builder/world/world.ts'
 import { routeOf, routes } from '../../../src/contract/routes.ts'
 import type { RouteId } from '../../../src/contract/routes.ts'
 import { documentFile } from '../../../src/core/documents.ts'
 import { figures } from '../../support/figures.ts'
-import { textOf, textAt as documentTextAt } from '../../support/site.ts'
+import { documentsOf, textOf, textAt as documentTextAt } from '../../support/site.ts'
 import { failedPoll, goodPoll, railRecord, smallWorld, worldNowMs } from '../../support/world.ts'
 
 const computedAt = '2026-11-21T06:30:00.000Z'
@@ -58,7 +58,7 @@ describe('every family of documents', () => {
   test.each(snapshotFamilies.map((family) => [family.routes.join(', '), family] as const))(
     '%s: builds a document for each route that it names, and no other',
     (_name, family: SnapshotFamily) => {
-      const built = [...family.build(smallWorld())]
+      const built = family.memoized()(smallWorld())
       const found = built.map(({ path }) => routeOfPath(path, family.routes))
       expect(found.filter((id) => id === undefined)).toEqual([])
       expect(new Set(found)).toEqual(new Set(family.routes))
@@ -200,7 +200,7 @@ describe('figures of a rail', () => {
   test('have a history whose revision changes with one more poll', () => {
     const revision = (polls: readonly PollRecord[]) => {
       const world = smallWorld({ rails, history: new Map([['alpha', polls]]) })
-      const body = [...historyDocuments.build(world)][0]?.body
+      const body = historyDocuments.memoized()(world)[0]?.body
       return body !== undefined && 'make' in body ? body.revision : null
     }
     const first = goodPoll(worldNowMs - 2)

@@ -1,4 +1,3 @@
-/** The service under attack: with published documents, partners, payments and rows of every kind. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,7 +6,6 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { z } from 'zod'
 
-import { documentsOf } from '../../../builder/documents/index.ts'
 import { diffDocument, factsOf, nextFacts } from '../../../builder/publish/last-facts.ts'
 import { loadReference } from '../../../src/actions/reference.ts'
 import { createWalletChain } from '../../../src/auth/wallet-chain.ts'
@@ -25,6 +23,8 @@ import { handClock, publicDir, startService } from '../../support/http-service.t
 import type { Service } from '../../support/http-service.ts'
 import { makePartner, partnerClient } from '../../support/partners.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../../support/receipts.ts'
+/** The service under attack: with published documents, partners, payments and rows of every kind. */
+import { documentsOf } from '../../support/site.ts'
 import { startUsdcChain } from '../../support/usdc-chain.ts'
 import {
   ed25519Key,
