@@ -20,13 +20,7 @@ import type { Sources } from '../rails/sources.ts'
 import { windowEndingAt } from '../rails/window.ts'
 import type { Window } from '../rails/window.ts'
 import type { AuthoredRail } from '../world/authored-rails.ts'
-import {
-  pastPollsOf,
-  stateOf,
-  toStateRow,
-  toStored,
-  toStoredEvidence,
-} from '../world/stored-rails.ts'
+import { pastPollsOf, stateOf, toStateRow, toStored } from '../world/stored-rails.ts'
 import { backfillProgress } from './backfill-progress.ts'
 import type { RailBackfill } from './backfill-progress.ts'
 
@@ -199,7 +193,7 @@ async function record(
       outcome: result,
       error: state.lastError,
       figures: figures === null ? null : toStored({ ...state, figures }, counters),
-      evidence: toStoredEvidence(good?.evidence ?? []),
+      evidence: { pointers: [...(good?.evidence ?? [])] },
       rule: `${rule.name} v${rule.version}`,
       statusAfter: state.status,
       bundle,

@@ -24,31 +24,20 @@ const oathsFile = z.object({ oaths: z.array(oath) })
 
 /** @throws Error that names the file and the field */
 export async function loadAuthored(dataDir: string) {
-  const [
-    rails,
-    taxonomy,
-    { tiers },
-    { oaths },
-    { platforms },
-    articles,
-    docs,
-    pacts,
-    agentSkills,
-    changelog,
-  ] = await Promise.all([
-    loadAuthoredRails(join(dataDir, 'rails')),
-    readJsonFile(join(dataDir, 'skills.json'), skillsFile),
-    readJsonFile(join(dataDir, 'tiers.json'), tiersFile),
-    readJsonFile(join(dataDir, 'oaths.json'), oathsFile),
-    readJsonFile(join(dataDir, 'platforms.json'), platformsFile),
-    loadArticles(join(dataDir, 'desk')),
-    loadDocs(join(dataDir, 'docs')),
-    loadAuthoredPacts(join(dataDir, 'pacts')),
-    loadAgentSkills(join(dataDir, 'agent-skills')),
+  const file = <T>(name: string, schema: z.ZodType<T>) => readJsonFile(join(dataDir, name), schema)
+  return {
+    rails: await loadAuthoredRails(join(dataDir, 'rails')),
+    taxonomy: await file('skills.json', skillsFile),
+    ...(await file('tiers.json', tiersFile)),
+    ...(await file('oaths.json', oathsFile)),
+    ...(await file('platforms.json', platformsFile)),
+    articles: await loadArticles(join(dataDir, 'desk')),
+    docs: await loadDocs(join(dataDir, 'docs')),
+    pacts: await loadAuthoredPacts(join(dataDir, 'pacts')),
+    agentSkills: await loadAgentSkills(join(dataDir, 'agent-skills')),
     // This file may be missing in an installation.
-    readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
-  ])
-  return { rails, taxonomy, tiers, oaths, platforms, articles, docs, pacts, agentSkills, changelog }
+    changelog: await readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
+  }
 }
 
 /** Returns a function that reads the files again only if one of them has changed. */

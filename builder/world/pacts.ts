@@ -7,32 +7,23 @@ import { toUsdc } from '../../src/core/money.ts'
 import { decidePacts } from '../../src/core/pact/decide.ts'
 import type {
   InFlightDecision,
-  PactDecisions,
   RecordedDecision,
   SettledDecision,
 } from '../../src/core/pact/decide.ts'
 import { pactAmount, pactEscrow } from '../../src/core/pact/escrow.ts'
-import type { EscrowEvent, PactOnChain, PublishedPact } from '../../src/core/pact/sources.ts'
+import type { PactOnChain, PublishedPact } from '../../src/core/pact/sources.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { checksumAddress } from '../../src/core/wallet.ts'
 import { escrowReading, pactsOnChain, verifiedPactReceipts } from '../../src/db/pacts.ts'
 import type { Database } from '../../src/db/schema.ts'
-import type { AuthoredPacts, HeldManifests } from './authored-pacts.ts'
+import type { AuthoredPacts } from './authored-pacts.ts'
 import { manifestUris, recipeOf } from './pact-recipe.ts'
 
 type Settled = z.infer<typeof settledPact>
 type InFlight = z.infer<typeof inFlightPact>
 type Recorded = z.infer<typeof recordedPact>
 
-export interface PactsWorld {
-  readonly settled: readonly Settled[]
-  readonly inFlight: readonly InFlight[]
-  readonly recorded: readonly Recorded[]
-  /** Logs of the escrow by `pact_id`, oldest first. */
-  readonly events: ReadonlyMap<string, readonly EscrowEvent[]>
-  readonly manifests: readonly HeldManifests[]
-  readonly reproduceScript: string | null
-}
+export type PactsWorld = Awaited<ReturnType<typeof gatherPacts>>
 
 export const escrowKey = pactEscrow.address.toLowerCase()
 
@@ -40,15 +31,10 @@ export async function decisionsOf(
   db: Kysely<Database>,
   { manifests, published }: AuthoredPacts,
   nowMs: number,
-): Promise<{
-  readonly decisions: PactDecisions
-  readonly onChain: ReadonlyMap<number, PactOnChain>
-}> {
-  const [reading, onChain, receipts] = [
-    await escrowReading(db, escrowKey),
-    await pactsOnChain(db),
-    await verifiedPactReceipts(db),
-  ]
+) {
+  const reading = await escrowReading(db, escrowKey)
+  const onChain = await pactsOnChain(db)
+  const receipts = await verifiedPactReceipts(db)
   const sources = { nowMs, reading, onChain, manifests, receipts, published }
   return { decisions: decidePacts(sources), onChain }
 }
@@ -58,12 +44,13 @@ export async function gatherPacts(
   db: Kysely<Database>,
   authored: AuthoredPacts,
   at: { readonly siteUrl: string; readonly nowMs: number },
-): Promise<PactsWorld> {
+) {
   const { decisions, onChain } = await decisionsOf(db, authored, at.nowMs)
   return {
     settled: decisions.settled.map(settledView),
     inFlight: decisions.inFlight.map((one) => inFlightView(one, at.siteUrl)),
     recorded: decisions.recorded.map((one) => recordedView(one, onChain.get(one.pactId) ?? null)),
+    /** Logs of the escrow by `pact_id`, oldest first. */
     events: new Map([...onChain].map(([pactId, { events }]) => [String(pactId), events])),
     manifests: authored.manifests,
     reproduceScript: authored.reproduceScript,

@@ -68,33 +68,25 @@ export function toStored(
   return { figures, removed30d: { ...removed30d }, notes: [...notes], counters: { ...counters } }
 }
 
-export function toStoredEvidence(pointers: readonly EvidencePointer[]) {
-  return { pointers: [...pointers] } satisfies z.infer<typeof storedEvidence>
-}
-
 export function evidenceOf(row: StoredPoll): readonly EvidencePointer[] {
   return read(row.rail, storedEvidence, row.evidence).pointers
 }
 
 /** Uses the figures of the audit before the first good poll. */
 export function stateOf(authored: AuthoredRail, row: StoredRailState | undefined): RailState {
-  const audited = auditOf(authored)
-  if (row === undefined) return audited
-  const state = { rail: row.rail, ...read(row.rail, storedState, row.state) }
-  if (state.figuresSource === 'poll') return state
-  const { lastPollAtMs, lastGoodPollAtMs, lastDurationMs, lastError, consecutiveFailures } = state
-  const polls = { lastPollAtMs, lastGoodPollAtMs, lastDurationMs, lastError, consecutiveFailures }
-  return { ...audited, ...polls }
-}
-
-function auditOf(authored: AuthoredRail): RailState {
   const { rail, audit } = authored
-  return stateFromAudit({
+  const audited = stateFromAudit({
     rail,
     status: audit.status,
     asOfMs: Date.parse(audit.as_of),
     figures: auditedFigures(authored),
   })
+  if (row === undefined) return audited
+  const state = { rail, ...read(rail, storedState, row.state) }
+  if (state.figuresSource === 'poll') return state
+  const { lastPollAtMs, lastGoodPollAtMs, lastDurationMs, lastError, consecutiveFailures } = state
+  const polls = { lastPollAtMs, lastGoodPollAtMs, lastDurationMs, lastError, consecutiveFailures }
+  return { ...audited, ...polls }
 }
 
 export function toStateRow(

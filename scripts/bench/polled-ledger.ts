@@ -8,12 +8,7 @@ import { railAdapters } from '../../builder/rails/index.ts'
 import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
 import type { AuthoredRail } from '../../builder/world/authored-rails.ts'
 import { createHistory } from '../../builder/world/history.ts'
-import {
-  stateOf,
-  toStateRow,
-  toStored,
-  toStoredEvidence,
-} from '../../builder/world/stored-rails.ts'
+import { stateOf, toStateRow, toStored } from '../../builder/world/stored-rails.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { version } from '../../src/contract/version.ts'
 import { decidePoll } from '../../src/core/rail-poll.ts'
@@ -112,7 +107,7 @@ async function addPolls(tx: Transaction<Database>, authored: AuthoredRail): Prom
       outcome: failed ? 'failed' : 'ok',
       error: state.lastError,
       figures: measurement === null ? null : toStored(measurement, {}),
-      evidence: toStoredEvidence([{ ...evidence, items: at }]),
+      evidence: { pointers: [{ ...evidence, items: at }] },
       rule: 'bench v1',
       bundle: null,
       statusAfter: state.status,
