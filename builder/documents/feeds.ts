@@ -33,7 +33,14 @@ const maxAgeSeconds = 300
 export function* feedDocuments(
   world: Pick<
     World,
-    'articles' | 'changelog' | 'closedFlags' | 'disputes' | 'events' | 'openFlags' | 'site'
+    | 'articles'
+    | 'changelog'
+    | 'closedFlags'
+    | 'disputes'
+    | 'events'
+    | 'openFlags'
+    | 'signingKeys'
+    | 'site'
   >,
 ): Generator<PublicDocument> {
   const all = [deskFeed, transitionFeed, flagFeed, disputeFeed, changeFeed]
@@ -155,12 +162,17 @@ function datedAt(time: string): Pick<Item, 'date_published' | 'date_modified'> {
   return { date_published: time, date_modified: time }
 }
 
-/** The time of the newest entry; the Unix epoch for an empty feed. */
-function updatedOf({ items }: Feed): string {
-  return items.reduce((last, { date_modified: at }) => (at > last ? at : last), isoTime(0))
+/** The time of the newest entry; for an empty feed the time when the ledger made its first key. */
+function updatedOf({ items }: Feed, { signingKeys: { keys } }: Pick<World, 'signingKeys'>): string {
+  const began = keys.at(-1)?.created_at ?? isoTime(0)
+  return items.reduce(
+    (last, { date_modified: at }) => (at > last ? at : last),
+    items.length === 0 ? began : '',
+  )
 }
 
-function atom(feed: Feed, { site }: Pick<World, 'site'>): string {
+function atom(feed: Feed, world: Pick<World, 'signingKeys' | 'site'>): string {
+  const { site } = world
   const entries = feed.items.map(
     (item) => `<entry>
 <id>${xmlText(item.id)}</id>
@@ -176,7 +188,7 @@ function atom(feed: Feed, { site }: Pick<World, 'site'>): string {
 <feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en">
 <id>${xmlText(`${site.url}${feedPath(feed, 'atom')}`)}</id>
 <title>${xmlText(feed.title)}</title>
-<updated>${updatedOf(feed)}</updated>
+<updated>${updatedOf(feed, world)}</updated>
 <author><name>Agent Income Ledger</name></author>
 <link rel="self" type="application/atom+xml" href="${xmlText(`${site.url}${feedPath(feed, 'atom')}`)}"/>
 <link rel="alternate" type="text/html" href="${xmlText(`${site.url}${feed.page}`)}"/>

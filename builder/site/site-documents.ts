@@ -30,7 +30,16 @@ export function createSite(): (
   const receipts = memoizeByParts(['community'], (world) => [...receiptRecords(world)])
   const checks = memoizeByParts(['receiptRun'], (world) => [...receiptChecksDocument(world)])
   const feeds = memoizeByParts(
-    ['articles', 'changelog', 'closedFlags', 'disputes', 'events', 'openFlags', 'site'],
+    [
+      'articles',
+      'changelog',
+      'closedFlags',
+      'disputes',
+      'events',
+      'openFlags',
+      'signingKeys',
+      'site',
+    ],
     (world) => [...feedDocuments(world)],
   )
   const indexesOf = memoizeLatest((listed: readonly SitePage[]) =>

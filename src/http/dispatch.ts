@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
+import { pageAliases } from '../core/site-pages.ts'
 import { answerFailure } from './answer.ts'
 import type { HonoEnv, RequestContext } from './context.ts'
 import { nothingServed } from './document-store.ts'
@@ -15,7 +16,7 @@ import { onResponseEnd, wasTransmitted } from './response-end.ts'
 interface AppErrorDeps {
   readonly docsUrl: string
   readonly renderError: ErrorRenderer
-  readonly store: Pick<DocumentStore, 'state'>
+  readonly store: Pick<DocumentStore, 'get' | 'state'>
 }
 
 export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
@@ -37,8 +38,18 @@ export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
     }
     return answerFailure(c, failure, deps)
   })
-  hono.notFound((c) => answerFailure(c, notFound(c.env, deps), deps))
+  hono.notFound((c) => {
+    const moved = pageAt(c.env.path, deps.store)
+    return moved === null ? answerFailure(c, notFound(c.env, deps), deps) : c.redirect(moved, 308)
+  })
   return hono
+}
+
+/** Where a page is that is asked for with a final slash or by the word for its content; null if there is none. */
+function pageAt(path: string, store: Pick<DocumentStore, 'get'>): string | null {
+  const place = pageAliases[path] ?? path.replace(/(?<=.)\/$/, '')
+  const type = place === path ? undefined : store.get(place)?.entry.content_type
+  return type?.startsWith('text/html') === true ? place : null
 }
 
 /** Returns 503 for a damaged document, and before the first build, since any path outside the API may become a page. */

@@ -2,7 +2,7 @@ import { cacheControl, entityTag, lastModified, signatureHeader } from '../core/
 import type { ManifestEntry } from '../core/documents.ts'
 import { parseTime } from '../core/time.ts'
 import type { Validators } from './conditional.ts'
-import { contentSecurityPolicy, corsHeaders } from './headers.ts'
+import { policyHeaders, corsHeaders } from './headers.ts'
 import { acceptedCodings } from './negotiate.ts'
 import type { Coding } from './negotiate.ts'
 
@@ -61,7 +61,7 @@ function variant(entry: DocumentFacts, coding: Coding, body: Buffer): Variant {
     'Content-Length': String(body.byteLength),
     ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
     'X-Content-Type-Options': 'nosniff',
-    'Content-Security-Policy': contentSecurityPolicy(entry.content_type),
+    ...policyHeaders(entry.content_type),
   }
   return {
     body,

@@ -45,9 +45,18 @@ export const apiHeaders = {
   'Content-Security-Policy': dataPolicy,
 } as const
 
-export function contentSecurityPolicy(contentType: string): string {
-  if (contentType.startsWith('text/html')) return pagePolicy
-  return contentType.startsWith('image/svg+xml') ? imagePolicy : dataPolicy
+/** What browsers may do with a body of this type. */
+export function policyHeaders(contentType: string): Readonly<Record<string, string>> {
+  if (contentType.startsWith('text/html')) return pageHeaders
+  const isImage = contentType.startsWith('image/svg+xml')
+  return { 'Content-Security-Policy': isImage ? imagePolicy : dataPolicy }
+}
+
+const pageHeaders = {
+  'Content-Security-Policy': pagePolicy,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+  'Referrer-Policy': 'same-origin',
 }
 
 export const preflightHeaders = {

@@ -4,7 +4,7 @@ import { apiPrefix, mcpPath } from '../contract/route.ts'
 import { notFoundPage, troublePage } from '../core/site-pages.ts'
 import type { DocumentStore } from './document-store.ts'
 import type { ErrorAnswer } from './errors.ts'
-import { contentSecurityPolicy } from './headers.ts'
+import { policyHeaders } from './headers.ts'
 import { prefersHtml } from './negotiate.ts'
 
 /** Replaces an error response with a page if the request comes from a browser. */
@@ -26,7 +26,7 @@ export function createErrorPages(store: Pick<DocumentStore, 'get'>): ErrorRender
       ...answer.headers,
       'Content-Type': htmlType,
       'Content-Length': String(Buffer.byteLength(body)),
-      'Content-Security-Policy': contentSecurityPolicy(htmlType),
+      ...policyHeaders(htmlType),
       Vary: 'Accept',
     }
     return { status: answer.status, body, headers }

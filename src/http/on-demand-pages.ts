@@ -34,7 +34,7 @@ import { receiptPage } from '../pages/receipt.ts'
 import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
-import { contentSecurityPolicy } from './headers.ts'
+import { policyHeaders } from './headers.ts'
 import { listPages } from './list-pages.ts'
 import { listWhileOpen } from './pages.ts'
 
@@ -101,7 +101,7 @@ function pageResponse(c: ApiContext, { siteUrl, isDemo }: ActionDeps, page: Site
   return c.body(text, 200, {
     'Content-Type': pageType,
     'Cache-Control': cacheControl(maxAgeSeconds),
-    'Content-Security-Policy': contentSecurityPolicy(pageType),
+    ...policyHeaders(pageType),
     'X-Content-Type-Options': 'nosniff',
   })
 }

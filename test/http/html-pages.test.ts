@@ -20,6 +20,8 @@ function page(path: string, words: string): PublicDocument {
 const service = useService({
   documents: [
     ...sampleDocuments,
+    page('/honesty', 'Flags.'),
+    page('/docs', 'Guides.'),
     page('/404', 'Nothing is at this address.'),
     page('/503', 'Not right now.'),
   ],
@@ -42,6 +44,16 @@ beforeAll(async () => {
   )
 })
 const get = (path: string, ...headers: string[]) => send(service.address, `GET ${path}`, headers)
+
+test.each([
+  ['/docs/', '/docs'],
+  ['/flags', '/honesty'],
+])('%s leads to the page %s', async (path, place) => {
+  const { status, headers } = await get(path, browser)
+  expect([status, headers.get('location')]).toEqual([308, place])
+  const { headers: policies } = await get(place)
+  expect(policies.get('referrer-policy')).toBe('same-origin')
+})
 
 describe('an error response to a page request', () => {
   test('is a page for a browser', async () => {
