@@ -62,15 +62,9 @@ export function lineChart(options: ChartOptions & { readonly companion?: Compani
   const broken = runs(others, x, y)
     .map((spots) => runPath(spots, null, setting))
     .join('')
-  const nothing =
-    drawing === '' && broken === ''
-      ? label(
-          setting,
-          { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 },
-          'unknown',
-          'middle',
-        )
-      : ''
+  const center = { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 }
+  const isEmpty = drawing === '' && broken === ''
+  const nothing = isEmpty ? label(setting, center, 'unknown', 'middle') : ''
   return frame(
     { ...options, width, height },
     heading(options, width) +
@@ -161,14 +155,11 @@ function heading(options: ChartOptions, width: number): string {
   return `<g font-size="14" font-weight="600">${label(options.setting, { x: 16, y: 26 }, clip(options.title, fits), 'start', 'text')}</g>`
 }
 
-interface Scale {
-  readonly ticks: readonly number[]
-  /** Position between the lowest and highest tick, 0 to 1. */
-  readonly part: (value: number) => number
-}
-
-/** Ticks are at 1, 2 or 5 times a power of ten. With `tight`, the scale ends at the extreme values instead of ticks. */
-function zeroScale(values: readonly number[], end: 'ticks' | 'tight' = 'ticks'): Scale {
+/**
+ * Ticks are at 1, 2 or 5 times a power of ten. With `tight`, the scale ends at the extreme values instead of ticks.
+ * `part` is the position between the lowest and highest tick, 0 to 1.
+ */
+function zeroScale(values: readonly number[], end: 'ticks' | 'tight' = 'ticks') {
   const highest = values.reduce((a, b) => Math.max(a, b), 0)
   const lowest = values.reduce((a, b) => Math.min(a, b), 0)
   const range = highest - lowest || 1
@@ -177,7 +168,7 @@ function zeroScale(values: readonly number[], end: 'ticks' | 'tight' = 'ticks'):
   const to = Math.max(Math.ceil(highest / step), from + 1)
   const ticks = Array.from({ length: to - from + 1 }, (_, index) => (from + index) * step)
   const [low, span] = end === 'tight' ? [lowest, range] : [from * step, (to - from) * step]
-  return { ticks, part: (value) => (value - low) / span }
+  return { ticks, part: (value: number) => (value - low) / span }
 }
 
 function niceStep(rough: number): number {

@@ -2,23 +2,12 @@ import { median } from '../../src/core/median.ts'
 import type { ArticleSource } from '../world/articles.ts'
 import type { World } from '../world/world.ts'
 
-export interface RankedArticle extends ArticleSource {
-  readonly views24h: number
-  readonly hot: boolean
-}
-
 /** `hot` articles, with more views than the median, come first. Ties are ordered by date, newest first, and then by slug. */
-export function rankArticles({
-  articles,
-  views24h,
-}: Pick<World, 'articles' | 'views24h'>): RankedArticle[] {
+export function rankArticles({ articles, views24h }: Pick<World, 'articles' | 'views24h'>) {
   const viewsOf = ({ slug }: ArticleSource) => views24h.get(slug) ?? 0
   const middle = median(articles.map(viewsOf))
   return articles
-    .map((article) => {
-      const views = viewsOf(article)
-      return { ...article, views24h: views, hot: views > middle }
-    })
+    .map((article) => ({ ...article, views24h: viewsOf(article), hot: viewsOf(article) > middle }))
     .toSorted((a, b) => Number(b.hot) - Number(a.hot) || byDate(a, b))
 }
 

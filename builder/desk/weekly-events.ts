@@ -5,22 +5,12 @@ import { isoDate } from '../../src/core/time.ts'
 import { markdownText } from '../../src/pages/html-and-markdown.ts'
 import type { LedgerEvent } from '../world/world.ts'
 
-/** Markdown lines, oldest first. */
-export interface WeekEvents {
-  readonly flagsOpened: readonly string[]
-  readonly flagsClosed: readonly string[]
-  readonly beganToPay: readonly string[]
-  readonly stoppedPaying: readonly string[]
-}
-
 const transitionData = z.object({ from: railStatus, to: railStatus })
 /** Listed in the table of failed polls. */
 const pollFailedFlag = z.object({ flag_kind: z.literal('poll_failed') })
 
-export function weekEvents(
-  events: readonly LedgerEvent[],
-  nameOf: (rail: string) => string,
-): WeekEvents {
+/** Returns Markdown lines, oldest first. */
+export function weekEvents(events: readonly LedgerEvent[], nameOf: (rail: string) => string) {
   const inOrder = events.toSorted((a, b) => a.createdAtMs - b.createdAtMs || a.seq - b.seq)
   const flags = inOrder.filter(({ data }) => !pollFailedFlag.safeParse(data).success)
   const transitions = inOrder.flatMap((event) => transitionOf(event, nameOf))

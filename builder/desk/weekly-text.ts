@@ -7,7 +7,6 @@ import { daysPerWeek } from './iso-week.ts'
 import { change, countText, markdownTable, usdcText } from './markdown.ts'
 import type { RailWeek, Reading } from './rail-week.ts'
 import { weekEvents } from './weekly-events.ts'
-import type { WeekEvents } from './weekly-events.ts'
 import {
   volumeChart,
   volumeEnds,
@@ -18,7 +17,7 @@ import {
 } from './weekly-volume.ts'
 import type { WeekVolume } from './weekly-volume.ts'
 
-export interface WeekFacts {
+interface WeekFacts {
   readonly weekStartMs: number
   readonly week: string
   readonly chartUrl: string
@@ -27,26 +26,7 @@ export interface WeekFacts {
   readonly events: readonly LedgerEvent[]
 }
 
-export interface WeekText {
-  readonly title: string
-  readonly excerpt: string
-  readonly keywords: readonly string[]
-  readonly body: string
-  /** SVG; null where the volume did not change or is unknown. */
-  readonly chart: string | null
-}
-
-interface Counted {
-  readonly facts: WeekFacts
-  readonly polls: number
-  readonly failed: number
-  readonly moved: readonly MovedRail[]
-  readonly newlyRead: readonly ReadRail[]
-  /** Rails of which every poll failed. */
-  readonly carried: readonly RailWeek[]
-  readonly events: WeekEvents
-  readonly volume: WeekVolume | null
-}
+type Counted = ReturnType<typeof countWeek>
 
 type ReadRail = RailWeek & { readonly end: Reading }
 type MovedRail = ReadRail & { readonly start: Reading }
@@ -54,7 +34,7 @@ type MovedRail = ReadRail & { readonly start: Reading }
 const keywordRails = 10
 const shownErrorLength = 160
 
-export function weeklyText(facts: WeekFacts): WeekText {
+export function weeklyText(facts: WeekFacts) {
   const counts = countWeek(facts)
   const { moved, newlyRead, volume } = counts
   return {
@@ -62,11 +42,12 @@ export function weeklyText(facts: WeekFacts): WeekText {
     excerpt: excerptOf(counts),
     keywords: [...moved, ...newlyRead].slice(0, keywordRails).map(({ authored }) => authored.rail),
     body: bodyOf(counts),
+    /** SVG; null where the volume did not change or is unknown. */
     chart: volume !== null && volumeMoved(volume) ? volumeChart(volume, facts.week) : null,
   }
 }
 
-function countWeek(facts: WeekFacts): Counted {
+function countWeek(facts: WeekFacts) {
   const { rails, events, weekStartMs } = facts
   const names = new Map(rails.map((rail) => [rail.authored.rail, nameOf(rail)]))
   return {
@@ -75,6 +56,7 @@ function countWeek(facts: WeekFacts): Counted {
     failed: rails.reduce((sum, rail) => sum + rail.failed, 0),
     moved: rails.filter(isMoved).toSorted((a, b) => volumeChange(b) - volumeChange(a)),
     newlyRead: rails.filter(isNewlyRead),
+    /** Rails of which every poll failed. */
     carried: rails.filter((rail) => rail.failed === rail.polls),
     events: weekEvents(events, (rail) => names.get(rail) ?? `\`${rail}\``),
     volume: weekVolume(weekStartMs, rails),

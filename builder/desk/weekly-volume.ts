@@ -5,34 +5,28 @@ import { lineChart } from '../charts/chart.ts'
 import { usdcText } from './markdown.ts'
 import type { RailWeek } from './rail-week.ts'
 
-export interface WeekVolume {
-  readonly rails: number
-  /** Number of earning rails whose volume became known during the week. */
-  readonly leftOut: number
-  /** Null before the first reading. */
-  readonly points: readonly { readonly label: string; readonly microUsdc: number | null }[]
-}
+export type WeekVolume = NonNullable<ReturnType<typeof weekVolume>>
 
 const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
 /** Excludes rails whose volume became known during the week, since it would look like growth. */
-export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]): WeekVolume | null {
+export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]) {
   const series = rails
     .filter(({ authored }) => authored.category === 'earning')
     .map(({ days }) => days.map((reading) => reading?.figures.tpv30dMicroUsdc ?? null))
-  const labels = [
-    'start',
-    ...dayNames.map((name, day) => dayLabel(name, weekStartMs + day * dayMs)),
-  ]
+  const days = dayNames.map((name, day) => `${name} ${isoDate(weekStartMs + day * dayMs).slice(5)}`)
+  const labels = ['start', ...days]
   const first = labels.findIndex((_, at) => series.some((values) => isKnown(values[at])))
   if (first === -1) return null
   const whole = series.filter((values) => values.slice(first).every(isKnown))
   if (whole.length === 0) return null
   return {
     rails: whole.length,
+    /** Number of earning rails whose volume became known during the week. */
     leftOut: series.filter((values) => isKnown(values.at(-1))).length - whole.length,
     points: labels.map((label, at) => ({
       label,
+      /** Null before the first reading. */
       microUsdc: at < first ? null : whole.reduce((sum, values) => sum + (values[at] ?? 0), 0),
     })),
   }
@@ -66,10 +60,6 @@ export function volumeChart(volume: WeekVolume, week: string): string {
     points: volume.points.map(({ label, microUsdc }) => ({ label, value: usdcOrNull(microUsdc) })),
     setting: 'standalone',
   })
-}
-
-function dayLabel(name: string, dayStartMs: number): string {
-  return `${name} ${isoDate(dayStartMs).slice(5)}`
 }
 
 function isKnown(value: number | null | undefined): value is number {
