@@ -8,7 +8,7 @@ import { folded, para } from '../../src/pages/blocks.ts'
 import { amountText, pill, time } from '../../src/pages/figures.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { cell, column, table, timeColumn } from '../../src/pages/table.ts'
+import { cell, column, fixedColumn, table, timeColumn } from '../../src/pages/table.ts'
 import { bySeverity, severityOrder } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
 import { railLinkOf } from './rail-parts.ts'
@@ -30,13 +30,12 @@ export function doubtsOf({ openFlags }: { readonly openFlags: readonly Flag[] })
 export function flagBlocks(
   rail: string,
   world: Pick<World, 'closedFlags' | 'openFlags'>,
-): HtmlAndMarkdown[] {
+): (HtmlAndMarkdown | null)[] {
   const { open, closed } = flagsOf(rail, world)
+  const caption = 'Closed flags, most recent first.'
   return [
     ...openFlagBlocks(open, null),
-    ...(closed.length === 0
-      ? []
-      : [flagTable('closed-flags', 'Closed flags, most recent first.', closed, null)]),
+    closed.length === 0 ? null : flagTable('closed-flags', caption, closed, null),
   ]
 }
 
@@ -44,7 +43,7 @@ export function flagBlocks(
 export function openFlagBlocks(
   flags: readonly Flag[],
   rails: ReadonlyMap<string, Rail> | null,
-): HtmlAndMarkdown[] {
+): (HtmlAndMarkdown | null)[] {
   const doubts = doubtsOf({ openFlags: flags })
   const trouble = flags.filter(isReaderTrouble)
   const kinds = [...groupBy(trouble, ({ kind }) => kind)]
@@ -53,19 +52,17 @@ export function openFlagBlocks(
     doubts.length === 0
       ? para('No open doubts.')
       : flagTable('open-flags', `${counted(doubts.length, 'open doubt')}.`, doubts, rails),
-    ...(trouble.length === 0
-      ? []
-      : [
-          folded(
-            `Trouble of our own reader: ${summary.join(', ')}`,
-            flagTable(
-              'reader-trouble',
-              'These flags say nothing about the rails: we could not read them, and show older figures with their dates.',
-              trouble,
-              rails,
-            ),
+    trouble.length === 0
+      ? null
+      : folded(
+          `Trouble of our own reader: ${summary.join(', ')}`,
+          flagTable(
+            'reader-trouble',
+            'These flags say nothing about the rails: we could not read them, and show older figures with their dates.',
+            trouble,
+            rails,
           ),
-        ]),
+        ),
   ]
 }
 
@@ -89,7 +86,7 @@ export function flagTable(
       rails === null
         ? null
         : column('Rail', ({ rail }) => (rail === null ? 'the ledger' : railLinkOf(rail, rails))),
-      column('Evidence', evidence, { sortable: false, kind: 'wide' }),
+      fixedColumn('Evidence', evidence, 'wide'),
       timeColumn('Opened', (flag) => flag.opened_at),
       isClosed ? column('Closed', closing) : null,
     ],

@@ -8,6 +8,7 @@ import {
   cell,
   column,
   countColumn,
+  fixedColumn,
   percentColumn,
   table,
 } from '../../src/pages/table.ts'
@@ -38,12 +39,12 @@ export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world)
           percentColumn('Top worker', 'share', (entry) => knownFigure(entry, 'top_worker_share')),
           amountColumn('Entry', 'USDC', (entry) => entry.entry_cost_usdc),
           column('Chain', ({ chain }) => chain),
-          column('Apply', (entry) => address(entry.apply_url), { sortable: false }),
-          column(
+          fixedColumn('Apply', (entry) => address(entry.apply_url)),
+          fixedColumn(
             'Caveats',
             ({ caveats }) =>
               caveats.length === 0 ? 'none' : join(caveats.map(untrustedText), ' '),
-            { sortable: false, kind: 'wide' },
+            'wide',
           ),
         ],
         empty: inline`No rail has the status “paying” at the moment. See ${link('/', 'all rails')}.`,

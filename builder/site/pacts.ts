@@ -3,7 +3,14 @@ import { introduction, links, section, verifyBox } from '../../src/pages/blocks.
 import { hash, pill } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
-import { amountColumn, cell, column, table, timeColumn } from '../../src/pages/table.ts'
+import {
+  amountColumn,
+  cell,
+  column,
+  fixedColumn,
+  table,
+  timeColumn,
+} from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { sourceOf } from './pact.ts'
 import { pageSource } from './page-source.ts'
@@ -30,12 +37,8 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
             column('Pact', pactCell),
             amountColumn('Amount', 'USDC', (pact) => pact.amount_usdc),
             column('Chain', ({ chain }) => chain),
-            column('Transaction', (pact) => link(pact.explorer_url, hash(pact.tx_hash)), {
-              sortable: false,
-            }),
-            column('Receipt', ({ receipt_id: id }) => link(receiptPath(id), hash(id)), {
-              sortable: false,
-            }),
+            fixedColumn('Transaction', (pact) => link(pact.explorer_url, hash(pact.tx_hash))),
+            fixedColumn('Receipt', ({ receipt_id: id }) => link(receiptPath(id), hash(id))),
             timeColumn('Settled', (pact) => pact.settled_at),
           ],
           empty: 'No settlement has been verified yet.',
@@ -50,16 +53,10 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
           columns: [
             column('Pact', pactCell),
             column('Phase', (pact) => pill(pact.phase_status)),
-            column(
-              'Blocked by',
-              ({ phase_blocker: blocker }) =>
-                blocker === null ? 'nothing' : untrustedText(blocker),
-              { sortable: false },
+            fixedColumn('Blocked by', ({ phase_blocker: blocker }) =>
+              blocker === null ? 'nothing' : untrustedText(blocker),
             ),
-            column('Next', (pact) => untrustedText(pact.next_action), {
-              sortable: false,
-              kind: 'wide',
-            }),
+            fixedColumn('Next', (pact) => untrustedText(pact.next_action), 'wide'),
             timeColumn('Updated', (pact) => pact.updated_at),
           ],
           empty: 'No pacts are in flight.',
@@ -104,7 +101,7 @@ function recordedTable(recorded: World['pacts']['recorded']) {
         { unit: 'PACT' },
       ),
       column('Escrow status', ({ escrow }) => escrow?.status ?? 'not read'),
-      column('Source', sourceOf, { sortable: false }),
+      fixedColumn('Source', sourceOf),
     ],
     empty: 'No other pacts are recorded.',
   })

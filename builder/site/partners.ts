@@ -23,6 +23,7 @@ import {
   column,
   dayColumn,
   figureColumn,
+  fixedColumn,
   table,
 } from '../../src/pages/table.ts'
 import { nameText } from '../../src/pages/worker.ts'
@@ -97,7 +98,7 @@ function tierTable(tiers: World['tiers']): HtmlAndMarkdown {
             ? cell('unlimited', Number.MAX_SAFE_INTEGER)
             : cell(String(limitPolicies.wallet.quota * multiplier), multiplier),
       ),
-      column('Premium reads', ({ covers }) => join(covers.map(code), ', '), { sortable: false }),
+      fixedColumn('Premium reads', ({ covers }) => join(covers.map(code), ', ')),
     ],
     empty: 'No tier is offered.',
   })
@@ -115,7 +116,7 @@ function partnerTable(partners: readonly Partner[], total: number): HtmlAndMarkd
       }),
       column('Tier', ({ tier }) => tier),
       column('Status', ({ status }) => pill(status)),
-      column('Skills', ({ skills }) => join(skills.map(untrustedText), ', '), { sortable: false }),
+      fixedColumn('Skills', ({ skills }) => join(skills.map(untrustedText), ', ')),
       column('Attests', (partner) => (partner.attestation_endpoint_url === null ? 'no' : 'yes')),
       dayColumn('Since', (partner) => partner.created_at),
     ],

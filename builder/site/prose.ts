@@ -2,12 +2,11 @@
 import { Marked } from 'marked'
 import type { Tokens } from 'marked'
 
+import { link } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
 
-/** Allowed in links and images: web addresses, paths of this site, anchors. */
-const linkable = /^(?:https?:\/\/|\/(?!\/)|#)/i
 const blockMarker = /^<!-- block: ([a-z-]+) -->$/
 const explicitId = / \{#([\w-]+)\}$/
 
@@ -52,11 +51,8 @@ export function renderMarkdown(
         return `<ul class="links">${items.join('\n')}</ul>\n`
       },
       link({ href, tokens }: Tokens.Link) {
-        const inner = this.parser.parseInline(tokens)
-        const target = local(href)
-        if (!linkable.test(target)) return inner
-        const rel = /^https?:/i.test(target) ? ' rel="nofollow noopener noreferrer"' : ''
-        return `${html`<a href="${target}"`.toString()}${rel}>${inner}</a>`
+        const label = { html: trusted(this.parser.parseInline(tokens)), md: '' }
+        return link(local(href), label).html.toString()
       },
       image({ href, text: alt }: Tokens.Image) {
         const target = local(href)
@@ -69,9 +65,7 @@ export function renderMarkdown(
             height="300"
           />`.toString()
         }
-        return linkable.test(target)
-          ? html`<a href="${target}" rel="nofollow noopener noreferrer">${alt}</a>`.toString()
-          : html`${alt}`.toString()
+        return link(target, alt).html.toString()
       },
       table({ header, rows }: Tokens.Table) {
         const cell = (entry: Tokens.TableCell, tag: string) => {

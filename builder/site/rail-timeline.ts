@@ -8,7 +8,7 @@ import { para } from '../../src/pages/blocks.ts'
 import { ageText, amountText, count, day, pill } from '../../src/pages/figures.ts'
 import { inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
-import { cell, column, table, timeCell, timeColumn } from '../../src/pages/table.ts'
+import { cell, column, fixedColumn, table, timeCell, timeColumn } from '../../src/pages/table.ts'
 import type { LedgerEvent, World } from '../world/world.ts'
 
 const transition = z.object({
@@ -66,10 +66,8 @@ export function statusTimeline(
       ),
       column('Status', ({ to }) => pill(to)),
       column('Before', ({ from }) => inline`from ${pill(from)}`),
-      column('Figures', ({ figures }) => cause(figures), { sortable: false, kind: 'wide' }),
-      column('Duration', ({ atMs, untilMs }) => duration(atMs, untilMs ?? world.nowMs), {
-        sortable: false,
-      }),
+      fixedColumn('Figures', ({ figures }) => cause(figures), 'wide'),
+      fixedColumn('Duration', ({ atMs, untilMs }) => duration(atMs, untilMs ?? world.nowMs)),
     ],
   })
 }

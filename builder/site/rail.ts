@@ -79,6 +79,8 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
   const polls = world.history.get(view.rail) ?? []
   const name = view.display_name
   const isPaid = view.status_basis === 'payments'
+  const shown = (figure: FigureName, show = count) =>
+    signed(figure, show(knownFigure(view, figure)))
   return {
     path: railPath(view.rail),
     title: name,
@@ -102,24 +104,13 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
         ],
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
         ['Last payout', view.last_payout_at === undefined ? 'unknown' : time(view.last_payout_at)],
-        [
-          isPaid ? 'Creators, who paid in 30 days' : 'Publishers',
-          signed('unique_creators_30d', count(knownFigure(view, 'unique_creators_30d'))),
-        ],
-        ['Parties that pay', signed('parties_30d', count(knownFigure(view, 'parties_30d')))],
-        [
-          isPaid ? 'Workers, who were paid in 30 days' : 'Listings',
-          signed('unique_workers_30d', count(knownFigure(view, 'unique_workers_30d'))),
-        ],
-        [
-          'Top worker’s share',
-          signed('top_worker_share', percent(knownFigure(view, 'top_worker_share'))),
-        ],
+        [isPaid ? 'Creators, who paid in 30 days' : 'Publishers', shown('unique_creators_30d')],
+        ['Parties that pay', shown('parties_30d')],
+        [isPaid ? 'Workers, who were paid in 30 days' : 'Listings', shown('unique_workers_30d')],
+        ['Top worker’s share', shown('top_worker_share', percent)],
         view.notes === undefined ? null : ['Notes', untrustedText(view.notes)],
       ]),
-      ...(view.status_reasons.length === 0
-        ? []
-        : [section('why', 'Why this status', ...reasons(view))]),
+      view.status_reasons.length === 0 ? null : section('why', 'Why this status', ...reasons(view)),
       section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
       section('status', 'Status history', statusTimeline(view.rail, world)),
       section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
@@ -204,19 +195,13 @@ function reasons(view: Rail): HtmlAndMarkdown[] {
 function figureTable(view: Rail): HtmlAndMarkdown {
   const known = (name: FigureName) => knownFigure(view, name)
   const show = (name: FigureName) => signed(name, amount(known(name)))
-  const [raw, filtered, net] = [
-    known('tpv_30d_raw_usdc'),
-    known('tpv_30d_usdc'),
-    known('tpv_30d_net_usdc'),
-  ]
-  const [raw7, filtered7] = [known('tpv_7d_raw_usdc'), known('tpv_7d_usdc')]
+  const [raw, filtered] = [known('tpv_30d_raw_usdc'), known('tpv_30d_usdc')]
+  const net = known('tpv_30d_net_usdc')
+  const leftOut7 = less(known('tpv_7d_raw_usdc'), known('tpv_7d_usdc'))
+  const leftOut = inline`Left out by the filter rule: ${removedText(view)}`
   const rows = [
     ['Raw volume', show('tpv_30d_raw_usdc'), show('tpv_7d_raw_usdc')],
-    [
-      inline`Left out by the filter rule: ${removedText(view)}`,
-      less(raw, filtered),
-      less(raw7, filtered7),
-    ],
+    [leftOut, less(raw, filtered), leftOut7],
     ['Filtered volume', show('tpv_30d_usdc'), show('tpv_7d_usdc')],
     ['Came back to its payers, or stayed within one party', less(filtered, net), '—'],
     [strong('Net volume'), strong(show('tpv_30d_net_usdc')), '—'],

@@ -7,7 +7,7 @@ import { pill } from '../../src/pages/figures.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
-import { cell, column, table } from '../../src/pages/table.ts'
+import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
 import { pageSource } from './page-source.ts'
 import { railLinkOf, railParts, shownRails } from './rail-parts.ts'
 
@@ -45,12 +45,9 @@ export const skillsPage = pageSource(['taxonomy', ...railParts], (world) => {
           column('Skill', ({ name, slug }) =>
             cell(inline`${untrustedText(name)} ${code(slug)}`, name.toLowerCase()),
           ),
-          column('Description', (skill) => untrustedText(skill.description), {
-            sortable: false,
-            kind: 'wide',
-          }),
+          fixedColumn('Description', (skill) => untrustedText(skill.description), 'wide'),
           column('Category', ({ category }) => category),
-          column('Sold on', (skill) => soldOn(skill.surface, rails), { sortable: false }),
+          fixedColumn('Sold on', (skill) => soldOn(skill.surface, rails)),
         ],
         empty: 'The taxonomy is empty.',
       }),

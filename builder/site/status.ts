@@ -66,9 +66,7 @@ export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railPa
       receiptChecks(world),
       links([
         ['/api/v1/health', 'Health, JSON'],
-        ...(world.receiptRun === null
-          ? []
-          : [[receiptChecksPath, 'Receipt checks, JSON'] as const]),
+        world.receiptRun === null ? null : [receiptChecksPath, 'Receipt checks, JSON'],
         ['/honesty', 'Honesty flags'],
         ['/diffs/latest.md', 'What the last build changed'],
       ]),

@@ -9,7 +9,7 @@ type Links = readonly (readonly [href: string, label: string] | null)[]
 export function heading(level: 2 | 3, label: Inline, id: string): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(label)
   return {
-    html: level === 2 ? html`<h2 id="${id}">${inner}</h2>` : html`<h3 id="${id}">${inner}</h3>`,
+    html: html`<h${level} id="${id}">${inner}</h${level}>`,
     md: `${'#'.repeat(level)} ${md}`,
   }
 }
@@ -173,16 +173,12 @@ export function verifyBox(documentPath: string, label = documentPath): HtmlAndMa
 export function verifyReceiptBox(receiptId: string): HtmlAndMarkdown {
   const about = 'Computes the id from the content of the receipt and checks its own signature.'
   return {
-    html: checkBox(
-      html`data-verify-receipt="${receiptId}"`,
-      'Check id and signature',
-      html`${about}`,
-    ),
+    html: checkBox(html`data-verify-receipt="${receiptId}"`, 'Check id and signature', about),
     md: '',
   }
 }
 
-function checkBox(attribute: Html, label: string, about: Html): Html {
+function checkBox(attribute: Html, label: string, about: Html | string): Html {
   return html`<div class="verify" ${attribute}>
     <button type="button" disabled>${label}</button>
     <p>${about}<noscript> The button needs JavaScript.</noscript></p>

@@ -6,7 +6,7 @@ import { code, inline, join, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
 import { jobPath, receiptPath, walletText } from './paths.ts'
-import { amountColumn, cell, column, countColumn, table, timeColumn } from './table.ts'
+import { amountColumn, cell, column, countColumn, fixedColumn, table, timeColumn } from './table.ts'
 
 export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown {
   return table(jobs, {
@@ -19,7 +19,7 @@ export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown
       column('Status', ({ status }) => pill(status)),
       amountColumn('Budget', 'USDC', (job) => job.budget_usdc),
       countColumn('Bids', null, (job) => job.bids_count),
-      column('Skills', (job) => join(job.skills.map(untrustedText), ', '), { sortable: false }),
+      fixedColumn('Skills', (job) => join(job.skills.map(untrustedText), ', ')),
       timeColumn('Deadline', ({ deadline }) => deadline),
     ],
     empty: 'No jobs yet.',

@@ -6,12 +6,7 @@ import { html } from './html.ts'
 
 export type SearchedList = 'receipts' | 'workers' | 'jobs' | 'partners'
 
-interface SearchKind {
-  readonly label: string
-  readonly api: string
-}
-
-const searchKinds: Readonly<Record<SearchedList, SearchKind>> = {
+const searchKinds: Readonly<Record<SearchedList, { label: string; api: string }>> = {
   receipts: {
     label: 'Receipt id or wallet of the worker',
     api: 'A receipt is at /receipts/ followed by its id; the receipts of a worker are at /api/v1/receipts?wallet= followed by the wallet.',

@@ -6,7 +6,7 @@ export interface Card {
   readonly kicker: string
   readonly title: string
   readonly mark?: { readonly word: string; readonly tone: Tone }
-  readonly figures: readonly { readonly label: string; readonly value: string }[]
+  readonly figures: readonly (readonly [label: string, value: string])[]
   readonly drawing: Drawing | null
   readonly note: string
 }
@@ -20,11 +20,7 @@ type Drawing =
       /** Evenly spaced, oldest first; null is drawn as a gap. */
       readonly values: readonly (number | null)[]
     }
-  | {
-      readonly kind: 'bars'
-      readonly caption: string
-      readonly bars: readonly Bar[]
-    }
+  | { readonly kind: 'bars'; readonly caption: string; readonly bars: readonly Bar[] }
   | { readonly kind: 'text'; readonly text: string }
 
 export interface Bar {
@@ -80,20 +76,11 @@ function head({ kicker, note, mark }: Card): string {
 
 function pill({ word, tone }: NonNullable<Card['mark']>): string {
   const label = clip(word, 20)
+  const fill = tones[tone]
   const width = textWidth(graphemes(label, maxName)) * 15 + 36
   return (
-    `<path d="M${right - width} 126h${width}v42h${-width}Z" fill="#ffffff" stroke="${tones[tone]}" stroke-width="3"/>` +
-    text(
-      {
-        x: right - width / 2,
-        y: 155,
-        size: 24,
-        bold: true,
-        fill: tones[tone],
-        anchor: 'middle',
-      },
-      label,
-    )
+    `<path d="M${right - width} 126h${width}v42h${-width}Z" fill="#ffffff" stroke="${fill}" stroke-width="3"/>` +
+    text({ x: right - width / 2, y: 155, size: 24, bold: true, fill, anchor: 'middle' }, label)
   )
 }
 
@@ -113,7 +100,7 @@ function figureColumns({ figures }: Card): string {
   const width = (right - left) / 4
   return figures
     .slice(0, 4)
-    .map(({ label, value }, at) => {
+    .map(([label, value], at) => {
       const x = left + at * width
       return (
         text({ x, y: 326, size: 20, fill: soft }, clip(label, 22)) +

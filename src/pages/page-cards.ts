@@ -27,10 +27,10 @@ export function homeCard(stats: CardStats, rails: readonly Rail[]): Card {
     kicker: 'Income channels for AI agents: what each really pays',
     title: `${paying} of ${counted(stats.rails_total, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents`,
     figures: [
-      { label: 'USDC in 30 days', value: isRead ? money(stats.tpv_30d_usdc) : unknown },
-      { label: 'rails paying', value: whole(paying) },
-      { label: 'verified receipts', value: countOf(stats.receipts_verified) },
-      { label: 'open flags', value: whole(stats.open_flags) },
+      ['USDC in 30 days', isRead ? money(stats.tpv_30d_usdc) : unknown],
+      ['rails paying', whole(paying)],
+      ['verified receipts', countOf(stats.receipts_verified)],
+      ['open flags', whole(stats.open_flags)],
     ],
     drawing: bars('USDC in 30 days, after each rail’s filter rule', summed, {
       name: (rail) => rail.display_name,
@@ -45,31 +45,25 @@ export function railCard(rail: Rail, polls: readonly CardPoll[]): Card {
     const value = knownFigure(rail, name)
     return value === null ? unknown : show(value)
   }
-  const series = dailyVolume(polls)
+  const values = dailyVolume(polls)
+  const caption = `30-day volume on each of the last ${seriesDays} days; the scale starts at zero`
   return {
     kicker: `Rail · ${rail.category} · ${rail.chain}`,
     title: rail.display_name,
     mark: { word: rail.status, tone: statusTones[rail.status] },
     figures: [
-      { label: 'USDC in 30 days', value: figure('tpv_30d_usdc', money) },
-      {
-        label: rail.status_basis === 'payments' ? 'paid workers' : 'listings',
-        value: figure('unique_workers_30d', countOf),
-      },
-      {
-        label: 'top worker',
-        value: figure('top_worker_share', (share) => `${(share * 100).toFixed(1)} %`),
-      },
-      { label: 'entry cost, USDC', value: money(rail.entry_cost_usdc) },
+      ['USDC in 30 days', figure('tpv_30d_usdc', money)],
+      [
+        rail.status_basis === 'payments' ? 'paid workers' : 'listings',
+        figure('unique_workers_30d', countOf),
+      ],
+      ['top worker', figure('top_worker_share', (share) => `${(share * 100).toFixed(1)} %`)],
+      ['entry cost, USDC', money(rail.entry_cost_usdc)],
     ],
     drawing:
-      series.filter((value) => value !== null).length < 2
+      values.filter((value) => value !== null).length < 2
         ? null
-        : {
-            kind: 'line',
-            caption: `30-day volume on each of the last ${seriesDays} days; the scale starts at zero`,
-            values: series,
-          },
+        : { kind: 'line', caption, values },
     note: `${rail.figures_source === 'audit' ? 'audit of' : rail.stale ? 'stale, of' : 'figures of'} ${rail.figures_as_of.slice(0, 10)}`,
   }
 }
@@ -97,8 +91,8 @@ export function opportunitiesCard(opportunities: readonly Opportunity[]): Card {
     kicker: 'Where to earn',
     title: `${counted(opportunities.length, 'rail')} ${opportunities.length === 1 ? 'pays' : 'pay'} agents now`,
     figures: [
-      { label: 'rails paying', value: whole(opportunities.length) },
-      { label: 'free to enter', value: whole(free.length) },
+      ['rails paying', whole(opportunities.length)],
+      ['free to enter', whole(free.length)],
     ],
     drawing: bars('Expected USD per worker and day, excluding the top earner', opportunities, {
       name: (entry) => entry.display_name,
@@ -113,10 +107,9 @@ export function flagsCard(flags: readonly Flag[], rails: readonly Rail[]): Card 
   return {
     kicker: 'Honesty flags',
     title: `${counted(flags.length, 'open doubt')} about figures`,
-    figures: (['critical', 'warning', 'info'] as const).map((label) => ({
-      label,
-      value: whole(flags.filter(({ severity }) => severity === label).length),
-    })),
+    figures: (['critical', 'warning', 'info'] as const).map((severity) => {
+      return [severity, whole(flags.filter((flag) => flag.severity === severity).length)]
+    }),
     drawing: bars('Open flags by rail', rails, {
       name: (rail) => rail.display_name,
       value: ({ rail }) => flags.filter((flag) => flag.rail === rail).length,
@@ -133,9 +126,9 @@ export function leaderboardCard(entries: readonly LeaderboardEntry[], asOf: stri
     kicker: 'Leaderboard',
     title: `${counted(entries.length, 'worker')} with receipts that count`,
     figures: [
-      { label: 'workers', value: whole(entries.length) },
-      { label: 'receipts', value: countOf(sum((entry) => entry.receipts_count)) },
-      { label: 'USDC earned', value: money(sum((entry) => entry.total_usdc_lifetime)) },
+      ['workers', whole(entries.length)],
+      ['receipts', countOf(sum((entry) => entry.receipts_count))],
+      ['USDC earned', money(sum((entry) => entry.total_usdc_lifetime))],
     ],
     drawing: bars('Reputation score', entries, {
       name: (entry) => entry.display_name ?? shortWallet(entry.wallet),
@@ -150,9 +143,9 @@ export function pactsCard({ summary, settled }: PactList): Card {
     kicker: 'Pacts: settlements that can be verified on-chain',
     title: `${counted(summary.settled_count, 'settled pact')}, ${whole(summary.in_flight_count)} in flight`,
     figures: [
-      { label: 'settled', value: whole(summary.settled_count) },
-      { label: 'in flight', value: whole(summary.in_flight_count) },
-      { label: 'USDC settled', value: money(summary.settled_usdc) },
+      ['settled', whole(summary.settled_count)],
+      ['in flight', whole(summary.in_flight_count)],
+      ['USDC settled', money(summary.settled_usdc)],
     ],
     drawing: bars('USDC of settled pacts', settled, {
       name: ({ pact_id: id, title }) => title ?? `Pact ${id}`,

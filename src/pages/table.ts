@@ -53,6 +53,11 @@ export function column<Row>(
   return { label, cell: show, ...options }
 }
 
+/** A column of links or sentences, which have no useful order. */
+export function fixedColumn<Row>(label: string, show: TableColumn<Row>['cell'], kind?: 'wide') {
+  return column(label, show, { sortable: false, ...(kind && { kind }) })
+}
+
 export function figureColumn<Row>(
   label: string,
   unit: string | null,

@@ -9,7 +9,7 @@ import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
 import { shortWallet, workerPath } from './paths.ts'
 import { receiptTable } from './receipt.ts'
-import { cell, column, dayColumn, table } from './table.ts'
+import { cell, column, dayColumn, fixedColumn, table } from './table.ts'
 import type { TableCell } from './table.ts'
 
 /** Warns about a name that looks like an earlier one. */
@@ -43,7 +43,7 @@ export function workerTable(
     columns: [
       column('Name', (worker) => nameCell(worker.display_name, worker, 'no name')),
       column('Wallet', ({ wallet }) => cell(shortWallet(wallet, pages), wallet)),
-      column('Skills', ({ skills }) => join(skills.map(untrustedText), ', '), { sortable: false }),
+      fixedColumn('Skills', ({ skills }) => join(skills.map(untrustedText), ', ')),
       dayColumn('Registered', (worker) => worker.registered_at),
     ],
     empty: 'No workers yet.',

@@ -31,7 +31,7 @@ function cardOf(name: string): Card {
     kicker: name,
     title: name,
     mark: { word: name, tone: 'care' },
-    figures: [{ label: name, value: name }],
+    figures: [[name, name]],
     drawing: { kind: 'bars', caption: name, bars: [{ name, value: 1, text: name }] },
     note: name,
   }
@@ -89,7 +89,7 @@ describe('a preview image', () => {
       tpv_30d_usdc: at === 19 ? null : at,
     }))
     const card = railCard(rail, polls)
-    expect(card.figures.map(({ value }) => value)).toEqual(['unknown', '3', 'unknown', '0'])
+    expect(card.figures.map(([, value]) => value)).toEqual(['unknown', '3', 'unknown', '0'])
     expect(card.drawing).toMatchObject({ kind: 'line' })
     const values = card.drawing?.kind === 'line' ? card.drawing.values : []
     expect(values.slice(-4)).toEqual([18, null, 20, 21])
@@ -111,7 +111,7 @@ describe('a count on a preview image', () => {
   ])('of %d is shown as %s, truncated to three digits', (count, text) => {
     const stats = { ...statsOf(smallWorld()), receipts_verified: count }
     const { figures } = homeCard(stats, [])
-    expect(figures.find(({ label }) => label === 'verified receipts')?.value).toBe(text)
+    expect(new Map(figures).get('verified receipts')).toBe(text)
   })
 })
 

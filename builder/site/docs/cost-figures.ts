@@ -3,14 +3,8 @@
  * receipts, in the encodings served. The sizes are constants, so that the page does not change with every build.
  */
 import { maxAgeOf } from '../../../src/contract/routes.ts'
-import type { ReadKind } from './edge-cache.ts'
 
 export const measuredOn = '2026-11-21'
-
-interface NamedReadKind extends ReadKind {
-  readonly name: string
-  readonly plainBytes: number
-}
 
 const pageMaxAgeSeconds = 300
 /** Number of changes per day of a document that changes with polls, or with writes. */
@@ -31,7 +25,7 @@ const measuredReads = [
   ['OpenAPI', 0.03, 1, 300_539, 23_578, maxAgeOf('getOpenApi'), 0.1],
 ] as const
 
-export const readKinds: readonly NamedReadKind[] = measuredReads.map(
+export const readKinds = measuredReads.map(
   ([name, share, documents, plainBytes, bodyBytes, maxAgeSeconds, changesPerDay]) => {
     return { name, share, documents, plainBytes, bodyBytes, maxAgeSeconds, changesPerDay }
   },

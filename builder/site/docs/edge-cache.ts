@@ -26,21 +26,13 @@ export interface EdgeCache {
   readonly headerBytes: number
 }
 
-/** Totals of one day; all but `reads` are expected values. */
-export interface EdgeDay {
-  readonly reads: number
-  /** Fraction of reads served by a point of presence. */
-  readonly hitShare: number
-  readonly edgeBytes: number
-  readonly originRequests: number
-  readonly originBytes: number
-}
-
 const daySeconds = 86_400
 
-export function edgeDay(readsPerDay: number, kinds: readonly ReadKind[], edge: EdgeCache): EdgeDay {
+/** Totals of one day; all but `reads` are expected values. */
+export function edgeDay(readsPerDay: number, kinds: readonly ReadKind[], edge: EdgeCache) {
   const days = kinds.map((kind) => kindDay(readsPerDay * kind.share, kind, edge))
-  const sum = (of: (day: EdgeDay) => number) => days.reduce((total, day) => total + of(day), 0)
+  const sum = (of: (day: (typeof days)[number]) => number) =>
+    days.reduce((total, day) => total + of(day), 0)
   const reads = sum((day) => day.reads)
   return {
     reads,
@@ -51,7 +43,7 @@ export function edgeDay(readsPerDay: number, kinds: readonly ReadKind[], edge: E
   }
 }
 
-function kindDay(reads: number, kind: ReadKind, edge: EdgeCache): EdgeDay {
+function kindDay(reads: number, kind: ReadKind, edge: EdgeCache) {
   const { documents, bodyBytes, maxAgeSeconds, changesPerDay } = kind
   const { points, hasShield, headerBytes } = edge
   const perSecond = reads / documents / daySeconds
@@ -69,6 +61,7 @@ function kindDay(reads: number, kind: ReadKind, edge: EdgeCache): EdgeDay {
   const misses = hasShield ? fetches * perCycle : fetches
   return {
     reads,
+    /** Fraction of reads served by a point of presence. */
     hitShare: 1 - misses / reads,
     edgeBytes: reads * (headerBytes + bodyBytes),
     originRequests: fetches,

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../../src/contract/errors.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
 import { code, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { column, figureColumn, table } from '../../../src/pages/table.ts'
+import { column, figureColumn, fixedColumn, table } from '../../../src/pages/table.ts'
 
 export function errorTable(): HtmlAndMarkdown {
   return table(entriesOf(errorCodes), {
@@ -14,11 +14,11 @@ export function errorTable(): HtmlAndMarkdown {
     columns: [
       column('Code', ([name]) => link(`#${name}`, code(name))),
       figureColumn('Status', null, ([, { status }]) => String(status)),
-      column('When', ([, { message }]) => message, { sortable: false, kind: 'wide' }),
-      column(
+      fixedColumn('When', ([, { message }]) => message, 'wide'),
+      fixedColumn(
         'What to do',
         ([name, { status }]) => remedies[name] ?? remediesByStatus[status] ?? 'Read details.',
-        { sortable: false, kind: 'wide' },
+        'wide',
       ),
     ],
   })

@@ -15,14 +15,13 @@ import { chains, receiptChains } from '../../chain/chains.ts'
 import type { World } from '../../world/world.ts'
 import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
 import { errorTable } from './error-codes.ts'
+import { logForm, receiptLines, ruleLines, tryForm } from './forms.ts'
 import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
-import { logForm } from './log-form.ts'
 import { logKinds, logPicture } from './log-picture.ts'
 import { mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
 import { endpointSections } from './reference.ts'
-import { receiptLines, ruleLines, tryForm } from './try-form.ts'
 
 /** What blocks may show of the world. */
 export type BlockWorld = Pick<World, 'signingKeys' | 'site' | 'tiers'>

@@ -3,7 +3,7 @@ import { paymentAsset } from '../../../src/contract/x402.ts'
 import { facts, notice } from '../../../src/pages/blocks.ts'
 import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { cell, column, figureColumn, table } from '../../../src/pages/table.ts'
+import { cell, figureColumn, fixedColumn, table } from '../../../src/pages/table.ts'
 import { soldRoutes, tiersCovering } from '../../documents/x402.ts'
 import type { World } from '../../world/world.ts'
 
@@ -31,15 +31,11 @@ export function soldTable({ tiers }: Pick<World, 'tiers'>): HtmlAndMarkdown {
     id: 'sold',
     caption: 'Prices in USDC per response.',
     columns: [
-      column(
-        'Read',
-        ({ id, method, path }) => link(`/docs/reference#${id}`, code(`${method} ${path}`)),
-        { sortable: false },
+      fixedColumn('Read', ({ id, method, path }) =>
+        link(`/docs/reference#${id}`, code(`${method} ${path}`)),
       ),
       figureColumn('Price', 'USDC', ({ price }) => cell(price, Number(price))),
-      column('Included in', ({ path }) => included(tiersCovering(path, tiers)), {
-        sortable: false,
-      }),
+      fixedColumn('Included in', ({ path }) => included(tiersCovering(path, tiers))),
     ],
     empty: 'Nothing is sold.',
   })

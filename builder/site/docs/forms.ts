@@ -1,4 +1,4 @@
-/** Forms that run the rules of the ledger in the browser: `public/assets/try.js` judges the lines. */
+/** Forms that the browser answers without sending the input: `public/assets/try.js` and `public/assets/log.js`. */
 import { htmlOnly } from '../../../src/pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
@@ -25,5 +25,25 @@ export function tryForm(rules: string, verb: string, lines: string): HtmlAndMark
       <output></output>
     </form>`,
     `\`\`\`text\n${lines}\n\`\`\``,
+  )
+}
+
+/** The form of `/verify`. */
+export function logForm(): HtmlAndMarkdown {
+  return htmlOnly(
+    html`<form class="try" data-verify="log">
+      <p>
+        <label>File <input type="file" name="file" /></label>
+      </p>
+      <label
+        >Receipt, document or proof<textarea name="text" rows="8" spellcheck="false"></textarea>
+      </label>
+      <p>
+        <button>Verify</button> Drop a file here or paste its text. Your browser checks it and sends
+        nothing but the id of a receipt.
+      </p>
+      <noscript><p>The form needs JavaScript; the commands do not.</p></noscript>
+      <output></output>
+    </form>`,
   )
 }
