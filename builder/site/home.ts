@@ -14,6 +14,7 @@ import {
   amountColumn,
   cell,
   column,
+  dayColumn,
   figureColumn,
   percentColumn,
   table,
@@ -163,11 +164,7 @@ function railSection(
         percentColumn('Top worker', 'share', ({ view }) => knownFigure(view, 'top_worker_share')),
         amountColumn('Entry', 'USDC', ({ view }) => view.entry_cost_usdc),
         column('Chain', ({ view }) => view.chain),
-        column('Category', ({ view }) => view.category),
-        column('As of', ({ view, record }) => {
-          const asOfMs = record.state.figuresAsOfMs
-          return cell(view.figures_source === 'audit' ? day(asOfMs) : time(asOfMs), asOfMs)
-        }),
+        dayColumn('As of', ({ record }) => record.state.figuresAsOfMs),
       ],
       empty: 'No rails are listed.',
     }),

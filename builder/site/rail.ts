@@ -180,15 +180,22 @@ function reasons(view: Rail): HtmlAndMarkdown[] {
       id: 'reasons',
       caption: `The status rules, version ${view.status_rules}, in order. The first that applies decides.`,
       sortable: false,
+      rowData: ({ outcome }) => ({ outcome }),
       columns: [
         column('Rule', ({ rule }) => ruleText(rule), { kind: 'wide' }),
         column('Status', ({ status }) => pill(status)),
-        figureColumn('Measured', null, ({ value }) => (value === null ? 'unknown' : String(value))),
+        figureColumn('Measured', null, ({ rule, value }) => ruleFigure(rule, value)),
+        figureColumn('Limit', null, ({ rule, threshold }) => ruleFigure(rule, threshold)),
         column('Outcome', ({ outcome }) => outcomeTexts[outcome]),
       ],
     }),
     para(link('/docs/rules', 'All rules and thresholds')),
   ]
+}
+
+/** The only share among the rules is that of the largest worker. */
+function ruleFigure(rule: string, value: number | null): HtmlAndMarkdown {
+  return rule === 'one_worker_party' ? percent(value) : count(value)
 }
 
 /** What is left of the raw volume, step by step. */
