@@ -16,21 +16,18 @@ import {
   treeOf,
   treeOfFiles,
 } from './git-tree.ts'
-import type { BlobNames, Tree } from './git-tree.ts'
+import type { BlobNames, Commit, Tree } from './git-tree.ts'
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
 import { LockedError, withFileLock } from './lock.ts'
 import type { Leadership } from './publish.ts'
 
-export interface ArchiveOptions {
+export interface ArchiveOptions extends Omit<Commit, 'parent'> {
   readonly repoDir: string
   /** All files of the archive, including unchanged files. */
   readonly files: ReadonlyMap<string, Uint8Array | string>
-  readonly message: string
-  readonly nowMs: number
   /** Outcomes never contain the credentials of this address. */
   readonly remote: string | null
-  readonly author: { readonly name: string; readonly email: string }
   readonly env: GitEnvironment
   /** With `full` (at the start and once a day), git checks every object first. */
   readonly check: 'full' | 'quick'
@@ -136,8 +133,8 @@ async function commit(git: Git, options: ArchiveOptions): Promise<string | null>
   if (parent !== null) memory.commit = { name: parent, tree: before }
   const change = treeDifference(before, wanted)
   if (change.written.length + change.deleted.length === 0) return null
-  const commit = { parent, message, author, nowMs }
-  await runGit(git, FAST_IMPORT, fastImportStream(commit, files, change))
+  const stream = fastImportStream({ parent, message, author, nowMs }, files, change)
+  await runGit(git, FAST_IMPORT, stream)
   const head = await headOf(git)
   // The first commit of a process is read back; later ones by the full check.
   if (head === null || head === parent || !(isKnown || sameTree(await treeOf(git, head), wanted))) {
@@ -243,13 +240,8 @@ async function push(git: Git, remote: string, outcome: Mutable<ArchiveOutcome>) 
   outcome.pushed = outcome.behind === 0
   if (outcome.pushed) return
   try {
-    await runGit(git, [
-      'push',
-      '--quiet',
-      '--no-verify',
-      REMOTE_NAME,
-      `${BRANCH_REF}:${BRANCH_REF}`,
-    ])
+    const pushed = `${BRANCH_REF}:${BRANCH_REF}`
+    await runGit(git, ['push', '--quiet', '--no-verify', REMOTE_NAME, pushed])
   } catch (error) {
     if (!(error instanceof GitError)) throw error
     outcome.state = 'failed'

@@ -8,7 +8,7 @@ import { pruneMissing } from '../cache/memoize.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import type { PublicDocument } from './document.ts'
 
-const MAX_AGE_SECONDS = 300
+const maxAgeSeconds = 300
 
 export type KnownAssets = Map<
   string,
@@ -35,9 +35,7 @@ export async function readAssets(
     .filter((file) =>
       file.split('/').every((part) => !part.startsWith('.') || part === '.well-known'),
     )
-    .filter(
-      (file) => !file.startsWith(`${GENERATIONS_DIR}/`) && !file.startsWith(`${CURRENT_LINK}/`),
-    )
+    .filter((file) => ![GENERATIONS_DIR, CURRENT_LINK].some((set) => file.startsWith(`${set}/`)))
     .sort()
   const assets: PublicDocument[] = []
   for (const file of files) {
@@ -53,13 +51,8 @@ export async function readAssets(
 }
 
 async function readAsset(dir: string, file: string): Promise<PublicDocument> {
-  return {
-    path: assetPath(file),
-    contentType: contentTypeOf(file),
-    maxAgeSeconds: MAX_AGE_SECONDS,
-    body: { bytes: await readFile(join(dir, file)) },
-    archive: null,
-  }
+  const described = { path: assetPath(file), contentType: contentTypeOf(file), maxAgeSeconds }
+  return { ...described, body: { bytes: await readFile(join(dir, file)) }, archive: null }
 }
 
 function assetPath(file: string): string {
@@ -68,7 +61,7 @@ function assetPath(file: string): string {
   return `/${page.endsWith('/index') ? page.slice(0, -'/index'.length) : page}`
 }
 
-function contentTypeOf(file: string): string {
+export function contentTypeOf(file: string): string {
   const type = getMimeType(file, CONTENT_TYPES)
   if (type === undefined) throw new Error(`no content type is known for the asset ${file}`)
   return type

@@ -84,14 +84,9 @@ function statusChange(rail: string, old: JsonObject, now: JsonObject): Change[] 
   const from = text(old['status'])
   const to = text(now['status'])
   if (from === null || to === null || from === to) return []
-  return [
-    {
-      kind: 'status',
-      item: `${code(rail)} went from **${from}** to **${to}**.`,
-      line: `${rail}: ${from} → ${to}`,
-      subject: `${oneLine(rail)} ${from} → ${to}`,
-    },
-  ]
+  const item = `${code(rail)} went from **${from}** to **${to}**.`
+  const subject = `${oneLine(rail)} ${from} → ${to}`
+  return [{ kind: 'status', item, line: `${rail}: ${from} → ${to}`, subject }]
 }
 
 function pollChange(rail: string, old: JsonObject | null, now: JsonObject): Change[] {
@@ -114,12 +109,7 @@ const SEPARATE_FIELDS = new Set([
 
 function fieldChange(rail: string, old: JsonObject, now: JsonObject): Change[] {
   const figures = Object.entries(FIGURES)
-    .map(([name, figure]) => ({
-      ...figure,
-      name,
-      from: figureOf(old, name),
-      to: figureOf(now, name),
-    }))
+    .map(([name, kind]) => ({ ...kind, name, from: figureOf(old, name), to: figureOf(now, name) }))
     .filter(({ from, to }) => from !== to)
   const fields = [...new Set([...Object.keys(old), ...Object.keys(now)])]
     .filter((name) => !SEPARATE_FIELDS.has(name) && !same(old[name], now[name]))
@@ -165,9 +155,8 @@ function flagChanges(before: Facts, after: Facts): Change[] {
     const flag = now.get(id) ?? old.get(id)
     const isOpenNow = isOpen(now.get(id))
     if (flag === undefined || isOpen(old.get(id)) === isOpenNow) return []
-    const [kind, verb] = isOpenNow
-      ? (['flag opened', 'Opened'] as const)
-      : (['flag closed', 'Closed'] as const)
+    const verb = isOpenNow ? 'Opened' : 'Closed'
+    const kind = isOpenNow ? 'flag opened' : 'flag closed'
     const rail = text(flag['rail'])
     const on = rail === null ? '' : ` on ${code(rail)}`
     const title = text(flag['title']) ?? id

@@ -1,4 +1,3 @@
-/** Operations on the files of a published set. */
 import {
   closeSync,
   futimesSync,

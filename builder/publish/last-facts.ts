@@ -14,11 +14,12 @@ import { readFitting } from './files.ts'
 
 const DIFF_PATH = '/diffs/latest.md'
 
-export interface LastFacts {
-  readonly facts: Facts
-  readonly diff: string
-  readonly message: string
-}
+const lastFactsSchema = z.object({
+  facts: z.record(z.string(), z.custom<JsonValue>()),
+  diff: z.string(),
+  message: z.string(),
+})
+export type LastFacts = z.infer<typeof lastFactsSchema>
 
 export function factsOf(documents: readonly PublicDocument[]): Facts {
   return Object.fromEntries(
@@ -38,21 +39,10 @@ export function nextFacts(last: LastFacts | null, facts: Facts): LastFacts {
   }
 }
 
-export function diffDocument(last: LastFacts, maxAgeSeconds: number): PublicDocument {
-  return {
-    path: DIFF_PATH,
-    contentType: 'text/markdown; charset=utf-8',
-    maxAgeSeconds,
-    body: { text: last.diff },
-    archive: last.diff,
-  }
+export function diffDocument({ diff }: LastFacts, maxAgeSeconds: number): PublicDocument {
+  const contentType = 'text/markdown; charset=utf-8'
+  return { path: DIFF_PATH, contentType, maxAgeSeconds, body: { text: diff }, archive: diff }
 }
-
-const lastFactsSchema = z.object({
-  facts: z.record(z.string(), z.custom<JsonValue>()),
-  diff: z.string(),
-  message: z.string(),
-})
 
 export function lastFactsFile(stateDir: string): string {
   return join(stateDir, 'last-facts.json')

@@ -20,16 +20,7 @@ const RENDERED_AT_ONCE = 16
 const VALID_MS = 2 * dayMs
 const RENEWED_BEFORE_MS = dayMs
 
-export interface Plan {
-  /** The same object as in the previous generation if nothing differs. */
-  readonly manifest: Manifest
-  readonly reusedFiles: readonly string[]
-  readonly changed: readonly string[]
-  readonly removed: readonly string[]
-  /** Unchanged documents whose damaged files are written again. */
-  readonly repaired: readonly string[]
-  readonly unchanged: number
-}
+export type Plan = Awaited<ReturnType<typeof draftPlan>>
 
 /** The cache is kept in memory only, since another version of the code may render other bytes. */
 export interface RenderCache {
@@ -61,7 +52,7 @@ export async function draftPlan(
   documents: readonly PublicDocument[],
   past: PublishedGeneration | null,
   options: Options,
-): Promise<Plan> {
+) {
   const before = new Map(past?.manifest.documents.map((entry) => [entry.path, entry]))
   const files = filesOf(documents)
   const reused: ManifestEntry[] = []
@@ -106,10 +97,12 @@ export async function draftPlan(
     Date.parse(past.manifest.expires) - options.nowMs > RENEWED_BEFORE_MS &&
     sameEntries(entries, past.manifest.documents)
   return {
+    /** The same object as in the previous generation if nothing differs. */
     manifest: isSame ? past.manifest : manifestOf(entries, past, options),
     reusedFiles: isSame ? [] : [...filesNamedIn({ documents: reused })].map(({ file }) => file),
     changed: changed.map(({ path }) => path).sort(),
     removed: [...before.keys()].filter((path) => !paths.has(path)),
+    /** Unchanged documents whose damaged files are written again. */
     repaired: repaired.map(({ path }) => path),
     unchanged: documents.length - changed.length,
   }
@@ -182,13 +175,10 @@ async function storeForms(
   const forms = await compress(bytes, entry.content_type)
   await store(entry.file, bytes)
   for (const form of forms) await store(encodedFile(entry.file, form.encoding), form.bytes)
-  const encodings = Object.fromEntries(
-    forms.map((form) => [
-      form.encoding,
-      { sha256: sha256Hex(form.bytes), size: form.bytes.length },
-    ]),
-  )
-  return { ...entry, encodings }
+  const hashes = forms.map(({ encoding, bytes: form }) => {
+    return [encoding, { sha256: sha256Hex(form), size: form.length }] as const
+  })
+  return { ...entry, encodings: Object.fromEntries(hashes) }
 }
 
 function signatureOf(bytes: Uint8Array, signer: Signer): { signature: string; kid: string } {

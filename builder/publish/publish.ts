@@ -61,7 +61,6 @@ export function emptyMemory(): PublishMemory {
 export interface PublishOptions {
   readonly publicDir: string
   readonly documents: readonly PublicDocument[]
-  /** Stored in the manifest. */
   readonly siteUrl: string
   /** Allows the set to change its `siteUrl`. */
   readonly move?: boolean
@@ -100,13 +99,7 @@ export interface Leadership {
   readonly check: () => Promise<void>
 }
 
-export interface PublishOutcome {
-  readonly generation: number
-  readonly changed: readonly string[]
-  readonly removed: readonly string[]
-  readonly unchanged: number
-  readonly manifest: Manifest
-}
+export type PublishOutcome = Awaited<ReturnType<typeof publishFrom>>
 
 export class OtherSiteError extends Error {
   override readonly name = 'OtherSiteError'
@@ -135,7 +128,7 @@ export async function publish(options: PublishOptions): Promise<PublishOutcome> 
   return outcome
 }
 
-async function publishFrom(workDir: string, options: PublishOptions): Promise<PublishOutcome> {
+async function publishFrom(workDir: string, options: PublishOptions) {
   const { publicDir, log, memory = emptyMemory() } = options
   const { rendered, checked, parsed, records } = memory
   const past = await readPublishedGeneration(publicDir, options.ring, { checked, parsed })
@@ -240,16 +233,16 @@ export async function takeAway(path: string, workDir: string): Promise<void> {
 }
 
 async function stage(
-  plan: Plan,
+  { reusedFiles }: Plan,
   manifestBytes: Uint8Array,
   past: PublishedGeneration | null,
   { staging, signer }: { readonly staging: StagingDirectory; readonly signer: Signer },
 ): Promise<StagedFiles> {
-  const reused = new Set(plan.reusedFiles)
+  const reused = new Set(reusedFiles)
   const before = past === null ? [] : [...filesNamedIn(past.manifest)].map(({ file }) => file)
   const forms = (['br', 'gzip'] as const).map((form) => encodedFile(MANIFEST_FILE, form))
   const gone = [...before, ...forms].filter((file) => !reused.has(file))
-  await staging.reuse({ files: plan.reusedFiles, from: past?.directory ?? null, gone })
+  await staging.reuse({ files: reusedFiles, from: past?.directory ?? null, gone })
   for (const form of await compress(manifestBytes, MANIFEST_CONTENT_TYPE, MANIFEST_QUALITY)) {
     await staging.write(encodedFile(MANIFEST_FILE, form.encoding), form.bytes)
   }

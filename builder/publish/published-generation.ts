@@ -48,10 +48,7 @@ const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 export async function readPublishedGeneration(
   publicDir: string,
   ring: KeyRing,
-  { checked, parsed }: { readonly checked: CheckedFiles; readonly parsed: ParsedManifest } = {
-    checked: new Map(),
-    parsed: { last: null },
-  },
+  { checked, parsed }: { readonly checked: CheckedFiles; readonly parsed: ParsedManifest },
 ): Promise<PublishedGeneration | null> {
   const link = join(publicDir, CURRENT_LINK)
   if (lstatSync(link, { throwIfNoEntry: false }) === undefined) return null
@@ -60,15 +57,15 @@ export async function readPublishedGeneration(
     const generation = Number(LINK_TARGET.exec(target)?.[1] ?? Number.NaN)
     if (Number.isNaN(generation)) throw new Error(`it points to ${target}, not to a generation`)
     const directory = join(publicDir, target)
-    const { manifest, manifestSha256, isOurs } = readManifest(directory, ring, parsed)
+    const read = readManifest(directory, ring, parsed)
     let hashed = 0
     const damaged = new Set<string>()
-    await inSlices(filesNamedIn(manifest), (named) => {
+    await inSlices(filesNamedIn(read.manifest), (named) => {
       if (isKnown(directory, named, checked)) return
       if (!hasHash(directory, named)) damaged.add(named.file)
       hashed += 1
     })
-    return { generation, directory, manifest, manifestSha256, isOurs, hashed, damaged }
+    return { ...read, generation, directory, hashed, damaged }
   } catch (error) {
     throw new DamagedGenerationError(
       `The published set ${link} cannot be read back, so it is not overwritten: ${reasonOf(error)}. ` +
@@ -79,11 +76,7 @@ export async function readPublishedGeneration(
   }
 }
 
-function readManifest(
-  directory: string,
-  ring: KeyRing,
-  parsed: ParsedManifest,
-): { manifest: Manifest; manifestSha256: string; isOurs: boolean } {
+function readManifest(directory: string, ring: KeyRing, parsed: ParsedManifest) {
   const bytes = readFileSync(join(directory, MANIFEST_FILE))
   const line = readFileSync(join(directory, MANIFEST_SIGNATURE_FILE), 'utf8')
   const signed = parseManifestSignature(line)

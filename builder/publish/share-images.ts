@@ -18,11 +18,6 @@ export interface Drawing {
   readonly svg: string
 }
 
-export interface ShareImages {
-  readonly documents: readonly PublicDocument[]
-  readonly pending: readonly Drawing[]
-}
-
 /** File name by path of the image. */
 const indexSchema = z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/))
 /** Part of every file name: a new renderer invalidates all images. */
@@ -31,10 +26,7 @@ const maxAgeSeconds = 300
 /** A second concurrent render would need 50 MB more at the peak of a full build. */
 const rendersAtOnce = 1
 
-export async function readShareImages(
-  dir: string,
-  drawings: readonly Drawing[],
-): Promise<ShareImages> {
+export async function readShareImages(dir: string, drawings: readonly Drawing[]) {
   const index = (await readFitting(join(dir, indexFile), indexSchema)) ?? {}
   const documents: PublicDocument[] = []
   const pending: Drawing[] = []

@@ -1,26 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
+import { contentTypeOf } from './assets.ts'
 import type { PublicDocument } from './document.ts'
 
 const resolve = createRequire(import.meta.url)
 
+/** The file of each module in `/assets/vendor`. */
 const files = [
-  {
-    path: '/assets/vendor/swagger-ui-bundle.js',
-    module: 'swagger-ui-dist/swagger-ui-bundle.js',
-    contentType: 'text/javascript; charset=utf-8',
-  },
-  {
-    path: '/assets/vendor/swagger-ui.css',
-    module: 'swagger-ui-dist/swagger-ui.css',
-    contentType: 'text/css; charset=utf-8',
-  },
-  {
-    path: '/assets/vendor/noble-ed25519.js',
-    module: '@noble/ed25519',
-    contentType: 'text/javascript; charset=utf-8',
-  },
+  ['swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui-bundle.js'],
+  ['swagger-ui.css', 'swagger-ui-dist/swagger-ui.css'],
+  ['noble-ed25519.js', '@noble/ed25519'],
 ] as const
 
 const maxAgeSeconds = 86_400
@@ -32,10 +22,11 @@ export function createVendored(): () => Promise<readonly PublicDocument[]> {
 
 export async function readVendored(): Promise<PublicDocument[]> {
   return await Promise.all(
-    files.map(async ({ path, module, contentType }) => {
+    files.map(async ([file, module]) => {
       const text = await readFile(resolve.resolve(module), 'utf8')
       const body = { text: text.replace(/\n(?:\/\/|\/\*)# sourceMappingURL=[^\n]*\n?$/, '\n') }
-      return { path, contentType, maxAgeSeconds, body, archive: null }
+      const described = { path: `/assets/vendor/${file}`, contentType: contentTypeOf(file) }
+      return { ...described, maxAgeSeconds, body, archive: null }
     }),
   )
 }
