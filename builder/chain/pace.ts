@@ -2,13 +2,7 @@
 import type { Clock } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 
-export interface Pace {
-  /** Waits for the turn of a request, and returns its time. */
-  readonly turn: (signal?: AbortSignal) => Promise<number>
-  readonly answered: () => void
-  /** The node was too busy for a request of this time. */
-  readonly refused: (turnMs: number) => void
-}
+export type Pace = ReturnType<typeof createPace>
 
 const firstPauseMs = 100
 const maxPauseMs = 5 * secondMs
@@ -16,12 +10,13 @@ const slower = 1.3
 const faster = 0.99
 
 /** No pause before the first refusal. Each refusal makes the pause longer, each answer a little shorter. */
-export function createPace({ monotonic, sleep }: Pick<Clock, 'monotonic' | 'sleep'>): Pace {
+export function createPace({ monotonic, sleep }: Pick<Clock, 'monotonic' | 'sleep'>) {
   let pauseMs = 0
   let nextMs = 0
   let slowedMs = 0
   return {
-    turn: async (signal) => {
+    /** Waits for the turn of a request, and returns its time. */
+    turn: async (signal?: AbortSignal) => {
       const nowMs = monotonic()
       const turnMs = Math.max(nowMs, nextMs)
       nextMs = turnMs + pauseMs
@@ -31,7 +26,8 @@ export function createPace({ monotonic, sleep }: Pick<Clock, 'monotonic' | 'slee
     answered: () => {
       pauseMs = pauseMs < firstPauseMs / 10 ? 0 : pauseMs * faster
     },
-    refused: (turnMs) => {
+    /** The node was too busy for a request of this time. */
+    refused: (turnMs: number) => {
       // Several requests of one moment are refused together.
       if (turnMs < slowedMs) return
       pauseMs = Math.min(maxPauseMs, Math.max(firstPauseMs, pauseMs * slower))

@@ -30,7 +30,7 @@ export const noTally = {
 } as const satisfies Record<string, number>
 export type Tally = Record<keyof typeof noTally, number>
 
-export interface ApplyDeps {
+interface ApplyDeps {
   readonly random: Random
   readonly nowMs: number
   readonly tally: Tally

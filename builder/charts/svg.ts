@@ -6,12 +6,6 @@ export function clip(text: string, max: number): string {
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`
 }
 
-interface Ink {
-  readonly property: 'fill' | 'stroke'
-  readonly light: string
-  readonly dark: string
-}
-
 /** Pages may override these colours with the CSS variables `--chart-<name>`. */
 const inks = {
   surface: { property: 'fill', light: '#ffffff', dark: '#12161c' },
@@ -21,7 +15,7 @@ const inks = {
   line: { property: 'stroke', light: '#0b62c4', dark: '#6cb6ff' },
   area: { property: 'fill', light: '#dbe8f8', dark: '#1b2f45' },
   mark: { property: 'fill', light: '#0b62c4', dark: '#6cb6ff' },
-} as const satisfies Record<string, Ink>
+} as const satisfies Record<string, { property: 'fill' | 'stroke'; light: string; dark: string }>
 
 export type InkName = keyof typeof inks
 

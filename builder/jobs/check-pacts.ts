@@ -17,7 +17,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { AuthoredPacts } from '../world/authored-pacts.ts'
 import { decisionsOf, escrowKey } from '../world/pacts.ts'
 
-export interface PactJobDeps {
+interface PactJobDeps {
   readonly database: OpenDatabase
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
   readonly random: Random
@@ -76,8 +76,8 @@ async function readOnce(
     if (error instanceof EscrowContradiction && isFirst) await database.write(forgetEscrow)
     throw error
   })
-  const changed = await database.write(
-    async (tx) => await saveReading(tx, escrowKey, answer.aboveBlock, answer),
+  const changed = await database.write((tx) =>
+    saveReading(tx, escrowKey, answer.aboveBlock, answer),
   )
   if (answer.failure !== null) throw answer.failure
   const { toBlock, caughtUp } = answer.reading
@@ -112,7 +112,7 @@ async function updateFlags(
       const isFound = outcome.error instanceof EscrowContradiction
       findings.push(...(isFound ? [contradictionOf(outcome.error)] : before))
     }
-    await settleFlags(tx, deps, { findings, open, at: isoTime(nowMs) })
+    await settleFlags(tx, deps, findings, open, isoTime(nowMs))
     return findings.length
   })
 }
@@ -134,23 +134,19 @@ function findingOf([pactId, disagreements]: readonly [number, readonly Disagreem
   return { subject: `pact-${pactId}`, title: `Pact ${pactId}: its sources disagree`, evidence }
 }
 
-const contradictionTitle = 'The escrow data of a node contradicts itself'
-
 function contradictionOf(error: EscrowContradiction): Finding {
   const evidence = { contract: pactEscrow.address, finding: error.message.slice(0, 500) }
-  return { subject: escrowSubject, title: contradictionTitle, evidence }
+  const title = 'The escrow data of a node contradicts itself'
+  return { subject: escrowSubject, title, evidence }
 }
 
 async function settleFlags(
   tx: Transaction<Database>,
   { random }: PactJobDeps,
-  now: {
-    readonly findings: readonly Finding[]
-    readonly open: readonly FlagRecord[]
-    readonly at: string
-  },
+  findings: readonly Finding[],
+  open: readonly FlagRecord[],
+  at: string,
 ): Promise<void> {
-  const { findings, open, at } = now
   const wanted = new Map(findings.map((finding) => [finding.subject, finding]))
   for (const flag of open) {
     const finding = wanted.get(flag.subject)

@@ -43,10 +43,10 @@ export async function attempt(
   const answer = await sendOnce(deps, delivery)
   if (signal.aborted) return null
   const nowMs = clock.now()
-  const { outcome, isGone } = decide(answer, delivery.attempts + 1, nowMs, random.unit())
+  const outcome = decide(answer, delivery.attempts + 1, nowMs, random.unit())
   const isKept = await database.write(async (tx) => {
     const isStored = await settleDelivery(tx, delivery, outcome)
-    if (isStored) await noteOutcome(tx, delivery, { ...outcome, isGone, nowMs })
+    if (isStored) await noteOutcome(tx, delivery, outcome, nowMs)
     return isStored
   })
   if (!isKept) {
@@ -59,9 +59,9 @@ export async function attempt(
 async function noteOutcome(
   tx: Db,
   { subscriptionId: id, type }: DeliveryLease,
-  outcome: AttemptOutcome & { readonly isGone: boolean; readonly nowMs: number },
+  { error, at, answered }: AttemptOutcome,
+  nowMs: number,
 ): Promise<void> {
-  const { error, at, isGone, nowMs } = outcome
   if (error === null) {
     await noteSuccess(tx, id)
     // The deliveries that waited for the proof of the endpoint are due.
@@ -75,8 +75,8 @@ async function noteOutcome(
   if (failing === null) return
   const { failures, failingSince } = failing
   const isOver = nowMs - Date.parse(failingSince ?? at) >= failingAllowedMs
-  if (isGone || isOver) {
-    const reason = isGone ? goneReason : failedReason
+  if (answered === GONE || isOver) {
+    const reason = answered === GONE ? goneReason : failedReason
     const disabled = { status: 'disabled', statusReason: reason, disabledAt: at } as const
     await updateRecord(tx, 'alert_subscriptions', { id }, { ...disabled, pausedUntil: null })
     const dead = { status: 'dead', nextAttemptAt: null, leasedUntil: null } as const
@@ -129,6 +129,7 @@ function repeats(body: Buffer | null, challenge: string): boolean {
   return text === challenge || text === JSON.stringify({ challenge })
 }
 
+const GONE = 410
 const wrongAnswer = 'The answer does not contain the challenge'
 const failedReason = 'Every attempt of 3 days failed, which disables the subscription'
 const goneReason = 'The receiver answered 410, which disables the subscription'
@@ -143,18 +144,15 @@ function decide(
   attempts: number,
   nowMs: number,
   unit: number,
-): { readonly outcome: AttemptOutcome; readonly isGone: boolean } {
+): AttemptOutcome {
   const at = isoTime(nowMs)
   const end = { nextAttemptAt: null, answered: status, at } as const
   if (status !== null && error === null && isSuccess(status)) {
-    return { outcome: { ...end, status: 'delivered', error: null }, isGone: false }
+    return { ...end, status: 'delivered', error: null }
   }
   const reason = error ?? `The receiver answered ${status}`
-  if (status === 410) {
-    return { outcome: { ...end, status: 'dead', error: goneReason }, isGone: true }
-  }
+  if (status === GONE) return { ...end, status: 'dead', error: goneReason }
   const waitMs = retryWaitMs(attempts, unit)
-  if (waitMs === null) return { outcome: { ...end, status: 'dead', error: reason }, isGone: false }
-  const nextAttemptAt = isoTime(nowMs + waitMs)
-  return { outcome: { ...end, status: 'pending', nextAttemptAt, error: reason }, isGone: false }
+  if (waitMs === null) return { ...end, status: 'dead', error: reason }
+  return { ...end, status: 'pending', nextAttemptAt: isoTime(nowMs + waitMs), error: reason }
 }

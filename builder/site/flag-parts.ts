@@ -26,7 +26,6 @@ export function doubtsOf({ openFlags }: { readonly openFlags: readonly Flag[] })
   return openFlags.filter((flag) => !isReaderTrouble(flag)).toSorted(bySeverity)
 }
 
-/** The flags of one rail. */
 export function flagBlocks(
   rail: string,
   world: Pick<World, 'closedFlags' | 'openFlags'>,

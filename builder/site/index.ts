@@ -1,4 +1,3 @@
-/** Every page of the site. */
 import type { SitePage } from '../../src/pages/page.ts'
 import type { World } from '../world/world.ts'
 import { changelogPage } from './changelog.ts'

@@ -34,7 +34,6 @@ type InFlight = World['pacts']['inFlight'][number]
 type Recorded = World['pacts']['recorded'][number]
 type Logs = readonly EscrowEvent[]
 
-/** The publisher, with a link if there is one. */
 export function sourceOf({ source }: Recorded): Inline {
   return source.url === undefined
     ? untrustedText(source.name)
@@ -63,7 +62,6 @@ const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
   finalized: 'arbitration ended without a ruling',
 }
 
-/** The logs of the escrow contract about a pact. */
 function timeline(logs: Logs): HtmlAndMarkdown {
   return section(
     'timeline',

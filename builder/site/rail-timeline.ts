@@ -1,4 +1,3 @@
-/** The status history of a rail. */
 import { z } from 'zod'
 
 import { railStatus } from '../../src/contract/schemas/rail.ts'

@@ -26,7 +26,6 @@ export interface DocsSource extends z.infer<typeof fields> {
   readonly body: string
 }
 
-/** @throws Error that names the file and the field */
 export async function loadDocs(dir: string): Promise<readonly DocsSource[]> {
   const pages = await readMarkdownFiles(dir, fields)
   return pages.map(({ file: _, ...page }) => page).toSorted((a, b) => a.order - b.order)

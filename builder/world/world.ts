@@ -59,7 +59,6 @@ export interface World {
     readonly serviceName: string
     readonly version: string
     readonly historyUrl: string | null
-    /** `receiver`: null when none is set. */
     readonly payments: {
       readonly settlement: 'off' | 'local' | 'facilitator'
       readonly receiver: string | null

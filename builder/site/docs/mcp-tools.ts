@@ -4,7 +4,6 @@ import { code } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../../src/pages/table.ts'
 
-/** Arguments with a question mark are optional. */
 export const mcpToolNotes = {
   list_rails: ['status?, chain?, category?, limit?', 'Rails with their main figures.'],
   get_rail: ['rail', 'Everything published about one rail.'],
