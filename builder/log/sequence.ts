@@ -21,7 +21,7 @@ import {
 } from '../../src/db/log.ts'
 import type { Db } from '../../src/db/schema.ts'
 
-const batch = 512
+export const batch = 512
 
 /** Returns the number of new entries. The first run signs a checkpoint in any case. */
 export async function sequence(tx: Db, signer: NoteSigner, nowMs: number): Promise<number> {

@@ -287,3 +287,18 @@ test('a cosigned checkpoint is published unless there is a newer one', async () 
   await writeFile(join(dir, 'log/checkpoint'), 'damaged')
   await expect(logOf(database, dir).grow()).rejects.toThrow('is not a signed checkpoint')
 })
+
+test('a run ends although entries arrive all the time, so that witnesses have their turn', async () => {
+  const [database, dir] = [await tempDatabase(), tempFolder()]
+  await queue(database, receipts(0, 10))
+  const arriving: Promise<void>[] = []
+  const beforeStep = (step: string): void => {
+    if (step !== 'record the checkpoint' || arriving.length === 20) return
+    arriving.push(queue(database, receipts(10 + arriving.length * 10, 10)))
+  }
+  const log = logOf(database, dir, { beforeStep })
+  expect(await log.grow()).toBe('grown')
+  expect((await readLog(dir)).size).toBe(10)
+  await log.grow()
+  expect((await readLog(dir)).size).toBe(20)
+})
