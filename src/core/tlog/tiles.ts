@@ -54,8 +54,9 @@ export function parseTilePath(path: string): Tile<number | 'entries'> | null {
   return level !== '' && Number.isSafeInteger(at) && tilePath(tile) === path ? tile : null
 }
 
-/** Reads nodes from the tiles of a tree of `size`. */
+/** Reads nodes from the tiles of a tree of `size`. Keeps the last tile of each level, from which a proof reads up to eight. */
 export function nodesOf(size: number, readTile: ReadTile): ReadNode {
+  const last = new Map<number, readonly [at: number, hashes: Promise<Uint8Array>]>()
   return async (height, at) => {
     const level = Math.floor(height / tileHeight)
     const count = 2 ** (height - level * tileHeight)
@@ -65,7 +66,10 @@ export function nodesOf(size: number, readTile: ReadTile): ReadNode {
     const width = Math.min(tileWidth, inLevel - tileAt * tileWidth)
     const offset = first - tileAt * tileWidth
     if (offset + count > width) throw new RangeError(`a tree of ${size} has no such subtree`)
-    const hashes = await readTile({ level, at: tileAt, width })
+    const kept = last.get(level)
+    const read = kept?.[0] === tileAt ? kept[1] : readTile({ level, at: tileAt, width })
+    last.set(level, [tileAt, read])
+    const hashes = await read
     return subtreeRoot(hashes.subarray(offset * hashLength, (offset + count) * hashLength))
   }
 }

@@ -45,11 +45,10 @@ export function receiptHandlers(deps: ActionDeps) {
       return { body: { ...body, log: await receiptLogOf(reader, deps.logSigner, receipt) } }
     },
     async getReceiptProof({ params: { id } }) {
-      if ((await findReceipt(reader, id)) === null) throw new ApiError('unknown_receipt')
       const proof = await proofOf(reader, 'receipt', id)
-      if (proof === null)
-        throw new ApiError('not_found', notYet, { headers: { 'Retry-After': '2' } })
-      return { text: proof }
+      if (proof !== null) return { text: proof }
+      if ((await findReceipt(reader, id)) === null) throw new ApiError('unknown_receipt')
+      throw new ApiError('not_found', notYet, { headers: { 'Retry-After': '2' } })
     },
     submitReceipt: ({ body }, context) => submitReceipt(deps, { ...context, body }),
   } satisfies Partial<Handlers>
