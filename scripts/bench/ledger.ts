@@ -9,7 +9,7 @@ import sqlite3 from 'sqlite3'
 
 import { openDatabase } from '../../src/db/open.ts'
 
-const workersCount = 100_000
+export const workersCount = 100_000
 
 /** Ids grow with the number of the receipt, so that rows are appended to each index, which is fast. */
 const numbers = (count: number): string =>
@@ -36,6 +36,9 @@ const statements = (count: number): readonly string[] => [
    select wallet, wallet, 0, sum(value_micro_points), count(*), count(*), sum(amount_micro_usdc), min(created_at),
      max(created_at) from reputation_ledger group by wallet`,
 ]
+
+/** The id of the receipt with this number, from 1 on. */
+export const receiptIdOf = (i: number): string => `rcp_${i.toString(16).padStart(64, '0')}`
 
 /** The number of receipts of a large ledger. */
 export const manyReceipts = (quick: boolean): number => (quick ? 100_000 : 1_000_000)

@@ -12,6 +12,7 @@ import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
 import { builder } from './suites/builder.ts'
 import { engines } from './suites/engines.ts'
 import { images } from './suites/images.ts'
+import { log } from './suites/log.ts'
 import { origin } from './suites/origin.ts'
 import { start } from './suites/start.ts'
 import { verify } from './suites/verify.ts'
@@ -27,6 +28,7 @@ const suites: Readonly<Record<string, Suite>> = {
   visible,
   images,
   start,
+  log,
 }
 /** sysexits.h EX_USAGE. */
 const exitUsage = 64
