@@ -49,15 +49,21 @@ export const writes = {
   groupSize: 64,
   diskBytes: 1e12,
   perDay: [1000, 100_000, 10_000_000, 86_400_000],
+  /** Of its three entries in full tiles of the published log. */
+  publishedBytes: 860,
 } as const
 
 export const receipts = { measured: 60_000, atScale: 1e8 } as const
 export const forGood = 'for good'
 
-/** Bytes with index entries: by `dbstat` of SQLite, and by `pg_total_relation_size` of PostgreSQL 17 with the same rows. */
+/**
+ * Bytes with index entries, for the log also with its tiles: by `dbstat` of SQLite, and by `pg_total_relation_size` of
+ * PostgreSQL 17 with the same rows.
+ */
 const measuredRows = [
   ['Receipt', forGood, 1409, 1622, receipts.atScale],
   ['Reputation entry, two for a receipt', forGood, 634, 868, 2 * receipts.atScale],
+  ['Entry of the log, three for a receipt', forGood, 542, 649, 3 * receipts.atScale],
   ['Coming review of a payer', '60 days at most', 228, 246, receipts.atScale],
   ['Signed message', '10 minutes', 386, 419, 600_000],
   ['First answer of a write with a key', 'a day', 708, 719, 86_400_000],
