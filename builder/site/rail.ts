@@ -12,6 +12,7 @@ import { dayMs } from '../../src/core/time.ts'
 import {
   facts,
   heading,
+  htmlOnly,
   introduction,
   links,
   list,
@@ -94,7 +95,7 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
       ),
       backfillNotice(record.backfill),
       carriedNotice(view, world),
-      figureTable(view),
+      figureTable(view, world),
       facts([
         [
           'As of',
@@ -199,7 +200,9 @@ function ruleFigure(rule: string, value: number | null): HtmlAndMarkdown {
 }
 
 /** What is left of the raw volume, step by step. */
-function figureTable(view: Rail): HtmlAndMarkdown {
+function figureTable(view: Rail, world: Pick<World, 'history'>): HtmlAndMarkdown {
+  const from = (id: string, label: Inline, meaning: Inline) =>
+    inline`${label} ${origin(id, meaning, view, world)}`
   const known = (name: FigureName) => knownFigure(view, name)
   const show = (name: FigureName) => signed(name, amount(known(name)))
   const [raw, filtered] = [known('tpv_30d_raw_usdc'), known('tpv_30d_usdc')]
@@ -207,11 +210,23 @@ function figureTable(view: Rail): HtmlAndMarkdown {
   const leftOut7 = less(known('tpv_7d_raw_usdc'), known('tpv_7d_usdc'))
   const leftOut = inline`Left out by the filter rule: ${removedText(view)}`
   const rows = [
-    ['Raw volume', show('tpv_30d_raw_usdc'), show('tpv_7d_raw_usdc')],
+    [
+      from('raw', 'Raw volume', 'Every payment that the source shows.'),
+      show('tpv_30d_raw_usdc'),
+      show('tpv_7d_raw_usdc'),
+    ],
     [leftOut, less(raw, filtered), leftOut7],
-    ['Filtered volume', show('tpv_30d_usdc'), show('tpv_7d_usdc')],
+    [
+      from('filtered', 'Filtered volume', inline`What the rule ${code(view.rule)} keeps.`),
+      show('tpv_30d_usdc'),
+      show('tpv_7d_usdc'),
+    ],
     ['Came back to its payers, or stayed within one party', less(filtered, net), '—'],
-    [strong('Net volume'), strong(show('tpv_30d_net_usdc')), '—'],
+    [
+      from('net', strong('Net volume'), 'Each party’s payments without what came back to it.'),
+      strong(show('tpv_30d_net_usdc')),
+      '—',
+    ],
   ] as const
   return stacked([
     table(rows, {
@@ -226,6 +241,45 @@ function figureTable(view: Rail): HtmlAndMarkdown {
     }),
     keptBar(raw, net ?? filtered),
   ])
+}
+
+/** Opens beside its figure, without a script. */
+function origin(
+  id: string,
+  meaning: Inline,
+  view: Rail,
+  { history }: Pick<World, 'history'>,
+): HtmlAndMarkdown {
+  const { evidence_uri: uri } = evidenceUri(
+    history.get(view.rail)?.find(({ outcome }) => outcome === 'ok'),
+  )
+  const about = facts([
+    ['Meaning', meaning],
+    [
+      'Read',
+      isAudited(view) ? inline`by hand, ${day(view.figures_as_of)}` : time(view.figures_as_of),
+    ],
+    [
+      'Sources',
+      view.evidence.length === 0
+        ? 'none recorded'
+        : link('#evidence', counted(view.evidence.length, 'source')),
+    ],
+    uri === undefined ? null : ['Evidence', link(uri, 'what the poll read and computed')],
+    uri === undefined ? null : ['Recompute', code(`agent-income-ledger recompute ${view.rail}`)],
+    ['Doubts', link('#flags', 'flags of this rail')],
+  ])
+  return htmlOnly(
+    html`<button
+        type="button"
+        class="origin"
+        popovertarget="origin-${id}"
+        aria-label="Origin of this figure: ${id}"
+      >
+        origin
+      </button>
+      <div popover id="origin-${id}">${about.html}</div>`,
+  )
 }
 
 function less(whole: number | null, part: number | null): Inline {

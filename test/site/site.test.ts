@@ -208,6 +208,17 @@ describe('the keyboard alone', () => {
   })
 })
 
+test('each volume opens its origin beside it', async () => {
+  const { page, problems } = await visit('/rails/alpha')
+  await page.getByRole('button', { name: 'Origin of this figure: filtered' }).click()
+  const opened = page.locator('[popover]:popover-open')
+  expect(await opened.innerText()).toContain('What the rule alpha v1 keeps.')
+  expect(await seriousViolations(page)).toEqual([])
+  await opened.getByRole('link', { name: '1 source' }).click()
+  await page.locator('#evidence').waitFor()
+  expect(problems).toEqual([])
+})
+
 test('the search is one key away, narrows by words, and opens its only match or an id', async () => {
   const { page, problems } = await visit('/rails/alpha')
   await page.keyboard.press('/')
