@@ -1,5 +1,5 @@
 /** Answers of Ethereum nodes, parsed strictly. https://ethereum.github.io/execution-apis/ */
-import type { Address, Hex } from 'viem'
+import type { Hex } from 'viem'
 import { z } from 'zod'
 
 import { parseEarly } from '../../src/core/parse-early.ts'
@@ -9,18 +9,11 @@ import type { RpcCall } from './json-rpc.ts'
 
 const toLowerHex = (text: string): Hex => `0x${text.slice(2).toLowerCase()}`
 
-export const hexData = z
-  .string()
-  .regex(/^0x(?:[0-9a-f]{2})*$/i)
-  .transform(toLowerHex)
-export const hash = z
-  .string()
-  .regex(/^0x[0-9a-f]{64}$/i)
-  .transform(toLowerHex)
-export const address = z
-  .string()
-  .regex(/^0x[0-9a-f]{40}$/i)
-  .transform((text): Address => toLowerHex(text))
+const hex = (pattern: RegExp) => z.string().regex(pattern).transform(toLowerHex)
+
+export const hexData = hex(/^0x(?:[0-9a-f]{2})*$/i)
+export const hash = hex(/^0x[0-9a-f]{64}$/i)
+export const address = hex(/^0x[0-9a-f]{40}$/i)
 /** Below 2^52. */
 export const quantity = z
   .string()

@@ -2,7 +2,7 @@
 import { shortNumber } from '../../src/core/number-text.ts'
 import { px } from '../../src/core/xml-text.ts'
 import { clip, frame, label, paint } from './svg.ts'
-import type { Setting } from './svg.ts'
+import type { FrameOptions, Setting } from './svg.ts'
 
 interface ChartPoint {
   readonly label: string
@@ -10,13 +10,10 @@ interface ChartPoint {
   readonly value: number | null
 }
 
-export interface ChartOptions {
-  readonly title: string
-  readonly description: string
+interface ChartOptions extends Omit<FrameOptions, 'height' | 'width'> {
   readonly points: readonly ChartPoint[]
   readonly width?: number
   readonly height?: number
-  readonly setting: Setting
 }
 
 /** A second series over the same points, drawn as a dashed line. */
@@ -90,18 +87,14 @@ function legend(names: Companion['names'], width: number, setting: Setting): str
 }
 
 /** A small line chart without axes, scaled to its maximum. */
-export function sparkline(
-  options: Omit<ChartOptions, 'points'> & {
-    readonly values: readonly (number | null)[]
-  },
-): string {
-  const { setting, width = 120, height = 28 } = options
-  const points = options.values.map((value) => ({ label: '', value }))
+export function sparkline(options: FrameOptions, values: readonly (number | null)[]): string {
+  const { setting, width, height } = options
+  const points = values.map((value) => ({ label: '', value }))
   const scale = zeroScale(knownValues(points), 'tight')
   const y = (value: number) => height - 3 - scale.part(value) * (height - 6)
   const x = (index: number) => spread(index, points.length, 3, width - 3)
   const drawing = runs(points, x, y).map((spots) => runPath(spots, height - 3, setting))
-  return frame({ ...options, width, height }, drawing.join(''))
+  return frame(options, drawing.join(''))
 }
 
 function isKnown(value: number | null): value is number {

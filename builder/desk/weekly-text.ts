@@ -8,8 +8,8 @@ import { change, countText, markdownTable, usdcText } from './markdown.ts'
 import type { RailWeek, Reading } from './rail-week.ts'
 import { weekEvents } from './weekly-events.ts'
 import {
+  knownVolumes,
   volumeChart,
-  volumeEnds,
   volumeInWords,
   volumeMoved,
   volumeTitle,
@@ -118,11 +118,12 @@ function weekDates({ weekStartMs }: WeekFacts): [string, string] {
 }
 
 function volumeSentence(volume: WeekVolume): string {
-  const { start, end } = volumeEnds(volume)
+  const known = knownVolumes(volume).map(usdcText)
+  const [start = '', end = ''] = [known[0], known.at(-1)]
   const over = `over ${counted(volume.rails, 'earning rail')}`
   return volumeMoved(volume)
-    ? `The 30-day volume ${over} went from ${usdcText(start)} to ${usdcText(end)} USDC.`
-    : `The 30-day volume ${over} stayed at ${usdcText(end)} USDC.`
+    ? `The 30-day volume ${over} went from ${start} to ${end} USDC.`
+    : `The 30-day volume ${over} stayed at ${end} USDC.`
 }
 
 function bodyOf(counts: Counted): string {

@@ -32,13 +32,8 @@ export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]) {
   }
 }
 
-function knownVolumes({ points }: WeekVolume): readonly number[] {
+export function knownVolumes({ points }: WeekVolume): readonly number[] {
   return points.flatMap(({ microUsdc }) => microUsdc ?? [])
-}
-
-export function volumeEnds(volume: WeekVolume): { start: number; end: number } {
-  const known = knownVolumes(volume)
-  return { start: known[0] ?? 0, end: known.at(-1) ?? 0 }
 }
 
 export function volumeMoved(volume: WeekVolume): boolean {

@@ -1,23 +1,38 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import { groupBy } from '../../src/core/group-by.ts'
 import { isoDate } from '../../src/core/time.ts'
 import { weeklySlugPrefix } from '../world/articles.ts'
 import type { ArticleSource } from '../world/articles.ts'
+import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { LedgerEvent, World } from '../world/world.ts'
 import { isoWeekOf, weekMs, weekStartOf } from './iso-week.ts'
 import { railWeeksOf } from './rail-week.ts'
 import type { RailWeek } from './rail-week.ts'
 import { weeklyText } from './weekly-text.ts'
 
-export interface WeeklyInput extends Pick<World, 'events' | 'history' | 'nowMs' | 'rails'> {
-  readonly siteUrl: string
-}
-
 /** Number of weeks with an article. `history` and `events` must reach back one week further. */
 const weeksKept = 52
 
+/** Adds the weekly articles. An unchanged list stays the same object from build to build. */
+export function createArticles(): (world: World) => World {
+  const all = memoizeByParts(
+    ['nowMs', 'rails', 'history', 'events', 'site', 'articles'],
+    (world) => [...world.articles, ...weeklyArticles(world)],
+  )
+  let last: World['articles'] = []
+  return (world) => {
+    const articles = all(world)
+    if (!isDeepStrictEqual(last, articles)) last = articles
+    return { ...world, articles: last }
+  }
+}
+
 /** Each article depends only on its week and the week before, so it is the same in every build. */
-export function weeklyArticles(input: WeeklyInput): ArticleSource[] {
-  const { nowMs, rails, history, events, siteUrl } = input
+export function weeklyArticles(
+  world: Pick<World, 'events' | 'history' | 'nowMs' | 'rails' | 'site'>,
+): ArticleSource[] {
+  const { nowMs, rails, history, events, site } = world
   const eventsByWeek = groupBy(events, ({ createdAtMs }) => weekStartOf(createdAtMs))
   const railWeeks = rails.flatMap((record) =>
     railWeeksOf(record, history.get(record.authored.rail) ?? []),
@@ -27,7 +42,7 @@ export function weeklyArticles(input: WeeklyInput): ArticleSource[] {
     .filter(([startMs]) => startMs >= fromMs && startMs + weekMs <= nowMs)
     .toSorted(([a], [b]) => a - b)
     .map(([startMs, ofWeek]) =>
-      articleOf(startMs, ofWeek, eventsByWeek.get(startMs) ?? [], siteUrl),
+      articleOf(startMs, ofWeek, eventsByWeek.get(startMs) ?? [], site.url),
     )
 }
 

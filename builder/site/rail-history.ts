@@ -27,9 +27,10 @@ export function volumeCharts(
   polls: readonly PollRecord[],
   nowMs: number,
 ): HtmlAndMarkdown {
+  const daysOf = (volume: CountedFigure) => daily(polls, volume, chartDays, nowMs)
   const charts = [
-    chart(name, '30-day volume', 'tpv30dMicroUsdc', 'tpv30dRawMicroUsdc', polls, nowMs),
-    chart(name, '7-day volume', 'tpv7dMicroUsdc', 'tpv7dRawMicroUsdc', polls, nowMs),
+    chart(name, '30-day volume', daysOf('tpv30dMicroUsdc'), daysOf('tpv30dRawMicroUsdc'), nowMs),
+    chart(name, '7-day volume', daysOf('tpv7dMicroUsdc'), daysOf('tpv7dRawMicroUsdc'), nowMs),
   ].filter((drawn) => drawn !== null)
   return charts.length === 0 ? para('No volume data yet.') : pair(charts)
 }
@@ -37,13 +38,10 @@ export function volumeCharts(
 function chart(
   name: string,
   what: string,
-  filtered: CountedFigure,
-  raw: CountedFigure,
-  polls: readonly PollRecord[],
+  all: readonly (number | null)[],
+  allRaw: readonly (number | null)[],
   nowMs: number,
 ): HtmlAndMarkdown | null {
-  const all = daily(polls, filtered, chartDays, nowMs)
-  const allRaw = daily(polls, raw, chartDays, nowMs)
   const from = all.findIndex((value, at) => (value ?? allRaw[at] ?? null) !== null)
   if (from === -1) return null
   const points = all

@@ -106,14 +106,9 @@ export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAn
     return { html: html`<span class="unknown">no history</span>`, md: 'no history' }
   }
   const words = `${shortAmount(first)} → ${shortAmount(last)}`
-  const svg = sparkline({
-    setting: 'page',
-    title: `30-day volume in USDC over the last ${sparkDays} days: ${words}`,
-    description: `${known.length} days with a known figure; the scale starts at zero.`,
-    values: series,
-    width: 96,
-    height: 24,
-  })
+  const title = `30-day volume in USDC over the last ${sparkDays} days: ${words}`
+  const description = `${known.length} days with a known figure; the scale starts at zero.`
+  const svg = sparkline({ setting: 'page', title, description, width: 96, height: 24 }, series)
   return {
     html: html`<span class="spark">${trusted(svg)}<small>${words}</small></span>`,
     md: words,

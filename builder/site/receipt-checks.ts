@@ -53,10 +53,8 @@ export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAn
   )
 }
 
-/** Yields the last checks as JSON; yields nothing before the first run. */
-export function* receiptChecksDocument({
-  receiptRun,
-}: Pick<World, 'receiptRun'>): Generator<PublicDocument> {
-  if (receiptRun === null) return
-  yield unarchived(receiptChecksPath, 'application/json', 60, plainJson(receiptRun))
+/** Empty before the first run. */
+export function receiptChecksDocument({ receiptRun }: Pick<World, 'receiptRun'>): PublicDocument[] {
+  if (receiptRun === null) return []
+  return [unarchived(receiptChecksPath, 'application/json', 60, plainJson(receiptRun))]
 }

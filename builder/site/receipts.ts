@@ -55,11 +55,9 @@ export const receiptPages = pageSource(
   },
 )
 
-export function* receiptRecords({
-  community,
-}: Pick<World, 'community'>): Generator<PublicDocument> {
-  for (const receipt of community.receipts) {
+export function receiptRecords({ community }: Pick<World, 'community'>): PublicDocument[] {
+  return community.receipts.map((receipt) => {
     const path = receiptRecordPath(receipt.receipt_id)
-    yield unarchived(path, 'application/json', 60, plainJson(receipt))
-  }
+    return unarchived(path, 'application/json', 60, plainJson(receipt))
+  })
 }

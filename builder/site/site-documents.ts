@@ -27,8 +27,8 @@ export function createSite(): (
 ) => readonly PublicDocument[] {
   const pagesOf = createPages()
   const documentsOf = memoizeLatest(createPageDocuments)
-  const receipts = memoizeByParts(['community'], (world) => [...receiptRecords(world)])
-  const checks = memoizeByParts(['receiptRun'], (world) => [...receiptChecksDocument(world)])
+  const receipts = memoizeByParts(['community'], receiptRecords)
+  const checks = memoizeByParts(['receiptRun'], receiptChecksDocument)
   const feeds = memoizeByParts(
     [
       'articles',

@@ -19,22 +19,15 @@ export function amountText(amountUsdc: number): string {
   return grouped(amountUsdc.toFixed(belowCent ? 6 : 2))
 }
 
+function figure(textOf: (value: number) => string) {
+  return (value: number | null) => (value === null ? unknown : plain(textOf(value)))
+}
+
 /** An amount without its unit, for columns whose header has the unit. */
-export function amount(amountUsdc: number | null): HtmlAndMarkdown {
-  return amountUsdc === null ? unknown : plain(amountText(amountUsdc))
-}
-
-export function usdc(amountUsdc: number | null): HtmlAndMarkdown {
-  return amountUsdc === null ? unknown : plain(`${amountText(amountUsdc)} USDC`)
-}
-
-export function count(value: number | null): HtmlAndMarkdown {
-  return value === null ? unknown : plain(grouped(String(value)))
-}
-
-export function percent(share: number | null): HtmlAndMarkdown {
-  return share === null ? unknown : plain(`${(share * 100).toFixed(1)} %`)
-}
+export const amount = figure(amountText)
+export const usdc = figure((amountUsdc) => `${amountText(amountUsdc)} USDC`)
+export const count = figure((value) => grouped(String(value)))
+export const percent = figure((share) => `${(share * 100).toFixed(1)} %`)
 
 /** Names the member of the page's signed document, so that the script can compare what is shown with what is signed. */
 export function signed(member: string, shown: HtmlAndMarkdown): HtmlAndMarkdown {

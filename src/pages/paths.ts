@@ -2,37 +2,19 @@ import { hash } from './figures.ts'
 import { code, link } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 
-export function railPath(rail: string): string {
-  return `/rails/${rail}`
-}
+const pathIn = (folder: string) => (name: string) => `/${folder}/${name}`
 
-export function receiptPath(id: string): string {
-  return `/receipts/${id}`
-}
+export const railPath = pathIn('rails')
+export const receiptPath = pathIn('receipts')
+export const workerPath = pathIn('workers')
+export const disputePath = pathIn('disputes')
+export const jobPath = pathIn('jobs')
+export const partnerPath = pathIn('partners')
+export const pactPath = pathIn('pacts')
 
 /** The record is as of the build of its page. */
 export function receiptRecordPath(id: string): string {
   return `${receiptPath(id)}.json`
-}
-
-export function workerPath(wallet: string): string {
-  return `/workers/${wallet}`
-}
-
-export function disputePath(id: string): string {
-  return `/disputes/${id}`
-}
-
-export function jobPath(id: string): string {
-  return `/jobs/${id}`
-}
-
-export function partnerPath(handle: string): string {
-  return `/partners/${handle}`
-}
-
-export function pactPath(id: string): string {
-  return `/pacts/${id}`
 }
 
 /** The wallet, with a link if it has a worker page. */

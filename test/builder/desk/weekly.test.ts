@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
 import { weeklyArticles } from '../../../builder/desk/weekly.ts'
-import type { WeeklyInput } from '../../../builder/desk/weekly.ts'
 import type { LedgerEvent, PollRecord } from '../../../builder/world/world.ts'
-import { failedPoll, goodPoll, railRecord } from '../../support/world.ts'
+import { failedPoll, goodPoll, railRecord, smallWorld } from '../../support/world.ts'
 
 /** Polls in any order; the world contains them newest first. */
 function historyOf(polls: Record<string, readonly PollRecord[]>): Map<string, PollRecord[]> {
@@ -17,14 +16,14 @@ function historyOf(polls: Record<string, readonly PollRecord[]>): Map<string, Po
 
 function articles(
   polls: Record<string, readonly PollRecord[]>,
-  changes: Partial<WeeklyInput> = {},
+  changes: Partial<Parameters<typeof weeklyArticles>[0]> = {},
 ) {
   return weeklyArticles({
     nowMs: at('2026-11-23T00:00:00Z'),
     rails: Object.keys(polls).map((rail) => railRecord(rail)),
     history: historyOf(polls),
     events: [],
-    siteUrl: 'https://ledger.test',
+    site: { ...smallWorld().site, url: 'https://ledger.test' },
     ...changes,
   })
 }

@@ -24,7 +24,8 @@ const charts: readonly (readonly [string, Draw])[] = [
   ],
   [
     'sparkline',
-    (text, setting) => sparkline({ setting, title: text, description: text, values: [1, 2] }),
+    (text, setting) =>
+      sparkline({ setting, title: text, description: text, width: 120, height: 28 }, [1, 2]),
   ],
 ]
 
