@@ -137,7 +137,6 @@ const jobs = createJobs({
   signal: stopped,
   send,
   userAgent,
-  hasArbitrumNode: config.RPC_URL_ARBITRUM !== null,
   sources: createSources({
     fetch,
     clock,

@@ -1,7 +1,7 @@
 /** Results that later builds of this process reuse. Never stored: other code may derive other bytes. */
 import { maxAgeOf } from '../../src/contract/routes.ts'
 import { memoizeLatest } from '../cache/memoize.ts'
-import { createArticles } from '../desk/all-articles.ts'
+import { createArticles } from '../desk/weekly.ts'
 import { createSnapshots } from '../documents/index.ts'
 import { emptyArchiveMemory } from '../publish/archive.ts'
 import { createLastFacts, diffDocument } from '../publish/last-facts.ts'

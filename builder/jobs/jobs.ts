@@ -26,7 +26,6 @@ export interface JobsDeps extends PollDeps, BuildQueueDeps, StandingDeps {
   readonly webhooks: Webhooks
   readonly ledgerLog: Pick<LedgerLog, 'grow'>
   readonly cosign: () => Promise<string | null>
-  readonly hasArbitrumNode: boolean
   readonly receipts: () => Promise<ReceiptRun>
 }
 
@@ -64,13 +63,13 @@ export function createJobs(deps: JobsDeps) {
       runJob('receipts', deps, announced, async () => receiptsResult(await deps.receipts())),
     checkPacts: () =>
       runJob('pacts', deps, announced, async () => {
-        const { database, clock, random, hasArbitrumNode, sources } = deps
+        const { database, clock, random, sources } = deps
         const detail = await withTimeoutAwaited({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
           checkPacts({
             database,
             clock,
             random,
-            chain: hasArbitrumNode ? sources.chain : null,
+            chain: sources.hasNode('arbitrum') ? sources.chain : null,
             authored: async () => (await authored()).pacts,
             signal: limited,
           }),

@@ -1,10 +1,10 @@
 import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { minuteMs } from '../../src/core/time.ts'
 import { loadRailStates } from '../../src/db/polls.ts'
 import type { AnyRailAdapter } from '../rails/adapter.ts'
 import type { AuthoredRail } from '../world/authored-rails.ts'
 import { pollRail } from './poll-rail.ts'
 import type { PollDeps, PollReport } from './poll-rail.ts'
-import { isDue, offsetMsOf } from './poll-times.ts'
 
 const concurrentPolls = 4
 
@@ -46,10 +46,38 @@ async function railsOf(
     const { state } = states.get(adapter.rail) ?? {}
     const lastPollAtMs = state?.lastPollAtMs ?? null
     const failures = state?.consecutiveFailures ?? 0
-    const offsetMs = offsetMsOf(adapter.rail, pollEveryMs)
+    const offsetMs = hashOf(adapter.rail) % pollEveryMs
     const due = isDue(nowMs, lastPollAtMs, failures, pollEveryMs, offsetMs)
     return which === 'all' || due ? [{ adapter, authored: entry }] : []
   })
+}
+
+const firstRetryMs = 30 * minuteMs
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (const byte of new TextEncoder().encode(text)) {
+    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0
+  }
+  return hash
+}
+
+/** After a failure, the pause is 30 minutes, doubled up to the interval. A clock set back delays at most one interval. */
+function isDue(
+  nowMs: number,
+  lastPollAtMs: number | null,
+  consecutiveFailures: number,
+  everyMs: number,
+  offsetMs: number,
+): boolean {
+  if (lastPollAtMs === null || lastPollAtMs > nowMs + everyMs) return true
+  if (consecutiveFailures > 0) {
+    const waitMs = Math.min(everyMs, firstRetryMs * 2 ** Math.min(consecutiveFailures - 1, 10))
+    return nowMs - lastPollAtMs >= waitMs
+  }
+  const slot = (timeMs: number) => Math.floor((timeMs - offsetMs) / everyMs)
+  return slot(nowMs) > slot(lastPollAtMs)
 }
 
 /** Such as `6 rails polled, 1 failed (olas), 2 not finished (pact, x402)`. */

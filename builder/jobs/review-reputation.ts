@@ -113,12 +113,8 @@ async function lookUp(
   { chain, rpcUrl, day }: { chain: EvmChainName; rpcUrl: string; day: ReviewDay },
   reviews: readonly DueReview[],
 ): Promise<ReadonlyMap<DueReview, ReviewFinding>> {
-  const limits = {
-    timeoutMs,
-    retries,
-    maxCalls: Math.min(maxCalls, maxCallsPerBatch),
-    maxFailures: 3,
-  }
+  const most = { maxCalls: Math.min(maxCalls, maxCallsPerBatch), maxFailures: 3 }
+  const limits = { timeoutMs, retries, ...most }
   const reader = createChainReader(chain, rpcUrl, { fetch, clock, random, signal, ...limits })
   const dueMs = Date.parse(day.dueAt)
   const fromBlock = await reader.blockAtTime(reviewWindowMs(dueMs, day.stage))
@@ -152,18 +148,14 @@ async function lookUp(
     }
   }
   const reason = `counts after a look-up of USDC transfers on ${chain}`
-  return new Map(
-    links.map(({ pair, link, party }) => [
-      pair,
-      {
-        link,
-        party,
-        knownSince: knownSince.get(pair.payer) ?? null,
-        isHub: listedHubs.has(pair.payer),
-        reason,
-      },
-    ]),
-  )
+  const findings = links.map(({ pair, link, party }) => {
+    const known = {
+      knownSince: knownSince.get(pair.payer) ?? null,
+      isHub: listedHubs.has(pair.payer),
+    }
+    return [pair, { link, party, ...known, reason }] as const
+  })
+  return new Map(findings)
 }
 
 /** Decides with what the ledger knows: nothing is concluded from transfers that nobody read. */

@@ -184,7 +184,6 @@ export async function startBuilder(host: Host) {
       }),
       send: nothing,
       userAgent: 'simulation',
-      hasArbitrumNode: false,
       webhooks: createWebhooks({
         database,
         // A round ends with its last attempt, so that every change belongs to the job that runs.
