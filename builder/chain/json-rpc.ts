@@ -13,15 +13,9 @@ export type { RpcCall } from '../../src/outbound/json-rpc.ts'
 
 export type RpcAnswer = { readonly result: unknown } | { readonly error: ChainError }
 
-export interface RpcClient<Chain extends ChainName = ChainName> {
-  readonly chain: Chain
-  /** @throws ChainError */
-  readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
-  /** Returns answers in the order of the calls, with an error for each failed call. @throws CallBudgetError */
-  readonly batch: (calls: readonly RpcCall[], perRequest?: number) => Promise<readonly RpcAnswer[]>
-  readonly spent: () => { readonly calls: number; readonly requests: number }
-  readonly callsLeft: () => number
-}
+export type RpcClient<Chain extends ChainName = ChainName> = ReturnType<
+  typeof createRpcClient<Chain>
+>
 
 export interface RpcClientOptions {
   readonly fetch: Fetch
@@ -50,7 +44,7 @@ export function createRpcClient<Chain extends ChainName>(
   chain: Chain,
   rpcUrl: string,
   options: RpcClientOptions,
-): RpcClient<Chain> {
+) {
   const { clock, random, signal, pace, retries = defaultRetries } = options
   const { maxCalls = Number.POSITIVE_INFINITY, maxFailures = Number.POSITIVE_INFINITY } = options
   const name = `${chain} RPC at ${hostOf(rpcUrl)}`
@@ -133,6 +127,7 @@ export function createRpcClient<Chain extends ChainName>(
     return answers.map((answer) => (isBusy(answer) ? (repeated.next().value ?? answer) : answer))
   }
 
+  /** Returns answers in the order of the calls, with an error for each failed call. @throws CallBudgetError */
   async function batch(
     all: readonly RpcCall[],
     perRequest = defaultPerRequest,
@@ -149,7 +144,8 @@ export function createRpcClient<Chain extends ChainName>(
 
   return {
     chain,
-    call: async (method, params = []) => {
+    /** @throws ChainError */
+    call: async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
       const [answer] = await batch([{ method, params }])
       if (answer === undefined) throw new ChainError(`${name}: no answer`)
       if ('error' in answer) throw answer.error

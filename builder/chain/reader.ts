@@ -9,41 +9,19 @@ import { createRpcClient } from './json-rpc.ts'
 import type { RpcClientOptions } from './json-rpc.ts'
 import { hash, headerCall, hexData, parseResult, quantity, toHex } from './values.ts'
 
-export interface ViewCall {
-  readonly to: Address
-  readonly data: Hex
-  readonly block?: number
-}
-
 /** Reads one EVM chain. Every function throws a `ChainError` if the call fails or if the node serves another chain. */
-export interface ChainReader {
-  readonly name: EvmChainName
-  readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
-  /** Calls a contract without a transaction. Errors of `decode` become a `ChainError`. ERC-3668 redirects are not followed. */
-  readonly view: <Result>(call: ViewCall, decode: (data: Hex) => Result) => Promise<Result>
-  readonly head: () => Promise<number>
-  readonly settledHead: () => Promise<number>
-  readonly blockTime: (block: number) => Promise<number>
-  /** Null if the header of the block was not read. */
-  readonly knownHash: (block: number) => string | null
-  /** Returns the first block at or after a time in Unix milliseconds, or the settled head + 1 if there is none. */
-  readonly blockAtTime: (timeMs: number) => Promise<number>
-}
+export type ChainReader = ReturnType<typeof createChainReader>
 
 const maxCachedHeaders = 10_000
 const timedHeader = z.object({ timestamp: quantity, hash: hash.optional() })
 
-export function createChainReader(
-  name: EvmChainName,
-  rpcUrl: string,
-  options: RpcClientOptions,
-): ChainReader {
+export function createChainReader(name: EvmChainName, rpcUrl: string, options: RpcClientOptions) {
   const { blockSeconds, settleBlocks } = chains[name]
   const rpc = createRpcClient(name, rpcUrl, options)
   const headers = new Map<number, { readonly timeMs: number; readonly hash: string | null }>()
   let checked: Promise<void> | undefined
 
-  const call: ChainReader['call'] = async (method, params) => {
+  async function call(method: string, params?: readonly unknown[]): Promise<unknown> {
     checked ??= rpc.call('eth_chainId').then((id) => requireChainId(name, id))
     await checked
     return await rpc.call(method, params)
@@ -71,7 +49,11 @@ export function createChainReader(
   return {
     name,
     call,
-    view: async ({ to, data, block }, decode) => {
+    /** Calls a contract without a transaction. Errors of `decode` become a `ChainError`. ERC-3668 redirects are not followed. */
+    view: async <Result>(
+      { to, data, block }: { readonly to: Address; readonly data: Hex; readonly block?: number },
+      decode: (data: Hex) => Result,
+    ): Promise<Result> => {
       const tag = block === undefined ? 'latest' : toHex(block)
       const result = await call('eth_call', [{ to, data }, tag])
       const returned = parseResult(name, hexData, result, 'the result of a contract')
@@ -85,8 +67,10 @@ export function createChainReader(
     head,
     settledHead,
     blockTime,
-    knownHash: (block) => headers.get(block)?.hash ?? null,
-    blockAtTime: async (timeMs) =>
+    /** Null if the header of the block was not read. */
+    knownHash: (block: number) => headers.get(block)?.hash ?? null,
+    /** Returns the first block at or after a time in Unix milliseconds, or the settled head + 1 if there is none. */
+    blockAtTime: async (timeMs: number) =>
       await searchBlock(timeMs, await settledHead(), blockSeconds * secondMs, blockTime),
   }
 }

@@ -8,12 +8,7 @@ import type { RpcAnswer } from './json-rpc.ts'
 import { address, hash, hexData, parseResult, quantity } from './values.ts'
 
 /** Wallets are in lower case; `value` is in base units of the token. */
-export interface TokenTransfer {
-  readonly from: string
-  readonly to: string
-  readonly value: bigint
-  readonly logIndex: number
-}
+export type TokenTransfer = ReturnType<typeof transferOf>[number]
 
 const log = z.object({
   address,
@@ -39,7 +34,7 @@ export type ChainReceipt = z.infer<typeof receipt>
 export type ChainLookup<Found> = Found | null | ChainError
 
 /** Returns an empty list for events other than ERC-20 `Transfer`. */
-export function transferOf({ topics, data, logIndex }: z.infer<typeof log>): TokenTransfer[] {
+export function transferOf({ topics, data, logIndex }: z.infer<typeof log>) {
   const [topic, from, to, ...more] = topics
   if (topic !== transferTopic || from === undefined || to === undefined || more.length > 0)
     return []

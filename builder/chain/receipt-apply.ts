@@ -67,7 +67,7 @@ export async function applyFacts(
       deps.tally.errors += 1
       continue
     }
-    const verdict = verdictOf(receipt, facts, { nowMs: deps.nowMs, usedLogIndexes })
+    const verdict = verdictOf(receipt, facts, deps.nowMs, usedLogIndexes)
     if (verdict === null) continue
     deps.tally.checked += 1
     if (isMoved && isShown(receipt)) {

@@ -31,10 +31,8 @@ export type Verdict =
 export function verdictOf(
   receipt: CheckedReceipt,
   facts: TransactionFacts,
-  {
-    nowMs,
-    usedLogIndexes,
-  }: { readonly nowMs: number; readonly usedLogIndexes: ReadonlySet<number> },
+  nowMs: number,
+  usedLogIndexes: ReadonlySet<number>,
 ): Verdict | null {
   if (facts.kind === 'error') return null
   if (facts.kind === 'not found') return notFoundVerdict(receipt, nowMs)
