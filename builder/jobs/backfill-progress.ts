@@ -17,16 +17,13 @@ export interface RailBackfill {
 /** A percentage that did not grow is not stored, since each stored one changes published documents. */
 export async function backfillProgress(
   rail: string,
-  {
-    database,
-    clock,
-    onBackfill,
-  }: {
+  deps: {
     readonly database: OpenDatabase
     readonly clock: Pick<Clock, 'monotonic'>
     readonly onBackfill?: (progress: RailBackfill) => void
   },
 ): Promise<BackfillProgress> {
+  const { database, clock, onBackfill } = deps
   const stored = (await loadBackfills(database.reader)).get(rail) ?? null
   const startedMs = clock.monotonic()
   let first: Backfill | null = null

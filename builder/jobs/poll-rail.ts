@@ -87,12 +87,6 @@ export async function pollRail(
   }
 }
 
-interface Measured {
-  /** An unfinished poll continues in its next turn; only its end is recorded. */
-  readonly outcome: PollOutcome | { readonly kind: 'unfinished' }
-  readonly counters: Readonly<Record<string, number>>
-}
-
 type BegunPoll = PollDeps & { readonly evidence: EvidenceCollector }
 
 async function measure(
@@ -100,7 +94,11 @@ async function measure(
   deps: BegunPoll,
   startedAtMs: number,
   signal: AbortSignal,
-): Promise<Measured> {
+): Promise<{
+  /** An unfinished poll continues in its next turn; only its end is recorded. */
+  readonly outcome: PollOutcome | { readonly kind: 'unfinished' }
+  readonly counters: Readonly<Record<string, number>>
+}> {
   const limit = { timeoutMs: pollTimeoutMs, signal }
   try {
     const { measurement, counters } = await withTimeoutAwaited(limit, async (limited) => {

@@ -20,11 +20,9 @@ export interface Git {
   readonly timeoutMs?: number
 }
 
-export interface GitEnvironment {
-  readonly PATH?: string | undefined
-  readonly HOME?: string | undefined
-  readonly SSH_AUTH_SOCK?: string | undefined
-}
+export type GitEnvironment = Readonly<
+  Partial<Record<'HOME' | 'PATH' | 'SSH_AUTH_SOCK', string | undefined>>
+>
 
 export const REMOTE_NAME = 'archive'
 export const GIT_TIMEOUT_MS = 60_000

@@ -23,11 +23,8 @@ export interface Http {
   readonly json: (url: string, request?: HttpRequest) => Promise<HttpAnswer>
 }
 
-interface SourceErrorOptions extends ErrorOptions {
-  readonly isTransient?: boolean
-  readonly isTooLarge?: boolean
-  readonly retryAfterMs?: number | null
-}
+type SourceErrorOptions = ErrorOptions &
+  Partial<Pick<SourceError, 'isTransient' | 'isTooLarge' | 'retryAfterMs'>>
 
 /** A source that failed; its message is published as `poll_error`. */
 export class SourceError extends Error {

@@ -9,12 +9,6 @@ import { deskSlug } from '../../src/contract/schemas/desk.ts'
 import { parseFrontMatter } from '../../src/core/front-matter.ts'
 import { checkedPart } from './authored-file.ts'
 
-/** Published as `/desk/<name>.svg`. */
-interface ArticleChart {
-  readonly name: string
-  readonly svg: string
-}
-
 export const weeklySlugPrefix = 'ledger-week-'
 
 const slugSchema = deskSlug.refine(
@@ -33,7 +27,8 @@ export interface ArticleSource extends z.infer<typeof fieldsSchema> {
   readonly slug: string
   /** Markdown without front matter and without a first-level heading. */
   readonly body: string
-  readonly charts: readonly ArticleChart[]
+  /** Published as `/desk/<name>.svg`. */
+  readonly charts: readonly { readonly name: string; readonly svg: string }[]
 }
 
 const bodySchema = z.string().refine((body) => body.trim() !== '', 'is empty')

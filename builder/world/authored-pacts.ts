@@ -20,12 +20,7 @@ export interface HeldManifests extends PactManifests {
   readonly instanceText: string | null
 }
 
-export interface AuthoredPacts {
-  readonly manifests: readonly HeldManifests[]
-  readonly published: readonly PublishedPact[]
-  /** Script that recomputes a work hash; contains a placeholder for the pact. */
-  readonly reproduceScript: string | null
-}
+export type AuthoredPacts = Awaited<ReturnType<typeof loadAuthoredPacts>>
 
 const pactNumber = z.int().min(1).max(999_999_999)
 
@@ -52,7 +47,7 @@ const publishedFile = z.strictObject({
 })
 
 /** The directory may be missing. @throws Error that names the file and the field */
-export async function loadAuthoredPacts(dir: string): Promise<AuthoredPacts> {
+export async function loadAuthoredPacts(dir: string) {
   const entries = await readdir(dir, { withFileTypes: true }).catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) return []
     throw error
@@ -64,6 +59,7 @@ export async function loadAuthoredPacts(dir: string): Promise<AuthoredPacts> {
   const [manifests, published, reproduceScript] = await Promise.all([
     Promise.all(numbers.map(async (pactId) => await heldManifests(dir, pactId))),
     publishedPacts(join(dir, 'published.json')),
+    // Recomputes a work hash; contains a placeholder for the pact.
     readTextIfExists(join(dir, 'reproduce.mjs')),
   ])
   return { manifests, published, reproduceScript }

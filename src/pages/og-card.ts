@@ -192,15 +192,9 @@ function text(
   return `<text x="${px(x)}" y="${px(y)}" font-size="${size}" fill="${fill}"${attributes}>${xmlText(content)}</text>`
 }
 
-interface RectOptions {
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
-  readonly fill: string
-}
+type Box = Readonly<Record<'x' | 'y' | 'width' | 'height', number>>
 
-function rect({ x, y, width, height, fill }: RectOptions): string {
+function rect({ x, y, width, height, fill }: Box & { readonly fill: string }): string {
   return `<rect x="${px(x)}" y="${px(y)}" width="${px(width)}" height="${px(height)}" fill="${fill}"/>`
 }
 

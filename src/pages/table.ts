@@ -132,12 +132,7 @@ function markdownRow(cells: readonly string[]): string {
   return `| ${cells.map((text) => text.replace(/(?<!\\)\|/g, '\\|').replaceAll('\n', ' ')).join(' | ')} |`
 }
 
-interface RenderedCell {
-  readonly content: HtmlAndMarkdown
-  readonly order: string | number | null | undefined
-}
-
-function cellOf(value: TableCell | Inline): RenderedCell {
+function cellOf(value: TableCell | Inline) {
   return typeof value === 'object' && value !== null && 'content' in value
     ? { content: renderInline(value.content), order: value.order }
     : { content: renderInline(value), order: undefined }
@@ -160,7 +155,7 @@ function headerCell(
 
 function bodyRow<Row>(
   row: Row,
-  cells: readonly RenderedCell[],
+  cells: readonly ReturnType<typeof cellOf>[],
   columns: readonly Omit<TableColumn<Row>, 'cell'>[],
   { rowId, rowData, role }: TableOptions<Row> & { readonly role: Role },
 ): Html {
