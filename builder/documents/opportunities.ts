@@ -13,17 +13,10 @@ export const opportunityDocuments = snapshotFamily(
   ['nowMs', 'openFlags', 'pollEveryMs', 'rails'],
   function* (world) {
     const opportunities = opportunitiesOf(world)
-    yield jsonDocument(
-      'listOpportunities',
-      { count: opportunities.length, opportunities },
-      {
-        stamped: true,
-        archive: {
-          count: opportunities.length,
-          opportunities: opportunities.map(({ polled_at: _, ...kept }) => kept),
-        },
-      },
-    )
+    const { length: count } = opportunities
+    const facts = opportunities.map(({ polled_at: _, ...kept }) => kept)
+    const options = { stamped: true, archive: { count, opportunities: facts } }
+    yield jsonDocument('listOpportunities', { count, opportunities }, options)
   },
 )
 

@@ -17,23 +17,16 @@ export const pactDocuments = snapshotFamily(
       0,
     )
     const settledTimes = settled.map((pact) => pact.settled_at).toSorted()
-    yield jsonDocument(
-      'listPacts',
-      {
-        settled,
-        in_flight: inFlight,
-        recorded,
-        summary: {
-          settled_count: settled.length,
-          in_flight_count: inFlight.length,
-          recorded_count: recorded.length,
-          settled_usdc: toUsdc(settledMicroUsdc),
-          last_settled_at: settledTimes.at(-1) ?? null,
-        },
-        doc_uri: `${site.url}/pacts/SKILL.md`,
-      },
-      { stamped: true },
-    )
+    const summary = {
+      settled_count: settled.length,
+      in_flight_count: inFlight.length,
+      recorded_count: recorded.length,
+      settled_usdc: toUsdc(settledMicroUsdc),
+      last_settled_at: settledTimes.at(-1) ?? null,
+    }
+    const lists = { settled, in_flight: inFlight, recorded, summary }
+    const list = { ...lists, doc_uri: `${site.url}/pacts/SKILL.md` }
+    yield jsonDocument('listPacts', list, { stamped: true })
     for (const pact of [...settled, ...inFlight, ...recorded]) {
       yield jsonDocument('getPact', pact, { params: { id: pact.pact_id } })
     }

@@ -48,7 +48,7 @@ export function createBuildQueue(
     const check = startedMs - fullCheckMs >= fullCheckEveryMs ? 'full' : 'quick'
     if (check === 'full') memory = emptyBuildMemory(buildOptions)
     const nowMs = clock.now()
-    const isGood = await runJob('build', deps, {}, async () => {
+    const isGood = await runJob('build', deps, async () => {
       const repository = { ...buildOptions.repository, check } as const
       const keys = await buildOptions.keys()
       const options = { ...buildOptions, keys, repository, nowMs, memory, onPublished }

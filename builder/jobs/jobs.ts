@@ -36,49 +36,41 @@ export function createJobs(deps: JobsDeps) {
   const { buildOptions, signal } = deps
   const authored = async () => await loadAuthored(buildOptions.dataDir)
   const build = createBuildQueue(deps)
-  const announced = { announce: true } as const
   let hasLogFailed = false
   return {
     /** Polls the due rails, or all rails. Fails if at least two rails were polled and all of them failed. */
     poll: async (which: RoundOptions['which'], onReport?: (report: PollReport) => void) => {
       const { rails } = await authored()
       let isUnfinished = false
-      const isGood = await runJob('poll', deps, { announce: which === 'all' }, async () => {
-        const { adapters } = buildOptions
-        const options = { adapters, authored: rails, which, signal }
-        const progress = onReport === undefined ? {} : { onReport }
-        const reports = await pollRound(deps, { ...options, ...progress })
+      const { adapters } = buildOptions
+      const round = async () => {
+        const options = { adapters, authored: rails, which, signal, onReport }
+        const reports = await pollRound(deps, options)
         isUnfinished = reports.some(({ outcome }) => outcome === 'unfinished')
         return pollResult(reports)
-      })
+      }
+      const isGood = await runJob('poll', deps, round, which === 'all')
       return isUnfinished ? 'unfinished' : isGood
     },
     build,
     buildIfRequested: createBuildRequestWatch(deps.database, () => build('if changed')),
     /** A failing receiver does not fail the run. */
-    deliver: () =>
-      runJob('webhooks', deps, {}, async () => deliveryResult(await deps.webhooks.run())),
+    deliver: () => runJob('webhooks', deps, async () => deliveryResult(await deps.webhooks.run())),
     /** Fails when no chain could be read. */
     checkReceipts: () =>
-      runJob('receipts', deps, announced, async () => receiptsResult(await deps.receipts())),
-    checkPacts: () =>
-      runJob('pacts', deps, announced, async () => {
-        const { database, clock, random, sources } = deps
-        const detail = await withTimeoutAwaited({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
-          checkPacts({
-            database,
-            clock,
-            random,
-            chain: sources.hasNode('arbitrum') ? sources.chain : null,
-            authored: async () => (await authored()).pacts,
-            signal: limited,
-          }),
-        )
-        return { detail, quiet: false }
-      }),
+      runJob('receipts', deps, async () => receiptsResult(await deps.receipts()), true),
+    checkPacts: () => {
+      const chain = deps.sources.hasNode('arbitrum') ? deps.sources.chain : null
+      const authoredPacts = async () => (await authored()).pacts
+      const check = async (limited: AbortSignal) =>
+        await checkPacts({ ...deps, chain, authored: authoredPacts, signal: limited })
+      const limits = { timeoutMs: pactsTimeoutMs, signal }
+      const work = async () => ({ detail: await withTimeoutAwaited(limits, check), quiet: false })
+      return runJob('pacts', deps, work, true)
+    },
     /** A restored database must reach the published log before it signs. The first success after a failure is recorded. */
     log: () =>
-      runJob('log', deps, {}, async () => {
+      runJob('log', deps, async () => {
         const had = hasLogFailed
         hasLogFailed = true
         const result = await deps.ledgerLog.grow()
@@ -89,13 +81,13 @@ export function createJobs(deps: JobsDeps) {
       }),
     /** A witness that is away does not fail the run. */
     cosign: () =>
-      runJob('witnesses', deps, {}, async () => {
+      runJob('witnesses', deps, async () => {
         const detail = await deps.cosign()
         return detail === null ? null : { detail, quiet: true }
       }),
     /** Applies deadlines of jobs, of unanswered deliveries and of subscriptions. */
     expire: () =>
-      runJob('expire', deps, {}, async () => {
+      runJob('expire', deps, async () => {
         const { database, clock } = deps
         const nowMs = clock.now()
         const jobs = await expireJobs(database, nowMs)
@@ -109,7 +101,7 @@ export function createJobs(deps: JobsDeps) {
         return { detail, quiet }
       }),
     standings: () =>
-      runJob('disputes', deps, {}, async () => {
+      runJob('disputes', deps, async () => {
         const decided = await readStandings(deps, (await authored()).rails)
         return { detail: `${decided} standings read`, quiet: decided === 0 }
       }),

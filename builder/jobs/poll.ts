@@ -13,7 +13,7 @@ export interface RoundOptions {
   readonly authored: readonly AuthoredRail[]
   readonly which: 'due' | 'all'
   readonly signal: AbortSignal
-  readonly onReport?: (report: PollReport) => void
+  readonly onReport?: ((report: PollReport) => void) | undefined
 }
 
 /** Rails that are not finished get another turn after the others: here with `all`, else in the next round. */

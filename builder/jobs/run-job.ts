@@ -30,8 +30,8 @@ export interface JobResult {
 export async function runJob(
   job: JobName,
   deps: JobDeps,
-  { announce = false }: { readonly announce?: boolean },
   work: () => Promise<JobResult | null>,
+  announce = false,
 ): Promise<boolean> {
   const { database, clock, log } = deps
   const startedMonotonicMs = clock.monotonic()

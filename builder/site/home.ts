@@ -51,7 +51,7 @@ export const homePage = pageSource([...statsParts, 'articles', 'history'], (worl
         inline`A rail is a channel through which an agent can earn. This ledger reads each rail from its source, documents the method and ${link('/docs/verifying', 'signs')} the result. ${freshness(rails)}`,
       ),
       carriedNotice(rails, world),
-      counters(world),
+      counters(world, stats),
       railSection(rails, world),
       links([
         ['/api/v1/rails', 'All rails as JSON'],
@@ -66,10 +66,9 @@ export const homePage = pageSource([...statsParts, 'articles', 'history'], (worl
 })
 
 function freshness(rails: readonly ShownRail[]): HtmlAndMarkdown {
-  const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
-  if (polled.length === 0) return inline`No rail has been polled yet.`
-  const latest = Math.max(...polled.map(({ record }) => record.state.lastPollAtMs ?? 0))
-  return inline`Last poll: ${time(latest)}.`
+  const polls = rails.flatMap(({ record }) => record.state.lastPollAtMs ?? [])
+  if (polls.length === 0) return inline`No rail has been polled yet.`
+  return inline`Last poll: ${time(Math.max(...polls))}.`
 }
 
 /** Null if all figures of polled rails come from their last poll. */
@@ -92,8 +91,7 @@ function carriedNotice(
   )
 }
 
-function counters(world: StatsWorld): HtmlAndMarkdown {
-  const stats = statsOf(world)
+function counters(world: StatsWorld, stats: ReturnType<typeof statsOf>): HtmlAndMarkdown {
   const doubts = doubtsOf(world)
   const earning = world.rails.filter(({ authored }) => authored.category === 'earning').length
   const sum = (name: (typeof stats.unknown_figures)[number]) =>

@@ -17,6 +17,7 @@ const maxAgeSeconds = 300
 const plain = 'text/plain; charset=utf-8'
 const mcpCardPath = '/.well-known/mcp/server-card.json'
 const mcpCardType = 'application/mcp-server-card+json'
+const openApiType = 'application/vnd.oai.openapi+json'
 
 export function* indexDocuments(
   pages: readonly SitePage[],
@@ -177,12 +178,7 @@ function aiCatalog({ site, agentSkills }: Pick<World, 'agentSkills' | 'site'>) {
     specVersion: '1.0',
     entries: [
       entry(`${site.serviceName}-mcp`, 'Agent Income Ledger (MCP)', mcpCardType, mcpCardPath),
-      entry(
-        `${site.serviceName}-api`,
-        'Agent Income Ledger (API)',
-        'application/vnd.oai.openapi+json',
-        '/openapi.json',
-      ),
+      entry(`${site.serviceName}-api`, 'Agent Income Ledger (API)', openApiType, '/openapi.json'),
       ...[...agentSkills.keys()].map((name) =>
         entry(`skill-${name}`, `Skill: ${name}`, 'text/markdown', `/${name}/SKILL.md`),
       ),

@@ -45,11 +45,8 @@ export async function gatherCommunity(
       countPartners(reader),
     ])
   memory.receipts = totals
-  const marked = await lookAlikes(
-    reader,
-    'partner',
-    partners.map(({ wallet }) => wallet),
-  )
+  const wallets = partners.map(({ wallet }) => wallet)
+  const marked = await lookAlikes(reader, 'partner', wallets)
   return {
     workers: workers.slice(0, firstPage).map(({ worker }): Worker => worker),
     workersTotal,

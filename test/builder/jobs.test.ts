@@ -8,12 +8,12 @@ import { tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
 import { quietLog } from '../support/quiet-log.ts'
 
-async function runBuild(work: Parameters<typeof runJob>[3]) {
+async function runBuild(work: Parameters<typeof runJob>[2]) {
   const database = await tempDatabase()
   const logged: string[] = []
   const error = (_message: string, fields?: object) => void logged.push(JSON.stringify(fields))
   const log = { ...quietLog, error }
-  const succeeded = await runJob('build', { database, clock: handClock(), log }, {}, work)
+  const succeeded = await runJob('build', { database, clock: handClock(), log }, work)
   return { succeeded, logged, recorded: (await lastRuns(database.reader)).get('build') }
 }
 

@@ -50,10 +50,8 @@ function nonNullType(schema: JsonValue): HtmlAndMarkdown {
   if (ref !== null) return link(`#${ref}`, ref)
   const words = list(member(schema, 'enum'))
   if (words.length > 0) {
-    return join(
-      words.map((word) => code(text(word) ?? JSON.stringify(word))),
-      ', ',
-    )
+    const values = words.map((word) => code(text(word) ?? JSON.stringify(word)))
+    return join(values, ', ')
   }
   const items = member(schema, 'items')
   if (items !== undefined) {
