@@ -12,14 +12,11 @@ import {
   small,
 } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
+import { articlePath } from '../../src/pages/paths.ts'
 import { cell, column, countColumn, table } from '../../src/pages/table.ts'
 import { rankArticles } from '../desk/ranking.ts'
 import { pageSource } from './page-source.ts'
 import { renderMarkdown } from './prose.ts'
-
-export function articlePath(slug: string): string {
-  return `/desk/${slug}`
-}
 
 const feeds = [
   { type: 'application/atom+xml', href: '/feeds/desk.atom', title: 'The desk' },

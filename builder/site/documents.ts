@@ -72,11 +72,7 @@ function isGuideOrList(path: string): boolean {
   return path.startsWith('/docs/') || (!path.slice(1).includes('/') && path !== '/changelog')
 }
 
-function markdownPage(
-  { path, title, description }: SitePage,
-  body: string,
-  siteUrl: string,
-): string {
+function markdownPage({ path, title, description }: SitePage, body: string, siteUrl: string) {
   const parts = [
     `# ${markdownText(title)}`,
     `> ${markdownText(description)}`,

@@ -33,11 +33,8 @@ export function shownRails(world: Pick<World, (typeof railParts)[number]>): Show
   return world.rails.map((record) => ({ record, view: railView(record, world) }))
 }
 
-export function railLink({
-  rail,
-  display_name: name,
-}: Pick<Rail, 'rail' | 'display_name'>): HtmlAndMarkdown {
-  return link(railPath(rail), untrustedText(name))
+export function railLink(rail: Pick<Rail, 'rail' | 'display_name'>): HtmlAndMarkdown {
+  return link(railPath(rail.rail), untrustedText(rail.display_name))
 }
 
 /** A link to the rail, or the slug alone if there is no such rail. */

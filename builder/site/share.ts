@@ -5,12 +5,11 @@ import { ogCard } from '../../src/pages/og-card.ts'
 import type { Card } from '../../src/pages/og-card.ts'
 import { articleCard, homeCard, railCard } from '../../src/pages/page-cards.ts'
 import { shareImage } from '../../src/pages/page.ts'
-import { railPath } from '../../src/pages/paths.ts'
+import { articlePath, railPath } from '../../src/pages/paths.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { Drawing } from '../publish/share-images.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { PollRecord, World } from '../world/world.ts'
-import { articlePath } from './desk.ts'
 import { shownRails } from './rail-parts.ts'
 
 /** Returns a function for successive worlds that draws a card again only if a part of the world it shows has changed. */

@@ -67,6 +67,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters, memory = emptyGatherMemory(options.dataDir) } = options
   const { reader } = database
   const from = isoTime(nowMs - eventsMs)
+  const at = { siteUrl: options.site.url, nowMs }
   // Awaited before the reads start, since a read that fails during this wait would be an unhandled rejection.
   const exchangeKeys = await options.exchangeKeys()
   const [
@@ -90,12 +91,8 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     listClosedFlags(reader, closedFlagsLimit),
     eventsSince(reader, { time: from }, eventsLimit),
     viewsSince(reader, hourOf(nowMs) - viewHours + 1),
-    gatherCommunity(database, { siteUrl: options.site.url, nowMs }, memory),
-    gatherExchange(database, {
-      siteUrl: options.site.url,
-      nowMs,
-      receiptsBy: issuerOf(exchangeKeys),
-    }),
+    gatherCommunity(database, at, memory),
+    gatherExchange(database, { ...at, receiptsBy: issuerOf(exchangeKeys) }),
     lastRuns(reader),
   ])
   const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
@@ -129,7 +126,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     community,
     exchange,
     disputes: await gatherDisputes(database, nowMs),
-    pacts: await gatherPacts(reader, pacts, { siteUrl: options.site.url, nowMs }),
+    pacts: await gatherPacts(reader, pacts, at),
   }
   memory.parts = withSameParts(world, memory.parts)
   return memory.parts

@@ -3,13 +3,6 @@ import { getPactCall, pactEscrow } from '../../src/core/pact/escrow.ts'
 /** Index, from 1, of the work hash among the words of `getPact`; the status follows. */
 const hashWord = 11
 
-interface RecipeFor {
-  readonly pactId: number
-  readonly siteUrl: string
-  readonly uris: ReturnType<typeof manifestUris>
-  readonly workHash: string | null
-}
-
 export function manifestUris(siteUrl: string, pactId: number) {
   const at = `${siteUrl}/pacts/${pactId}`
   return {
@@ -20,7 +13,8 @@ export function manifestUris(siteUrl: string, pactId: number) {
 }
 
 /** Text between backticks is a shell command, run in this order; `$RPC` is a node of Arbitrum One. */
-export function recipeOf({ pactId, siteUrl, uris, workHash }: RecipeFor): string[] {
+export function recipeOf(siteUrl: string, pactId: number, workHash: string | null): string[] {
+  const uris = manifestUris(siteUrl, pactId)
   const request = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,

@@ -85,17 +85,16 @@ function shownWallet(wallet: string): string {
 
 function inFlightView(decision: InFlightDecision, siteUrl: string): InFlight {
   const { pactId, manifests, phase, witnesses } = decision
-  const uris = manifestUris(siteUrl, pactId)
   const { workHash, notes } = manifests.checked
   return {
     ...idsOf(pactId),
     state: 'in_flight',
     title: manifests.title,
-    ...uris,
+    ...manifestUris(siteUrl, pactId),
     phase_status: phase.status,
     phase_blocker: phase.blocker,
     next_action: phase.nextAction,
-    verifier_recipe: recipeOf({ pactId, siteUrl, uris, workHash }),
+    verifier_recipe: recipeOf(siteUrl, pactId, workHash),
     work_hash: workHash,
     ...(notes.length === 0 ? {} : { manifest_notes: [...notes] }),
     updated_at: isoTime(phase.sinceMs),

@@ -18,6 +18,7 @@ export interface PartnerPageOptions {
 
 export function partnerPage(partner: Partner, options: PartnerPageOptions): SitePage {
   const { handle, wallet, attestation_endpoint_url: endpoint } = partner
+  const { attestation_signature_sha256: endpointSha256 } = partner
   const { tierName = partner.tier, workerWallets, history } = options
   const api = pathOf('getPartner', { handle })
   return {
@@ -43,11 +44,7 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
         ['Oath signed', time(partner.oath_signed_at)],
         ['Attestation endpoint', endpoint === null ? 'none' : address(endpoint)],
         fact('Endpoint set', partner.attestation_signed_at ?? undefined, time),
-        fact(
-          'SHA-256 of the signature that set it',
-          partner.attestation_signature_sha256 ?? undefined,
-          code,
-        ),
+        fact('SHA-256 of the signature that set it', endpointSha256 ?? undefined, code),
         ['Partner since', time(partner.created_at)],
       ]),
       section(

@@ -11,11 +11,10 @@ export const disputePath = pathIn('disputes')
 export const jobPath = pathIn('jobs')
 export const partnerPath = pathIn('partners')
 export const pactPath = pathIn('pacts')
+export const articlePath = pathIn('desk')
 
 /** The record is as of the build of its page. */
-export function receiptRecordPath(id: string): string {
-  return `${receiptPath(id)}.json`
-}
+export const receiptRecordPath = (id: string) => `${receiptPath(id)}.json`
 
 /** The wallet, with a link if it has a worker page. */
 export function walletText(wallet: string, pages: ReadonlySet<string>): HtmlAndMarkdown {

@@ -66,12 +66,7 @@ function contentOf(value: JsonValue): string {
   return `{ ${forms.join('; ')} }`
 }
 
-const plainTypes: Readonly<Record<string, string>> = {
-  string: 'string',
-  number: 'number',
-  integer: 'number',
-  boolean: 'boolean',
-}
+const plainTypes = new Set(['string', 'number', 'boolean'])
 
 function typeOf(schema: JsonValue, depth: number): string {
   const type = bareType(schema, depth)
@@ -95,7 +90,8 @@ function bareType(schema: JsonValue, depth: number): string {
   if (isJsonObject(values)) return `{ [name: string]: ${typeOf(values, depth)} }`
   const type = text(member(schema, 'type'))
   if (type === 'object') return '{ [name: string]: unknown }'
-  return plainTypes[type ?? ''] ?? 'unknown'
+  if (type === 'integer') return 'number'
+  return type !== null && plainTypes.has(type) ? type : 'unknown'
 }
 
 function objectType(schema: JsonValue, depth: number): string {
