@@ -83,7 +83,8 @@ async function buildWorld(gathered: World, options: RememberingOptions) {
   const mark = options.isDemo === true ? markAsDemo : (document: PublicDocument) => document
   const others = [...documents, memory.diffOf(next), ...(await memory.vendored())].map(mark)
   const logCurrent = async () => {
-    if (sets === null) await logSnapshot(options.database, publicDir, memory.snapshot)
+    const { database, keys } = options
+    if (sets === null) await logSnapshot(database, publicDir, keys.ring, memory.snapshot)
   }
   const publishWith = async (images: readonly PublicDocument[]) => {
     await logCurrent()

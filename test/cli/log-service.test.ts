@@ -72,7 +72,8 @@ test('log verify accepts the log of a service, and snapshot verify --log its man
   const absent = await verify()
   expect(absent).toMatch(/BAD {3}entry: none of 2 entries is a snapshot with the SHA-256/)
 
-  await logSnapshot(service.actions.database, service.published.dir, { sha256: '' })
+  const { dir, ring } = service.published
+  await logSnapshot(service.actions.database, dir, ring, { sha256: '' })
   await publishLog()
   const set = await verify()
   expect(set).toMatch(/good {2}entry: 2: snapshot/)

@@ -14,6 +14,7 @@ import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
 import type { App, AppDeps } from '../../src/app.ts'
 import { loadKeys } from '../../src/auth/service-keys.ts'
+import type { KeyRing } from '../../src/auth/service-keys.ts'
 import type { AnswerOf } from '../../src/contract/route-types.ts'
 import { pathOf } from '../../src/contract/routes.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
@@ -54,6 +55,7 @@ export function handClock(startMs = Date.UTC(2026, 10, 21, 6)): HandClock {
 /** A public directory with its own keys, published as the builder does it. */
 export interface PublicDir {
   readonly publicKeys: SigningKeys
+  readonly ring: KeyRing
   readonly dir: string
   readonly publish: (
     documents: readonly PublicDocument[],
@@ -72,6 +74,7 @@ export async function publicDir(): Promise<PublicDir> {
   return {
     dir,
     publicKeys,
+    ring,
     publish: (given, nowMs = startMs) => {
       // The keys of a world are not the keys that sign this set.
       const documents = given.map((document) =>
