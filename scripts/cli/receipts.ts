@@ -93,7 +93,7 @@ export const receiptCommands: readonly Command[] = [
       const issuer = receipt['platform']
       const isPlatform = typeof issuer === 'string' && issuer !== EXCHANGE
       const isListed = isPlatform && (input.flag('log') || input.text('platforms') === undefined)
-      const platforms = isListed ? await listedPlatforms(session) : []
+      const platforms = isListed ? await listedPlatforms(session, input) : []
       if (issuer === EXCHANGE) keys.set(EXCHANGE, await exchangeKeys(session, input))
       else if (isPlatform && !keys.has(issuer) && input.text('platforms') === undefined) {
         for (const one of platforms) keys.set(one.platform, one.public_key)
@@ -108,11 +108,13 @@ export const receiptCommands: readonly Command[] = [
 ]
 
 /** None if the ledger does not answer: then the signature is reported as one by an unknown key. */
-async function listedPlatforms(session: Session) {
+async function listedPlatforms(session: Session, input: Input) {
   try {
     return (await session.reader().call('listPlatforms')).platforms
   } catch (error) {
-    if (error instanceof LedgerError || error instanceof LedgerUnreachableError) return []
+    const isAway = error instanceof LedgerError || error instanceof LedgerUnreachableError
+    // With the log, a revoked key must not pass unnoticed.
+    if (isAway && !input.flag('log')) return []
     throw error
   }
 }

@@ -10,6 +10,7 @@ import { manifestSchema } from '../core/documents.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import { parseKey } from '../core/tlog/note.ts'
+import type { NoteKey } from '../core/tlog/note.ts'
 import { LogError, createLogReader, failedCheck, findLast } from './log.ts'
 import type { CheckpointStore, LogReader, LogSource } from './log.ts'
 
@@ -36,6 +37,13 @@ export function revocationChecks(
   return [check('key', good, `entry ${revoked} revokes it, ${order} the receipt was logged`)]
 }
 
+/** The witnesses that the site names (c2sp.org/tlog-policy). Readers can demand others with the commands. */
+function policyIn(text: string): { readonly witnesses: NoteKey[]; readonly quorum: number } {
+  const keys = [...text.matchAll(/^witness \S+ (\S+)/gm)].map(([, key = '']) => parseKey(key))
+  const quorum = Number(/^group witnesses (\d+) /m.exec(text)?.[1] ?? keys.length)
+  return { witnesses: keys.filter((key) => key !== null), quorum }
+}
+
 /** Returns the steps up to the first that fails. */
 export async function verifyInLog(subject: Uint8Array, site: Site): Promise<readonly Check[]> {
   const checks: Check[] = []
@@ -44,7 +52,8 @@ export async function verifyInLog(subject: Uint8Array, site: Site): Promise<read
     const key = parseKey(textOf(await required(site, '/log/vkey')).trim())
     if (key?.type !== 'log') throw new LogError('key', 'the site has no verifier key of a log')
     const read = (path: string) => site.read(`/log/${path}`)
-    const log = createLogReader({ ...site, key, witnesses: [], read }, site.store)
+    const policy = policyIn(textOf((await site.read('/log/policy')) ?? new Uint8Array()))
+    const log = createLogReader({ ...site, ...policy, key, read }, site.store)
     const text = textOf(subject)
     const receipt = receiptIn(subject)
     if (text.startsWith('c2sp.org/tlog-proof@v1\n')) await log.prove(text, {}, note)
@@ -57,7 +66,9 @@ export async function verifyInLog(subject: Uint8Array, site: Site): Promise<read
       const { index } = await log.prove(proof, expected, note)
       const issuer = receipt['platform']
       const listed = issuer === undefined ? null : await required(site, '/api/v1/platforms')
-      const platforms = registry.safeParse(listed && jsonOrNull(listed)).data?.platforms ?? []
+      const parsed = registry.safeParse(listed === null ? { platforms: [] } : jsonOrNull(listed))
+      if (!parsed.success) throw new LogError('key', '/api/v1/platforms is malformed')
+      const { platforms } = parsed.data
       for (const one of revocationChecks(platforms, issuer, index)) note(one)
     }
   } catch (error) {

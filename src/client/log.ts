@@ -33,6 +33,8 @@ export interface LogSource {
   readonly key: NoteKey
   /** Each of them must have cosigned before a checkpoint counts as witnessed. */
   readonly witnesses: readonly NoteKey[]
+  /** How many of them suffice, where none is demanded. */
+  readonly quorum?: number
   readonly read: ReadLogFile
   /** Verifies Ed25519. */
   readonly isSigned: (
@@ -232,15 +234,18 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
   }
 
   function checkpointChecks(checkpoint: OpenedCheckpoint): Check[] {
-    const names = checkpoint.cosigned.map(({ key }) => key.name)
-    const missing = source.witnesses.filter(({ name }) => !names.includes(name))
-    const isDemanded = source.witnesses.length > 0
+    const { witnesses, quorum } = source
+    const { cosigned } = checkpoint
+    const missing = witnesses.filter((witness) => cosigned.every(({ key }) => key !== witness))
+    const count = witnesses.length - missing.length
+    const isWitnessed = count > 0 && count >= (quorum ?? 0)
+    const names = cosigned.map(({ key }) => key.name).join(', ')
     return [
       check('checkpoint', true, `size ${checkpoint.size}, signed by ${source.key.name}`),
       check(
         'witnesses',
-        missing.length === 0,
-        isDemanded ? `witnessed by ${names.join(', ')}` : 'not witnessed',
+        quorum !== undefined || missing.length === 0,
+        isWitnessed ? `witnessed by ${names}` : 'not witnessed',
         `not witnessed: the cosignature of ${missing.map(({ name }) => name).join(', ')} is missing`,
       ),
     ]

@@ -15,12 +15,15 @@ import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { documentsOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
+import { smallWorld } from '../support/world.ts'
 
 const platformKey = ed25519Key('platform')
 const alice = evmWallet('alice')
 const service = useService({
+  documents: [...documentsOf(smallWorld())],
   options: async () => ({ actions: await platformActions(platformKey) }),
 })
 

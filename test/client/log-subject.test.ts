@@ -14,6 +14,7 @@ import { canonicalize } from '../../src/core/canonical-json.ts'
 import { manifestSetText } from '../../src/core/documents.ts'
 import { promiseText } from '../../src/core/tlog/entry.ts'
 import { formatNote } from '../../src/core/tlog/note.ts'
+import { policyText } from '../../src/core/tlog/policy.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { execute, runCommand } from '../support/command-line.ts'
 import { handClock } from '../support/http-service.ts'
@@ -62,6 +63,31 @@ const logged = [
   { v: 1, kind: 'receipt', at, id, sha256: sha256Hex(receiptText) },
   { v: 1, kind: 'snapshot', at, id: '4', sha256: sha256Hex(manifest), version: 4 },
 ]
+
+test('a checkpoint is shown as witnessed once the quorum that the site names has signed it', async () => {
+  const log = createTestLog()
+  await log.grow(testEntries(0, 20))
+  const witnesses = [7, 8].map((byte) => {
+    const signer = noteSigner(
+      `w${byte}.test`,
+      'witness',
+      signingKeyFromSeed(Buffer.alloc(32, byte)),
+    )
+    return { signer, key: signer.key, url: 'https://w.test' }
+  })
+  const verified = async (signers: number, quorum: number) => {
+    const policy = policyText(logSigner.key, { witnesses, quorum })
+    const { url } = await serveTestLog(() => log, { '/log/policy': () => policy })
+    const [start = '', note = ''] = (await log.prove(3)).split(/(?<=\n\n)(?=ledger)/)
+    const text = note.slice(0, note.indexOf('\n\n') + 1)
+    const lines = witnesses.slice(0, signers).map(({ signer }) => `${signer.sign(text, 9)}\n`)
+    return await verify(url, [start, note, ...lines].join(''))
+  }
+  expect(await verified(0, 1)).toContain('good witnesses: not witnessed\n')
+  expect(await verified(1, 2)).toContain('good witnesses: not witnessed\n')
+  expect(await verified(1, 1)).toContain('good witnesses: witnessed by w7.test\n')
+  expect(await verified(2, 2)).toContain('good witnesses: witnessed by w7.test, w8.test\n')
+})
 
 test('a platform’s key counts for receipts that were logged before its revocation', async () => {
   const issued = { rail: 'x402', platform: 'acme', platform_signature: 'ed25519:x' }

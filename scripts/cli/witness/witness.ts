@@ -124,9 +124,13 @@ export async function createWitness(deps: WitnessDeps) {
     reportFork,
     /** To be called in turn. Follows the log to the newest checkpoint, or to `submitted`. @throws BrokenLogError */
     follow: async (submitted?: string): Promise<string> => {
+      let checked = submitted
       const read: LogSource['read'] = async (path) => {
-        if (path !== 'checkpoint' || submitted === undefined) return await source.read(path)
-        return Buffer.from(submitted)
+        if (path !== 'checkpoint') return await source.read(path)
+        if (submitted !== undefined) return Buffer.from(submitted)
+        const bytes = await source.read(path)
+        checked = Buffer.from(bytes ?? '').toString()
+        return bytes
       }
       // The folder keeps a checkpoint only after its entries.
       const seen = { load: () => mirror.checkpoint(), save: () => Promise.resolve() }
@@ -136,8 +140,7 @@ export async function createWitness(deps: WitnessDeps) {
         if (error instanceof InconsistentLogError) throw await reportFork(error)
         if (error instanceof MissingFileError) throw error
         if (!(error instanceof LogError) && !(error instanceof NoteError)) throw error
-        const note = submitted ?? String((await source.read('checkpoint')) ?? '')
-        const kept = await keep('wrong', [note])
+        const kept = await keep('wrong', [checked ?? ''])
         throw new BrokenLogError(`${error.message}\nThe checkpoint is in ${kept}`, { cause: error })
       }
     },
