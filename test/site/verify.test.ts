@@ -2,16 +2,18 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect, test } from 'vitest'
 
-import { createTestLog, logVkey, testEntries } from '../support/test-log.ts'
+import { policyText } from '../../src/core/tlog/policy.ts'
+import { createTestLog, logSigner, logVkey, testEntries } from '../support/test-log.ts'
 import type { TestLog } from '../support/test-log.ts'
 import { seriousViolations, useBrowser } from './browser.ts'
 import { useSite } from './site-server.ts'
 import { fullWorld } from './worlds.ts'
 
 let log: TestLog
-const site = useSite(fullWorld, (path) =>
-  path === '/log/vkey' ? logVkey : log.files.get(path.replace('/log/', '')),
-)
+const site = useSite(fullWorld, (path) => {
+  if (path === '/log/policy') return policyText(logSigner.key, { witnesses: [], quorum: 0 })
+  return path === '/log/vkey' ? logVkey : log.files.get(path.replace('/log/', ''))
+})
 const visit = useBrowser(() => site.url)
 
 beforeEach(async () => {
