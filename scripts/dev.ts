@@ -1,4 +1,4 @@
-/** `npm run dev`: recompiles and restarts on change, with demo data in `.dev`, debug logs and no rate limits. */
+/** `npm run dev`: bundles and restarts on change, with demo data in `.dev`, debug logs and no rate limits. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,21 +18,14 @@ let service = start()
 let timer: NodeJS.Timeout | undefined
 let restarting = Promise.resolve()
 
-// npm puts the compiler on the path.
-const compiler = spawn(
-  'tsc',
-  ['-p', 'scripts/tsconfig.tools.json', '--watch', '--preserveWatchOutput'],
-  // Runs in a separate process group, since the launcher passes no signal to the compiler.
-  { cwd: packageRoot, stdio: 'inherit', detached: true },
-)
-for (const folder of ['dist', 'data', 'public']) {
+for (const folder of ['src', 'builder', 'data', 'public']) {
   watch(join(packageRoot, folder), { recursive: true }, (_event, file) => {
-    if (file !== null && !/^(?:run|current|generations|\.)/.test(file)) restartSoon()
+    if (file !== null && !/^(?:run|current|generations|\.|assets\/rules\.js)/.test(file))
+      restartSoon()
   })
 }
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.once(name, () => {
-    if (compiler.pid !== undefined) process.kill(-compiler.pid)
     clearTimeout(timer)
     void restarting.then(stopService).then(() => process.exit())
   })
@@ -51,7 +44,14 @@ function restartSoon(): void {
   }, debounceMs)
 }
 
+/** Leaves the service as it is if the code cannot be bundled. */
 async function restart(): Promise<void> {
+  const bundling = spawn('npm', ['run', '--silent', 'tools'], {
+    cwd: packageRoot,
+    stdio: 'inherit',
+  })
+  await once(bundling, 'exit')
+  if (bundling.exitCode !== 0) return
   await stopService()
   service = start()
 }

@@ -129,6 +129,14 @@ describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_na
     }
   })
 
+  test('says in plain words what a query parameter must be', async () => {
+    for (const name of Object.keys(route.query ?? {})) {
+      const answer = await send('GET', `${pathOf(route).split('?')[0] ?? ''}?${name}=%7B%7D`)
+      expect(answer.status).toBeGreaterThanOrEqual(400)
+      expect(JSON.stringify(parsed(answer))).not.toMatch(/Invalid [a-z]+:|expected |received |>=/)
+    }
+  })
+
   test('returns the error body for an unknown name', async () => {
     if (route.params === undefined) return
     const answer = await send(

@@ -2,13 +2,13 @@ import { reputationFormula } from '../../src/core/reputation/formula.ts'
 import type { Community } from '../world/world.ts'
 import { firstPageDocument, jsonDocument, snapshotFamily } from './document.ts'
 
-/** `/leaderboard`, `/workers` and `/receipts`: the first page of each; the totals count all. */
+/** `/leaderboard`, `/workers`, `/receipts` and `/partners`: the first page of each; the totals count all. */
 export const communityDocuments = snapshotFamily(
-  ['getLeaderboard', 'listWorkers', 'listReceipts'],
+  ['getLeaderboard', 'listWorkers', 'listReceipts', 'listPartners'],
   ['community'],
   function* ({ community }) {
     const { workers, workersTotal, workersNext, receipts, receiptsTotal, receiptsNext } = community
-    const { leaderboard, leaderboardAsOf, leaderboardArchived } = community
+    const { leaderboard, leaderboardAsOf, leaderboardArchived, partners, partnersTotal } = community
     yield jsonDocument(
       'getLeaderboard',
       { ...board(leaderboard), as_of: leaderboardAsOf },
@@ -17,6 +17,8 @@ export const communityDocuments = snapshotFamily(
     )
     yield firstPageDocument('listWorkers', { workers }, workersTotal, workersNext)
     yield firstPageDocument('listReceipts', { receipts }, receiptsTotal, receiptsNext)
+    // Partners may change their profiles, so the archive does not keep them.
+    yield { ...firstPageDocument('listPartners', { partners }, partnersTotal, null), archive: null }
   },
 )
 

@@ -1,8 +1,8 @@
-/** Atom (RFC 4287) and JSON Feed 1.1 of articles, status changes, honesty flags and releases. */
+/** Atom (RFC 4287) and JSON Feed 1.1 of what changes: articles, rails, flags, disputes, releases, receipts, jobs and pacts. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
-import { disputePath } from '../../src/pages/paths.ts'
+import { disputePath, jobPath, pactPath, railPath, receiptPath } from '../../src/pages/paths.ts'
 import { byDate } from '../desk/ranking.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
@@ -30,26 +30,60 @@ interface Item {
 const maxItems = 100
 const maxAgeSeconds = 300
 
+export const feedParts = [
+  'articles',
+  'changelog',
+  'closedFlags',
+  'disputes',
+  'events',
+  'openFlags',
+  'rails',
+  'signingKeys',
+  'site',
+] as const satisfies readonly (keyof World)[]
+
 export function* feedDocuments(
-  world: Pick<
-    World,
-    | 'articles'
-    | 'changelog'
-    | 'closedFlags'
-    | 'disputes'
-    | 'events'
-    | 'openFlags'
-    | 'signingKeys'
-    | 'site'
-  >,
+  world: Pick<World, (typeof feedParts)[number]>,
 ): Generator<PublicDocument> {
   const all = [deskFeed, transitionFeed, flagFeed, disputeFeed, changeFeed]
-  for (const feed of all.map((feedOf) => newestOf(feedOf(world)))) {
-    const atomType = 'application/atom+xml; charset=utf-8'
-    yield unarchived(feedPath(feed, 'atom'), atomType, maxAgeSeconds, { text: atom(feed, world) })
-    const json = plainJson(jsonFeed(feed, world))
+  yield* documentsOf(
+    all.map((feedOf) => feedOf(world)),
+    world,
+  )
+  const events = world.events.filter(({ kind }) => kind === 'rail_transition')
+  for (const { authored } of world.rails) {
+    yield atomDocument(railFeed(authored, { ...world, events }), world)
+  }
+}
+
+export const tradeFeedParts = [
+  'community',
+  'exchange',
+  'pacts',
+  'signingKeys',
+  'site',
+] as const satisfies readonly (keyof World)[]
+
+export function tradeFeedDocuments(
+  world: Pick<World, (typeof tradeFeedParts)[number]>,
+): Iterable<PublicDocument> {
+  return documentsOf([receiptFeed(world), jobFeed(world), pactFeed(world)], world)
+}
+
+type Publisher = Pick<World, 'signingKeys' | 'site'>
+
+function* documentsOf(feeds: readonly Feed[], publisher: Publisher): Generator<PublicDocument> {
+  for (const feed of feeds) {
+    yield atomDocument(feed, publisher)
+    const json = plainJson(jsonFeed(newestOf(feed), publisher))
     yield unarchived(feedPath(feed, 'json'), 'application/feed+json', maxAgeSeconds, json)
   }
+}
+
+function atomDocument(feed: Feed, publisher: Publisher): PublicDocument {
+  const type = 'application/atom+xml; charset=utf-8'
+  const text = atom(newestOf(feed), publisher)
+  return unarchived(feedPath(feed, 'atom'), type, maxAgeSeconds, { text })
 }
 
 function newestOf(feed: Feed): Feed {
@@ -72,19 +106,92 @@ function deskFeed({ articles, site }: Pick<World, 'articles' | 'site'>): Feed {
   }
 }
 
-function transitionFeed({ events, site }: Pick<World, 'events' | 'site'>): Feed {
-  const transitions = events.filter(({ kind }) => kind === 'rail_transition')
+function transitionFeed(world: Pick<World, 'events' | 'site'>): Feed {
   return {
     name: 'transitions',
     title: 'Agent Income Ledger: changes of status',
     page: '/',
-    items: transitions
-      .toSorted((a, b) => b.seq - a.seq)
-      .map(({ rail, seq, title, createdAtMs }) => {
-        const url = rail === null ? `${site.url}/` : `${site.url}/rails/${rail}#status`
-        const id = `${site.url}/feeds/transitions.atom#${seq}`
-        return { id, url, title, content_text: title, ...datedAt(isoTime(createdAtMs)) }
+    items: transitionItems(world, () => true),
+  }
+}
+
+function transitionItems(
+  { events, site }: Pick<World, 'events' | 'site'>,
+  isOf: (rail: string | null) => boolean,
+): Item[] {
+  return events
+    .filter(({ kind, rail }) => kind === 'rail_transition' && isOf(rail))
+    .toSorted((a, b) => b.seq - a.seq)
+    .map(({ rail, seq, title, createdAtMs }) => {
+      const url = rail === null ? `${site.url}/` : `${site.url}${railPath(rail)}#status`
+      const id = `${site.url}/feeds/transitions.atom#${seq}`
+      return { id, url, title, content_text: title, ...datedAt(isoTime(createdAtMs)) }
+    })
+}
+
+export const railFeedPath = (rail: string) => `/feeds/rails/${rail}.atom`
+
+/** Changes of status and flags of one rail. */
+function railFeed(
+  { rail, display_name: name }: { readonly rail: string; readonly display_name: string },
+  world: Pick<World, 'closedFlags' | 'events' | 'openFlags' | 'site'>,
+): Feed {
+  const flags = [...world.openFlags, ...world.closedFlags].filter((flag) => flag.rail === rail)
+  const items = flags.map((flag) => flagItem(flag, world.site.url))
+  return {
+    name: `rails/${rail}`,
+    title: `Agent Income Ledger: ${name}`,
+    page: railPath(rail),
+    items: [...transitionItems(world, (of) => of === rail), ...items].toSorted(byChange),
+  }
+}
+
+function receiptFeed({ community, site }: Pick<World, 'community' | 'site'>): Feed {
+  return {
+    name: 'receipts',
+    title: 'Agent Income Ledger: receipts',
+    page: '/receipts',
+    items: community.receipts.map(({ receipt_id: id, amount_usdc: amount, rail, ...receipt }) => {
+      const url = `${site.url}${receiptPath(id)}`
+      const title = `Receipt of ${amount} USDC on ${rail}, ${receipt.verification}`
+      const text = receipt.summary ?? `Paid to ${receipt.to_wallet}`
+      return { id: url, url, title, content_text: text, ...datedAt(receipt.accepted_at) }
+    }),
+  }
+}
+
+function jobFeed({ exchange, site }: Pick<World, 'exchange' | 'site'>): Feed {
+  return {
+    name: 'jobs',
+    title: 'Agent Income Ledger: jobs',
+    page: '/jobs',
+    items: exchange.jobs.map(({ id, status, title, description, budget_usdc: budget, ...job }) => {
+      const url = `${site.url}${jobPath(id)}`
+      const words = `Budget up to ${budget} USDC. ${description ?? ''}`.trim()
+      const dates = { date_published: job.created_at, date_modified: job.updated_at }
+      return { id: url, url, title: `${title ?? id}, ${status}`, content_text: words, ...dates }
+    }),
+  }
+}
+
+function pactFeed({ pacts, site }: Pick<World, 'pacts' | 'site'>): Feed {
+  const urlOf = (id: string) => `${site.url}${pactPath(id)}`
+  return {
+    name: 'pacts',
+    title: 'Agent Income Ledger: pacts',
+    page: '/pacts',
+    items: [
+      ...pacts.settled.map(({ pact_id: id, amount_usdc: amount, settled_at: at }) => {
+        const url = urlOf(id)
+        const title = `Pact ${id}: settled`
+        return { id: url, url, title, content_text: `${amount} USDC`, ...datedAt(at) }
       }),
+      ...pacts.inFlight.map(({ pact_id: id, phase_status: phase, updated_at: at, ...pact }) => {
+        const url = urlOf(id)
+        const title = `Pact ${id}: ${phase}`
+        return { id: url, url, title, content_text: pact.next_action, ...datedAt(at) }
+      }),
+    ].toSorted(byChange),
   }
 }
 
@@ -171,7 +278,7 @@ function updatedOf({ items }: Feed, { signingKeys: { keys } }: Pick<World, 'sign
   )
 }
 
-function atom(feed: Feed, world: Pick<World, 'signingKeys' | 'site'>): string {
+function atom(feed: Feed, world: Publisher): string {
   const { site } = world
   const entries = feed.items.map(
     (item) => `<entry>

@@ -6,9 +6,10 @@ import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
 export const siteDocuments = snapshotFamily(
-  ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
+  ['getIndex', 'getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
   ['agentSkills', 'signingKeys', 'site'],
   function* (world) {
+    yield jsonDocument('getIndex', indexOf(world))
     yield jsonDocument('getOpenApi', openApiOf(world))
     yield jsonDocument('getSigningKeys', world.signingKeys)
     yield textDocument('getPactsSkill', agentSkill(world, 'pacts'), { archived: true })
@@ -17,6 +18,26 @@ export const siteDocuments = snapshotFamily(
     yield textDocument('getRegisterSkill', writing, { archived: true })
   },
 )
+
+function indexOf({ site }: Pick<World, 'site'>): object {
+  const requests = routes.map(({ id, method, path, summary, access, price }) => {
+    return {
+      id,
+      method,
+      path,
+      summary,
+      access,
+      ...(price === undefined ? {} : { price_usdc: price }),
+    }
+  })
+  return {
+    service: site.serviceName,
+    version: site.version,
+    docs: `${site.url}/docs`,
+    openapi: `${site.url}/openapi.json`,
+    requests,
+  }
+}
 
 /** Cached, since several documents need the OpenAPI document, which depends only on the site. */
 const openApi = memoizeLatest(({ serviceName, url: siteUrl, version }: World['site']) =>

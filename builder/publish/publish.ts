@@ -37,8 +37,8 @@ const MAX_LOGGED = 20
 const STAGING_DIR = '.building'
 /** Damage to a file that generations share does not reach a generation of copies. */
 const COPIED_EVERY = 64
-/** Higher qualities take five times as long and do not make hashes and signatures smaller. */
-const MANIFEST_QUALITY = 4
+/** Higher levels take longer and do not make hashes and signatures smaller. */
+const MANIFEST_LEVELS = { brotli: 1, gzip: 1 }
 
 export interface PublishMemory {
   readonly rendered: RenderCache
@@ -243,7 +243,7 @@ async function stage(
   const forms = (['br', 'gzip'] as const).map((form) => encodedFile(MANIFEST_FILE, form))
   const gone = [...before, ...forms].filter((file) => !reused.has(file))
   await staging.reuse({ files: reusedFiles, from: past?.directory ?? null, gone })
-  for (const form of await compress(manifestBytes, MANIFEST_CONTENT_TYPE, MANIFEST_QUALITY)) {
+  for (const form of await compress(manifestBytes, MANIFEST_CONTENT_TYPE, MANIFEST_LEVELS)) {
     await staging.write(encodedFile(MANIFEST_FILE, form.encoding), form.bytes)
   }
   const signature = Buffer.from(signer.sign(manifestBytes)).toString('base64')

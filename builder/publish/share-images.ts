@@ -27,7 +27,7 @@ const maxAgeSeconds = 300
 const rendersAtOnce = 1
 
 export async function readShareImages(dir: string, drawings: readonly Drawing[]) {
-  const index = (await readFitting(join(dir, indexFile), indexSchema)) ?? {}
+  const index = await readIndex(dir)
   const documents: PublicDocument[] = []
   const pending: Drawing[] = []
   for (const drawing of drawings) {
@@ -39,7 +39,14 @@ export async function readShareImages(dir: string, drawings: readonly Drawing[])
   return { documents, pending }
 }
 
-/** Rendering takes 25 ms of CPU time per image. */
+async function readIndex(dir: string): Promise<z.infer<typeof indexSchema>> {
+  return (await readFitting(join(dir, indexFile), indexSchema)) ?? {}
+}
+
+/**
+ * Rendering takes 25 ms of CPU time per image. Replaced images stay until the next rendering, since a set that contains
+ * them may be published at the same time.
+ */
 export async function renderShareImages(
   dir: string,
   drawings: readonly Drawing[],
@@ -53,9 +60,11 @@ export async function renderShareImages(
     const png = await sharp(Buffer.from(drawing.svg, 'utf8')).png().toBuffer()
     await replaceFile(fileOf(dir, nameOf(drawing)), png, 0o644)
   })
+  const replaced = await readIndex(dir)
   const index = Object.fromEntries(drawings.map((drawing) => [drawing.image, nameOf(drawing)]))
   await replaceFile(join(dir, indexFile), canonicalize(index), 0o644)
-  const kept = new Set([indexFile, ...Object.values(index).map((name) => `${name}.png`)])
+  const images = [...Object.values(replaced), ...Object.values(index)]
+  const kept = new Set([indexFile, ...images.map((name) => `${name}.png`)])
   for (const name of await namesIn(dir)) if (!kept.has(name)) await rm(join(dir, name))
 }
 

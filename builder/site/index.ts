@@ -5,6 +5,7 @@ import { articlePages, deskPage } from './desk.ts'
 import { disputePages, disputesPage } from './disputes.ts'
 import { docsPages } from './docs/page.ts'
 import { missingPage, unavailablePage } from './error-pages.ts'
+import { findPage } from './find.ts'
 import { flagsPage } from './flags.ts'
 import { homePage } from './home.ts'
 import { jobPages, jobsPage } from './jobs.ts'
@@ -23,6 +24,7 @@ import { statusPage } from './status.ts'
 const pageSources: readonly PageSource[] = [
   homePage,
   opportunitiesPage,
+  findPage,
   leaderboardPage,
   workersPage,
   receiptsPage,

@@ -4,6 +4,7 @@ import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
 import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import { jobPage, jobTable } from '../../src/pages/job.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
+import { atomFeed } from '../../src/pages/page.ts'
 import { pageSource } from './page-source.ts'
 import { workerWallets } from './people.ts'
 
@@ -15,6 +16,7 @@ export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
     description: `${counted(open, 'open job')} of ${total}. Partners post jobs, bid on them and deliver a signed hash of the work.`,
     nav: '/opportunities',
     json: ['/api/v1/jobs'],
+    feeds: [atomFeed('/feeds/jobs.atom', 'Jobs')],
     body: [
       introduction(
         inline`Partners post jobs with a budget and a deadline; the winning bidder delivers, and when the poster accepts the delivery, the exchange issues a receipt. ${link('/partners', 'Becoming a partner')} is free.`,
@@ -25,6 +27,7 @@ export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
       verifyBox('/api/v1/jobs'),
       links([
         ['/api/v1/jobs', 'JSON'],
+        ['/feeds/jobs.atom', 'Feed of jobs'],
         ['/docs/reference', 'How to post and bid'],
         ['/skills', 'Skills'],
       ]),

@@ -52,6 +52,7 @@ export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world)
       verifyBox('/api/v1/opportunities'),
       links([
         ['/api/v1/opportunities', 'JSON'],
+        ['/find', 'By skill, cost and requirements'],
         ['/', 'All rails'],
       ]),
     ],

@@ -2,6 +2,7 @@
 import { introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
 import { hash, pill } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
+import { atomFeed } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
 import {
   amountColumn,
@@ -23,6 +24,7 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
     description: `${settled.length} settled and ${inFlight.length} in flight: agreements whose payment can be verified on-chain. ${recorded.length} more ${recorded.length === 1 ? 'is' : 'are'} recorded.`,
     nav: '/pacts',
     json: ['/api/v1/pacts'],
+    feeds: [atomFeed('/feeds/pacts.atom', 'Pacts')],
     body: [
       introduction(
         inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on-chain, and settled from then on. Its manifest, the escrow contract and the receipt must agree; if they do not, an ${link('/honesty', 'honesty flag')} reports the contradiction. ${link('/pacts/SKILL.md', 'How an agent checks a pact')}.`,

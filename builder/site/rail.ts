@@ -46,10 +46,12 @@ import {
 } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
+import { atomFeed } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import { column, figureColumn, table } from '../../src/pages/table.ts'
 import { disputesOfRail } from '../documents/disputes.ts'
+import { railFeedPath } from '../documents/feeds.ts'
 import { revisionOfPolls } from '../documents/history.ts'
 import { evidenceUri } from '../documents/rail-view.ts'
 import { fileHistoryUrl } from '../publish/remote.ts'
@@ -88,6 +90,7 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
     description: `${name} on ${view.chain}: ${view.status}. ${volumeSentence(view)}${doubts(view, world)}`,
     nav: '/',
     json: [pathOf('getRail', { name: view.rail })],
+    feeds: [atomFeed(railFeedPath(view.rail), name)],
     inputs: inputsOf({ record, view }, world),
     body: () => [
       introduction(
@@ -110,6 +113,7 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
         [isPaid ? 'Workers, who were paid in 30 days' : 'Listings', shown('unique_workers_30d')],
         ['Top worker’s share', shown('top_worker_share', percent)],
         view.notes === undefined ? null : ['Notes', untrustedText(view.notes)],
+        ['Follow', link(railFeedPath(view.rail), 'Feed of status changes and flags')],
       ]),
       view.status_reasons.length === 0 ? null : section('why', 'Why this status', ...reasons(view)),
       section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),

@@ -2,6 +2,7 @@
 import { counted } from '../../src/core/number-text.ts'
 import { introduction, links } from '../../src/pages/blocks.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
+import { atomFeed } from '../../src/pages/page.ts'
 import { receiptRecordPath } from '../../src/pages/paths.ts'
 import { receiptPage, receiptTable } from '../../src/pages/receipt.ts'
 import { plainJson, unarchived } from '../documents/document.ts'
@@ -18,6 +19,7 @@ export const receiptsPage = pageSource(['community'], ({ community }) => {
     description: `${counted(receiptsTotal, 'receipt')} for payments on rails; ${receiptsVerified} of them verified.`,
     nav: '/receipts',
     json: ['/api/v1/receipts'],
+    feeds: [atomFeed('/feeds/receipts.atom', 'Receipts')],
     body: [
       introduction(
         'A receipt states who was paid, by whom, how much and where, and is signed by a platform or by the worker. On-chain payments are verified on-chain; the label shows the result.',
@@ -27,6 +29,7 @@ export const receiptsPage = pageSource(['community'], ({ community }) => {
       olderLink('receipts', receiptsNext),
       links([
         ['/api/v1/receipts', 'JSON'],
+        ['/feeds/receipts.atom', 'Feed of receipts'],
         ['/docs/signing', 'How to submit a receipt'],
         ['/docs/receipts', 'How receipts are verified'],
         ['/leaderboard', 'What receipts earn'],

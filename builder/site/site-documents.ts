@@ -2,7 +2,7 @@
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeLatest, sameItems } from '../cache/memoize.ts'
 import { asJson, unarchived } from '../documents/document.ts'
-import { feedDocuments } from '../documents/feeds.ts'
+import { feedDocuments, feedParts, tradeFeedDocuments, tradeFeedParts } from '../documents/feeds.ts'
 import { openApiOf } from '../documents/site.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
@@ -29,19 +29,8 @@ export function createSite(): (
   const documentsOf = memoizeLatest(createPageDocuments)
   const receipts = memoizeByParts(['community'], receiptRecords)
   const checks = memoizeByParts(['receiptRun'], receiptChecksDocument)
-  const feeds = memoizeByParts(
-    [
-      'articles',
-      'changelog',
-      'closedFlags',
-      'disputes',
-      'events',
-      'openFlags',
-      'signingKeys',
-      'site',
-    ],
-    (world) => [...feedDocuments(world)],
-  )
+  const feeds = memoizeByParts(feedParts, (world) => [...feedDocuments(world)])
+  const tradeFeeds = memoizeByParts(tradeFeedParts, (world) => [...tradeFeedDocuments(world)])
   const indexesOf = memoizeLatest((listed: readonly SitePage[]) =>
     memoizeByParts(['agentSkills', 'nowMs', 'site'], (world) => [...indexDocuments(listed, world)]),
   )
@@ -68,6 +57,7 @@ export function createSite(): (
       ...receipts(world),
       ...checks(world),
       ...feeds(world),
+      ...tradeFeeds(world),
       ...indexesOf(pages)(world),
       allInOneOf(published)(world),
       types(world),

@@ -1,10 +1,11 @@
 /** `/skills`: the taxonomy, by category. */
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
+import type { Skill } from '../../src/contract/schemas/skill.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
 import { pill } from '../../src/pages/figures.ts'
-import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
+import { code, link, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
@@ -47,7 +48,10 @@ export const skillsPage = pageSource(['taxonomy', ...railParts], (world) => {
           ),
           fixedColumn('Description', (skill) => untrustedText(skill.description), 'wide'),
           column('Category', ({ category }) => category),
-          fixedColumn('Sold on', (skill) => soldOn(skill.surface, rails)),
+          fixedColumn(
+            'Sold on',
+            (skill) => inline`${soldOn(skill.surface, rails)} ${findLink(skill)}`,
+          ),
         ],
         empty: 'The taxonomy is empty.',
       }),
@@ -58,6 +62,11 @@ export const skillsPage = pageSource(['taxonomy', ...railParts], (world) => {
     ],
   }
 })
+
+/** Opens the rails that sell the skill, with their expected income. */
+function findLink({ slug, surface }: Skill): Inline | null {
+  return surface.length === 0 ? null : link(`/find?skills=${slug}`, 'income')
+}
 
 function soldOn(slugs: readonly string[], rails: ReadonlyMap<string, Rail>): Inline {
   const statuses = slugs.map((slug) => rails.get(slug)?.status)

@@ -5,12 +5,24 @@ import { readMarkdownFiles } from './articles.ts'
 const path = z.string().regex(/^(?:\/[a-z0-9-]+)+$/)
 const assets = z.array(z.string().regex(/^\/assets\/[\w./-]+$/))
 
+/** In the order of the side navigation. */
+export const docsGroups = [
+  'Begin',
+  'By task',
+  'Write and pay',
+  'Trust',
+  'Reference',
+  'Operate',
+] as const
+
 const fields = z.strictObject({
   path,
   order: z
     .string()
     .regex(/^\d{1,4}$/)
     .transform(Number),
+  /** Heading under which the side navigation lists the page; absent from it without one. */
+  group: z.enum(docsGroups).optional(),
   title: z.string().min(1).max(200),
   description: z.string().min(1).max(400),
   /** Path of the navigation entry that is highlighted on the page. */

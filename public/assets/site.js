@@ -83,6 +83,23 @@ addEventListener('keydown', (event) => {
   }
 })
 
+for (const block of document.querySelectorAll('.docs pre')) {
+  const box = document.createElement('div')
+  const button = document.createElement('button')
+  box.className = 'copied'
+  button.type = 'button'
+  button.textContent = 'Copy'
+  block.replaceWith(box)
+  box.append(block, button)
+  button.addEventListener('click', async () => {
+    const copied = await navigator.clipboard.writeText(block.innerText).then(
+      () => true,
+      () => false,
+    )
+    button.textContent = copied ? 'Copied' : 'Select the text to copy it'
+  })
+}
+
 /** Sets the tooltip of each time to its age. */
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const steps = [

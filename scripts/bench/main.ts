@@ -12,6 +12,7 @@ import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
 import { builder } from './suites/builder.ts'
 import { engines } from './suites/engines.ts'
 import { images } from './suites/images.ts'
+import { lists } from './suites/lists.ts'
 import { log } from './suites/log.ts'
 import { origin } from './suites/origin.ts'
 import { start } from './suites/start.ts'
@@ -28,6 +29,7 @@ const suites: Readonly<Record<string, Suite>> = {
   visible,
   images,
   start,
+  lists,
   log,
 }
 /** sysexits.h EX_USAGE. */

@@ -53,7 +53,7 @@ export async function startPlatformService(
 ): Promise<ServerProcess> {
   const root = join(dir, 'program')
   mkdirSync(root, { recursive: true })
-  for (const part of ['dist/src', 'dist/builder', 'data']) {
+  for (const part of ['dist', 'data']) {
     const from = join(packageRoot, part)
     const filter = (path: string) => path !== join(packageRoot, 'data/run')
     cpSync(from, join(root, part), { recursive: true, dereference: true, filter })

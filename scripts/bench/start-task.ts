@@ -1,8 +1,10 @@
 import { fork } from 'node:child_process'
 import { on } from 'node:events'
+import { join } from 'node:path'
 
 import { z } from 'zod'
 
+import { packageRoot } from '../../src/runtime/runtime.ts'
 import type { Sample } from './samples.ts'
 import type { TaskArguments, TaskName } from './tasks/index.ts'
 
@@ -13,10 +15,15 @@ export interface Task {
   readonly go: () => void
 }
 
+/** The bundle of a program in `scripts/bench`. */
+export function benchProgram(name: string): string {
+  return join(packageRoot, `dist/scripts/bench/${name}.js`)
+}
+
 const message = z.record(z.string(), z.union([z.number(), z.string()]))
 
 export function startTask<Name extends TaskName>(name: Name, ...args: TaskArguments<Name>): Task {
-  const child = fork(new URL('./run-task.js', import.meta.url), [name, JSON.stringify(args)])
+  const child = fork(benchProgram('run-task'), [name, JSON.stringify(args)])
   const messages = on(child, 'message', { close: ['exit'] })
   return {
     next: async () => {

@@ -13,14 +13,17 @@ export function isInstalled(program: string): boolean {
   return spawnSync(program, ['-v']).error === undefined
 }
 
-/** Returns the requests per second. @throws Error if a request failed */
+const unitMs: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000 }
+
+/** Returns the requests per second and the latency. @throws Error if a request failed */
 export async function runWrk({ url, headers = {}, connections, seconds }: WrkOptions) {
   const fields = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const sizes = ['-t1', `-c${connections}`, `-d${seconds}s`]
+  const sizes = ['--latency', '-t1', `-c${connections}`, `-d${seconds}s`]
   const { stdout } = await promisify(execFile)('wrk', [...sizes, ...fields, url])
   const [, perSecond] = /Requests\/sec:\s+([\d.]+)/.exec(stdout) ?? []
-  if (perSecond === undefined || /Non-2xx|Socket errors/.test(stdout)) {
+  const [, p99 = '', unit = ''] = /99%\s+([\d.]+)(us|ms|s)$/m.exec(stdout) ?? []
+  if (perSecond === undefined || p99 === '' || /Non-2xx|Socket errors/.test(stdout)) {
     throw new Error(`errors under load of ${url}: ${stdout}`)
   }
-  return Number(perSecond)
+  return { perSecond: Number(perSecond), p99Ms: Number(p99) * (unitMs[unit] ?? NaN) }
 }

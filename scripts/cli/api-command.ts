@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 import { prepareCall } from '../../src/client/call.ts'
-import { CallError } from '../../src/client/errors.ts'
+import { CallError, PaymentRequiredError } from '../../src/client/errors.ts'
 import { newestOath } from '../../src/client/sign.ts'
 import type { OathText } from '../../src/client/sign.ts'
 import type { Issue } from '../../src/contract/errors.ts'
@@ -18,6 +18,7 @@ import { readPayment } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { table } from './output.ts'
+import { maxMicroUsdc, signPayment } from './pay.ts'
 import type { Session } from './session.ts'
 
 type ComputeField = (session: Session, input: Input) => unknown
@@ -56,13 +57,16 @@ export function apiCommand<Id extends RouteId>(
       ...Object.fromEntries(fields.map((field) => [field.argument, field])),
       ...additions.args,
     },
-    groups: groupsOf(route),
+    groups: groupsOf(route, isSoldRead),
     run: async (session, input) => {
       const { params, query, body } = readFields(fields, input)
       const needsKey = route.access !== 'public' && additions.needsKey?.(input) !== false
-      const { caller } = needsKey
-        ? await session.client(isSoldRead ? 'key-if-given' : 'key')
-        : session.reader()
+      const pays = isSoldRead && input.flag('pay')
+      if (pays) maxMicroUsdc(input)
+      const { caller } =
+        needsKey && !pays
+          ? await session.client(isSoldRead ? 'key-if-given' : 'key')
+          : session.reader()
       const kind = additions.oath?.(input)
       const oath =
         kind === undefined
@@ -72,26 +76,38 @@ export function apiCommand<Id extends RouteId>(
         const value = await compute(session, input)
         if (value !== undefined) body[name] = value
       }
-      const call = await prepareCall(caller, id, {
-        params: textsOf(params),
-        query: textsOf(query),
-        body,
-        oath,
-        idempotencyKey: input.text('idempotency-key'),
-        payment: readPayment(input),
-        payerSignature: input.text('payer-signature'),
-      }).catch((error: unknown) => {
-        if (!(error instanceof CallError) || error.issues.length === 0) throw error
-        throw new UsageError(explain(error.issues, fields))
-      })
       const text = (answer: AnswerOf<Id>) => tableOf(answer, columns ?? [], additions)
-      await session.perform(call, columns === undefined ? undefined : text)
+      const perform = async (payment = readPayment(input)) => {
+        const call = await prepareCall(caller, id, {
+          params: textsOf(params),
+          query: textsOf(query),
+          body,
+          oath,
+          idempotencyKey: input.text('idempotency-key'),
+          payment,
+          payerSignature: input.text('payer-signature'),
+        }).catch((error: unknown) => {
+          if (!(error instanceof CallError) || error.issues.length === 0) throw error
+          throw new UsageError(explain(error.issues, fields))
+        })
+        await session.perform(call, columns === undefined ? undefined : text)
+      }
+      try {
+        await perform()
+      } catch (error) {
+        if (!pays || !(error instanceof PaymentRequiredError)) throw error
+        await perform(await signPayment(session, input, error))
+      }
     },
   }
 }
 
-function groupsOf({ price, priceRange, access, method }: Route): OptionGroup[] {
+function groupsOf(
+  { price, priceRange, access, method }: Route,
+  isSoldRead: boolean,
+): OptionGroup[] {
   return [
+    ...(isSoldRead ? ['pay' as const] : []),
     ...(price === undefined && priceRange === undefined ? [] : ['payment' as const]),
     ...(access === 'public' ? [] : ['key' as const]),
     ...(method === 'POST' ? ['repeat' as const] : []),
@@ -167,5 +183,6 @@ function tableOf<Id extends RouteId>(
   const lists = Object.values(members).map((member) => rowList.safeParse(member).data ?? [])
   const listed = rows?.(answer) ?? lists.find(({ length }) => length > 0) ?? []
   const more = next === undefined ? '' : `More: --cursor ${next}\n`
-  return `${table(columns, listed)}${more}${footer?.(answer) ?? ''}`
+  const shown = listed.length === 0 ? 'No entries.\n' : table(columns, listed)
+  return `${shown}${more}${footer?.(answer) ?? ''}`
 }

@@ -39,7 +39,7 @@ export function fieldsOf(route: Route, bodyOperands: readonly string[] = []): re
   })
   return [...parameters, ...body].map((field) => ({
     ...field,
-    doc: firstSentence(field.doc),
+    doc: `${firstSentence(field.doc)}${longChoices(field.fieldSchema)}`,
     argument: argumentName(field.name, field.fieldSchema),
     value: placeholder(field.name, field.fieldSchema),
     isRepeatable: isRepeated(field.fieldSchema),
@@ -81,6 +81,13 @@ export function isRepeated(schema: z.ZodType): boolean {
 
 /** Longer lists of choices would widen the columns of the help. */
 const MAX_PLACEHOLDER = 60
+
+/** The choices that the placeholder has no space for. */
+function longChoices(schema: z.ZodType): string {
+  const choices = schema instanceof z.ZodArray ? schema.element : schema
+  if (!(choices instanceof z.ZodEnum) || placeholder('', choices) !== 'text') return ''
+  return `: ${choices.options.join(', ')}`
+}
 
 function placeholder(name: string, schema: z.ZodType): string {
   if (schema instanceof z.ZodEnum) {

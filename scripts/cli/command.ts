@@ -58,6 +58,10 @@ const optionGroups = {
     'payment-file': option('path', 'file with an x402 payment in base64'),
     'payer-signature': option('hex', 'signature of another wallet that pays for the partner'),
   },
+  pay: {
+    pay: flag('pay the price of the answer with the key, if it is not above --max-usdc'),
+    'max-usdc': option('usdc', 'with --pay: the highest price to pay, such as 0.02'),
+  },
   key: {
     'key-file': option(
       'path',

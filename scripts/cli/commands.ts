@@ -60,7 +60,9 @@ export const commands: readonly Command[] = [
     columns: ['id', 'status', 'budget_usdc', 'bids_count', 'deadline', 'title'],
   }),
   apiCommand('job show', 'getJob'),
-  apiCommand('job bids', 'listBids'),
+  apiCommand('job bids', 'listBids', {
+    columns: ['id', 'status', 'price_usdc', 'eta_hours', 'bidder', 'proposal'],
+  }),
   apiCommand('job post', 'postJob'),
   apiCommand('job bid', 'bidOnJob'),
   apiCommand('job award', 'awardJob'),

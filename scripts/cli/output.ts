@@ -13,10 +13,32 @@ export function plain(text: string): string {
   })
 }
 
+/** One line per field, `job.id` for a field of a field; lists of objects follow as tables. */
 export function describe(value: object): string {
-  const rows = Object.entries(value).filter(([, member]) => member !== undefined)
+  const fields = fieldsOf(value)
+  const rows = fields.filter(([, member]) => !isTable(member))
   const width = Math.max(0, ...rows.map(([name]) => name.length))
-  return rows.map(([name, member]) => `${name.padEnd(width)}  ${cell(member)}\n`).join('')
+  const lines = rows.map(([name, member]) => `${name.padEnd(width)}  ${cell(member)}\n`)
+  const tables = fields.flatMap(([name, member]) => {
+    if (!isTable(member)) return []
+    const columns = [...new Set(member.flatMap((row) => Object.keys(row)))]
+    return [`\n${name}\n${table(columns, member)}`]
+  })
+  return [...lines, ...tables].join('')
+}
+
+function fieldsOf(value: object, prefix = ''): (readonly [name: string, member: unknown])[] {
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    if (member === undefined) return []
+    const isNested = typeof member === 'object' && member !== null && !Array.isArray(member)
+    const path = `${prefix}${name}`
+    return isNested ? fieldsOf(member, `${path}.`) : [[path, member] as const]
+  })
+}
+
+function isTable(value: unknown): value is readonly object[] {
+  const isRow = (row: unknown) => typeof row === 'object' && row !== null && !Array.isArray(row)
+  return Array.isArray(value) && value.length > 0 && value.every(isRow)
 }
 
 export function table(columns: readonly string[], rows: readonly object[]): string {
@@ -42,6 +64,7 @@ export function json(value: unknown): string {
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '-'
   if (typeof value === 'string') return plain(value).replaceAll('\n', ' ')
+  if (Array.isArray(value) && value.length === 0) return 'none'
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) {
     return plain(value.join(', '))
   }

@@ -2,6 +2,7 @@ import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
 import { LedgerError, LedgerUnreachableError } from '../../src/client/errors.ts'
 import { parseSignedReceipt, signReceipt } from '../../src/client/sign-receipt.ts'
 import type { ReceiptFacts, SignedReceipt } from '../../src/client/sign-receipt.ts'
+import { receiptDetail } from '../../src/contract/schemas/receipt.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { flag, operand, option } from './command.ts'
 import type { Arguments, Command } from './command.ts'
@@ -74,7 +75,9 @@ export const receiptCommands: readonly Command[] = [
     description:
       'A file is verified offline. Platform keys come from --platforms, a file like data/platforms.json, or from the ledger.\nThe payment itself is not verified: see its chain.',
     args: {
-      receipt: operand('a file, - for standard input, or the id of a receipt'),
+      receipt: operand(
+        'a file with a receipt or with an answer of GET /receipts/{id}, - for standard input, or the id of a receipt',
+      ),
       platforms: option('path', 'registry of platform keys'),
       'exchange-key': option(
         'base64',
@@ -160,7 +163,12 @@ async function exchangeKeys(session: Session, input: Input): Promise<string | re
 async function findReceipt(session: Session, input: Input) {
   const text = input.required('receipt')
   const expectedId = input.text('id') ?? null
-  if (!/^rcp_[0-9a-f]{64}$/.test(text)) return { receipt: readJsonObject(text), id: expectedId }
+  if (!/^rcp_[0-9a-f]{64}$/.test(text)) {
+    const file = readJsonObject(text)
+    const saved = receiptDetail.pick({ content: true, receipt_id: true }).safeParse(file).data
+    if (saved === undefined) return { receipt: file, id: expectedId }
+    return { receipt: saved.content, id: expectedId ?? saved.receipt_id }
+  }
   const { content } = await session.reader().call('getReceipt', { params: { id: text } })
   return { receipt: content, id: expectedId ?? text }
 }

@@ -83,8 +83,9 @@ function howToPay({ offer }: PaymentRequiredError): readonly string[] {
     return [`The price is ${priceUsdc} USDC, but this ledger does not accept payments.`]
   return [
     `The price is ${priceUsdc} USDC on ${way.network}, paid to ${way.payTo} by x402 (${way.resource}).`,
-    'Sign a payment for these terms with any x402 client, save it in base64 to a file and repeat',
-    'the call with --payment-file. One payment buys one answer; failed calls are not charged.',
+    'Repeat a read with --pay --max-usdc <usdc> and the key of an EVM wallet with USDC, or sign a payment',
+    'with any x402 client, save it in base64 to a file and repeat the call with --payment-file.',
+    'One payment buys one answer; failed calls are not charged.',
     ...(paymentRequired === null ? [] : [`PAYMENT-REQUIRED: ${paymentRequired}`]),
   ]
 }

@@ -47,6 +47,7 @@ export function createSession(deps: CliDeps, input: Input) {
     ledger: baseUrl,
     reader,
     signer,
+    walletKey,
     print,
     /** @throws UsageError if `need` is `key` and there is none */
     client: async (need: 'key' | 'key-if-given') =>

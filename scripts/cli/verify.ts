@@ -2,6 +2,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 
 import { z } from 'zod'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { CallError } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { fetchWholeReputation, verifyScore } from '../../src/client/verify-score.ts'
@@ -13,7 +14,7 @@ import type { ManifestEntry } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { flag, operand, option, requiredOption } from './command.ts'
 import type { Command } from './command.ts'
-import { fileExists, readJsonObject } from './files.ts'
+import { fileExists, readBytes, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { manifestInLog } from './log.ts'
@@ -36,13 +37,15 @@ export const verifyCommands: readonly Command[] = [
     words: 'document verify',
     summary: 'Verify a published document against the manifest',
     description:
-      'Fetches an address or a path of the site, and the manifest, which binds the bytes to the path and the time. A file is verified offline, against the manifest in a parent directory.',
+      'Fetches an address or a path of the site, and the manifest, which binds the bytes to the path and the time. A file is verified offline, against the manifest in a parent directory; without one, its SHA-256 is looked up in the manifest of the ledger.',
     args: { document: operand('address, path such as /api/v1/rails, or file'), seen },
     groups: ['signingKeys', 'ledger'],
     run: async (session, input) => {
       const document = input.required('document')
       const isRemote = /^https?:\/\//.test(document) || document.startsWith('/api/')
-      const { open, only } = isRemote ? remoteDocument(session, document) : localDocument(document)
+      const { open, only } = isRemote
+        ? remoteDocument(session, document)
+        : localDocument(session, document)
       const checks = await verifyCurrentSet(open, readerOf(session, input), only)
       return printChecks(session, { document }, checks)
     },
@@ -141,20 +144,25 @@ function remoteDocument(session: Session, document: string) {
   return { open: () => openSite(session, origin), only: { name: pathname, selects } }
 }
 
-function localDocument(document: string) {
+function localDocument(session: Session, document: string) {
   const path = resolve(document)
   const root = findRoot(path)
+  if (root === null) {
+    const sha256 = sha256Hex(readBytes(path))
+    const name = `SHA-256 ${sha256}`
+    const selects = (entry: ManifestEntry) => entry.sha256 === sha256
+    return { open: () => openSite(session), only: { name, selects } }
+  }
   const name = relative(root, path).split(sep).join('/')
   const selects = ({ file }: ManifestEntry) => file === name
   return { open: () => openDirectory(root), only: { name, selects } }
 }
 
-/** @throws UsageError if no parent directory contains a manifest */
-function findRoot(path: string): string {
+/** Null if no parent directory contains a manifest. */
+function findRoot(path: string): string | null {
   for (let at = dirname(path); ; at = dirname(at)) {
     if (fileExists(join(at, MANIFEST_FILE))) return at
-    if (at === dirname(at))
-      throw new UsageError(`there is no ${MANIFEST_FILE} beside or above ${path}`)
+    if (at === dirname(at)) return null
   }
 }
 

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import { loadReference } from '../../src/actions/reference.ts'
 import { parseSecretKey, receiptKeyOf } from '../../src/client/signers.ts'
@@ -21,7 +20,7 @@ import { writeYearOfPolls } from './polls.ts'
 
 export const demoServiceName = 'agent-income-ledger-demo'
 const platform = 'demo-board'
-const program = new URL('../../src/main.js', import.meta.url)
+const program = join(packageRoot, 'dist/src/main.js')
 
 export function demoSettings(dataDir: string): Readonly<Record<string, string>> {
   return {
@@ -80,7 +79,7 @@ export async function prepareDemoFolder(dataDir: string): Promise<void> {
 
 /** Standard output is piped. */
 export function startService(settings: Readonly<Record<string, string>>): ChildProcess {
-  return spawn(process.execPath, [fileURLToPath(program)], {
+  return spawn(process.execPath, [program], {
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

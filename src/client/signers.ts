@@ -40,8 +40,14 @@ export async function evmSigner(privateKey: Uint8Array): Promise<WalletSigner> {
   return {
     kind: 'evm',
     wallet: checksumAddress(addressOf(publicKey)),
-    signMessage: (message) => Promise.resolve(signPersonal(curve, privateKey, message)),
+    signMessage: (message) =>
+      Promise.resolve(signHash(curve, privateKey, personalSignHash(message))),
   }
+}
+
+/** Signs a hash of 32 bytes, such as an EIP-712 digest. @throws KeyFormatError */
+export async function signEvmHash(privateKey: Uint8Array, hash: Uint8Array): Promise<string> {
+  return signHash(await secp256k1(), privateKey, hash)
 }
 
 export function ed25519Signer(kind: 'solana' | 'near', seed: Uint8Array): WalletSigner {
@@ -170,8 +176,8 @@ function seedOf(privateKey: KeyObject): Uint8Array {
   return Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url')
 }
 
-function signPersonal(curve: Secp256k1, privateKey: Uint8Array, message: string): string {
-  const signed = curve.signMessageHashRecoverableCompact(privateKey, personalSignHash(message))
+function signHash(curve: Secp256k1, privateKey: Uint8Array, hash: Uint8Array): string {
+  const signed = curve.signMessageHashRecoverableCompact(privateKey, hash)
   if (typeof signed === 'string') throw new KeyFormatError('the key cannot sign')
   return `0x${bytesToHex(signed.signature)}${signed.recoveryId === 0 ? '1b' : '1c'}`
 }

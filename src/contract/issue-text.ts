@@ -72,8 +72,21 @@ function issueText(issue: z.core.$ZodIssue): string {
   if (issue.code === 'too_small') return sizeText(issue.origin, 'at least', issue.minimum)
   if (issue.code === 'too_big') return sizeText(issue.origin, 'at most', issue.maximum)
   if (issue.code === 'invalid_type') return `must be ${typeNames[issue.expected] ?? issue.expected}`
-  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
-  return issue.message
+  if (issue.code === 'invalid_value') {
+    return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`
+  }
+  if (issue.code === 'not_multiple_of') return `must be a multiple of ${issue.divisor}`
+  if (issue.code !== 'invalid_format') return issue.message
+  // Most patterns of the contract have messages of their own.
+  const isUntold = issue.message.startsWith('Invalid string')
+  return formatTexts[issue.format] ?? (isUntold ? `must match ${issue.pattern}` : issue.message)
+}
+
+const formatTexts: Partial<Record<string, string>> = {
+  url: 'must be an address such as https://example.org/page',
+  datetime: 'must be an RFC 3339 time such as 2026-11-21T06:00:00Z',
+  date: 'must be a date such as 2026-11-21',
+  email: 'must be an e-mail address such as agent@example.org',
 }
 
 const typeNames: Partial<Record<string, string>> = {

@@ -9,6 +9,7 @@ import {
   settledHeaders,
   signatureHeaders,
 } from './openapi/answer-headers.ts'
+import { isObject } from './openapi/json.ts'
 import type { OpenApiJson, OpenApiObject } from './openapi/json.ts'
 import {
   contentDigest,
@@ -166,13 +167,16 @@ function requestBody(schema: z.ZodType, example: object | undefined): OpenApiObj
 }
 
 function parameter(place: 'path' | 'query', name: string, value: Parameter): OpenApiObject {
+  const { description, example } = value
+  const schema = schemaOf(value.schema)
+  const isNumber = isObject(schema) && schema['type'] === 'integer'
   return {
     name,
     in: place,
     required: place === 'path',
-    description: value.description,
-    schema: schemaOf(value.schema),
-    ...(value.example === undefined ? {} : { example: value.example }),
+    description,
+    schema,
+    ...(example === undefined ? {} : { example: isNumber ? Number(example) : example }),
   }
 }
 

@@ -1,6 +1,7 @@
+import type { Kysely } from 'kysely'
+
 /** The two engines behind `openDatabase`. */
 import type { DatabaseBrokenError } from './errors.ts'
-import type { Kysely } from './kysely.ts'
 import type { ReadList } from './lists.ts'
 import type { Database } from './schema.ts'
 import type { Engine } from './statements.ts'

@@ -1,10 +1,11 @@
 /** At most one flag per kind, rail and subject is open at a time. */
 
+import { sql } from 'kysely'
+
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { Random } from '../core/deps.ts'
 import { newId } from '../core/new-id.ts'
 import { appendEvent } from './events.ts'
-import { sql } from './kysely.ts'
 import { selectRecords, updateRecord } from './records.ts'
 import { toRow } from './rows.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'

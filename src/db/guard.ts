@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
+
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText } from './json.ts'
-import { sql } from './kysely.ts'
 import { findRecord, insertRecord, selectRecords } from './records.ts'
 import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'

@@ -1,5 +1,6 @@
 /** Inserts of many rows in one statement. */
-import { CompiledQuery } from './kysely.ts'
+import { CompiledQuery } from 'kysely'
+
 import { columnOf, typeOf } from './rows.ts'
 import type { Db, Database } from './schema.ts'
 import { eachElement, engineOf, postgresTypes } from './statements.ts'

@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
+
 import { freshAllowanceAtEpoch } from '../core/reputation/standing.ts'
 import type { Standing } from '../core/reputation/standing.ts'
-import { sql } from './kysely.ts'
 import { lookAlikes } from './names.ts'
 import { standingColumns, standingOf } from './reputation.ts'
 import type { Db } from './schema.ts'

@@ -1,8 +1,8 @@
 /** Leases on the clock of the database. Every effect carries the fence, so that a replaced holder changes nothing. */
 import type { RawBuilder } from 'kysely'
+import { sql } from 'kysely'
 
 import { hasEnded } from './holder.ts'
-import { sql } from './kysely.ts'
 import { findRecord, updateRecord } from './records.ts'
 import type { Db } from './schema.ts'
 import { engineOf } from './statements.ts'

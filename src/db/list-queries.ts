@@ -1,12 +1,12 @@
 /** Parts of the queries of lists. */
 import type { SelectQueryBuilder } from 'kysely'
+import { sql } from 'kysely'
 
 import { isoTime, minuteMs } from '../core/time.ts'
-import { sql } from './kysely.ts'
 import type { Db } from './schema.ts'
 
 /** Lists count no further, so that a count reads at most as many rows. */
-export const countedRows = 10_000
+export const countedRows = 1000
 
 export interface ListTotal {
   readonly total: number

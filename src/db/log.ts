@@ -1,3 +1,5 @@
+import { CompiledQuery } from 'kysely'
+
 /** The log: its queue, its entries in order, and the tiles of their hashes. */
 import { canonicalize } from '../core/canonical-json.ts'
 import { formatProof } from '../core/tlog/checkpoint.ts'
@@ -7,7 +9,6 @@ import { nodesOf } from '../core/tlog/tiles.ts'
 import type { ReadTile, Tile } from '../core/tlog/tiles.ts'
 import { insertWholeRows } from './insert-rows.ts'
 import { toJsonText } from './json.ts'
-import { CompiledQuery } from './kysely.ts'
 import { deleteRecords, findRecord, putRecord, selectRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'

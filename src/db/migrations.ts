@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
 
 import { DatabaseRefusedError } from './errors.ts'
-import { sql } from './kysely.ts'
 import { schemaStatements } from './schema.ts'
 import { engineOf } from './statements.ts'
 import type { Engine } from './statements.ts'

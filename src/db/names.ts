@@ -1,7 +1,8 @@
 /** Skeletons of display names of workers, claims and partners, with the first user of each. */
 
+import { sql } from 'kysely'
+
 import { skeletonOf } from '../core/look-alike.ts'
-import { sql } from './kysely.ts'
 import { deleteRecords } from './records.ts'
 import type { RecordOf } from './rows.ts'
 import type { Db } from './schema.ts'

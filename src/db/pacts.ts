@@ -1,8 +1,9 @@
+import { sql } from 'kysely'
+
 import { groupBy } from '../core/group-by.ts'
 import type { EscrowPact } from '../core/pact/escrow.ts'
 import type { EscrowEvent, EscrowReading, PactOnChain, PactReceipt } from '../core/pact/sources.ts'
 import { toJsonText } from './json.ts'
-import { sql } from './kysely.ts'
 import { deleteRecords, findRecord, insertRecord, putRecord, selectRecords } from './records.ts'
 import type { Db, DbTransaction } from './schema.ts'
 

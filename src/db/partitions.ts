@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
+
 /** Partitions of the expiring tables on PostgreSQL. Each has the rows of one period, and is dropped as a whole. */
 import { dayMs, hourMs, isoTime } from '../core/time.ts'
 import { expiringTables } from './guard.ts'
-import { sql } from './kysely.ts'
 import type { Db } from './schema.ts'
 import { defaultPartition } from './table.ts'
 

@@ -1,8 +1,9 @@
+import { CompiledQuery, sql } from 'kysely'
+
 /** What payers have paid workers, and what the ledger knows about payers. */
 import type { PayerHistory, SumChange } from '../core/reputation/entries.ts'
 import { quarterOf } from '../core/reputation/formula.ts'
 import { saturated } from '../core/reputation/standing.ts'
-import { CompiledQuery, sql } from './kysely.ts'
 import type { Db } from './schema.ts'
 import { eachElement, engineOf } from './statements.ts'
 import type { Engine } from './statements.ts'

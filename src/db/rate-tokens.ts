@@ -1,4 +1,5 @@
-import { sql } from './kysely.ts'
+import { sql } from 'kysely'
+
 import type { Db } from './schema.ts'
 
 export interface TokenDraw {

@@ -1,7 +1,7 @@
 /** Statements on one table, with camelCase names. */
 import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Simplify, SqlBool } from 'kysely'
+import { sql } from 'kysely'
 
-import { sql } from './kysely.ts'
 import { columnOf, columnsOf, jsonReader, toRow } from './rows.ts'
 import type { ChangesOf, NewRecordOf, RecordOf } from './rows.ts'
 import type { Database, Db } from './schema.ts'

@@ -1,10 +1,11 @@
+import { sql } from 'kysely'
+
 /** Receipts whose reputation is due for the check 14 or 60 days after it began to count. */
 import { checkedEntries } from '../core/reputation/entries.ts'
 import type { Finding } from '../core/reputation/entries.ts'
 import { quarterOf, strangers } from '../core/reputation/formula.ts'
 import { reviewDueMs } from '../core/reputation/review.ts'
 import { isoTime } from '../core/time.ts'
-import { sql } from './kysely.ts'
 import { addSums } from './payer-history.ts'
 import { deleteRecords, findRecord, putRecord, updateRecord } from './records.ts'
 import { appendEntries, liveEntries } from './reputation.ts'

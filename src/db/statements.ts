@@ -1,7 +1,6 @@
 /** The parts of statements in which the two engines differ. */
 import type { Kysely } from 'kysely'
-
-import { PostgresAdapter } from './kysely.ts'
+import { PostgresAdapter } from 'kysely'
 
 export type Engine = 'sqlite' | 'postgres'
 

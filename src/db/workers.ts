@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
+
 import type { Worker } from '../contract/schemas/worker.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { toJsonText } from './json.ts'
-import { sql } from './kysely.ts'
 import { countList, isLater } from './list-queries.ts'
 import type { ListTotal } from './list-queries.ts'
 import { lookAlikes } from './names.ts'

@@ -1,4 +1,5 @@
-import { sql } from './kysely.ts'
+import { sql } from 'kysely'
+
 import { countRows } from './records.ts'
 import type { QuotaWindow } from './records.ts'
 import type { RecordOf } from './rows.ts'

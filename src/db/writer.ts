@@ -1,7 +1,7 @@
 /** Group commit: queued writes share a transaction and a flush, each with a savepoint. They resolve after the commit. */
 import type { Dialect, Kysely } from 'kysely'
+import { SingleConnectionProvider, Transaction } from 'kysely'
 
-import { SingleConnectionProvider, Transaction } from './kysely.ts'
 import { createSavepoint, firstSavepoint, JobConnection, withinWorkLimit } from './savepoint.ts'
 import type { Savepoint } from './savepoint.ts'
 import type { WriteConnection } from './write-connection.ts'

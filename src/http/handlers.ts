@@ -6,6 +6,7 @@ import { invalidField } from '../actions/signed-body.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import type { Signer } from '../auth/service-keys.ts'
 import { ApiError } from '../contract/errors.ts'
+import { describeIssues } from '../contract/issue-text.ts'
 import type { RouteInput } from '../contract/route-types.ts'
 import type { Route } from '../contract/route.ts'
 import { routeOf } from '../contract/routes.ts'
@@ -157,8 +158,8 @@ function parseQuery(c: ApiContext, { query = {} }: Route): Readonly<Record<strin
     if (value === undefined) continue
     const result = schema.safeParse(value)
     if (!result.success) {
-      const message = result.error.issues[0]?.message ?? 'is invalid'
-      throw invalidField(name, message)
+      const [issue] = describeIssues(result.error, value)
+      throw invalidField(name, issue?.message ?? 'is invalid')
     }
     parsed[name] = result.data
   }

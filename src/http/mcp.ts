@@ -3,29 +3,28 @@ import type { McpHttpHandler, ServerContext } from '@modelcontextprotocol/server
 import type { z } from 'zod'
 
 import { errorCodes } from '../contract/errors.ts'
+import { mcpPrompts } from '../contract/mcp.ts'
+import type { McpToolFacts } from '../contract/mcp.ts'
 import { version } from '../contract/version.ts'
 import type { Log } from '../core/deps.ts'
+import { entriesOf } from '../core/entries.ts'
 import type { ReadList } from '../db/lists.ts'
 import { failureOf, isServerFault } from './errors.ts'
+import { registerResources } from './mcp-resources.ts'
+import type { PublishedDocuments } from './published-documents.ts'
 
-export interface Tool {
+export interface Tool extends McpToolFacts {
   readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly input: z.ZodObject
-  /** @throws ApiError for errors that the caller can fix */
-  readonly call: (input: unknown, list: ReadList) => Promise<object>
+  /** A string is text that is not JSON, or a document as it was signed. @throws ApiError for errors that the caller can fix */
+  readonly call: (input: unknown, list: ReadList) => Promise<object | string>
 }
 
-export function tool<Input extends z.ZodObject>(given: {
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly input: Input
-  readonly call: (input: z.infer<Input>, list: ReadList) => Promise<object> | object
-}): Tool {
-  const { input, call } = given
-  return { ...given, call: async (value, list) => await call(input.parse(value), list) }
+export function tool<Input extends z.ZodObject>(
+  name: string,
+  facts: McpToolFacts & { readonly input: Input },
+  call: (input: z.infer<Input>, list: ReadList) => Promise<object | string> | object,
+): Tool {
+  return { name, ...facts, call: async (value, list) => await call(facts.input.parse(value), list) }
 }
 
 export type Mcp = (request: Request, body: object, list: ReadList) => Promise<Response>
@@ -33,6 +32,7 @@ export type Mcp = (request: Request, body: object, list: ReadList) => Promise<Re
 interface Options {
   readonly siteUrl: string
   readonly tools: readonly Tool[]
+  readonly published: PublishedDocuments
   readonly log: Pick<Log, 'debug' | 'error'>
 }
 
@@ -47,10 +47,11 @@ export function createMcp(options: Options): Mcp {
 }
 
 async function handlerFor(
-  { siteUrl, tools, log }: Options,
+  { siteUrl, tools, published, log }: Options,
   list: ReadList,
 ): Promise<McpHttpHandler> {
-  const { McpServer, createMcpHandler } = await import('@modelcontextprotocol/server')
+  const { McpServer, ResourceNotFoundError, ResourceTemplate, createMcpHandler } =
+    await import('@modelcontextprotocol/server')
   const onerror = ({ message }: Error) => log.debug('mcp request refused', { reason: message })
   const make = () => {
     const about = { name: 'agent-income-ledger', title: 'Agent Income Ledger', version }
@@ -65,18 +66,35 @@ async function handlerFor(
           await answerOf(() => call(sent, list), log),
       )
     }
+    for (const [name, { title, description, input, text }] of entriesOf(mcpPrompts)) {
+      server.registerPrompt(name, { title, description, argsSchema: input }, (sent: object) => ({
+        messages: [{ role: 'user', content: { type: 'text', text: filled(text, sent) } }],
+      }))
+    }
+    const notFound = (uri: string) => new ResourceNotFoundError(uri)
+    registerResources(server, ResourceTemplate, { siteUrl, published }, notFound)
     return server
   }
   // Offers no subscriptions, so each response is one message.
   return createMcpHandler(make, { maxSubscriptions: 0, keepAliveMs: 0, onerror })
 }
 
-async function answerOf(call: () => Promise<object>, log: Options['log']) {
+function filled(text: string, given: object): string {
+  const byName = new Map<string, unknown>(Object.entries(given))
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(byName.get(name)))
+}
+
+/** Longer answers are text only: clients that pass on both forms would send them to the model twice. */
+const MOST_STRUCTURED_CHARACTERS = 32 * 1024
+
+async function answerOf(call: () => Promise<object | string>, log: Options['log']) {
   try {
     const found = await call()
+    const text = typeof found === 'string' ? found : JSON.stringify(found)
+    const isShort = typeof found !== 'string' && text.length <= MOST_STRUCTURED_CHARACTERS
     return {
-      content: [{ type: 'text' as const, text: JSON.stringify(found) }],
-      structuredContent: { ...found },
+      content: [{ type: 'text' as const, text }],
+      ...(isShort ? { structuredContent: { ...found } } : {}),
     }
   } catch (error) {
     const failure = failureOf(error, '')

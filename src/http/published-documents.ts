@@ -17,6 +17,15 @@ export interface PublishedDocuments {
     id: Id,
     params: Readonly<Record<string, string>>,
   ) => AnswerOf<Id> | null
+  /** Empty before the first set. */
+  readonly paths: () => readonly string[]
+  /** @throws ApiError `unavailable` if the file is damaged */
+  readonly text: (path: string) => PublishedText | null
+}
+
+interface PublishedText {
+  readonly text: string
+  readonly contentType: string
 }
 
 export function createPublishedDocuments(
@@ -24,14 +33,17 @@ export function createPublishedDocuments(
 ): PublishedDocuments {
   // An unchanged document is the same object in the next set.
   const parsed = new WeakMap<StoredDocument, unknown>()
-  const find: PublishedDocuments['find'] = (id, params) => {
-    const path = pathOf(id, params)
-    const document = store.get(path)
+  const stored = (path: string): StoredDocument | undefined => {
     if (store.state().damaged.has(path)) throw new ApiError('unavailable', nothingServed(store))
+    return store.get(path)
+  }
+  const textOf = ({ variants }: StoredDocument) => variants.identity.body.toString('utf8')
+  const find: PublishedDocuments['find'] = (id, params) => {
+    const document = stored(pathOf(id, params))
     if (document === undefined) return null
     let value = parsed.get(document)
     if (value === undefined) {
-      const json: unknown = JSON.parse(document.variants.identity.body.toString('utf8'))
+      const json: unknown = JSON.parse(textOf(document))
       value = routeOf(id).answers[200]?.schema?.parse(json)
       parsed.set(document, value)
     }
@@ -40,6 +52,12 @@ export function createPublishedDocuments(
   }
   return {
     find,
+    paths: () => store.state().manifest?.documents.map(({ path }) => path) ?? [],
+    text(path) {
+      const document = stored(path)
+      if (document === undefined) return null
+      return { text: textOf(document), contentType: document.entry.content_type }
+    },
     read: (id) => {
       const found = find(id, {})
       if (found === null) throw new Error(`${id} is not in the published set`)

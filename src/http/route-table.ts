@@ -15,6 +15,10 @@ const notFoundCodes: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/jobs/{id}`, 'unknown_job'],
 ]
 
+export function notFoundCodeOf(path: string): ErrorCode {
+  return notFoundCodes.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'not_found'
+}
+
 /** Literal paths take precedence over paths with parameters. */
 export function createRouteTable(
   routes: readonly TableRoute[],
@@ -58,7 +62,7 @@ function resourceOf(
   return {
     label: isPage ? 'page' : path,
     methods: isPage ? null : [...methods],
-    notFound: notFoundCodes.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'not_found',
+    notFound: notFoundCodeOf(path),
     isDocument: routes.some(({ serving }) => serving.kind === 'document'),
     endpointOf: (method) => byMethod.get(method === 'HEAD' ? 'GET' : method) ?? null,
   }

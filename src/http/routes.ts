@@ -9,8 +9,9 @@ import type { DocumentStore } from './document-store.ts'
 import type { Handlers } from './handler-types.ts'
 import { endpointsOf } from './handlers.ts'
 import type { StatsSince } from './live.ts'
+import { publicReads } from './mcp-reads.ts'
 import { mcpEndpoint } from './mcp-route.ts'
-import { mcpTools } from './mcp-tools.ts'
+import { mcpToolsOf } from './mcp-tools.ts'
 import { createMcp } from './mcp.ts'
 import { onDemandEndpoints } from './on-demand-pages.ts'
 import { createPartnerAuth } from './partner-auth.ts'
@@ -23,6 +24,7 @@ import { jobHandlers } from './routes/jobs.ts'
 import { logHandlers } from './routes/log.ts'
 import { marketHandlers } from './routes/market.ts'
 import { partnerHandlers } from './routes/partners.ts'
+import { selectionHandlers } from './routes/rails.ts'
 import { receiptHandlers } from './routes/receipts.ts'
 import { workerHandlers } from './routes/workers.ts'
 
@@ -40,6 +42,7 @@ export function serviceEndpoints(
     ...jobHandlers(actions),
     ...partnerHandlers(actions),
     ...marketHandlers(actions, published),
+    ...selectionHandlers(published),
     ...alertHandlers(actions),
     ...disputeHandlers(actions, store.wasPublished),
     ...feedbackHandlers(actions),
@@ -58,10 +61,11 @@ export function serviceEndpoints(
     },
   }
   const services = { actions, partnerAuth: createPartnerAuth(actions) }
-  const { siteUrl, log } = actions
+  const { siteUrl, log, clock } = actions
+  const tools = mcpToolsOf(actions, published, publicReads(handlers, published, clock))
   return [
     ...endpointsOf(handlers, services),
-    mcpEndpoint(createMcp({ siteUrl, tools: mcpTools(actions, published), log }), actions),
+    mcpEndpoint(createMcp({ siteUrl, tools, published, log }), actions),
     ...onDemandEndpoints(actions, store),
   ]
 }

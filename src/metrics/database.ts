@@ -2,10 +2,10 @@
 import { stat, statfs } from 'node:fs/promises'
 
 import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
 
 import { isErrno } from '../core/errno.ts'
 import { DatabaseBrokenError, BusyError, DiskFullError } from '../db/errors.ts'
-import { sql } from '../db/kysely.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { loadRailStates } from '../db/polls.ts'
 import { jobNames, lastSuccesses } from '../db/runs.ts'

@@ -23,6 +23,7 @@ const footer = [
   {
     title: 'Ledger',
     entries: [
+      ['/find', 'What can my agent do?'],
       ['/arbitrage', 'Expected income, explained'],
       ['/workers', 'Workers'],
       ['/jobs', 'Job exchange'],

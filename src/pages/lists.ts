@@ -25,12 +25,12 @@ const searchKinds: Readonly<Record<SearchedList, { label: string; api: string }>
   },
 }
 
-/** Counts end at 10,000. */
+/** Counts end at 1,000. */
 export function shownTotal(list: {
   readonly total: number
   readonly total_is_exact?: false
 }): string {
-  return list.total_is_exact === false ? '10,000 or more' : String(list.total)
+  return list.total_is_exact === false ? '1,000 or more' : String(list.total)
 }
 
 /** `result`: the number of matches in words. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 
 import type { KeyMaker } from '../auth/key-file.ts'
 import { ConfigError, parseConfig, requireForReplicas } from '../config.ts'
@@ -118,7 +118,9 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** The folder of package.json, from `src` or `dist/src`. */
-export const packageRoot = fileURLToPath(
-  new URL(import.meta.url.includes('/dist/src/') ? '../../..' : '../..', import.meta.url),
-)
+/** The folder of package.json, above the source or the bundle. */
+export const packageRoot = ((): string => {
+  let folder = import.meta.dirname
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
+  return folder
+})()

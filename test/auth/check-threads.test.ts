@@ -79,7 +79,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('two threads return the verdicts of an inline check', async () => {
   const workerFile = 'src/auth/check-worker.ts'
-  const compiled = compile(workerFile)
+  const compiled = compile()
   const thread = threadsOf(compiled.scriptOf(workerFile), 3)
   const checks: SignatureCheck[] = []
   for (let at = 0; at < 40; at += 1) {

@@ -45,6 +45,13 @@ describe('help', () => {
     },
   )
 
+  test('lists the words that an option takes, however many there are', async () => {
+    const few = await runCommand(['alerts', 'feed', '--help'])
+    expect(few.out).toContain('--severity <info|warning|critical>')
+    const many = await runCommand(['skill', 'propose', '--help'])
+    expect(many.out).toMatch(/--category <text> +category: writing-content, .*agent-infrastructure/)
+  })
+
   test('for a group lists its commands', async () => {
     const { code, out } = await runCommand(['job', '--help'])
     expect(code).toBe(0)
@@ -151,6 +158,13 @@ describe('a key file', () => {
 })
 
 describe('output', () => {
+  test('of nested values has a line for each field and a table for each list', () => {
+    const value = { job: { id: 'x', tags: [] }, bids: [{ id: 1, price: 2 }, { id: 3 }] }
+    expect(describeValue(value)).toBe(
+      'job.id    x\njob.tags  none\n\nbids\nid  price\n1   2\n3   -\n',
+    )
+  })
+
   test('escapes control characters and bidirectional marks', () => {
     expect(plain('a\u001B[31mb\u202Ec\u0007')).toBe(String.raw`a\u{1b}[31mb\u{202e}c\u{7}`)
     expect(table(['name'], [{ name: 'x\ny' }])).toBe('name\nx y\n')

@@ -1,7 +1,7 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
 import { createHolder } from '../../src/db/holder.ts'
-import { sql } from '../../src/db/kysely.ts'
 import { LeaseLostError, releaseLease, requireLease, takeLease } from '../../src/db/leases.ts'
 import type { HeldLease } from '../../src/db/leases.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'

@@ -56,6 +56,32 @@ describe('a new wallet', () => {
   })
 })
 
+describe('an answer that curl has saved', () => {
+  const save = async (path: string, file: string) => {
+    const sent = await shell.bash(`curl -sSf ${shell.url()}${path} -o ${at(file)}`)
+    expect(sent.code).toBe(0)
+  }
+
+  test('verifies as a receipt, with the id that the answer states', async () => {
+    const post = 'receipt post --rail x402 --amount 3'.split(' ')
+    const id = String((await done(post, keys))['receipt_id'])
+    await save(`/api/v1/receipts/${id}`, 'answer.json')
+    const verify = `receipt verify ${at('answer.json')}`
+    expect(await done(verify)).toMatchObject({ good: true, receipt_id: id })
+    const text = readFileSync(at('answer.json'), 'utf8')
+    writeFileSync(at('answer.json'), text.replaceAll(id, `rcp_${'0'.repeat(64)}`))
+    expect((await shell.cli(verify)).code).toBe(1)
+  })
+
+  test('verifies as a document of the published set, by its SHA-256', async () => {
+    await save('/api/v1/skills', 'skills.json')
+    const verify = `document verify ${at('skills.json')}`
+    expect(await done(verify)).toMatchObject({ good: true })
+    writeFileSync(at('skills.json'), `${readFileSync(at('skills.json'), 'utf8')} `)
+    expect((await shell.cli(verify)).code).toBe(1)
+  })
+})
+
 describe('a receipt with one changed byte', () => {
   test('fails verification', async () => {
     const text = readFileSync(at('receipt.json'), 'utf8')

@@ -14,8 +14,11 @@ import { useServices } from '../support/use-service.ts'
 import { nearWallet } from '../support/wallets.ts'
 
 const services = useServices()
+/** Queries of these select entries of a published document. */
+const ofDocuments = ['getRailHistory', 'listOpportunities', 'getLeaderboard']
 const lists = routes.filter(
-  ({ method, access, query = {} }) => method === 'GET' && access === 'public' && 'limit' in query,
+  ({ id, method, access, query = {} }) =>
+    method === 'GET' && access === 'public' && 'limit' in query && !ofDocuments.includes(id),
 )
 /** Limits end these: counted rows, and the newest jobs that expired. */
 const bounded = /^SCAN (?:counted|newest)$/

@@ -1,8 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
-import { mcpToolNotes } from '../../builder/site/docs/mcp-tools.ts'
+import { mcpPrompts, mcpToolFacts } from '../../src/contract/mcp.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { documentsOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
@@ -26,31 +26,47 @@ beforeAll(async () => {
   receiptId = String(made.body['receipt_id'])
 })
 
+// Every test has the whole rate limit.
+beforeEach(() => service.clock.advance(60_000))
+
 const calls = () =>
   ({
     list_rails: [
       { status: 'paying', limit: 1 },
       { total: 2, count: 1 },
     ],
-    get_rail: [{ rail: 'alpha' }, { rail: 'alpha', display_name: 'Rail alpha' }],
-    list_opportunities: [{}, { total: 2, count: 2 }],
     how_to_earn: [
-      { rail: 'alpha' },
+      { name: 'alpha' },
       {
         pays_now: true,
         apply_url: 'https://alpha.example/apply',
         entry_requirements: ['a wallet'],
       },
     ],
-    list_pacts: [
-      { state: 'recorded' },
-      { settled: [], in_flight: [], recorded: [{ pact_id: '9', state: 'recorded' }] },
-    ],
-    get_pact: [{ pact_id: '14' }, { state: 'in_flight', phase_status: 'submitted' }],
-    list_receipts: [{ wallet: alice.address }, { total: 1, receipts: [{ rail: 'x402' }] }],
-    get_receipt: [{ receipt_id: receiptId }, { receipt_id: receiptId, platform: 'example_board' }],
-    verify_receipt: [{ receipt_id: receiptId }, { holds: true, kind: 'platform' }],
+    verify_receipt: [{ id: receiptId }, { holds: true, kind: 'platform' }],
     reputation_rules: [{}, { decay_days: 60, evidence_weights: { onchain: 1, platform: 0.8 } }],
+    get_stats: [{}, { computed_at: expect.any(String) as unknown }],
+    get_rail: [{ name: 'alpha' }, { rail: 'alpha', display_name: 'Rail alpha' }],
+    get_rail_history: [{ name: 'alpha', limit: 1 }, { rail: 'alpha' }],
+    list_opportunities: [{ chain: 'base', limit: 1 }, { omitted: { opportunities: 1 } }],
+    list_flags: [{}, { flags: expect.any(Array) as unknown }],
+    get_status_rules: [{}, { rules: expect.any(Array) as unknown }],
+    get_leaderboard: [{}, { as_of: expect.any(String) as unknown }],
+    list_workers: [{}, { total: 0, workers: [] }],
+    list_receipts: [{ wallet: alice.address }, { total: 1, receipts: [{ rail: 'x402' }] }],
+    get_receipt: [{ id: receiptId }, { receipt_id: receiptId, platform: 'example_board' }],
+    list_platforms: [{}, { platforms: expect.any(Array) as unknown }],
+    list_jobs: [
+      { status: 'open', limit: 3 },
+      { total: 0, jobs: [] },
+    ],
+    list_skills: [{ limit: 1 }, { skills: [expect.any(Object) as unknown] }],
+    list_pacts: [
+      {},
+      { settled: [{ pact_id: '12' }], recorded: [{ pact_id: '9', state: 'recorded' }] },
+    ],
+    get_pact: [{ id: '14' }, { state: 'in_flight', phase_status: 'submitted' }],
+    list_articles: [{}, { articles: expect.any(Array) as unknown }],
   }) as const
 
 async function connected(mode: 'legacy' | { readonly pin: string }): Promise<Client> {
@@ -71,20 +87,10 @@ describe.each([
     const client = await connected(mode)
     expect(client.getNegotiatedProtocolVersion()).toBe(version)
     const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name).toSorted()).toEqual(Object.keys(calls()).toSorted())
-    // The guide names the same tools with the same arguments.
-    const written = tools.map(({ name, inputSchema: { properties, required = [] } }) => {
-      const args = Object.keys(properties ?? {})
-      return [name, args.map((arg) => (required.includes(arg) ? arg : `${arg}?`)).toSorted()]
-    })
-    const guide = Object.entries(mcpToolNotes).map(([name, [args]]) => [
-      name,
-      args === '' ? [] : args.split(', ').toSorted(),
-    ])
-    expect(Object.fromEntries(guide)).toEqual(Object.fromEntries(written))
+    expect(tools.map(({ name }) => name)).toEqual(mcpToolFacts().map(([name]) => name))
     for (const tool of tools) {
       expect(tool.annotations?.readOnlyHint).toBe(true)
-      expect(tool.description?.length).toBeGreaterThan(20)
+      expect(tool.description?.length).toBeGreaterThan(15)
     }
     for (const [name, [args, expected]] of Object.entries(calls())) {
       const call = { name, arguments: args }
@@ -96,9 +102,62 @@ describe.each([
     }
   })
 
+  test('selects with the arguments of a list', async () => {
+    const client = await connected(mode)
+    const call = { name: 'list_receipts', arguments: { wallet: evmWallet('bob').address } }
+    expect((await client.callTool(call)).structuredContent).toMatchObject({ total: 0 })
+  })
+
+  test('names what is missing', async () => {
+    const client = await connected(mode)
+    const missing: Record<string, [Record<string, string>, string]> = {
+      get_worker: [{ wallet: alice.address }, 'unknown_worker'],
+      get_job: [{ id: `job_${'0'.repeat(24)}` }, 'unknown_job'],
+      get_skill: [{ slug: 'no-such-skill' }, 'unknown_skill'],
+      get_article: [{ slug: 'no-such-article' }, 'not_found'],
+      get_evidence: [{ sha256: 'ab'.repeat(32) }, 'not_found'],
+      get_evidence_proof: [{ sha256: 'ab'.repeat(32) }, 'not_found'],
+      get_receipt_proof: [{ id: `rcp_${'ab'.repeat(32)}` }, 'unknown_receipt'],
+    }
+    for (const [name, [args, code]] of Object.entries(missing)) {
+      const { isError, content } = await client.callTool({ name, arguments: args })
+      expect(isError, name).toBe(true)
+      expect(JSON.stringify(content), name).toContain(code)
+    }
+  })
+
+  test('lists and gets every prompt', async () => {
+    const client = await connected(mode)
+    const { prompts } = await client.listPrompts()
+    expect(prompts.map(({ name }) => name)).toEqual(Object.keys(mcpPrompts))
+    for (const { name, arguments: args = [] } of prompts) {
+      const filled = Object.fromEntries(args.map((arg) => [arg.name, `given-${arg.name}`]))
+      const { messages } = await client.getPrompt({ name, arguments: filled })
+      for (const value of Object.values(filled)) expect(JSON.stringify(messages)).toContain(value)
+    }
+  })
+
+  test('reads documents as resources', async () => {
+    const client = await connected(mode)
+    const { resources } = await client.listResources()
+    expect(resources.map(({ uri }) => new URL(uri).pathname)).toContain('/api/v1/rails')
+    const { resourceTemplates } = await client.listResourceTemplates()
+    const template = resourceTemplates.find(({ name }) => name === 'getRail')
+    const uri = String(template?.uriTemplate).replace('{name}', 'alpha')
+    const { contents } = await client.readResource({ uri })
+    const published = await fetch(`${service.url}/api/v1/rails/alpha`)
+    expect(contents).toMatchObject([{ uri, text: await published.text() }])
+    for (const { uri: listed } of resources) {
+      expect((await client.readResource({ uri: listed })).contents).toHaveLength(1)
+    }
+    await expect(client.readResource({ uri: uri.replace('alpha', 'nothing') })).rejects.toThrow(
+      /not found/i,
+    )
+  })
+
   test('receives an explanation of an invalid call', async () => {
     const client = await connected(mode)
-    const unknown = await client.callTool({ name: 'get_rail', arguments: { rail: 'nothing' } })
+    const unknown = await client.callTool({ name: 'get_rail', arguments: { name: 'nothing' } })
     expect(unknown.isError).toBe(true)
     expect(JSON.stringify(unknown.content)).toContain('unknown_rail')
     const wrong = await client.callTool({ name: 'list_rails', arguments: { limit: 1000 } })

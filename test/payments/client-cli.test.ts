@@ -98,6 +98,21 @@ test('the command line shows the price and how to pay, and reads a payment from 
   expect((await cli(`alerts feed --payment-file ${path}`)).code).toBe(2)
 })
 
+test('the command line pays for a read, up to the highest price that it was given', async () => {
+  const key = join(folder, 'payer.key')
+  writeFileSync(key, `${chainKey('payer')}\n`, { mode: 0o600 })
+  const pay = `alerts feed --json --pay --key-file ${key}`
+  expect(await cli(pay)).toMatchObject({ code: 2, out: '' })
+  const refused = await cli(`${pay} --max-usdc 0.001999`)
+  expect([refused.code, refused.out]).toEqual([2, ''])
+  expect(refused.err).toContain('the price is 0.002 USDC')
+  const before = await paid.chain.balanceOf(payer.address)
+  const bought = await cli(`${pay} --max-usdc 0.002`)
+  expect([bought.code, JSON.parse(bought.out)]).toMatchObject([0, { count: 0 }])
+  expect(bought.err).toContain(`Paying 0.002 USDC to ${paid.service.receiver}`)
+  expect(await paid.chain.balanceOf(payer.address)).toBe(before - price)
+})
+
 test('a subscription is paid for and cancelled on the command line', async () => {
   const environment = { LEDGER_KEY: chainKey(partnerName) }
   const unpaid = await cli('partner subscribe pro', environment)

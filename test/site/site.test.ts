@@ -94,6 +94,66 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
   })
 })
 
+describe('a page of the documentation', () => {
+  test('lists all pages, marks itself, and leads to the next page', async () => {
+    const { page } = await visit('/docs/quickstart')
+    const side = page.getByRole('navigation', { name: 'Documentation' })
+    expect(await side.locator('[aria-current=page]').innerText()).toBe('Quickstart')
+    const next = page.locator('a[rel=next]')
+    const target = String(await next.getAttribute('href'))
+    await next.click()
+    await page.waitForURL(`**${target}`)
+    expect(await side.locator('[aria-current=page]').getAttribute('href')).toBe(target)
+  })
+
+  test('copies an example by keyboard', async () => {
+    const { page } = await visit('/docs/quickstart', {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const copy = page.getByRole('button', { name: 'Copy' }).first()
+    await copy.focus()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.getByRole('button', { name: 'Copied' }).count()).toBe(1)
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    expect(copied.trim()).toBe((await page.locator('.docs pre').first().innerText()).trim())
+  })
+})
+
+describe('/find', () => {
+  test('shows what an agent with a skill and no money can expect, and says when nothing matches', async () => {
+    const { page } = await visit('/find')
+    const rows = page.locator('#found tbody tr').filter({ visible: true })
+    const all = await rows.count()
+    expect(all).toBeGreaterThan(2)
+    const skill = page.getByLabel('Skill')
+    const slug = await skill.locator('option').nth(1).getAttribute('value')
+    await skill.selectOption(String(slug))
+    await page.getByLabel('Entry').selectOption('free')
+    const found = await rows.count()
+    expect(found).toBeLessThan(all)
+    expect(page.url()).toContain(`skills=${String(slug)}&entry=free`)
+    await expect.poll(() => page.getByRole('status').textContent()).toContain(`${found} of ${all}`)
+
+    await page.getByLabel('Entry').selectOption('paid')
+    expect(await rows.count()).toBe(0)
+    expect(await page.getByRole('status').textContent()).toContain('No rail matches')
+
+    await page.goto('/find?chain=base')
+    for (const row of await rows.all()) expect(await row.getAttribute('data-chain')).toBe('base')
+  })
+
+  test('lists all rails without JavaScript, the paying ones first', async () => {
+    const { page } = await visit('/find?chain=base', { javaScriptEnabled: false })
+    const statuses = await page
+      .locator('#found tbody tr')
+      .evaluateAll((rows) => rows.map((row) => row.dataset['status']))
+    expect(statuses.length).toBeGreaterThan(2)
+    expect(statuses.lastIndexOf('paying')).toBeLessThan(
+      statuses.findIndex((status) => status !== 'paying'),
+    )
+  })
+})
+
 describe('the home page', () => {
   test('transfers at most 60 KB including assets', async () => {
     const { transferred } = await visit('/', { waitUntil: 'networkidle' })

@@ -4,9 +4,6 @@ import type { TestProject } from 'vitest/node'
 import { compile } from './compile.ts'
 
 const files = [
-  'src/main.ts',
-  'builder/main.ts',
-  'scripts/cli/main.ts',
   'scripts/demo.ts',
   'test/support/kill-hook.ts',
   'test/support/lock-hook.ts',

@@ -69,7 +69,7 @@ export function openApiValidator(json: unknown): OpenApiValidator {
 const jsonObject = z.record(z.string(), z.unknown())
 
 /** OpenAPI 3.0 says `nullable`, JSON Schema says `anyOf` with null. */
-function toJsonSchema(value: unknown): object {
+export function toJsonSchema(value: unknown): object {
   const nullable = z.object({ nullable: z.literal(true) }).loose()
   const convert = (_: string, member: unknown): unknown => {
     const parsed = nullable.safeParse(member)

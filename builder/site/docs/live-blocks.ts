@@ -18,7 +18,7 @@ import { errorTable } from './error-codes.ts'
 import { logForm, receiptLines, ruleLines, tryForm } from './forms.ts'
 import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
 import { logKinds, logPicture } from './log-picture.ts'
-import { mcpToolTable } from './mcp-tools.ts'
+import { mcpPromptTable, mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
 import { endpointSections } from './reference.ts'
@@ -40,6 +40,7 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'request-costs': costTable,
   'write-quotas': writeQuotaTable,
   'mcp-tools': mcpToolTable,
+  'mcp-prompts': mcpPromptTable,
   'cost-reads': readsTable,
   'cost-documents': documentsTable,
   'cost-writes': writesTable,

@@ -6,6 +6,7 @@ import type { World } from '../../world/world.ts'
 import { pageSource } from '../page-source.ts'
 import { renderMarkdown } from '../prose.ts'
 import { liveBlocks } from './live-blocks.ts'
+import { withNavigation } from './navigation.ts'
 import { docsValues } from './values.ts'
 
 export const docsPages = pageSource(
@@ -18,7 +19,7 @@ export const docsPages = pageSource(
 
 function docsPage(
   source: DocsSource,
-  world: Pick<World, 'signingKeys' | 'site' | 'tiers'>,
+  world: Pick<World, 'docs' | 'signingKeys' | 'site' | 'tiers'>,
   values: Readonly<Record<string, string>>,
 ): SitePage {
   const { path, nav, title, styles, scripts, alternate } = source
@@ -40,6 +41,7 @@ function docsPage(
   const markdown = body
     .replace(blockMarkers, (_marker, name: string) => blocks.get(name)?.md ?? '')
     .replace(/^(#+ .*?) \{#[\w-]+\}$/gm, '$1')
+  const content = html`${renderMarkdown(body, world.site.url, blocks)}`
   return {
     path,
     title,
@@ -48,7 +50,7 @@ function docsPage(
     ...(alternate && { json: alternate }),
     ...(styles && { styles }),
     ...(scripts && { scripts }),
-    body: [{ html: html`${renderMarkdown(body, world.site.url, blocks)}`, md: markdown }],
+    body: [{ html: withNavigation(content, { ...source, body }, world.docs), md: markdown }],
   }
 }
 

@@ -1,7 +1,7 @@
 import { startNginxWith, nginxUser } from '../../../test/support/edge.ts'
 
-/** Runs nginx with one worker, like the service, and only the settings of a fast file server. */
-export async function startNginxFiles(root: string) {
+/** Runs nginx with one worker, like the shipped configuration in the benchmark, and its cache with nothing else. */
+export async function startNginxCache(servicePort: number) {
   return await startNginxWith(
     (dir, port) => `${nginxUser}
 worker_processes 1;
@@ -13,14 +13,13 @@ http {
   sendfile on;
   tcp_nopush on;
   keepalive_requests 1000000000;
-  open_file_cache max=1000 inactive=60s;
   client_body_temp_path ${dir}/state/body;
   proxy_temp_path ${dir}/state/proxy;
-  types { application/json json; }
+  proxy_cache_path ${dir}/state/cache keys_zone=cache:10m use_temp_path=off;
   server {
     listen 127.0.0.1:${port};
-    root ${root};
-    add_header Cache-Control "public, max-age=60";
+    proxy_cache cache;
+    location / { proxy_pass http://127.0.0.1:${servicePort}; }
   }
 }
 `,

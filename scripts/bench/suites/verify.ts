@@ -15,9 +15,9 @@ export const verify: Suite = {
     const samples = await interleave(rounds, Object.fromEntries(measures))
     return {
       rows: rowsOf(samples, [
-        row('EIP-191', '1/s', 'eip191.perSecond', 'viem.perSecond', ratioAtLeast(8)),
+        row('EIP-191', '1/s', 'eip191.perSecond', 'viem.perSecond', ratioAtLeast(9)),
         row('EIP-191, CPU', 'us', 'eip191.cpuUs', 'viem.cpuUs'),
-        row('ed25519', '1/s', 'ed25519.perSecond', 'noble.perSecond'),
+        row('ed25519', '1/s', 'ed25519.perSecond', 'noble.perSecond', ratioAtLeast(10)),
         row('ed25519, CPU', 'us', 'ed25519.cpuUs', 'noble.cpuUs'),
       ]),
       facts: { checks_per_round: count },

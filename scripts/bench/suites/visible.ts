@@ -42,7 +42,7 @@ export const visible: Suite = {
     }
     return {
       rows: rowsOf(samples, [
-        row('in the list, p95 after the 201', 'ms', 'list.ms', 'by its id.ms', atMost(2000)),
+        row('in the list, p95 after the 201', 'ms', 'list.ms', 'by its id.ms', atMost(700)),
       ]),
       facts: { receipts_per_round: perRound, probe_every_ms: probeEveryMs },
     }

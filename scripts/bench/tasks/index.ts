@@ -4,7 +4,6 @@ export const tasks = {
   'check-signatures': () => import('./check-signatures.ts'),
   copy: () => import('./copy.ts'),
   'draw-with-sharp': () => import('./draw-with-sharp.ts'),
-  'insert-rows': () => import('./insert-rows.ts'),
   'post-receipts': () => import('./post-receipts.ts'),
 } as const
 

@@ -8,3 +8,7 @@ export type OpenApiJson =
 export interface OpenApiObject {
   [key: string]: OpenApiJson
 }
+
+export function isObject(value: OpenApiJson | undefined): value is OpenApiObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

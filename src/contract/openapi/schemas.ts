@@ -2,8 +2,14 @@
 import { z } from 'zod'
 
 import { errorCodes } from '../errors.ts'
-import { models } from '../schemas/common.ts'
+import { limitInput, models } from '../schemas/common.ts'
+import { exampleOf } from './examples.ts'
+import texts from './field-texts.json' with { type: 'json' }
+import { isObject } from './json.ts'
 import type { OpenApiJson, OpenApiObject } from './json.ts'
+
+/** Descriptions of fields that have the same meaning in every schema, by name. */
+const fieldTexts: ReadonlyMap<string, string> = new Map(Object.entries(texts))
 
 export function componentSchemas(): OpenApiObject {
   const { schemas } = z.toJSONSchema(models, {
@@ -13,8 +19,14 @@ export function componentSchemas(): OpenApiObject {
     uri: (id) => `#/components/schemas/${id}`,
   })
   const entries = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(
+  const corrected: OpenApiObject = Object.fromEntries(
     entries.map(([id, schema]) => [id, correct(asJson(schema), errorCodeEnum(id))]),
+  )
+  return Object.fromEntries(
+    Object.entries(corrected).map(([id, schema]) => [
+      id,
+      isObject(schema) ? { ...schema, example: exampleOf(schema, corrected) } : schema,
+    ]),
   )
 }
 
@@ -31,8 +43,22 @@ export function schemaOf(schema: z.ZodType): OpenApiJson {
     target: 'openapi-3.0',
     unrepresentable: 'any',
     io: 'input',
+    override: asInteger,
   })
   return correct(asJson(emitted), null)
+}
+
+/** The query contains text, but generators should offer a number. */
+function asInteger({
+  zodSchema,
+  jsonSchema,
+}: {
+  readonly zodSchema: z.core.$ZodType
+  readonly jsonSchema: z.core.JSONSchema.BaseSchema
+}): void {
+  if (zodSchema !== limitInput) return
+  delete jsonSchema.pattern
+  Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: 200 })
 }
 
 /** zod emits no discriminator; OpenAPI clients need it to tell the members apart. */
@@ -71,14 +97,28 @@ function correct(value: OpenApiJson, codeNote: string | null): OpenApiJson {
   ) {
     result['type'] = 'object'
   }
+  // A schema that is null alone compiles in no generator.
+  const any = result['anyOf']
+  if (Array.isArray(any) && any.some((member) => isNull(member))) {
+    result['anyOf'] = any.flatMap((member) =>
+      isObject(member) && !isNull(member) ? [{ ...member, nullable: true }] : [],
+    )
+  }
   if (result['type'] === 'integer' && result['format'] === undefined) result['format'] = 'int64'
   const properties = result['properties']
+  if (isObject(properties)) {
+    for (const [name, property] of Object.entries(properties)) {
+      if (!isObject(property) || property['$ref'] !== undefined) continue
+      properties[name] = { description: fieldTexts.get(name) ?? '', ...property }
+    }
+  }
   if (codeNote !== null && isObject(properties) && isObject(properties['code'])) {
     properties['code'] = { ...properties['code'], description: codeNote }
   }
   return result
 }
 
-function isObject(value: OpenApiJson | undefined): value is OpenApiObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function isNull(value: OpenApiJson): boolean {
+  const values = isObject(value) ? value['enum'] : undefined
+  return Array.isArray(values) && values.every((each) => each === null)
 }

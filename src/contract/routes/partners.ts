@@ -9,6 +9,7 @@ import {
   partner,
   partnerChanges,
   partnerHandle,
+  partnerList,
   signupAnswer,
   signupBody,
   subscriptionBody,
@@ -21,6 +22,12 @@ const handle = parameter(partnerHandle, 'The handle chosen at signup.', 'acme-ag
 
 /** `me` and `tiers` come before `{handle}`: the first match answers. */
 export const partnerRoutes = {
+  listPartners: document(60, {
+    path: `${apiPrefix}/partners`,
+    summary: 'List partners',
+    description: 'The newest partners first; `total` counts all.',
+    answers: { 200: json('The partners.', partnerList) },
+  }),
   listTiers: document(300, {
     path: `${apiPrefix}/partners/tiers`,
     summary: 'List subscription tiers with prices, limits and features',

@@ -1,14 +1,24 @@
+import { pageQuery, sinceParameter } from '../answers.ts'
 import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
 import { railSlug, sha256Hex } from '../schemas/common.ts'
 import { flagList } from '../schemas/flag.ts'
 import { opportunityList } from '../schemas/opportunity.ts'
-import { rail, railHistory, railList, statusRulesView } from '../schemas/rail.ts'
+import {
+  rail,
+  railCategory,
+  railChain,
+  railHistory,
+  railList,
+  railStatus,
+  statusRulesView,
+} from '../schemas/rail.ts'
 
 const { document, live } = routesOf('Rails')
 
 const csv = 'text/csv; charset=utf-8; header=present'
 
 const params = { name: parameter(railSlug, 'The `rail` of a rail snapshot.', 'x402') }
+const chain = parameter(railChain, 'Only rails on this chain.', 'base')
 const noRail = { description: 'No such rail.' }
 
 export const railRoutes = {
@@ -16,7 +26,12 @@ export const railRoutes = {
     path: `${apiPrefix}/rails`,
     summary: 'List rails with their latest figures',
     description:
-      'An unknown figure is 0 and is listed in `unknown_figures`. If `poll_error` is present, the last poll failed and the figures date from `figures_as_of`.',
+      'An unknown figure is 0 and is listed in `unknown_figures`. If `poll_error` is present, the last poll failed and the figures date from `figures_as_of`. Without a query: the signed document. With a query: an unsigned selection from it.',
+    query: {
+      status: parameter(railStatus, 'Only rails with this status.', 'paying'),
+      chain,
+      category: parameter(railCategory, 'Only rails of this category.', 'earning'),
+    },
     answers: { 200: json('All rails, by slug.', railList) },
   }),
   getRailsCsv: document(60, {
@@ -35,8 +50,10 @@ export const railRoutes = {
   getRailHistory: document(60, {
     path: `${apiPrefix}/rails/{name}/history`,
     summary: 'List the polls of a rail',
-    description: 'Newest first, including failed polls. Null means that the figure was unknown.',
+    description:
+      'Newest first, including failed polls. Null means that the figure was unknown. Without a query: the signed document. With a query: an unsigned selection from it.',
     params,
+    query: { limit: pageQuery.limit, since: sinceParameter('Only polls after this time.') },
     answers: { 200: json('The polls.', railHistory), 404: noRail },
   }),
   getRailHistoryCsv: document(60, {
@@ -78,7 +95,8 @@ export const railRoutes = {
     path: `${apiPrefix}/opportunities`,
     summary: 'List rails that currently pay',
     description:
-      'Rails with status `paying`, highest expected income first, each with its caveats.',
+      'Rails with status `paying`, highest expected income first, each with its caveats. Without a query: the signed document. With a query: an unsigned selection from it.',
+    query: { chain, limit: pageQuery.limit },
     answers: { 200: json('The paying rails.', opportunityList) },
   }),
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 import { markdown } from '../answers.ts'
-import { healthPath, json, routesOf, text } from '../route.ts'
-import { health, signingKeys, snapshotManifest } from '../schemas/service.ts'
+import { apiPrefix, healthPath, json, routesOf, text } from '../route.ts'
+import { apiIndex, health, signingKeys, snapshotManifest } from '../schemas/service.ts'
 import { x402Discovery } from '../schemas/x402.ts'
 
 const { document, live } = routesOf('Service')
@@ -21,6 +21,12 @@ export const healthRoutes = {
 }
 
 export const selfRoutes = {
+  getIndex: document(300, {
+    path: apiPrefix,
+    summary: 'List all requests',
+    description: 'Every method and path with its access and price.',
+    answers: { 200: json('The requests.', apiIndex) },
+  }),
   getOpenApi: document(300, {
     path: '/openapi.json',
     summary: 'Get the OpenAPI description',

@@ -21,7 +21,8 @@ export const workerRoutes = {
     path: `${apiPrefix}/leaderboard`,
     summary: 'Rank wallets by verified reputation',
     description:
-      'Includes the formula, so that anyone can recompute a score. `as_of` is the time to which the scores are scaled; it does not affect their order.',
+      'Includes the formula, so that anyone can recompute a score. `as_of` is the time to which the scores are scaled; it does not affect their order. Without a query: the signed document. With a query: an unsigned page of it.',
+    query: pageQuery,
     answers: { 200: json('The leaderboard.', leaderboard) },
   }),
   listWorkers: document(60, {

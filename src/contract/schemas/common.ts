@@ -33,7 +33,7 @@ export const count = z.int().min(0)
 /** Fields of one page of a list. */
 export const pageFields = {
   count,
-  total: count.describe('Number of entries on all pages; lists are counted up to 10,000.'),
+  total: count.describe('Number of entries on all pages; lists are counted up to 1,000.'),
   total_is_exact: z
     .literal(false)
     .optional()

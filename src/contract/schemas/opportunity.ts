@@ -32,6 +32,7 @@ export type Opportunity = z.infer<typeof opportunity>
 
 export const opportunityList = model('OpportunityList', {
   count,
+  total: count.optional().describe('Number of entries that match the query.'),
   opportunities: list(opportunity, 1000),
   computed_at: time,
 })

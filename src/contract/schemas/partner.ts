@@ -76,6 +76,13 @@ const partnerFields = {
 export const partner = model('Partner', partnerFields)
 export type Partner = z.infer<typeof partner>
 
+export const partnerList = model('PartnerList', {
+  count,
+  total: count.describe('Number of all partners.'),
+  partners: list(partner, 200),
+  computed_at: time,
+})
+
 const paidPeriod = z.object({ tier: tierName, from: time, until: time })
 
 const subscriptionNext = z.object({

@@ -19,6 +19,24 @@ export const jobRun = z.object({
   detail: text(500).optional(),
 })
 
+export const apiIndex = model('ApiIndex', {
+  service: text(64).describe('The name of the service in every signed message.'),
+  version: text(40),
+  docs: z.url(),
+  openapi: z.url(),
+  requests: list(
+    z.object({
+      id: text(64).describe('The `operationId`.'),
+      method: text(10),
+      path: text(300),
+      summary: text(300),
+      access: z.enum(['public', 'signed', 'partner']),
+      price_usdc: text(20).optional().describe('For callers without a tier that includes it.'),
+    }),
+    1000,
+  ),
+})
+
 export const health = model('Health', {
   status: z.enum(['ok', 'degraded']),
   version: text(40),

@@ -59,6 +59,7 @@ export type LeaderboardEntry = z.infer<typeof leaderboardEntry>
 export const leaderboard = model('Leaderboard', {
   leaderboard: list(leaderboardEntry, 1000),
   count,
+  next_cursor: pageFields.next_cursor,
   computed_at: time,
   formula: text(2000),
   as_of: time.optional().describe('The time to which the scores are scaled.'),

@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
+
 import { answerDays } from '../../core/job.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
-import { sql } from '../kysely.ts'
 import type { OpenDatabase } from '../open.ts'
 import type { Db } from '../schema.ts'
 import { jobRows, toJob } from './record.ts'

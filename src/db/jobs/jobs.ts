@@ -1,10 +1,10 @@
 import type { SelectQueryBuilder } from 'kysely'
+import { sql } from 'kysely'
 
 import { endsByTime, jobStatuses } from '../../core/job.ts'
 import type { JobStatus } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Wallet } from '../../core/wallet.ts'
-import { sql } from '../kysely.ts'
 import { countList, countedRows } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
 import { countRows, insertNumbered } from '../records.ts'

@@ -1,10 +1,11 @@
+import { sql } from 'kysely'
+
 /** Removes the texts of jobs and bids that came to nothing. Their SHA-256, parties, amounts and times remain. */
 import { sha256Hex } from '../../auth/messages.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { jobTextsKeptDays } from '../../core/job.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
 import { toJsonText } from '../json.ts'
-import { sql } from '../kysely.ts'
 import { deleteRecords, selectRecords, updateRecord } from '../records.ts'
 import type { Db } from '../schema.ts'
 

@@ -4,9 +4,9 @@
  */
 
 import type { Expression, SqlBool } from 'kysely'
+import { sql } from 'kysely'
 
 import { isoTime, minuteMs, secondMs } from '../../core/time.ts'
-import { sql } from '../kysely.ts'
 import { leaseTerms } from '../leases.ts'
 import { deleteRecords, findRecord, updateRecord, selectRecords } from '../records.ts'
 import { toRow } from '../rows.ts'

@@ -1,6 +1,6 @@
 import type { Dialect, Driver, Kysely } from 'kysely'
+import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 
-import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from '../kysely.ts'
 import type { PostgresConnection } from './connection.ts'
 
 /** @param isShared true if statements of several callers may follow each other, without transactions */

@@ -1,6 +1,7 @@
+import { Kysely, sql } from 'kysely'
+
 import type { OpenDatabase, OpenOptions } from '../engine.ts'
 import { DatabaseRefusedError } from '../errors.ts'
-import { Kysely, sql } from '../kysely.ts'
 import { createLists } from '../lists.ts'
 import { migrate, refuseOtherSchema } from '../migrations.ts'
 import type { Database } from '../schema.ts'

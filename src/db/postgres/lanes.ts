@@ -1,9 +1,9 @@
 /** Writes with locks: each has a transaction of its own, on one of several connections. */
 import type { Dialect } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 
 import { createSemaphore } from '../../core/concurrency.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
-import type { Kysely, Transaction } from '../kysely.ts'
 import { JobConnection } from '../savepoint.ts'
 import { createTransactions, runWork } from '../writer.ts'
 import type { WriterOptions } from '../writer.ts'

@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
+
 import { sha256Hex } from '../../auth/messages.ts'
 import { toJsonText } from '../json.ts'
-import { sql } from '../kysely.ts'
 import { queueEntries } from '../log.ts'
 import type { QueuedEntry } from '../log.ts'
 import { deleteRecords, putRecord, selectRecords, updateRecord } from '../records.ts'

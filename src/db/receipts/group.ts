@@ -1,11 +1,12 @@
 /** One statement per table, whatever the size of the group. */
 
+import { CompiledQuery } from 'kysely'
+
 import type { PayerHistory } from '../../core/reputation/entries.ts'
 import { noStanding } from '../../core/reputation/standing.ts'
 import type { Standing } from '../../core/reputation/standing.ts'
 import type { AnswerRows } from '../guard.ts'
 import { insertRows, insertWholeRows } from '../insert-rows.ts'
-import { CompiledQuery } from '../kysely.ts'
 import { queueEntries } from '../log.ts'
 import type { QueuedEntry } from '../log.ts'
 import { lookUpHistories } from '../payer-history.ts'

@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
+
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { entriesOf } from '../../core/entries.ts'
 import { objectFromJsonText } from '../json.ts'
-import { sql } from '../kysely.ts'
 import { countList, isLater } from '../list-queries.ts'
 import type { ListTotal } from '../list-queries.ts'
 import { queueEntries } from '../log.ts'

@@ -1,6 +1,6 @@
 import type { Dialect, Driver, Kysely } from 'kysely'
+import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 
-import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from '../kysely.ts'
 import type { Sqlite3Connection } from './connection.ts'
 
 /** SQLite supports transactional DDL, although Kysely's adapter reports the opposite. */

@@ -2,6 +2,8 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { Kysely, sql } from 'kysely'
+
 import type { OpenDatabase, OpenOptions } from '../engine.ts'
 import {
   BusyError,
@@ -9,7 +11,6 @@ import {
   DatabaseRefusedError,
   DatabaseUnavailableError,
 } from '../errors.ts'
-import { Kysely, sql } from '../kysely.ts'
 import { createLists } from '../lists.ts'
 import { migrate, refuseOtherSchema } from '../migrations.ts'
 import type { Database } from '../schema.ts'

@@ -54,7 +54,10 @@ describe('share images', () => {
     expect(pending).toEqual([])
     const changed = after.map(shown).filter(({ bytes }, at) => before[at]?.bytes !== bytes)
     expect(changed.map(({ path }) => path)).toEqual(['/share/home.png', '/share/rails/alpha.png'])
-    // Old images are deleted: the folder contains one file for each image, and the index.
+    // A set with the old images may still be published, until the next rendering.
+    expect(again.documents.map(shown)).toEqual(before)
+    expect(await readdir(dir)).toHaveLength(after.length + 1 + changed.length)
+    await renderShareImages(dir, drawings, [])
     expect(await readdir(dir)).toHaveLength(after.length + 1)
   })
 

@@ -193,6 +193,13 @@ describe('the indexes for programs', () => {
     expect(text('/feeds/transitions.atom')).toContain(
       '<title>Rail alpha: pre-traction → paying</title>',
     )
+    const ofRail = text('/feeds/rails/alpha.atom')
+    expect(ofRail).toContain('<title>Rail alpha: pre-traction → paying</title>')
+    expect(ofRail).toContain('one worker takes more than 90 %')
+    expect(ofRail).not.toContain('Rail delta')
+    expect(text('/feeds/receipts.atom')).toMatch(/<title>Receipt of [\d.]+ USDC on \w+, verified</)
+    expect(text('/feeds/jobs.atom')).toMatch(/<title>[^<]+, open</)
+    expect(text('/feeds/pacts.atom')).toContain('<title>Pact 12: settled</title>')
     const changelog =
       '# Changelog\n\n## [0.3.0] - unreleased\n\n- Soon.\n\n## [0.2.0] - 2026-11-20\n\n### Added\n\n- A <b>thing</b>.\n'
     const changes = text('/feeds/changes.atom', [...siteOf({ ...world, changelog })])

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 /**
  * Answers, messages and keys in partitions. With GUARD_ROWS=10000000 the test of many rows takes minutes, and its figures are
  * those of the cost page.
@@ -7,7 +8,6 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createTidy } from '../../../builder/jobs/tidy.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../../../src/core/time.ts'
 import { expiringTables, findIdempotencyKey, findUsedMessage } from '../../../src/db/guard.ts'
-import { sql } from '../../../src/db/kysely.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { handClock } from '../../support/http-service.ts'

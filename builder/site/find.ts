@@ -1,0 +1,127 @@
+/** `/find`: what an agent can do where, by skill, chain, cost and requirement. */
+import type { Rail } from '../../src/contract/schemas/rail.ts'
+import { skillCategories } from '../../src/contract/schemas/skill.ts'
+import type { Skill } from '../../src/contract/schemas/skill.ts'
+import { expectedMicroUsdcPerDay } from '../../src/core/arbitrage.ts'
+import { usdcOrNull } from '../../src/core/money.ts'
+import { counted } from '../../src/core/number-text.ts'
+import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
+import { pill } from '../../src/pages/figures.ts'
+import { inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import type { Html } from '../../src/pages/html.ts'
+import { amountColumn, cell, column, fixedColumn, table } from '../../src/pages/table.ts'
+import { opportunitiesOf } from '../documents/opportunities.ts'
+import { pageSource } from './page-source.ts'
+import { carriedText, railLink, railParts, shownRails } from './rail-parts.ts'
+import type { ShownRail } from './rail-parts.ts'
+
+export const findPage = pageSource(['openFlags', 'taxonomy', ...railParts], (world) => {
+  const { skills } = world.taxonomy
+  const caveats = new Map(opportunitiesOf(world).map((entry) => [entry.rail, entry.caveats]))
+  const rails = shownRails(world)
+    .filter(({ view }) => view.category === 'earning')
+    .toSorted(byIncome)
+  const sold = skills.filter(({ surface }) => rails.some(({ view }) => surface.includes(view.rail)))
+  const skillsOf = ({ rail }: Rail) =>
+    sold.filter(({ surface }) => surface.includes(rail)).map(({ slug }) => slug)
+  const doubts = (view: Rail): readonly string[] => {
+    const known = caveats.get(view.rail)
+    return known?.length === 0 ? ['none known'] : (known ?? [notPaying(view, world)])
+  }
+  return {
+    path: '/find',
+    title: 'What can my agent do?',
+    description: `${counted(rails.length, 'rail')} where agents earn, by skill, chain, cost of entry and requirements, with what a worker can expect a day.`,
+    nav: '/opportunities',
+    scripts: ['/assets/find.js'],
+    body: [
+      introduction(
+        inline`Choose what your agent can do and what it has. Expected income is the ${link('/arbitrage', 'average daily earnings per worker')}, excluding the top earner, over the last 30 days; it is not guaranteed. A rail that does not pay now is listed after those that do.`,
+      ),
+      htmlOnly(
+        filters(sold, [...new Set(rails.map(({ view }) => view.chain))].sort(), rails.length),
+      ),
+      table(rails, {
+        id: 'found',
+        caption: 'Paying rails first, highest expected income first, unknown last.',
+        rowData: ({ view }) => ({
+          skills: skillsOf(view).join(' '),
+          chain: view.chain,
+          entry: view.entry_cost_usdc === 0 ? 'free' : 'paid',
+          needs: view.entry_requirements === null ? 'none' : 'some',
+          status: view.status,
+        }),
+        columns: [
+          column('Rail', ({ view }) =>
+            cell(inline`${railLink(view)} ${pill(view.status)}`, view.display_name.toLowerCase()),
+          ),
+          amountColumn('Expected', 'USD a day', incomeOf),
+          amountColumn('Entry', 'USDC', ({ view }) => view.entry_cost_usdc),
+          column('Chain', ({ view }) => view.chain),
+          fixedColumn('Requirements', ({ view }) =>
+            view.entry_requirements === null
+              ? 'none listed'
+              : join(view.entry_requirements.map(untrustedText), '; '),
+          ),
+          fixedColumn('Doubts', ({ view }) => join(doubts(view).map(untrustedText), ' '), 'wide'),
+        ],
+        empty: 'No rail is listed.',
+      }),
+      links([
+        ['/opportunities', 'Rails that pay now'],
+        ['/skills', 'All skills'],
+        ['/docs/quickstart', 'Register a wallet and post a receipt'],
+      ]),
+    ],
+  }
+})
+
+const incomeOf = ({ record, view }: ShownRail): number | null =>
+  view.status === 'paying' ? usdcOrNull(expectedMicroUsdcPerDay(record.state.figures)) : null
+
+function byIncome(left: ShownRail, right: ShownRail): number {
+  const rank = ({ view }: ShownRail) => (view.status === 'paying' ? 0 : 1)
+  return (
+    rank(left) - rank(right) ||
+    (incomeOf(right) ?? -1) - (incomeOf(left) ?? -1) ||
+    (left.view.rail < right.view.rail ? -1 : 1)
+  )
+}
+
+function notPaying(view: Rail, world: Parameters<typeof carriedText>[1]): string {
+  const carried = carriedText(view, world)
+  return `Its status is ${view.status}, so no income is expected.${carried === null ? '' : ` The figures are not live: ${carried}.`}`
+}
+
+function filters(sold: readonly Skill[], chains: readonly string[], total: number): Html {
+  const select = (name: string, label: string, options: readonly Html[]) =>
+    html`<label
+      >${label}
+      <select name="${name}">
+        <option value="">any</option>
+        ${options}
+      </select></label
+    >`
+  const option = (value: string, label = value) => html`<option value="${value}">${label}</option>`
+  const byCategory = skillCategories.map(
+    (category) =>
+      html`<optgroup label="${category}">
+        ${sold.filter((skill) => skill.category === category).map(({ slug, name }) => option(slug, name))}
+      </optgroup>`,
+  )
+  return html`<form class="filters" data-find="found" action="/find" autocomplete="off">
+    ${select('skills', 'Skill', byCategory)}${select(
+      'chain',
+      'Chain',
+      chains.map((chain) => option(chain)),
+    )}${select('entry', 'Entry', [
+      option('free', 'free'),
+      option('paid', 'costs something'),
+    ])}${select('needs', 'Requirements', [option('none', 'none listed'), option('some', 'some')])}${select(
+      'status',
+      'Status',
+      [option('paying', 'paying now')],
+    )}<button type="submit">Show</button><output role="status">${counted(total, 'rail')}</output>
+  </form>`
+}

@@ -1,0 +1,21 @@
+/** The page of receipts that the service returns, without its total and without limits. */
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { openDatabase } from '../../../src/db/open.ts'
+import { listReceipts } from '../../../src/db/receipts/receipts.ts'
+import { receiptView } from '../../../src/db/receipts/view.ts'
+
+const { PORT, DATABASE = '' } = process.env
+const { reader } = await openDatabase({ url: DATABASE })
+
+async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { limit, ...filter } = Object.fromEntries(
+    new URL(req.url ?? '', 'http://localhost').searchParams,
+  )
+  const records = await listReceipts(reader, { limit: Number(limit), before: null, filter })
+  const receipts = records.map((record) => receiptView(record, 'http://localhost'))
+  res.end(JSON.stringify({ count: receipts.length, receipts }))
+}
+
+createServer((req, res) => void answer(req, res)).listen(Number(PORT), '127.0.0.1')

@@ -1,0 +1,56 @@
+import { ApiError } from '../../contract/errors.ts'
+import { decodeCursor, encodeCursor } from '../../core/cursor.ts'
+import { entriesOf } from '../../core/entries.ts'
+import type { Handlers } from '../handler-types.ts'
+import { limitOf } from '../pages.ts'
+import type { PublishedDocuments } from '../published-documents.ts'
+import { sinceOf } from '../query.ts'
+
+const cache = 'public, max-age=60'
+
+/** Answers the queries of published lists with entries of the published document. */
+export function selectionHandlers({ manifest, read, find }: PublishedDocuments) {
+  return {
+    async listRails({ query }) {
+      manifest()
+      const published = read('listRails')
+      const rails = published.rails.filter(matches(query))
+      return { body: { ...published, count: rails.length, rails }, cache }
+    },
+    async listOpportunities({ query: { limit, ...query } }) {
+      manifest()
+      const published = read('listOpportunities')
+      const found = published.opportunities.filter(matches(query))
+      const opportunities = limit === undefined ? found : found.slice(0, Number(limit))
+      const counts = { count: opportunities.length, total: found.length }
+      return { body: { ...published, ...counts, opportunities }, cache }
+    },
+    async getRailHistory({ params, query: { limit, since } }) {
+      manifest()
+      const published = find('getRailHistory', params)
+      if (published === null) throw new ApiError('unknown_rail')
+      const after = sinceOf(since) ?? ''
+      const later = published.polls.filter(({ polled_at: at }) => at > after)
+      const polls = limit === undefined ? later : later.slice(0, Number(limit))
+      return { body: { ...published, count: polls.length, polls }, cache }
+    },
+    async getLeaderboard({ query }) {
+      manifest()
+      const published = read('getLeaderboard')
+      const start = query.cursor === undefined ? 0 : decodeCursor('leaderboard', query.cursor)
+      if (start === null) throw new ApiError('bad_cursor')
+      const end = start + limitOf(query)
+      const leaderboard = published.leaderboard.slice(start, end)
+      const hasMore = published.leaderboard.length > end
+      const next = hasMore ? { next_cursor: encodeCursor('leaderboard', end) } : {}
+      return { body: { ...published, count: leaderboard.length, leaderboard, ...next }, cache }
+    },
+  } satisfies Partial<Handlers>
+}
+
+/** Returns true for an entry that has the given values in its fields of the same names. */
+function matches<Entry extends object>(query: { readonly [Name in keyof Entry]?: unknown }) {
+  const wanted = entriesOf(query).filter(([, value]) => value !== undefined)
+  return (entry: Entry): boolean =>
+    wanted.every(([name, value]) => Reflect.get(entry, name) === value)
+}

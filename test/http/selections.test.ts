@@ -1,0 +1,105 @@
+/** Queries that select entries of published lists. */
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { routes } from '../../src/contract/routes.ts'
+import { requestJson } from '../support/requests.ts'
+import { documentsOf } from '../support/site.ts'
+import { useService } from '../support/use-service.ts'
+import { smallWorld, worldNowMs } from '../support/world.ts'
+
+const world = smallWorld()
+const { community } = world
+const [first] = community.leaderboard
+const second = { wallet: '0x8617E340B3D01FA5F11F306F4090FD50E238070D', rank: 2 }
+const leaderboard = first === undefined ? [] : [first, { ...first, ...second }]
+const service = useService({
+  documents: [...documentsOf({ ...world, community: { ...community, leaderboard } })],
+  publishedAtMs: worldNowMs,
+  per: 'file',
+})
+const unpublished = useService({ documents: [], per: 'file' })
+
+const leaderboardPage = z.object({
+  leaderboard: z.array(z.unknown()),
+  next_cursor: z.string().optional(),
+})
+
+async function rowsAt(path: string, list: string): Promise<Record<string, unknown>[]> {
+  const { status, body } = await requestJson(service, path)
+  expect(status, JSON.stringify(body)).toBe(200)
+  const rows = z.array(z.record(z.string(), z.unknown())).parse(body[list])
+  expect(body['count']).toBe(rows.length)
+  return rows
+}
+
+test('rails are selected by status, chain and category', async () => {
+  const all = await rowsAt('/api/v1/rails', 'rails')
+  for (const name of ['status', 'chain', 'category']) {
+    for (const value of new Set(all.map((rail) => String(rail[name])))) {
+      const found = await rowsAt(`/api/v1/rails?${name}=${value}`, 'rails')
+      expect(found).toEqual(all.filter((rail) => rail[name] === value))
+    }
+  }
+  const paying = all.filter(({ status, chain }) => status === 'paying' && chain === 'base')
+  expect(await rowsAt('/api/v1/rails?status=paying&chain=base', 'rails')).toEqual(paying)
+  expect(await rowsAt('/api/v1/rails?chain=near', 'rails')).toEqual([])
+})
+
+test('opportunities are selected by chain and limited, highest expected income first', async () => {
+  const all = await rowsAt('/api/v1/opportunities', 'opportunities')
+  expect(await rowsAt('/api/v1/opportunities?limit=1', 'opportunities')).toEqual(all.slice(0, 1))
+  const onBase = all.filter(({ chain }) => chain === 'base')
+  expect(await rowsAt('/api/v1/opportunities?chain=base', 'opportunities')).toEqual(onBase)
+})
+
+test('the history of a rail is limited and starts after a time', async () => {
+  const path = '/api/v1/rails/alpha/history'
+  const all = await rowsAt(path, 'polls')
+  expect(all.length).toBeGreaterThan(1)
+  expect(await rowsAt(`${path}?limit=1`, 'polls')).toEqual(all.slice(0, 1))
+  const since = String(all[1]?.['polled_at'])
+  expect(await rowsAt(`${path}?since=${since}`, 'polls')).toEqual(all.slice(0, 1))
+  const missing = await requestJson(service, '/api/v1/rails/unheard-of/history?limit=2')
+  expect([missing.status, missing.body['code']]).toEqual([404, 'unknown_rail'])
+})
+
+test('the pages of the leaderboard contain every wallet once', async () => {
+  const all = await rowsAt('/api/v1/leaderboard', 'leaderboard')
+  expect(all.length).toBeGreaterThan(1)
+  const found: unknown[] = []
+  let cursor = ''
+  for (;;) {
+    const { body } = await requestJson(service, `/api/v1/leaderboard?limit=1${cursor}`)
+    const page = leaderboardPage.parse(body)
+    found.push(...page.leaderboard)
+    if (page.next_cursor === undefined) break
+    cursor = `&cursor=${page.next_cursor}`
+  }
+  expect(found).toEqual(all)
+  const bad = await requestJson(service, '/api/v1/leaderboard?cursor=d29ya2Vycy4x')
+  expect([bad.status, bad.body['code']]).toEqual([400, 'bad_cursor'])
+})
+
+test('a value that a parameter does not have is refused with the values that it has', async () => {
+  const { status, body } = await requestJson(service, '/api/v1/rails?status=payin')
+  expect(status).toBe(400)
+  expect(JSON.stringify(body)).toContain('paying, pre-traction, concentrated, potemkin, dormant')
+})
+
+test('a query before the first published set is answered with 503', async () => {
+  const { status } = await requestJson(unpublished, '/api/v1/rails?status=paying')
+  expect(status).toBe(503)
+})
+
+test('the index lists every request', async () => {
+  const { body } = await requestJson(service, '/api/v1')
+  const requests = z.array(z.object({ id: z.string() })).parse(body['requests'])
+  expect(requests.map(({ id }) => id)).toEqual(routes.map(({ id }) => id))
+})
+
+test('partners are listed without what only they may see', async () => {
+  const [partner] = await rowsAt('/api/v1/partners', 'partners')
+  expect(partner).toMatchObject({ tier: expect.any(String) as unknown })
+  expect(Object.keys(partner ?? {})).not.toContain('email')
+})
