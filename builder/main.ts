@@ -1,6 +1,5 @@
 /** The entry of the builder: runs the jobs on their schedule, or with `--once` each of them once. */
 import { setMaxListeners } from 'node:events'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -101,7 +100,6 @@ const reporter = createReporter({
   log,
   process: createProcessReadings(process, clock.now()),
 })
-const assetsDir = join(packageRoot, 'public')
 const patience = { patienceMs: minuteMs / 2, signal: stopped }
 const objects = config.bucket && createObjectStore(config.bucket, { fetch, clock, ...patience })
 const places = { publicDir: config.PUBLIC_DIR, stateDir: config.DATA_DIR }
@@ -178,7 +176,7 @@ const jobs = createJobs({
     exchangeKeys,
     ...places,
     move: flags.once && flags.move,
-    assetsDir: existsSync(assetsDir) ? assetsDir : null,
+    assetsDir: join(packageRoot, 'builder/site/static'),
     repository: { remote: config.SNAPSHOT_GIT_REMOTE, env: process.env },
     leadership,
     log,
@@ -191,9 +189,9 @@ if (flags.once) {
   const onReport = railProgress(process.stdout, railAdapters.length)
   process.exitCode = (await runOnce(jobs, { polls, onReport })) ? 0 : 1
 } else {
-  process.on('message', () => void jobs.build('if changed'))
   const reporting = reporter.reportEvery(stopped)
-  await runForever(jobs, { clock, log, signal: stopped, polls })
+  const onRequest = (build: () => void) => void process.on('message', build)
+  await runForever(jobs, { clock, log, signal: stopped, polls, onRequest })
   await reporting
   if (process.connected) process.disconnect()
 }

@@ -18,10 +18,9 @@ let service = start()
 let timer: NodeJS.Timeout | undefined
 let restarting = Promise.resolve()
 
-for (const folder of ['src', 'builder', 'data', 'public']) {
+for (const folder of ['src', 'builder', 'data']) {
   watch(join(packageRoot, folder), { recursive: true }, (_event, file) => {
-    if (file !== null && !/^(?:run|current|generations|\.|assets\/rules\.js)/.test(file))
-      restartSoon()
+    if (file !== null && !/^(?:run|\.)|assets\/rules\.js$/.test(file)) restartSoon()
   })
 }
 for (const name of ['SIGINT', 'SIGTERM'] as const) {

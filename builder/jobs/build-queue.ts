@@ -1,6 +1,5 @@
 import type { Keys } from '../../src/auth/service-keys.ts'
 import { createSerialQueue } from '../../src/core/concurrency.ts'
-import type { Clock, Log } from '../../src/core/deps.ts'
 import { redact } from '../../src/core/redact.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { dropRunsBefore, lastRuns } from '../../src/db/runs.ts'
@@ -11,9 +10,6 @@ import { runJob } from './run-job.ts'
 import type { JobDeps } from './run-job.ts'
 
 export interface BuildQueueDeps extends JobDeps {
-  readonly clock: Clock
-  readonly log: Log
-  readonly signal: AbortSignal
   readonly buildOptions: Omit<
     BuildOptions,
     'nowMs' | 'repository' | 'memory' | 'keys' | 'onPublished'

@@ -9,6 +9,7 @@ export interface JobDeps {
   readonly database: OpenDatabase
   readonly clock: Clock
   readonly log: Log
+  readonly signal: AbortSignal
   /** Also called after a run that is not recorded. */
   readonly onRun?: (run: FinishedRun) => void
 }
@@ -26,14 +27,17 @@ export interface JobResult {
   readonly quiet: boolean
 }
 
-/** Records failures and never throws. `announce` stores the start at once; `work` returns null if it had nothing to do. */
+/**
+ * Records failures, except for work that `signal` stopped, and never throws. `announce` stores the start at once, which
+ * has no end if the work is stopped. `work` returns null if it had nothing to do.
+ */
 export async function runJob(
   job: JobName,
   deps: JobDeps,
   work: () => Promise<JobResult | null>,
   announce = false,
 ): Promise<boolean> {
-  const { database, clock, log } = deps
+  const { database, clock, log, signal } = deps
   const startedMonotonicMs = clock.monotonic()
   const startedAt = isoTime(clock.now())
   let runId: number | null = null
@@ -43,6 +47,10 @@ export async function runJob(
     if (announce) runId = await database.write((tx) => startRun(tx, job, startedAt))
     result = await work()
   } catch (error) {
+    if (signal.aborted && error === signal.reason) {
+      log.info(`job ${job} stopped`, { reason: reasonOf(error) })
+      return false
+    }
     outcome = 'failed'
     result = { detail: reasonOf(error), quiet: false }
     const stack = error instanceof Error ? error.stack : undefined

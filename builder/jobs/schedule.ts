@@ -59,14 +59,18 @@ export async function runForever(
     readonly log: Log
     readonly signal: AbortSignal
     readonly polls: boolean
+    /** Passes on the requests of the service. */
+    readonly onRequest: (build: () => void) => void
   },
 ): Promise<void> {
   const { clock, log, signal } = deps
   const active = scheduledJobs.filter(({ name }) => name !== 'poll' || deps.polls)
-  const running = new Set<Promise<void>>()
+  const running = new Set<Promise<unknown>>()
+  const busy = new Set<ScheduledJob>()
 
   async function run(job: ScheduledJob): Promise<void> {
-    if (signal.aborted) return
+    if (signal.aborted || busy.has(job)) return
+    busy.add(job)
     try {
       let isUnfinished = true
       while (isUnfinished && !signal.aborted) {
@@ -75,10 +79,12 @@ export async function runForever(
       }
     } catch (error) {
       log.error(`job ${job.name} ended early`, { error: String(error) })
+    } finally {
+      busy.delete(job)
     }
   }
 
-  async function tracked(work: Promise<void>): Promise<void> {
+  async function tracked(work: Promise<unknown>): Promise<void> {
     running.add(work)
     await work
     running.delete(work)
@@ -95,11 +101,12 @@ export async function runForever(
     }
   }
 
+  deps.onRequest(() => void (signal.aborted || tracked(jobs.build('if changed'))))
   await jobs.build('now')
   const tasks = active.flatMap((job) => {
     const { name, when } = job
     if (typeof when !== 'string') return []
-    return [schedule(when, async () => await tracked(run(job)), { name, noOverlap: true })]
+    return [schedule(when, async () => await tracked(run(job)), { name })]
   })
   for (const job of active) {
     if (typeof job.when === 'object') void tracked(repeat(job, job.when.pauseMs))

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 
 import { getMimeType, mimes } from 'hono/utils/mime'
 
-import { CURRENT_LINK, GENERATIONS_DIR } from '../../src/core/documents.ts'
 import { pruneMissing } from '../cache/memoize.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import type { PublicDocument } from './document.ts'
@@ -23,7 +22,7 @@ const CONTENT_TYPES = {
   xml: 'application/xml',
 }
 
-/** Skips hidden files except `.well-known`, and published sets. @throws Error for a file of an unknown type */
+/** Files are published under their own paths, except hidden files. @throws Error for a file of an unknown type */
 export async function readAssets(
   dir: string,
   known: KnownAssets = new Map(),
@@ -32,10 +31,7 @@ export async function readAssets(
   const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(join(dir, '/').length))
-    .filter((file) =>
-      file.split('/').every((part) => !part.startsWith('.') || part === '.well-known'),
-    )
-    .filter((file) => ![GENERATIONS_DIR, CURRENT_LINK].some((set) => file.startsWith(`${set}/`)))
+    .filter((file) => file.split('/').every((part) => !part.startsWith('.')))
     .sort()
   const assets: PublicDocument[] = []
   for (const file of files) {
@@ -51,14 +47,8 @@ export async function readAssets(
 }
 
 async function readAsset(dir: string, file: string): Promise<PublicDocument> {
-  const described = { path: assetPath(file), contentType: contentTypeOf(file), maxAgeSeconds }
+  const described = { path: `/${file}`, contentType: contentTypeOf(file), maxAgeSeconds }
   return { ...described, body: { bytes: await readFile(join(dir, file)) }, archive: null }
-}
-
-function assetPath(file: string): string {
-  const page = file.endsWith('.html') ? file.slice(0, -'.html'.length) : file
-  if (page === 'index') return '/'
-  return `/${page.endsWith('/index') ? page.slice(0, -'/index'.length) : page}`
 }
 
 export function contentTypeOf(file: string): string {

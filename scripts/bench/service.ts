@@ -58,7 +58,8 @@ export async function startPlatformService(
     const filter = (path: string) => path !== join(packageRoot, 'data/run')
     cpSync(from, join(root, part), { recursive: true, dereference: true, filter })
   }
-  for (const name of ['node_modules', 'package.json', 'public']) {
+  mkdirSync(join(root, 'builder/site'), { recursive: true })
+  for (const name of ['node_modules', 'package.json', 'builder/site/static']) {
     symlinkSync(join(packageRoot, name), join(root, name))
   }
   const platform = {

@@ -16,6 +16,8 @@ export interface BuilderProcess {
 
 interface BuilderDeps {
   readonly entry: URL
+  /** The options of Node for the process. */
+  readonly execArgv: readonly string[]
   readonly clock: Clock
   readonly log: Log
   readonly onPublished: () => void
@@ -32,7 +34,8 @@ const stableAfterMs = 60 * secondMs
 const startFailure = z.object({ problem: z.string() })
 
 /** Restarts the builder with exponential backoff until `stop`. */
-export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): BuilderProcess {
+export function startBuilder(deps: BuilderDeps): BuilderProcess {
+  const { entry, clock, log, onPublished } = deps
   const stopping = new AbortController()
   let child: ChildProcess | null = null
   let problem: string | null = null
@@ -58,7 +61,8 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
 
   async function runOnce(): Promise<string> {
     return await new Promise((resolve) => {
-      const started = fork(entry, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+      const execArgv = [...deps.execArgv]
+      const started = fork(entry, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv })
       child = started
       started.on('message', (message) => {
         const sent = startFailure.safeParse(message)

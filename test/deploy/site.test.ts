@@ -21,7 +21,7 @@ const edges = [
   ['caddy', startCaddy],
 ] as const
 const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
-const assets = new URL('../../public', import.meta.url).pathname
+const assets = new URL('../../builder/site/static', import.meta.url).pathname
 
 describe.each(edges)('the site behind %s with the shipped configuration', (program, start) => {
   describe.skipIf(!isRunnable(program))('', () => {

@@ -78,7 +78,7 @@ beforeAll(async () => {
       jobs: [],
     },
   })
-  const assets = await readAssets(new URL('../../public', import.meta.url).pathname)
+  const assets = await readAssets(new URL('../../builder/site/static', import.meta.url).pathname)
   await service.published.publish([...documentsOf(world), ...siteOf(world), ...assets])
   await service.store.reload()
 })

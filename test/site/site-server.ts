@@ -23,7 +23,7 @@ interface SiteServer {
   readonly stop: () => Promise<void>
 }
 
-const assets = new URL('../../public', import.meta.url).pathname
+const assets = new URL('../../builder/site/static', import.meta.url).pathname
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const health = { status: 'ok', database: 'ok', snapshot_age_s: 60, problems: [] }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -15,7 +15,8 @@ export interface Compiled {
 export function compile(...files: readonly string[]): Compiled {
   const dir = mkdtempSync(join(tmpdir(), 'ledger-compiled-'))
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
-  for (const name of ['node_modules', 'data', 'public']) {
+  mkdirSync(join(dir, 'builder/site'), { recursive: true })
+  for (const name of ['node_modules', 'data', 'builder/site/static']) {
     symlinkSync(join(repository, name), join(dir, name))
   }
   const bundle = ['scripts/bundle.js', join(dir, 'dist'), ...files]

@@ -1,4 +1,4 @@
-/** Forms that the browser answers without sending the input: `public/assets/try.js` and `public/assets/log.js`. */
+/** Forms that the browser answers without sending the input: `assets/try.js` and `assets/log.js` of `builder/site/static`. */
 import { htmlOnly } from '../../../src/pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'

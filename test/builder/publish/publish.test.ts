@@ -273,18 +273,20 @@ describe('a build', () => {
     expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
   })
 
-  test('publishes authored assets, also from the public directory itself', async () => {
-    mkdirSync(join(place.publicDir, 'fonts'), { recursive: true })
-    writeFileSync(join(place.publicDir, 'fonts/inter.woff2'), 'font')
-    writeFileSync(join(place.publicDir, 'index.html'), '<!doctype html>')
-    writeFileSync(join(place.publicDir, '.gitkeep'), '')
-    const assetsDir = place.publicDir
+  test('publishes authored assets, and ignores unknown files of the public directory', async () => {
+    const assetsDir = join(place.publicDir, '../static')
+    mkdirSync(join(assetsDir, 'fonts'), { recursive: true })
+    writeFileSync(join(assetsDir, 'fonts/inter.woff2'), 'font')
+    writeFileSync(join(assetsDir, '.DS_Store'), '')
+    mkdirSync(join(place.publicDir, 'log'), { recursive: true })
+    for (const file of ['log/checkpoint', 'core.1234', 'CNAME']) {
+      writeFileSync(join(place.publicDir, file), '')
+    }
     await place.publish(worldOf(1, 1), { assetsDir })
     const again = await place.publish(worldOf(1, 1), { assetsDir, nowMs: startMs + 1000 })
     expect(again).toMatchObject({ generation: 1, changed: [] })
     const { manifest } = place.read()
     expect(manifest.documents.map((entry) => entry.path)).toEqual([
-      '/',
       '/.well-known/oaths.json',
       '/api/v1/rails',
       '/api/v1/rails.csv',
