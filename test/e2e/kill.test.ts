@@ -12,7 +12,6 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import { directorySource } from '../../src/http/published-sets.ts'
 import type { Running } from '../support/program.ts'
-import { randomFrom } from '../support/random.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram, publishedVersion, writeVersion } from './board.ts'
 import { createClients } from './clients.ts'
@@ -45,8 +44,10 @@ const kills = {
   laterBuilds: 19,
   whilePolling: 8,
   withService: 6,
-  underService: 4,
 } as const
+
+const requestsBetweenKills = 4
+const receiptsBetweenKills = 100
 
 const program = useProgram(installBoardProgram)
 let sources: RecordedSources
@@ -121,11 +122,15 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
   await stop(service)
 }
 
-/** `KILL_SEED` repeats the times of the kills. */
-const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 2 ** 31)
-
 async function readUntil(url: string, isOver: () => boolean): Promise<void> {
   while (!isOver()) await expectReads(url)
+}
+
+/** The path of the set that a build writes; null between builds. */
+function stagedSet({ publicDir }: Ledger): string | null {
+  const folder = join(publicDir, 'generations')
+  const name = readdirSync(folder).find((entry) => entry.startsWith('.'))
+  return name === undefined ? null : join(folder, name, 'set')
 }
 
 async function killed(running: Running): Promise<void> {
@@ -206,13 +211,12 @@ describe('a builder killed with SIGKILL', () => {
   it(
     'while it polls loses no recorded event and records none twice',
     async () => {
-      process.stdout.write(`kills while polling: KILL_SEED=${seed}\n`)
-      const random = randomFrom(seed)
       const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
       const ledger = newLedger(program, { ...sources.env, ...clock })
       for (let kill = 0; kill < kills.whilePolling; kill += 1) {
         const builder = ledger.builder(['--once'])
-        await delay(150 + random() * 1100)
+        const reached = sources.requests() + 1 + requestsBetweenKills * kill
+        await expect.poll(sources.requests, { interval: 1 }).toBeGreaterThanOrEqual(reached)
         await killed(builder)
         await expectIntact(ledger)
       }
@@ -231,8 +235,6 @@ describe('a builder killed with SIGKILL', () => {
   it(
     'together with its service under load loses no acknowledged receipt',
     async () => {
-      process.stdout.write(`kills with the service: KILL_SEED=${seed}\n`)
-      const random = randomFrom(seed)
       const ledger = newLedger(program, { POLL: 'off' })
       const clients = createClients()
       for (let kill = 0; kill < kills.withService; kill += 1) {
@@ -240,7 +242,9 @@ describe('a builder killed with SIGKILL', () => {
         const { service, url } = await ledger.start()
         await clients.retry(url)
         const posting = clients.post(url, Infinity)
-        await delay(random() * 4000)
+        // From the first receipt on to the second build that contains them.
+        const reached = clients.acknowledged() + 1 + receiptsBetweenKills * kill
+        await expect.poll(clients.acknowledged, { interval: 1 }).toBeGreaterThanOrEqual(reached)
         await killed(service)
         expect((await posting).some(({ status }) => status === null)).toBe(true)
         await expectIntact(ledger)
@@ -263,8 +267,6 @@ describe('a builder killed with SIGKILL', () => {
   it(
     'while its service runs leaves the old set or the new one, and all requests of clients succeed',
     async () => {
-      process.stdout.write(`kills of the builder: KILL_SEED=${seed}\n`)
-      const random = randomFrom(seed)
       const ledger = newLedger(program, { POLL: 'off' })
       const { service, url } = await ledger.start(withHooks(program, pidHook))
       await service.says('"message":"serving"')
@@ -272,13 +274,16 @@ describe('a builder killed with SIGKILL', () => {
       const load = { isOver: false }
       const posting = clients.post(url, Infinity, () => load.isOver)
       const reading = readUntil(url, () => load.isOver)
-      const isBuilding = () =>
-        readdirSync(join(ledger.publicDir, 'generations')).some((name) => name.startsWith('.'))
+      const hasStaged = (file: string) => existsSync(join(stagedSet(ledger) ?? '/nowhere', file))
+      const stages = [
+        () => stagedSet(ledger) !== null,
+        () => hasStaged('.'),
+        () => hasStaged('api/v1/receipts.json'),
+        () => hasStaged('snapshot.json'),
+      ]
       const setNow = () => ledger.manifest().set_sha256
-      for (let kill = 0; kill < kills.underService; kill += 1) {
-        // Waits for the start of a build, then kills at a random time.
-        await expect.poll(isBuilding, { interval: 1 }).toBe(true)
-        await delay(random() * 300)
+      for (const isReached of stages) {
+        await expect.poll(isReached, { interval: 1 }).toBe(true)
         const builder = builderPid(service)
         process.kill(builder, 'SIGKILL')
         // Paused, so that it does not start the next builder.

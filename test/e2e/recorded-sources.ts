@@ -40,6 +40,8 @@ export interface RecordedSources {
   /** One more bounty of POIDH on Base. */
   readonly claim: (atMs: number) => Promise<void>
   readonly unmatched: () => readonly string[]
+  /** Number of HTTP requests so far. */
+  readonly requests: () => number
   readonly stop: () => Promise<void>
 }
 
@@ -76,6 +78,7 @@ export async function startRecordedSources(): Promise<RecordedSources> {
     claim: async (atMs) =>
       void (await nodes.get('base')?.block(atMs, [claimAccepted(3, 3, '0.03')])),
     unmatched: () => [...servers.values(), solana].flatMap((server) => server.unmatched),
+    requests: () => [...servers.values()].reduce((sum, { requests }) => sum + requests.length, 0),
     stop: async () => {
       for (const anvil of nodes.values()) await anvil.stop()
       for (const server of [...servers.values(), solana]) await server.close()

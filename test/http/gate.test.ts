@@ -197,12 +197,12 @@ test('an endless chunk extension is refused', async () => {
 
 test('no response header echoes anything from the request', async () => {
   const answer = await send(service.address, 'GET /api/v1/rails/x?a=%0d%0aX-Injected:1', [
-    'X-Request-Id: abc',
+    'X-Request-Id: of-the-client',
     'Origin: https://evil.example',
     'X-Forwarded-Host: evil.example',
   ])
   expect(answer.headers.has('x-injected')).toBe(false)
-  expect([...answer.headers.values()].join()).not.toMatch(/evil|abc/)
+  expect([...answer.headers.values()].join()).not.toMatch(/evil|client/)
 })
 
 test('a document does not depend on anything outside the cache key', async () => {

@@ -1,4 +1,4 @@
-/** Sends every entry of the Big List of Naughty Strings as each kind of text. */
+/** Sends entries of the Big List of Naughty Strings as each kind of text. */
 import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -6,6 +6,7 @@ import { openApiDocument } from '../../src/contract/openapi.ts'
 import { routes } from '../../src/contract/routes.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
+import { someOf } from '../support/exhaustive.ts'
 import { openApiValidator } from '../support/openapi-validator.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
@@ -14,7 +15,7 @@ import { readVectors } from '../vectors/read.ts'
 
 allowSlowTests('sends thousands of requests')
 
-const naughty = readVectors('naughty-strings/blns.json', z.array(z.string()))
+const naughty = someOf(readVectors('naughty-strings/blns.json', z.array(z.string())), 60)
 const site = { serviceName: 'agent-income-ledger', siteUrl: 'https://ledger.test', version: '0' }
 const api = openApiValidator(JSON.parse(JSON.stringify(openApiDocument(routes, site))))
 /** Shorter strings, such as `null` and `true`, occur in any answer. */
@@ -72,8 +73,8 @@ async function forEach(work: (text: string, at: number) => Promise<void>): Promi
 
 /** Expects that some strings were accepted and some refused, as in the real list. */
 function expectBoth(accepted: number): void {
-  expect(accepted).toBeGreaterThan(200)
-  expect(naughty.length - accepted).toBeGreaterThan(20)
+  expect(accepted).toBeGreaterThan(naughty.length / 3)
+  expect(naughty.length - accepted).toBeGreaterThan(naughty.length / 30)
 }
 
 test('naughty strings are stored and returned unchanged as feedback', async () => {

@@ -25,7 +25,7 @@ async function openBrowser(): Promise<Browser> {
   })
 }
 
-interface Visit {
+export interface Visit {
   readonly page: Page
   /** Console errors, uncaught errors, dialogs, requests to other hosts, policy violations; in order. */
   readonly problems: readonly string[]

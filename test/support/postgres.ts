@@ -79,7 +79,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
     // The shell ends the server when this process ends, however that happens, and keeps the folder only if it reads a word.
     const script =
-      '"$@" <&- & echo $!; word=$(cat); kill -INT $! 2>/dev/null; wait $!; [ "$word" ] || rm -rf "$PWD"'
+      '"$@" <&- & echo $!; word=$(cat); kill -QUIT $! 2>/dev/null; wait $!; [ "$word" ] || rm -rf "$PWD"'
     const command = ['-c', script, 'sh', join(native, 'bin/postgres'), ...args]
     const started = spawn('/bin/sh', command, {
       ...owner,

@@ -5,17 +5,17 @@ import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
 
-import { createLedgerLog } from '../../../builder/log/log.ts'
-import { filesIn } from '../../../builder/publish/public-files.ts'
-import { noteSigner } from '../../../src/auth/notes.ts'
-import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
-import { formatKey } from '../../../src/core/tlog/note.ts'
-import { queueEntries } from '../../../src/db/log.ts'
-import { systemClock } from '../../../src/runtime/runtime.ts'
-import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
-import { quietLog } from '../../support/quiet-log.ts'
-import { isRunnable, leavesNothingOut } from '../../support/runnable.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
+import { createLedgerLog } from '../../builder/log/log.ts'
+import { filesIn } from '../../builder/publish/public-files.ts'
+import { noteSigner } from '../../src/auth/notes.ts'
+import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
+import { formatKey } from '../../src/core/tlog/note.ts'
+import { queueEntries } from '../../src/db/log.ts'
+import { systemClock } from '../../src/runtime/runtime.ts'
+import { tempDatabase, tempFolder } from '../db/temp-database.ts'
+import { quietLog } from '../support/quiet-log.ts'
+import { isRunnable, leavesNothingOut } from '../support/runnable.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('compiles a Go program')
 
