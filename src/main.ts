@@ -74,11 +74,6 @@ const builder =
     ? null
     : startBuilder({
         entry: new URL(`../builder/main${import.meta.url.slice(-3)}`, import.meta.url),
-        // The process inherits the variables of the file, which is `=file` or the next option.
-        execArgv: process.execArgv.filter(
-          (option, at, all) =>
-            !option.startsWith('--env-file') && !/^--env-file[^=]*$/.test(all[at - 1] ?? ''),
-        ),
         clock,
         log,
         onPublished: () => void store.reload(),

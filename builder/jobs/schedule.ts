@@ -101,7 +101,9 @@ export async function runForever(
     }
   }
 
-  deps.onRequest(() => void (signal.aborted || tracked(jobs.build('if changed'))))
+  deps.onRequest(() => {
+    if (!signal.aborted) void tracked(jobs.build('if changed'))
+  })
   await jobs.build('now')
   const tasks = active.flatMap((job) => {
     const { name, when } = job

@@ -16,8 +16,6 @@ export interface BuilderProcess {
 
 interface BuilderDeps {
   readonly entry: URL
-  /** The options of Node for the process. */
-  readonly execArgv: readonly string[]
   readonly clock: Clock
   readonly log: Log
   readonly onPublished: () => void
@@ -34,8 +32,7 @@ const stableAfterMs = 60 * secondMs
 const startFailure = z.object({ problem: z.string() })
 
 /** Restarts the builder with exponential backoff until `stop`. */
-export function startBuilder(deps: BuilderDeps): BuilderProcess {
-  const { entry, clock, log, onPublished } = deps
+export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): BuilderProcess {
   const stopping = new AbortController()
   let child: ChildProcess | null = null
   let problem: string | null = null
@@ -61,8 +58,8 @@ export function startBuilder(deps: BuilderDeps): BuilderProcess {
 
   async function runOnce(): Promise<string> {
     return await new Promise((resolve) => {
-      const execArgv = [...deps.execArgv]
-      const started = fork(entry, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv })
+      // The process inherits the environment, so it needs no `--env-file`; options of Node are passed by NODE_OPTIONS.
+      const started = fork(entry, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: [] })
       child = started
       started.on('message', (message) => {
         const sent = startFailure.safeParse(message)

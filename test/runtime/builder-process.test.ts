@@ -21,7 +21,6 @@ test('a builder that ignores SIGTERM is killed', async () => {
   const waits: number[] = []
   const builder = startBuilder({
     entry: pathToFileURL(file),
-    execArgv: [],
     clock: {
       ...systemClock,
       sleep: (delayMs) => {

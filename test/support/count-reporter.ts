@@ -1,5 +1,7 @@
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
 
+const isCi = process.env['CI'] === 'true'
+
 /**
  * Prints every skipped test, and `N passed, N failed` as the last line. With CI set, a test that is skipped without a
  * reason is a failure. Tests that `-t` leaves out do not count.
@@ -18,18 +20,14 @@ export default class CountReporter implements Reporter {
       for (const suite of module.children.allSuites()) counts.failed += suite.errors().length
       for (const test of module.children.allTests()) {
         const result = test.result()
-        if (
-          result.state === 'pending' ||
-          this.#pattern?.test(test.fullName.replaceAll(' > ', ' ')) === false
-        )
-          continue
-        if (result.state !== 'skipped') {
-          counts[result.state] += 1
-          continue
-        }
-        counts[result.note === undefined && isCi ? 'failed' : 'skipped'] += 1
-        const reason = result.note ?? 'its program is not installed'
-        process.stdout.write(`Skipped: ${module.relativeModuleId}: ${test.fullName} (${reason})\n`)
+        const isSelected = this.#pattern?.test(test.fullName.replaceAll(' > ', ' ')) ?? true
+        if (result.state === 'pending' || !isSelected) continue
+        if (result.state === 'skipped') {
+          const reason = result.note ?? 'its program is not installed'
+          const name = `${module.relativeModuleId}: ${test.fullName}`
+          process.stdout.write(`Skipped: ${name} (${reason})\n`)
+          counts[result.note === undefined && isCi ? 'failed' : 'skipped'] += 1
+        } else counts[result.state] += 1
       }
     }
     const { passed, failed, skipped } = counts
@@ -40,5 +38,3 @@ export default class CountReporter implements Reporter {
     })
   }
 }
-
-const isCi = process.env['CI'] === 'true'
