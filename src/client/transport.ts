@@ -18,8 +18,7 @@ export interface RawAnswer {
   readonly bytes: Uint8Array
 }
 
-const MOST_TRIES = 4
-/** A signature is valid for five minutes, so the caller must retry after a longer wait. */
+/** For all waits of a request. A signature is valid for five minutes, so the caller must retry after a longer wait. */
 const LONGEST_WAIT_SECONDS = 60
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -29,7 +28,7 @@ const DEFAULT_TIMEOUT_MS = 30_000
  * @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError
  */
 export async function send(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
-  for (let tries = 1; ; tries += 1) {
+  for (let waited = 0; ;) {
     const answer = await sendOnce(deps, request)
     if (answer.status >= 200 && answer.status <= 202) return answer
     const error = parseError(
@@ -37,10 +36,12 @@ export async function send(deps: TransportDeps, request: PreparedRequest): Promi
       answer.headers,
       Buffer.from(answer.bytes).toString('utf8'),
     )
-    const waitSeconds = error.retryAfterSeconds
-    const mayWait = (error.status === 429 || error.status === 503) && waitSeconds !== null
-    if (!mayWait || waitSeconds > LONGEST_WAIT_SECONDS || tries >= MOST_TRIES) throw error
-    await deps.clock.sleep(Math.max(1, waitSeconds) * secondMs)
+    const mayWait = error.status === 429 || error.status === 503
+    if (!mayWait || error.retryAfterSeconds === null) throw error
+    const waitSeconds = Math.max(1, error.retryAfterSeconds)
+    waited += waitSeconds
+    if (waited > LONGEST_WAIT_SECONDS) throw error
+    await deps.clock.sleep(waitSeconds * secondMs)
   }
 }
 

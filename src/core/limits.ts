@@ -33,6 +33,11 @@ export const limitPolicies = {
   ip: perMinute('ip', 60, 120, { what: 'requests', per: host }),
   range: perMinute('range', 600, 1200, { what: 'requests', per: 'IPv6 /48' }),
   day: perDay('day', 1000, { what: 'requests', per: host }),
+  /** An audit reads the whole log, so its reads have neither a daily count nor a part of the cost units. */
+  other: perMinute('other', 300, 2400, {
+    what: 'reads of the log, of proofs and of evidence, and requests for pages that are not published',
+    per: network,
+  }),
   wallet: perMinute('wallet', 300, 300, {
     what: 'signed requests',
     per: 'wallet, times the multiplier of its tier',

@@ -1,5 +1,5 @@
 /** Limits of open connections: each network has a share, and the idlest connections are closed first. */
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 import { repeatEvery } from '../core/concurrency.ts'
@@ -10,6 +10,8 @@ import type { NetworkHash } from '../limits/network-key.ts'
 export const CONNECTIONS_PER_HOST = 128
 /** Connections of one IPv6 /48. */
 const CONNECTIONS_PER_RANGE = 1024
+/** Requests that a connection may send before the first of them is answered. */
+export const PIPELINED_PER_CONNECTION = 32
 const SWEEP_INTERVAL_MS = 1000
 /** Idle time allowed while more than half of all connections are in use. */
 const CROWDED_IDLE_MS = 5000
@@ -117,6 +119,28 @@ export function limitConnections(
   const stopping = new AbortController()
   void repeatEvery(SWEEP_INTERVAL_MS, sweep, { clock, signal: stopping.signal })
   return () => stopping.abort()
+}
+
+type Listener = (req: IncomingMessage, res: ServerResponse) => void
+
+/** Closes connections with too many unanswered requests: one read of a socket brings up to a thousand requests. */
+export function limitPipelining(listener: Listener): Listener {
+  const waiting = new WeakMap<Socket, number>()
+  return (req, res) => {
+    const { socket } = req
+    if (socket.destroyed) return
+    // Node assigns the socket to a response after all earlier responses.
+    if (res.socket === null) {
+      const count = (waiting.get(socket) ?? 0) + 1
+      if (count === PIPELINED_PER_CONNECTION) {
+        socket.destroy()
+        return
+      }
+      waiting.set(socket, count)
+      res.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1))
+    }
+    listener(req, res)
+  }
 }
 
 function idlestOf({ members }: Group): Connection | undefined {

@@ -89,7 +89,7 @@ export function createFrontDoor(
     const found = { match: null, document }
     const failure =
       headerFailure(headers) ??
-      (isLimited(path, null) ? rateLimits.count(addressOf(req, headers)) : null)
+      (countsAsApi(path, null) ? rateLimits.count(addressOf(req, headers)) : null)
     if (failure !== null) return refuse(req, res, failure, found)
     const variant = chooseVariant(document, headers.acceptEncoding)
     if (variant === null) return refuse(req, res, { code: 'not_acceptable' }, found)
@@ -153,8 +153,9 @@ export function createFrontDoor(
     const limit = limitOf(endpoint, req, deps.concurrency)
     if (limit?.isFull() === true) return refuse(req, res, limit.refusal(), found)
     const address = addressOf(req, headers)
-    const limits = isLimited(path, match) ? rateLimits : unlimited
-    const admission = limits.admit(address, {
+    const isProbe = endpoint?.concurrency === null && !path.startsWith(apiPrefix)
+    const admission = (isProbe ? unlimited : rateLimits).admit(address, {
+      isApi: countsAsApi(path, match),
       isSigned: isSigned(endpoint, req),
       cost: requestCosts[endpoint?.route.serving.kind === 'handler' ? 'database' : 'memory'],
       named: namedWallet(req),
@@ -201,8 +202,8 @@ function methodsOf(
   return document === undefined ? methods : [...new Set([...documentMethods, ...(methods ?? [])])]
 }
 
-/** Published pages and their assets have no limit, since one page causes many requests. */
-function isLimited(path: string, match: RouteMatch | null): boolean {
+/** Published pages and their assets have no limit, since one page causes many requests. Other paths have one of their own. */
+function countsAsApi(path: string, match: RouteMatch | null): boolean {
   return path.startsWith(apiPrefix) || path === mcpPath || match?.resource.label === 'page'
 }
 

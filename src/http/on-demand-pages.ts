@@ -1,8 +1,11 @@
 /** Renders pages of receipts, workers, jobs and partners that are too old to be published. */
+import { z } from 'zod'
+
 import type { ActionDeps } from '../actions/deps.ts'
 import { viewOf } from '../actions/disputes.ts'
 import { oathView } from '../actions/partner-view.ts'
 import { ApiError } from '../contract/errors.ts'
+import { parameter } from '../contract/route.ts'
 import { pathOf } from '../contract/routes.ts'
 import { jobId } from '../contract/schemas/job.ts'
 import { receiptId } from '../contract/schemas/receipt.ts'
@@ -40,6 +43,7 @@ import { listWhileOpen } from './pages.ts'
 
 const pageType = 'text/html; charset=utf-8'
 const maxAgeSeconds = 60
+const privateCache = `private, max-age=${maxAgeSeconds}`
 const shownReceipts = 200
 const shownOaths = 50
 
@@ -60,36 +64,61 @@ function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
   return { ...deps, database: { ...deps.database, list } }
 }
 
+type Rendered = SitePage | { readonly redirect: string }
+type Given = Readonly<Record<string, string>>
+
+const searched = parameter(z.string(), 'What the page shows.', '')
+
 /** `/receipts/{id}`, `/view/receipt?id=`, the list `/view/receipts`, and the same for the other kinds. */
 export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endpoint[] {
-  const single = entriesOf(pageSources).flatMap(([kind, source]) => [
-    pageEndpoint(`/${kind}/{id}`, async (c) => {
-      const id = decodeURIComponent(c.env.match?.params['id'] ?? '')
-      return pageResponse(c, deps, await source(depsFor(c, deps), store, id))
-    }),
-    pageEndpoint(`/view/${kind.slice(0, -1)}`, async (c) =>
-      pageResponse(c, deps, await source(depsFor(c, deps), store, c.req.query('id') ?? '')),
-    ),
-  ])
+  /** `given` has the parameters of the path and those of `names` that the query has. */
+  const endpoint = (
+    path: string,
+    names: readonly string[],
+    render: (deps: ActionDeps, given: Given) => Promise<Rendered>,
+  ): Endpoint => ({
+    route: {
+      method: 'GET',
+      path,
+      query: Object.fromEntries(names.map((name) => [name, searched])),
+      serving: { kind: 'handler', cache: 'no-store' },
+    },
+    isPage: true,
+    concurrency: 'read',
+    prepare: (c) => async () => {
+      // Shared caches may leave the query out of their keys.
+      const cache = names.length === 0 ? cacheControl(maxAgeSeconds) : privateCache
+      const page = await render(depsFor(c, deps), givenIn(c, names))
+      if (!('redirect' in page)) return pageResponse(c, deps, page, cache)
+      c.header('Cache-Control', cache)
+      return c.redirect(page.redirect, 303)
+    },
+  })
+  const single = entriesOf(pageSources).flatMap(([kind, source]) => {
+    const render = (own: ActionDeps, { id = '' }: Given) => source(own, store, id)
+    return [
+      endpoint(`/${kind}/{id}`, [], render),
+      endpoint(`/view/${kind.slice(0, -1)}`, ['id'], render),
+    ]
+  })
   const lists = entriesOf(listPages).map(([kind, source]) =>
-    pageEndpoint(`/view/${kind}`, async (c) => {
-      const found = await source(depsFor(c, deps), c.req.query())
-      return 'redirect' in found ? c.redirect(found.redirect, 303) : pageResponse(c, deps, found)
-    }),
+    endpoint(`/view/${kind}`, ['q', 'cursor'], source),
   )
   return [...single, ...lists]
 }
 
-function pageEndpoint(path: string, respond: (c: ApiContext) => Promise<Response>): Endpoint {
-  return {
-    route: { method: 'GET', path, serving: { kind: 'handler', cache: 'no-store' } },
-    isPage: true,
-    concurrency: 'read',
-    prepare: (c) => () => respond(c),
-  }
+function givenIn(c: ApiContext, names: readonly string[]): Given {
+  const { id = '' } = c.env.match?.params ?? {}
+  const query = Object.entries(c.req.query()).filter(([name]) => names.includes(name))
+  return { id: decodeURIComponent(id), ...Object.fromEntries(query) }
 }
 
-function pageResponse(c: ApiContext, { siteUrl, isDemo }: ActionDeps, page: SitePage): Response {
+function pageResponse(
+  c: ApiContext,
+  { siteUrl, isDemo }: ActionDeps,
+  page: SitePage,
+  cache: string,
+): Response {
   const { html } = stacked(typeof page.body === 'function' ? page.body() : page.body)
   const rendered = layout({ ...page, robots: 'noindex' }, html, {
     site: { url: siteUrl, version },
@@ -100,7 +129,7 @@ function pageResponse(c: ApiContext, { siteUrl, isDemo }: ActionDeps, page: Site
   c.env.bytes = Buffer.byteLength(text)
   return c.body(text, 200, {
     'Content-Type': pageType,
-    'Cache-Control': cacheControl(maxAgeSeconds),
+    'Cache-Control': cache,
     ...policyHeaders(pageType),
     'X-Content-Type-Options': 'nosniff',
   })

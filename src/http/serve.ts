@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 
 import type { Failure } from '../contract/errors.ts'
 import type { Clock } from '../core/deps.ts'
-import { limitConnections } from './connections.ts'
+import { limitConnections, limitPipelining } from './connections.ts'
 import type { ConnectionOwners } from './connections.ts'
 import type { ErrorAnswer } from './errors.ts'
 
@@ -54,7 +54,7 @@ export async function serve(
       // Checked in `gate.ts`, which responds with an error body.
       requireHostHeader: false,
     },
-    listener,
+    limitPipelining(listener),
   )
   server.maxHeadersCount = NO_HEADER_COUNT_LIMIT
   const stopLimiting = limitConnections(server, {
@@ -70,7 +70,7 @@ export async function serve(
     refuseBytes(socket, failureAnswer(foreignMethod))
   })
   // Expectations other than 100-continue may be ignored (RFC 9110 section 10.1.1).
-  server.on('checkExpectation', listener)
+  server.on('checkExpectation', limitPipelining(listener))
   return {
     address: await listen(server, host, port),
     close: async (graceMs) => {

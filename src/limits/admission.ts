@@ -38,7 +38,7 @@ export interface Admission extends WalletAdmission {
   /** Null if the request is within its limits. Refused requests are not counted. */
   readonly refusal: Failure | null
   readonly headers: () => Readonly<Record<string, string>>
-  /** Refunds a request that was refused before verification. */
+  /** Refunds a signed request that was refused before verification. */
   readonly release: () => void
   /** Signed calls left for the wallet; null without a limit and before a wallet is charged. */
   readonly remaining: () => number | null
@@ -52,6 +52,8 @@ export interface RateLimits {
 
 interface ArrivingRequest {
   readonly isSigned: boolean
+  /** If false, the request counts toward the limit of other reads instead. */
+  readonly isApi: boolean
   /** Cost units of the route, for requests without a signature. */
   readonly cost?: number
   /** The wallet in the headers of a signed request, not verified. */
@@ -89,11 +91,11 @@ export function createRateLimits(deps: RateLimitDeps): RateLimits {
       const network = networkOf(address)
       return take([...requestClaims(network), ...perNetwork('work', network, requestCosts.memory)])
     },
-    admit(address, { isSigned, cost = requestCosts.memory, named }) {
+    admit(address, { isSigned, isApi, cost = requestCosts.memory, named }) {
       const network = networkOf(address)
       if (isSigned) return admitSigned(deps, network, proven, named)
-      const requests = requestClaims(network)
-      const claims = [...requests, ...perNetwork('work', network, cost)]
+      const requests = isApi ? requestClaims(network) : perNetwork('other', network)
+      const claims = isApi ? [...requests, ...perNetwork('work', network, cost)] : requests
       return {
         ...unlimitedAdmission,
         network: network.range ?? network.host,
@@ -102,7 +104,8 @@ export function createRateLimits(deps: RateLimitDeps): RateLimits {
         chargeBytes: (bytes) => takeOrThrow(limiter, perNetwork('network_bytes', network, bytes)),
         refusal: take(claims),
         headers: () => limiter.report(requests).headers,
-        release: () => limiter.refund(claims),
+        // Refunds would make a flood of reads that only the share of their network refuses cost nothing.
+        release: () => undefined,
       }
     },
   }

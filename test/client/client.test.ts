@@ -84,7 +84,7 @@ describe('the client', () => {
 
   test.each([
     ['429 with a wait over a minute', 429, { 'Retry-After': '61' }, 1],
-    ['503 with a wait, after three repeats', 503, { 'Retry-After': '1' }, 4],
+    ['503 with waits over a minute in total', 503, { 'Retry-After': '20' }, 4],
     ['503 without Retry-After', 503, {}, 1],
     ['500', 500, { 'Retry-After': '1' }, 1],
   ])('fails for %s', async (_, status, headers, requests) => {

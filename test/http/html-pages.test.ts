@@ -130,7 +130,8 @@ describe('a page that is not published', () => {
       const { status, headers, body } = await get(path)
       expect([path, status]).toEqual([path, 200])
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
-      expect(headers.get('cache-control')).toMatch(/^public, max-age=60/)
+      const kept = path.startsWith('/view/') ? /^private, max-age=60$/ : /^public, max-age=60/
+      expect(headers.get('cache-control')).toMatch(kept)
       expect(headers.get('content-security-policy')).toContain("script-src 'self'")
       expect(body.toString()).toContain(`<h1>${title}`)
       expect(body.toString()).toContain('<meta name="robots" content="noindex" />')
@@ -146,6 +147,7 @@ describe('a page that is not published', () => {
   ])('%s redirects to the page of the single entry', async (path, target) => {
     const { status, headers } = await get(path)
     expect([status, headers.get('location')]).toEqual([303, target])
+    expect(headers.get('cache-control')).toBe('private, max-age=60')
   })
 
   test.each([

@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { createLimitTable } from '../../src/limits/limit-table.ts'
 import { createLimiter } from '../../src/limits/limiter.ts'
 import { createNetworkHash, networkWords } from '../../src/limits/network-key.ts'
+import { createMeter } from '../../src/metrics/meter.ts'
+import { gate } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
 import type { Service } from '../support/http-service.ts'
-import { send } from '../support/raw-http.ts'
+import { open, received, send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { countOf } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
@@ -60,6 +62,63 @@ test('pages and health probes are not rate limited', async () => {
   const service = await limited()
   expect(countOf(await statuses(service, '/', 130))).toEqual({ 200: 130 })
   expect(countOf(await statuses(service, '/healthz', 130))).toEqual({ 200: 130 })
+})
+
+test('a network has 2,400 reads of the log at once, then 300 a minute, which do not count as requests', async () => {
+  const service = await limited()
+  const readLog = async (count: number): Promise<number[]> =>
+    (
+      await Promise.all(Array.from({ length: count }, () => statuses(service, '/log/vkey', 1)))
+    ).flat()
+  for (let at = 0; at < 24; at += 1) expect(countOf(await readLog(100))).toEqual({ 200: 100 })
+  expect(countOf(await readLog(10))).toEqual({ 429: 10 })
+  service.clock.advance(60_000)
+  for (let at = 0; at < 3; at += 1) expect(countOf(await readLog(100))).toEqual({ 200: 100 })
+  const others = ['/log/tile/0/000', `/evidence/${'0'.repeat(64)}.json`, '/no/such/page']
+  for (const path of ['/log/checkpoint', '/snapshot.json.tlog-proof', ...others]) {
+    expect([path, await statuses(service, path, 1)]).toEqual([path, [429]])
+  }
+  service.clock.advance(60_000)
+  expect(countOf(await statuses(service, '/api/v1/rails', 120))).toEqual({ 200: 120 })
+})
+
+test('reads of the log that wait leave the places of other networks free', async () => {
+  const held = gate()
+  const meter = createMeter()
+  const service = await limited({
+    meter,
+    trustedProxies: ['127.0.0.1'],
+    endpoints: () => [
+      {
+        route: {
+          method: 'GET',
+          path: '/log/held',
+          serving: { kind: 'handler', cache: 'no-store' },
+        },
+        concurrency: 'read',
+        prepare: (c) => async () => {
+          await held.opened
+          return c.text('at last')
+        },
+      },
+    ],
+  })
+  const request = (close = ''): string =>
+    `GET /log/held HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n${close}\r\n`
+  const sockets = await Promise.all(Array.from({ length: 16 }, () => open(service.address)))
+  const answers = Promise.all(sockets.map((socket) => received(socket)))
+  for (const socket of sockets)
+    socket.write(request().repeat(24) + request('Connection: close\r\n'))
+  const refused = () => meter.counter('ledger_requests_shed_total', { limit: 'read' }).value
+  // So many would be refused if the 400 requests shared all 256 places.
+  await expect.poll(refused).toBeGreaterThanOrEqual(144)
+  const lines = ['X-Forwarded-For: 192.0.2.2']
+  const { status } = await send(service.address, 'GET /api/v1/receipts?limit=1', lines)
+  expect(status).toBe(200)
+  held.open()
+  const sent = Buffer.concat(await answers).toString()
+  expect(sent.match(/HTTP\/1.1 200/g)).toHaveLength(128)
+  expect(sent.match(/HTTP\/1.1 503/g)).toHaveLength(272)
 })
 
 test('a 429 has Retry-After, and no cacheable response has rate limit headers', async () => {

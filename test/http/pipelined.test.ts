@@ -1,14 +1,15 @@
 /** Pipelined requests on a connection that closes before they are answered. */
 import { expect, test } from 'vitest'
 
+import { PIPELINED_PER_CONNECTION } from '../../src/http/connections.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { gate } from '../db/temp-database.ts'
-import { open } from '../support/raw-http.ts'
+import { open, received } from '../support/raw-http.ts'
 import { useServices } from '../support/use-service.ts'
 
 const services = useServices()
 
-const BEHIND = 150
+const BEHIND = PIPELINED_PER_CONNECTION - 1
 const queued = '/api/v1/receipts?limit=1'
 
 test('pipelined requests end with their connection: none counts as in progress, and each is logged', async () => {
@@ -27,8 +28,8 @@ test('pipelined requests end with their connection: none counts as in progress, 
   })
   const inFlight = () => meter.gauge('ledger_http_in_flight', {}).value
   const request = (target: string) => `GET ${target} HTTP/1.1\r\nHost: ledger.test\r\n\r\n`
-  // Twice, which is more than the room of reads would hold if one stayed in it.
-  for (let round = 1; round <= 2; round += 1) {
+  // More than the limit of reads would hold if they stayed in it.
+  for (let round = 1; round <= 9; round += 1) {
     const socket = await open(service.address)
     socket.write(request('/held') + request(queued).repeat(BEHIND))
     await arrived.opened
@@ -45,6 +46,18 @@ test('pipelined requests end with their connection: none counts as in progress, 
   expect((await fetch(service.url + queued)).status).toBe(200)
   await expect.poll(inFlight).toBe(0)
   expect(meter.counter('ledger_requests_shed_total', { limit: 'read' }).value).toBe(0)
+})
+
+test('a connection that sends too many requests before the first is answered ends at once', async () => {
+  const meter = createMeter()
+  const service = await services.start({ meter })
+  const socket = await open(service.address)
+  const ended = received(socket)
+  socket.write(`GET ${queued} HTTP/1.1\r\nHost: ledger.test\r\n\r\n`.repeat(1000))
+  expect((await ended).toString()).toBe('')
+  await expect.poll(() => meter.gauge('ledger_http_in_flight', {}).value).toBe(0)
+  const lines = service.lines().filter(({ message }) => message === 'request')
+  expect(lines).toHaveLength(PIPELINED_PER_CONNECTION)
 })
 
 test('pipelined requests answered in order are counted once, with the status sent', async () => {

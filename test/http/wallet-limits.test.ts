@@ -341,7 +341,7 @@ describe('rate limits of signed calls', () => {
     })
     const wallet = parseWallet(alice.address)
     for (const stage of ['precheck', 'charge'] as const) {
-      const call = admit('198.51.100.1', { isSigned: true })
+      const call = admit('198.51.100.1', { isSigned: true, isApi: true })
       expect(call.refusal).toBeNull()
       await expect(call[stage](wallet)).rejects.toThrow('disk I/O error')
       expect([stage, limiter.remaining({ policy: 'work', key: 5 })]).toEqual([stage, 12_000])

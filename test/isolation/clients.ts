@@ -122,6 +122,38 @@ export async function askToTheLimit(
   return answers
 }
 
+/** Keeps sending over a few connections without waiting for answers, and opens those again that are closed. */
+export async function askPipelined(
+  address: Address,
+  requests: readonly Asked[],
+  { durationMs, clients }: { readonly durationMs: number; readonly clients: number },
+): Promise<readonly number[]> {
+  const [first] = requests
+  if (first === undefined) return []
+  const request = `GET ${first.path} HTTP/1.1\r\nHost: ledger.test\r\nX-Forwarded-For: ${first.from}\r\n\r\n`
+  const untilMs = performance.now() + durationMs
+  const statuses: number[] = []
+  const run = async (): Promise<void> => {
+    while (performance.now() < untilMs) {
+      const socket = connect({ ...address, noDelay: true })
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      socket.on('error', () => undefined)
+      socket.on('data', (chunk: Buffer) => {
+        const found = chunk.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3}) /g)
+        statuses.push(...Array.from(found, ([, status]) => Number(status)))
+      })
+      while (!socket.destroyed && performance.now() < untilMs) {
+        socket.write(request.repeat(20))
+        await sleep(5)
+      }
+      socket.destroy()
+      await closed
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, run))
+  return statuses
+}
+
 export function p99Of(answers: readonly Answer[]): number {
   const times = answers.map(({ tookMs }) => tookMs).toSorted((one, other) => one - other)
   return times[Math.ceil(times.length * 0.99) - 1] ?? NaN
