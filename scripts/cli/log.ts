@@ -55,7 +55,7 @@ export const logVerify: Command = {
       }
       note(check('tiles', true, 'all of them lead to the root of the checkpoint'))
       const last = audit.at() === null ? '' : `; the last one is of ${audit.at()}`
-      const rules = 'canonical, times never fall, ids occur once, chains close'
+      const rules = 'canonical, times never fall, versions rise, ids occur once, chains close'
       note(check('entries', true, `${tree.size}: ${rules}${last}`))
     })
     return printChecks(session, {}, checks)

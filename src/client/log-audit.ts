@@ -24,6 +24,8 @@ export const logAuditState = z.strictObject({
   ids: z.array(z.string()),
   /** The index of the last entry of each `<kind> <subject>`. */
   last: z.array(z.tuple([z.string(), z.int()])),
+  /** Of the last manifest. */
+  version: z.int().default(0),
 })
 export type LogAuditState = z.infer<typeof logAuditState>
 
@@ -38,7 +40,7 @@ export interface LogAudit {
 }
 
 export function createLogAudit(state?: LogAuditState): LogAudit {
-  let { size = 0, at = null } = state ?? {}
+  let { size = 0, at = null, version = 0 } = state ?? {}
   const ids = new Set(state?.ids)
   const last = new Map(state?.last)
 
@@ -60,7 +62,13 @@ export function createLogAudit(state?: LogAuditState): LogAudit {
         `${about} names ${prev ?? 'none'} as the one before it, not ${expected ?? 'none'}`,
       )
     }
+    if (kind === 'snapshot' && entry.version <= version) {
+      throw wrong(
+        `has the version ${entry.version}, not above ${version} of the manifest before it`,
+      )
+    }
     ids.add(id)
+    if (kind === 'snapshot') version = entry.version
     if (subject !== undefined) last.set(chain, size)
     at = entry.at
     size += 1
@@ -71,6 +79,6 @@ export function createLogAudit(state?: LogAuditState): LogAudit {
     add,
     size: () => size,
     at: () => at,
-    toJSON: () => ({ size, at, ids: [...ids], last: [...last] }),
+    toJSON: () => ({ size, at, ids: [...ids], last: [...last], version }),
   }
 }

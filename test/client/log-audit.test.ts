@@ -15,6 +15,7 @@ const good = [
   { id: 'c', at: at(2), subject: 'ada', prev: 0 },
   { id: 'c', at: at(2), kind: 'receipt' },
   { id: 'd', at: at(3), subject: 'ada', prev: 2 },
+  { id: 's', at: at(3), kind: 'snapshot', version: 3 },
 ]
 
 function audited(entries: readonly object[]) {
@@ -26,7 +27,7 @@ function audited(entries: readonly object[]) {
 describe('createLogAudit', () => {
   it('accepts entries in order and continues from its state', () => {
     const audit = audited(good)
-    expect([audit.size(), audit.at()]).toEqual([5, at(3)])
+    expect([audit.size(), audit.at()]).toEqual([6, at(3)])
 
     const state = logAuditState.parse(JSON.parse(JSON.stringify(audited(good.slice(0, 2)))))
     const continued = createLogAudit(state)
@@ -61,13 +62,18 @@ describe('createLogAudit', () => {
       '(reputation e) without a subject names 4 as the one before it, not none',
     ],
     [
+      'with a version that does not rise',
+      { id: 't', at: at(4), kind: 'snapshot', version: 3 },
+      '(snapshot t) has the version 3, not above 3 of the manifest before it',
+    ],
+    [
       'with an unknown member',
       { id: 'e', at: at(4), more: 1 },
       'is not the canonical form of an entry',
     ],
   ])('refuses an entry %s and stays as it was', (_, entry, reason) => {
     const audit = audited(good)
-    expect(() => audit.add(bytesOf(entry))).toThrow(new WrongEntryError(5, reason))
+    expect(() => audit.add(bytesOf(entry))).toThrow(new WrongEntryError(6, reason))
     expect(audit.toJSON()).toEqual(audited(good).toJSON())
   })
 
