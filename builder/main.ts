@@ -39,7 +39,7 @@ import { backfillLines, railProgress } from './jobs/progress.ts'
 import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
 import { createLedgerLog } from './log/log.ts'
-import { createCosigning } from './log/witnesses.ts'
+import { createAskSizes, createCosigning } from './log/witnesses.ts'
 import { filesIn } from './publish/public-files.ts'
 import { webAddressOf } from './publish/remote.ts'
 import { createObjectSets } from './publish/sets/object-sets.ts'
@@ -107,7 +107,9 @@ const { fence } = leadership.lease
 const sets = objects && createObjectSets({ objects, database, fence, ...places, clock, log })
 const signer = await loadLogSigner(keysDir, keyMaker).catch(exitOnUnusableKey)
 const logFiles = objects ?? filesIn(config.PUBLIC_DIR)
-const ledgerLog = createLedgerLog({ database, files: logFiles, signer, clock, log })
+const asking = { database, fetch, signal: stopped, policy: config.WITNESSES }
+const askSizes = createAskSizes(asking)
+const ledgerLog = createLedgerLog({ database, files: logFiles, signer, clock, log, askSizes })
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const userAgent = outboundUserAgent(config.SITE_URL)
 const send = createPinnedFetch({ resolve: createStrangersResolve() })
@@ -145,16 +147,7 @@ const jobs = createJobs({
   }),
   webhooks,
   ledgerLog,
-  cosign: createCosigning({
-    database,
-    clock,
-    fetch,
-    log,
-    signal: stopped,
-    logKey: signer.key,
-    policy: config.WITNESSES,
-    ledgerLog,
-  }),
+  cosign: createCosigning({ ...asking, clock, log, logKey: signer.key, ledgerLog }),
   receipts: () => checkReceipts({ database, clock, random, fetch, rpcUrls, signal: stopped }),
   // A disconnected service must not abort a build.
   onPublished: () => void process.send?.('published', undefined, undefined, () => undefined),
@@ -181,6 +174,7 @@ const jobs = createJobs({
     leadership,
     log,
     sets,
+    lastVersion: ledgerLog.lastVersion,
   },
 })
 const polls = config.POLL === 'on'

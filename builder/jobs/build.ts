@@ -38,6 +38,8 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   /** Without a memory, everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
+  /** Of a manifest that others may have seen. @throws Error if nothing may be published */
+  readonly lastVersion: () => Promise<number>
   /** Absent: readers see the public directory. */
   readonly sets?: ObjectSets | null
   /** Runs after each publication, before images are rendered and facts archived. */
@@ -75,6 +77,7 @@ async function gather(options: RememberingOptions): Promise<World> {
 async function buildWorld(gathered: World, options: RememberingOptions) {
   const { stateDir, publicDir, nowMs, log, memory, leadership, sets = null } = options
   memory.built = null
+  const lastVersion = await options.lastVersion()
   await sets?.restoreFacts()
   const world = memory.withArticles(gathered)
   const documents = memory.snapshotsOf(world)
@@ -93,6 +96,7 @@ async function buildWorld(gathered: World, options: RememberingOptions) {
       ...options.keys,
       siteUrl: options.site.url,
       documents: [...others, ...memory.siteOf(world, images).map(mark)],
+      lastVersion,
       memory: memory.publish,
       ...(sets === null ? {} : { remote: sets.remote(() => JSON.stringify(next)) }),
     })

@@ -3,12 +3,13 @@ import type { NoteSigner } from '../../src/auth/notes.ts'
 import { createSerialQueue } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { minuteMs } from '../../src/core/time.ts'
-import { findCheckpoint, putCheckpoint, queuedEntries } from '../../src/db/log.ts'
+import { findCheckpoint, lastVersion, putCheckpoint, queuedEntries } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { PublicFiles } from '../publish/public-files.ts'
 import { publishCheckpoint, publishLog } from './publish.ts'
 import type { PublishLogDeps } from './publish.ts'
-import { restoreLog } from './restore.ts'
+import { requireEnd, restoreLog } from './restore.ts'
+import type { AskSizes } from './restore.ts'
 import { batch, sequence } from './sequence.ts'
 
 export interface LedgerLogDeps extends PublishLogDeps {
@@ -16,6 +17,7 @@ export interface LedgerLogDeps extends PublishLogDeps {
   readonly signer: NoteSigner
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
   readonly log: Log
+  readonly askSizes: AskSizes
 }
 
 export type LedgerLog = ReturnType<typeof createLedgerLog>
@@ -34,6 +36,7 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     if (seen === undefined) {
       const { restored, ...found } = await restoreLog(database, files, signer.key)
       if (restored > 0) log.warn('the database lacked entries of the published log', { restored })
+      await requireEnd(database, found.seen !== null, deps)
       seen = found.seen
     }
     const before = seen
@@ -49,17 +52,25 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     return true
   }
 
+  async function run() {
+    if (clock.monotonic() < restUntilMs) return 'resting'
+    try {
+      return (await grow()) ? 'grown' : 'unchanged'
+    } catch (error) {
+      restUntilMs = clock.monotonic() + restMs
+      throw error
+    }
+  }
+
   return {
     /** `resting`: nothing was tried after a failure. @throws ForkedLogError, NoteError; then nothing is signed */
-    grow: async () =>
+    grow: async () => await inTurn(run),
+    /** The highest version of a manifest that the log has. @throws Error before the log was compared with what is published */
+    lastVersion: async () =>
       await inTurn(async () => {
-        if (clock.monotonic() < restUntilMs) return 'resting'
-        try {
-          return (await grow()) ? 'grown' : 'unchanged'
-        } catch (error) {
-          restUntilMs = clock.monotonic() + restMs
-          throw error
-        }
+        if (seen === undefined) await run()
+        if (seen === undefined) throw new Error('nothing is published before the job log succeeds')
+        return await lastVersion(database.reader)
       }),
     /** Stores a checkpoint that the quorum has signed for proofs, and publishes it unless there is a newer one. */
     cosign: async (

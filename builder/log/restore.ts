@@ -1,5 +1,6 @@
 /** After a restore, the database may lack entries that others have seen. Without them, the log would fork. */
 import { openCheckpoint } from '../../src/auth/notes.ts'
+import type { NoteSigner } from '../../src/auth/notes.ts'
 import type { OpenedCheckpoint } from '../../src/core/tlog/checkpoint.ts'
 import { parseEntry } from '../../src/core/tlog/entry.ts'
 import { isSame, rootOf } from '../../src/core/tlog/merkle.ts'
@@ -7,18 +8,19 @@ import type { NoteKey } from '../../src/core/tlog/note.ts'
 import { logPath } from '../../src/core/tlog/paths.ts'
 import { nodesOf, tilePath, tileWidth, unpackEntries } from '../../src/core/tlog/tiles.ts'
 import { findCheckpoint, putCheckpoint, tilesIn } from '../../src/db/log.ts'
+import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { PublicFiles } from '../publish/public-files.ts'
-import { append } from './sequence.ts'
+import { append, signCheckpoint } from './sequence.ts'
 
-/** The published log and the database contradict each other. */
+/** The database contradicts what others have seen of the log, or may do so once it continues. */
 export class ForkedLogError extends Error {
   override readonly name = 'ForkedLogError'
 }
 
 /**
  * Makes the database reach the published checkpoint, by its published entries. Returns the size that readers see, null if
- * they see none, and how many entries were missing.
+ * they see none or an older copy, and how many entries were missing.
  * @throws ForkedLogError, NoteError if the checkpoint is not by this key; then nothing may be signed
  */
 export async function restoreLog(
@@ -35,6 +37,8 @@ export async function restoreLog(
   if (size >= published.size) {
     const read = nodesOf(published.size, tilesIn(database.reader))
     requireSame(await rootOf(published.size, read), published)
+    const before = await findCheckpoint(database.reader, 'published')
+    if (published.size < (before?.size ?? 0)) return { seen: null, restored: 0 }
     await database.write((tx) => putCheckpoint(tx, 'published', seen))
     return { seen: published.size, restored: 0 }
   }
@@ -50,6 +54,32 @@ export async function restoreLog(
     await putCheckpoint(tx, 'published', seen)
   })
   return { seen: published.size, restored: published.size - size }
+}
+
+/** Returns how many entries of the log each witness has seen that answers. */
+export type AskSizes = (checkpoint: Omit<StoredCheckpoint, 'name'>) => Promise<readonly number[]>
+
+/**
+ * Unless the operator has accepted the end of the log in the database, no witness may have seen more. If the published log
+ * was not read, a witness must have seen all that was published. @throws ForkedLogError; then nothing may be signed
+ */
+export async function requireEnd(
+  { reader }: Pick<OpenDatabase, 'reader'>,
+  isRead: boolean,
+  { signer, askSizes }: { readonly signer: NoteSigner; readonly askSizes: AskSizes },
+): Promise<void> {
+  const signed = await findCheckpoint(reader, 'signed')
+  if (signed !== null && signed.note === (await findCheckpoint(reader, 'accepted'))?.note) return
+  const emptyRoot = await rootOf(0, nodesOf(0, tilesIn(reader)))
+  const { size, note } = signed ?? signCheckpoint(signer, 0, emptyRoot)
+  const witnessed = Math.max(0, ...(await askSizes({ size, note })))
+  const published = (await findCheckpoint(reader, 'published'))?.size ?? 0
+  if (witnessed <= size && (isRead || witnessed >= published)) return
+  const more = witnessed > size ? `a witness has seen ${witnessed}` : 'what was published is lost'
+  throw new ForkedLogError(
+    `the database has ${size} entries of the log, but ${more}: put the newest published folder log back, or accept that ` +
+      `the log continues from there: agent-income-ledger admin log accept ${signer.key.name} ${size}`,
+  )
 }
 
 const nextTile = (index: number): number => (Math.floor(index / tileWidth) + 1) * tileWidth

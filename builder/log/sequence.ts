@@ -32,10 +32,13 @@ export async function sequence(tx: Db, signer: NoteSigner, nowMs: number): Promi
   const entries = await entriesOf(tx, size, nowMs, queue)
   await dropQueued(tx, queue)
   const root = await append(tx, size, entries)
-  const text = checkpointText({ origin: signer.key.name, size: size + entries.length, root })
-  const note = formatNote({ text, signatures: [signer.sign(text, null)] })
-  await putCheckpoint(tx, 'signed', { size: size + entries.length, note })
+  await putCheckpoint(tx, 'signed', signCheckpoint(signer, size + entries.length, root))
   return entries.length
+}
+
+export function signCheckpoint(signer: NoteSigner, size: number, root: Uint8Array) {
+  const text = checkpointText({ origin: signer.key.name, size, root })
+  return { size, note: formatNote({ text, signatures: [signer.sign(text, null)] }) }
 }
 
 /** Stores entries that follow the first `size`. Returns the new root. */

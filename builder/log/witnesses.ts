@@ -15,6 +15,7 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { readLimited } from '../../src/outbound/read-limited.ts'
 import { withTimeout } from '../../src/outbound/timeout.ts'
 import type { LedgerLog } from './log.ts'
+import type { AskSizes } from './restore.ts'
 
 export interface WitnessesDeps {
   readonly database: Pick<OpenDatabase, 'reader'>
@@ -29,6 +30,34 @@ export interface WitnessesDeps {
 
 const timeoutMs = 10 * secondMs
 const maxAnswerBytes = 16 * 1024
+
+type AskDeps = Pick<WitnessesDeps, 'database' | 'fetch' | 'signal'>
+type Checkpoint = Omit<StoredCheckpoint, 'name'>
+
+async function submit(deps: AskDeps, url: string, old: number, { size, note }: Checkpoint) {
+  const { database, fetch, signal } = deps
+  const hashes = await consistencyProof(old, size, nodesOf(size, tilesIn(database.reader)))
+  const body = [`old ${old}`, ...hashes.map(toBase64), '', note].join('\n')
+  return await withTimeout({ timeoutMs, signal }, async (limited) => {
+    const init = { method: 'POST', body, redirect: 'error', signal: limited } as const
+    const response = await fetch(`${url}/add-checkpoint`, init)
+    const bytes = await readLimited(response, maxAnswerBytes)
+    return { status: response.status, text: Buffer.from(bytes).toString('utf8') }
+  })
+}
+
+/** A witness that has seen nothing of the log cosigns the checkpoint; others refuse it with the size that they have seen. */
+export function createAskSizes(deps: AskDeps & Pick<WitnessesDeps, 'policy'>): AskSizes {
+  return async (checkpoint) => {
+    const asked = deps.policy.witnesses.map(async ({ url }) => {
+      const answer = await submit(deps, url, 0, checkpoint).catch(() => null)
+      return answer?.status === 409 ? (parseNumber(answer.text.trim()) ?? []) : []
+    })
+    const sizes = await Promise.all(asked)
+    deps.signal.throwIfAborted()
+    return sizes.flat()
+  }
+}
 
 /** Returns such as `2 of 3 witnesses cosigned size 1200`; null if there is nothing to do. Never fails. */
 export function createCosigning(deps: WitnessesDeps): () => Promise<string | null> {
@@ -53,7 +82,7 @@ export function createCosigning(deps: WitnessesDeps): () => Promise<string | nul
   async function ask(witness: KnownWitness, published: StoredCheckpoint): Promise<string | null> {
     const { url } = witness
     try {
-      let answer = await submit(url, knownSizes.get(url) ?? 0, published)
+      let answer = await submit(deps, url, knownSizes.get(url) ?? 0, published)
       if (answer.status === 409) {
         const size = parseNumber(answer.text.trim())
         if (size === null || size > published.size) {
@@ -61,7 +90,7 @@ export function createCosigning(deps: WitnessesDeps): () => Promise<string | nul
             `it has seen size ${answer.text.trim()} of this log, which has ${published.size} entries`,
           )
         }
-        answer = await submit(url, size, published)
+        answer = await submit(deps, url, size, published)
       }
       if (answer.status !== 200) throw new Error(`it answered ${answer.status}: ${answer.text}`)
       const line = cosignatureIn(answer.text, witness, published.note)
@@ -73,17 +102,6 @@ export function createCosigning(deps: WitnessesDeps): () => Promise<string | nul
       log.warn('a witness did not cosign', { witness: witness.key.name, reason })
       return null
     }
-  }
-
-  async function submit(url: string, old: number, { size, note }: StoredCheckpoint) {
-    const hashes = await consistencyProof(old, size, nodesOf(size, tilesIn(database.reader)))
-    const body = [`old ${old}`, ...hashes.map(toBase64), '', note].join('\n')
-    return await withTimeout({ timeoutMs, signal: deps.signal }, async (signal) => {
-      const init = { method: 'POST', body, redirect: 'error', signal } as const
-      const response = await deps.fetch(`${url}/add-checkpoint`, init)
-      const bytes = await readLimited(response, maxAnswerBytes)
-      return { status: response.status, text: Buffer.from(bytes).toString('utf8') }
-    })
   }
 
   function cosignatureIn(text: string, { key }: KnownWitness, note: string): string {

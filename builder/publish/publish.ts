@@ -35,6 +35,8 @@ import type { StagingDirectory } from './staging-directory.ts'
 const KEPT_GENERATIONS = 4
 const MAX_LOGGED = 20
 const STAGING_DIR = '.building'
+/** More than are published while the log lacks their entries. */
+const LOST_SETS = 1000
 /** Damage to a file that generations share does not reach a generation of copies. */
 const COPIED_EVERY = 64
 /** Higher levels take longer and do not make hashes and signatures smaller. */
@@ -65,6 +67,8 @@ export interface PublishOptions {
   /** Allows the set to change its `siteUrl`. */
   readonly move?: boolean
   readonly assetsDir: string | null
+  /** The next version is higher. Absent: 0. */
+  readonly lastVersion?: number
   readonly signer: Signer
   readonly ring: KeyRing
   /** Absent: everything is read and rendered again. */
@@ -166,9 +170,9 @@ async function publishFrom(workDir: string, options: PublishOptions) {
   })
   const documents = [...options.documents, ...assets]
   const numbers = await generationNumbers(publicDir)
-  // A set whose link was removed has no known predecessor, so a number is left out.
-  const step = past === null && numbers.length > 0 ? 2 : 1
-  const generation = Math.max(options.remote?.lastVersion() ?? 0, ...numbers) + step
+  const last = Math.max(options.lastVersion ?? 0, options.remote?.lastVersion() ?? 0, ...numbers)
+  // After the loss of the newest set, numbers are left out that readers may have seen.
+  const generation = last + (last > (past?.generation ?? 0) ? LOST_SETS : 1)
   const store = staging.write
   const plan = await draftPlan(documents, past, { ...options, rendered, generation, store })
   const { changed, removed, repaired, unchanged, manifest } = plan

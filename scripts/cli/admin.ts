@@ -164,7 +164,7 @@ export const adminCommands: readonly Command[] = [
     'backUp',
     'Copy the database while the service runs, with a manifest of hashes beside it',
     { file: operand('path of the copy, a new file') },
-    'The copy contains no keys: back up DATA_DIR/keys and DATA_DIR/secrets separately, in a safer place.',
+    'Also keep what the output names in `keep_too`: the keys, in a safer place, and the newest copy of the published log.',
   ),
   admin(
     'restore',
@@ -182,6 +182,17 @@ export const adminCommands: readonly Command[] = [
     'Record that PostgreSQL was restored from a backup, before any service starts',
     {},
     'Signed writes are then refused for five minutes, to prevent replays of writes from before the restore.',
+  ),
+  admin(
+    'log accept',
+    'acceptLog',
+    'Let the log continue from the end that the database has, without the published log',
+    {
+      origin: operand('name of the log, as in /log/vkey'),
+      size: operand('number of entries in the database', block),
+      reason,
+    },
+    'If readers or witnesses have seen more entries, the log forks for good.',
   ),
   admin(
     'doctor',

@@ -3,6 +3,7 @@ import { CompiledQuery } from 'kysely'
 /** The log: its queue, its entries in order, and the tiles of their hashes. */
 import { canonicalize } from '../core/canonical-json.ts'
 import { formatProof } from '../core/tlog/checkpoint.ts'
+import { parseEntry } from '../core/tlog/entry.ts'
 import type { LogEntryKind, LogEntry } from '../core/tlog/entry.ts'
 import { hashLength, inclusionProof } from '../core/tlog/merkle.ts'
 import { nodesOf } from '../core/tlog/tiles.ts'
@@ -167,6 +168,14 @@ export async function findCheckpoint(
   name: StoredCheckpoint['name'],
 ): Promise<StoredCheckpoint | null> {
   return await findRecord(db, 'log_checkpoints', { name })
+}
+
+/** The version of the last manifest in the log; 0 if there is none. */
+export async function lastVersion(db: Db): Promise<number> {
+  const snapshots = selectRecords(db, 'log_entries', { kind: 'snapshot', subject: 'snapshot' })
+  const [last] = await snapshots.orderBy('position', 'desc').limit(1).execute()
+  const entry = last === undefined ? null : parseEntry(Buffer.from(last.entry))
+  return entry?.kind === 'snapshot' ? entry.version : 0
 }
 
 /** Oldest first. */

@@ -13,6 +13,7 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { loadKeys } from '../../src/auth/service-keys.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
+import { lastVersion } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { tempDatabase, tempFolder } from '../db/temp-database.ts'
 import { quietLog } from '../support/quiet-log.ts'
@@ -53,6 +54,7 @@ test('a published set is queued for the log once, by the next build if the datab
       nowMs,
       memory,
       log: quietLog,
+      lastVersion: async () => await lastVersion(database.reader),
     }
     await build(options)
   }

@@ -103,6 +103,7 @@ test(
       repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' }, check: 'quick' },
       nowMs,
       log: quiet,
+      lastVersion: () => Promise.resolve(0),
     })
 
     async function write(name: string): Promise<void> {

@@ -1,6 +1,6 @@
-/** Makes a backup under load and restores it into an empty folder. No earlier signature is accepted again. */
+/** Makes a backup under load and restores it on a new disk by the runbook. No earlier signature is accepted again. */
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { sql } from 'kysely'
@@ -11,13 +11,16 @@ import { z } from 'zod'
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import { SIGNED_WINDOW_MS } from '../../src/auth/timestamps.ts'
 import { minuteMs } from '../../src/core/time.ts'
+import { findCheckpoint } from '../../src/db/log.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { readExposition, total } from '../metrics/exposition.ts'
+import { execute, runCommand } from '../support/command-line.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram } from './board.ts'
 import { sendReceipt } from './clients.ts'
-import { newLedger, stop, useProgram } from './ledger.ts'
+import { healthOf, newLedger, stop, useProgram } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { admin } from './operator.ts'
 
 allowSlowTests('starts the compiled program')
@@ -29,6 +32,31 @@ const afterBackup = 60
 const aheadMs = 4 * minuteMs
 
 const program = useProgram(installBoardProgram)
+
+const [, section = ''] =
+  /^## Backup and restore$(.*?)^## /ms.exec(readFileSync('scripts/deploy/README.md', 'utf8')) ?? []
+const [backUp = '', copyLog = '', restore = '', putLogBack = ''] = [
+  ...section.matchAll(/^```sh\n(.*?)^```$/gms),
+].map(([, commands = '']) => commands)
+
+/** Runs commands of the runbook with the folders of a ledger and with copies in `root`. */
+async function runbook({ env }: Ledger, root: string, commands: string) {
+  const main = program.scriptOf('scripts/cli/main.ts')
+  const functions = `set -e\nledger() { ${process.execPath} ${main} "$@"; }\n`
+  const places = { ...env, BACKUP: join(root, 'backup'), SAFE: join(root, 'safe') }
+  for (const name of ['BACKUP', 'SAFE'] as const) mkdirSync(places[name], { recursive: true })
+  const ended = await execute('bash', ['-c', functions + commands], '/', places)
+  expect(ended, ended.err).toMatchObject({ code: 0 })
+  return ended
+}
+
+/** Verifies that the served log continues the one that the last call saw. Returns its size. */
+async function verifiedSize(url: string, state: string): Promise<number> {
+  const args = ['log', 'verify', '--state', state]
+  const { code, out, err } = await runCommand(args, { LEDGER_URL: url }, { fetch })
+  expect(code, out + err).toBe(0)
+  return Number(readFileSync(state, 'utf8').split('\n')[1])
+}
 
 /** Tables that a receipt writes to, with their keys. */
 const tables = {
@@ -66,7 +94,11 @@ async function post(url: string, raw: string): Promise<{ status: number; code: s
 
 test('a restored backup contains every write acknowledged before it, and no earlier signature is accepted again', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
-  const { service, url } = await ledger.start({ BUILDER: 'off', METRICS_PORT: '0' })
+  const root = join(ledger.dataDir, '..')
+  const seenLog = join(root, 'seen-log')
+  const { service, url } = await ledger.start({ METRICS_PORT: '0' })
+  const seen = async () => await verifiedSize(url, seenLog)
+  await expect.poll(seen).toBeGreaterThan(0)
   const answered: { readonly id: string; readonly raw: string }[] = []
   const load = { isEnough: false }
   let made = 0
@@ -84,8 +116,12 @@ test('a restored backup contains every write acknowledged before it, and no earl
   const running = Promise.all(Array.from({ length: clients }, client))
   await reached(beforeBackup)
   const before = answered.length
-  const backup = join(ledger.dataDir, '..', 'backup.db')
-  expect(await admin(ledger, 'backup', backup)).toMatchObject({ code: 0 })
+  const backup = join(root, 'backup/ledger.db')
+  const { out } = await runbook(ledger, root, backUp)
+  for (const place of ['data/keys', 'data/secrets', 'public/log']) {
+    expect(out).toContain(join(root, place))
+  }
+  const sizeThen = await seen()
   const whenDone = answered.length
   await reached(whenDone + afterBackup)
   load.isEnough = true
@@ -94,33 +130,34 @@ test('a restored backup contains every write acknowledged before it, and no earl
   const metrics = readExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
   const route = { route: '/api/v1/receipts', method: 'POST', status: '2xx' }
   expect(total(metrics, 'ledger_http_requests_total', route)).toBe(answered.length)
+  await expect.poll(seen).toBeGreaterThan(sizeThen + afterBackup)
   await stop(service)
+  await runbook(ledger, root, copyLog)
+  const { version } = ledger.manifest()
   const original = await hashesIn(join(ledger.dataDir, 'ledger.db'))
 
   const restored = newLedger(program, { POLL: 'off' })
-  for (const folder of ['keys', 'secrets']) {
-    const from = join(ledger.dataDir, folder)
-    if (existsSync(from)) cpSync(from, join(restored.dataDir, folder), { recursive: true })
-  }
-  const damaged = join(ledger.dataDir, '..', 'damaged.db')
+  mkdirSync(restored.dataDir)
+  const damaged = join(root, 'damaged.db')
   const bytes = readFileSync(backup)
   bytes[5000] = (bytes[5000] ?? 0) ^ 0xff
   writeFileSync(damaged, bytes)
   cpSync(`${backup}.manifest.json`, `${damaged}.manifest.json`)
   expect((await admin(restored, 'restore', damaged)).code).toBe(1)
   expect(readdirSync(restored.dataDir).filter((name) => name.startsWith('ledger.db'))).toEqual([])
-  expect(await admin(restored, 'restore', backup)).toMatchObject({ code: 0 })
+  await runbook(restored, root, restore)
 
   const held = await hashesIn(join(restored.dataDir, 'ledger.db'))
-  const lost = answered.slice(0, before).filter(({ id }) => !held.has(`receipts ${id}`))
-  expect(lost).toEqual([])
+  const missing = answered.slice(0, before).filter(({ id }) => !held.has(`receipts ${id}`))
+  expect(missing).toEqual([])
   const altered = [...held].filter(([key, hash]) => original.get(key) !== hash)
   expect(altered).toEqual([])
-  await restored.withDatabase(async ({ reader }) => {
+  const signed = await restored.withDatabase(async ({ reader }) => {
     expect((await recomputeScores(reader)).differences).toEqual([])
+    return await findCheckpoint(reader, 'signed')
   })
 
-  const { service: second, url: secondUrl } = await restored.start({ BUILDER: 'off' })
+  const { service: second, url: secondUrl } = await restored.start()
   const unknown = answered.filter(({ id }) => !held.has(`receipts ${id}`))
   expect(unknown.length).toBeGreaterThanOrEqual(afterBackup - clients)
   for (const { raw } of unknown) {
@@ -135,7 +172,27 @@ test('a restored backup contains every write acknowledged before it, and no earl
   expect(now).toEqual({ status: 401, code: 'signature_expired' })
   const later = await boardReceipt(made + 1, SIGNED_WINDOW_MS)
   expect((await post(secondUrl, later)).status).toBe(201)
+  const problems = ['build', 'log'].map((job) => `the last run of the job ${job} failed`)
+  const healthNow = async () => await healthOf(secondUrl)
+  await expect
+    .poll(async () => (await healthNow()).problems)
+    .toEqual(expect.arrayContaining(problems))
+  const detail = (await healthNow()).jobs['log']?.detail
+  expect(detail).toContain(`the database has ${signed?.size} entries of the log, but what was`)
+  expect(detail).toMatch(/admin log accept agent-income-ledger\/log\/[0-9a-f]{16} \d+$/)
   await stop(second)
+  await restored.withDatabase(async ({ reader }) => {
+    expect(await findCheckpoint(reader, 'signed')).toEqual(signed)
+  })
+  expect(existsSync(join(restored.publicDir, 'current'))).toBe(false)
+
+  await runbook(restored, root, putLogBack)
+  const { service: third, url: thirdUrl } = await restored.start()
+  await third.says('"message":"serving"')
+  const sizeBefore = Number(readFileSync(seenLog, 'utf8').split('\n')[1])
+  await expect.poll(() => verifiedSize(thirdUrl, seenLog)).toBeGreaterThan(sizeBefore)
+  expect(restored.manifest().version).toBeGreaterThan(version)
+  await stop(third)
   process.stdout.write(
     `drill: ${before} answered before the backup, 0 lost, 0 of ${held.size} rows altered; ${unknown.length} replays refused\n`,
   )

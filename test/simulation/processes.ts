@@ -208,6 +208,7 @@ export async function startBuilder(host: Host) {
         assetsDir: null,
         repository: { remote: null, env: {} },
         log,
+        lastVersion: () => Promise.resolve(0),
       },
     })
     const snapshots = createSnapshots()

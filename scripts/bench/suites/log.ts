@@ -56,6 +56,7 @@ export const log: Suite = {
       signer,
       clock: systemClock,
       log: silentLog,
+      askSizes: () => Promise.resolve([]),
     })
     await ledgerLog.grow()
     let next = receipts + 1

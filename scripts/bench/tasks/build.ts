@@ -22,6 +22,7 @@ export async function run(ledgerDir: string, stateDir: string) {
     publicDir: join(stateDir, 'public'),
     memory: emptyBuildMemory({ dataDir, stateDir }),
     repository: { remote: null, env: process.env, check: 'quick' },
+    lastVersion: () => Promise.resolve(0),
   } as const
   const buildAfter = (minutes: number) =>
     timed(() => build({ ...options, nowMs: nowMs + minutes * minuteMs }))

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { chmod, rm, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
 import { sql } from 'kysely'
@@ -40,6 +40,7 @@ export function manifestPath(file: string): string {
 export async function backUp(session: Session, input: Input): Promise<void> {
   const file = resolve(input.required('file'))
   if (fileExists(file)) throw new UsageError(`${file} already exists`)
+  const { DATA_DIR, PUBLIC_DIR, PUBLISH_URL } = settingsOf(session)
   requireFile(settingsOf(session))
   await withDatabase(session, async (database, config) => {
     try {
@@ -56,7 +57,9 @@ export async function backUp(session: Session, input: Input): Promise<void> {
   const manifest = await describe(session, file)
   writeNewFile(manifestPath(file), json(manifest), 0o600)
   await syncFile(dirname(file))
-  session.print({ file, ...manifest })
+  const log = PUBLISH_URL === null ? join(PUBLIC_DIR, 'log') : 'log/ in the bucket'
+  const keep_too = [join(DATA_DIR, 'keys'), join(DATA_DIR, 'secrets'), log]
+  session.print({ file, ...manifest, keep_too })
 }
 
 async function describe(session: Session, file: string): Promise<BackupManifest> {

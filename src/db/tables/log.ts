@@ -44,12 +44,12 @@ export const logTables = {
   },
 
   /**
-   * The newest checkpoint as `signed`, as `published` after its tiles have been published, and as `witnessed` the newest
-   * one that a quorum has cosigned.
+   * The newest checkpoint as `signed`, as `published` after its tiles have been published, as `witnessed` the newest one
+   * that a quorum has cosigned, and as `accepted` the one that the operator lets the log continue from.
    */
   log_checkpoints: {
     columns: {
-      name: column.oneOf('signed', 'published', 'witnessed'),
+      name: column.oneOf('signed', 'published', 'witnessed', 'accepted'),
       size: column.integer,
       /** The signed note, with the cosignatures of witnesses. */
       note: column.text,

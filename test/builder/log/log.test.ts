@@ -1,12 +1,14 @@
 /** The log of a builder on a real database, read back from the files that it publishes. */
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
 import type { LedgerLogDeps } from '../../../builder/log/log.ts'
+import { loggedSnapshot } from '../../../builder/publish/log-snapshot.ts'
 import { filesIn } from '../../../builder/publish/public-files.ts'
+import { exitCodes } from '../../../scripts/cli/output.ts'
 import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { isoTime } from '../../../src/core/time.ts'
@@ -27,7 +29,10 @@ import { nodesOf, tilePath, unpackEntries } from '../../../src/core/tlog/tiles.t
 import { findCheckpoint, proofOf, queueEntries } from '../../../src/db/log.ts'
 import type { QueuedEntry } from '../../../src/db/log.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
+import { isPostgresUrl } from '../../../src/db/postgres/engine.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
+import { runCommand } from '../../support/command-line.ts'
+import { newDatabaseIn } from '../../support/new-database.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 
 const signer = noteSigner('ledger.test/log', 'log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
@@ -53,6 +58,7 @@ function logOf(
     signer,
     clock,
     log: quietLog,
+    askSizes: () => Promise.resolve([]),
     ...options,
   })
 }
@@ -231,14 +237,48 @@ test('a published log of another key stops the log', async () => {
   )
 })
 
-test('published files that are gone are written again', async () => {
-  const dir = tempFolder()
+test('without the newest published log nothing is signed until the operator accepts the end of the log by its name', async () => {
+  const [dir, copy] = [tempFolder(), tempFolder()]
+  const url = await newDatabaseIn(tempFolder())
+  const database = await tempDatabase({ url })
+  await queue(database, receipts(0, 300))
+  await logOf(database, dir).grow()
+  await cp(dir, copy, { recursive: true })
+  await queue(database, receipts(300, 300))
+  await logOf(database, dir).grow()
+  await queue(database, receipts(600, 1))
+  const signed = await findCheckpoint(database.reader, 'signed')
+  for (const other of [tempFolder(), copy]) {
+    const log = logOf(database, other)
+    const reason = 'the database has 600 entries of the log, but what was published is lost'
+    await expect(log.lastVersion()).rejects.toThrow(reason)
+    expect(await log.grow()).toBe('resting')
+    await expect(log.lastVersion()).rejects.toThrow('before the job log succeeds')
+    await expect(logOf(database, other).grow()).rejects.toThrow(reason)
+    expect(await findCheckpoint(database.reader, 'signed')).toEqual(signed)
+  }
+  const settings = { DATABASE_URL: isPostgresUrl(url) ? url : `sqlite:${url}`, DATA_DIR: dir }
+  const accept = async (origin: string, size: string) => {
+    const args = ['admin', 'log', 'accept', origin, size, '--reason', 'the disk is lost']
+    return (await runCommand(args, settings)).code
+  }
+  expect(await accept('other.test/log', '600')).toBe(exitCodes.refused)
+  expect(await accept('ledger.test/log', '60')).toBe(exitCodes.refused)
+  await expect(logOf(database, copy).grow()).rejects.toThrow('is lost')
+  expect(await accept('ledger.test/log', '600')).toBe(exitCodes.ok)
+  await logOf(database, copy).grow()
+  expect((await readLog(copy)).size).toBe(601)
+  await expect(logOf(database, tempFolder()).grow()).rejects.toThrow('has 601 entries')
+})
+
+test('versions continue after the last one in the log', async () => {
   const database = await tempDatabase()
-  await queue(database, receipts(0, 600))
-  await logOf(database, dir).grow()
-  await rm(join(dir, 'log'), { recursive: true })
-  await logOf(database, dir).grow()
-  expect((await readLog(dir)).size).toBe(600)
+  const log = logOf(database, tempFolder())
+  expect(await log.lastVersion()).toBe(0)
+  await queue(database, [loggedSnapshot('ab'.repeat(32), 6), loggedSnapshot('cd'.repeat(32), 7)])
+  await queue(database, receipts(0, 1))
+  await log.grow()
+  expect(await log.lastVersion()).toBe(7)
 })
 
 async function publishedOf(database: OpenDatabase) {

@@ -1,12 +1,12 @@
 /** The builder asks real witnesses over HTTP, and publishes what they cosign. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { expect, onTestFinished, test } from 'vitest'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
-import { createCosigning } from '../../../builder/log/witnesses.ts'
+import { createAskSizes, createCosigning } from '../../../builder/log/witnesses.ts'
 import { filesIn } from '../../../builder/publish/public-files.ts'
 import { witnessServer } from '../../../scripts/cli/witness/listen.ts'
 import { createWitness } from '../../../scripts/cli/witness/witness.ts'
@@ -45,13 +45,21 @@ async function startWitness(seed: number, url: string): Promise<KnownWitness> {
 async function startLog() {
   const database = await tempDatabase()
   const dir = tempFolder()
-  const log = createLedgerLog({
-    database,
-    files: filesIn(dir),
-    signer,
-    clock: systemClock,
-    log: quietLog,
-  })
+  const started = (witnesses: readonly KnownWitness[]) =>
+    createLedgerLog({
+      database,
+      files: filesIn(dir),
+      signer,
+      clock: systemClock,
+      log: quietLog,
+      askSizes: createAskSizes({
+        database,
+        fetch,
+        signal: new AbortController().signal,
+        policy: { witnesses, quorum: 1 },
+      }),
+    })
+  const log = started([])
   const url = await serveDuringTest(({ url: path = '' }, response) => {
     readFile(join(dir, path)).then(
       (bytes) => response.end(bytes),
@@ -61,6 +69,8 @@ async function startLog() {
   let added = 0
   return {
     url,
+    started,
+    loseFiles: () => rmSync(join(dir, 'log'), { recursive: true }),
     checkpoint: () => readFileSync(join(dir, 'log/checkpoint'), 'utf8'),
     grow: async (count: number) => {
       const entries = Array.from({ length: count }, (_, at) => ({
@@ -132,6 +142,38 @@ test('a witness that has seen more than the log has is reported', async () => {
   const warnings: unknown[] = []
   expect(await other.cosigning([witness], warnings)()).toBe('0 of 1 witnesses cosigned size 5')
   expect(warnings.join()).toContain('it has seen size 10 of this log, which has 5 entries')
+})
+
+test('nothing is signed if a witness has seen more than database and published files have', async () => {
+  const { url, grow, cosigning } = await startLog()
+  await grow(10)
+  const witness = await startWitness(51, url)
+  await cosigning([witness])()
+  for (const size of [5, 0]) {
+    const older = await startLog()
+    if (size > 0) await older.grow(size)
+    const asked = older.started([witness]).grow()
+    const says = `the database has ${size} entries of the log, but a witness has seen 10`
+    await expect(asked).rejects.toThrow(says)
+  }
+})
+
+test('a log whose published files are lost continues if a witness has seen all that was published', async () => {
+  const { url, grow, cosigning, started, loseFiles, checkpoint } = await startLog()
+  await grow(10)
+  const witness = await startWitness(51, url)
+  await cosigning([witness])()
+  const away = { key: witnessSigner(52).key, url: 'http://127.0.0.1:1' }
+  const lost = 'what was published is lost'
+  loseFiles()
+  for (const others of [[], [away], [await startWitness(53, url)]]) {
+    await expect(started(others).grow()).rejects.toThrow(lost)
+  }
+  await started([away, witness]).grow()
+  expect(checkpoint()).toContain('ledger.test/log\n10\n')
+  await grow(1)
+  loseFiles()
+  await expect(started([witness]).grow()).rejects.toThrow(lost)
 })
 
 test('a checkpoint counts as witnessed once the quorum has cosigned it, together or one after another', async () => {

@@ -164,6 +164,7 @@ async function expectContinued(
       signer: { key, sign },
       clock,
       log: quietLog,
+      askSizes: () => Promise.resolve([]),
     }).grow()
     const entries = await entriesOf(readerAfter(seen))
     const logged = new Map(

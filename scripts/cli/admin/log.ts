@@ -1,0 +1,18 @@
+import { findCheckpoint, putCheckpoint } from '../../../src/db/log.ts'
+import type { Input } from '../input.ts'
+import type { Session } from '../session.ts'
+import { changeDatabase } from './settings.ts'
+
+/** `admin log accept`: the operator vouches that nobody has seen more of the log than the database has. */
+export async function acceptLog(session: Session, input: Input): Promise<number> {
+  const [origin, size] = [input.required('origin'), Number(input.required('size'))]
+  const subject = `${origin} ${size}`
+  const act = { command: 'log accept', subject, reason: input.required('reason') }
+  const refusal = 'The database has another log, or it has another number of entries.'
+  return await changeDatabase(session, act, refusal, async (tx) => {
+    const signed = await findCheckpoint(tx, 'signed')
+    if (signed?.note.startsWith(`${origin}\n${size}\n`) !== true) return null
+    await putCheckpoint(tx, 'accepted', { size, note: signed.note })
+    return { origin, size }
+  })
+}
