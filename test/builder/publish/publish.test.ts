@@ -343,6 +343,16 @@ describe('keys', () => {
   })
 })
 
+test('a set after the loss of the folder, or of its newest sets, has a version that no reader has seen', async () => {
+  const first = await place.publish(worldOf(1), { lastVersion: 7 })
+  expect(first.manifest.version).toBeGreaterThan(8)
+  const second = await place.publish(worldOf(2), { lastVersion: 7, nowMs: startMs + 1000 })
+  expect(second.manifest.version).toBe(first.manifest.version + 1)
+  const lastVersion = second.manifest.version + 5
+  const third = await place.publish(worldOf(3), { lastVersion, nowMs: startMs + 2000 })
+  expect(third.manifest.version).toBeGreaterThan(lastVersion + 1)
+})
+
 test('a set whose link was removed is no step back for readers of the set before', async () => {
   await place.publish(worldOf(1))
   const { manifest } = await place.publish(worldOf(2), { nowMs: startMs + 1000 })
