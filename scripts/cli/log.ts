@@ -35,6 +35,8 @@ import type { PublishedSet } from './published-set.ts'
 import type { Session } from './session.ts'
 
 const tilesAtOnce = 8
+/** Doubts until the audit reads the log again before its end: their memory, and ten times those of 20 million entries. */
+const mostDoubts = 65_536
 
 export const logVerify: Command = {
   words: 'log verify',
@@ -46,13 +48,15 @@ export const logVerify: Command = {
     const checks = await logChecks(session, input, async (log, note) => {
       const tree = await log.check()
       for (const one of tree.checks) note(one)
-      const audit = createLogAudit()
+      const audit = createLogAudit(session.random.bytes(32))
       const tiles = Array.from({ length: Math.ceil(tree.size / tileWidth) }, (_, at) => at)
       for (let at = 0; at < tiles.length; at += tilesAtOnce) {
         const some = tiles.slice(at, at + tilesAtOnce)
         const entries = await mapConcurrent(some, tilesAtOnce, tree.entriesOf)
         for (const bytes of entries.flat()) audit.add(bytes)
+        await audit.settle(tree.entriesOf, mostDoubts)
       }
+      await audit.settle(tree.entriesOf)
       note(check('tiles', true, 'all of them lead to the root of the checkpoint'))
       const last = audit.at() === null ? '' : `; the last one is of ${audit.at()}`
       const rules = 'canonical, times never fall, versions rise, ids occur once, chains close'

@@ -1,9 +1,11 @@
-/** Audits the entries of a log in order: what each must be, given those before it. */
-import { z } from 'zod'
+/** Audits the entries of a log in order: what each must be, given those before it. Needs 2 bytes an entry and 32 MiB. */
+import { sha256 } from '@noble/hashes/sha2'
 
+import { bytesToHex } from '../core/hex.ts'
 import { parseEntry } from '../core/tlog/entry.ts'
 import type { LogEntry } from '../core/tlog/entry.ts'
 import { LogError } from './log.ts'
+import type { LogTree } from './log.ts'
 
 /** The entry with this index breaks a rule of the log. */
 export class WrongEntryError extends LogError {
@@ -16,69 +18,123 @@ export class WrongEntryError extends LogError {
   }
 }
 
-export const logAuditState = z.strictObject({
-  size: z.int().min(0),
-  /** The time of the last entry. */
-  at: z.string().nullable(),
-  /** `<kind> <id>` of each entry. */
-  ids: z.array(z.string()),
-  /** The index of the last entry of each `<kind> <subject>`. */
-  last: z.array(z.tuple([z.string(), z.int()])),
-  /** Of the last manifest. */
-  version: z.int().default(0),
-})
-export type LogAuditState = z.infer<typeof logAuditState>
-
 export interface LogAudit {
   /** Returns the entry. @throws WrongEntryError, after which the same index is expected again */
   readonly add: (bytes: Uint8Array) => LogEntry
+  /**
+   * Reads the entries again if at least `most` of them (default: one) may repeat an earlier one. Without such a call at the
+   * end, repetitions stay unnoticed. @throws WrongEntryError for the first repetition
+   */
+  readonly settle: (entriesOf: LogTree['entriesOf'], most?: number) => Promise<void>
   readonly size: () => number
   /** The time of the last entry, null before the first one. */
   readonly at: () => string | null
-  /** From which another audit continues. */
-  readonly toJSON: () => LogAuditState
 }
 
-export function createLogAudit(state?: LogAuditState): LogAudit {
-  let { size = 0, at = null, version = 0 } = state ?? {}
-  const ids = new Set(state?.ids)
-  const last = new Map(state?.last)
+const utf8 = new TextEncoder()
+const entriesOfPart = 2 ** 20
+
+/**
+ * Ids and first entries of chains are in a Bloom filter of 2 ** 28 bits. Up to 6 million entries no other one looks known;
+ * of 20 million, some thousands do, which `settle` clears. Chains are compared by a hash of 16 bits, so that one of 65,535
+ * wrong predecessors goes unnoticed. `salt` is random, so that an operator cannot choose entries by their hashes.
+ */
+export function createLogAudit(salt: Uint8Array): LogAudit {
+  let size = 0
+  let at: string | null = null
+  let version = 0
+  const filter = new Uint32Array(2 ** 23)
+  const hashBytes = new Uint8Array(32)
+  const hashWords = new Uint32Array(hashBytes.buffer)
+  /** By index, in parts: the tag of the chain, and 0 once another entry of the chain follows. */
+  const ends: Uint16Array[] = []
+  /** Hashes of what may have occurred before. */
+  const doubts = new Set<string>()
+  let lastDoubt = 0
+
+  // One hash object and one array for all hashes: those of millions of entries would fragment the memory.
+  const salted = sha256.create().update(salt)
+  const hasher = salted.clone()
+  const hashOf = (text: string) => {
+    salted._cloneInto(hasher).update(utf8.encode(text)).digestInto(hashBytes)
+    return hashBytes.slice()
+  }
+  const chainOf = ({ kind, subject }: LogEntry) => hashOf(`chain ${kind} ${subject}`)
+
+  /** What must not occur twice, and the reason if it does. */
+  function uniqueIn(entry: LogEntry): (readonly [hash: Uint8Array, reason: string])[] {
+    const { kind, id, subject, prev } = entry
+    const ofId = [hashOf(`id ${kind} ${id}`), 'has an id that occurred before'] as const
+    if (prev !== null) return [ofId]
+    return [ofId, [chainOf(entry), `about ${subject} wrongly names none as the one before it`]]
+  }
+
+  function mark(hash: Uint8Array): void {
+    let isKnown = true
+    hashBytes.set(hash)
+    for (const word of hashWords) {
+      const place = word >>> 9
+      const bit = 1 << ((word >>> 4) & 31)
+      const bits = filter[place] ?? 0
+      isKnown &&= (bits & bit) !== 0
+      filter[place] = bits | bit
+    }
+    if (!isKnown) return
+    doubts.add(bytesToHex(hash))
+    lastDoubt = size
+  }
 
   function add(bytes: Uint8Array): LogEntry {
     const entry = parseEntry(bytes)
     if (entry === null) throw new WrongEntryError(size, 'is not the canonical form of an entry')
-    const { kind, subject, prev } = entry
-    const wrong = (reason: string) => new WrongEntryError(size, `(${kind} ${entry.id}) ${reason}`)
+    const { subject, prev } = entry
     if (at !== null && Date.parse(entry.at) < Date.parse(at)) {
-      throw wrong(`has the time ${entry.at}, before ${at} of its predecessor`)
+      throw wrong(size, entry, `has the time ${entry.at}, before ${at} of its predecessor`)
     }
-    const id = `${kind} ${entry.id}`
-    if (ids.has(id)) throw wrong('has an id that occurred before')
-    const chain = `${kind} ${subject}`
-    const expected = subject === undefined ? undefined : (last.get(chain) ?? null)
-    if (prev !== expected) {
+    const [high = 0, low = 0] = subject === undefined ? [] : chainOf(entry)
+    const tag = subject === undefined ? 0 : high * 256 + low || 1
+    const before = typeof prev === 'number' ? ends[Math.floor(prev / entriesOfPart)] : undefined
+    const isNext = typeof prev === 'number' && before?.[prev % entriesOfPart] === tag
+    if (subject === undefined ? prev !== undefined : prev !== null && !isNext) {
       const about = subject === undefined ? 'without a subject' : `about ${subject}`
-      throw wrong(
-        `${about} names ${prev ?? 'none'} as the one before it, not ${expected ?? 'none'}`,
-      )
+      throw wrong(size, entry, `${about} wrongly names ${prev ?? 'none'} as the one before it`)
     }
-    if (kind === 'snapshot' && entry.version <= version) {
-      throw wrong(
-        `has the version ${entry.version}, not above ${version} of the manifest before it`,
-      )
+    if (entry.kind === 'snapshot' && entry.version <= version) {
+      const reason = `has the version ${entry.version}, not above ${version} of the manifest before it`
+      throw wrong(size, entry, reason)
     }
-    ids.add(id)
-    if (kind === 'snapshot') version = entry.version
-    if (subject !== undefined) last.set(chain, size)
+    if (entry.kind === 'snapshot') version = entry.version
+    if (typeof prev === 'number' && before !== undefined) before[prev % entriesOfPart] = 0
+    if (size % entriesOfPart === 0) ends.push(new Uint16Array(entriesOfPart))
+    const part = ends.at(-1)
+    if (part !== undefined) part[size % entriesOfPart] = tag
+    for (const [hash] of uniqueIn(entry)) mark(hash)
     at = entry.at
     size += 1
     return entry
   }
 
-  return {
-    add,
-    size: () => size,
-    at: () => at,
-    toJSON: () => ({ size, at, ids: [...ids], last: [...last], version }),
+  async function settle(entriesOf: LogTree['entriesOf'], most = 1): Promise<void> {
+    if (doubts.size < most) return
+    const seen = new Set<string>()
+    for (let [tile, index] = [0, 0]; index <= lastDoubt; tile += 1) {
+      for (const bytes of await entriesOf(tile)) {
+        const entry = parseEntry(bytes)
+        for (const [hash, reason] of entry === null ? [] : uniqueIn(entry)) {
+          const known = bytesToHex(hash)
+          if (!doubts.has(known)) continue
+          if (entry !== null && seen.has(known)) throw wrong(index, entry, reason)
+          seen.add(known)
+        }
+        index += 1
+      }
+    }
+    doubts.clear()
   }
+
+  return { add, settle, size: () => size, at: () => at }
+}
+
+function wrong(index: number, { kind, id }: LogEntry, reason: string): WrongEntryError {
+  return new WrongEntryError(index, `(${kind} ${id}) ${reason}`)
 }

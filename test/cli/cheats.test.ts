@@ -8,7 +8,7 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { noteSigner } from '../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { logOverHttp } from '../../src/client/log-http.ts'
-import { systemClock } from '../../src/runtime/runtime.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
 import { createTestLog, logVkey, serveTestLog } from '../support/test-log.ts'
@@ -72,7 +72,7 @@ const cheats: readonly (readonly [what: string, forged: readonly Entry[], messag
   [
     'orders the entries of a wallet anew',
     [...honest, reputation(9, 'third', 2)],
-    'names 2 as the one before it, not 5',
+    'wrongly names 2 as the one before it',
   ],
   ['adds a poll of yesterday', [...honest, poll(0, 2, 3)], 'has the time'],
   [
@@ -89,7 +89,7 @@ test.each(cheats)('who looked before notices that the operator %s', async (_, fo
     (text) => [`/evidence/${sha256Hex(text)}.json`, () => text] as const,
   )
   const { url } = await serveTestLog(() => log, Object.fromEntries(documents))
-  const deps = { fetch, clock: systemClock, url, dir: tempFolder() }
+  const deps = { fetch, clock: systemClock, random: systemRandom, url, dir: tempFolder() }
   const witness = await createWitness({
     ...deps,
     source: logOverHttp(deps, `${url}/log`, { vkey: logVkey }),

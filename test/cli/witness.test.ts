@@ -18,7 +18,7 @@ import type { Clock } from '../../src/core/deps.ts'
 import { consistencyProof } from '../../src/core/tlog/merkle.ts'
 import { keyId } from '../../src/core/tlog/note.ts'
 import { nodesOf, tilePath } from '../../src/core/tlog/tiles.ts'
-import { systemClock } from '../../src/runtime/runtime.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
 import { freePort } from '../support/server-process.ts'
@@ -35,7 +35,7 @@ const signerOf = (seed: number) =>
   noteSigner(`witness.test/${seed}`, 'witness', signingKeyFromSeed(new Uint8Array(32).fill(seed)))
 
 async function witnessOf(url: string, dir = tempFolder(), seed = 40, clock: Clock = systemClock) {
-  const deps = { fetch, clock }
+  const deps = { fetch, clock, random: systemRandom }
   const source = logOverHttp(deps, `${url}/log`, { vkey: logVkey })
   return await createWitness({ ...deps, source, url, dir, signer: signerOf(seed) })
 }

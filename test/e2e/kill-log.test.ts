@@ -72,10 +72,11 @@ test('a sequencer that is killed at any step forks nothing and loses nothing', a
       expect(size).toBeLessThanOrEqual(queued)
     }
     const { size, entriesOf } = await reader.check()
-    const audit = createLogAudit()
+    const audit = createLogAudit(new Uint8Array(32))
     for (let at = 0; at * 256 < size; at += 1) {
       for (const bytes of await entriesOf(at)) audit.add(bytes)
     }
+    await audit.settle(entriesOf)
     expect(audit.size()).toBe(queued)
   }
   expect(readFileSync(join(dir, 'log/checkpoint'), 'utf8')).toContain(`\n${queued}\n`)

@@ -5,6 +5,7 @@ import { removePartial } from '../../../builder/log/publish.ts'
 import { filesIn } from '../../../builder/publish/public-files.ts'
 import { createLogAudit } from '../../../src/client/log-audit.ts'
 import type { CheckedLog } from '../../../src/client/log.ts'
+import type { Random } from '../../../src/core/deps.ts'
 import { parseCheckpoint } from '../../../src/core/tlog/checkpoint.ts'
 import type { LogEntry } from '../../../src/core/tlog/entry.ts'
 import { leafHash } from '../../../src/core/tlog/merkle.ts'
@@ -23,19 +24,17 @@ export type Mirror = Awaited<ReturnType<typeof openMirror>>
 const tilesPerPart = 64
 
 /** Audits the entries that the folder has. @throws Error if one of its files is missing or damaged */
-export async function openMirror(dir: string) {
+export async function openMirror(dir: string, random: Pick<Random, 'bytes'>) {
   const files = filesIn(dir)
-  const audit = createLogAudit()
+  const audit = createLogAudit(random.bytes(32))
   /** The SHA-256 of each logged manifest by its version. */
   const manifests = new Map<number, string>()
   const note = await checkpoint()
   let size = note === null ? 0 : (parseCheckpoint(note)?.size ?? 0)
   for (let at = 0; at * tileWidth < size; at += 1) {
-    const width = Math.min(tileWidth, size - at * tileWidth)
-    for (const bytes of unpackEntries(await read(tilePath({ level: 'entries', at, width })))) {
-      add(bytes)
-    }
+    for (const bytes of await entriesOf(at)) add(bytes)
   }
+  await audit.settle(entriesOf)
 
   async function checkpoint(): Promise<string | null> {
     return (await files.get(logPath('checkpoint')))?.bytes.toString() ?? null
@@ -45,6 +44,11 @@ export async function openMirror(dir: string) {
     const file = await files.get(logPath(path))
     if (file !== null) return file.bytes
     throw new Error(`${join(dir, logPath(path))} is missing: begin with an empty folder`)
+  }
+
+  async function entriesOf(at: number): Promise<readonly Uint8Array[]> {
+    const width = Math.min(tileWidth, size - at * tileWidth)
+    return unpackEntries(await read(tilePath({ level: 'entries', at, width })))
   }
 
   async function write(path: string, bytes: Uint8Array | string): Promise<void> {
@@ -85,6 +89,7 @@ export async function openMirror(dir: string) {
           await write(tilePath({ level: 'entries', at, width }), packEntries(some))
         }
         size = end
+        await audit.settle(entriesOf)
       }
     },
     /** Stores a checkpoint of what has grown from `olderSize` on. */

@@ -13,7 +13,7 @@ import type { CheckedLog, LogSource } from '../../../src/client/log.ts'
 import { readIfFound } from '../../../src/client/transport.ts'
 import type { TransportDeps } from '../../../src/client/transport.ts'
 import { createSerialQueue, mapConcurrent } from '../../../src/core/concurrency.ts'
-import type { Clock } from '../../../src/core/deps.ts'
+import type { Clock, Random } from '../../../src/core/deps.ts'
 import { manifestSchema } from '../../../src/core/documents.ts'
 import { evidencePath } from '../../../src/core/evidence.ts'
 import { secondMs } from '../../../src/core/time.ts'
@@ -26,6 +26,7 @@ import { openMirror } from './mirror.ts'
 
 export interface WitnessDeps extends TransportDeps {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
+  readonly random: Pick<Random, 'bytes'>
   readonly source: LogSource
   /** The address of the ledger. */
   readonly url: string
@@ -45,8 +46,8 @@ export class BrokenLogError extends Error {
 const reads = 8
 
 export async function createWitness(deps: WitnessDeps) {
-  const { source, dir, signer, clock, url } = deps
-  let mirror = await openMirror(dir)
+  const { source, dir, signer, clock, url, random } = deps
+  let mirror = await openMirror(dir, random)
 
   async function requireEvidence(entry: LogEntry): Promise<void> {
     if (entry.kind !== 'poll') return
@@ -94,7 +95,7 @@ export async function createWitness(deps: WitnessDeps) {
       return cosigned
     } catch (error) {
       // The mirror may hold entries that no accepted checkpoint has.
-      mirror = await openMirror(dir)
+      mirror = await openMirror(dir, random)
       throw error
     }
   }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { canonicalize } from '../canonical-json.ts'
 
 const utf8 = new TextEncoder()
+const fromUtf8 = new TextDecoder()
 const hash = z.string().regex(/^[0-9a-f]{64}$/)
 const time = z.iso.datetime()
 const index = z.int().min(0)
@@ -75,7 +76,7 @@ export function entryBytes(entry: LogEntry): Uint8Array {
 
 /** Null unless the bytes are the canonical form of an entry. */
 export function parseEntry(bytes: Uint8Array): LogEntry | null {
-  const text = new TextDecoder().decode(bytes)
+  const text = fromUtf8.decode(bytes)
   try {
     const entry = logEntry.parse(JSON.parse(text))
     return canonicalize(entry) === text ? entry : null

@@ -18,7 +18,7 @@ import { formatKey } from '../../../src/core/tlog/note.ts'
 import { parseWitnessPolicy, policyText } from '../../../src/core/tlog/policy.ts'
 import type { KnownWitness } from '../../../src/core/tlog/policy.ts'
 import { findCheckpoint, queueEntries } from '../../../src/db/log.ts'
-import { systemClock } from '../../../src/runtime/runtime.ts'
+import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
 import { serveDuringTest } from '../../support/local-server.ts'
 import { quietLog } from '../../support/quiet-log.ts'
@@ -28,7 +28,14 @@ const signer = noteSigner('ledger.test/log', 'log', keyOf(3))
 const witnessSigner = (seed: number) => noteSigner(`witness.test/${seed}`, 'witness', keyOf(seed))
 
 async function startWitness(seed: number, url: string): Promise<KnownWitness> {
-  const deps = { fetch, clock: systemClock, url, dir: tempFolder(), signer: witnessSigner(seed) }
+  const deps = {
+    fetch,
+    clock: systemClock,
+    random: systemRandom,
+    url,
+    dir: tempFolder(),
+    signer: witnessSigner(seed),
+  }
   const source = logOverHttp(deps, `${url}/log`, { vkey: formatKey(signer.key) })
   const server = witnessServer(
     await createWitness({ ...deps, source }),

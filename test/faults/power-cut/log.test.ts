@@ -108,11 +108,12 @@ function* cutsOf(lines: readonly string[]): Generator<Cut> {
 
 async function entriesOf(reader: LogReader): Promise<readonly LogEntry[]> {
   const { size, entriesOf: read } = await reader.check()
-  const audit = createLogAudit()
+  const audit = createLogAudit(new Uint8Array(32))
   const entries: LogEntry[] = []
   for (let at = 0; at * 256 < size; at += 1) {
     for (const bytes of await read(at)) entries.push(audit.add(bytes))
   }
+  await audit.settle(read)
   return entries
 }
 
