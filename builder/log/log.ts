@@ -46,8 +46,11 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     }
     // A batch that is not full ends the run: under load the queue is never empty, and witnesses wait for their turn.
     for (let added = batch; added === batch;) {
-      added = await database.write((tx) => sequence(tx, signer, clock.now()))
+      const done = await database.write((tx) => sequence(tx, signer, clock.now()))
       seen = await publishLog(deps, seen)
+      added = done.added
+      const [first] = done.conflicts
+      if (first !== undefined) throw new Error(`the log has ${first} with other content`)
     }
     return true
   }
@@ -63,7 +66,10 @@ export function createLedgerLog(deps: LedgerLogDeps) {
   }
 
   return {
-    /** `resting`: nothing was tried after a failure. @throws ForkedLogError, NoteError; then nothing is signed */
+    /**
+     * `resting`: nothing was tried after a failure. @throws ForkedLogError, NoteError; then nothing is signed.
+     * @throws Error for queued entries of which the log has another version; the others are published
+     */
     grow: async () => await inTurn(run),
     /** The highest version of a manifest that the log has. @throws Error before the log was compared with what is published */
     lastVersion: async () =>

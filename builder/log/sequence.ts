@@ -1,4 +1,6 @@
 /** Gives what waits in the queue its place in the log. */
+import { isDeepStrictEqual } from 'node:util'
+
 import type { NoteSigner } from '../../src/auth/notes.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { checkpointText } from '../../src/core/tlog/checkpoint.ts'
@@ -23,17 +25,20 @@ import type { Db } from '../../src/db/schema.ts'
 
 export const batch = 512
 
-/** Returns the number of new entries. The first run signs a checkpoint in any case. */
-export async function sequence(tx: Db, signer: NoteSigner, nowMs: number): Promise<number> {
+/**
+ * Returns the number of new entries, and the ids of queued rows that the log has with other content, which stay in the queue.
+ * The first run signs a checkpoint in any case.
+ */
+export async function sequence(tx: Db, signer: NoteSigner, nowMs: number) {
   const queue = await queuedEntries(tx, batch)
   const signed = await findCheckpoint(tx, 'signed')
-  if (queue.length === 0 && signed !== null) return 0
+  if (queue.length === 0 && signed !== null) return { added: 0, conflicts: [] }
   const size = signed?.size ?? 0
-  const entries = await entriesOf(tx, size, nowMs, queue)
-  await dropQueued(tx, queue)
+  const { entries, done, conflicts } = await entriesOf(tx, size, nowMs, queue)
+  await dropQueued(tx, done)
   const root = await append(tx, size, entries)
   await putCheckpoint(tx, 'signed', signCheckpoint(signer, size + entries.length, root))
-  return entries.length
+  return { added: entries.length, conflicts }
 }
 
 export function signCheckpoint(signer: NoteSigner, size: number, root: Uint8Array) {
@@ -63,7 +68,7 @@ async function entriesOf(
   size: number,
   nowMs: number,
   queue: Awaited<ReturnType<typeof queuedEntries>>,
-): Promise<readonly LogEntry[]> {
+) {
   const [last] = size === 0 ? [] : await entriesBetween(tx, size - 1, size)
   const before = last === undefined ? '' : (parseEntry(Buffer.from(last))?.at ?? '')
   const now = isoTime(nowMs)
@@ -71,19 +76,31 @@ async function entriesOf(
   const at = before > now ? before : now
   const known = await lastOfEach(tx, queue)
   const previous = new Map<string, number | null>()
-  const ids = new Set<string>()
+  const added = new Map<string, LogEntry>()
   const entries: LogEntry[] = []
-  for (const [place, { kind, entryId: id, sha256, subject, extra }] of queue.entries()) {
-    const found = known[place]
+  const conflicts: string[] = []
+  const done: typeof queue = []
+  for (const [place, row] of queue.entries()) {
+    const { kind, entryId: id, sha256, subject, extra } = row
+    const { position = null, logged = null } = known[place] ?? {}
+    const about = subject === null ? {} : { subject }
+    const content = { v: 1, kind, id, sha256, ...about, ...extra }
     const idKey = `${kind} ${id}`
-    // Also true for what a replay has restored.
-    if (found === undefined || found.isLogged === 1 || ids.has(idKey)) continue
-    ids.add(idKey)
+    // A replay may have restored the entry.
+    const former = logged === null ? added.get(idKey) : parseEntry(Buffer.from(logged))
+    if (former !== undefined) {
+      const { at: _, prev: _prev, ...known } = former ?? {}
+      if (isDeepStrictEqual(known, content)) done.push(row)
+      else conflicts.push(idKey)
+      continue
+    }
+    done.push(row)
     const chain = subject === null ? null : `${kind} ${subject}`
-    const prev = chain === null ? null : (previous.get(chain) ?? found.position)
+    const prev = chain === null ? null : (previous.get(chain) ?? position)
     if (chain !== null) previous.set(chain, size + entries.length)
-    const about = subject === null ? {} : { subject, prev }
-    entries.push(logEntry.parse({ v: 1, kind, at, id, sha256, ...about, ...extra }))
+    const entry = logEntry.parse({ ...content, at, ...(chain === null ? {} : { prev }) })
+    added.set(idKey, entry)
+    entries.push(entry)
   }
-  return entries
+  return { entries, done, conflicts }
 }

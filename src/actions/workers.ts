@@ -2,7 +2,7 @@ import { messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RegisterBody } from '../contract/schemas/worker.ts'
 import { mayUse } from '../core/partner.ts'
-import { isoTime } from '../core/time.ts'
+import { isoTime, timeAfter } from '../core/time.ts'
 import { activatedKey, revokedKey } from '../db/log-keys.ts'
 import { queueEntries } from '../db/log.ts'
 import type { QueuedEntry } from '../db/log.ts'
@@ -44,6 +44,9 @@ export async function registerWorker(
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
     const before = await findWorker(tx, proof.wallet.id)
     const isNew = before === null
+    // Ids of key changes contain their time.
+    const updatedAt = timeAfter(before?.updated_at, now)
+    const change = keyChange(proof.wallet.id, before?.receipt_key, receiptKey, updatedAt)
     if (isNew) {
       await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs })
     }
@@ -54,9 +57,9 @@ export async function registerWorker(
       url: body.url ?? null,
       bio: body.bio ?? null,
       receiptKey,
-      now,
+      now: updatedAt,
     })
-    await queueEntries(tx, keyChange(proof.wallet.id, before?.receipt_key, receiptKey, now))
+    await queueEntries(tx, change)
     if (oath !== null) {
       await appendOath(tx, oathRow(oath, { action: 'registerWorker', handle: null, now }))
     }

@@ -9,6 +9,11 @@ export function isoTime(timeMs: number): string {
   return new Date(timeMs).toISOString()
 }
 
+/** `wanted`, or 1 ms after `last` if that is later: for times that must differ. */
+export function timeAfter(last: string | undefined, wanted: string): string {
+  return last === undefined || wanted > last ? wanted : isoTime(Date.parse(last) + 1)
+}
+
 export function isoDate(timeMs: number): string {
   return isoTime(timeMs).slice(0, 10)
 }

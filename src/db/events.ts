@@ -1,6 +1,6 @@
 import { sha256Hex } from '../auth/messages.ts'
 import type { Severity } from '../core/flags/kind.ts'
-import { isoTime } from '../core/time.ts'
+import { timeAfter } from '../core/time.ts'
 import { toJsonText } from './json.ts'
 import { queueEntries } from './log.ts'
 import type { QueuedEntry } from './log.ts'
@@ -15,7 +15,7 @@ export type EventRecord = RecordOf<'events'>
 
 /** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event if that is later. */
 export async function appendEvent(db: Db, event: NewEvent): Promise<number> {
-  const createdAt = await nextEventTime(db, event.createdAt)
+  const createdAt = timeAfter((await lastEvent(db))?.created_at, event.createdAt)
   const logged = { ...event, createdAt }
   await queueEntries(db, [loggedEvent(logged)])
   return await insertNumbered(db, 'events', logged, 'seq')
@@ -30,12 +30,6 @@ function loggedEvent({ createdAt: created_at, ...event }: NewEvent): QueuedEntry
     sha256: sha256Hex(toJsonText({ ...event, created_at })),
     ...(rail === null || rail === undefined ? {} : { subject: rail }),
   }
-}
-
-async function nextEventTime(db: Db, wanted: string): Promise<string> {
-  const last = await lastEvent(db)
-  if (last === undefined || wanted > last.created_at) return wanted
-  return isoTime(Date.parse(last.created_at) + 1)
 }
 
 /** `seq` and `after` are exclusive, `time` is inclusive. */

@@ -54,20 +54,20 @@ const lastOf = (engine: Engine) => `
       where kind = element.value ->> 'kind' and subject = element.value ->> 'subject'
       order by position desc limit 1
     ) as position,
-    exists (
-      select 1 from log_entries where kind = element.value ->> 'kind' and entry_id = element.value ->> 'entryId'
-    ) as "isLogged"
+    (
+      select entry from log_entries where kind = element.value ->> 'kind' and entry_id = element.value ->> 'entryId'
+    ) as logged
   from ${eachElement[engine]}
   order by element.key`
 
-/** For each row of the queue, in order: the index of the last entry of its kind and subject, and whether its id is logged. */
+/** For each row of the queue, in order: the index of the last entry of its kind and subject, and the entry with its id. */
 export async function lastOfEach(
   tx: Db,
   rows: readonly Pick<RecordOf<'log_queue'>, 'kind' | 'entryId' | 'subject'>[],
-): Promise<readonly { readonly position: number | null; readonly isLogged: number }[]> {
+): Promise<readonly { readonly position: number | null; readonly logged: string | null }[]> {
   const looked = rows.map(({ kind, entryId, subject }) => ({ kind, entryId, subject }))
   const query = CompiledQuery.raw(lastOf(engineOf(tx)), [JSON.stringify(looked)])
-  const { rows: found } = await tx.executeQuery<{ position: number | null; isLogged: number }>(
+  const { rows: found } = await tx.executeQuery<{ position: number | null; logged: string | null }>(
     query,
   )
   return found

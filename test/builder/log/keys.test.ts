@@ -17,6 +17,8 @@ import { smallWorld } from '../../support/world.ts'
 
 const service = useService()
 
+const signer = noteSigner('keys.test/log', 'log', signingKeyFromSeed(Buffer.alloc(32, 1)))
+
 const acme: Platform = {
   platform: 'acme',
   name: 'Acme',
@@ -44,12 +46,31 @@ test('each key of service, exchange and platforms is queued once, and a revocati
   const revoked = { ...acme, revoked_at: '2026-02-01T00:00:00.000Z' }
   await logKeys(database, { ...world, platforms: [revoked] }, last)
   expect((await entries()).at(-1)).toEqual({ subject: 'acme', extra: '{"event":"revokes"}' })
-  const signer = noteSigner('keys.test/log', 'log', signingKeyFromSeed(Buffer.alloc(32, 1)))
   await database.write((tx) => sequence(tx, signer, 0))
   expect(await gatherPlatforms(database.reader, [acme, revoked])).toEqual([
     acme,
     { ...revoked, revoked_index: first.length },
   ])
+})
+
+test('key changes in one millisecond, or after the clock was set back, are entries of their own', async () => {
+  const wallet = evmWallet('worker')
+  const [first, second] = ['one', 'two'].map((name) => ed25519Key(name).base64)
+  for (const [at, receipt_key] of [first, second, first, second, first].entries()) {
+    if (at === 4) service.clock.advance(-1)
+    const body = await registrationBody(service, wallet, { receipt_key, bio: `Profile ${at}` })
+    expect((await service.postJson('/api/v1/workers/register', body)).status).toBeLessThan(300)
+  }
+  const { write, reader } = service.actions.database
+  await write((tx) => sequence(tx, signer, 0))
+  const logged = await reader
+    .selectFrom('log_entries')
+    .select('entry')
+    .orderBy('position')
+    .execute()
+  const events = logged.map(({ entry }) => /"event":"(\w+)"/.exec(entry)?.[1])
+  const changes = Array.from({ length: 4 }, () => ['revokes', 'activates']).flat()
+  expect(events).toEqual(['activates', ...changes])
 })
 
 test('a worker’s receipt keys are queued when they change, also back to an earlier one', async () => {

@@ -143,6 +143,25 @@ test('what is queued again is not logged again', async () => {
   expect((await readLog(dir)).entries.map(({ id }) => id)).toEqual(['rcp_0', 'rcp_1', 'rcp_2'])
 })
 
+test('what has the id of another entry and other content fails the run, and the other entries are logged', async () => {
+  const database = await tempDatabase()
+  const dir = tempFolder()
+  await queue(database, receipts(0, 1))
+  await logOf(database, dir).grow()
+  const other = { kind: 'receipt', sha256: 'cd'.repeat(32) } as const
+  for (const [id, expected] of [
+    ['rcp_0', ['rcp_0', 'rcp_1']],
+    ['rcp_1', ['rcp_0', 'rcp_1', 'rcp_2']],
+  ] as const) {
+    await queue(database, [{ ...other, id }, ...receipts(expected.length - 1, 1)])
+    await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_0 with other content')
+    expect((await readLog(dir)).entries.map((entry) => entry.id)).toEqual(expected)
+  }
+  await database.write((tx) => tx.deleteFrom('log_queue').execute())
+  await queue(database, [{ ...other, id: 'rcp_9' }, ...receipts(9, 1)])
+  await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_9 with other content')
+})
+
 test('times never fall, even if the clock is set back', async () => {
   const database = await tempDatabase()
   const dir = tempFolder()
