@@ -47,8 +47,10 @@ export async function registerWorker(
     // Ids of key changes contain their time.
     const updatedAt = timeAfter(before?.updated_at, now)
     const change = keyChange(proof.wallet.id, before?.receipt_key, receiptKey, updatedAt)
-    if (isNew) {
-      await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs })
+    const by = { fingerprint, nowMs }
+    if (isNew) await chargeNetworkQuota(tx, deps, { kind: 'registration', ...by })
+    else if (change.length > 0) {
+      await chargeNetworkQuota(tx, deps, { kind: 'key', ...by, worker: proof.wallet.id })
     }
     await putWorker(tx, {
       wallet: proof.wallet,

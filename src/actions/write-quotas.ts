@@ -71,16 +71,19 @@ export async function chargeNetworkQuota(
     readonly kind: NetworkWrite
     readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
     readonly nowMs: number
+    /** Whose key changes. */
+    readonly worker?: string
   },
 ): Promise<void> {
-  const { kind, fingerprint, nowMs } = by
+  const { kind, fingerprint, nowMs, worker } = by
   const { network, range } = fingerprint
-  const counted = [{ parts: [network], multiplier: 1 }]
-  if (range !== null) counted.push({ parts: ['range', range], multiplier: networksOfRange })
-  for (const { parts, multiplier } of counted) {
+  const counted: [string[], Quota, multiplier?: number][] = [[[network], writeQuotas[kind]]]
+  if (range !== null) counted.push([['range', range], writeQuotas[kind], networksOfRange])
+  if (worker !== undefined) counted.push([['worker', worker], writeQuotas.keyChanges])
+  for (const [parts, limit, multiplier] of counted) {
     const { today, known } = fingerprintHashes(deps, `network ${kind}`, parts, nowMs)
     const writes = selectRecords(tx, 'network_writes', { network: known, kind })
-    await enforceRowQuota(writeQuotas[kind], nowMs, writes, 'created_at', multiplier)
+    await enforceRowQuota(limit, nowMs, writes, 'created_at', multiplier)
     await insertRecord(tx, 'network_writes', { kind, network: today, createdAt: isoTime(nowMs) })
   }
 }

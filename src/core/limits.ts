@@ -114,6 +114,16 @@ export const writeQuotas = {
     per: network,
     advice: 'existing registrations can be changed at any time',
   }),
+  keyChanges: perWindow(dayMs, 'key-changes', 5, {
+    what: 'changes of a receipt_key',
+    per: 'worker',
+    advice: 'send the registered receipt_key with other changes of the profile, or wait',
+  }),
+  key: perWindow(dayMs, 'key-changes-network', 50, {
+    what: 'changes of a receipt_key by all workers',
+    per: network,
+    advice: 'send the registered receipt_key with other changes of the profile, or wait',
+  }),
   disputes: perWindow(hourMs, 'disputes', 5, { what: 'disputes', per: 'wallet' }),
   /** New wallets cost nothing. */
   dispute: perWindow(hourMs, 'disputes-network', 30, { what: 'disputes', per: network }),

@@ -139,7 +139,7 @@ async function fillNetwork(kind: string, count: number): Promise<void> {
     await sql`
       with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${count})
       insert into network_writes (kind, network, created_at)
-      select kind, network, created_at from counted, (select * from network_writes where kind = ${kind} limit 1)
+      select kind, network, created_at from counted, (select * from network_writes where kind = ${kind} order by id limit 1)
     `.execute(tx)
   })
 }
@@ -182,6 +182,40 @@ test('a network registers 200 wallets a day; registered ones continue, and the q
   const { database } = service.actions
   const before = isoTime(service.clock.now() - dayMs / 2)
   expect(await database.write((tx) => deleteNetworkWrites(tx, before, 1000))).toBe(200)
+})
+
+const keyQuotas = 'changes of a receipt_key'
+
+test('a worker changes its receipt_key 5 times a day, and the rest of its profile at any time', async () => {
+  const register = async (name: string, receipt_key: string, more: object = {}) => {
+    const body = await registrationBody(service, evmWallet(name), { receipt_key, ...more })
+    return await send('/workers/register', body)
+  }
+  const keys = ['one', 'two'].map((name) => ed25519Key(name).base64)
+  for (let at = 0; at <= writeQuotas.keyChanges.quota; at += 1) {
+    service.clock.advance(1)
+    const { status } = await register('worker', keys[at % 2] ?? '')
+    expect(status).toBe(at === 0 ? 201 : 200)
+  }
+  const [first = '', second = ''] = keys
+  service.clock.advance(1)
+  const before = await exchange.rows()
+  const refused = await register('worker', first)
+  expectRefusal(refused, 429, 'rate_limited')
+  expect(refused.body['details']).toContain(`5 ${keyQuotas} in 24 hours per worker; send the`)
+  expect(refused.headers.get('ratelimit-policy')).toBe('"key-changes";q=5;w=86400')
+  expect(await exchange.rows()).toEqual(before)
+  expect((await register('worker', second, { bio: 'New.' })).status).toBe(200)
+  expect((await register('other', first)).status).toBe(201)
+  service.clock.advance(1)
+  expect((await register('other', second)).status).toBe(200)
+  await fillNetwork('key', writeQuotas.key.quota)
+  service.clock.advance(1)
+  const together = await register('other', first)
+  expectRefusal(together, 429, 'rate_limited')
+  expect(together.body['details']).toContain(`50 ${keyQuotas} by all workers in 24 hours per IPv4`)
+  service.clock.advance(dayMs)
+  expect((await register('worker', first)).status).toBe(200)
 })
 
 test('an IPv6 /48 registers as many wallets as ten networks', async () => {

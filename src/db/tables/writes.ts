@@ -51,7 +51,7 @@ export const writeTables = {
   network_writes: {
     columns: {
       id: column.rowNumber,
-      kind: column.oneOf('registration', 'receipt', 'transaction', 'dispute'),
+      kind: column.oneOf('registration', 'key', 'receipt', 'transaction', 'dispute'),
       network: column.text,
       created_at: column.text,
     },
