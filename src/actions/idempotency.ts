@@ -5,11 +5,13 @@ import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { RouteId } from '../contract/routes.ts'
+import { logEntryBytes } from '../core/limits.ts'
 import { dayMs, isoTime, secondMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { findIdempotencyKey, findUsedMessage, insertAnswers } from '../db/guard.ts'
 import type { AnswerRows, FirstAnswer } from '../db/guard.ts'
 import { toJsonText } from '../db/json.ts'
+import { queuedBy } from '../db/log.ts'
 import { restoredAtMs } from '../db/meta.ts'
 import type { Db, DbTransaction } from '../db/schema.ts'
 import type { CostAdmission } from '../limits/admission.ts'
@@ -78,7 +80,9 @@ export async function commitOnce<Body extends object>(
     if ('refused' in outcome) return { outcome, isNew: false }
     const rows = answerRows({ request, proofs, outcome })
     const [stored] = rows.answers
-    request.chargeBytes(Buffer.byteLength(stored?.answer ?? ''))
+    const logged = queuedBy(tx)
+    const bytes = Buffer.byteLength(stored?.answer ?? '') + logged * logEntryBytes
+    request.chargeStorage(bytes, logged)
     await insertAnswers(tx, rows)
     return { outcome, isNew: true }
   }

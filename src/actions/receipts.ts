@@ -70,7 +70,7 @@ export async function acceptSingleReceipt(
   const { request, proof, draft, fingerprint } = submission
   const { nowMs } = request
   // A platform answers for what it issues.
-  const free = { ...request, chargeBytes: () => undefined }
+  const free = { ...request, chargeStorage: () => undefined }
   const accept = (tx: Db) =>
     acceptOne(tx, submission, deps.siteUrl, async () => {
       if (draft.kind !== 'signed') return

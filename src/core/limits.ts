@@ -67,7 +67,16 @@ export const limitPolicies = {
     per: `${network}, for all callers without a paid tier together`,
     advice: 'send shorter texts, wait for the next day, or subscribe to a paid tier',
   }),
+  /** Entries stay for good. All write quotas of a network together need 3,740; the rest is for 1,100 jobs of free partners. */
+  log_entries: perDay('log-entries', 6000, {
+    what: 'entries of the log',
+    per: `${network}, for all callers without a paid tier together`,
+    advice: 'wait for the next day, or subscribe to a paid tier',
+  }),
 } as const satisfies Record<string, LimitPolicy>
+
+/** What an entry adds to the bytes of its write: its row with indexes, its hash in the tiles and its published copy. */
+export const logEntryBytes = 1100
 
 export type PolicyName = keyof typeof limitPolicies
 

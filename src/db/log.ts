@@ -34,8 +34,14 @@ export type QueuedEntry = {
 )
 type LogEntryOf<Kind extends LogEntryKind> = Extract<LogEntry, { readonly kind: Kind }>
 
+const queued = new WeakMap<Db, number>()
+
+/** The number of entries that a transaction has queued. */
+export const queuedBy = (tx: Db): number => queued.get(tx) ?? 0
+
 /** Called in the transaction of the effect, so that neither is without the other. */
 export async function queueEntries(tx: Db, entries: readonly QueuedEntry[]): Promise<void> {
+  queued.set(tx, queuedBy(tx) + entries.length)
   const rows = entries.map(({ kind, id, sha256, subject = null, extra }) => {
     const more = extra === undefined ? null : toJsonText(extra)
     return { kind, entryId: id, sha256, subject, extra: more }

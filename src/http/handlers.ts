@@ -130,7 +130,8 @@ async function readRequest(
       remoteKey: () => actions.keyedHash('remote', address),
       network: admission.network,
       chargeOutbound: admission.chargeOutbound,
-      chargeBytes: (ofAnswer) => admission.chargeBytes(bytes + ofAnswer),
+      chargeStorage: (ofAnswer, logEntries) =>
+        admission.chargeStorage(bytes + ofAnswer, logEntries),
     },
     fingerprint: fingerprintOf({ address, userAgent: incoming.headers['user-agent'] ?? '' }),
     partner: () => partnerAuth(incoming, target, admission),

@@ -23,8 +23,8 @@ export interface CostAdmission {
   readonly network: number | null
   /** Counts an outbound request, refunded if a signature is verified afterwards. @throws ApiError `rate_limited` */
   readonly chargeOutbound: () => void
-  /** Counts the bytes of a write before they are stored. @throws ApiError `rate_limited` */
-  readonly chargeBytes: (bytes: number) => void
+  /** Counts the bytes of a write and its entries of the log before they are stored. @throws ApiError `rate_limited` */
+  readonly chargeStorage: (bytes: number, logEntries: number) => void
 }
 
 export interface WalletAdmission extends CostAdmission {
@@ -73,7 +73,7 @@ const unlimitedAdmission: Admission = {
   precheck: () => Promise.resolve(),
   charge: () => Promise.resolve(),
   chargeOutbound: () => undefined,
-  chargeBytes: () => undefined,
+  chargeStorage: () => undefined,
   release: () => undefined,
   remaining: () => null,
   network: null,
@@ -101,7 +101,8 @@ export function createRateLimits(deps: RateLimitDeps): RateLimits {
         network: network.range ?? network.host,
         chargeOutbound: () =>
           takeOrThrow(limiter, perNetwork('work', network, requestCosts.outbound)),
-        chargeBytes: (bytes) => takeOrThrow(limiter, perNetwork('network_bytes', network, bytes)),
+        chargeStorage: (bytes, logEntries) =>
+          takeOrThrow(limiter, storageClaims(ofNetwork(network), bytes, logEntries)),
         refusal: take(claims),
         headers: () => limiter.report(requests).headers,
         // Refunds would make a flood of reads that only the share of their network refuses cost nothing.
@@ -134,6 +135,7 @@ const sharedPolicies = {
   wallet: 'unpaid',
   wallet_bytes: 'network_bytes',
   work: 'work',
+  log_entries: 'log_entries',
 } as const satisfies Partial<Record<PolicyName, PolicyName>>
 
 function ofNetwork(network: Network): ClaimsOf {
@@ -143,9 +145,14 @@ function ofNetwork(network: Network): ClaimsOf {
 function ofWallet({ multiplier, isPaid }: WalletTerms, key: number, network: Network): ClaimsOf {
   return (own, cost = 1) => {
     const shared = isPaid ? [] : ofNetwork(network)(own, cost)
-    if (multiplier === null || own === 'work') return shared
+    if (multiplier === null || own === sharedPolicies[own]) return shared
     return [{ policy: own, key, multiplier, cost }, ...shared]
   }
+}
+
+function storageClaims(claimsOf: ClaimsOf, bytes: number, logEntries: number): readonly Claim[] {
+  const stored = claimsOf('wallet_bytes', bytes)
+  return logEntries === 0 ? stored : [...stored, ...claimsOf('log_entries', logEntries)]
 }
 
 /** @throws ApiError `rate_limited` */
@@ -244,7 +251,8 @@ function admitSigned(
       takeOrThrow(limiter, cost)
       if (!isSettled) outbound.push(...cost)
     },
-    chargeBytes: (bytes) => takeOrThrow(limiter, claimsOf('wallet_bytes', bytes)),
+    chargeStorage: (bytes, logEntries) =>
+      takeOrThrow(limiter, storageClaims(claimsOf, bytes, logEntries)),
     release: () => settle(arrival),
     network: network.range ?? network.host,
     remaining() {

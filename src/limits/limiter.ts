@@ -45,8 +45,9 @@ export interface DayCounts {
 }
 
 const DEFAULT_SLOTS = 2 ** 18
+const storagePolicies = ['wallet_bytes', 'network_bytes', 'log_entries'] as const
 /** Only callers whose write was accepted, or whose signature was verified, have an entry in these. */
-const smallTables: ReadonlySet<PolicyName> = new Set(['reserve', 'wallet_bytes', 'network_bytes'])
+const smallTables: ReadonlySet<PolicyName> = new Set(['reserve', ...storagePolicies])
 
 /**
  * Measures rates by the monotonic clock and days by the wall clock.
@@ -159,7 +160,7 @@ export function createLimiter(
   }
 }
 
-const dayPolicies = ['day', 'wallet_bytes', 'network_bytes'] as const satisfies PolicyName[]
+const dayPolicies = ['day', ...storagePolicies] as const satisfies PolicyName[]
 
 function leftAfter({
   decision,

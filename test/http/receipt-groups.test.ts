@@ -91,7 +91,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     remoteKey: () => 'remote',
     network: null,
     chargeOutbound: () => undefined,
-    chargeBytes: () => undefined,
+    chargeStorage: () => undefined,
   }
   return { request, proof, draft }
 }

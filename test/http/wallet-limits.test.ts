@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { checkHere } from '../../src/auth/check.ts'
 import type { WalletChain } from '../../src/auth/contract-wallet.ts'
 import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
+import { limitPolicies, logEntryBytes } from '../../src/core/limits.ts'
 import type { PolicyName } from '../../src/core/limits.ts'
 import type { TierName } from '../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
@@ -22,13 +23,14 @@ import {
   countOf,
   expectRefusal,
   registrationBody,
+  requestJson,
   signedRequest,
   signOath,
   statusCounts,
 } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useServices } from '../support/use-service.ts'
-import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
+import { ed25519Key, evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 allowSlowTests('sends thousands of signed requests')
@@ -477,6 +479,38 @@ describe('the daily count after a restart', () => {
     await readAndFlush(path, 50)
     const tomorrow = handClock(Date.UTC(2026, 10, 22))
     expect(await dayLeft(await restart(path, tomorrow))).toBe('999')
+  })
+
+  test('includes the entries of the log, which are bounded for a network without a paid tier', async () => {
+    const path = join(tempFolder(), 'ledger.db')
+    const register = async (service: Service, name: string, fields: object = {}) => {
+      const body = await registrationBody(service, evmWallet(name), fields)
+      return await requestJson(service, '/api/v1/workers/register', { body })
+    }
+    const key = { receipt_key: ed25519Key('receipts').base64 }
+    const first = await restart(path)
+    expect((await register(first, 'one', key)).status).toBe(201)
+    await first.app.counters.flush()
+    const { db } = first.actions.database
+    const saved = await db.selectFrom('persisted_counters').selectAll().orderBy('name').execute()
+    const countIn = (bytes: Buffer | undefined) => bytes?.readUInt32LE(bytes.length - 4)
+    const [{ name, body } = { name: '', body: Buffer.alloc(4) }, bytes] = saved
+    const { quota } = limitPolicies.log_entries
+    expect([name, countIn(body)]).toEqual(['log_entries', 1])
+    expect(countIn(bytes?.body)).toBeGreaterThan(logEntryBytes)
+    body.writeUInt32LE(quota - 1, body.length - 4)
+    await db.updateTable('persisted_counters').set({ body }).where('name', '=', name).execute()
+    await first.app.counters.flush()
+    const service = await restart(path)
+    expect((await register(service, 'two', key)).status).toBe(201)
+    const refused = await register(service, 'three', key)
+    expectRefusal(refused, 429, 'rate_limited')
+    expect(refused.body['details']).toContain(`More than ${quota} entries of the log in a UTC day`)
+    expect((await register(service, 'three')).status).toBe(201)
+    await makePartner(service, evmWallet('paid'), { handle: 'paid', tier: 'starter' })
+    expect((await register(service, 'paid', key)).status).toBe(201)
+    service.clock.advance(dayMs)
+    expect((await register(service, 'four', key)).status).toBe(201)
   })
 
   const dayOf = ({ days: [counts] }: Limiter): DayCounts => {

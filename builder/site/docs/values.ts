@@ -3,7 +3,7 @@ import { errorCodes } from '../../../src/contract/errors.ts'
 import { mcpPath } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { PAYMENT_TIMEOUT_SECONDS, paymentAsset } from '../../../src/contract/x402.ts'
-import { limitPolicies, requestCosts } from '../../../src/core/limits.ts'
+import { limitPolicies, logEntryBytes, requestCosts } from '../../../src/core/limits.ts'
 import { grouped } from '../../../src/core/number-text.ts'
 import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../../src/core/partner.ts'
 import {
@@ -43,6 +43,7 @@ export function docsValues(
     ip_per_minute: String(limitPolicies.ip.quota),
     ip_per_day: String(limitPolicies.day.quota),
     reserve_per_minute: String(limitPolicies.reserve.quota),
+    log_entry_bytes: grouped(String(logEntryBytes)),
     work_per_minute: grouped(String(limitPolicies.work.quota)),
     list_units_per_minute: String(limitPolicies.ip.quota * requestCosts.database),
     payment_chain_id: String(paymentAsset.chainId),
