@@ -74,7 +74,7 @@ export function createJobs(deps: JobsDeps) {
         const had = hasLogFailed
         hasLogFailed = true
         const result = await deps.ledgerLog.grow()
-        hasLogFailed = had && result === 'resting'
+        hasLogFailed = result === 'resting'
         return hasLogFailed || (result === 'unchanged' && !had)
           ? null
           : { detail: null, quiet: !had }

@@ -31,8 +31,12 @@ export function createLedgerLog(deps: LedgerLogDeps) {
   /** The size that readers see; undefined before the database was compared with what is published. */
   let seen: number | null | undefined
   let restUntilMs = -Infinity
+  let conflicts: readonly string[] = []
 
   async function grow(): Promise<boolean> {
+    // A database may fall back while this runs, by a failover to a replica that lags.
+    const signed = await findCheckpoint(database.reader, 'signed')
+    if ((signed?.size ?? 0) < (seen ?? 0)) seen = undefined
     if (seen === undefined) {
       const { restored, ...found } = await restoreLog(database, files, signer.key)
       if (restored > 0) log.warn('the database lacked entries of the published log', { restored })
@@ -40,29 +44,36 @@ export function createLedgerLog(deps: LedgerLogDeps) {
       seen = found.seen
     }
     const before = seen
+    conflicts = []
     seen = await publishLog(deps, seen)
     if (seen !== null && (await queuedEntries(database.reader, 1)).length === 0) {
       return seen !== before
     }
     // A batch that is not full ends the run: under load the queue is never empty, and witnesses wait for their turn.
-    for (let added = batch; added === batch;) {
-      const done = await database.write((tx) => sequence(tx, signer, clock.now()))
+    for (let [taken, after] = [batch, 0]; taken === batch;) {
+      const done = await database.write((tx) => sequence(tx, signer, clock.now(), after))
       seen = await publishLog(deps, seen)
-      added = done.added
-      const [first] = done.conflicts
-      if (first !== undefined) throw new Error(`the log has ${first} with other content`)
+      conflicts = [...conflicts, ...done.conflicts]
+      taken = done.taken
+      after = done.last
     }
     return true
   }
 
   async function run() {
     if (clock.monotonic() < restUntilMs) return 'resting'
+    let isGrown
     try {
-      return (await grow()) ? 'grown' : 'unchanged'
+      isGrown = await grow()
     } catch (error) {
       restUntilMs = clock.monotonic() + restMs
       throw error
     }
+    const [first] = conflicts
+    if (first === undefined) return isGrown ? 'grown' : 'unchanged'
+    throw new Error(
+      `the log has ${first} with other content; rows that wait in log_queue for this reason: ${conflicts.length}`,
+    )
   }
 
   return {
@@ -78,6 +89,7 @@ export function createLedgerLog(deps: LedgerLogDeps) {
         if (seen === undefined) throw new Error('nothing is published before the job log succeeds')
         return await lastVersion(database.reader)
       }),
+    isCompared: () => seen !== undefined,
     /** Stores a checkpoint that the quorum has signed for proofs, and publishes it unless there is a newer one. */
     cosign: async (
       { size, note }: Omit<StoredCheckpoint, 'name'>,

@@ -56,8 +56,10 @@ export async function restoreLog(
   return { seen: published.size, restored: published.size - size }
 }
 
-/** Returns how many entries of the log each witness has seen that answers. */
-export type AskSizes = (checkpoint: Omit<StoredCheckpoint, 'name'>) => Promise<readonly number[]>
+/** Returns how many entries of the log each witness that answers has seen. `empty` is a signed checkpoint of size 0. */
+export type AskSizes = (
+  empty: Omit<StoredCheckpoint, 'name'>,
+) => Promise<readonly { readonly name: string; readonly size: number }[]>
 
 /**
  * Unless the operator has accepted the end of the log in the database, no witness may have seen more. If the published log
@@ -70,15 +72,17 @@ export async function requireEnd(
 ): Promise<void> {
   const signed = await findCheckpoint(reader, 'signed')
   if (signed !== null && signed.note === (await findCheckpoint(reader, 'accepted'))?.note) return
-  const emptyRoot = await rootOf(0, nodesOf(0, tilesIn(reader)))
-  const { size, note } = signed ?? signCheckpoint(signer, 0, emptyRoot)
-  const witnessed = Math.max(0, ...(await askSizes({ size, note })))
+  const size = signed?.size ?? 0
+  const empty = signCheckpoint(signer, 0, await rootOf(0, nodesOf(0, tilesIn(reader))))
+  const answers = await askSizes(empty)
+  const most = answers.toSorted((one, other) => other.size - one.size)[0] ?? { name: '', size: 0 }
   const published = (await findCheckpoint(reader, 'published'))?.size ?? 0
-  if (witnessed <= size && (isRead || witnessed >= published)) return
-  const more = witnessed > size ? `a witness has seen ${witnessed}` : 'what was published is lost'
+  if (most.size <= size && (isRead || most.size >= published)) return
+  const more =
+    most.size > size ? `${most.name} has seen ${most.size}` : 'what was published is lost'
   throw new ForkedLogError(
-    `the database has ${size} entries of the log, but ${more}: put the newest published folder log back, or accept that ` +
-      `the log continues from there: agent-income-ledger admin log accept ${signer.key.name} ${size}`,
+    `the database has ${size} entries of the log, but ${more}: put the newest published folder log in its place, or ` +
+      `accept that the log continues from there: agent-income-ledger admin log accept ${signer.key.name} ${size}`,
   )
 }
 

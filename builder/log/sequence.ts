@@ -26,19 +26,21 @@ import type { Db } from '../../src/db/schema.ts'
 export const batch = 512
 
 /**
- * Returns the number of new entries, and the ids of queued rows that the log has with other content, which stay in the queue.
- * The first run signs a checkpoint in any case.
+ * Takes rows of the queue after the number `after`. Returns how many, the last number, and the ids of those that the log has
+ * with other content, which stay in the queue. The first run signs a checkpoint in any case.
  */
-export async function sequence(tx: Db, signer: NoteSigner, nowMs: number) {
-  const queue = await queuedEntries(tx, batch)
+export async function sequence(tx: Db, signer: NoteSigner, nowMs: number, after: number) {
+  const queue = await queuedEntries(tx, batch, after)
+  const taken = queue.length
+  const last = queue.at(-1)?.seq ?? after
   const signed = await findCheckpoint(tx, 'signed')
-  if (queue.length === 0 && signed !== null) return { added: 0, conflicts: [] }
+  if (taken === 0 && signed !== null) return { taken, last, conflicts: [] }
   const size = signed?.size ?? 0
   const { entries, done, conflicts } = await entriesOf(tx, size, nowMs, queue)
   await dropQueued(tx, done)
   const root = await append(tx, size, entries)
   await putCheckpoint(tx, 'signed', signCheckpoint(signer, size + entries.length, root))
-  return { added: entries.length, conflicts }
+  return { taken, last, conflicts }
 }
 
 export function signCheckpoint(signer: NoteSigner, size: number, root: Uint8Array) {

@@ -25,7 +25,7 @@ export interface WitnessesDeps {
   readonly signal: AbortSignal
   readonly logKey: NoteKey
   readonly policy: WitnessPolicy
-  readonly ledgerLog: Pick<LedgerLog, 'cosign'>
+  readonly ledgerLog: Pick<LedgerLog, 'cosign' | 'isCompared'>
 }
 
 const timeoutMs = 10 * secondMs
@@ -46,12 +46,13 @@ async function submit(deps: AskDeps, url: string, old: number, { size, note }: C
   })
 }
 
-/** A witness that has seen nothing of the log cosigns the checkpoint; others refuse it with the size that they have seen. */
+/** Witnesses that have seen entries refuse a checkpoint of size 0 with the size that they have seen. */
 export function createAskSizes(deps: AskDeps & Pick<WitnessesDeps, 'policy'>): AskSizes {
-  return async (checkpoint) => {
-    const asked = deps.policy.witnesses.map(async ({ url }) => {
-      const answer = await submit(deps, url, 0, checkpoint).catch(() => null)
-      return answer?.status === 409 ? (parseNumber(answer.text.trim()) ?? []) : []
+  return async (empty) => {
+    const asked = deps.policy.witnesses.map(async ({ url, key: { name } }) => {
+      const answer = await submit(deps, url, 0, empty).catch(() => null)
+      const size = answer?.status === 409 ? parseNumber(answer.text.trim()) : null
+      return size === null ? [] : [{ name, size }]
     })
     const sizes = await Promise.all(asked)
     deps.signal.throwIfAborted()
@@ -67,7 +68,7 @@ export function createCosigning(deps: WitnessesDeps): () => Promise<string | nul
 
   return async () => {
     const published = await findCheckpoint(database.reader, 'published')
-    if (published === null || published.size === 0) return null
+    if (!ledgerLog.isCompared() || published === null || published.size === 0) return null
     const { cosigned } = openCheckpoint(published.note, logKey, keysOf(witnesses))
     const missing = witnesses.filter(({ key }) => cosigned.every((one) => one.key !== key))
     if (missing.length === 0) return null

@@ -185,6 +185,7 @@ export async function lastVersion(db: Db): Promise<number> {
 }
 
 /** Oldest first. */
-export async function queuedEntries(db: Db, limit: number) {
-  return await selectRecords(db, 'log_queue').orderBy('seq').limit(limit).execute()
+export async function queuedEntries(db: Db, limit: number, after = 0) {
+  const rows = selectRecords(db, 'log_queue').where('seq', '>', after)
+  return await rows.orderBy('seq').limit(limit).execute()
 }

@@ -1,6 +1,6 @@
 import { parseTime } from '../core/time.ts'
 import type { OpenDatabase } from './open.ts'
-import { findRecord, putRecord } from './records.ts'
+import { deleteRecords, findRecord, putRecord } from './records.ts'
 import type { Db } from './schema.ts'
 
 export async function getMeta(db: Db, key: string): Promise<string | null> {
@@ -19,7 +19,9 @@ export async function dropMetaBefore(db: Db, prefix: string, value: string): Pro
 
 const RESTORED_AT = 'restored_at'
 
+/** Also forgets the end of the log that the operator accepted before the backup. */
 export async function setRestoredAt(db: Db, restoredAt: string): Promise<void> {
+  await deleteRecords(db, 'log_checkpoints', { name: 'accepted' })
   await setMeta(db, RESTORED_AT, restoredAt)
 }
 

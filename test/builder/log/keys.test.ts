@@ -46,7 +46,7 @@ test('each key of service, exchange and platforms is queued once, and a revocati
   const revoked = { ...acme, revoked_at: '2026-02-01T00:00:00.000Z' }
   await logKeys(database, { ...world, platforms: [revoked] }, last)
   expect((await entries()).at(-1)).toEqual({ subject: 'acme', extra: '{"event":"revokes"}' })
-  await database.write((tx) => sequence(tx, signer, 0))
+  await database.write((tx) => sequence(tx, signer, 0, 0))
   expect(await gatherPlatforms(database.reader, [acme, revoked])).toEqual([
     acme,
     { ...revoked, revoked_index: first.length },
@@ -62,7 +62,7 @@ test('key changes in one millisecond, or after the clock was set back, are entri
     expect((await service.postJson('/api/v1/workers/register', body)).status).toBeLessThan(300)
   }
   const { write, reader } = service.actions.database
-  await write((tx) => sequence(tx, signer, 0))
+  await write((tx) => sequence(tx, signer, 0, 0))
   const logged = await reader
     .selectFrom('log_entries')
     .select('entry')

@@ -157,6 +157,11 @@ test('what has the id of another entry and other content fails the run, and the 
     await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_0 with other content')
     expect((await readLog(dir)).entries.map((entry) => entry.id)).toEqual(expected)
   }
+  const many = Array.from({ length: 600 }, () => ({ ...other, id: 'rcp_0' }))
+  await queue(database, [...many, ...receipts(3, 1)])
+  const all = 'receipt rcp_0 with other content; rows that wait in log_queue for this reason: 602'
+  await expect(logOf(database, dir).grow()).rejects.toThrow(all)
+  expect((await readLog(dir)).entries.at(-1)?.id).toBe('rcp_3')
   await database.write((tx) => tx.deleteFrom('log_queue').execute())
   await queue(database, [{ ...other, id: 'rcp_9' }, ...receipts(9, 1)])
   await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_9 with other content')

@@ -2,6 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -49,6 +50,20 @@ async function startWitness(seed: number, url: string): Promise<KnownWitness> {
   return { key: deps.signer.key, url: `http://127.0.0.1:${address.port}` }
 }
 
+/** Remembers the size of what it is given, without reading the log. */
+async function startPlainWitness(seed: number): Promise<KnownWitness> {
+  let known = 0
+  const url = await serveDuringTest((request, response) => {
+    void text(request).then((body) => {
+      const [, old = '', size = ''] = /^old (\d+)\n(?:[^\n]+\n)*\n[^\n]+\n(\d+)\n/.exec(body) ?? []
+      if (Number(old) !== known) return response.writeHead(409).end(`${known}\n`)
+      known = Number(size)
+      return response.end()
+    })
+  })
+  return { key: witnessSigner(seed).key, url }
+}
+
 async function startLog() {
   const database = await tempDatabase()
   const dir = tempFolder()
@@ -90,7 +105,12 @@ async function startLog() {
       await log.grow()
     },
     witnessed: async () => (await findCheckpoint(database.reader, 'witnessed'))?.size ?? null,
-    cosigning: (witnesses: readonly KnownWitness[], warnings: unknown[] = [], quorum = 2) =>
+    cosigning: (
+      witnesses: readonly KnownWitness[],
+      warnings: unknown[] = [],
+      quorum = 2,
+      ledgerLog = log,
+    ) =>
       createCosigning({
         database,
         clock: systemClock,
@@ -99,7 +119,7 @@ async function startLog() {
         signal: new AbortController().signal,
         logKey: signer.key,
         policy: { witnesses, quorum },
-        ledgerLog: log,
+        ledgerLog,
       }),
   }
 }
@@ -160,7 +180,7 @@ test('nothing is signed if a witness has seen more than database and published f
     const older = await startLog()
     if (size > 0) await older.grow(size)
     const asked = older.started([witness]).grow()
-    const says = `the database has ${size} entries of the log, but a witness has seen 10`
+    const says = `the database has ${size} entries of the log, but witness.test/51 has seen 10`
     await expect(asked).rejects.toThrow(says)
   }
 })
@@ -176,6 +196,12 @@ test('a log whose published files are lost continues if a witness has seen all t
   for (const others of [[], [away], [await startWitness(53, url)]]) {
     await expect(started(others).grow()).rejects.toThrow(lost)
   }
+  // One that keeps only what it cosigned; asking must not make it a witness of the database.
+  const plain = await startPlainWitness(54)
+  const blocked = started([plain])
+  await expect(blocked.grow()).rejects.toThrow(lost)
+  await expect(started([plain]).grow()).rejects.toThrow(lost)
+  expect(await cosigning([plain], [], 1, blocked)()).toBeNull()
   await started([away, witness]).grow()
   expect(checkpoint()).toContain('ledger.test/log\n10\n')
   await grow(1)
