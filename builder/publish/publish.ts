@@ -170,9 +170,12 @@ async function publishFrom(workDir: string, options: PublishOptions) {
   })
   const documents = [...options.documents, ...assets]
   const numbers = await generationNumbers(publicDir)
-  const last = Math.max(options.lastVersion ?? 0, options.remote?.lastVersion() ?? 0, ...numbers)
-  // After the loss of the newest set, numbers are left out that readers may have seen.
-  const generation = last + (last > (past?.generation ?? 0) ? LOST_SETS : 1)
+  const known = Math.max(options.remote?.lastVersion() ?? 0, ...numbers)
+  const logged = options.lastVersion ?? 0
+  // After the loss of the newest sets, numbers are left out that readers may have seen. A set whose link was removed has no
+  // known predecessor.
+  const step = past === null && numbers.length > 0 ? 2 : 1
+  const generation = logged > known ? logged + LOST_SETS : known + step
   const store = staging.write
   const plan = await draftPlan(documents, past, { ...options, rendered, generation, store })
   const { changed, removed, repaired, unchanged, manifest } = plan
