@@ -10,8 +10,8 @@ import type { NetworkHash } from '../limits/network-key.ts'
 export const CONNECTIONS_PER_HOST = 128
 /** Connections of one IPv6 /48. */
 const CONNECTIONS_PER_RANGE = 1024
-/** Requests that a connection may send before the first of them is answered. */
-export const PIPELINED_PER_CONNECTION = 32
+/** Requests that a connection may send before the first of them is answered. Browsers, clients and proxies send one. */
+export const PIPELINED_PER_CONNECTION = 8
 const SWEEP_INTERVAL_MS = 1000
 /** Idle time allowed while more than half of all connections are in use. */
 const CROWDED_IDLE_MS = 5000

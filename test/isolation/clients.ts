@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { entriesOf } from '../../src/core/entries.ts'
+import { PIPELINED_PER_CONNECTION } from '../../src/http/connections.ts'
 import type { Address } from '../support/raw-http.ts'
 
 export interface Asked {
@@ -143,7 +144,7 @@ export async function askPipelined(
         statuses.push(...Array.from(found, ([, status]) => Number(status)))
       })
       while (!socket.destroyed && performance.now() < untilMs) {
-        socket.write(request.repeat(20))
+        socket.write(request.repeat(PIPELINED_PER_CONNECTION - 1))
         await sleep(5)
       }
       socket.destroy()

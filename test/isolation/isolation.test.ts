@@ -251,7 +251,7 @@ test('reads of the log of one network delay nobody else', async () => {
   await measure({
     resource: 'reads',
     cap: '4 at the same time, and 124 that wait, per IPv4 address or IPv6 /48; 2,400 at once, then 300 a minute',
-    name: '8,000 tiles a second from one address over two pipelined connections',
+    name: '7 tiles every 5 ms over each of two connections of one address',
     reached: 200,
     pipelined: 2,
     next: (round) => ({ path, from: attackerIn('d', round, 0, 1) }),
