@@ -34,7 +34,7 @@ import { printChecks } from './output.ts'
 import type { PublishedSet } from './published-set.ts'
 import type { Session } from './session.ts'
 
-/** Doubts until the audit reads the log again before its end: their memory, and ten times those of 20 million entries. */
+/** Possible repetitions after which the audit reads the log again, which bounds their memory. */
 const mostDoubts = 65_536
 
 export const logVerify: Command = {

@@ -35,9 +35,10 @@ const utf8 = new TextEncoder()
 const entriesOfPart = 2 ** 20
 
 /**
- * Ids and first entries of chains are in a Bloom filter of 2 ** 28 bits. Up to 6 million entries no other one looks known;
- * of 20 million, some thousands do, which `settle` clears. Chains are compared by a hash of 16 bits, so that one of 65,535
- * wrong predecessors goes unnoticed. `salt` is random, so that an operator cannot choose entries by their hashes.
+ * Ids and first entries of chains are in a Bloom filter of 2 ** 28 bits. It has no false positives in most logs of up to 6
+ * million entries, and some thousands in logs of 20 million, which `settle` rules out. Chains are compared by a hash of 16
+ * bits, so one of 65,535 wrong predecessors goes unnoticed. `salt` is random, so that an operator cannot choose entries by
+ * their hashes.
  */
 export function createLogAudit(salt: Uint8Array): LogAudit {
   let size = 0
@@ -48,7 +49,7 @@ export function createLogAudit(salt: Uint8Array): LogAudit {
   const hashWords = new Uint32Array(hashBytes.buffer)
   /** By index, in parts: the tag of the chain, and 0 once another entry of the chain follows. */
   const ends: Uint16Array[] = []
-  /** Hashes of what may have occurred before. */
+  /** Hashes that the filter reported as known. */
   const doubts = new Set<string>()
   let lastDoubt = 0
 

@@ -44,6 +44,8 @@ export async function serve(
   options: ServeOptions,
 ): Promise<RunningServer> {
   const { host, port, clock, failureAnswer } = options
+  // One for both events, so that their requests count together.
+  const limited = limitPipelining(listener)
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -54,7 +56,7 @@ export async function serve(
       // Checked in `gate.ts`, which responds with an error body.
       requireHostHeader: false,
     },
-    limitPipelining(listener),
+    limited,
   )
   server.maxHeadersCount = NO_HEADER_COUNT_LIMIT
   const stopLimiting = limitConnections(server, {
@@ -70,7 +72,7 @@ export async function serve(
     refuseBytes(socket, failureAnswer(foreignMethod))
   })
   // Expectations other than 100-continue may be ignored (RFC 9110 section 10.1.1).
-  server.on('checkExpectation', limitPipelining(listener))
+  server.on('checkExpectation', limited)
   return {
     address: await listen(server, host, port),
     close: async (graceMs) => {
