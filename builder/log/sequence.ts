@@ -45,7 +45,7 @@ export async function sequence(tx: Db, signer: NoteSigner, nowMs: number, after:
 
 export function signCheckpoint(signer: NoteSigner, size: number, root: Uint8Array) {
   const text = checkpointText({ origin: signer.key.name, size, root })
-  return { size, note: formatNote({ text, signatures: [signer.sign(text, null)] }) }
+  return { size, note: formatNote({ text, signatures: [signer.sign(text)] }) }
 }
 
 /** Stores entries that follow the first `size`. Returns the new root. */

@@ -95,7 +95,7 @@ const optionGroups = {
       isRepeatable: true,
     },
     state: option('path', 'file with the newest checkpoint seen, which the log must continue'),
-    'log-url': option('url', 'address of the log or of a mirror (default: /log of the ledger)'),
+    'log-url': option('url', 'address of the log or of a copy (default: /log of the ledger)'),
   },
   output: {
     json: flag('print one JSON value instead of text'),

@@ -10,7 +10,6 @@ import { receiptCommands } from './receipts.ts'
 import { recompute } from './recompute.ts'
 import { reputationTry, rulesTry } from './rules.ts'
 import { verifyCommands } from './verify.ts'
-import { witnessCommand } from './witness/command.ts'
 
 export const commands: readonly Command[] = [
   keygen,
@@ -39,7 +38,6 @@ export const commands: readonly Command[] = [
   ...receiptCommands,
   ...verifyCommands,
   logVerify,
-  witnessCommand,
   recompute,
   rulesTry,
   reputationTry,

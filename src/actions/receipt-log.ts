@@ -23,7 +23,7 @@ export function promiseOf(signer: NoteSigner, receipt: LoggedReceipt): ReceiptLo
   const by = isoTime(Date.parse(acceptedAt) + minuteMs)
   const promised = { kind: 'receipt', id, sha256: sha256Hex(content), by } as const
   const text = promiseText({ origin: signer.key.name, ...promised })
-  return { promise: formatNote({ text, signatures: [signer.sign(text, null)] }) }
+  return { promise: formatNote({ text, signatures: [signer.sign(text)] }) }
 }
 
 export async function receiptLogOf(

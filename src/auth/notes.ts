@@ -1,9 +1,9 @@
-/** Signs and opens notes of logs and witnesses. */
+/** Signs and opens checkpoints. */
 import { join } from 'node:path'
 
 import { badSignature, readSignedCheckpoint } from '../core/tlog/checkpoint.ts'
 import type { OpenedCheckpoint } from '../core/tlog/checkpoint.ts'
-import { signatureLine, signedMessage } from '../core/tlog/note.ts'
+import { signatureLine } from '../core/tlog/note.ts'
 import type { NoteKey } from '../core/tlog/note.ts'
 import { verifyEd25519 } from './ed25519.ts'
 import { loadKeyFile } from './key-file.ts'
@@ -13,22 +13,16 @@ import type { SigningKey } from './signing-key.ts'
 
 export interface NoteSigner {
   readonly key: NoteKey
-  /** Returns a line of the note. `time`: Unix seconds for a witness, null for a log. */
-  readonly sign: (text: string, time: number | null) => string
+  /** Returns a line of the note. */
+  readonly sign: (text: string) => string
 }
 
-export function noteSigner(
-  name: string,
-  type: NoteKey['type'],
-  signingKey: SigningKey,
-): NoteSigner {
-  const key = { name, type, publicKey: signingKey.publicKey }
+/** Signs as a log. */
+export function noteSigner(name: string, signingKey: SigningKey): NoteSigner {
+  const key = { name, type: 'log', publicKey: signingKey.publicKey } as const
   return {
     key,
-    sign: (text, time) => {
-      const signature = signBytes(signingKey, signedMessage(text, time))
-      return signatureLine(key, { signature, time })
-    },
+    sign: (text) => signatureLine(key, signBytes(signingKey, Buffer.from(text))),
   }
 }
 
@@ -37,7 +31,7 @@ export const logKeyFile = 'log.pem'
 /** Creates the key of the log if there is none. The log has the name of its key for good. @throws Error like `loadKeyFile` */
 export async function loadLogSigner(keysDir: string, maker: KeyMaker): Promise<NoteSigner> {
   const key = await loadKeyFile(join(keysDir, logKeyFile), maker)
-  return noteSigner(`agent-income-ledger/log/${key.kid}`, 'log', key)
+  return noteSigner(`agent-income-ledger/log/${key.kid}`, key)
 }
 
 /**

@@ -1,6 +1,6 @@
+/** The log: its queue, its entries in order, and the tiles of their hashes. */
 import { CompiledQuery } from 'kysely'
 
-/** The log: its queue, its entries in order, and the tiles of their hashes. */
 import { canonicalize } from '../core/canonical-json.ts'
 import { formatProof } from '../core/tlog/checkpoint.ts'
 import { parseEntry } from '../core/tlog/entry.ts'
@@ -51,6 +51,12 @@ export async function queueEntries(tx: Db, entries: readonly QueuedEntry[]): Pro
 
 export async function dropQueued(tx: Db, rows: readonly { readonly seq: number }[]): Promise<void> {
   await deleteRecords(tx, 'log_queue', { seq: rows.map(({ seq }) => seq) })
+}
+
+/** Drops what waits with the kind and the id of a logged entry. Returns the number of rows. */
+export async function dropConflicts(tx: Db, kind: LogEntryKind, id: string): Promise<number> {
+  if ((await findLogged(tx, kind, id)) === null) return 0
+  return await deleteRecords(tx, 'log_queue', { kind, entryId: id })
 }
 
 const lastOf = (engine: Engine) => `

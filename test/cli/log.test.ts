@@ -12,6 +12,7 @@ import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
 import { createTestLog, logVkey, serveTestLog, testEntries } from '../support/test-log.ts'
 import type { TestLog } from '../support/test-log.ts'
+import { cosignerOf } from '../support/witness.ts'
 
 const verify = async (url: string, ...args: string[]) =>
   await runCommand(['log', 'verify', '--vkey', logVkey, ...args], { LEDGER_URL: url }, { fetch })
@@ -136,7 +137,7 @@ const tampered: readonly (readonly [string, (log: TestLog) => void | Promise<unk
       'a checkpoint by another key',
       async ({ files }) => {
         const other = createTestLog(
-          noteSigner('ledger.test/log', 'log', signingKeyFromSeed(new Uint8Array(32).fill(4))),
+          noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(4))),
         )
         await other.grow(testEntries(0, 300))
         files.set('checkpoint', other.files.get('checkpoint') ?? new Uint8Array())
@@ -214,9 +215,7 @@ test('log verify accepts an older checkpoint of the same log and remembers the n
 })
 
 test('log verify demands the cosignatures of the given witnesses', async () => {
-  const witness = (name: string, seed: number) =>
-    noteSigner(name, 'witness', signingKeyFromSeed(new Uint8Array(32).fill(seed)))
-  const [first, second] = [witness('w1.test', 8), witness('w2.test', 9)]
+  const [first, second] = [cosignerOf('w1.test', 8), cosignerOf('w2.test', 9)]
   const log = await logOf(3)
   const { url } = await serveTestLog(() => log)
   const demand = [first, second].flatMap(({ key }) => ['--witness', formatKey(key)])

@@ -20,6 +20,7 @@ import { execute, runCommand } from '../support/command-line.ts'
 import { handClock } from '../support/http-service.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { createTestLog, logSigner, serveTestLog, testEntries } from '../support/test-log.ts'
+import { cosignerOf } from '../support/witness.ts'
 
 allowSlowTests('starts curl and openssl')
 
@@ -67,20 +68,16 @@ const logged = [
 test('a checkpoint is shown as witnessed once the quorum that the site names has signed it', async () => {
   const log = createTestLog()
   await log.grow(testEntries(0, 20))
-  const witnesses = [7, 8].map((byte) => {
-    const signer = noteSigner(
-      `w${byte}.test`,
-      'witness',
-      signingKeyFromSeed(Buffer.alloc(32, byte)),
-    )
-    return { signer, key: signer.key, url: 'https://w.test' }
-  })
+  const witnesses = [7, 8].map((seed) => ({
+    ...cosignerOf(`w${seed}.test`, seed),
+    url: 'https://w.test',
+  }))
   const verified = async (signers: number, quorum: number) => {
     const policy = policyText(logSigner.key, { witnesses, quorum })
     const { url } = await serveTestLog(() => log, { '/log/policy': () => policy })
     const [start = '', note = ''] = (await log.prove(3)).split(/(?<=\n\n)(?=ledger)/)
     const text = note.slice(0, note.indexOf('\n\n') + 1)
-    const lines = witnesses.slice(0, signers).map(({ signer }) => `${signer.sign(text, 9)}\n`)
+    const lines = witnesses.slice(0, signers).map(({ cosign }) => `${cosign(text, 9)}\n`)
     return await verify(url, [start, note, ...lines].join(''))
   }
   expect(await verified(0, 1)).toContain('good witnesses: not witnessed\n')
@@ -123,7 +120,7 @@ async function site({ withProof = true } = {}) {
     files['/snapshot.json.tlog-proof'] = () => proofs[1] ?? ''
   } else {
     const text = promiseText({ origin: logSigner.key.name, kind: 'receipt', id, ...promised })
-    const promise = formatNote({ text, signatures: [logSigner.sign(text, null)] })
+    const promise = formatNote({ text, signatures: [logSigner.sign(text)] })
     files['/promise'] = () => promise
   }
   const { url } = await serveTestLog(() => log, files)
@@ -255,7 +252,7 @@ test('receipt verify --promise proves that a receipt was left out', async () => 
   )
   const ofAnother = promise.replace(id, `rcp_${'ab'.repeat(32)}`).split('\n\n')[0] ?? ''
   const text = `${ofAnother}\n`
-  const signed = formatNote({ text, signatures: [logSigner.sign(text, null)] })
+  const signed = formatNote({ text, signatures: [logSigner.sign(text)] })
   expect(await verifyPromise(signed)).toContain('BAD   promise: is not a promise of this receipt')
   const later = promiseText({
     origin: logSigner.key.name,
@@ -265,7 +262,7 @@ test('receipt verify --promise proves that a receipt was left out', async () => 
     by: '2026-11-04T00:00:00.000Z',
   })
   const waiting = await verifyPromise(
-    formatNote({ text: later, signatures: [logSigner.sign(later, null)] }),
+    formatNote({ text: later, signatures: [logSigner.sign(later)] }),
   )
   expect(waiting).toContain('good  promise: signed by ledger.test/log: in the log by 2026-11-04')
   expect(waiting).toContain('BAD   proof: the receipt is not in the log yet')
@@ -292,7 +289,7 @@ test('the commands of the page accept what the log has and nothing else', async 
 
   const proof = await log.prove(301)
   const other = createTestLog(
-    noteSigner(logSigner.key.name, 'log', signingKeyFromSeed(new Uint8Array(32).fill(4))),
+    noteSigner(logSigner.key.name, signingKeyFromSeed(new Uint8Array(32).fill(4))),
   )
   await other.grow([...testEntries(0, 300), ...logged])
   // The id of a key is no proof of it.

@@ -20,7 +20,7 @@ import { allowSlowTests } from '../support/slow-tests.ts'
 allowSlowTests('compiles a Go program')
 
 const key = signingKeyFromSeed(new Uint8Array(32).fill(3))
-const signer = noteSigner('ledger.test/log', 'log', key)
+const signer = noteSigner('ledger.test/log', key)
 
 /** Debian's package `golang-golang-x-mod-dev`. */
 const hasPackages = existsSync('/usr/share/gocode/src/golang.org/x/mod/sumdb/tlog')

@@ -12,11 +12,7 @@ import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('starts servers of the deploy notes')
 
-const names = [
-  'agent-income-ledger.service',
-  'agent-income-ledger-builder.service',
-  'agent-income-ledger-witness.service',
-] as const
+const names = ['agent-income-ledger.service', 'agent-income-ledger-builder.service'] as const
 const manifest = z.object({ scripts: z.object({ start: z.string(), builder: z.string() }) })
 const unit = (name: string): string => readFileSync(`scripts/deploy/${name}`, 'utf8')
 const valuesOf = (text: string, key: string): readonly string[] =>

@@ -46,11 +46,7 @@ function run(args: readonly string[], killAt: number) {
 test('a sequencer that is killed at any step forks nothing and loses nothing', async () => {
   const dir = tempFolder()
   const url = await newDatabaseIn(tempFolder())
-  const { key } = noteSigner(
-    'ledger.test/log',
-    'log',
-    signingKeyFromSeed(new Uint8Array(32).fill(3)),
-  )
+  const { key } = noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
   const reader = createLogReader({
     key,
     witnesses: [],

@@ -110,7 +110,7 @@ export async function startService(host: Host) {
       exchangeKeys: () => installation.exchangeKeys,
       answerSigner: () => installation.keys.signer,
       witnessPolicy: { witnesses: [], quorum: 1 },
-      logSigner: noteSigner('ledger.test/log', 'log', installation.exchangeKeys.active),
+      logSigner: noteSigner('ledger.test/log', installation.exchangeKeys.active),
       payments: host.paymentWorld.paymentsOf(process),
       requestBuild: silent,
     }

@@ -68,7 +68,7 @@ export async function testActions(given: {
     exchangeKeys: () => exchangeKeys,
     answerSigner: () => answerSigner,
     witnessPolicy: { witnesses: [], quorum: 1 },
-    logSigner: noteSigner('ledger.test/log', 'log', signingKeyFromSeed(newKey())),
+    logSigner: noteSigner('ledger.test/log', signingKeyFromSeed(newKey())),
     payments: { mode: 'off', receiver: null, problems: () => [] },
     requestBuild: () => {
       nudges += 1

@@ -9,9 +9,10 @@ import { formatKey, formatNote } from '../../src/core/tlog/note.ts'
 import { growTiles, nodesOf, packEntries, tilePath, tileWidth } from '../../src/core/tlog/tiles.ts'
 import type { ReadTile } from '../../src/core/tlog/tiles.ts'
 import { serveDuringTest } from './local-server.ts'
+import type { Cosigner } from './witness.ts'
 
 const origin = 'ledger.test/log'
-export const logSigner = noteSigner(origin, 'log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
+export const logSigner = noteSigner(origin, signingKeyFromSeed(new Uint8Array(32).fill(3)))
 export const logVkey = formatKey(logSigner.key)
 
 /** `count` receipts with the indexes from `from` on, one a second. */
@@ -35,11 +36,11 @@ export function createTestLog(signer: NoteSigner = logSigner) {
     return hashes === undefined ? Promise.reject(new Error('no tile')) : Promise.resolve(hashes)
   }
 
-  function sign(size: number, root: Uint8Array, witnesses: readonly NoteSigner[] = []): string {
+  function sign(size: number, root: Uint8Array, witnesses: readonly Cosigner[] = []): string {
     const text = checkpointText({ origin, size, root })
     const time = Date.UTC(2026, 10, 2) / 1000
-    const cosignatures = witnesses.map((witness) => witness.sign(text, time))
-    const note = formatNote({ text, signatures: [signer.sign(text, null), ...cosignatures] })
+    const cosignatures = witnesses.map((witness) => witness.cosign(text, time))
+    const note = formatNote({ text, signatures: [signer.sign(text), ...cosignatures] })
     files.set('checkpoint', Buffer.from(note))
     return note
   }

@@ -1,5 +1,5 @@
 /** The picture of the log: entries, tree, checkpoint, and who looks at it. */
-import { entryKinds, loggedText } from '../../../src/core/tlog/entry.ts'
+import { logEntryKind, loggedText } from '../../../src/core/tlog/entry.ts'
 import { facts, htmlOnly } from '../../../src/pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { code, inline, textWithCode } from '../../../src/pages/html-and-markdown.ts'
@@ -50,7 +50,7 @@ export function logPicture(): HtmlAndMarkdown {
 
 export function logKinds(): HtmlAndMarkdown {
   return facts(
-    entryKinds.map((kind) => [
+    logEntryKind.options.map((kind) => [
       kind,
       inline`${code('sha256')} of ${textWithCode(loggedText[kind])}`,
     ]),

@@ -176,7 +176,7 @@ async function fillLog(
     root = await write((tx) => append(tx, 2 * from, entries.flat()))
   }
   const text = checkpointText({ origin: signer.key.name, size: 2 * receipts, root })
-  const note = formatNote({ text, signatures: [signer.sign(text, null)] })
+  const note = formatNote({ text, signatures: [signer.sign(text)] })
   await write((tx) => putCheckpoint(tx, 'signed', { size: 2 * receipts, note }))
   return note
 }

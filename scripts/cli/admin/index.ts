@@ -3,7 +3,7 @@ export { answerDispute, listAllDisputes, rejectDispute, upholdDispute } from './
 export { runDoctor } from './doctor.ts'
 export { closeOperatorFlag, listFlags, openOperatorFlag } from './flags.ts'
 export { createKeys, listKeys, rotateExchange, rotateSigningKey } from './keys.ts'
-export { acceptLog } from './log.ts'
+export { acceptLog, dropFromQueue } from './log.ts'
 export { listAllPartners, releaseWallet, setTier } from './partners.ts'
 export { assignHeldPayment, exportPayments, reconcile } from './payments.ts'
 export { addPlatform, listPlatforms, revokePlatform } from './platforms.ts'

@@ -1,4 +1,5 @@
-import { findCheckpoint, putCheckpoint } from '../../../src/db/log.ts'
+import { logEntryKind } from '../../../src/core/tlog/entry.ts'
+import { dropConflicts, findCheckpoint, putCheckpoint } from '../../../src/db/log.ts'
 import type { Input } from '../input.ts'
 import type { Session } from '../session.ts'
 import { changeDatabase } from './settings.ts'
@@ -14,5 +15,16 @@ export async function acceptLog(session: Session, input: Input): Promise<number>
     if (signed?.note.startsWith(`${origin}\n${size}\n`) !== true) return null
     await putCheckpoint(tx, 'accepted', { size, note: signed.note })
     return { origin, size }
+  })
+}
+
+/** `admin log drop`: without it the job `log` would fail for good. */
+export async function dropFromQueue(session: Session, input: Input): Promise<number> {
+  const [kind, id] = [logEntryKind.parse(input.required('kind')), input.required('id')]
+  const act = { command: 'log drop', subject: `${kind} ${id}`, reason: input.required('reason') }
+  const refusal = 'The log has no entry of this kind and id, or nothing waits with them.'
+  return await changeDatabase(session, act, refusal, async (tx) => {
+    const dropped = await dropConflicts(tx, kind, id)
+    return dropped === 0 ? null : { kind, id, dropped }
   })
 }

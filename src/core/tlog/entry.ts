@@ -11,7 +11,7 @@ const index = z.int().min(0)
 /** Two bytes hold the length of an entry. */
 const maxEntryBytes = 65_535
 
-export const entryKinds = [
+export const logEntryKind = z.enum([
   'receipt',
   'check',
   'reputation',
@@ -21,8 +21,8 @@ export const entryKinds = [
   'transition',
   'dispute',
   'key',
-] as const
-export type LogEntryKind = (typeof entryKinds)[number]
+])
+export type LogEntryKind = z.infer<typeof logEntryKind>
 
 /** What `sha256` is taken of: the bytes of a document, or the canonical JSON of the rest. */
 export const loggedText: Readonly<Record<LogEntryKind, string>> = {

@@ -68,19 +68,9 @@ export function parseNote(note: string): Note | null {
   return { text, signatures: lines.split('\n').slice(0, -1) }
 }
 
-/** What the signature of a log covers is the text; that of a witness also covers its time. */
-export function signedMessage(text: string, time: number | null): Uint8Array {
-  return utf8.encode(time === null ? text : `cosignature/v1\ntime ${time}\n${text}`)
-}
-
-export function signatureLine(
-  key: NoteKey,
-  { signature, time }: Omit<NoteSignature, 'message'>,
-): string {
-  const stamp = new DataView(new ArrayBuffer(time === null ? 0 : timeLength))
-  if (time !== null) stamp.setBigUint64(0, BigInt(time))
-  const bytes = Uint8Array.of(...keyId(key), ...new Uint8Array(stamp.buffer), ...signature)
-  return `— ${key.name} ${toBase64(bytes)}`
+/** The signature of a log. */
+export function signatureLine(key: NoteKey, signature: Uint8Array): string {
+  return `— ${key.name} ${toBase64(Uint8Array.of(...keyId(key), ...signature))}`
 }
 
 /** The signatures of a note that name this key. The caller verifies each of them; any that is not valid spoils the note. */
@@ -98,6 +88,7 @@ export function signaturesBy(key: NoteKey, { text, signatures }: Note): readonly
     const view = new DataView(bytes.buffer, bytes.byteOffset)
     const time = stampLength === 0 ? null : Number(view.getBigUint64(idLength))
     const signature = bytes.subarray(idLength + stampLength)
-    return [{ message: signedMessage(text, time), signature, time }]
+    const message = time === null ? text : `cosignature/v1\ntime ${time}\n${text}`
+    return [{ message: utf8.encode(message), signature, time }]
   })
 }

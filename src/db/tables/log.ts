@@ -1,4 +1,4 @@
-import { entryKinds } from '../../core/tlog/entry.ts'
+import { logEntryKind } from '../../core/tlog/entry.ts'
 import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
@@ -7,7 +7,7 @@ export const logTables = {
   log_queue: {
     columns: {
       seq: column.sequence,
-      kind: column.oneOf(...entryKinds),
+      kind: column.oneOf(...logEntryKind.options),
       entry_id: column.text,
       sha256: column.text,
       subject: column.optionalText,
@@ -19,7 +19,7 @@ export const logTables = {
   log_entries: {
     columns: {
       position: column.integerKey,
-      kind: column.oneOf(...entryKinds),
+      kind: column.oneOf(...logEntryKind.options),
       entry_id: column.text,
       subject: column.optionalText,
       /** Canonical JSON, which is the leaf. */

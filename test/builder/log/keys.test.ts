@@ -17,7 +17,7 @@ import { smallWorld } from '../../support/world.ts'
 
 const service = useService()
 
-const signer = noteSigner('keys.test/log', 'log', signingKeyFromSeed(Buffer.alloc(32, 1)))
+const signer = noteSigner('keys.test/log', signingKeyFromSeed(Buffer.alloc(32, 1)))
 
 const acme: Platform = {
   platform: 'acme',

@@ -21,7 +21,7 @@ process.stdout.write('queued\n')
 await createLedgerLog({
   database,
   files: filesIn(publicDir),
-  signer: noteSigner('ledger.test/log', 'log', key),
+  signer: noteSigner('ledger.test/log', key),
   clock: systemClock,
   log: quietLog,
   askSizes: () => Promise.resolve([]),

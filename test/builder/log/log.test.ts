@@ -35,7 +35,7 @@ import { runCommand } from '../../support/command-line.ts'
 import { newDatabaseIn } from '../../support/new-database.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 
-const signer = noteSigner('ledger.test/log', 'log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
+const signer = noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
 const startMs = Date.parse('2026-03-01T00:00:00Z')
 const sha256 = 'ab'.repeat(32)
 
@@ -144,8 +144,10 @@ test('what is queued again is not logged again', async () => {
 })
 
 test('what has the id of another entry and other content fails the run, and the other entries are logged', async () => {
-  const database = await tempDatabase()
   const dir = tempFolder()
+  const url = await newDatabaseIn(dir)
+  const settings = { DATABASE_URL: isPostgresUrl(url) ? url : `sqlite:${url}`, DATA_DIR: dir }
+  const database = await tempDatabase({ url })
   await queue(database, receipts(0, 1))
   await logOf(database, dir).grow()
   const other = { kind: 'receipt', sha256: 'cd'.repeat(32) } as const
@@ -162,7 +164,16 @@ test('what has the id of another entry and other content fails the run, and the 
   const all = 'receipt rcp_0 with other content; rows that wait in log_queue for this reason: 602'
   await expect(logOf(database, dir).grow()).rejects.toThrow(all)
   expect((await readLog(dir)).entries.at(-1)?.id).toBe('rcp_3')
-  await database.write((tx) => tx.deleteFrom('log_queue').execute())
+  const drop = async (id: string) => {
+    const args = ['admin', 'log', 'drop', 'receipt', id, '--reason', 'it was sent again']
+    return (await runCommand(args, settings)).code
+  }
+  expect(await drop('rcp_7')).toBe(exitCodes.refused)
+  expect(await drop('rcp_0')).toBe(exitCodes.ok)
+  await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_1 with other content')
+  expect(await drop('rcp_1')).toBe(exitCodes.ok)
+  expect(await drop('rcp_1')).toBe(exitCodes.refused)
+  expect(await logOf(database, dir).grow()).toBe('unchanged')
   await queue(database, [{ ...other, id: 'rcp_9' }, ...receipts(9, 1)])
   await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_9 with other content')
 })
@@ -255,7 +266,7 @@ test('a published log of another key stops the log', async () => {
   const database = await tempDatabase()
   await queue(database, receipts(0, 1))
   await logOf(database, dir).grow()
-  const other = noteSigner('ledger.test/log', 'log', signingKeyFromSeed(new Uint8Array(32).fill(4)))
+  const other = noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(4)))
   await expect(logOf(database, dir, { signer: other }).grow()).rejects.toThrow(
     'has no signature by',
   )

@@ -1,68 +1,28 @@
 /** The builder asks real witnesses over HTTP, and publishes what they cosign. */
 import { readFileSync, rmSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
 import { createAskSizes, createCosigning } from '../../../builder/log/witnesses.ts'
 import { filesIn } from '../../../builder/publish/public-files.ts'
-import { witnessServer } from '../../../scripts/cli/witness/listen.ts'
-import { createWitness } from '../../../scripts/cli/witness/witness.ts'
 import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
-import { logOverHttp } from '../../../src/client/log-http.ts'
 import { parseConfig } from '../../../src/config.ts'
 import { formatKey } from '../../../src/core/tlog/note.ts'
 import { parseWitnessPolicy, policyText } from '../../../src/core/tlog/policy.ts'
 import type { KnownWitness } from '../../../src/core/tlog/policy.ts'
 import { findCheckpoint, queueEntries } from '../../../src/db/log.ts'
-import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
+import { systemClock } from '../../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../../db/temp-database.ts'
-import { serveDuringTest } from '../../support/local-server.ts'
 import { quietLog } from '../../support/quiet-log.ts'
+import { cosignerOf, serveWitness } from '../../support/witness.ts'
 
-const keyOf = (seed: number) => signingKeyFromSeed(new Uint8Array(32).fill(seed))
-const signer = noteSigner('ledger.test/log', 'log', keyOf(3))
-const witnessSigner = (seed: number) => noteSigner(`witness.test/${seed}`, 'witness', keyOf(seed))
-
-async function startWitness(seed: number, url: string): Promise<KnownWitness> {
-  const deps = {
-    fetch,
-    clock: systemClock,
-    random: systemRandom,
-    url,
-    dir: tempFolder(),
-    signer: witnessSigner(seed),
-  }
-  const source = logOverHttp(deps, `${url}/log`, { vkey: formatKey(signer.key) })
-  const server = witnessServer(
-    await createWitness({ ...deps, source }),
-    () => undefined,
-    () => undefined,
-  )
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('not listening')
-  return { key: deps.signer.key, url: `http://127.0.0.1:${address.port}` }
-}
-
-/** Remembers the size of what it is given, without reading the log. */
-async function startPlainWitness(seed: number): Promise<KnownWitness> {
-  let known = 0
-  const url = await serveDuringTest((request, response) => {
-    void text(request).then((body) => {
-      const [, old = '', size = ''] = /^old (\d+)\n(?:[^\n]+\n)*\n[^\n]+\n(\d+)\n/.exec(body) ?? []
-      if (Number(old) !== known) return response.writeHead(409).end(`${known}\n`)
-      known = Number(size)
-      return response.end()
-    })
-  })
-  return { key: witnessSigner(seed).key, url }
-}
+const signer = noteSigner('ledger.test/log', signingKeyFromSeed(new Uint8Array(32).fill(3)))
+const keyOf = (seed: number) => cosignerOf(`witness.test/${seed}`, seed).key
+const startWitness = async (seed: number): Promise<KnownWitness> =>
+  await serveWitness(signer.key, cosignerOf(`witness.test/${seed}`, seed))
 
 async function startLog() {
   const database = await tempDatabase()
@@ -82,15 +42,8 @@ async function startLog() {
       }),
     })
   const log = started([])
-  const url = await serveDuringTest(({ url: path = '' }, response) => {
-    readFile(join(dir, path)).then(
-      (bytes) => response.end(bytes),
-      () => response.writeHead(404).end('{}'),
-    )
-  })
   let added = 0
   return {
-    url,
     started,
     loseFiles: () => rmSync(join(dir, 'log'), { recursive: true }),
     checkpoint: () => readFileSync(join(dir, 'log/checkpoint'), 'utf8'),
@@ -125,11 +78,11 @@ async function startLog() {
 }
 
 test('each checkpoint is cosigned by all witnesses, from where each of them has stopped', async () => {
-  const { url, grow, checkpoint, cosigning } = await startLog()
+  const { grow, checkpoint, cosigning } = await startLog()
   await grow(300)
-  const first = await startWitness(51, url)
+  const first = await startWitness(51)
   expect(await cosigning([first])()).toBe('1 of 1 witnesses cosigned size 300')
-  const second = await startWitness(52, url)
+  const second = await startWitness(52)
   const witnesses = [first, second]
   for (const [count, size] of [
     [1, 301],
@@ -146,11 +99,11 @@ test('each checkpoint is cosigned by all witnesses, from where each of them has 
 })
 
 test('witnesses that are away, or answer with the signature of another key, delay nothing', async () => {
-  const { url, grow, checkpoint, cosigning } = await startLog()
+  const { grow, checkpoint, cosigning } = await startLog()
   await grow(3)
-  const good = await startWitness(51, url)
-  const away = { key: witnessSigner(52).key, url: 'http://127.0.0.1:1' }
-  const forged = { key: witnessSigner(53).key, url: good.url }
+  const good = await startWitness(51)
+  const away = { key: keyOf(52), url: 'http://127.0.0.1:1' }
+  const forged = { key: keyOf(53), url: good.url }
   const warnings: unknown[] = []
   expect(await cosigning([away, good, forged], warnings)()).toBe('1 of 3 witnesses cosigned size 3')
   expect(warnings).toHaveLength(2)
@@ -160,9 +113,9 @@ test('witnesses that are away, or answer with the signature of another key, dela
 })
 
 test('a witness that has seen more than the log has is reported', async () => {
-  const { url, grow, cosigning } = await startLog()
+  const { grow, cosigning } = await startLog()
   await grow(10)
-  const witness = await startWitness(51, url)
+  const witness = await startWitness(51)
   await cosigning([witness])()
   const other = await startLog()
   await other.grow(5)
@@ -172,9 +125,9 @@ test('a witness that has seen more than the log has is reported', async () => {
 })
 
 test('nothing is signed if a witness has seen more than database and published files have', async () => {
-  const { url, grow, cosigning } = await startLog()
+  const { grow, cosigning } = await startLog()
   await grow(10)
-  const witness = await startWitness(51, url)
+  const witness = await startWitness(51)
   await cosigning([witness])()
   for (const size of [5, 0]) {
     const older = await startLog()
@@ -186,18 +139,18 @@ test('nothing is signed if a witness has seen more than database and published f
 })
 
 test('a log whose published files are lost continues if a witness has seen all that was published', async () => {
-  const { url, grow, cosigning, started, loseFiles, checkpoint } = await startLog()
+  const { grow, cosigning, started, loseFiles, checkpoint } = await startLog()
   await grow(10)
-  const witness = await startWitness(51, url)
+  const witness = await startWitness(51)
   await cosigning([witness])()
-  const away = { key: witnessSigner(52).key, url: 'http://127.0.0.1:1' }
+  const away = { key: keyOf(52), url: 'http://127.0.0.1:1' }
   const lost = 'what was published is lost'
   loseFiles()
-  for (const others of [[], [away], [await startWitness(53, url)]]) {
+  for (const others of [[], [away], [await startWitness(53)]]) {
     await expect(started(others).grow()).rejects.toThrow(lost)
   }
-  // One that keeps only what it cosigned; asking must not make it a witness of the database.
-  const plain = await startPlainWitness(54)
+  // Asking must not make a new witness one of the database.
+  const plain = await startWitness(54)
   const blocked = started([plain])
   await expect(blocked.grow()).rejects.toThrow(lost)
   await expect(started([plain]).grow()).rejects.toThrow(lost)
@@ -210,10 +163,10 @@ test('a log whose published files are lost continues if a witness has seen all t
 })
 
 test('a checkpoint counts as witnessed once the quorum has cosigned it, together or one after another', async () => {
-  const { url, grow, cosigning, witnessed } = await startLog()
+  const { grow, cosigning, witnessed } = await startLog()
   await grow(3)
-  const [first, second] = [await startWitness(51, url), await startWitness(52, url)]
-  const away = { key: witnessSigner(52).key, url: 'http://127.0.0.1:1' }
+  const [first, second] = [await startWitness(51), await startWitness(52)]
+  const away = { key: keyOf(52), url: 'http://127.0.0.1:1' }
   expect(await cosigning([first, away])()).toBe('1 of 2 witnesses cosigned size 3')
   expect(await witnessed()).toBeNull()
   expect(await cosigning([first, second])()).toBe('2 of 2 witnesses cosigned size 3')
@@ -229,9 +182,7 @@ test('a checkpoint counts as witnessed once the quorum has cosigned it, together
 test('the policy names the witnesses and their quorum, which is more than half by default', () => {
   const none = parseWitnessPolicy('')
   expect(policyText(signer.key, none)).toBe(`log ${formatKey(signer.key)}\nquorum none\n`)
-  const known = [51, 52, 53].map(
-    (seed) => `${formatKey(witnessSigner(seed).key)} https://w.test/${seed}`,
-  )
+  const known = [51, 52, 53].map((seed) => `${formatKey(keyOf(seed))} https://w.test/${seed}`)
   expect(
     policyText(signer.key, parseWitnessPolicy(known.join(', ')))
       .split('\n')
@@ -244,9 +195,9 @@ test('the policy names the witnesses and their quorum, which is more than half b
   ])
   const all = parseWitnessPolicy(`3,${known.join()}`)
   expect(policyText(signer.key, all)).toContain('group witnesses 3 w1 w2 w3\n')
-  expect(
-    parseWitnessPolicy(`${formatKey(witnessSigner(51).key)} https://w.test/`).witnesses[0]?.url,
-  ).toBe('https://w.test')
+  expect(parseWitnessPolicy(`${formatKey(keyOf(51))} https://w.test/`).witnesses[0]?.url).toBe(
+    'https://w.test',
+  )
 })
 
 test.each([
@@ -255,20 +206,12 @@ test.each([
     `${formatKey(signer.key)} https://w.test`,
     'its verifier key and its address',
   ],
-  [
-    'a witness without an address',
-    formatKey(witnessSigner(51).key),
-    'its verifier key and its address',
-  ],
-  [
-    'a quorum that is never reached',
-    `2,${formatKey(witnessSigner(51).key)} https://w.test`,
-    'from 1 to 1',
-  ],
+  ['a witness without an address', formatKey(keyOf(51)), 'its verifier key and its address'],
+  ['a quorum that is never reached', `2,${formatKey(keyOf(51))} https://w.test`, 'from 1 to 1'],
   [
     'two witnesses with one key',
     ['a.test', 'b.test']
-      .map((name) => `${formatKey(noteSigner(name, 'witness', keyOf(51)).key)} https://${name}`)
+      .map((name) => `${formatKey(cosignerOf(name, 51).key)} https://${name}`)
       .join(),
     'a key of its own',
   ],
