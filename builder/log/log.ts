@@ -72,7 +72,7 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     const [first] = conflicts
     if (first === undefined) return isGrown ? 'grown' : 'unchanged'
     throw new Error(
-      `the log has ${first} with other content; rows that wait in log_queue for this reason: ${conflicts.length}; to drop those of one entry: agent-income-ledger admin log drop ${first}`,
+      `the log has ${first} with other content; rows that wait in log_queue for this reason: ${conflicts.length} (see admin log drop)`,
     )
   }
 

@@ -61,7 +61,7 @@ async function filesOf({ reader }: Pick<OpenDatabase, 'reader'>, tile: Tile) {
  * Readers of an older checkpoint read full tiles in place of those that were not full. Those of the newest full tile stay,
  * for readers that have just begun.
  */
-export async function removePartial(
+async function removePartial(
   files: Pick<PublicFiles, 'list' | 'remove'>,
   from: number,
   size: number,

@@ -65,12 +65,7 @@ export async function append(
   return await rootOf(size + entries.length, nodesOf(size + entries.length, read))
 }
 
-async function entriesOf(
-  tx: Db,
-  size: number,
-  nowMs: number,
-  queue: Awaited<ReturnType<typeof queuedEntries>>,
-) {
+async function entriesOf(tx: Db, size: number, nowMs: number, queue: readonly QueuedRow[]) {
   const [last] = size === 0 ? [] : await entriesBetween(tx, size - 1, size)
   const before = last === undefined ? '' : (parseEntry(Buffer.from(last))?.at ?? '')
   const now = isoTime(nowMs)
@@ -81,18 +76,16 @@ async function entriesOf(
   const added = new Map<string, LogEntry>()
   const entries: LogEntry[] = []
   const conflicts: string[] = []
-  const done: typeof queue = []
+  const done: QueuedRow[] = []
   for (const [place, row] of queue.entries()) {
-    const { kind, entryId: id, sha256, subject, extra } = row
+    const { kind, entryId: id, subject } = row
     const { position = null, logged = null } = known[place] ?? {}
-    const about = subject === null ? {} : { subject }
-    const content = { v: 1, kind, id, sha256, ...about, ...extra }
+    const content = contentOf(row)
     const idKey = `${kind} ${id}`
     // A replay may have restored the entry.
     const former = logged === null ? added.get(idKey) : parseEntry(Buffer.from(logged))
     if (former !== undefined) {
-      const { at: _, prev: _prev, ...known } = former ?? {}
-      if (isDeepStrictEqual(known, content)) done.push(row)
+      if (hasContent(former, content)) done.push(row)
       else conflicts.push(idKey)
       continue
     }
@@ -105,4 +98,33 @@ async function entriesOf(
     entries.push(entry)
   }
   return { entries, done, conflicts }
+}
+
+type QueuedRow = Awaited<ReturnType<typeof queuedEntries>>[number]
+
+function contentOf({ kind, entryId: id, sha256, subject, extra }: QueuedRow): object {
+  return { v: 1, kind, id, sha256, ...(subject === null ? {} : { subject }), ...extra }
+}
+
+function hasContent(entry: LogEntry | null, content: object): boolean {
+  const { at: _, prev: _prev, ...known } = entry ?? {}
+  return isDeepStrictEqual(known, content)
+}
+
+/** Drops queued rows that contradict a logged entry. Returns them. */
+export async function dropConflicts(tx: Db): Promise<readonly QueuedRow[]> {
+  const dropped: QueuedRow[] = []
+  for (let [taken, after] = [batch, 0]; taken === batch;) {
+    const rows = await queuedEntries(tx, batch, after)
+    const known = await lastOfEach(tx, rows)
+    for (const [place, row] of rows.entries()) {
+      const logged = known[place]?.logged ?? null
+      if (logged === null || hasContent(parseEntry(Buffer.from(logged)), contentOf(row))) continue
+      dropped.push(row)
+    }
+    taken = rows.length
+    after = rows.at(-1)?.seq ?? after
+  }
+  await dropQueued(tx, dropped)
+  return dropped
 }

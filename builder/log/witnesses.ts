@@ -50,13 +50,14 @@ async function submit(deps: AskDeps, url: string, old: number, { size, note }: C
 export function createAskSizes(deps: AskDeps & Pick<WitnessesDeps, 'policy'>): AskSizes {
   return async (empty) => {
     const asked = deps.policy.witnesses.map(async ({ url, key: { name } }) => {
-      const answer = await submit(deps, url, 0, empty).catch(() => null)
+      const answer = await submit(deps, url, 0, empty).catch(() => {
+        deps.signal.throwIfAborted()
+        return null
+      })
       const size = answer?.status === 409 ? parseNumber(answer.text.trim()) : null
       return size === null ? [] : [{ name, size }]
     })
-    const sizes = await Promise.all(asked)
-    deps.signal.throwIfAborted()
-    return sizes.flat()
+    return (await Promise.all(asked)).flat()
   }
 }
 

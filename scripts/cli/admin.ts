@@ -6,7 +6,6 @@ import { z } from 'zod'
 import { disputeState } from '../../src/contract/schemas/dispute-state.ts'
 import { flagKind, severity } from '../../src/contract/schemas/flag.ts'
 import { tierName } from '../../src/contract/schemas/partner.ts'
-import { logEntryKind } from '../../src/core/tlog/entry.ts'
 import type * as implementations from './admin/index.ts'
 import { choice, flag, operand, option, requiredOption } from './command.ts'
 import type { Arguments, Command } from './command.ts'
@@ -198,13 +197,9 @@ export const adminCommands: readonly Command[] = [
   admin(
     'log drop',
     'dropFromQueue',
-    'Drop what waits for the log but contradicts a logged entry',
-    {
-      kind: operand('kind of the entry', logEntryKind),
-      id: operand('id of the entry'),
-      reason,
-    },
-    'The error of the job `log` names both. The logged entry stays, and its proofs do not cover what the database has now.',
+    'Drop queued entries that contradict a logged entry, and list them',
+    { reason },
+    'Each time the logged entry stays. What the database has now gets no proof, so a promise for it is never kept.',
   ),
   admin(
     'doctor',

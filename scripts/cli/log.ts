@@ -47,7 +47,7 @@ export const logVerify: Command = {
     const checks = await logChecks(session, input, async (log, note) => {
       const tree = await log.check()
       for (const one of tree.checks) note(one)
-      // Collects garbage earlier, which saves 60 MB.
+      // Collects garbage earlier, which saves 60 MB and takes longer.
       setFlagsFromString('--optimize-for-size')
       const audit = createLogAudit(session.random.bytes(32))
       // One at a time: what waits would be kept for longer, and grow by 50 MB.

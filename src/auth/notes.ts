@@ -1,4 +1,4 @@
-/** Signs and opens checkpoints. */
+/** Signs the notes of a log, and opens its checkpoints. */
 import { join } from 'node:path'
 
 import { badSignature, readSignedCheckpoint } from '../core/tlog/checkpoint.ts'

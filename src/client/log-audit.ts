@@ -7,26 +7,14 @@ import type { LogEntry } from '../core/tlog/entry.ts'
 import { LogError } from './log.ts'
 import type { LogTree } from './log.ts'
 
-/** The entry with this index breaks a rule of the log. */
-export class WrongEntryError extends LogError {
-  override readonly name = 'WrongEntryError'
-  readonly index: number
-
-  constructor(index: number, reason: string) {
-    super('entries', `entry ${index} ${reason}`)
-    this.index = index
-  }
-}
-
 export interface LogAudit {
-  /** Returns the entry. @throws WrongEntryError, after which the same index is expected again */
+  /** Returns the entry. @throws LogError if it breaks a rule of the log */
   readonly add: (bytes: Uint8Array) => LogEntry
   /**
    * Reads the entries again if at least `most` of them (default: one) may repeat an earlier one. Without such a call at the
-   * end, repetitions stay unnoticed. @throws WrongEntryError for the first repetition
+   * end, repetitions stay unnoticed. @throws LogError for the first repetition
    */
   readonly settle: (entriesOf: LogTree['entriesOf'], most?: number) => Promise<void>
-  readonly size: () => number
   /** The time of the last entry, null before the first one. */
   readonly at: () => string | null
 }
@@ -87,7 +75,7 @@ export function createLogAudit(salt: Uint8Array): LogAudit {
 
   function add(bytes: Uint8Array): LogEntry {
     const entry = parseEntry(bytes)
-    if (entry === null) throw new WrongEntryError(size, 'is not the canonical form of an entry')
+    if (entry === null) throw wrongEntry(size, 'is not the canonical form of an entry')
     const { subject, prev } = entry
     if (at !== null && Date.parse(entry.at) < Date.parse(at)) {
       throw wrong(size, entry, `has the time ${entry.at}, before ${at} of its predecessor`)
@@ -133,9 +121,13 @@ export function createLogAudit(salt: Uint8Array): LogAudit {
     doubts.clear()
   }
 
-  return { add, settle, size: () => size, at: () => at }
+  return { add, settle, at: () => at }
 }
 
-function wrong(index: number, { kind, id }: LogEntry, reason: string): WrongEntryError {
-  return new WrongEntryError(index, `(${kind} ${id}) ${reason}`)
+function wrongEntry(index: number, reason: string): LogError {
+  return new LogError('entries', `entry ${index} ${reason}`)
+}
+
+function wrong(index: number, { kind, id }: LogEntry, reason: string): LogError {
+  return wrongEntry(index, `(${kind} ${id}) ${reason}`)
 }

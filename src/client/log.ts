@@ -62,11 +62,6 @@ export class LogError extends Error {
   }
 }
 
-/** A file that the log must have was not found. It may be there later. */
-export class MissingFileError extends LogError {
-  override readonly name = 'MissingFileError'
-}
-
 /** The log has signed two checkpoints of which neither continues the other; both notes prove it. */
 export class InconsistentLogError extends LogError {
   override readonly name = 'InconsistentLogError'
@@ -112,7 +107,7 @@ export async function openTree({ size, root }: Checkpoint, read: ReadLogFile): P
     // The log may keep only the full tile once there is one.
     const found = (await read(path)) ?? (await read(tilePath({ ...tile, width: tileWidth })))
     if (found !== null) return found
-    throw new MissingFileError('tiles', `${path} is missing, which a log of ${size} entries has`)
+    throw new LogError('tiles', `${path} is missing, which a log of ${size} entries has`)
   }
 
   async function verified(tile: Tile): Promise<Uint8Array> {
@@ -189,7 +184,7 @@ function unpacked(bytes: Uint8Array, tile: Tile<'entries'>): readonly Uint8Array
   }
 }
 
-export interface CheckedLog extends LogTree {
+interface CheckedLog extends LogTree {
   readonly checkpoint: OpenedCheckpoint
   readonly checks: readonly Check[]
 }
@@ -306,8 +301,7 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
     check: async () =>
       await inTurn(async () => {
         const bytes = await source.read('checkpoint')
-        if (bytes === null)
-          throw new MissingFileError('checkpoint', 'the log has no checkpoint yet')
+        if (bytes === null) throw new LogError('checkpoint', 'the log has no checkpoint yet')
         const checkpoint = await open(new TextDecoder().decode(bytes))
         const tree = await openTree(checkpoint, source.read)
         const consistency = await remember(checkpoint, tree)

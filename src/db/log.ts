@@ -53,12 +53,6 @@ export async function dropQueued(tx: Db, rows: readonly { readonly seq: number }
   await deleteRecords(tx, 'log_queue', { seq: rows.map(({ seq }) => seq) })
 }
 
-/** Drops what waits with the kind and the id of a logged entry. Returns the number of rows. */
-export async function dropConflicts(tx: Db, kind: LogEntryKind, id: string): Promise<number> {
-  if ((await findLogged(tx, kind, id)) === null) return 0
-  return await deleteRecords(tx, 'log_queue', { kind, entryId: id })
-}
-
 const lastOf = (engine: Engine) => `
   select
     (

@@ -10,8 +10,7 @@ import { createTestLog, logVkey, serveTestLog } from '../support/test-log.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
-const evidence = ['{"figures":1}', '{"error":"502"}', '{"figures":2}'] as const
-const hashes = evidence.map((text) => sha256Hex(text))
+const hashes = ['{"figures":1}', '{"error":"502"}', '{"figures":2}'].map((text) => sha256Hex(text))
 const at = (second: number) => new Date(Date.UTC(2026, 10, 1) + second * 1000).toISOString()
 const entry = (kind: string, second: number, id: string, more: Entry = {}): Entry => ({
   v: 1,

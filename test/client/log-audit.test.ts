@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { WrongEntryError, createLogAudit } from '../../src/client/log-audit.ts'
+import { createLogAudit } from '../../src/client/log-audit.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 
 const sha256 = 'ab'.repeat(32)
@@ -35,7 +35,7 @@ const settled = (entries: readonly object[], read = () => undefined) =>
 describe('createLogAudit', () => {
   it('accepts entries in order and reads none of them again', async () => {
     const audit = audited(good)
-    expect([audit.size(), audit.at()]).toEqual([6, at(3)])
+    expect(audit.at()).toBe(at(3))
     await settled(good, () => {
       throw new Error('read again')
     })
@@ -53,7 +53,7 @@ describe('createLogAudit', () => {
       '(reputation e) about ada wrongly names none as the one before it',
     ],
   ])('notices an entry %s when it reads the log again', async (_, entry, reason) => {
-    await expect(settled([...good, entry])).rejects.toThrow(new WrongEntryError(6, reason))
+    await expect(settled([...good, entry])).rejects.toThrow(`entry 6 ${reason}`)
   })
 
   it('reports nothing that occurs once when it reads the log again', async () => {
@@ -101,11 +101,9 @@ describe('createLogAudit', () => {
       { id: 'e', at: at(4), more: 1 },
       'is not the canonical form of an entry',
     ],
-  ])('refuses an entry %s and stays as it was', (_, entry, reason) => {
+  ])('refuses an entry %s', (_, entry, reason) => {
     const audit = audited(good)
-    expect(() => audit.add(bytesOf(entry))).toThrow(new WrongEntryError(6, reason))
-    audit.add(bytesOf({ id: 'e', at: at(4), subject: 'ada', prev: 4 }))
-    expect(audit.size()).toBe(7)
+    expect(() => audit.add(bytesOf(entry))).toThrow(`entry 6 ${reason}`)
   })
 
   it('refuses bytes that say the same in another form', () => {

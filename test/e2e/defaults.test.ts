@@ -88,7 +88,7 @@ async function stop(running: Running): Promise<void> {
   expect(git('status', '--porcelain')).toBe('')
 }
 
-test('npm start publishes a write, keeps it over a restart, and runs without a failed job; then npm run demo and npm run dev publish', async () => {
+test('npm start publishes a write, keeps it over a restart, and runs without a failed job', async () => {
   const first = npm('start')
   await first.says('"message":"serving"')
   await register('early-worker')
@@ -105,12 +105,12 @@ test('npm start publishes a write, keeps it over a restart, and runs without a f
     jobs: { build: { outcome: 'ok' } },
   })
   await stop(second)
+})
 
-  for (const script of ['demo', 'dev']) {
-    const demo = npm('run', script)
-    await demo.says('"message":"listening"')
-    await demo.says('"message":"serving"')
-    expect(await read('/')).toContain('Demo ledger: ')
-    await stop(demo)
-  }
+test.each(['demo', 'dev'])('npm run %s publishes in the folder of npm start', async (script) => {
+  const demo = npm('run', script)
+  await demo.says('"message":"listening"')
+  await demo.says('"message":"serving"')
+  expect(await read('/')).toContain('Demo ledger: ')
+  await stop(demo)
 })

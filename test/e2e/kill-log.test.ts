@@ -73,7 +73,7 @@ test('a sequencer that is killed at any step forks nothing and loses nothing', a
       for (const bytes of await entriesOf(at)) audit.add(bytes)
     }
     await audit.settle(entriesOf)
-    expect(audit.size()).toBe(queued)
+    expect(size).toBe(queued)
   }
   expect(readFileSync(join(dir, 'log/checkpoint'), 'utf8')).toContain(`\n${queued}\n`)
   process.stdout.write(`the sequencer was killed ${kills} times\n`)

@@ -1,5 +1,5 @@
-import { logEntryKind } from '../../../src/core/tlog/entry.ts'
-import { dropConflicts, findCheckpoint, putCheckpoint } from '../../../src/db/log.ts'
+import { dropConflicts } from '../../../builder/log/sequence.ts'
+import { findCheckpoint, putCheckpoint } from '../../../src/db/log.ts'
 import type { Input } from '../input.ts'
 import type { Session } from '../session.ts'
 import { changeDatabase } from './settings.ts'
@@ -20,11 +20,10 @@ export async function acceptLog(session: Session, input: Input): Promise<number>
 
 /** `admin log drop`: without it the job `log` would fail for good. */
 export async function dropFromQueue(session: Session, input: Input): Promise<number> {
-  const [kind, id] = [logEntryKind.parse(input.required('kind')), input.required('id')]
-  const act = { command: 'log drop', subject: `${kind} ${id}`, reason: input.required('reason') }
-  const refusal = 'The log has no entry of this kind and id, or nothing waits with them.'
+  const act = { command: 'log drop', subject: 'log_queue', reason: input.required('reason') }
+  const refusal = 'No queued entry contradicts a logged entry.'
   return await changeDatabase(session, act, refusal, async (tx) => {
-    const dropped = await dropConflicts(tx, kind, id)
-    return dropped === 0 ? null : { kind, id, dropped }
+    const dropped = await dropConflicts(tx)
+    return dropped.length === 0 ? null : { dropped }
   })
 }

@@ -27,7 +27,7 @@ export const logRoutes = {
     path: '/log/policy',
     summary: 'Get the policy of the log',
     description:
-      'c2sp.org/tlog-policy: the key of the log, its witnesses, and how many of them make a checkpoint count as witnessed. `quorum none` means that nobody watches the log for you.',
+      'c2sp.org/tlog-policy: the key of the log, its witnesses, and how many of them make a checkpoint count as witnessed. `quorum none` means that no witness is required to cosign.',
     answers: { 200: text('The policy.', plain) },
   }),
   getSnapshotProof: live({
