@@ -50,8 +50,9 @@ describe.skipIf(noInjection !== null)(`a disk under the service of which${skippe
 
     const paths = files.map((file) => join(ledger.dataDir, file))
     const fault = await inject(service.pid, { calls, does, paths })
-    // The list has a connection of its own.
-    for (const read of ['?rail=x402', `/${calm[0]?.receiptId}`]) {
+    // The list has a connection of its own. A flush in the background may already have ended the service.
+    const reads = ends && calls !== 'pread64' ? [] : ['?rail=x402', `/${calm[0]?.receiptId}`]
+    for (const read of reads) {
       const answer = await fetch(`${url}/api/v1/receipts${read}`)
       expect(answer.status).toBe(calls === 'pread64' ? 503 : 200)
     }
