@@ -17,7 +17,8 @@ const ofJob = `${ofPartner} unknown_job forbidden conflict`
 
 /** Codes of the rules of each operation. The invariants of the database show whether a rule was broken. */
 const refusals: Readonly<Record<Kind, string>> = {
-  register: 'refused',
+  // A key may change five times a day.
+  register: 'refused rate_limited',
   receipt: 'forbidden',
   claim: 'spot_claimed',
   ask: 'spot_claimed rate_limited wallet_needs_key',
