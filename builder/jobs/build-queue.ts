@@ -10,19 +10,15 @@ import { runJob } from './run-job.ts'
 import type { JobDeps } from './run-job.ts'
 
 export interface BuildQueueDeps extends JobDeps {
-  readonly buildOptions: Omit<
-    BuildOptions,
-    'nowMs' | 'repository' | 'memory' | 'keys' | 'onPublished'
-  > & {
+  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'memory' | 'keys' | 'onPublished'> & {
     /** Read for every build, since keys may have been rotated. */
     readonly keys: () => Promise<Keys>
-    readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
   readonly onPublished: () => void
 }
 
-/** Interval of the builds that reuse nothing and read back every published file and git object. */
-const fullCheckEveryMs = dayMs
+/** Interval of the builds that reuse nothing and read back every published file. */
+const fullBuildEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
 /** Limits the delay between a write and its documents to two seconds, even if the ledger is busy. */
 const maxRestMs = 500
@@ -35,19 +31,18 @@ export function createBuildQueue(
   const inTurn = createSerialQueue()
   let memory = emptyBuildMemory(buildOptions)
   let last = { startedMs: -Infinity, endedMs: -Infinity }
-  let fullCheckMs = -Infinity
+  let fullBuildMs = -Infinity
   let tidiedMs = -Infinity
   let waiting: Promise<boolean> | null = null
 
   async function buildNow(when: 'now' | 'if changed'): Promise<boolean> {
     const startedMs = clock.monotonic()
-    const check = startedMs - fullCheckMs >= fullCheckEveryMs ? 'full' : 'quick'
-    if (check === 'full') memory = emptyBuildMemory(buildOptions)
+    const isFull = startedMs - fullBuildMs >= fullBuildEveryMs
+    if (isFull) memory = emptyBuildMemory(buildOptions)
     const nowMs = clock.now()
     const isGood = await runJob('build', deps, async () => {
-      const repository = { ...buildOptions.repository, check } as const
       const keys = await buildOptions.keys()
-      const options = { ...buildOptions, keys, repository, nowMs, memory, onPublished }
+      const options = { ...buildOptions, keys, nowMs, memory, onPublished }
       const built = await (when === 'now' ? build(options) : buildIfChanged(options))
       if (built === null) return null
       const detail = buildSummary(built)
@@ -56,8 +51,8 @@ export function createBuildQueue(
       return { detail, quiet: detail === null && wasGood }
     })
     last = { startedMs, endedMs: clock.monotonic() }
-    if (isGood && check === 'full') {
-      fullCheckMs = startedMs
+    if (isGood && isFull) {
+      fullBuildMs = startedMs
       await database.write((tx) => dropRunsBefore(tx, isoTime(nowMs - runsKeptMs)))
     }
     if (isGood && startedMs - tidiedMs >= hourMs) {

@@ -32,7 +32,7 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   readonly assetsDir: string | null
   /** Allows the published set to change its `SITE_URL`. */
   readonly move?: boolean
-  readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
+  readonly repository: Pick<ArchiveOptions, 'remote' | 'env'>
   readonly isDemo?: boolean
   readonly leadership?: Leadership
   /** Without a memory, everything is read and rendered again. */
@@ -49,8 +49,6 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
 type RememberingOptions = BuildOptions & { readonly memory: BuildMemory }
 
 type BuildOutcome = Awaited<ReturnType<typeof buildWorld>>
-
-const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
 
 /** Publishes before archiving: the next build repairs a failed archive. @throws Error before it overwrites anything */
 export async function build(options: BuildOptions): Promise<BuildOutcome> {
@@ -119,7 +117,6 @@ async function buildWorld(gathered: World, options: RememberingOptions) {
     repoDir: join(stateDir, 'snapshots.git'),
     files: archiveFiles(others, memory.archive.texts),
     message: next.message,
-    author,
     memory: memory.archive,
   })
   report(published, archived, log)
@@ -161,12 +158,9 @@ async function withShareImages(
 
 function report(
   { changed }: PublishOutcome,
-  { state, error, restarted, behind }: ArchiveOutcome,
+  { state, error, behind }: ArchiveOutcome,
   log: Log,
 ): void {
-  if (restarted !== null) {
-    log.error('the snapshot repository was damaged and replaced by a new one', { ...restarted })
-  }
   if (state === 'off' && changed.length > 0) log.warn('not archived', { reason: error })
   if (state === 'failed') log.warn('the snapshot repository is behind', { error, behind })
 }
@@ -178,9 +172,8 @@ export function buildSummary({ published, archived }: BuildOutcome): string | nu
     changed.length === 0 ? null : `${changed.length} documents changed`,
     removed.length === 0 ? null : `${removed.length} removed`,
     archived.committed === null ? null : `committed ${archived.committed.slice(0, 7)}`,
-    archived.restarted === null ? null : 'snapshot repository replaced',
     archived.state === 'failed' ? `archive failed: ${archived.error ?? 'no reason given'}` : null,
-    archived.pushed === false ? `${archived.behind ?? 'some'} commits not pushed` : null,
+    archived.behind ? `${archived.behind} commits not pushed` : null,
   ].filter((part) => part !== null)
   if (parts.length === 0) return null
   // Operators may run without git, so this is reported only together with a change.

@@ -1,10 +1,10 @@
 /** Summarises changes of the facts as Markdown and as a commit message. */
 import { numbered } from '../../src/core/number-text.ts'
 
-const SUBJECT_MAX_CHARS = 120
+const MESSAGE_MAX_CHARS = 120
 const NAMED_STATUSES = 3
 
-/** Sections of the diff in their order, by the first word of a commit subject. */
+/** Sections of the diff in their order, by the first word of a commit message. */
 const SECTIONS = {
   rails: 'Rails',
   flags: 'Flags',
@@ -15,7 +15,7 @@ const SECTIONS = {
 } as const satisfies Record<string, string>
 type Area = keyof typeof SECTIONS
 
-/** Areas, in the order in which a commit subject counts them. */
+/** Areas, in the order in which a commit message counts them. */
 const AREA_OF = {
   status: 'rails',
   'rail added': 'rails',
@@ -36,17 +36,15 @@ const AREA_OF = {
 } as const satisfies Record<string, Area>
 export type ChangeKind = keyof typeof AREA_OF
 
-/** The area of the first kind that occurs begins the commit subject. */
-const SUBJECT_AREAS: readonly Area[] = ['rails', 'pacts', 'receipts', 'flags', 'desk']
+/** The area of the first kind that occurs begins the commit message. */
+const FIRST_AREAS: readonly Area[] = ['rails', 'pacts', 'receipts', 'flags', 'desk']
 
 export interface Change {
   readonly kind: ChangeKind
   /** Markdown; null where the table of figures shows the change. */
   readonly item: string | null
-  /** Line in the body of the commit message. */
-  readonly line: string
-  /** Text for the subject of the commit message, for changes of status. */
-  readonly subject?: string
+  /** Text for the commit message, for changes of status. */
+  readonly transition?: string
   /** Rows of the table of figures. */
   readonly figureRows?: readonly string[]
 }
@@ -73,15 +71,15 @@ export function diffMarkdown(
   return ['# Last build', '', lead, '', ...sections].join('\n')
 }
 
+/** One line. The commit has the diff with all changes. */
 export function commitMessage(
   changes: readonly Change[],
   { first }: { readonly first: boolean },
 ): string {
-  const lines = changes.map(({ line }) => oneLine(line))
-  return `${first ? firstSubject(changes) : subject(changes)}\n\n${lines.join('\n')}\n`
+  return first ? firstMessage(changes) : laterMessage(changes)
 }
 
-function firstSubject(changes: readonly Change[]): string {
+function firstMessage(changes: readonly Change[]): string {
   const rails = numbered(ofKind(changes, 'rail added').length, 'rail')
   const documents = numbered(ofKind(changes, 'document added').length, 'document')
   return `ledger: first build, ${rails} in ${documents}`
@@ -91,9 +89,9 @@ function ofKind(changes: readonly Change[], kind: string): readonly Change[] {
   return changes.filter((change) => change.kind === kind)
 }
 
-function subject(changes: readonly Change[]): string {
+function laterMessage(changes: readonly Change[]): string {
   const areas = new Set<Area>(changes.map(({ kind }) => AREA_OF[kind]))
-  const area = SUBJECT_AREAS.find((one) => areas.has(one)) ?? 'documents'
+  const area = FIRST_AREAS.find((one) => areas.has(one)) ?? 'documents'
   const parts = Object.entries(AREA_OF).flatMap(([kind, areaOfKind]) =>
     areaOfKind === 'documents' ? [] : countedParts(kind, ofKind(changes, kind)),
   )
@@ -105,7 +103,7 @@ function countedParts(kind: string, changes: readonly Change[]): string[] {
   const count = changes.length
   if (count === 0) return []
   if (kind === 'status') {
-    const parts = changes.flatMap((change) => change.subject ?? [])
+    const parts = changes.flatMap((change) => change.transition ?? [])
     return count > NAMED_STATUSES ? [`${count} rails changed status`] : parts
   }
   const words = kind === 'rail' ? 'rail with new figures' : kind
@@ -116,7 +114,7 @@ function joinFitting(prefix: string, parts: readonly string[]): string {
   for (let shown = parts.length; shown > 0; shown -= 1) {
     const more = shown === parts.length ? [] : [`${parts.length - shown} more`]
     const text = prefix + [...parts.slice(0, shown), ...more].join('; ')
-    if (text.length <= SUBJECT_MAX_CHARS) return text
+    if (text.length <= MESSAGE_MAX_CHARS) return text
   }
   return `${prefix}${parts.length} changes`
 }

@@ -77,7 +77,7 @@ function railChanges(before: Entries, after: Entries): Change[] {
 }
 
 function railChange(rail: string, kind: ChangeKind, sentence: string): Change {
-  return { kind, item: `${code(rail)} ${sentence}`, line: `${rail}: ${kind}` }
+  return { kind, item: `${code(rail)} ${sentence}` }
 }
 
 function statusChange(rail: string, old: JsonObject, now: JsonObject): Change[] {
@@ -85,8 +85,7 @@ function statusChange(rail: string, old: JsonObject, now: JsonObject): Change[] 
   const to = text(now['status'])
   if (from === null || to === null || from === to) return []
   const item = `${code(rail)} went from **${from}** to **${to}**.`
-  const subject = `${oneLine(rail)} ${from} → ${to}`
-  return [{ kind: 'status', item, line: `${rail}: ${from} → ${to}`, subject }]
+  return [{ kind: 'status', item, transition: `${oneLine(rail)} ${from} → ${to}` }]
 }
 
 function pollChange(rail: string, old: JsonObject | null, now: JsonObject): Change[] {
@@ -95,7 +94,7 @@ function pollChange(rail: string, old: JsonObject | null, now: JsonObject): Chan
   if (error === before) return []
   if (error === null) return [railChange(rail, 'poll recovered', 'could be polled again.')]
   const item = `${code(rail)} could not be polled: ${escapeMarkdown(error)}`
-  return [{ kind: 'poll failed', item, line: `${rail}: poll failed (${error})` }]
+  return [{ kind: 'poll failed', item }]
 }
 
 /** Fields with their own kinds of change. */
@@ -109,18 +108,16 @@ const SEPARATE_FIELDS = new Set([
 
 function fieldChange(rail: string, old: JsonObject, now: JsonObject): Change[] {
   const figures = Object.entries(FIGURES)
-    .map(([name, kind]) => ({ ...kind, name, from: figureOf(old, name), to: figureOf(now, name) }))
+    .map(([name, kind]) => ({ ...kind, from: figureOf(old, name), to: figureOf(now, name) }))
     .filter(({ from, to }) => from !== to)
   const fields = [...new Set([...Object.keys(old), ...Object.keys(now)])]
     .filter((name) => !SEPARATE_FIELDS.has(name) && !same(old[name], now[name]))
     .sort()
   if (figures.length + fields.length === 0) return []
-  const names = [...figures.map(({ name }) => name), ...fields]
   return [
     {
       kind: 'rail',
       item: fields.length === 0 ? null : `${code(rail)} has a new ${fields.map(code).join(', ')}.`,
-      line: `${rail}: ${names.join(', ')}`,
       figureRows: figures.map(
         ({ label, unit, from, to }) =>
           `| ${code(rail)} | ${label} | ${amount(unit, from)} | ${amount(unit, to)} |`,
@@ -161,7 +158,7 @@ function flagChanges(before: Facts, after: Facts): Change[] {
     const on = rail === null ? '' : ` on ${code(rail)}`
     const title = text(flag['title']) ?? id
     const item = `${verb}: ${code(text(flag['kind']) ?? 'flag')}${on}: ${escapeMarkdown(title)}`
-    return [{ kind, item, line: `${kind}: ${title}` }]
+    return [{ kind, item }]
   })
 }
 
@@ -173,7 +170,7 @@ function pactChanges(before: Facts, after: Facts): Change[] {
       .map(([pact, entry]): Change => {
         const title = text(entry['title']) ?? ''
         const item = `Pact ${escapeMarkdown(pact)} ${verb}: ${escapeMarkdown(title)}`
-        return { kind: `pact ${verb}`, item, line: `pact ${pact} ${verb} ${title}` }
+        return { kind: `pact ${verb}`, item }
       })
   }
   return [...added('settled', 'settled'), ...added('in_flight', 'opened')]
@@ -186,7 +183,6 @@ function receiptChanges(before: Facts, after: Facts): Change[] {
   const change = (kind: ChangeKind, receipt: string, words: string): Change => ({
     kind,
     item: `Receipt ${code(receipt)} ${words}.`,
-    line: `${kind}: ${receipt}`,
   })
   return [...receiptsOf(after)].flatMap(([receipt, now]): Change[] => [
     ...(old.has(receipt) ? [] : [change('receipt accepted', receipt, 'accepted')]),
@@ -203,7 +199,7 @@ function articleChanges(before: Facts, after: Facts): Change[] {
     .filter(([slug]) => !old.has(slug))
     .map(([slug, article]) => {
       const title = text(article['title']) ?? slug
-      return { kind: 'article published', item: escapeMarkdown(title), line: `desk: ${title}` }
+      return { kind: 'article published', item: escapeMarkdown(title) }
     })
 }
 
@@ -214,7 +210,7 @@ function documentChanges(before: Facts, after: Facts): Change[] {
     if (same(old, now)) return []
     const verb = old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
     const kind = `document ${verb}` as const
-    return [{ kind, item: `${verb}: ${code(path)}`, line: `${kind}: ${path}` }]
+    return [{ kind, item: `${verb}: ${code(path)}` }]
   })
 }
 

@@ -31,10 +31,9 @@ const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin'
 
 const SETTINGS = {
   'core.hooksPath': '/dev/null',
-  'core.fsync': 'committed',
+  'core.fsync': 'committed,reference',
   'core.attributesFile': '/dev/null',
   'credential.helper': '',
-  'gc.autoDetach': 'false',
   'http.followRedirects': 'false',
   'http.lowSpeedLimit': '1000',
   'http.lowSpeedTime': '20',

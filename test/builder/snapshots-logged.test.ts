@@ -50,7 +50,7 @@ test('a published set is queued for the log once, by the next build if the datab
       stateDir,
       publicDir,
       assetsDir: null,
-      repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' }, check: 'quick' },
+      repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' } },
       nowMs,
       memory,
       log: quietLog,

@@ -100,7 +100,7 @@ test(
       stateDir,
       publicDir: join(stateDir, 'public'),
       assetsDir: null,
-      repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' }, check: 'quick' },
+      repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' } },
       nowMs,
       log: quiet,
       lastVersion: () => Promise.resolve(0),

@@ -290,13 +290,16 @@ describe('a recorded world', () => {
     })
   })
 
-  it('is archived with a commit message that lists the changes', () => {
-    const message = ledger.git('log', '-1', '--format=%B')
+  it('is archived with a message that counts the changes, and a diff that lists them', () => {
+    const diff = ledger.git('show', 'HEAD:diffs/latest.md')
     expect(subject()).toBe(
       `rails: ${moved.length} rails changed status; 7 flags opened; ${railAdapters.length} rails with new figures`,
     )
-    for (const line of moved) expect(message).toContain(`\n${line}\n`)
-    expect(message).toContain('\nflag opened: Virtuals ACP: one worker takes more than 90 %\n')
+    for (const line of moved) {
+      const [rail, from, to] = line.split(/: | → /)
+      expect(diff).toContain(`\n- \`${rail}\` went from **${from}** to **${to}**.\n`)
+    }
+    expect(diff).toContain(': Virtuals ACP: one worker takes more than 90 %\n')
     commitOfTheDay = head()
   })
 

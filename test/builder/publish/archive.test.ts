@@ -37,7 +37,6 @@ beforeEach(() => {
 })
 
 const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
-const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
 const olas = (status: string) => `{\n  "status": "${status}"\n}\n`
 const filesWith = (status: string) =>
   new Map([
@@ -53,9 +52,7 @@ async function record(more: Partial<ArchiveOptions> = {}) {
     message: 'rails: first\n\nbody\n',
     nowMs: startMs,
     remote: null,
-    author,
     env,
-    check: 'quick',
     ...more,
   })
 }
@@ -77,31 +74,10 @@ function bareRemote(dir = remote): void {
   execFileSync('git', ['init', '--bare', '--quiet', dir])
 }
 
-/** An environment in which a shell script replaces `git`; the script reaches the real one. */
-function envWithGit(script: string): { readonly PATH: string } {
-  const dir = join(root, 'bin')
-  mkdirSync(dir, { recursive: true })
-  const text = `#!/bin/sh\nexport PATH=${env.PATH}\n${script}\n`
-  writeFileSync(join(dir, 'git'), text, { mode: 0o755 })
-  return { PATH: dir }
-}
-
-/** An environment in which every command of git is recorded, and a function that returns the recorded commands. */
-function recordingGit() {
-  const file = join(root, 'commands')
-  const commands = () => {
-    if (!existsSync(file)) return ''
-    const text = readFileSync(file, 'utf8').trim()
-    rmSync(file)
-    return text
-  }
-  return { env: envWithGit(`echo "$2" >> ${file}\nexec git "$@"`), commands }
-}
-
 describe('the archive', () => {
   test('contains every file with the message, the author and the time of the build', async () => {
     const first = await record()
-    expect(first).toMatchObject({ state: 'ok', pushed: null, behind: null, error: null })
+    expect(first).toMatchObject({ state: 'ok', behind: null, error: null })
     const log = git(repoDir, 'log', '--format=%H|%an|%ae|%aI|%cI|%B', 'main').trim()
     expect(log).toBe(
       `${first.committed}|Agent Income Ledger|ledger@localhost|2026-11-21T06:00:00+00:00|2026-11-21T06:00:00+00:00|rails: first\n\nbody`,
@@ -136,45 +112,9 @@ describe('the archive', () => {
     // Another builder commits meanwhile: its commit is read and becomes the parent of the next one.
     await recordStatus('another')
     const next = await recordStatus('concentrated', { memory })
-    expect(next).toMatchObject({ state: 'ok', restarted: null })
+    expect(next).toMatchObject({ state: 'ok' })
     expect(subjects(repoDir)).toEqual(['concentrated', 'another', 'dormant', 'rails: first'])
     expectIntact('--no-dangling')
-  })
-
-  test('keeps a commit that another process makes and packs at the same time', async () => {
-    const memory = emptyArchiveMemory()
-    await record({ memory })
-    git(repoDir, 'pack-refs', '--all')
-    expect(await recordStatus('packed', { memory })).toMatchObject({ state: 'ok' })
-    git(repoDir, 'pack-refs', '--all')
-    // Right after git has reported the head of the branch, another process commits.
-    const refused = await record({
-      ...moved,
-      memory,
-      env: envWithGit(`git "$@" || exit
-[ "$2" = for-each-ref ] && mkdir ${root}/done 2>/dev/null || exit 0
-who='-c user.name=other -c user.email=other@localhost'
-made=$(git "$1" $who commit-tree -p main -m another 'main^{tree}' </dev/null)
-git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all`),
-    })
-    expect(refused).toMatchObject({ state: 'failed', committed: null, restarted: null })
-    expect(subjects(repoDir)).toEqual(['another', 'packed', 'rails: first'])
-    expect(await record({ ...moved, memory })).toMatchObject({ state: 'ok', restarted: null })
-    expect(subjects(repoDir)).toHaveLength(4)
-  })
-
-  test('has git pack loose objects after a hundred commits', async () => {
-    const memory = emptyArchiveMemory()
-    await record({ memory })
-    memory.commitsSincePacking = 98
-    const recording = recordingGit()
-    const commit = async (status: string) => {
-      await recordStatus(status, { memory, env: recording.env })
-      return recording.commands()
-    }
-    expect(await commit('dormant')).toBe('fast-import')
-    expect(await commit('concentrated')).toBe('fast-import\ngc')
-    expect(await commit('paying')).toBe('fast-import')
   })
 
   test('ignores the settings and hooks of the machine', async () => {
@@ -189,7 +129,7 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all`),
     writeFileSync(join(root, '.gitconfig'), '[core]\n\thooksPath = ' + hooks + '\n')
     bareRemote()
     const outcome = await record({ ...moved, remote, env: { ...env, HOME: root } })
-    expect(outcome).toMatchObject({ state: 'ok', pushed: true })
+    expect(outcome).toMatchObject({ state: 'ok', behind: 0 })
     expect(existsSync(trap)).toBe(false)
   })
 
@@ -199,7 +139,7 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all`),
     writeFileSync(lock, '')
     const { mtimeMs } = statSync(lock)
     const waiting = await record({ ...moved, nowMs: mtimeMs + 1000 })
-    expect(waiting).toMatchObject({ state: 'failed', committed: null, restarted: null })
+    expect(waiting).toMatchObject({ state: 'failed', committed: null })
     expect(waiting.error).toContain('main.lock')
     utimesSync(lock, (mtimeMs - 130_000) / 1000, (mtimeMs - 130_000) / 1000)
     expect(await record({ ...moved, nowMs: mtimeMs + 1000 })).toMatchObject({ state: 'ok' })
@@ -216,68 +156,59 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all`),
     await record()
     writeFileSync(join(repoDir, 'index'), 'not an index')
     writeFileSync(join(repoDir, 'notes.txt'), 'dirty')
-    expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
+    expect(await record(moved)).toMatchObject({ state: 'ok' })
     rmSync(repoDir, { recursive: true })
-    expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
+    expect(await record(moved)).toMatchObject({ state: 'ok' })
     expect(subjects(repoDir)).toEqual(['rails: olas paying → concentrated'])
   })
 })
 
-describe('a corrupted archive is moved aside and created again', () => {
+describe('a damaged archive fails each build until it is moved away', () => {
   const objects = () =>
     filesBelow(join(repoDir, 'objects')).map((file) => join(repoDir, 'objects', file))
-  const inProcess = 'objects lost under a running process'
-  const damages: [string, ArchiveOptions['check'], () => void][] = [
-    ['a lost branch', 'quick', () => rmSync(join(repoDir, 'refs/heads/main'))],
-    ['an emptied branch', 'quick', () => truncateSync(join(repoDir, 'refs/heads/main'), 0)],
-    ['lost objects', 'quick', () => objects().forEach((file) => rmSync(file))],
-    [inProcess, 'quick', () => objects().forEach((file) => rmSync(file))],
-    ['emptied objects', 'quick', () => objects().forEach(empty)],
-    ['no HEAD', 'quick', () => rmSync(join(repoDir, 'HEAD'))],
-    ['a flipped bit in old content', 'full', () => flip(blobFile('main~:api/v1/rails/olas.json'))],
-    ['no repository at all', 'quick', () => readdirSync(repoDir).forEach(remove)],
+  const damages: [string, () => void][] = [
+    ['a lost branch', () => rmSync(join(repoDir, 'refs/heads/main'))],
+    ['an emptied branch', () => truncateSync(join(repoDir, 'refs/heads/main'), 0)],
+    ['lost objects', () => objects().forEach((file) => rmSync(file))],
+    ['emptied objects', () => objects().forEach(empty)],
+    ['no HEAD', () => rmSync(join(repoDir, 'HEAD'))],
+    ['no repository at all', () => readdirSync(repoDir).forEach(remove)],
   ]
+  const processes = [
+    ['in a new process', () => undefined],
+    ['in the same process', emptyArchiveMemory],
+  ] as const
 
-  test.each(damages)('%s', async (name, check, damage) => {
-    const remembered = name === inProcess ? { memory: emptyArchiveMemory() } : {}
-    await record(remembered)
-    await record({ ...moved, ...remembered })
-    damage()
-    const outcome = await recordStatus('dormant', { check, ...remembered })
-    expect(outcome).toMatchObject({ state: 'ok', error: null })
-    expect(outcome.restarted?.movedTo).toBe(`${repoDir}.broken-2026-11-21T06-00-00-000Z`)
-    expect(outcome.restarted?.reason).not.toBe('')
-    expect(existsSync(outcome.restarted?.movedTo ?? '')).toBe(true)
-    expect(subjects(repoDir)).toEqual(['dormant'])
-    expectIntact()
+  describe.each(processes)('%s', (_process, memoryOf) => {
+    test.each(damages)('%s', async (_damage, damage) => {
+      const memory = memoryOf()
+      const remembered = memory === undefined ? {} : { memory }
+      await record(remembered)
+      await record({ ...moved, ...remembered })
+      damage()
+      for (const status of ['dormant', 'potemkin']) {
+        const outcome = await recordStatus(status, remembered)
+        expect(outcome).toMatchObject({ state: 'failed', committed: null })
+        expect(outcome.error).not.toBeNull()
+      }
+      renameSync(repoDir, `${repoDir}.broken`)
+      expect(await recordStatus('dormant', remembered)).toMatchObject({ state: 'ok', error: null })
+      expect(subjects(repoDir)).toEqual(['dormant'])
+      expectIntact()
+    })
   })
 
-  test('continues the history that the remote still has', async () => {
+  test('then continues the history that the remote has', async () => {
     bareRemote()
     await record({ remote })
-    rmSync(join(repoDir, 'refs/heads/main'))
-    const outcome = await record({ ...moved, remote })
-    expect(outcome).toMatchObject({ state: 'ok', pushed: true, behind: 0 })
-    expect(outcome.restarted).not.toBeNull()
+    renameSync(repoDir, `${repoDir}.broken`)
+    expect(await record({ ...moved, remote })).toMatchObject({ state: 'ok', behind: 0 })
     expect(subjects(remote)).toEqual(['rails: olas paying → concentrated', 'rails: first'])
   })
 
   function empty(file: string) {
     chmodSync(file, 0o644)
     truncateSync(file, 0)
-  }
-
-  function blobFile(spec: string): string {
-    const name = git(repoDir, 'rev-parse', spec).trim()
-    return join(repoDir, 'objects', name.slice(0, 2), name.slice(2))
-  }
-
-  function flip(file: string) {
-    const bytes = readFileSync(file)
-    chmodSync(file, 0o644)
-    const at = bytes.length - 6
-    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
-    writeFileSync(file, bytes)
   }
 
   function remove(name: string) {
@@ -289,7 +220,7 @@ describe('a corrupted archive is moved aside and created again', () => {
 describe('the remote', () => {
   test('gets every commit', async () => {
     bareRemote()
-    const pushed = { state: 'ok', pushed: true, behind: 0 }
+    const pushed = { state: 'ok', behind: 0 }
     expect(await record({ remote })).toMatchObject(pushed)
     expect(await record({ ...moved, remote })).toMatchObject(pushed)
     expect(subjects(remote)).toEqual(['rails: olas paying → concentrated', 'rails: first'])
@@ -302,13 +233,13 @@ describe('the remote', () => {
     renameSync(remote, `${remote}.away`)
     for (const [index, status] of ['dormant', 'potemkin', 'paying'].entries()) {
       const outcome = await recordStatus(status, { remote })
-      expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: index + 1 })
+      expect(outcome).toMatchObject({ state: 'failed', behind: index + 1 })
       expect(outcome.committed).toMatch(/^[0-9a-f]{40}$/)
       expect(outcome.error).toContain('git push')
     }
     renameSync(`${remote}.away`, remote)
     const later = await record({ files: filesWith('paying'), remote })
-    expect(later).toMatchObject({ state: 'ok', committed: null, pushed: true, behind: 0 })
+    expect(later).toMatchObject({ state: 'ok', committed: null, behind: 0 })
     expect(subjects(remote)).toHaveLength(4)
   })
 
@@ -316,7 +247,7 @@ describe('the remote', () => {
     bareRemote()
     await record({ remote })
     rmSync(remote, { recursive: true })
-    expect(await record({ remote })).toMatchObject({ state: 'ok', committed: null, pushed: true })
+    expect(await record({ remote })).toMatchObject({ state: 'ok', committed: null, behind: 0 })
   })
 
   test('that was replaced gets the whole history', async () => {
@@ -325,7 +256,7 @@ describe('the remote', () => {
     const other = join(root, 'other.git')
     bareRemote(other)
     const outcome = await record({ remote: other })
-    expect(outcome).toMatchObject({ committed: null, pushed: true, behind: 0 })
+    expect(outcome).toMatchObject({ committed: null, behind: 0 })
     expect(subjects(other)).toEqual(['rails: first'])
   })
 
@@ -334,7 +265,7 @@ describe('the remote', () => {
     await record({ repoDir: join(root, 'other.git'), message: 'another history\n', remote })
     await record()
     const outcome = await record({ ...moved, remote })
-    expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: 2 })
+    expect(outcome).toMatchObject({ state: 'failed', behind: 2 })
     expect(subjects(remote)).toEqual(['another history'])
   })
 
@@ -347,7 +278,7 @@ describe('the remote', () => {
     await recordStatus('unpushed')
     const unpushed = head()
     const outcome = await recordStatus('first again', { remote })
-    expect(outcome).toMatchObject({ state: 'ok', pushed: true, behind: 0, error: null })
+    expect(outcome).toMatchObject({ state: 'ok', behind: 0, error: null })
     expect(outcome.committed).toBe(head())
     expect(subjects(remote)).toEqual(['first again', 'second', 'rails: first'])
     expect(git(repoDir, 'for-each-ref', '--contains', unpushed, 'refs/superseded')).not.toBe('')
@@ -371,9 +302,9 @@ describe('the remote', () => {
     await record({ remote })
     renameSync(remote, `${remote}.away`)
     const fresh = { repoDir: join(root, 'fresh.git'), remote }
-    expect(await record(fresh)).toMatchObject({ state: 'failed', committed: null, pushed: null })
+    expect(await record(fresh)).toMatchObject({ state: 'failed', committed: null, behind: null })
     renameSync(`${remote}.away`, remote)
-    expect(await record({ ...moved, ...fresh })).toMatchObject({ state: 'ok', pushed: true })
+    expect(await record({ ...moved, ...fresh })).toMatchObject({ state: 'ok', behind: 0 })
     expect(subjects(remote)).toEqual(['rails: olas paying → concentrated', 'rails: first'])
   })
 
@@ -381,7 +312,7 @@ describe('the remote', () => {
     const secret = 'http://robot:s3cr%40t-token@127.0.0.1:9/ledger.git?key=t0psecret'
     await record()
     const outcome = await record({ remote: secret })
-    expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: 1 })
+    expect(outcome).toMatchObject({ state: 'failed', behind: 1 })
     expect(outcome.error).toContain('127.0.0.1')
     const texts = filesBelow(repoDir).map((file) => readFileSync(join(repoDir, file), 'latin1'))
     for (const text of [outcome.error ?? '', ...texts]) {

@@ -53,7 +53,7 @@ export const fileChecks: readonly DoctorCheck[] = [
   {
     what: 'free disk space',
     remedy:
-      'Delete old backups, `*.before-restore-*`, `snapshots.git.broken-*` or system logs. Writes are refused while the disk is full; no acknowledged write is lost.',
+      'Delete old backups, `*.before-restore-*` or system logs. Writes are refused while the disk is full; no acknowledged write is lost.',
     run: async ({ config, minFreeBytes }) => {
       const details: string[] = []
       let isEnough = true

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { headOf, treeOf, treeOfFiles } from '../../../../builder/publish/git-tree.ts'
+import { blobName, headOf, treeOf } from '../../../../builder/publish/git-tree.ts'
 import { GitError, GitMissingError, runGit } from '../../../../builder/publish/git.ts'
 import type { Git } from '../../../../builder/publish/git.ts'
 import { readKeys } from '../../../../src/auth/service-keys.ts'
@@ -73,10 +73,10 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'snapshot repository',
     remedy:
-      'Restart the builder. It renames the repository to `snapshots.git.broken-…` and creates a new one, cloned from the remote if there is one. Keep the broken repository, since `git fsck` and a clone may recover its history.',
+      'Publishing continues without it. Stop the builder, rename DATA_DIR/snapshots.git and start the builder again: it continues the history of the remote, or begins a new one. Keep the broken repository, since its reflog, `git fsck` and a clone may recover its history.',
     mayChange: true,
-    run: async ({ config }) => {
-      const git = gitOf(config)
+    run: async (context) => {
+      const git = gitOf(context)
       try {
         const head = await headOf(git)
         if (head === null) return bad('main has no commit')
@@ -94,10 +94,10 @@ export const publishedChecks: readonly DoctorCheck[] = [
     remedy:
       'The last commit differs from the published set. The next build commits the difference; if it remains, the `build` job gives the reason (here and in /api/v1/health).',
     mayChange: true,
-    run: async ({ config }) => {
-      const set = await readSet(config.PUBLIC_DIR)
+    run: async (context) => {
+      const set = await readSet(context.config.PUBLIC_DIR)
       if (set === null) return null
-      const git = gitOf(config)
+      const git = gitOf(context)
       try {
         const head = await headOf(git)
         return head === null ? null : await compareTree(set, await treeOf(git, head))
@@ -194,8 +194,8 @@ async function rowDifferences(
   return differences
 }
 
-function gitOf({ DATA_DIR: dataDir }: DoctorContext['config']): Git {
-  return { repoDir: join(dataDir, 'snapshots.git'), env: {}, remote: null }
+function gitOf({ config }: DoctorContext): Git {
+  return { repoDir: join(config.DATA_DIR, 'snapshots.git'), env: {}, remote: null }
 }
 
 /** Documents whose archived form omits values that change with every poll or every day. */
@@ -217,8 +217,7 @@ async function compareTree(
     const text = (await bytes(entry)).toString('utf8')
     // Pact manifests are archived as their signed bytes, all other JSON without `computed_at`.
     const forms = file.endsWith('.json') ? [text, withoutStamp(text)] : [text]
-    const blobs = forms.map((form) => treeOfFiles(new Map([[file, form]])).get(file))
-    if (!blobs.includes(blob)) others.push(file)
+    if (!forms.map(blobName).includes(blob)) others.push(file)
   }
   return others.length === 0
     ? good(`${tree.size} files, the same as published`)
