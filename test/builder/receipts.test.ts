@@ -583,12 +583,12 @@ describe('receipts of one worker with invented transactions', () => {
         .selectFrom('receipts')
         .selectAll()
         .executeTakeFirstOrThrow()
-      for (let at = 1; at < count; at += 1) {
-        const txHash = `0x${at.toString(16).padStart(64, '0')}`
-        await tx
-          .insertInto('receipts')
-          .values({ ...row, id: `${row.id}${at}`, tx_hash: txHash })
-          .execute()
+      for (let from = 1; from < count; from += 200) {
+        const rows = Array.from({ length: Math.min(200, count - from) }, (_, place) => {
+          const hex = (from + place).toString(16)
+          return { ...row, id: `${row.id}${from + place}`, tx_hash: `0x${hex.padStart(64, '0')}` }
+        })
+        await tx.insertInto('receipts').values(rows).execute()
       }
     })
   }
