@@ -114,7 +114,7 @@ test('service and builder write nothing outside of DATA_DIR and PUBLIC_DIR', asy
   const expected = [
     join(env.DATA_DIR, 'ledger.db'),
     join(env.PUBLIC_DIR, 'current'),
-    join(env.DATA_DIR, 'snapshots.git/refs/heads/main'),
+    join(env.DATA_DIR, 'snapshots.git.new/refs/heads/main'),
   ]
   expect(expected.filter((path) => !byService.some((other) => other.startsWith(path)))).toEqual([])
   expect(byBackup.some((path) => path.startsWith(file))).toBe(true)
