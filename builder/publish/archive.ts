@@ -52,8 +52,8 @@ export interface ArchiveOutcome {
   readonly error: string | null
 }
 
-/** A lock file of git that is older than any command may run is left over from a crash. */
-const staleLockMs = 2 * GIT_TIMEOUT_MS
+/** Older than any command may run. */
+const staleMs = 2 * GIT_TIMEOUT_MS
 
 export async function archive(options: ArchiveOptions): Promise<ArchiveOutcome> {
   const { remote, env } = options
@@ -87,7 +87,7 @@ function operationalMessage(error: unknown): string {
 
 async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable<ArchiveOutcome>) {
   const { remote, leadership } = options
-  await removeStaleLocks(git.repoDir, options.nowMs)
+  await removeLeftovers(git.repoDir, options.nowMs)
   outcome.committed = (await isMissing(git.repoDir))
     ? await createRepository(git, options)
     : await commit(git, options)
@@ -103,8 +103,10 @@ async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable
   const push = async () => {
     outcome.behind = await countMissing()
     if (outcome.behind === 0) return
-    await runGit(git, ['push', '--quiet', '--no-verify', REMOTE_NAME, BRANCH])
-    await runGit(git, ['update-ref', pushed, BRANCH])
+    const head = await read(git, 'rev-parse', BRANCH)
+    const refspec = `${head}:${BRANCH_REF}`
+    await runGit(git, ['push', '--quiet', '--no-verify', REMOTE_NAME, refspec])
+    await runGit(git, ['update-ref', pushed, head])
     outcome.behind = 0
   }
   await push().catch(async (error: unknown) => {
@@ -137,11 +139,11 @@ async function commit(git: Git, options: ArchiveOptions): Promise<string | null>
     const stream = fastImportStream({ parent, message, nowMs, deleted, written })
     await runGit(git, FAST_IMPORT, Buffer.from(stream))
   }
-  const head = await headOf(git)
+  const head = isChanged ? await headOf(git) : parent
   if (head === null || (isChanged && head === parent)) throw new GitError('nothing was committed')
   memory.last = { head, files }
-  // At the start and once a day.
-  if (known === null) await runGit(git, ['gc', '--auto', '--quiet'])
+  // At the start and once a day; a failure is repeated then.
+  if (known === null) await runGit(git, ['gc', '--auto', '--quiet']).catch(() => undefined)
   return isChanged ? head : null
 }
 
@@ -158,7 +160,7 @@ async function createRepository(git: Git, options: ArchiveOptions): Promise<stri
   const found = git.remote === null ? '' : await read(draft, 'ls-remote', REMOTE_NAME, BRANCH_REF)
   if (found !== '') await fetchTo(draft, BRANCH_REF)
   const committed = await commit(draft, options)
-  await rm(git.repoDir, { recursive: true, force: true })
+  // Replaces an empty directory only.
   await rename(draft.repoDir, git.repoDir)
   return committed
 }
@@ -187,11 +189,14 @@ async function followRemote(git: Git, pushed: string): Promise<boolean> {
   return true
 }
 
-async function removeStaleLocks(repoDir: string, nowMs: number): Promise<void> {
+/** Git leaves locks and reports of crashes behind. */
+async function removeLeftovers(repoDir: string, nowMs: number): Promise<void> {
   const refs = await namesIn(join(repoDir, 'refs'), { recursive: true })
   const names = [...(await namesIn(repoDir)), ...refs.map((name) => join('refs', name))]
-  for (const name of names.filter((each) => each.endsWith('.lock'))) {
+  for (const name of names.filter((each) => /\.lock$|^fast_import_crash_/.test(each))) {
     const path = join(repoDir, name)
-    if (nowMs - (await stat(path)).mtimeMs > staleLockMs) await rm(path, { force: true })
+    // A running gc may remove its locks.
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }))
+    if (nowMs - mtimeMs > staleMs) await rm(path, { force: true })
   }
 }

@@ -33,6 +33,7 @@ const SETTINGS = {
   'core.hooksPath': '/dev/null',
   'core.fsync': 'committed,reference',
   'core.attributesFile': '/dev/null',
+  'core.logAllRefUpdates': 'true',
   'credential.helper': '',
   'http.followRedirects': 'false',
   'http.lowSpeedLimit': '1000',
