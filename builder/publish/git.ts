@@ -30,6 +30,8 @@ const MAX_OUTPUT_BYTES = 256 * 1024 * 1024
 const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin'
 
 const SETTINGS = {
+  'user.name': 'Agent Income Ledger',
+  'user.email': 'ledger@localhost',
   'core.hooksPath': '/dev/null',
   'core.fsync': 'committed,reference',
   'core.attributesFile': '/dev/null',
