@@ -88,9 +88,10 @@ function operationalMessage(error: unknown): string {
 async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable<ArchiveOutcome>) {
   const { remote, leadership } = options
   await removeLeftovers(git.repoDir, options.nowMs)
-  outcome.committed = (await isMissing(git.repoDir))
-    ? await createRepository(git, options)
-    : await commit(git, options)
+  outcome.committed =
+    (await namesIn(git.repoDir)).length === 0
+      ? await createRepository(git, options)
+      : await commit(git, options)
   if (remote === null) return
   await leadership?.check()
   // A ref per remote has what it has, so that a build without new commits needs no network.
@@ -145,10 +146,6 @@ async function commit(git: Git, options: ArchiveOptions): Promise<string | null>
   // At the start and once a day; a failure is repeated then.
   if (known === null) await runGit(git, ['gc', '--auto', '--quiet']).catch(() => undefined)
   return isChanged ? head : null
-}
-
-async function isMissing(repoDir: string): Promise<boolean> {
-  return (await namesIn(repoDir)).length === 0
 }
 
 /** Commits to the history of the remote, if it has one, or begins it. @throws GitError if the remote is unreachable */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
 import { readTextIfExists } from '../cache/stat-fingerprint.ts'
-import { runGit } from './git.ts'
+import { AUTHOR, runGit } from './git.ts'
 import type { Git } from './git.ts'
 
 export const BRANCH = 'main'
@@ -56,7 +56,7 @@ export function fastImportStream(commit: Commit): string {
   const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`
   return [
     `commit ${BRANCH_REF}\n`,
-    `committer Agent Income Ledger <ledger@localhost> ${Math.floor(nowMs / 1000)} +0000\n`,
+    `committer ${AUTHOR.name} <${AUTHOR.email}> ${Math.floor(nowMs / 1000)} +0000\n`,
     data(message),
     ...(parent === null ? [] : [`from ${parent}\n`]),
     ...deleted.map((path) => `D ${quoted(path)}\n`),

@@ -29,9 +29,12 @@ export const GIT_TIMEOUT_MS = 60_000
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024
 const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin'
 
+export const AUTHOR = { name: 'Agent Income Ledger', email: 'ledger@localhost' } as const
+
 const SETTINGS = {
-  'user.name': 'Agent Income Ledger',
-  'user.email': 'ledger@localhost',
+  // For the reflog.
+  'user.name': AUTHOR.name,
+  'user.email': AUTHOR.email,
   'core.hooksPath': '/dev/null',
   'core.fsync': 'committed,reference',
   'core.attributesFile': '/dev/null',
