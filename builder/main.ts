@@ -40,9 +40,9 @@ import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
 import { createLedgerLog } from './log/log.ts'
 import { createAskSizes, createCosigning } from './log/witnesses.ts'
-import { filesIn } from './publish/public-files.ts'
 import { webAddressOf } from './publish/remote.ts'
-import { createObjectSets } from './publish/sets/object-sets.ts'
+import { createBucket } from './publish/store/bucket.ts'
+import { createDirectory } from './publish/store/directory.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
 import { createHistory } from './world/history.ts'
@@ -102,14 +102,15 @@ const reporter = createReporter({
 })
 const patience = { patienceMs: minuteMs / 2, signal: stopped }
 const objects = config.bucket && createObjectStore(config.bucket, { fetch, clock, ...patience })
-const places = { publicDir: config.PUBLIC_DIR, stateDir: config.DATA_DIR }
-const { fence } = leadership.lease
-const sets = objects && createObjectSets({ objects, database, fence, ...places, clock, log })
+const { lease, check } = leadership
+const { fence } = lease
+const store = objects
+  ? createBucket({ objects, fence, log })
+  : createDirectory({ publicDir: config.PUBLIC_DIR, fence, check })
 const signer = await loadLogSigner(keysDir, keyMaker).catch(exitOnUnusableKey)
-const logFiles = objects ?? filesIn(config.PUBLIC_DIR)
 const asking = { database, fetch, signal: stopped, policy: config.WITNESSES }
 const askSizes = createAskSizes(asking)
-const ledgerLog = createLedgerLog({ database, files: logFiles, signer, clock, log, askSizes })
+const ledgerLog = createLedgerLog({ database, files: store, signer, clock, log, askSizes })
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const userAgent = outboundUserAgent(config.SITE_URL)
 const send = createPinnedFetch({ resolve: createStrangersResolve() })
@@ -167,13 +168,14 @@ const jobs = createJobs({
     pollEveryMs,
     keys: () => readKeys(keysDir),
     exchangeKeys,
-    ...places,
+    stateDir: config.DATA_DIR,
+    store,
     move: flags.once && flags.move,
     assetsDir: join(packageRoot, 'builder/site/static'),
     repository: { remote: config.SNAPSHOT_GIT_REMOTE, env: process.env },
-    leadership,
+    fence,
+    check,
     log,
-    sets,
     lastVersion: ledgerLog.lastVersion,
   },
 })

@@ -10,9 +10,10 @@ import { loadLogSigner } from './auth/notes.ts'
 import { repeatEvery } from './core/concurrency.ts'
 import { secondMs } from './core/time.ts'
 import { receiptsSince } from './db/receipts/view.ts'
+import { filesBelow } from './files/readable-files.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
-import { bucketSource, directorySource } from './http/published-sets.ts'
+import { createSetSource } from './http/published-sets.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
 import { createMeter } from './metrics/meter.ts'
@@ -63,8 +64,10 @@ const [database, reference] = await Promise.all([
 ])
 // The start waits this long for a store that does not answer.
 const patience = { patienceMs: 5 * secondMs }
-const objects = config.bucket && createObjectStore(config.bucket, { fetch, clock, ...patience })
-const source = objects ? bucketSource(objects, database.reader) : directorySource(config.PUBLIC_DIR)
+const files = config.bucket
+  ? createObjectStore(config.bucket, { fetch, clock, ...patience })
+  : filesBelow(config.PUBLIC_DIR)
+const source = createSetSource(files, database.reader)
 const store = createDocumentStore({ source, clock, log })
 await store.reload()
 const watching = store.watch(stopped)
@@ -90,7 +93,7 @@ const problems = () =>
   [
     builder?.problem() ?? null,
     checks.problem(),
-    source.problem?.() ?? null,
+    source.problem(),
     ...reloaded.map(({ problem }) => problem()),
   ].filter((problem) => problem !== null)
 process.on('SIGHUP', () => {

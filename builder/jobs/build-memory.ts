@@ -15,7 +15,7 @@ import type { World } from '../world/world.ts'
 
 export type BuildMemory = ReturnType<typeof emptyBuildMemory>
 
-export function emptyBuildMemory(options: { readonly dataDir: string; readonly stateDir: string }) {
+export function emptyBuildMemory(options: { readonly dataDir: string }) {
   const last: { built: World | null } = { built: null }
   return {
     gather: emptyGatherMemory(options.dataDir),
@@ -24,11 +24,10 @@ export function emptyBuildMemory(options: { readonly dataDir: string; readonly s
     siteOf: createSite(),
     drawingsOf: createSharedPages(),
     diffOf: memoizeLatest((facts: LastFacts) => diffDocument(facts, maxAgeOf('getLatestDiff'))),
-    lastFacts: createLastFacts(options.stateDir),
+    lastFacts: createLastFacts(),
     vendored: createVendored(),
     publish: emptyMemory(),
     evidence: { seq: 0 },
-    snapshot: { sha256: '' },
     keys: { sha256: '' },
     archive: emptyArchiveMemory(),
     ...last,

@@ -3,6 +3,7 @@ import { createSerialQueue } from '../../src/core/concurrency.ts'
 import { redact } from '../../src/core/redact.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { dropRunsBefore, lastRuns } from '../../src/db/runs.ts'
+import { collectGarbage } from '../publish/garbage.ts'
 import { emptyBuildMemory } from './build-memory.ts'
 import { build, buildIfChanged, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
@@ -19,6 +20,8 @@ export interface BuildQueueDeps extends JobDeps {
 
 /** Interval of the builds that reuse nothing and read back every published file. */
 const fullBuildEveryMs = dayMs
+/** Publications between two collections of garbage; an hour, if it is shorter, also starts one. */
+const tidiedAfter = 64
 const runsKeptMs = 90 * dayMs
 /** Limits the delay between a write and its documents to two seconds, even if the ledger is busy. */
 const maxRestMs = 500
@@ -27,12 +30,14 @@ const maxRestMs = 500
 export function createBuildQueue(
   deps: BuildQueueDeps,
 ): (when: 'now' | 'if changed') => Promise<boolean> {
-  const { database, clock, buildOptions, signal, onPublished } = deps
+  const { database, clock, log, buildOptions, signal, onPublished } = deps
+  const { store } = buildOptions
   const inTurn = createSerialQueue()
   let memory = emptyBuildMemory(buildOptions)
   let last = { startedMs: -Infinity, endedMs: -Infinity }
   let fullBuildMs = -Infinity
-  let tidiedMs = -Infinity
+  let published = 0
+  let tidied = { ms: -Infinity, published }
   let waiting: Promise<boolean> | null = null
 
   async function buildNow(when: 'now' | 'if changed'): Promise<boolean> {
@@ -45,6 +50,7 @@ export function createBuildQueue(
       const options = { ...buildOptions, keys, nowMs, memory, onPublished }
       const built = await (when === 'now' ? build(options) : buildIfChanged(options))
       if (built === null) return null
+      published = built.published.manifest.version
       const detail = buildSummary(built)
       // The first build, and a successful build after a failed one, are recorded even if nothing changed.
       const wasGood = (await lastRuns(database.reader)).get('build')?.outcome === 'ok'
@@ -55,9 +61,12 @@ export function createBuildQueue(
       fullBuildMs = startedMs
       await database.write((tx) => dropRunsBefore(tx, isoTime(nowMs - runsKeptMs)))
     }
-    if (isGood && startedMs - tidiedMs >= hourMs) {
-      tidiedMs = startedMs
-      await buildOptions.sets?.tidy()
+    // Also after a failed build, which may need the space.
+    if (startedMs - tidied.ms >= hourMs || published - tidied.published >= tidiedAfter) {
+      tidied = { ms: startedMs, published }
+      await collectGarbage(store, database, buildOptions.check).catch((error: unknown) =>
+        log.warn('old published files are not deleted', { reason: redact(String(error)) }),
+      )
     }
     return isGood
   }
@@ -77,7 +86,7 @@ export function createBuildQueue(
       return await buildNow(when)
     }).catch((error: unknown) => {
       // An unavailable database must not stop later builds.
-      deps.log.error('no build', { reason: redact(String(error)) })
+      log.error('no build', { reason: redact(String(error)) })
       return false
     })
     waiting = next

@@ -12,13 +12,11 @@ import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
 import { factsOf, nextFacts } from '../publish/last-facts.ts'
-import { logSnapshot } from '../publish/log-snapshot.ts'
-import { filesIn } from '../publish/public-files.ts'
 import { publish } from '../publish/publish.ts'
-import type { Leadership, PublishOutcome } from '../publish/publish.ts'
-import type { ObjectSets } from '../publish/sets/object-sets.ts'
+import type { PublishOutcome } from '../publish/publish.ts'
 import { readShareImages, renderShareImages } from '../publish/share-images.ts'
 import type { Drawing } from '../publish/share-images.ts'
+import type { SetStore } from '../publish/store/store.ts'
 import { gatherWorld } from '../world/gather.ts'
 import type { GatherOptions } from '../world/gather.ts'
 import type { World } from '../world/world.ts'
@@ -28,20 +26,21 @@ import type { BuildMemory } from './build-memory.ts'
 export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory'> {
   readonly keys: Keys
   readonly stateDir: string
-  readonly publicDir: string
+  readonly store: SetStore
+  /** Of the lease of this builder. */
+  readonly fence: number
+  /** Call before an effect outside of the database. @throws LeaseLostError */
+  readonly check: () => Promise<void>
   readonly assetsDir: string | null
   /** Allows the published set to change its `SITE_URL`. */
   readonly move?: boolean
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env'>
   readonly isDemo?: boolean
-  readonly leadership?: Leadership
   /** Without a memory, everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
   /** Of a manifest that others may have seen. @throws Error if nothing may be published */
   readonly lastVersion: () => Promise<number>
-  /** Absent: readers see the public directory. */
-  readonly sets?: ObjectSets | null
   /** Runs after each publication, before images are rendered and facts archived. */
   readonly onPublished?: () => void
 }
@@ -73,44 +72,36 @@ async function gather(options: RememberingOptions): Promise<World> {
 }
 
 async function buildWorld(gathered: World, options: RememberingOptions) {
-  const { stateDir, publicDir, nowMs, log, memory, leadership, sets = null } = options
+  const { stateDir, store, database, nowMs, log, memory } = options
   memory.built = null
   const lastVersion = await options.lastVersion()
-  await sets?.restoreFacts()
   const world = memory.withArticles(gathered)
   const documents = memory.snapshotsOf(world)
   const facts = factsOf(documents)
-  const next = nextFacts(await memory.lastFacts.load(), facts)
+  const next = nextFacts(await memory.lastFacts.load(store, database.reader), facts)
+  const storedFacts = memory.lastFacts.stored(next)
   const mark = options.isDemo === true ? markAsDemo : (document: PublicDocument) => document
   const others = [...documents, memory.diffOf(next), ...(await memory.vendored())].map(mark)
-  const logCurrent = async () => {
-    const { database, keys } = options
-    if (sets === null) await logSnapshot(database, publicDir, keys.ring, memory.snapshot)
-  }
   const publishWith = async (images: readonly PublicDocument[]) => {
-    await logCurrent()
     const published = await publish({
       ...options,
       ...options.keys,
       siteUrl: options.site.url,
       documents: [...others, ...memory.siteOf(world, images).map(mark)],
+      facts: storedFacts,
       lastVersion,
       memory: memory.publish,
-      ...(sets === null ? {} : { remote: sets.remote(() => JSON.stringify(next)) }),
     })
-    await logCurrent()
-    await sets?.point()
     options.onPublished?.()
     return published
   }
-  await logKeys(options.database, world, memory.keys)
-  const evidence = sets?.objects ?? filesIn(publicDir)
-  await publishEvidence(options.database, evidence, memory.evidence)
+  await logKeys(database, world, memory.keys)
+  await publishEvidence(database, store, memory.evidence)
   const drawings = memory.drawingsOf(world)
   const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)
-  await leadership?.check()
-  await removeExpiredEvidence(options.database, evidence, isoTime(nowMs))
-  await memory.lastFacts.keep(next, facts)
+  await options.check()
+  await removeExpiredEvidence(database, store, isoTime(nowMs))
+  memory.lastFacts.keep(next, storedFacts, facts)
   const archived = await archive({
     ...options,
     ...options.repository,
@@ -124,7 +115,7 @@ async function buildWorld(gathered: World, options: RememberingOptions) {
   return { published, archived }
 }
 
-/** Up to this number of new images are rendered before publishing, since a second generation would take longer. */
+/** Up to this number of new images are rendered before publishing, since a second set would take longer. */
 const fewPictures = 2
 
 /** Publishes existing images first and new ones in a second set, so that figures are not delayed. */

@@ -6,7 +6,7 @@ import type { Tile } from '../../src/core/tlog/tiles.ts'
 import { entriesBetween, findCheckpoint, putCheckpoint, tilesIn } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import type { PublicFiles } from '../publish/public-files.ts'
+import type { PublicFiles } from '../publish/store/store.ts'
 
 export interface PublishLogDeps {
   /** Its writes store nothing after another builder has taken the lease. */
@@ -80,7 +80,6 @@ async function removePartial(
         const one = logPath(tilePath({ level: kind, at, width: 1 }))
         const dir = one.slice(0, one.lastIndexOf('/') + 1)
         for (const key of (await files.list(dir)).keys()) await files.remove(key)
-        await files.remove(dir)
       }
     }
   }

@@ -10,7 +10,7 @@ import { nodesOf, tilePath, tileWidth, unpackEntries } from '../../src/core/tlog
 import { findCheckpoint, putCheckpoint, tilesIn } from '../../src/db/log.ts'
 import type { StoredCheckpoint } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import type { PublicFiles } from '../publish/public-files.ts'
+import type { PublicFiles } from '../publish/store/store.ts'
 import { append, signCheckpoint } from './sequence.ts'
 
 /** The database contradicts what others have seen of the log, or may do so once it continues. */

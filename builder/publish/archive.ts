@@ -4,7 +4,6 @@ import { dirname, join, resolve } from 'node:path'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn } from './files.ts'
 import {
   BRANCH,
   BRANCH_REF,
@@ -17,7 +16,7 @@ import {
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
 import { LockedError, withFileLock } from './lock.ts'
-import type { Leadership } from './publish.ts'
+import { namesIn } from './store/files.ts'
 
 export interface ArchiveOptions {
   readonly repoDir: string
@@ -29,7 +28,8 @@ export interface ArchiveOptions {
   readonly remote: string | null
   readonly env: GitEnvironment
   readonly memory?: ArchiveMemory
-  readonly leadership?: Leadership
+  /** Call before a change of the repository. @throws LeaseLostError */
+  readonly check?: () => Promise<void>
 }
 
 export interface ArchiveMemory {
@@ -86,14 +86,14 @@ function operationalMessage(error: unknown): string {
 }
 
 async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable<ArchiveOutcome>) {
-  const { remote, leadership } = options
+  const { remote, check } = options
   await removeLeftovers(git.repoDir, options.nowMs)
   outcome.committed =
     (await namesIn(git.repoDir)).length === 0
       ? await createRepository(git, options)
       : await commit(git, options)
   if (remote === null) return
-  await leadership?.check()
+  await check?.()
   // A ref per remote has what it has, so that a build without new commits needs no network.
   const pushed = `refs/pushed/${sha256Hex(remote).slice(0, 16)}`
   const countMissing = async () => {
@@ -112,7 +112,7 @@ async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable
   }
   await push().catch(async (error: unknown) => {
     if (!(await followRemote(git, pushed))) throw error
-    await leadership?.check()
+    await check?.()
     outcome.committed = await commit(git, options)
     await push()
   })

@@ -8,7 +8,7 @@ import {
   findEvidence,
 } from '../../src/db/evidence.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import type { PublicFiles } from './public-files.ts'
+import type { PublicFiles } from './store/store.ts'
 
 const prefix = 'evidence/'
 const headers = { 'content-type': 'application/json', 'cache-control': immutable }

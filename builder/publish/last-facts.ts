@@ -1,16 +1,19 @@
-import { mkdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
 
 import { z } from 'zod'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
-import { replaceFile } from '../../src/files/durable.ts'
-import { statFingerprint } from '../cache/stat-fingerprint.ts'
+import { factsKey } from '../../src/core/documents.ts'
+import { newestPublication } from '../../src/db/publications.ts'
+import type { Db } from '../../src/db/schema.ts'
 import { commitMessage, diffMarkdown } from './change-text.ts'
 import { changesBetween } from './changes.ts'
 import type { PublicDocument } from './document.ts'
 import type { Facts } from './facts.ts'
-import { readFitting } from './files.ts'
+import type { PublishedFacts } from './publish.ts'
+import type { PublicFiles } from './store/store.ts'
 
 const DIFF_PATH = '/diffs/latest.md'
 
@@ -44,34 +47,49 @@ export function diffDocument({ diff }: LastFacts, maxAgeSeconds: number): Public
   return { path: DIFF_PATH, contentType, maxAgeSeconds, body: { text: diff }, archive: diff }
 }
 
-export function lastFactsFile(stateDir: string): string {
-  return join(stateDir, 'last-facts.json')
-}
-
-export function createLastFacts(stateDir: string) {
-  const path = lastFactsFile(stateDir)
-  let known: { readonly fingerprint: string; readonly last: LastFacts | null } | null = null
+/** The facts of the newest publication, which are stored with it, so that any builder can compare with them. */
+export function createLastFacts() {
+  let known: { readonly sha256: string; readonly last: LastFacts } | null = null
   return {
-    load: async (): Promise<LastFacts | null> => {
-      const fingerprint = statFingerprint(path)
-      if (known?.fingerprint !== fingerprint)
-        known = { fingerprint, last: await loadLastFacts(path) }
-      return known.last
+    /** Null if they cannot be read: the next build then counts as the first. */
+    load: async (store: PublicFiles, reader: Db): Promise<LastFacts | null> => {
+      const sha256 = (await newestPublication(reader))?.factsSha256 ?? ''
+      if (known?.sha256 === sha256) return known.last
+      const last = (await readFacts(store, sha256)) ?? (await readLatestFacts(store))
+      known = last && { sha256, last }
+      return last
     },
-    /** Writes only a new `next`; `facts` are those of the build, for comparison by identity. */
-    keep: async (next: LastFacts, facts: Facts) => {
-      if (next !== known?.last) await saveLastFacts(path, next)
-      known = { fingerprint: statFingerprint(path), last: { ...next, facts } }
+    /** The form in which `next` is stored. */
+    stored: (next: LastFacts): PublishedFacts => {
+      if (next === known?.last) return { sha256: known.sha256, compressed: () => pack(next) }
+      return { sha256: sha256Hex(JSON.stringify(next)), compressed: () => pack(next) }
+    },
+    /** Call after publication. `facts` are those of the build, for comparison by identity. */
+    keep: (next: LastFacts, { sha256 }: PublishedFacts, facts: Facts): void => {
+      known = { sha256, last: { ...next, facts } }
     },
   }
 }
 
-/** Null when nothing can be read: the next build then counts as the first. */
-export async function loadLastFacts(path: string): Promise<LastFacts | null> {
-  return await readFitting(path, lastFactsSchema)
+async function pack(last: LastFacts): Promise<Uint8Array> {
+  return await promisify(gzip)(JSON.stringify(last), { level: 1 })
 }
 
-export async function saveLastFacts(path: string, last: LastFacts): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  await replaceFile(path, JSON.stringify(last), 0o644)
+async function readFacts(store: PublicFiles, sha256: string): Promise<LastFacts | null> {
+  const file = await store.get(factsKey(sha256))
+  if (file === null) return null
+  const text = await promisify(gunzip)(file.bytes).catch(() => '')
+  return sha256Hex(text) === sha256
+    ? lastFactsSchema.parse(JSON.parse(text.toString('utf8')))
+    : null
+}
+
+/** A restored database may name facts that are no longer kept. */
+async function readLatestFacts(store: PublicFiles): Promise<LastFacts | null> {
+  const files = [...(await store.list('facts/'))].sort(([, left], [, right]) => right - left)
+  for (const [key] of files) {
+    const last = await readFacts(store, /\/(\w+)\./.exec(key)?.[1] ?? '')
+    if (last !== null) return last
+  }
+  return null
 }

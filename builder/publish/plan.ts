@@ -2,16 +2,22 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import type { KeyRing, Signer } from '../../src/auth/service-keys.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
-import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
+import {
+  bodyKey,
+  documentFile,
+  encodedFile,
+  filesNamedIn,
+  manifestSetText,
+} from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { pruneMissing } from '../cache/memoize.ts'
 import { compress } from './compress.ts'
 import { renderBody } from './document.ts'
 import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
-import { inSlices } from './files.ts'
-import { filesNamedIn } from './published-generation.ts'
-import type { PublishedGeneration } from './published-generation.ts'
+import type { PastSet } from './past-set.ts'
+import { inSlices } from './store/files.ts'
+import type { Put } from './store/store.ts'
 
 /** The number exceeds that of compression threads, since some documents wait for the disk. */
 const RENDERED_AT_ONCE = 16
@@ -19,8 +25,6 @@ const RENDERED_AT_ONCE = 16
 /** A manifest is renewed at least daily, also when no document has changed. */
 const VALID_MS = 2 * dayMs
 const RENEWED_BEFORE_MS = dayMs
-
-export type Plan = Awaited<ReturnType<typeof draftPlan>>
 
 /** The cache is kept in memory only, since another version of the code may render other bytes. */
 export interface RenderCache {
@@ -41,16 +45,18 @@ interface Options {
   readonly ring: KeyRing
   readonly siteUrl: string
   readonly nowMs: number
-  /** The version of the manifest if the set changes. */
-  readonly generation: number
+  /** Of the manifest if the set changes. */
+  readonly version: number
+  /** SHA-256 of the manifest before. */
+  readonly previous: string | null
   /** Called as soon as a file exists, to limit memory. */
-  readonly store: (file: string, bytes: Uint8Array) => Promise<void>
+  readonly put: Put
 }
 
 /** Skips documents with unchanged bytes or a published revision. @throws Error for duplicate paths or files */
 export async function draftPlan(
   documents: readonly PublicDocument[],
-  past: PublishedGeneration | null,
+  past: PastSet | null,
   options: Options,
 ) {
   const before = new Map(past?.manifest.documents.map((entry) => [entry.path, entry]))
@@ -91,15 +97,15 @@ export async function draftPlan(
   const paths = new Set(documents.map(({ path }) => path))
   pruneMissing(options.rendered.revisions, paths)
   const isSame =
-    past?.isOurs === true &&
+    past?.isNewest === true &&
+    past.isOurs &&
     past.damaged.size === 0 &&
     past.manifest.site_url === options.siteUrl &&
     Date.parse(past.manifest.expires) - options.nowMs > RENEWED_BEFORE_MS &&
     sameEntries(entries, past.manifest.documents)
   return {
-    /** The same object as in the previous generation if nothing differs. */
-    manifest: isSame ? past.manifest : manifestOf(entries, past, options),
-    reusedFiles: isSame ? [] : [...filesNamedIn({ documents: reused })].map(({ file }) => file),
+    /** The same object as in the past set if nothing differs. */
+    manifest: isSame ? past.manifest : manifestOf(entries, options),
     changed: changed.map(({ path }) => path).sort(),
     removed: [...before.keys()].filter((path) => !paths.has(path)),
     /** Unchanged documents whose damaged files are written again. */
@@ -123,9 +129,9 @@ function filesOf(documents: readonly PublicDocument[]): ReadonlyMap<PublicDocume
   return new Map(files)
 }
 
-function hasDamage(entry: ManifestEntry, { damaged }: PublishedGeneration): boolean {
+function hasDamage(entry: ManifestEntry, { damaged }: PastSet): boolean {
   if (damaged.size === 0) return false
-  return [...filesNamedIn({ documents: [entry] })].some(({ file }) => damaged.has(file))
+  return [...filesNamedIn({ documents: [entry] })].some((named) => damaged.has(bodyKey(named)))
 }
 
 function isRendered(
@@ -170,13 +176,17 @@ function newEntry(document: PublicDocument, { signer, nowMs, rendered }: Options
 /** Writes the body and its compressed forms. Returns the entry with the hashes of the forms. */
 async function storeForms(
   { entry, bytes }: { readonly entry: ManifestEntry; readonly bytes: Uint8Array },
-  { store }: Options,
+  { put }: Options,
 ): Promise<ManifestEntry> {
   const forms = await compress(bytes, entry.content_type)
-  await store(entry.file, bytes)
-  for (const form of forms) await store(encodedFile(entry.file, form.encoding), form.bytes)
-  const hashes = forms.map(({ encoding, bytes: form }) => {
-    return [encoding, { sha256: sha256Hex(form), size: form.length }] as const
+  const encoded = forms.map(({ encoding, bytes: form }) => {
+    const file = encodedFile(entry.file, encoding)
+    return { encoding, file, sha256: sha256Hex(form), bytes: form }
+  })
+  const files = [{ file: entry.file, sha256: entry.sha256, bytes }, ...encoded]
+  await Promise.all(files.map((one) => put(bodyKey(one), one.bytes)))
+  const hashes = encoded.map((form) => {
+    return [form.encoding, { sha256: form.sha256, size: form.bytes.length }] as const
   })
   return { ...entry, encodings: Object.fromEntries(hashes) }
 }
@@ -187,13 +197,12 @@ function signatureOf(bytes: Uint8Array, signer: Signer): { signature: string; ki
 
 function manifestOf(
   documents: ManifestEntry[],
-  past: PublishedGeneration | null,
-  { siteUrl, nowMs, generation }: Options,
+  { siteUrl, nowMs, version, previous }: Options,
 ): Manifest {
   return {
     site_url: siteUrl,
-    version: generation,
-    previous: past?.manifestSha256 ?? null,
+    version,
+    previous,
     expires: isoTime(nowMs + VALID_MS),
     computed_at: isoTime(nowMs),
     count: documents.length,

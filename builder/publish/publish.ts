@@ -1,68 +1,60 @@
-/** Publishes documents as one generation: hard links to unchanged files, new files, and one rename of `current`. */
-import { mkdir, rename, rm, symlink } from 'node:fs/promises'
-import { join, relative } from 'node:path'
-
+/** Publishes documents as one set: new bodies, the manifest, and a row of `publications` that makes it the current one. */
+import { sha256Hex } from '../../src/auth/messages.ts'
 import type { KeyRing, Signer } from '../../src/auth/service-keys.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { Log } from '../../src/core/deps.ts'
 import {
-  CURRENT_LINK,
-  GENERATIONS_DIR,
   MANIFEST_CONTENT_TYPE,
   MANIFEST_FILE,
   MANIFEST_SIGNATURE_FILE,
   encodedFile,
+  factsKey,
   formatManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
-import type { HeldLease } from '../../src/db/leases.ts'
-import { syncFile } from '../../src/files/durable.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { queueEntries } from '../../src/db/log.ts'
+import type { QueuedEntry } from '../../src/db/log.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { addPublication, latestPublications } from '../../src/db/publications.ts'
+import type { Publication } from '../../src/db/publications.ts'
 import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn, removeDirectory } from './files.ts'
+import { describeSet, readPastSet } from './past-set.ts'
+import type { PastMemory, ReadSet } from './past-set.ts'
 import { draftPlan, emptyRenderCache } from './plan.ts'
-import type { Plan, RenderCache } from './plan.ts'
-import { filesNamedIn, readPublishedGeneration, rememberChecked } from './published-generation.ts'
-import type { CheckedFiles, ParsedManifest, PublishedGeneration } from './published-generation.ts'
-import { recycleGeneration, recordGeneration } from './recycle-generation.ts'
-import type { GenerationRecords, StagedFiles } from './recycle-generation.ts'
-import { createStagingDirectory } from './staging-directory.ts'
-import type { StagingDirectory } from './staging-directory.ts'
+import type { RenderCache } from './plan.ts'
+import type { Put, SetStore } from './store/store.ts'
 
-/** The current generation, two earlier ones for readers, and the one that is recycled for the next. */
-const KEPT_GENERATIONS = 4
 const MAX_LOGGED = 20
-const STAGING_DIR = '.building'
-/** More than are published while the log lacks their entries. */
+/** Sets that are searched for a readable one. */
+const MAX_PAST_SETS = 64
+/** More than are published between two backups. */
 const LOST_SETS = 1000
-/** Damage to a file that generations share does not reach a generation of copies. */
-const COPIED_EVERY = 64
 /** Higher levels take longer and do not make hashes and signatures smaller. */
 const MANIFEST_LEVELS = { brotli: 1, gzip: 1 }
 
 export interface PublishMemory {
   readonly rendered: RenderCache
-  readonly checked: CheckedFiles
-  readonly parsed: ParsedManifest
+  readonly past: PastMemory
   readonly assets: KnownAssets
-  readonly records: GenerationRecords
 }
 
 export function emptyMemory(): PublishMemory {
-  return {
-    rendered: emptyRenderCache(),
-    checked: new Map(),
-    parsed: { last: null },
-    assets: new Map(),
-    records: new Map(),
-  }
+  const past = { checked: new Map(), last: null, stored: null }
+  return { rendered: emptyRenderCache(), past, assets: new Map() }
 }
 
 export interface PublishOptions {
-  readonly publicDir: string
+  readonly store: SetStore
+  /** Its writes store nothing after another builder has taken the lease. */
+  readonly database: Pick<OpenDatabase, 'reader' | 'write'>
+  /** Of the lease of this builder. */
+  readonly fence: number
   readonly documents: readonly PublicDocument[]
+  readonly facts: PublishedFacts
   readonly siteUrl: string
   /** Allows the set to change its `siteUrl`. */
   readonly move?: boolean
@@ -77,116 +69,62 @@ export interface PublishOptions {
   readonly nowMs: number
   readonly log: Log
   readonly beforeStep?: (step: string) => void
-  /** The lease of the builder; absent if no other process can publish. */
-  readonly leadership?: Leadership
-  /** Where readers see the set; absent if they see the directory. */
-  readonly remote?: RemoteSets
 }
 
-export interface RemoteSets {
-  /** Makes the set that readers see the current one, by way of `workDir`. */
-  readonly restore: (workDir: string) => Promise<void>
-  readonly lastVersion: () => number
-  /** Gets the current set, or its successor before the switch. If it fails, the current set stays. */
-  readonly release: (set: {
-    readonly directory: string
-    readonly manifest: Manifest
-    readonly manifestBytes: Uint8Array
-    /** The set that this one replaces, or this one. */
-    readonly past: PublishedGeneration | null
-  }) => Promise<void>
+export interface PublishedFacts {
+  readonly sha256: string
+  readonly compressed: () => Promise<Uint8Array>
 }
 
-export interface Leadership {
-  readonly lease: HeldLease
-  /** Call before an effect outside of the database. @throws LeaseLostError */
-  readonly check: () => Promise<void>
+export interface PublishOutcome {
+  readonly changed: readonly string[]
+  readonly removed: readonly string[]
+  readonly unchanged: number
+  readonly manifest: Manifest
 }
-
-export type PublishOutcome = Awaited<ReturnType<typeof publishFrom>>
 
 export class OtherSiteError extends Error {
   override readonly name = 'OtherSiteError'
 }
 
 /**
- * Writes nothing when nothing changed. All changes go through one directory of the lease, which the next leader takes
- * away: then every later rename of a builder that was paused finds no source. @throws OtherSiteError for a set of another
- * `siteUrl` unless `move`; LeaseLostError; DamagedGenerationError for a damaged manifest, leaving the set untouched
+ * Writes nothing when nothing changed. A set without a row is garbage, and rows are written under the lease: then a builder
+ * that was killed or paused changes nothing that readers see.
+ * @throws OtherSiteError for a set of another `siteUrl` unless `move`; LeaseLostError
  */
 export async function publish(options: PublishOptions): Promise<PublishOutcome> {
-  const generations = join(options.publicDir, GENERATIONS_DIR)
-  const workDir = join(generations, `${STAGING_DIR}-${options.leadership?.lease.fence ?? 0}`)
-  options.beforeStep?.('remove unfinished generations')
-  await rm(workDir, { recursive: true, force: true })
-  await mkdir(generations, { recursive: true })
-  await mkdir(workDir)
-  await options.leadership?.check()
-  for (const name of await namesIn(generations)) {
-    const path = join(generations, name)
-    if (name.startsWith(STAGING_DIR) && path !== workDir) await takeAway(path, workDir)
-  }
-  await options.remote?.restore(workDir)
-  const outcome = await publishFrom(workDir, options)
-  await rm(workDir, { recursive: true })
-  return outcome
-}
-
-async function publishFrom(workDir: string, options: PublishOptions) {
-  const { publicDir, log, memory = emptyMemory() } = options
-  const { rendered, checked, parsed, records } = memory
-  const past = await readPublishedGeneration(publicDir, options.ring, { checked, parsed })
+  const { store, database, log, memory = emptyMemory() } = options
+  const publications = await latestPublications(database.reader, MAX_PAST_SETS)
+  const [newest = null] = publications
+  const isFull = memory.past.last === null
+  const past = await readPastSet(store, publications, { ...options, memory: memory.past })
   if (past !== null && isOtherSite(past.manifest, options)) {
     throw new OtherSiteError(
       `The published set belongs to ${past.manifest.site_url}, but SITE_URL is ${options.siteUrl}. ` +
         'Correct SITE_URL, or run the builder with --once --move to move the set to the new address.',
     )
   }
-  // Generations that `current` never reached.
-  for (const number of past === null ? [] : await generationNumbers(publicDir)) {
-    if (number > (past?.generation ?? 0)) await takeAway(directoryOf(publicDir, number), workDir)
-  }
   const assets =
     options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
-  // Files had to be hashed again, so another process may also have changed older generations.
-  if (past === null || past.hashed > 0) records.clear()
-  const root = join(workDir, 'set')
-  const isCopy = past !== null && (past.generation + 1) % COPIED_EVERY === 0
-  const staging = createStagingDirectory(root, {
-    ...options,
-    isCopy,
-    recycle: async () => {
-      if (past === null || isCopy) return null
-      const { generation: current } = past
-      return await recycleGeneration({
-        records,
-        directoryOf: (generation) => directoryOf(publicDir, generation),
-        oldest: current - KEPT_GENERATIONS + 1,
-        current,
-        root,
-        beforeStep: options.beforeStep,
-      })
-    },
-  })
   const documents = [...options.documents, ...assets]
-  const numbers = await generationNumbers(publicDir)
-  const known = Math.max(options.remote?.lastVersion() ?? 0, ...numbers)
-  const logged = options.lastVersion ?? 0
-  // After the loss of the newest sets, numbers are left out that readers may have seen. A set whose link was removed has no
-  // known predecessor.
-  const step = past === null && numbers.length > 0 ? 2 : 1
-  const generation = logged > known ? logged + LOST_SETS : known + step
-  const store = staging.write
-  const plan = await draftPlan(documents, past, { ...options, rendered, generation, store })
+  const stored = memory.past.stored?.[0]?.version ?? 0
+  const version = nextVersion(newest, stored, options.lastVersion ?? 0)
+  const previous = newest?.manifestSha256 ?? null
+  const hasPointer = (await store.canShow()) ? 1 : 0
+  const isIntact = past?.isNewest === true && past.damaged.size === 0
+  const { plan, written } = await store.batch(async (put) => {
+    const drafting = { ...options, rendered: memory.rendered, version, previous, put }
+    const plan = await draftPlan(documents, past, drafting)
+    if (plan.manifest === past?.manifest) return { plan, written: null }
+    const hasFacts = isIntact && newest?.factsSha256 === options.facts.sha256
+    return { plan, written: await writeManifest(plan.manifest, put, { ...options, hasFacts }) }
+  })
   const { changed, removed, repaired, unchanged, manifest } = plan
   const outcome = { changed, removed, unchanged, manifest }
-  if (past !== null && manifest === past.manifest) {
-    const manifestBytes = parsed.last?.bytes ?? Buffer.alloc(0)
-    await options.remote?.release({ directory: past.directory, manifest, manifestBytes, past })
-    // The previous builder may have ended between its switch and its pruning.
-    const pruned = await prune(past.generation, options)
-    if (pruned > 0 || past.hashed > 0) await rememberChecked(past.directory, manifest, checked)
-    return { ...outcome, generation: past.generation }
+  const anew = isFull || !isIntact
+  if (written === null) {
+    if (newest !== null) await store.show(newest, manifest, { anew })
+    return outcome
   }
   if (past !== null && past.damaged.size > 0) {
     log.error('the files of published documents were damaged and are written again', {
@@ -196,21 +134,21 @@ async function publishFrom(workDir: string, options: PublishOptions) {
   }
   if (past !== null && !past.isOurs)
     log.warn('the last set was signed with another key: signing all documents again')
-  const manifestBytes = Buffer.from(canonicalize(manifest), 'utf8')
-  const staged = await stage(plan, manifestBytes, past, { ...options, staging })
-  await options.remote?.release({ directory: root, manifest, manifestBytes, past })
-  const directory = directoryOf(publicDir, generation)
-  await nameAndSwitch(workDir, directory, options)
-  const pruned = await prune(generation, options)
-  // If true, link counts, and so fingerprints, changed only for renewed files.
-  const isCounted = pruned === 0 && past?.hashed === 0
-  parsed.last = { bytes: manifestBytes, manifest }
-  await rememberChecked(directory, manifest, checked, isCounted ? staged : undefined)
-  recordGeneration(records, generation, directory, staged)
-  for (const old of records.keys()) if (old <= generation - KEPT_GENERATIONS) records.delete(old)
+  const { bytes, signature, ...place } = written
+  const publication = { ...place, hasPointer } as const
+  options.beforeStep?.('record')
+  // Listed again if the answer of the database is lost.
+  memory.past.stored = null
+  await database.write(async (tx) => {
+    await addPublication(tx, publication, newest)
+    await queueEntries(tx, [snapshotEntry(publication.manifestSha256, version)])
+  })
+  memory.past.stored = [{ version, location: publication.location }]
+  memory.past.last = describeSet(publication.location, manifest, bytes, signature)
+  await store.show(publication, manifest, { anew })
   const counts = { changed: changed.length, removed: removed.length, unchanged }
-  log.info('published', { generation, ...counts })
-  return { ...outcome, generation }
+  log.info('published', { version, ...counts })
+  return outcome
 }
 
 /** A set of a loopback address was published for trial only. */
@@ -223,73 +161,47 @@ function isOtherSite(
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
-export function directoryOf(publicDir: string, generation: number): string {
-  return join(publicDir, GENERATIONS_DIR, String(generation).padStart(8, '0'))
+/**
+ * Greater than each that a reader may have seen. One is left out if a reader may have seen another predecessor of the next
+ * one than the newest publication, and many if files are lost, so that the database may have lost rows too.
+ */
+function nextVersion(newest: Publication | null, stored: number, logged: number): number {
+  const recorded = newest?.version ?? 0
+  const known = Math.max(recorded, logged)
+  if (stored < known) return known + LOST_SETS
+  return stored > recorded ? stored + 2 : stored + 1
 }
 
-async function generationNumbers(publicDir: string): Promise<number[]> {
-  const names = await namesIn(join(publicDir, GENERATIONS_DIR))
-  return names.filter((name) => /^\d{8,15}$/.test(name)).map(Number)
+export function snapshotEntry(sha256: string, version: number): QueuedEntry {
+  return { kind: 'snapshot', id: sha256, sha256, subject: 'snapshot', extra: { version } }
 }
 
-/** A builder that was paused cannot do this, since its `workDir` is gone. */
-export async function takeAway(path: string, workDir: string): Promise<void> {
-  const gone = join(workDir, 'gone')
-  await rename(path, gone)
-  await rm(gone, { recursive: true })
-}
-
-async function stage(
-  { reusedFiles }: Plan,
-  manifestBytes: Uint8Array,
-  past: PublishedGeneration | null,
-  { staging, signer }: { readonly staging: StagingDirectory; readonly signer: Signer },
-): Promise<StagedFiles> {
-  const reused = new Set(reusedFiles)
-  const before = past === null ? [] : [...filesNamedIn(past.manifest)].map(({ file }) => file)
-  const forms = (['br', 'gzip'] as const).map((form) => encodedFile(MANIFEST_FILE, form))
-  const gone = [...before, ...forms].filter((file) => !reused.has(file))
-  await staging.reuse({ files: reusedFiles, from: past?.directory ?? null, gone })
-  for (const form of await compress(manifestBytes, MANIFEST_CONTENT_TYPE, MANIFEST_LEVELS)) {
-    await staging.write(encodedFile(MANIFEST_FILE, form.encoding), form.bytes)
+/** Writes manifest and facts. */
+async function writeManifest(
+  manifest: Manifest,
+  put: Put,
+  { fence, facts, hasFacts, signer, nowMs }: PublishOptions & { readonly hasFacts: boolean },
+): Promise<Omit<Publication, 'hasPointer'> & Pick<ReadSet, 'bytes' | 'signature'>> {
+  const { version } = manifest
+  const bytes = Buffer.from(canonicalize(manifest), 'utf8')
+  const manifestSha256 = sha256Hex(bytes)
+  const location = `g/${fence}-${version}-${manifestSha256.slice(0, 12)}`
+  const signed = Buffer.from(signer.sign(bytes)).toString('base64')
+  const signature = Buffer.from(formatManifestSignature(signed, signer.kid), 'utf8')
+  for (const form of await compress(bytes, MANIFEST_CONTENT_TYPE, MANIFEST_LEVELS)) {
+    await put(`${location}/${encodedFile(MANIFEST_FILE, form.encoding)}`, form.bytes)
   }
-  const signature = Buffer.from(signer.sign(manifestBytes)).toString('base64')
-  const line = formatManifestSignature(signature, signer.kid)
-  await staging.write(MANIFEST_SIGNATURE_FILE, Buffer.from(line, 'utf8'))
-  // The manifest is written last, so a directory with a manifest is complete.
-  await staging.write(MANIFEST_FILE, manifestBytes)
-  return await staging.flush()
-}
-
-/** Makes the set in `workDir`, which is complete, the current one. */
-export async function nameAndSwitch(
-  workDir: string,
-  directory: string,
-  { publicDir, beforeStep: step }: Pick<PublishOptions, 'publicDir' | 'beforeStep'>,
-): Promise<void> {
-  step?.('name the generation')
-  await rename(join(workDir, 'set'), directory)
-  step?.('flush the generations')
-  await syncFile(join(publicDir, GENERATIONS_DIR))
-  const next = join(workDir, 'next')
-  step?.('make the link')
-  // Relative to its later place, so that the directory can be moved or mounted elsewhere.
-  await symlink(relative(publicDir, directory), next)
-  step?.('switch')
-  await rename(next, join(publicDir, CURRENT_LINK))
-  step?.('flush the switch')
-  await syncFile(publicDir)
-}
-
-async function prune(
-  generation: number,
-  { publicDir, beforeStep: step }: PublishOptions,
-): Promise<number> {
-  const sorted = (await generationNumbers(publicDir)).sort((left, right) => right - left)
-  const surplus = sorted.filter((number) => number <= generation).slice(KEPT_GENERATIONS)
-  for (const old of surplus) {
-    step?.(`remove generation ${old}`)
-    await removeDirectory(directoryOf(publicDir, old))
+  await put(`${location}/${MANIFEST_SIGNATURE_FILE}`, signature)
+  await put(`${location}/${MANIFEST_FILE}`, bytes)
+  if (!hasFacts) await put(factsKey(facts.sha256), await facts.compressed())
+  return {
+    version,
+    fence,
+    manifestSha256,
+    location,
+    factsSha256: facts.sha256,
+    publishedAt: isoTime(nowMs),
+    bytes,
+    signature,
   }
-  return surplus.length
 }

@@ -10,7 +10,7 @@ import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { replaceFile } from '../../src/files/durable.ts'
 import type { PublicDocument } from './document.ts'
-import { namesIn, readFitting } from './files.ts'
+import { namesIn, readFitting } from './store/files.ts'
 
 /** A preview image and the path at which it is published. */
 export interface Drawing {

@@ -22,10 +22,13 @@ import {
   MANIFEST_FILE,
   MANIFEST_PATH,
   MANIFEST_SIGNATURE_FILE,
+  bodyKey,
   encodedFile,
   manifestSchema,
 } from '../../src/core/documents.ts'
-import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
+import type { Manifest, ManifestEntry, NamedFile } from '../../src/core/documents.ts'
+import type { Publication } from '../../src/db/publications.ts'
+import type { ReadableFiles } from '../../src/files/readable-files.ts'
 import { fileExists, readBytes, readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 import type { Session } from './session.ts'
@@ -43,8 +46,10 @@ export interface PublishedSet {
   readonly proof: () => Promise<string | null>
   readonly document: (entry: ManifestEntry) => Promise<Uint8Array | null>
   /** Null if the source has no compressed files. */
-  readonly compressedForm: ((file: string) => Uint8Array | null) | null
+  readonly compressedForm: ((form: BodyName) => Promise<Uint8Array | null>) | null
 }
+
+type BodyName = Pick<NamedFile, 'file' | 'sha256'>
 
 export function openDirectory(dir: string): PublishedSet {
   const read = (file: string) => readBytes(join(dir, file))
@@ -55,8 +60,34 @@ export function openDirectory(dir: string): PublishedSet {
     keys: () => Promise.resolve(read(keysPath.slice(1))),
     proof: () => Promise.resolve(readIfThere(proofFile)?.toString('utf8') ?? null),
     document: ({ file }) => Promise.resolve(readIfThere(file)),
-    compressedForm: readIfThere,
+    compressedForm: ({ file }) => Promise.resolve(readIfThere(file)),
   }
+}
+
+/** The set of a publication, as the service reads it. */
+export function openPublication(
+  files: ReadableFiles,
+  { location }: Pick<Publication, 'location'>,
+): PublishedSet {
+  const read = async (key: string) => {
+    const found = await files.get(key)
+    if (found === null) throw new Error(`${key} is missing`)
+    return found.bytes
+  }
+  const body = async (name: BodyName) => (await files.get(bodyKey(name)))?.bytes ?? null
+  const set: PublishedSet = {
+    manifest: () => read(`${location}/${MANIFEST_FILE}`),
+    signature: async () => (await read(`${location}/${MANIFEST_SIGNATURE_FILE}`)).toString('utf8'),
+    keys: async () => {
+      const manifest = await readManifest(set)
+      const entry = manifest?.documents.find(({ path }) => path === keysPath)
+      return entry === undefined ? Buffer.alloc(0) : await read(bodyKey(entry))
+    },
+    proof: () => Promise.resolve(null),
+    document: body,
+    compressedForm: body,
+  }
+  return set
 }
 
 export function openSite(session: Session, site = siteUrlOf(session.ledger)): PublishedSet {
@@ -134,14 +165,13 @@ async function verifySet(
   const all = [...checks]
   for (const entry of manifest?.documents ?? []) {
     const found = await verifyEntry(entry, await set.document(entry), keys)
-    all.push(found.good ? (findBadForm(entry, set) ?? found) : found)
+    all.push(found.good ? ((await findBadForm(entry, set)) ?? found) : found)
   }
   return all
 }
 
-/** Verifies a directory, which may be old, with the keys in it. */
-export async function verifyDirectory(dir: string): Promise<readonly Check[]> {
-  const set = openDirectory(dir)
+/** Verifies a set, which may be old, with the keys in it. */
+export async function verifyAlone(set: PublishedSet): Promise<readonly Check[]> {
   return await verifySet(set, await openManifest(set, undefined))
 }
 
@@ -183,13 +213,17 @@ async function verifyCurrent(
 }
 
 /** Returns null if all compressed files match. */
-function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Check | null {
+async function findBadForm(
+  entry: ManifestEntry,
+  { compressedForm }: PublishedSet,
+): Promise<Check | null> {
   if (compressedForm === null) return null
   for (const encoding of ['br', 'gzip'] as const) {
     const described = entry.encodings[encoding]
     if (described === undefined) continue
-    const bytes = compressedForm(encodedFile(entry.file, encoding))
-    if (bytes !== null && sha256Hex(bytes) === described.sha256) continue
+    const { sha256 } = described
+    const bytes = await compressedForm({ file: encodedFile(entry.file, encoding), sha256 })
+    if (bytes !== null && sha256Hex(bytes) === sha256) continue
     const detail = `the ${encoding} form ${bytes === null ? 'is missing' : 'has a different SHA-256'}`
     return check(entry.path, false, detail)
   }

@@ -1,17 +1,14 @@
 /**
- * The layout of the published set, which the builder writes and the service reads:
- *
- *     <public>/current -> generations/00000042          one symlink, switched by rename
- *     <public>/generations/00000042/api/v1/rails.json   the bytes that are hashed and signed
- *                                  /api/v1/rails.json.br, .gz
- *                                  /snapshot.json       the manifest: a complete generation has one
- *                                  /snapshot.json.sig   its signature
- *
- * and its layout in an object store:
+ * The layout of published sets, which the builder writes and the service reads. In a directory and in a bucket:
  *
  *     o/<sha256>, <sha256>.br, .gz                      bodies and their compressed forms, each under its own hash
- *     g/<fence>-<version>-<sha256>/snapshot.json        as above, with .sig, .br, .gz
- *     current.json                                      version and location of the newest set
+ *     g/<fence>-<version>-<sha256>/snapshot.json        the manifest of a set, with .sig (its signature), .br and .gz
+ *     facts/<sha256>.json.gz                            the facts of a set, with which the next build compares
+ *
+ * The newest row of the table `publications` names the current set. For readers without the database:
+ *
+ *     <directory>/current -> views/<fence>/a            hard links to the files of the current set, by path
+ *     <bucket>/current.json                             version and location of the current set
  */
 import { z } from 'zod'
 
@@ -23,7 +20,6 @@ export const MANIFEST_SIGNATURE_FILE = 'snapshot.json.sig'
 export const MANIFEST_CONTENT_TYPE = 'application/json'
 export const MANIFEST_MAX_AGE_SECONDS = 60
 export const CURRENT_LINK = 'current'
-export const GENERATIONS_DIR = 'generations'
 
 /** Content codings (RFC 9110 section 8.4.1) with their file suffix, best first. */
 const ENCODINGS = { br: '.br', gzip: '.gz' } as const satisfies Record<string, string>
@@ -61,7 +57,7 @@ const manifestEntrySchema = z
 export const manifestSchema = z
   .strictObject({
     site_url: z.string().max(256),
-    /** Grows by one with each manifest. */
+    /** Grows with each manifest; where one is left out, `previous` may differ from what a reader has seen. */
     version: z.int().min(1),
     /** SHA-256 of the manifest before; null for the first. */
     previous: sha256Hex.nullable(),
@@ -99,7 +95,7 @@ export function manifestSetText(
 }
 
 /**
- * The file of a path within a generation. Paths with an extension keep it; JSON gets `.json` and pages `.html`, since
+ * The file of a path within a set. Paths with an extension keep it; JSON gets `.json` and pages `.html`, since
  * `/api/v1/rails` and `/api/v1/rails/x402` would clash as file and directory.
  * @throws Error if the path is malformed, needs an extension, or is reserved for the published set
  */
@@ -134,14 +130,25 @@ function suffixOf(path: string, contentType: string): string | null {
   return mediaType === 'text/html' ? '.html' : null
 }
 
-/** The key of a body in an object store. `sha256` is the hash of the bytes as they are stored. */
-export function bodyKey({
-  file,
-  sha256,
-}: {
+/** A file of a set. `sha256` is the hash of the bytes as they are stored. */
+export interface NamedFile {
   readonly file: string
   readonly sha256: string
-}): string {
+  readonly size: number
+}
+
+/** The documents and their compressed forms. */
+export function* filesNamedIn({ documents }: Pick<Manifest, 'documents'>): Generator<NamedFile> {
+  for (const { file, sha256: hash, size, encodings } of documents) {
+    yield { file, sha256: hash, size }
+    for (const encoding of ['br', 'gzip'] as const) {
+      const form = encodings[encoding]
+      if (form !== undefined) yield { file: encodedFile(file, encoding), ...form }
+    }
+  }
+}
+
+export function bodyKey({ file, sha256 }: Pick<NamedFile, 'file' | 'sha256'>): string {
   const suffix = Object.values(ENCODINGS).find((ending) => file.endsWith(ending)) ?? ''
   return `o/${sha256}${suffix}`
 }

@@ -29,12 +29,13 @@ export interface DocumentStore {
   readonly watch: (signal: AbortSignal) => Promise<void>
 }
 
+type BrokenSet = BrokenSetError | ObjectStoreError
+
 const WATCH_INTERVAL_MS = 1000
 const RETRY_INTERVAL_MS = 30_000
 const MAX_NAMED = 5
 
 const NOTHING_YET = 'nothing has been published yet'
-const MISSING = 'the published set is gone'
 const DAMAGED = 'The published file of this document is damaged; the next build writes it again'
 
 export function nothingServed(store: Pick<DocumentStore, 'state'>): string {
@@ -57,64 +58,64 @@ export function createDocumentStore({ source, clock, log }: Deps): DocumentStore
   let damaged: ReadonlyMap<string, string> = new Map()
   let problem: string | null = NOTHING_YET
   let served: string | null = null
-  let refused: { readonly mark: string; readonly atMs: number } | null = null
+  let refused: { readonly location: string; readonly atMs: number } | null = null
   /** Appended to `problem` while an older set replaces a damaged one. */
   let substitution = ''
   const queue = createSerialQueue()
 
-  /** Returns the reason if the set cannot be served. */
-  const serveSet = async ({ read, mark }: SetPlace): Promise<string | null> => {
+  const serveSet = async ({ read, location }: SetPlace): Promise<BrokenSet | null> => {
     try {
       const set = await readDocumentSet(read, documents)
       documents = set.documents
       manifest = set.manifest
       damaged = set.damaged
-      served = damaged.size === 0 ? mark : null
+      served = damaged.size === 0 ? location : null
       return null
     } catch (error) {
-      if (!(error instanceof BrokenSetError || error instanceof ObjectStoreError)) throw error
-      return error.message
+      if (error instanceof BrokenSetError || error instanceof ObjectStoreError) return error
+      throw error
     }
   }
 
-  const serveOlder = async (current: SetPlace | null): Promise<void> => {
+  const serveOlder = async (current: SetPlace): Promise<void> => {
     for (const place of await source.before(current)) {
-      const reason = await serveSet(place)
-      if (reason === null && manifest !== null) {
+      const broken = await serveSet(place)
+      if (broken === null && manifest !== null) {
         const { computed_at: computedAt } = manifest
         const without = damaged.size === 0 ? '' : `, although ${damagedText(damaged)}`
         substitution = `; until there is a good one, the set of ${computedAt} is served${without}`
         log.error('an older published set is served', {
-          set: place.name,
+          set: place.location,
           documents: documents.size,
           computed_at: computedAt,
         })
         return
       }
-      log.error('older published set refused', { set: place.name, reason })
+      log.error('older published set refused', { set: place.location, reason: broken?.message })
     }
   }
 
   const load = async (): Promise<void> => {
     const current = await source.current()
-    if (current !== null && current.mark === served) {
+    if (current === null) return
+    if (current.location === served) {
       problem = null
       substitution = ''
       return
     }
-    const reason = current === null ? MISSING : await serveSet(current)
-    refused = current === null ? null : { mark: current.mark, atMs: clock.monotonic() }
-    if (reason === null) {
+    const broken = await serveSet(current)
+    refused = { location: current.location, atMs: clock.monotonic() }
+    if (broken === null) {
       problem = damagedText(damaged)
       substitution = ''
       if (problem !== null) log.error('damaged documents are not served', { reason: problem })
       log.info('serving', { documents: documents.size, computed_at: manifest?.computed_at })
       return
     }
-    if (current !== null) log.error('published set refused', { reason })
-    if (manifest === null) await serveOlder(current)
-    const isEarly = current === null && manifest === null
-    problem = isEarly ? NOTHING_YET : `${reason}${substitution}`
+    log.error('published set refused', { reason: broken.message })
+    // Older sets are in the same store, which is unavailable after another error.
+    if (manifest === null && broken instanceof BrokenSetError) await serveOlder(current)
+    problem = `${broken.message}${substitution}`
   }
 
   /** Serial, since the slower of two concurrent loads could restore the older set. */
@@ -122,9 +123,9 @@ export function createDocumentStore({ source, clock, log }: Deps): DocumentStore
 
   const isDue = async (): Promise<boolean> => {
     const current = await source.current()
-    if (current === null) return manifest !== null && problem === null
-    if (current.mark === served) return problem !== null
-    const isKnownBad = refused !== null && refused.mark === current.mark
+    if (current === null) return false
+    if (current.location === served) return problem !== null
+    const isKnownBad = refused !== null && refused.location === current.location
     return !isKnownBad || clock.monotonic() - (refused?.atMs ?? 0) >= RETRY_INTERVAL_MS
   }
   const reloadIfDue = async (): Promise<void> => {
@@ -133,7 +134,8 @@ export function createDocumentStore({ source, clock, log }: Deps): DocumentStore
 
   const wasPublished = async (path: string, sha256: string): Promise<boolean> => {
     if (documents.get(path)?.entry.sha256 === sha256) return true
-    for (const { read } of await source.before(await source.current())) {
+    const current = await source.current()
+    for (const { read } of current === null ? [] : await source.before(current)) {
       const manifest = read(MANIFEST_FILE).then((bytes): unknown => JSON.parse(bytes.toString()))
       const parsed = manifestSchema.safeParse(await manifest.catch(() => null))
       const isEntry = (entry: ManifestEntry) => entry.path === path && entry.sha256 === sha256

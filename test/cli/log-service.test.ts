@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 import { createLedgerLog } from '../../builder/log/log.ts'
-import { logSnapshot } from '../../builder/publish/log-snapshot.ts'
-import { filesIn } from '../../builder/publish/public-files.ts'
+import { snapshotEntry } from '../../builder/publish/publish.ts'
+import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { receiptId } from '../../src/auth/messages.ts'
 import { acceptedReceipt } from '../../src/contract/schemas/receipt.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { minuteMs } from '../../src/core/time.ts'
+import { queueEntries } from '../../src/db/log.ts'
+import { newestPublication } from '../../src/db/publications.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
 import { quietLog } from '../support/quiet-log.ts'
@@ -35,7 +37,7 @@ async function command(...words: string[]): Promise<string> {
 
 async function publishLog(dir = tempFolder()): Promise<void> {
   const { database, logSigner: signer, clock } = service.actions
-  const files = filesIn(dir)
+  const files = createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() })
   const askSizes = () => Promise.resolve([])
   await createLedgerLog({ database, files, signer, clock, log: quietLog, askSizes }).grow()
 }
@@ -77,12 +79,14 @@ test('log verify accepts the log of a service, and snapshot verify --log its man
   const absent = await verify()
   expect(absent).toMatch(/BAD {3}entry: none of 2 entries is a snapshot with the SHA-256/)
 
-  const { dir, ring } = service.published
-  await logSnapshot(service.actions.database, dir, ring, { sha256: '' })
+  const set = await newestPublication(service.published.database.reader)
+  const { manifestSha256 = '', version = 0 } = set ?? {}
+  const { write } = service.actions.database
+  await write((tx) => queueEntries(tx, [snapshotEntry(manifestSha256, version)]))
   await publishLog(published)
-  const set = await verify()
-  expect(set).toMatch(/good {2}entry: 2: snapshot/)
-  expect(set).toContain('0 minutes ago')
+  const verified = await verify()
+  expect(verified).toMatch(/good {2}entry: 2: snapshot/)
+  expect(verified).toContain('0 minutes ago')
   service.clock.advance(61 * minuteMs)
   expect(await verify('--max-age', '60')).toContain('BAD   newest entry: is of')
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 import { createLedgerLog } from '../../builder/log/log.ts'
-import { filesIn } from '../../builder/publish/public-files.ts'
+import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { noteSigner } from '../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { formatKey } from '../../src/core/tlog/note.ts'
@@ -28,7 +28,13 @@ const hasPackages = existsSync('/usr/share/gocode/src/golang.org/x/mod/sumdb/tlo
 describe.runIf(leavesNothingOut || (hasPackages && isRunnable('go')))('Go', () => {
   test('verifies checkpoint, consistency and every entry of a published log, and refuses a changed one', async () => {
     const [database, dir] = [await tempDatabase(), tempFolder()]
-    const deps = { database, files: filesIn(dir), signer, clock: systemClock, log: quietLog }
+    const deps = {
+      database,
+      files: createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() }),
+      signer,
+      clock: systemClock,
+      log: quietLog,
+    }
     const log = createLedgerLog({ ...deps, askSizes: () => Promise.resolve([]) })
     const older = join(dir, 'older')
     for (const [from, count] of [

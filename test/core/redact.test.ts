@@ -118,7 +118,7 @@ test.each([
     'push to https://git.example/ledger/snapshots.git',
     'push to https://git.example/ledger/snapshots.git',
   ],
-  ['in generations/00000003/api/v1/rails.json', 'in generations/00000003/api/v1/rails.json'],
+  ['in views/3/a/api/v1/rails.json', 'in views/3/a/api/v1/rails.json'],
   ['5 of 7, 3/4 and /current', '5 of 7, 3/4 and /current'],
 ])('withoutDirectories removes directories of this machine: %s', (text, shown) => {
   expect(withoutDirectories(text)).toBe(shown)

@@ -1,5 +1,5 @@
 /** The compiled program with a test platform in its registry, and receipts that the platform issued. */
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { z } from 'zod'
@@ -8,6 +8,7 @@ import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { issued, receiptFacts, submission } from '../support/receipts.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
+import { servedSet } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 
 const platformKey = ed25519Key('platform')
@@ -49,8 +50,10 @@ export function writeVersion({ dir }: Program, version: number): void {
   writeFileSync(path, JSON.stringify({ ...rail, notes: `version ${version}` }))
 }
 
-export function publishedVersion(ledger: Ledger): number | null {
-  if (!existsSync(join(ledger.publicDir, 'current'))) return null
-  const { notes } = railFile.parse(ledger.document('api/v1/rails/olas.json'))
+/** Of the newest publication; null before the first. */
+export async function publishedVersion(ledger: Ledger): Promise<number | null> {
+  const rail = (await servedSet(ledger)).get('/api/v1/rails/olas')
+  if (rail === undefined) return null
+  const { notes } = railFile.parse(JSON.parse(rail.variants.identity.body.toString()))
   return Number(/version (\d+)/.exec(notes ?? '')?.[1])
 }

@@ -261,7 +261,7 @@ describe('agent-income-ledger admin doctor', () => {
     const { checks } = await diagnose(ledger)
     renameSync(`${path}.away`, path)
     expect(checks.filter(({ good }) => !good).map(({ what }) => what)).toEqual(['database'])
-    expect(checks.map(({ what }) => what)).toContain('published set')
+    expect(checks.map(({ what }) => what)).toContain('snapshot repository')
   })
 
   test('reports no problem after all damage is undone', async () => {

@@ -1,5 +1,5 @@
 /** Compares incremental builds with builds without memory. */
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -10,6 +10,7 @@ import { build, buildIfChanged } from '../../builder/jobs/build.ts'
 import type { BuildOptions } from '../../builder/jobs/build.ts'
 import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import { rotateKey } from '../../builder/publish/rotate-key.ts'
+import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { railAdapters } from '../../builder/rails/index.ts'
 import { createHistory } from '../../builder/world/history.ts'
 import { loadKeys } from '../../src/auth/service-keys.ts'
@@ -31,6 +32,7 @@ const timeoutMs = 600_000
 const seed = Number(process.env['BUILDS_SEED'] ?? 20_261_121)
 const startMs = Date.UTC(2026, 10, 21, 6)
 const rails = ['apify', 'pact', 'x402']
+const leads = () => Promise.resolve()
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const site = {
   url: 'https://ledger.test',
@@ -73,9 +75,9 @@ test(
     const dataDir = join(root, 'data')
     const writes: Readonly<Record<string, Write>> = documentWrites(dataDir, rails)
     const keysDir = join(root, 'keys')
-    const history = createHistory(database.reader)
     const remembering = join(root, 'remembering')
-    const memory = emptyBuildMemory({ dataDir, stateDir: remembering })
+    const memory = emptyBuildMemory({ dataDir })
+    const history = createHistory(database.reader)
     let keys = await loadKeys({ dir: keysDir, nowMs: startMs })
     let exchangeKeys: Awaited<ReturnType<BuildOptions['exchangeKeys']>> = {
       active: signingKeyFromSeed(Buffer.alloc(32, 7)),
@@ -88,9 +90,12 @@ test(
     const done: string[] = []
     let published: PublishOutcome | null = null
 
-    const optionsIn = (stateDir: string): BuildOptions => ({
+    const storeIn = (stateDir: string) =>
+      createDirectory({ publicDir: join(stateDir, 'public'), fence: 1, check: leads })
+    const store = storeIn(remembering)
+    const optionsIn = (stateDir: string, database: OpenDatabase): BuildOptions => ({
       database,
-      history,
+      history: createHistory(database.reader),
       dataDir,
       adapters: railAdapters,
       site,
@@ -98,13 +103,17 @@ test(
       keys,
       exchangeKeys: () => Promise.resolve(exchangeKeys),
       stateDir,
-      publicDir: join(stateDir, 'public'),
+      store: storeIn(stateDir),
+      fence: 1,
+      check: leads,
       assetsDir: null,
       repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' } },
       nowMs,
       log: quiet,
       lastVersion: () => Promise.resolve(0),
     })
+
+    const kept = () => ({ ...optionsIn(remembering, database), history, store })
 
     async function write(name: string): Promise<void> {
       n += 1
@@ -141,10 +150,11 @@ test(
       const fresh = join(root, 'fresh')
       rmSync(fresh, { recursive: true, force: true })
       if (done.length > 0) cpSync(remembering, fresh, { recursive: true, verbatimSymlinks: true })
+      const copy = await copyOfDatabase(fresh)
       if (room !== null) {
         const disk = fillDisk(room)
         try {
-          await expect(build({ ...optionsIn(remembering), memory })).rejects.toMatchObject({
+          await expect(build({ ...kept(), memory })).rejects.toMatchObject({
             code: 'ENOSPC',
           })
         } finally {
@@ -154,10 +164,11 @@ test(
       }
       // Job runs alone cause no build.
       const isRun = done.at(-1) === 'run'
-      const options = { ...optionsIn(remembering), memory }
+      const options = { ...kept(), memory }
       const built = await (isRun ? build(options) : buildIfChanged(options))
       if (built !== null) published = built.published
-      const other = await build({ ...optionsIn(fresh), history: createHistory(database.reader) })
+      const other = await build(optionsIn(fresh, copy))
+      await copy.close()
       const happened = `BUILDS_SEED=${seed}: ${done.join(', ')}`
       expect(published?.manifest.documents, happened).toEqual(other.published.manifest.documents)
     }
@@ -173,6 +184,13 @@ test(
   },
   timeoutMs,
 )
+
+/** Nothing is written meanwhile. */
+async function copyOfDatabase(dir: string): Promise<OpenDatabase> {
+  mkdirSync(dir, { recursive: true })
+  for (const file of ['ledger.db', 'ledger.db-wal']) cpSync(join(root, file), join(dir, file))
+  return await openDatabase({ url: join(dir, 'ledger.db') })
+}
 
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items

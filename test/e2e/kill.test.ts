@@ -1,16 +1,13 @@
-/** Kills the compiled builder 46 times. Afterwards the published set, the database and the archive are intact. */
+/** Kills the compiled builder 49 times. Afterwards the published set, the database and the archive are intact. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { sha256Hex } from '../../src/auth/messages.ts'
-import { createDocumentStore } from '../../src/http/document-store.ts'
-import { directorySource } from '../../src/http/published-sets.ts'
+import { newestPublication } from '../../src/db/publications.ts'
 import type { Running } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram, publishedVersion, writeVersion } from './board.ts'
@@ -19,9 +16,11 @@ import {
   builderPid,
   expectReads,
   healthOf,
+  linkOperations,
   newLedger,
   problemsOfSet,
   recordedEvents,
+  servedSet,
   sound,
   stop,
   useProgram,
@@ -37,11 +36,13 @@ const killHook = 'test/support/kill-hook.ts'
 const pidHook = 'test/support/pid-hook.ts'
 const timeoutMs = 480_000
 const testClock = 'test/support/test-clock.ts'
-/** The last operations of a build, from the rename to `current` on, which publishes the new set. */
+/** Numbers of operations, counted from the row that publishes the new set. */
+const killsAtRow = [-2, -1, 0, 1, 2, 500]
+/** Operations from the rename to `current` on. */
 const fromSwitch = 12
 const kills = {
   firstBuild: 9,
-  laterBuilds: 19,
+  beforeRow: 4,
   whilePolling: 8,
   withService: 6,
 } as const
@@ -65,27 +66,24 @@ afterAll(async () => {
 async function runBuild(
   ledger: Ledger,
   env: Readonly<Record<string, string>> = {},
-): Promise<number> {
+): Promise<{ readonly operations: number; readonly afterSwitch: number }> {
   const builder = ledger.builder(['--once'], { ...hooked, ...env })
   const code = await builder.ended
   if (code !== 0) throw new Error(`exit code ${code}:\n${builder.output()}`)
-  return Number(/operations: (\d+)/.exec(builder.output())?.[1])
+  const [, operations, after] =
+    /operations: (\d+), after the switch: (\d+)/.exec(builder.output()) ?? []
+  return { operations: Number(operations), afterSwitch: Number(after) }
 }
 
 async function expectIntact(ledger: Ledger): Promise<void> {
-  if (existsSync(join(ledger.publicDir, 'current'))) {
-    expect(problemsOfSet(ledger)).toEqual([])
-    const quiet = () => undefined
-    const store = createDocumentStore({
-      source: directorySource(ledger.publicDir),
-      clock: { monotonic: () => 0, sleep: async (ms) => await delay(ms) },
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    })
-    await store.reload()
-    expect(store.state().problem).toBeNull()
-    expect(store.get('/api/v1/rails')).toBeDefined()
-  }
+  const isShown = existsSync(join(ledger.publicDir, 'current'))
+  if (isShown) expect(problemsOfSet(ledger)).toEqual([])
   if (existsSync(join(ledger.dataDir, 'ledger.db'))) {
+    const store = await servedSet(ledger)
+    const isPublished = store.state().manifest !== null
+    expect(store.state().problem).toBe(isPublished ? null : 'nothing has been published yet')
+    if (isShown) expect(isPublished).toBe(true)
+    if (isPublished) expect(store.get('/api/v1/rails')).toBeDefined()
     const found = await ledger.withDatabase(async ({ reader }) => {
       const { rows } = await sql`pragma integrity_check`.execute(reader)
       return rows
@@ -93,6 +91,12 @@ async function expectIntact(ledger: Ledger): Promise<void> {
     expect(found).toEqual([{ integrity_check: 'ok' }])
   }
   expectIntactArchive(ledger)
+}
+
+async function newestIn(ledger: Ledger) {
+  const newest = await ledger.withDatabase(({ reader }) => newestPublication(reader))
+  if (newest === null) throw new Error('nothing has been published')
+  return newest
 }
 
 async function loggedSnapshots(ledger: Ledger): Promise<ReadonlySet<string>> {
@@ -122,15 +126,20 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
   await stop(service)
 }
 
-async function readUntil(url: string, isOver: () => boolean): Promise<void> {
-  while (!isOver()) await expectReads(url)
+function namesIn({ publicDir }: Ledger, name: string): readonly string[] {
+  const path = join(publicDir, name)
+  return existsSync(path) ? readdirSync(path) : []
 }
 
-/** The path of the set that a build writes; null between builds. */
-function stagedSet({ publicDir }: Ledger): string | null {
-  const folder = join(publicDir, 'generations')
-  const name = readdirSync(folder).find((entry) => entry.startsWith('.'))
-  return name === undefined ? null : join(folder, name, 'set')
+function grows(count: () => number) {
+  return () => {
+    const before = count()
+    return () => count() > before
+  }
+}
+
+async function readUntil(url: string, isOver: () => boolean): Promise<void> {
+  while (!isOver()) await expectReads(url)
 }
 
 async function killed(running: Running): Promise<void> {
@@ -144,7 +153,7 @@ describe('a builder killed with SIGKILL', () => {
     async () => {
       writeVersion(program, 1)
       const measured = newLedger(program, { POLL: 'off' })
-      const operations = await runBuild(measured)
+      const { operations } = await runBuild(measured)
       measured.remove()
       let ledger = newLedger(program, { POLL: 'off' })
       for (let kill = 0; kill < kills.firstBuild; kill += 1) {
@@ -173,33 +182,38 @@ describe('a builder killed with SIGKILL', () => {
       await runBuild(ledger)
       writeVersion(program, 2)
       await runBuild(ledger)
-      // Later builds also remove an old generation, so none has fewer operations than this one.
+      // Later builds also remove old links, so none has fewer operations than this one.
       writeVersion(program, 3)
-      const operations = await runBuild(ledger)
+      const { operations, afterSwitch } = await runBuild(ledger)
+      const rowAt = operations - afterSwitch - linkOperations(ledger)
+      const steps = [
+        ...Array.from({ length: kills.beforeRow }, (_, at) => {
+          return String(1 + Math.floor((at * rowAt) / kills.beforeRow))
+        }),
+        ...killsAtRow.map((at) => String(rowAt + at)),
+        ...Array.from({ length: fromSwitch }, (_, at) => `+${at}`),
+      ]
       const seen = new Set<string>()
       const manifests = new Set<string>()
-      const manifestFile = join(ledger.publicDir, 'current/snapshot.json')
-      for (let kill = 0; kill < kills.laterBuilds; kill += 1) {
+      for (const [kill, at] of steps.entries()) {
         const version = 4 + kill
         writeVersion(program, version)
-        const before = publishedVersion(ledger)
-        const [early, builds] = [kill - fromSwitch, kills.laterBuilds - fromSwitch]
-        const at = early < 0 ? `+${kill}` : String(1 + Math.floor((early * operations) / builds))
+        const before = await publishedVersion(ledger)
         const builder = ledger.builder(['--once'], { ...hooked, KILL_AT: at })
         expect(await builder.ended).toBeNull()
         await expectIntact(ledger)
-        const after = publishedVersion(ledger)
+        const after = await publishedVersion(ledger)
         expect([before, version]).toContain(after)
         seen.add(after === version ? 'new' : 'old')
-        manifests.add(sha256Hex(readFileSync(manifestFile)))
+        manifests.add((await newestIn(ledger)).manifestSha256)
       }
       expect([...seen].toSorted()).toEqual(['new', 'old'])
       await runBuild(ledger)
-      manifests.add(sha256Hex(readFileSync(manifestFile)))
+      manifests.add((await newestIn(ledger)).manifestSha256)
       // Also those that were published just before a kill.
       const logged = await loggedSnapshots(ledger)
       expect([...manifests].filter((manifest) => !logged.has(manifest))).toEqual([])
-      const last = 3 + kills.laterBuilds
+      const last = 3 + steps.length
       expect(ledger.git('show', 'HEAD:api/v1/rails/olas.json')).toContain(`version ${last}`)
       await expectIntact(ledger)
       await expectServed(ledger, last)
@@ -274,26 +288,29 @@ describe('a builder killed with SIGKILL', () => {
       const load = { isOver: false }
       const posting = clients.post(url, Infinity, () => load.isOver)
       const reading = readUntil(url, () => load.isOver)
-      const hasStaged = (file: string) => existsSync(join(stagedSet(ledger) ?? '/nowhere', file))
+      const count = (name: string) => namesIn(ledger, name).length
+      // By what a build does one after the other.
       const stages = [
-        () => stagedSet(ledger) !== null,
-        () => hasStaged('.'),
-        () => hasStaged('api/v1/receipts.json'),
-        () => hasStaged('snapshot.json'),
+        () => () => count('drafts') > 0,
+        grows(() => count('o')),
+        grows(() => count('g')),
+        // The links of a set that its row has made the current one.
+        () => () => {
+          const shown = readlinkSync(join(ledger.publicDir, 'current')).split('/')[1]
+          return namesIn(ledger, 'views').some((name) => name !== shown && !name.startsWith('old-'))
+        },
       ]
-      const setNow = () => ledger.manifest().set_sha256
-      for (const isReached of stages) {
-        await expect.poll(isReached, { interval: 1 }).toBe(true)
+      for (const stage of stages) {
+        await expect.poll(stage(), { interval: 1 }).toBe(true)
         const builder = builderPid(service)
         process.kill(builder, 'SIGKILL')
         // Paused, so that it does not start the next builder.
         service.kill('SIGSTOP')
-        expect(problemsOfSet(ledger)).toEqual([])
-        expectIntactArchive(ledger)
-        const before = setNow()
+        await expectIntact(ledger)
+        const { version } = await newestIn(ledger)
         service.kill('SIGCONT')
         await expect.poll(() => builderPid(service)).not.toBe(builder)
-        await expect.poll(setNow).not.toBe(before)
+        await expect.poll(async () => (await newestIn(ledger)).version).toBeGreaterThan(version)
       }
       load.isOver = true
       const results = await posting

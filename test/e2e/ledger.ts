@@ -1,9 +1,10 @@
 /** A ledger on disk: its folders, the compiled program that runs on them, and its published documents. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, lstatSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { lstatSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 import { afterAll, expect } from 'vitest'
@@ -14,8 +15,13 @@ import type { Manifest } from '../../src/core/documents.ts'
 import { eventsSince } from '../../src/db/events.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { filesBelow } from '../../src/files/readable-files.ts'
+import { createDocumentStore } from '../../src/http/document-store.ts'
+import type { DocumentStore } from '../../src/http/document-store.ts'
+import { createSetSource } from '../../src/http/published-sets.ts'
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+import { quietLog } from '../support/quiet-log.ts'
 
 interface StartedService {
   readonly service: Running
@@ -29,6 +35,7 @@ export interface Ledger {
   readonly builder: (args: readonly string[], env?: Readonly<Record<string, string>>) => Running
   readonly service: (env?: Readonly<Record<string, string>>) => Running
   readonly start: (env?: Readonly<Record<string, string>>) => Promise<StartedService>
+  /** A file of the set that plain web servers show. */
   readonly document: (file: string) => unknown
   readonly manifest: () => Manifest
   readonly git: (...args: string[]) => string
@@ -107,9 +114,44 @@ export async function addressOf(service: Running): Promise<string> {
 
 export function copyOf(program: Program, from: Ledger): Ledger {
   const ledger = newLedger(program, { POLL: 'off' })
-  cpSync(from.dataDir, ledger.dataDir, { recursive: true })
-  cpSync(from.publicDir, ledger.publicDir, { recursive: true, verbatimSymlinks: true })
+  // Keeps hard links.
+  for (const dir of ['dataDir', 'publicDir'] as const) {
+    execFileSync('cp', ['-a', from[dir], ledger[dir]])
+  }
   return ledger
+}
+
+/** What the service serves of the newest publication. */
+export async function servedSet({
+  publicDir,
+  withDatabase,
+}: Pick<Ledger, 'publicDir' | 'withDatabase'>): Promise<DocumentStore> {
+  return await withDatabase(async ({ reader }) => {
+    const store = createDocumentStore({
+      source: createSetSource(filesBelow(publicDir), reader),
+      clock: { monotonic: () => 0, sleep: async (ms) => await delay(ms) },
+      log: quietLog,
+    })
+    await store.reload()
+    return store
+  })
+}
+
+/** Operations that `kill-hook` counts between the row of a set, which a new builder publishes, and the rename to `current`. */
+export function linkOperations({ publicDir }: Ledger): number {
+  const entries = readdirSync(join(publicDir, 'current/'), { recursive: true, withFileTypes: true })
+  const directories = entries.filter((entry) => entry.isDirectory()).length
+  // Each file is linked, each directory made and flushed, and seven operations concern the view and the link.
+  return entries.length + directories + 7
+}
+
+const layout = ['current', 'drafts', 'evidence', 'facts', 'g', 'log', 'o', 'views']
+
+/** Files of PUBLIC_DIR that no publication needs. */
+export function leftoversOf({ publicDir }: Ledger): readonly string[] {
+  const names = readdirSync(publicDir).filter((name) => !layout.includes(name))
+  const drafts = readdirSync(join(publicDir, 'drafts'), { recursive: true, encoding: 'utf8' })
+  return [...names, ...drafts.filter((name) => name.includes('/'))]
 }
 
 export async function healthOf(url: string) {
@@ -160,7 +202,7 @@ export function inventory(folder: string): ReadonlyMap<string, string> {
 
 const evidenceUri = /\/evidence\/([0-9a-f]{64})\.json/g
 
-/** Files of the published set that differ from the manifest or are not listed in it, and evidence of it that is wrong. */
+/** Files that plain web servers show and that differ from the manifest or are not in it, and evidence of it that is wrong. */
 export function problemsOfSet({ publicDir, manifest }: Ledger): readonly string[] {
   const current = join(publicDir, 'current')
   const problems: string[] = []

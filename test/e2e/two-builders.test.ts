@@ -1,5 +1,6 @@
 /** Concurrent builders on one ledger, and a service with a builder. */
-import { readdirSync } from 'node:fs'
+import { existsSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -8,9 +9,12 @@ import { installBoardProgram, publishedVersion, writeVersion } from './board.ts'
 import {
   builderPid,
   healthOf,
+  leftoversOf,
+  linkOperations,
   newLedger,
   problemsOfSet,
   recordedEvents,
+  servedSet,
   stop,
   useProgram,
   withHooks,
@@ -26,9 +30,14 @@ const pidHook = 'test/support/pid-hook.ts'
 const lockHook = 'test/support/lock-hook.ts'
 const killHook = 'test/support/kill-hook.ts'
 const refused = 'another builder works on this ledger'
-const earlyPauses = 5
-/** Numbers of file operations, counted from the rename to `current`. */
-const latePauses = [-3, -2, -1, 0, 1, 2, 3]
+/** Shares of the operations before the row of the set; the first ones come before the lease. */
+const earlyPauses = [0.25, 0.5, 0.75]
+/**
+ * Numbers of file operations, counted from the rename to `current` and from the row of the set. The first one is exact,
+ * since a build that continues another has a few more or fewer.
+ */
+const pausesAtSwitch = [1, 2, 0, -1, -2, 5, 10, -500]
+const pausesAtRow = [-2, -1, 0, 1, 3]
 const timeoutMs = 480_000
 
 const program = useProgram(installBoardProgram)
@@ -44,8 +53,8 @@ afterAll(async () => {
 
 async function expectSound(ledger: Ledger): Promise<void> {
   expect(problemsOfSet(ledger)).toEqual([])
-  const known = ['current', 'evidence', 'generations', 'log']
-  expect(readdirSync(ledger.publicDir).filter((name) => !known.includes(name))).toEqual([])
+  expect((await servedSet(ledger)).state().problem).toBeNull()
+  expect(leftoversOf(ledger)).toEqual([])
   ledger.git('fsck', '--full', '--strict', '--no-dangling')
 }
 
@@ -124,22 +133,28 @@ describe('two builders on one ledger', () => {
       }
       await buildOnce()
       writeVersion(program, 0)
+      await buildOnce()
+      writeVersion(program, 1)
       const counted = /operations: (\d+), after the switch: (\d+)/.exec(
         await buildOnce({ NODE_OPTIONS }),
       )
       const switchAt = Number(counted?.[1]) - Number(counted?.[2])
+      const rowAt = switchAt - linkOperations(ledger)
       const steps = [
-        ...Array.from({ length: earlyPauses }, (_, at) =>
-          // The first operations come before the lease.
-          Math.floor(((at + 1) * switchAt) / (earlyPauses + 1)),
-        ),
-        ...latePauses.map((at) => switchAt + at),
+        ...pausesAtSwitch.map((at) => switchAt + at),
+        ...pausesAtRow.map((at) => rowAt + at),
+        ...earlyPauses.map((share) => Math.floor(share * rowAt)),
       ]
-      let version = 1
+      const linked = () => readlinkSync(join(ledger.publicDir, 'current'))
+      const reached = new Set<string>()
+      let version = 2
       for (const at of steps) {
+        const linkedBefore = linked()
         writeVersion(program, version)
         const paused = ledger.builder(['--once'], { NODE_OPTIONS, PAUSE_AT: String(at) })
         await paused.says('paused')
+        const hasRow = (await publishedVersion(ledger)) === version
+        reached.add(linked() !== linkedBefore ? 'switch' : hasRow ? 'row' : 'start')
         // As if the lease had ended meanwhile.
         await ledger.withDatabase(async ({ write }) => {
           await write((tx) => tx.updateTable('leases').set({ until: 0 }).execute())
@@ -147,13 +162,17 @@ describe('two builders on one ledger', () => {
         writeVersion(program, version + 1)
         await buildOnce()
         const { set_sha256: published } = ledger.manifest()
-        expect(publishedVersion(ledger)).toBe(version + 1)
+        expect(await publishedVersion(ledger)).toBe(version + 1)
         paused.kill('SIGCONT')
         expect(await paused.ended, `pause at ${at}\n${paused.output()}`).toBe(1)
+        expect(existsSync(join(ledger.publicDir, 'current/')), `pause at ${at}: current`).toBe(true)
         expect(ledger.manifest().set_sha256, `pause at ${at}`).toBe(published)
         expect(problemsOfSet(ledger), `pause at ${at}`).toEqual([])
+        expect(await publishedVersion(ledger), `pause at ${at}`).toBe(version + 1)
         version += 2
       }
+      expect([...reached].toSorted()).toEqual(['row', 'start', 'switch'])
+      writeVersion(program, version)
       await buildOnce()
       await expectSound(ledger)
       ledger.remove()

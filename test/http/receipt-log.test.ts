@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
 import { createLedgerLog } from '../../builder/log/log.ts'
-import { filesIn } from '../../builder/publish/public-files.ts'
+import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { verifyEd25519 } from '../../src/auth/ed25519.ts'
 import { receiptId, sha256Hex } from '../../src/auth/messages.ts'
 import { openCheckpoint } from '../../src/auth/notes.ts'
@@ -49,7 +49,11 @@ async function submit(amount: string) {
 
 async function publishLog(): Promise<void> {
   const { database, logSigner: signer, clock } = service.actions
-  const files = filesIn(tempFolder())
+  const files = createDirectory({
+    publicDir: tempFolder(),
+    fence: 1,
+    check: () => Promise.resolve(),
+  })
   const askSizes = () => Promise.resolve([])
   await createLedgerLog({ database, files, signer, clock, log: quietLog, askSizes }).grow()
 }

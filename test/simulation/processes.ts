@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { createSnapshots } from '../../builder/documents/index.ts'
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
 import { createJobs } from '../../builder/jobs/jobs.ts'
+import { createDirectory } from '../../builder/publish/store/directory.ts'
 import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import { createSources } from '../../builder/rails/sources.ts'
 import { gatherWorld } from '../../builder/world/gather.ts'
@@ -204,7 +205,9 @@ export async function startBuilder(host: Host) {
         ...gather,
         keys: () => Promise.resolve(keys),
         stateDir: installation.dir,
-        publicDir: installation.dir,
+        store: createDirectory({ publicDir: installation.dir, fence: 1, check: nothing }),
+        fence: 1,
+        check: nothing,
         assetsDir: null,
         repository: { remote: null, env: {} },
         log,

@@ -7,7 +7,6 @@ import { readVendored } from '../../builder/publish/vendored.ts'
 import type { World } from '../../builder/world/world.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import { createFrontDoor } from '../../src/http/front-door.ts'
-import { directorySource } from '../../src/http/published-sets.ts'
 import { createRouteTable } from '../../src/http/route-table.ts'
 import { unlimited } from '../../src/limits/admission.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
@@ -37,7 +36,7 @@ export async function startSite(
 ): Promise<SiteServer> {
   const space = await workspace()
   const clock = { monotonic: () => performance.now(), sleep: () => Promise.resolve() }
-  const store = createDocumentStore({ source: directorySource(space.publicDir), clock, log: quiet })
+  const store = createDocumentStore({ source: space.source, clock, log: quiet })
   const listener = createFrontDoor({
     store,
     table: createRouteTable([]),
@@ -79,7 +78,7 @@ export async function startSite(
     published,
     stop: async () => {
       await stop()
-      space.remove()
+      await space.remove()
     },
   }
 }

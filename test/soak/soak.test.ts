@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { examine } from '../../scripts/cli/admin/integrity.ts'
-import { verifyDirectory } from '../../scripts/cli/published-set.ts'
+import { openDirectory, verifyAlone } from '../../scripts/cli/published-set.ts'
 import { allGood } from '../../src/core/check.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { installBoardProgram } from '../e2e/board.ts'
@@ -280,7 +280,7 @@ test('under mixed load no resource grows, no request fails, and every acknowledg
   await published(`"total":${acknowledged.receipts.length}`)
   await stop(service)
   expect(problemsOfSet(ledger)).toEqual([])
-  const checks = await verifyDirectory(join(ledger.publicDir, 'current'))
+  const checks = await verifyAlone(openDirectory(join(ledger.publicDir, 'current')))
   expect(checks.filter(({ good }) => !good)).toEqual([])
   expect(allGood(checks)).toBe(true)
 

@@ -8,7 +8,6 @@ import { z } from 'zod'
 
 import { asJson } from '../../builder/documents/document.ts'
 import type { PublicDocument } from '../../builder/publish/document.ts'
-import { publish } from '../../builder/publish/publish.ts'
 import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
@@ -22,14 +21,17 @@ import type { JsonValue } from '../../src/core/canonical-json.ts'
 import type { Clock } from '../../src/core/deps.ts'
 import { createLog } from '../../src/core/log.ts'
 import type { LogLevel } from '../../src/core/log.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { DocumentStore } from '../../src/http/document-store.ts'
-import { directorySource } from '../../src/http/published-sets.ts'
+import type { SetSource } from '../../src/http/published-sets.ts'
 import { serve } from '../../src/http/serve.ts'
 import type { RunningServer } from '../../src/http/serve.ts'
 import { testActions } from './actions.ts'
 import type { TestActions } from './actions.ts'
 import { expectNoSecrets } from './no-secrets.ts'
+import { publishedDirectory } from './published-directory.ts'
+import { quietLog } from './quiet-log.ts'
 
 const logLine = z.record(z.string(), z.unknown())
 
@@ -57,6 +59,8 @@ export interface PublicDir {
   readonly publicKeys: SigningKeys
   readonly ring: KeyRing
   readonly dir: string
+  readonly source: SetSource
+  readonly database: OpenDatabase
   readonly publish: (
     documents: readonly PublicDocument[],
     nowMs?: number,
@@ -69,10 +73,11 @@ export async function publicDir(): Promise<PublicDir> {
   const dir = join(root, 'public')
   const startMs = Date.UTC(2026, 10, 21, 5, 30, 15, 250)
   const { signer, ring, publicKeys } = await loadKeys({ dir: join(root, 'keys'), nowMs: startMs })
-  const silent = () => undefined
-  const log = { debug: silent, info: silent, warn: silent, error: silent }
+  const { publish, source, database, close } = await publishedDirectory(dir)
   return {
     dir,
+    source,
+    database,
     publicKeys,
     ring,
     publish: (given, nowMs = startMs) => {
@@ -82,10 +87,13 @@ export async function publicDir(): Promise<PublicDir> {
           ? { ...document, body: { json: asJson(publicKeys), stamp: null } }
           : document,
       )
-      const set = { publicDir: dir, siteUrl: 'https://ledger.test', documents, assetsDir: null }
-      return publish({ ...set, signer, ring, nowMs, log })
+      const set = { siteUrl: 'https://ledger.test', documents, assetsDir: null }
+      return publish({ ...set, signer, ring, nowMs, log: quietLog })
     },
-    remove: () => rm(root, { recursive: true, force: true }),
+    remove: async () => {
+      await close()
+      await rm(root, { recursive: true, force: true })
+    },
   }
 }
 
@@ -126,7 +134,8 @@ export async function startService(
     },
     defer: (flush) => flush(),
   })
-  const store = createDocumentStore({ source: directorySource(dir), clock, log })
+  const published = await publishedDirectory(dir)
+  const store = createDocumentStore({ source: published.source, clock, log })
   await store.reload()
   const views: string[] = []
   const actions = await testActions({ clock, log, databasePath, changes: given.actions })
@@ -172,6 +181,7 @@ export async function startService(
       await server.close(1000)
       await app.counters.flush()
       await actions.close()
+      await published.close()
       log.flush()
       expectNoSecrets(text)
     },

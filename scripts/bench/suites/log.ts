@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
 import { append } from '../../../builder/log/sequence.ts'
-import { filesIn } from '../../../builder/publish/public-files.ts'
+import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { loadLogSigner } from '../../../src/auth/notes.ts'
 import type { NoteSigner } from '../../../src/auth/notes.ts'
@@ -40,7 +40,11 @@ export const log: Suite = {
     const database = await openDatabase({ url: databasePathIn(dir) })
     const signer = await loadLogSigner(join(dir, 'run/keys'), systemRandom)
     const note = await fillLog(database, signer, receipts)
-    const published = filesIn(join(dir, 'public'))
+    const published = createDirectory({
+      publicDir: join(dir, 'public'),
+      fence: 1,
+      check: () => Promise.resolve(),
+    })
     await published.put(logPath('checkpoint'), Buffer.from(note), checkpointHeaders)
     let written: [key: string, body: Uint8Array, headers: Record<string, string>][] = []
     const files = {
@@ -84,7 +88,11 @@ export const log: Suite = {
     let copies = 0
     const filesAlone = async () => {
       copies += 1
-      const copy = filesIn(join(dir, `copy ${copies}`))
+      const copy = createDirectory({
+        publicDir: join(dir, `copy ${copies}`),
+        fence: 1,
+        check: () => Promise.resolve(),
+      })
       const { cpuMs } = await timed(async () => {
         for (const file of written) await copy.put(...file)
       })

@@ -2,8 +2,10 @@
 import { join } from 'node:path'
 
 import { publish } from '../../../builder/publish/publish.ts'
+import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
+import { openDatabase } from '../../../src/db/open.ts'
 import { startNginx } from '../../../test/support/edge.ts'
 import { startNodeServer } from '../../../test/support/server-process.ts'
 import type { ServerProcess } from '../../../test/support/server-process.ts'
@@ -14,7 +16,7 @@ import { atMost, ratioAtLeast, ratioAtMost, row, rowsOf } from '../rows.ts'
 import type { BenchRow, Target } from '../rows.ts'
 import { interleave } from '../samples.ts'
 import type { Sample } from '../samples.ts'
-import { startService } from '../service.ts'
+import { databasePathIn, startService } from '../service.ts'
 import { benchProgram } from '../start-task.ts'
 import type { Suite } from '../suite.ts'
 import { isInstalled, runWrk } from '../wrk.ts'
@@ -148,7 +150,12 @@ async function publishDocuments(dir: string): Promise<string> {
   }))
   const nowMs = Date.now()
   const { signer, ring } = await loadKeys({ dir: join(dir, 'keys'), nowMs })
-  const set = { publicDir, siteUrl: 'http://localhost', documents, assetsDir: null }
-  await publish({ ...set, signer, ring, nowMs, log: silentLog })
+  const check = () => Promise.resolve()
+  const store = createDirectory({ publicDir, fence: 1, check })
+  const facts = { sha256: '', compressed: () => Promise.resolve(new Uint8Array()) }
+  const database = await openDatabase({ url: databasePathIn(dir) })
+  const set = { siteUrl: 'http://localhost', documents, assetsDir: null, facts, fence: 1 }
+  await publish({ ...set, store, database, signer, ring, nowMs, log: silentLog })
+  await database.close()
   return publicDir
 }

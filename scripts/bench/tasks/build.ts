@@ -2,12 +2,14 @@ import { join } from 'node:path'
 
 import { emptyBuildMemory } from '../../../builder/jobs/build-memory.ts'
 import { build } from '../../../builder/jobs/build.ts'
+import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { median } from '../../../src/core/median.ts'
 import { minuteMs } from '../../../src/core/time.ts'
 import { addReceipt, nowMs, openPolledLedger } from '../polled-ledger.ts'
 import { peakMb, timed } from '../task.ts'
 
+const leads = () => Promise.resolve()
 const receipts = 30
 const late = 10
 
@@ -19,8 +21,10 @@ export async function run(ledgerDir: string, stateDir: string) {
     ...ledger,
     keys: await loadKeys({ dir: join(ledgerDir, 'keys'), nowMs }),
     stateDir,
-    publicDir: join(stateDir, 'public'),
-    memory: emptyBuildMemory({ dataDir, stateDir }),
+    store: createDirectory({ publicDir: join(stateDir, 'public'), fence: 1, check: leads }),
+    fence: 1,
+    check: leads,
+    memory: emptyBuildMemory({ dataDir }),
     repository: { remote: null, env: process.env, check: 'quick' },
     lastVersion: () => Promise.resolve(0),
   } as const

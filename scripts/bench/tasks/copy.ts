@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { compress } from '../../../builder/publish/compress.ts'
-import { createStagingDirectory } from '../../../builder/publish/staging-directory.ts'
+import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { MANIFEST_FILE, encodedFile, manifestSchema } from '../../../src/core/documents.ts'
@@ -33,24 +33,25 @@ export async function run(
   const { signer } = await loadKeys({ dir: join(ledgerDir, 'keys'), nowMs })
   let bytesWritten = 0
   const write = async (dir: string, chosen: typeof documents) => {
-    const recycle = () => Promise.resolve(null)
-    const staging = createStagingDirectory(dir, { nowMs, recycle })
-    const put = async (file: string, bytes: Uint8Array) => {
-      sha256Hex(bytes)
-      bytesWritten += bytes.length
-      await staging.write(file, bytes)
-    }
-    const putForms = async (file: string, type: string, bytes: Uint8Array, ...levels: Levels) => {
-      signer.sign(bytes)
-      await put(file, bytes)
-      for (const form of await compress(bytes, type, ...levels)) {
-        await put(encodedFile(file, form.encoding), form.bytes)
+    const check = () => Promise.resolve()
+    const { batch } = createDirectory({ publicDir: dir, fence: 1, check })
+    await batch(async (putFile) => {
+      const put = async (file: string, bytes: Uint8Array) => {
+        sha256Hex(bytes)
+        bytesWritten += bytes.length
+        await putFile(`files/${file}`, bytes)
       }
-    }
-    for (const { file, type, bytes } of chosen) await putForms(file, type, bytes)
-    const text = Buffer.from(JSON.stringify(manifest))
-    await putForms(MANIFEST_FILE, 'application/json', text, { brotli: 1, gzip: 1 })
-    await staging.flush()
+      const putForms = async (file: string, type: string, bytes: Uint8Array, ...levels: Levels) => {
+        signer.sign(bytes)
+        await put(file, bytes)
+        for (const form of await compress(bytes, type, ...levels)) {
+          await put(encodedFile(file, form.encoding), form.bytes)
+        }
+      }
+      for (const { file, type, bytes } of chosen) await putForms(file, type, bytes)
+      const text = Buffer.from(JSON.stringify(manifest))
+      await putForms(MANIFEST_FILE, 'application/json', text, { brotli: 1, gzip: 1 })
+    })
   }
   const full = await timed(async () => {
     const count = await readRows(database)

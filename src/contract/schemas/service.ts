@@ -106,7 +106,7 @@ export const manifestEntry = z.object({
 
 export const snapshotManifest = model('SnapshotManifest', {
   site_url: text(256).describe('`SITE_URL` of the ledger.'),
-  version: z.int().min(1).describe('Grows by one with each manifest.'),
+  version: z.int().min(1).describe('Grows with each manifest, mostly by one.'),
   previous: sha256Hex.nullable().describe('SHA-256 of the manifest before; null for the first.'),
   computed_at: time,
   expires: time.describe('After this time a reader should look for a newer manifest.'),

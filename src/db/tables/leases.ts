@@ -14,7 +14,7 @@ export const leaseTables = {
     withoutRowid: true,
   },
 
-  /** Sets in the object store. The row with the highest version names the current set. */
+  /** Published sets. The row with the highest version names the current set. */
   publications: {
     columns: {
       version: column.integer,
@@ -23,7 +23,7 @@ export const leaseTables = {
       /** The keys of manifest and signature start with it. */
       location: column.text,
       facts_sha256: column.text,
-      /** 0 if the store ignores conditions, so that the bucket has no pointer to the set. */
+      /** 0 if the object store ignores conditions, so that the bucket has no pointer to the set. */
       has_pointer: column.bit,
       published_at: column.text,
     },

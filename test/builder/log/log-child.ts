@@ -1,6 +1,6 @@
 /** `<database> <public> <round>`: queues the entries of a round, sequences and publishes them. */
 import { createLedgerLog } from '../../../builder/log/log.ts'
-import { filesIn } from '../../../builder/publish/public-files.ts'
+import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { noteSigner } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { queueEntries } from '../../../src/db/log.ts'
@@ -20,7 +20,7 @@ await database.write((tx) => queueEntries(tx, entries))
 process.stdout.write('queued\n')
 await createLedgerLog({
   database,
-  files: filesIn(publicDir),
+  files: createDirectory({ publicDir: publicDir, fence: 1, check: () => Promise.resolve() }),
   signer: noteSigner('ledger.test/log', key),
   clock: systemClock,
   log: quietLog,

@@ -7,8 +7,8 @@ import { z } from 'zod'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
 import type { LedgerLogDeps } from '../../../builder/log/log.ts'
-import { loggedSnapshot } from '../../../builder/publish/log-snapshot.ts'
-import { filesIn } from '../../../builder/publish/public-files.ts'
+import { snapshotEntry } from '../../../builder/publish/publish.ts'
+import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { exitCodes } from '../../../scripts/cli/output.ts'
 import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
@@ -55,7 +55,7 @@ function logOf(
   const clock = { now: () => nowMs, monotonic: () => nowMs }
   return createLedgerLog({
     database,
-    files: filesIn(dir),
+    files: createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() }),
     signer,
     clock,
     log: quietLog,
@@ -312,7 +312,7 @@ test('versions continue after the last one in the log', async () => {
   const database = await tempDatabase()
   const log = logOf(database, tempFolder())
   expect(await log.lastVersion()).toBe(0)
-  await queue(database, [loggedSnapshot('ab'.repeat(32), 6), loggedSnapshot('cd'.repeat(32), 7)])
+  await queue(database, [snapshotEntry('ab'.repeat(32), 6), snapshotEntry('cd'.repeat(32), 7)])
   await queue(database, receipts(0, 1))
   await log.grow()
   expect(await log.lastVersion()).toBe(7)

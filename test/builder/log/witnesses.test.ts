@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
 import { createAskSizes, createCosigning } from '../../../builder/log/witnesses.ts'
-import { filesIn } from '../../../builder/publish/public-files.ts'
+import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { noteSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { parseConfig } from '../../../src/config.ts'
@@ -30,7 +30,7 @@ async function startLog() {
   const started = (witnesses: readonly KnownWitness[]) =>
     createLedgerLog({
       database,
-      files: filesIn(dir),
+      files: createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() }),
       signer,
       clock: systemClock,
       log: quietLog,

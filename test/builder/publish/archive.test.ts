@@ -290,9 +290,8 @@ describe('the remote', () => {
   test('gets nothing from a builder whose lease was taken while it committed', async () => {
     bareRemote()
     await record({ remote })
-    const lease = { name: 'builder', holder: 'paused', fence: 1 }
     const check = () => Promise.reject(new LeaseLostError('lost'))
-    const committing = record({ ...moved, remote, leadership: { lease, check } })
+    const committing = record({ ...moved, remote, check })
     await expect(committing).rejects.toThrow(LeaseLostError)
     expect(subjects(remote)).toEqual(['rails: first'])
   })

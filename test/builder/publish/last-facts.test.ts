@@ -1,21 +1,18 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-
 import { expect, test } from 'vitest'
 
 import { commitMessage } from '../../../builder/publish/change-text.ts'
 import { changesBetween } from '../../../builder/publish/changes.ts'
 import type { Facts } from '../../../builder/publish/facts.ts'
 import {
+  createLastFacts,
   diffDocument,
   factsOf,
-  loadLastFacts,
   nextFacts,
-  saveLastFacts,
 } from '../../../builder/publish/last-facts.ts'
 import type { JsonObject, JsonValue } from '../../../src/core/canonical-json.ts'
-import { tempFolder } from '../../db/temp-database.ts'
-import { jsonDocument } from './set.ts'
+import { jsonDocument, useWorkspace } from './set.ts'
+
+const place = useWorkspace()
 
 const olas: JsonObject = {
   rail: 'olas',
@@ -158,14 +155,17 @@ test('no message is longer than 120 characters', () => {
   }
 })
 
-test('facts are stored for the next build, and a broken file counts as none', async () => {
-  const path = join(tempFolder(), 'run/last.json')
-  expect(await loadLastFacts(path)).toBeNull()
+test('facts are stored with the publication, and count as none if they cannot be read', async () => {
   const last = nextFacts(before, moved)
-  await saveLastFacts(path, last)
-  expect(await loadLastFacts(path)).toEqual(last)
-  writeFileSync(path, '{"facts"')
-  expect(await loadLastFacts(path)).toBeNull()
+  const first = createLastFacts()
+  const { reader } = place.database
+  const store = place.startStore()
+  expect(await first.load(store, reader)).toBeNull()
+  await place.publish([jsonDocument('/a', {})], { facts: first.stored(last) })
+  expect(await createLastFacts().load(store, reader)).toEqual(last)
+  const [key = ''] = (await store.list('facts/')).keys()
+  await store.put(key, Buffer.from('{"facts"'), {})
+  expect(await createLastFacts().load(store, reader)).toBeNull()
 })
 
 test('only archived documents have facts, and the diff is archived without being one', () => {

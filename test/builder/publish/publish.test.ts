@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto'
 import {
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
-  readlinkSync,
   readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -14,24 +17,26 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 
 import { archiveFiles } from '../../../builder/publish/document.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
+import { collectGarbage } from '../../../builder/publish/garbage.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
-import type { Leadership, PublishOptions } from '../../../builder/publish/publish.ts'
-import { DamagedGenerationError } from '../../../builder/publish/published-generation.ts'
+import type { PublishOptions } from '../../../builder/publish/publish.ts'
 import { rotateKey } from '../../../builder/publish/rotate-key.ts'
+import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { verifyCurrency } from '../../../src/client/verify.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
+import { bodyKey, filesNamedIn, manifestSchema } from '../../../src/core/documents.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
 import { LeaseLostError } from '../../../src/db/leases.ts'
+import { latestPublications, newestPublication } from '../../../src/db/publications.ts'
 import { gate } from '../../db/temp-database.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 import {
   filesBelow,
-  generationNames,
   jsonDocument,
   readSet,
   startMs,
@@ -81,6 +86,15 @@ describe('a manifest', () => {
     })
   })
 
+  test('is queued for the log by the transaction that makes it the current one', async () => {
+    for (const n of [1, 2]) await place.publish([jsonDocument('/a', { n })], { nowMs: startMs + n })
+    const publications = await latestPublications(place.database.reader, 9)
+    const queued = await place.database.reader.selectFrom('log_queue').selectAll().execute()
+    expect(queued.map(({ kind, sha256 }) => [kind, sha256])).toEqual(
+      publications.map(({ manifestSha256 }) => ['snapshot', manifestSha256]).toReversed(),
+    )
+  })
+
   test('is renewed a day before it expires, with the same documents', async () => {
     const { manifest: first } = await place.publish(documents)
     const early = await place.publish(documents, { nowMs: startMs + dayMs - 1 })
@@ -91,16 +105,20 @@ describe('a manifest', () => {
 })
 
 describe('the memory of a process about its published set', () => {
-  test('does not hide a changed byte, even with the same size and time', async () => {
+  test('does not hide a changed byte, and a new process finds one with the old time', async () => {
     const memory = emptyMemory()
     await place.publish(documents, { memory })
     await place.publish(documents, { memory })
     const file = join(current(), 'api/v1/rails.json')
     const { atime, mtime } = statSync(file)
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"n":1', '"n":2'))
-    utimesSync(file, atime, mtime)
+    edit('api/v1/rails.json', '"n":1', '"n":2')
     await place.publish(documents, { memory, nowMs: startMs + 1000 })
-    expect(place.read().bodies.get('/api/v1/rails')?.toString()).toContain('"n":1')
+    const text = () => place.read().bodies.get('/api/v1/rails')?.toString()
+    expect(text()).toContain('"n":1')
+    edit('api/v1/rails.json', '"n":1', '"n":2')
+    utimesSync(file, atime, mtime)
+    await place.publish(documents, { nowMs: startMs + 2000 })
+    expect(text()).toContain('"n":1')
   })
 })
 
@@ -169,10 +187,10 @@ describe('a deferred body', () => {
     expect(published()).toMatchObject({ polls: 1 })
   })
 
-  test('is rendered again after a build died before its switch', async () => {
+  test('is rendered again after a build died before its row', async () => {
     await publish(0, [history(1)])
     const beforeStep = (step: string) => {
-      if (step === 'switch') throw new Error('died')
+      if (step === 'record') throw new Error('died')
     }
     await expect(publish(1, [history(2)], { beforeStep })).rejects.toThrow('died')
     await publish(2, [history(2)])
@@ -184,13 +202,10 @@ describe('a build', () => {
   test('publishes canonical JSON with the time of its facts, verifiable with the public keys alone', async () => {
     const published = await place.publish([jsonDocument('/api/v1/rails', { b: 1, a: [2, 'é'] })])
 
-    expect(published).toMatchObject({ generation: 1, changed: ['/api/v1/rails'], unchanged: 0 })
+    expect(published).toMatchObject({ changed: ['/api/v1/rails'], unchanged: 0 })
     expect(readFileSync(inCurrent('api/v1/rails.json'), 'utf8')).toBe(
       '{"a":[2,"é"],"b":1,"computed_at":"2026-11-21T06:00:00.000Z"}',
     )
-    // A web server derives Last-Modified from the time of the file.
-    expect(statSync(inCurrent('api/v1/rails.json')).mtimeMs).toBe(startMs)
-    expect(readlinkSync(current())).toBe('generations/00000001')
     const { manifest } = place.read()
     expect(canonicalize(manifest)).toBe(readFileSync(inCurrent('snapshot.json'), 'utf8'))
   })
@@ -202,7 +217,7 @@ describe('a build', () => {
       jsonDocument('/short', { text: 'x' }),
       { ...textDocument('/a.png', 'image/png', ''), body: { bytes: Buffer.alloc(4000, png) } },
     ])
-    expect(filesBelow(join(place.publicDir, readlinkSync(current())))).toEqual([
+    expect(filesBelow(realpathSync(current()))).toEqual([
       'a.png',
       'long.json',
       'long.json.br',
@@ -216,13 +231,19 @@ describe('a build', () => {
     place.read()
   })
 
-  test('of the same world at a later time changes no file and makes no generation', async () => {
-    await place.publish(worldOf(1))
+  test('of the same world at a later time changes no file and makes no set', async () => {
+    const memory = emptyMemory()
+    await place.publish(worldOf(1), { memory })
     const before = touches(place.publicDir)
 
-    const again = await place.publish(worldOf(1), { nowMs: startMs + 60_000 })
+    const again = await place.publish(worldOf(1), { memory, nowMs: startMs + 60_000 })
 
-    expect(again).toMatchObject({ generation: 1, changed: [], removed: [], unchanged: 16 })
+    expect(again).toMatchObject({
+      manifest: { version: 1 },
+      changed: [],
+      removed: [],
+      unchanged: 16,
+    })
     expect(touches(place.publicDir)).toEqual(before)
   })
 
@@ -232,7 +253,7 @@ describe('a build', () => {
     await other.publish(worldOf(1).reverse())
     const here = place.read()
     const there = other.read()
-    other.remove()
+    await other.remove()
     expect(there.bodies).toEqual(here.bodies)
     expect(there.manifest.set_sha256).toBe(here.manifest.set_sha256)
   })
@@ -246,7 +267,11 @@ describe('a build', () => {
       nowMs: startMs + 60_000,
     })
 
-    expect(next).toMatchObject({ generation: 2, changed: ['/api/v1/rails'], unchanged: 1 })
+    expect(next).toMatchObject({
+      manifest: { version: 2 },
+      changed: ['/api/v1/rails'],
+      unchanged: 1,
+    })
     const unchanged = statSync(inCurrent('api/v1/rails/steady.json.br'))
     expect([unchanged.ino, unchanged.mtimeMs]).toEqual([old.ino, old.mtimeMs])
     expect(next.manifest.documents.map((entry) => [entry.path, entry.changed_at])).toEqual([
@@ -268,7 +293,7 @@ describe('a build', () => {
     await place.publish([document])
     const { ino } = statSync(inCurrent('api/v1/rails.json'))
     const next = await place.publish([{ ...document, maxAgeSeconds: 5 }], { nowMs: startMs + 1000 })
-    expect(next).toMatchObject({ generation: 2, changed: [], unchanged: 1 })
+    expect(next).toMatchObject({ manifest: { version: 2 }, changed: [], unchanged: 1 })
     expect(next.manifest.documents[0]).toMatchObject({ max_age: 5 })
     expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
   })
@@ -284,7 +309,7 @@ describe('a build', () => {
     }
     await place.publish(worldOf(1, 1), { assetsDir })
     const again = await place.publish(worldOf(1, 1), { assetsDir, nowMs: startMs + 1000 })
-    expect(again).toMatchObject({ generation: 1, changed: [] })
+    expect(again).toMatchObject({ manifest: { version: 1 }, changed: [] })
     const { manifest } = place.read()
     expect(manifest.documents.map((entry) => entry.path)).toEqual([
       '/.well-known/oaths.json',
@@ -304,19 +329,20 @@ describe('a build', () => {
     for (const path of ['/snapshot.json', '/a.gz', '/../a', '/a//b', '/%2e', '/.git/config', 'a']) {
       await expect(place.publish([jsonDocument(path, {})])).rejects.toThrow(path)
     }
-    expect(generationNames(place.publicDir)).toEqual([])
+    expect(await newestPublication(place.database.reader)).toBeNull()
   })
 })
 
 describe('keys', () => {
   test('that were rotated leave old signatures valid and sign changed documents', async () => {
     const documents = (n: number) => [jsonDocument('/a', { n: 1 }), jsonDocument('/b', { n })]
-    await place.publish(documents(1))
+    const memory = emptyMemory()
+    await place.publish(documents(1), { memory })
     const before = touches(place.publicDir)
     const rotated = await rotateKey({ dir: place.keysDir, nowMs: startMs + 1000 })
     const { signer, ring } = rotated
 
-    await place.publish(documents(1), { signer, ring })
+    await place.publish(documents(1), { signer, ring, memory })
     expect(touches(place.publicDir)).toEqual(before)
 
     const later = { signer, ring, nowMs: startMs + 2000 }
@@ -336,70 +362,173 @@ describe('keys', () => {
     const warnings: string[] = []
     const log = { ...quietLog, warn: (text: string) => void warnings.push(text) }
     const next = await place.publish(worldOf(1), { signer, ring, log, nowMs: startMs + 1000 })
-    expect(next).toMatchObject({ generation: 2, changed: [], unchanged: 16 })
+    expect(next).toMatchObject({ manifest: { version: 2 }, changed: [], unchanged: 16 })
     expect(warnings).toHaveLength(1)
     readSet(place.publicDir, fresh.publicKeys)
     expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
   })
 })
 
-test('a set after the loss of the folder, or of its newest sets, has a version that no reader has seen', async () => {
+test('a set after the loss of the newest rows, files or entries has a version that no reader has seen', async () => {
   const first = await place.publish(worldOf(1), { lastVersion: 7 })
   expect(first.manifest.version).toBeGreaterThan(8)
   const second = await place.publish(worldOf(2), { lastVersion: 7, nowMs: startMs + 1000 })
   expect(second.manifest.version).toBe(first.manifest.version + 1)
-  const lastVersion = second.manifest.version + 5
-  const third = await place.publish(worldOf(3), { lastVersion, nowMs: startMs + 2000 })
-  expect(third.manifest.version).toBeGreaterThan(lastVersion + 1)
+  const { version } = second.manifest
+  await place.database.write((tx) =>
+    tx.deleteFrom('publications').where('version', '=', version).execute(),
+  )
+  // The same documents as in the set of the newest row.
+  const third = await place.publish(worldOf(1), { nowMs: startMs + 2000 })
+  expect(third.manifest.version).toBe(version + 2)
+  const lastVersion = version + 5
+  const fourth = await place.publish(worldOf(4), { lastVersion, nowMs: startMs + 3000 })
+  expect(fourth.manifest.version).toBeGreaterThan(lastVersion + 1)
 })
 
-test('a set whose link was removed is no step back for readers of the set before', async () => {
-  await place.publish(worldOf(1))
-  const { manifest } = await place.publish(worldOf(2), { nowMs: startMs + 1000 })
-  const published = createHash('sha256').update(readFileSync(inCurrent('snapshot.json')))
-  const seen = { version: manifest.version, sha256: published.digest('hex') }
-  unlinkSync(current())
-  const next = await place.publish(worldOf(3), { nowMs: startMs + 2000 })
-  const bytes = readFileSync(inCurrent('snapshot.json'))
-  const { checks } = verifyCurrency(bytes, next.manifest, { nowMs: startMs + 2000, seen })
-  expect(checks.map(({ good }) => good)).toEqual([true, true])
+test('a set after the loss of all rows keeps the times of documents that have not changed', async () => {
+  const steady = jsonDocument('/steady', { n: 1 })
+  await place.publish([steady, jsonDocument('/a', { n: 1 })])
+  await place.database.write((tx) => tx.deleteFrom('publications').execute())
+  const next = [steady, jsonDocument('/a', { n: 2 })]
+  const { manifest, changed } = await place.publish(next, { nowMs: startMs + 1000 })
+  expect([changed, manifest.version]).toEqual([['/a'], 3])
+  expect(manifest.documents.map((entry) => entry.changed_at)).toEqual([
+    isoTime(startMs + 1000),
+    isoTime(startMs),
+  ])
 })
 
-describe('a builder that cannot read the published set leaves it unchanged', () => {
-  const damages: [string, () => void][] = [
-    ['a truncated manifest', () => truncateSync(inCurrent('snapshot.json'), 100)],
-    ['an empty manifest', () => truncateSync(inCurrent('snapshot.json'), 0)],
-    ['no manifest', () => unlinkSync(inCurrent('snapshot.json'))],
-    ['no signature', () => unlinkSync(inCurrent('snapshot.json.sig'))],
-    ['a manifest that was edited', () => edit('snapshot.json', '"max_age":60', '"max_age":61')],
-    ['a link that points nowhere', () => relink('generations/00000009')],
-    ['a link out of the directory', () => relink('../elsewhere')],
-    ['a directory instead of the link', () => mkdirSync((unlinkSync(current()), current()))],
+describe('a builder that finds the set damaged publishes its successor', () => {
+  const damages: [string, () => void | Promise<void>][] = [
+    ['a truncated manifest', async () => truncateSync(await manifestFile(), 100)],
+    ['an empty manifest', async () => truncateSync(await manifestFile(), 0)],
+    ['no manifest', async () => unlinkSync(await manifestFile())],
+    ['no signature', async () => unlinkSync(`${await manifestFile()}.sig`)],
+    ['an edited manifest', () => edit('snapshot.json', '"max_age":60', '"max_age":61')],
+    ['no files', () => rmSync(place.publicDir, { recursive: true })],
   ]
 
   test.each(damages)('%s', async (_, damage) => {
-    await place.publish(worldOf(1))
-    damage()
-    const before = touches(place.publicDir)
-
-    const failure = place.publish(worldOf(2), { nowMs: startMs + 1000 })
-
-    await expect(failure).rejects.toThrow(DamagedGenerationError)
-    await expect(failure).rejects.toThrow(/so it is not overwritten: .+ Restore it from a backup/)
-    expect(touches(place.publicDir)).toEqual(before)
+    const [first, second] = [worldOf(1), worldOf(2)]
+    await place.publish(first)
+    const { manifest } = await place.publish(second, { nowMs: startMs + 1000 })
+    const before = await newestPublication(place.database.reader)
+    await damage()
+    const store = place.startStore()
+    const next = await place.publish(second, { store, nowMs: startMs + 2000 })
+    expect(next.manifest.version).toBeGreaterThan(manifest.version)
+    expect(next.manifest.previous).toBe(before?.manifestSha256)
+    expect(versionsOf(place.read())).toEqual([2])
+    const seen = { version: manifest.version, sha256: before?.manifestSha256 ?? '' }
+    const bytes = readFileSync(inCurrent('snapshot.json'))
+    const { checks } = verifyCurrency(bytes, next.manifest, { nowMs: startMs + 2000, seen })
+    expect(checks.map(({ good }) => good)).toEqual([true, true])
+    const again = await place.publish(second, { store, nowMs: startMs + 3000 })
+    expect(again.manifest).toEqual(next.manifest)
   })
 
-  function relink(target: string) {
-    unlinkSync(current())
-    symlinkSync(target, current())
-    expect(lstatSync(current()).isSymbolicLink()).toBe(true)
+  async function manifestFile(): Promise<string> {
+    const newest = await newestPublication(place.database.reader)
+    return join(place.publicDir, newest?.location ?? '', 'snapshot.json')
   }
 })
+
+describe('the files of the current set by path', () => {
+  const damages: [string, () => void][] = [
+    ['a missing link', () => unlinkSync(current())],
+    ['a link that points nowhere', () => relink('views/9/a')],
+    ['a link out of the directory', () => relink('../elsewhere')],
+    ['a missing directory', () => rmSync(realpathSync(current()), { recursive: true })],
+  ]
+
+  test.each(damages)('%s: they are linked again by the next builder', async (_, damage) => {
+    const { manifest } = await place.publish(worldOf(1))
+    damage()
+    await place.publish(worldOf(1), { store: place.startStore(), nowMs: startMs + 1000 })
+    expect(place.read().manifest).toEqual(manifest)
+  })
+
+  test('follow each publication of one process, in two directories by turns', async () => {
+    const memory = emptyMemory()
+    const store = place.startStore()
+    const targets = new Set<string>()
+    for (let version = 1; version <= 5; version += 1) {
+      const world = worldOf(version, 1 + (version % 3))
+      await place.publish(world, { store, memory, nowMs: startMs + version * 1000 })
+      expect(versionsOf(place.read())).toEqual([version])
+      targets.add(readlinkSync(current()))
+    }
+    expect([...targets]).toEqual(['views/1/a', 'views/1/b'])
+  })
+
+  test('are linked to repaired bytes in both directories', async () => {
+    const memory = emptyMemory()
+    const store = place.startStore()
+    const more = { store, memory }
+    for (const n of [1, 2]) {
+      await place.publish([...worldOf(1), jsonDocument('/n', { version: 1, n })], {
+        ...more,
+        nowMs: startMs + n,
+      })
+    }
+    flip('api/v1/rails.json')
+    for (const n of [3, 4, 5]) {
+      await place.publish([...worldOf(1), jsonDocument('/n', { version: 1, n })], {
+        ...more,
+        nowMs: startMs + n,
+      })
+      expect(versionsOf(place.read())).toEqual([1])
+    }
+  })
+
+  test('and all others are made again by the publication after the one that missed them', async () => {
+    const store = place.startStore()
+    await place.publish(worldOf(1), { store })
+    rmSync(place.publicDir, { recursive: true })
+    const next = place.publish(worldOf(2), { store, nowMs: startMs + 1000 })
+    await expect(next).rejects.toThrow('ENOENT')
+    await place.publish(worldOf(2), { store, nowMs: startMs + 2000 })
+    expect(versionsOf(place.read())).toEqual([2])
+  })
+
+  test('replace those of earlier leaders, whatever is left of them', async () => {
+    for (const name of ['2', 'old-2', 'old-1', '9']) {
+      mkdirSync(join(place.publicDir, 'views', name, 'a'), { recursive: true })
+    }
+    const leader = (fence: number) => {
+      const check = () => Promise.resolve()
+      return { fence, store: createDirectory({ publicDir: place.publicDir, fence, check }) }
+    }
+    await place.publish(worldOf(1), leader(3))
+    await place.publish(worldOf(2), { ...leader(4), nowMs: startMs + 1000 })
+    await place.publish(worldOf(3), { ...leader(5), nowMs: startMs + 2000 })
+    expect(versionsOf(place.read())).toEqual([3])
+    const left = readdirSync(join(place.publicDir, 'views')).sort()
+    expect(left).toEqual(['5', '9', 'old-4'])
+  })
+
+  test('are copied where the file system refuses links', async () => {
+    // A link to a file of another file system is refused.
+    const other = mkdtempSync('/dev/shm/bodies-')
+    onTestFinished(() => rmSync(other, { recursive: true }))
+    mkdirSync(place.publicDir, { recursive: true })
+    symlinkSync(other, join(place.publicDir, 'o'))
+    await place.publish(worldOf(1))
+    expect(versionsOf(place.read())).toEqual([1])
+  })
+})
+
+function relink(target: string) {
+  unlinkSync(current())
+  symlinkSync(target, current())
+  expect(lstatSync(current()).isSymbolicLink()).toBe(true)
+}
 
 describe('a builder that finds damaged files of documents writes them again', () => {
   const damages: [string, () => void][] = [
     ['a document that was edited', () => edit('api/v1/rails.json', '"version":1', '"version":7')],
-    ['a document that is gone', () => unlinkSync(inCurrent('api/v1/rails.json'))],
+    ['a document that is gone', () => unlinkSync(bodyOf('/api/v1/rails'))],
     ['a flipped bit in a compressed form', () => flip('api/v1/rails.json.br')],
   ]
 
@@ -409,10 +538,11 @@ describe('a builder that finds damaged files of documents writes them again', ()
     const logged: string[] = []
     const log = { ...quietLog, error: (text: string) => void logged.push(text) }
     const next = await place.publish(worldOf(1), { nowMs: startMs + 1000, log })
-    expect(next).toMatchObject({ generation: 2, changed: [] })
+    expect(next).toMatchObject({ manifest: { version: 2 }, changed: [] })
     expect(logged).toEqual(['the files of published documents were damaged and are written again'])
     expect(place.read().manifest.documents).toEqual(manifest.documents)
-    expect((await place.publish(worldOf(1), { nowMs: startMs + 2000 })).generation).toBe(2)
+    const again = await place.publish(worldOf(1), { nowMs: startMs + 2000 })
+    expect(again.manifest.version).toBe(2)
   })
 
   test.each(damages)('%s: with its new body if it has changed', async (_, damage) => {
@@ -421,6 +551,11 @@ describe('a builder that finds damaged files of documents writes them again', ()
     await place.publish(worldOf(2), { nowMs: startMs + 1000 })
     expect(versionsOf(place.read())).toEqual([2])
   })
+
+  function bodyOf(path: string): string {
+    const entry = place.read().manifest.documents.find((one) => one.path === path)
+    return join(place.publicDir, 'o', entry?.sha256 ?? '')
+  }
 })
 
 function edit(file: string, from: string, to: string) {
@@ -435,51 +570,60 @@ function flip(file: string) {
   writeFileSync(inCurrent(file), bytes)
 }
 
-test('every 64th generation shares no file with the generation before', async () => {
-  const memory = emptyMemory()
-  const inodeOf = async (version: number) => {
-    const nowMs = startMs + version * 1000
-    await place.publish([...documents, jsonDocument('/api/v1/n', { version })], { memory, nowMs })
-    return statSync(inCurrent('api/v1/rails.json')).ino
-  }
-  const inodes: number[] = []
-  for (let version = 1; version <= 66; version += 1) inodes.push(await inodeOf(version))
-  expect(inodes.map((ino, at) => (ino === inodes[at - 1] ? '=' : at + 1))).toEqual(
-    inodes.map((_, at) => (at === 0 || at === 63 ? at + 1 : '=')),
-  )
-  place.read()
-})
-
-test('a builder that is paused in its last check of the lease changes nothing after another has published', async () => {
+test('a builder that was paused before it shows its set changes nothing after another has published', async () => {
   await place.publish(worldOf(1))
-  const [checked, goOn] = [gate(), gate()]
-  const paused = place.publish(worldOf(2), {
-    leadership: leadership(1, async () => {
-      checked.open()
-      await goOn.opened
-    }),
+  const [arrived, goOn] = [gate(), gate()]
+  const check = async () => {
+    arrived.open()
+    await goOn.opened
+  }
+  const slow = createDirectory({ publicDir: place.publicDir, fence: 2, check })
+  const paused = place.publish(worldOf(2), { store: slow, fence: 2, nowMs: startMs + 1000 })
+  await arrived.opened
+  const next = createDirectory({
+    publicDir: place.publicDir,
+    fence: 3,
+    check: () => Promise.resolve(),
   })
-  await checked.opened
-  const { manifest } = await place.publish(worldOf(3), { leadership: leadership(2) })
+  const { manifest } = await place.publish(worldOf(3), {
+    store: next,
+    fence: 3,
+    nowMs: startMs + 2000,
+  })
   goOn.open()
-  await expect(paused).rejects.toThrow('.building-1')
+  await expect(paused).rejects.toThrow('ENOENT')
   expect(place.read().manifest).toEqual(manifest)
   expect(versionsOf(place.read())).toEqual([3])
-  expect(generationNames(place.publicDir)).toEqual(['00000001', '00000002'])
-  expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
 })
 
-test('a builder without its lease publishes nothing, and removes nothing of the one that works', async () => {
+test('a builder without its lease publishes nothing', async () => {
   await place.publish(worldOf(1))
-  const lost = () => Promise.reject(new LeaseLostError('lost'))
-  const publishing = place.publish(worldOf(2), { leadership: leadership(1, lost) })
-  await expect(publishing).rejects.toThrow(LeaseLostError)
+  const database = { ...place.database, write: () => Promise.reject(new LeaseLostError('lost')) }
+  await expect(place.publish(worldOf(2), { database })).rejects.toThrow(LeaseLostError)
   expect(versionsOf(place.read())).toEqual([1])
 })
 
-function leadership(fence: number, check: Leadership['check'] = () => Promise.resolve()) {
-  return { lease: { name: 'builder', holder: `builder ${fence}`, fence }, check }
-}
+test('old sets, and bodies that no kept set names, are deleted from a directory', async () => {
+  const store = place.startStore()
+  const memory = emptyMemory()
+  for (let version = 1; version <= 7; version += 1) {
+    const world = version === 6 ? worldOf(1) : worldOf(version)
+    await place.publish(world, { store, memory, nowMs: startMs + version * 1000 })
+  }
+  const now = { ...store, keeps: { ...store.keeps, ageMs: 0 } }
+  await collectGarbage(now, place.database, () => Promise.resolve())
+  const publications = await latestPublications(place.database.reader, 100)
+  expect(publications.map(({ version }) => version)).toEqual([7, 6, 5, 4])
+  expect(readdirSync(join(place.publicDir, 'g'))).toHaveLength(4)
+  const named = new Set<string>()
+  for (const { location } of publications) {
+    const text = readFileSync(join(place.publicDir, location, 'snapshot.json'), 'utf8')
+    const { documents } = manifestSchema.parse(JSON.parse(text))
+    for (const body of filesNamedIn({ documents })) named.add(bodyKey(body))
+  }
+  expect(new Set((await store.list('o/')).keys())).toEqual(named)
+  expect(versionsOf(place.read())).toEqual([7])
+})
 
 test('the archive contains facts with sorted keys, one per line, without volatile members', () => {
   const files = archiveFiles([

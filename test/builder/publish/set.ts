@@ -15,8 +15,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeEach } from 'vitest'
 
 import type { PublicDocument } from '../../../builder/publish/document.ts'
-import { publish } from '../../../builder/publish/publish.ts'
 import type { PublishOutcome, PublishOptions } from '../../../builder/publish/publish.ts'
+import type { SetStore } from '../../../builder/publish/store/store.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import type { Keys } from '../../../src/auth/service-keys.ts'
 import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
@@ -27,12 +27,18 @@ import {
   parseManifestSignature,
 } from '../../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../../src/core/documents.ts'
+import type { OpenDatabase } from '../../../src/db/open.ts'
+import type { SetSource } from '../../../src/http/published-sets.ts'
 import { filledByHook } from '../../support/filled-by-hook.ts'
+import { publishedDirectory } from '../../support/published-directory.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 
 export const startMs = Date.UTC(2026, 10, 21, 6)
 
 export interface Workspace {
+  readonly source: SetSource
+  readonly database: OpenDatabase
+  readonly startStore: () => SetStore
   readonly root: string
   readonly publicDir: string
   readonly keysDir: string
@@ -42,7 +48,7 @@ export interface Workspace {
     more?: Partial<PublishOptions>,
   ) => Promise<PublishOutcome>
   readonly read: () => ReadSet
-  readonly remove: () => void
+  readonly remove: () => Promise<void>
 }
 
 export async function workspace(): Promise<Workspace> {
@@ -50,15 +56,22 @@ export async function workspace(): Promise<Workspace> {
   const publicDir = join(root, 'public')
   const keysDir = join(root, 'keys')
   const keys = await loadKeys({ dir: keysDir, nowMs: startMs })
+  const { publish, source, database, startStore, close } = await publishedDirectory(publicDir)
   return {
     root,
+    source,
+    database,
+    startStore,
     publicDir,
     keysDir,
     keys,
     publish: async (documents, more) =>
-      publish({ ...publishDefaults(publicDir, keys), documents, ...more }),
+      await publish({ ...publishDefaults(keys), documents, ...more }),
     read: () => readSet(publicDir, keys.publicKeys),
-    remove: () => rmSync(root, { recursive: true }),
+    remove: async () => {
+      await close()
+      rmSync(root, { recursive: true })
+    },
   }
 }
 
@@ -71,10 +84,9 @@ export function useWorkspace(): Omit<Workspace, 'remove'> {
   return place
 }
 
-export function publishDefaults(publicDir: string, keys: Keys) {
-  const { signer, ring } = keys
+export function publishDefaults({ signer, ring }: Keys) {
   const siteUrl = 'https://ledger.test'
-  return { publicDir, siteUrl, assetsDir: null, signer, ring, nowMs: startMs, log: quietLog }
+  return { siteUrl, assetsDir: null, signer, ring, nowMs: startMs, log: quietLog }
 }
 
 export function jsonDocument(path: string, json: JsonObject): PublicDocument {
@@ -169,12 +181,6 @@ export function assertSigned(
   if (!verify(null, bytes, publicKey, Buffer.from(signature, 'base64'))) {
     throw new Error('a signature does not verify')
   }
-}
-
-export function generationNames(publicDir: string): string[] {
-  return readdirSync(join(publicDir, 'generations'))
-    .filter((name) => !name.startsWith('.'))
-    .sort()
 }
 
 export function filesBelow(root: string): string[] {

@@ -1,7 +1,7 @@
 /**
  * Truncated or changed published files, and a damaged archive: the service serves all documents that are intact, or the
- * last set with an intact manifest, also after a start; the service and the tools report the damage, and the builder
- * writes only files again that it can derive.
+ * last set with an intact manifest, also after a start; the service and the tools report the damage, and the next build
+ * publishes a whole set.
  */
 import { hash } from 'node:crypto'
 import {
@@ -9,21 +9,29 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
-  realpathSync,
   renameSync,
   rmSync,
   truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { bodyKey, filesNamedIn } from '../../../src/core/documents.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { copyOf, healthOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
+import {
+  copyOf,
+  healthOf,
+  newLedger,
+  problemsOfSet,
+  servedSet,
+  stop,
+  useProgram,
+} from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { run } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -76,7 +84,16 @@ const verify = () =>
     ['snapshot', 'verify', '--dir', join(ledger.publicDir, 'current')],
     ledger.env,
   )
-const inSet = (file: string): string => join(ledger.publicDir, 'current', file)
+/** In the store, from which the service reads. */
+const inSet = (file: string): string => {
+  const { documents } = ledger.manifest()
+  const body = [...filesNamedIn({ documents })].find((named) => named.file === file)
+  return body === undefined ? inLocation(file) : join(ledger.publicDir, bodyKey(body))
+}
+const locations = () => readdirSync(join(ledger.publicDir, 'g')).toSorted(byVersion)
+const versionOf = (location: string) => Number(location.split('-')[1])
+const byVersion = (left: string, right: string) => versionOf(left) - versionOf(right)
+const inLocation = (file: string) => join(ledger.publicDir, 'g', locations().at(-1) ?? '', file)
 
 function change(path: string): void {
   const bytes = readFileSync(path)
@@ -86,6 +103,17 @@ function change(path: string): void {
 }
 const remove = (path: string): void => rmSync(path, { recursive: true })
 const cut = (path: string): void => truncateSync(path, Math.floor(readFileSync(path).length / 2))
+
+/** Builds a whole set. Returns what the builder said. */
+async function rebuilt(): Promise<string> {
+  const builder = ledger.builder(['--once'])
+  expect(await builder.ended, builder.output()).toBe(0)
+  expect(problemsOfSet(ledger)).toEqual([])
+  expect((await servedSet(ledger)).state().problem).toBeNull()
+  const verifying = verify()
+  expect(await verifying.ended, verifying.output()).toBe(0)
+  return builder.output()
+}
 
 const rails = 'api/v1/rails.json'
 const wrongHash = /^\/api\/v1\/rails does not match its hash$/
@@ -97,14 +125,17 @@ const documentDamages = [
   ['without a document', rails, remove, /^\/api\/v1\/rails cannot be read$/],
   ['with a changed compressed document', `${rails}.br`, change, wrongHash],
 ] as const
+const unreadable = 'the last manifest is missing or damaged'
+/** The same, and what the next builder says. */
 const damages = [
-  ['with a truncated manifest', 'snapshot.json', cut, /^the manifest is not JSON$/],
-  ['with a changed bit in the manifest', 'snapshot.json', change, /manifest|hash/],
+  ['with a truncated manifest', 'snapshot.json', cut, /^the manifest is not JSON$/, unreadable],
+  ['with a changed bit in the manifest', 'snapshot.json', change, /manifest|hash/, unreadable],
   [
     'with a truncated signature',
     'snapshot.json.sig',
     cut,
     /^the signature of the set is malformed$/,
+    'signing all documents again',
   ],
 ] as const
 
@@ -122,15 +153,13 @@ describe('a published set', () => {
       503, 200, 200,
     ])
     await stop(service)
-    expect(await verify().ended).not.toBe(0)
+    // `current` keeps the bytes of removed files.
+    if (does !== remove) expect(await verify().ended).not.toBe(0)
 
-    const builder = ledger.builder(['--once'])
-    expect(await builder.ended).toBe(0)
-    expect(builder.output()).toContain('were damaged and are written again')
-    expect(problemsOfSet(ledger)).toEqual([])
+    expect(await rebuilt()).toContain('were damaged and are written again')
   })
 
-  test.for(damages)('%s', async ([_name, file, does, problem]) => {
+  test.for(damages)('%s', async ([_name, file, does, problem, said]) => {
     does(inSet(file))
     const { service: next, url: nextUrl } = await ledger.start({ BUILDER: 'off' })
     const { status, problems, snapshot_sha256: served } = await healthOf(nextUrl)
@@ -147,17 +176,13 @@ describe('a published set', () => {
     expect(await verifying.ended).not.toBe(0)
     expect(verifying.output()).toMatch(/BAD|not|manifest/)
 
-    const builder = ledger.builder(['--once'])
-    expect(await builder.ended).toBe(1)
-    expect(builder.output()).toMatch(/cannot be read back, so it is not overwritten: .+ Restore it/)
+    const { version } = sound.manifest()
+    expect(await rebuilt()).toContain(said)
+    expect(ledger.manifest().version).toBe(version + 1)
   })
 
   test('with a damaged manifest is not served if there is no older one, and other reads continue', async () => {
-    const generations = join(ledger.publicDir, 'generations')
-    const current = basename(realpathSync(join(ledger.publicDir, 'current')))
-    for (const name of readdirSync(generations)) {
-      if (name !== current) rmSync(join(generations, name), { recursive: true })
-    }
+    for (const name of locations().slice(0, -1)) remove(join(ledger.publicDir, 'g', name))
     cut(inSet('snapshot.json'))
     const { service, url } = await ledger.start({ BUILDER: 'off' })
     expect(await healthOf(url)).toMatchObject({
@@ -167,6 +192,8 @@ describe('a published set', () => {
     })
     const statuses = async (path: string) => (await fetch(`${url}/api/v1${path}`)).status
     expect([await statuses('/rails'), await statuses('/receipts?limit=1')]).toEqual([503, 200])
+    expect(await rebuilt()).toContain(unreadable)
+    await expect.poll(async () => await healthOf(url)).toMatchObject({ status: 'ok' })
     await stop(service)
   })
 
@@ -181,13 +208,13 @@ describe('a published set', () => {
     await stop(service)
   })
 
-  test('with a damaged manifest is published again once the operator has removed the link named by the builder', async () => {
-    cut(inSet('snapshot.json'))
-    rmSync(join(ledger.publicDir, 'current'))
-    expect(await ledger.builder(['--once']).ended).toBe(0)
-    expect(problemsOfSet(ledger)).toEqual([])
-    const verifying = verify()
-    expect(await verifying.ended, verifying.output()).toBe(0)
+  test('whose links for plain web servers are lost is served, and linked again by the next builder', async () => {
+    remove(join(ledger.publicDir, 'current'))
+    remove(join(ledger.publicDir, 'views'))
+    const { service, url } = await ledger.start({ BUILDER: 'off' })
+    expect(await healthOf(url)).toMatchObject({ status: 'ok', snapshot_sha256: shaOfCurrent() })
+    await stop(service)
+    await rebuilt()
   })
 })
 

@@ -1,5 +1,4 @@
 /** A disk fails under a builder that publishes. The next build after the fault publishes the delayed documents. */
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,6 +8,7 @@ import { createClients } from '../../e2e/clients.ts'
 import {
   builderPid,
   healthOf,
+  leftoversOf,
   newLedger,
   problemsOfSet,
   sound,
@@ -23,22 +23,22 @@ import { inject, noInjection } from './inject.ts'
 allowSlowTests('starts the compiled program')
 
 const pidHook = 'test/support/pid-hook.ts'
-/** The directory of the first lease, below PUBLIC_DIR. */
-const workDir = 'generations/.building-1'
-const next = `${workDir}/set`
+/** Names have the fence of the first lease. */
+const draft = 'drafts/1/0'
+const views = ['views/1/a', 'views/1/b']
+const leaderboards = views.map((view) => `${view}/api/v1/leaderboard.json`)
 
-const leaderboard = `${next}/api/v1/leaderboard.json`
-
-/** Name, system call, error, path below PUBLIC_DIR. */
+/** Name, system call, error, paths below PUBLIC_DIR, and the set that is served after the fault. */
 const publishing = [
-  ['cannot create a folder', 'mkdir', 'ENOSPC', workDir],
-  ['has no space for a document', 'write', 'ENOSPC', leaderboard],
-  ['cannot flush a document', 'fsync', 'EIO', leaderboard],
-  ['cannot flush a folder', 'fsync', 'EIO', next],
-  ['cannot rename the generation', 'rename', 'EIO', next],
-  ['cannot flush the folder of generations', 'fsync', 'EIO', 'generations'],
-  ['cannot switch to the new set', 'rename', 'EROFS', `${workDir}/next`],
-  ['cannot flush the switch', 'fsync', 'EIO', ''],
+  ['has no space for a document', 'write', 'ENOSPC', [draft], 'old'],
+  ['cannot flush a document', 'fsync', 'EIO', [draft], 'old'],
+  ['cannot name a document', 'rename', 'EIO', [draft], 'old'],
+  ['cannot flush the folder of documents', 'fsync', 'EIO', ['o'], 'old'],
+  ['cannot flush the folder of manifests', 'fsync', 'EIO', ['g'], 'old'],
+  ['cannot link a document', 'link', 'EIO', leaderboards, 'new'],
+  ['cannot flush the links', 'fsync', 'EIO', views, 'new'],
+  ['cannot switch the link', 'rename', 'EROFS', ['views/1/next'], 'new'],
+  ['cannot flush the switch', 'fsync', 'EIO', [''], 'new'],
 ] as const
 
 const containing = (text: string): unknown => expect.stringContaining(text)
@@ -71,46 +71,45 @@ async function waitUntilPublished(): Promise<void> {
 const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
 
 describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, () => {
-  test.for(publishing)('that %s', async ([_name, calls, error, path], { onTestFinished }) => {
-    await waitUntilPublished()
-    const before = ledger.manifest().set_sha256
-    const fault = await inject(builderPid(service), {
-      calls,
-      does: `error=${error}`,
-      paths: [join(ledger.publicDir, path)],
-    })
-    onTestFinished(async () => void (await fault.heal()))
-    await clients.post(url, 2)
-    await expect
-      .poll(async () => await healthOf(url))
-      .toMatchObject({
-        status: 'degraded',
-        problems: ['the last run of the job build failed'],
-        jobs: { build: { outcome: 'failed', detail: containing(error) } },
+  test.for(publishing)(
+    'that %s',
+    async ([_name, calls, error, paths, serves], { onTestFinished }) => {
+      await waitUntilPublished()
+      const before = ledger.manifest().set_sha256
+      const fault = await inject(builderPid(service), {
+        calls,
+        does: `error=${error}`,
+        paths: paths.map((path) => join(ledger.publicDir, path)),
       })
-    expect(problemsOfSet(ledger)).toEqual([])
-    // After the switch the new set may be served: a reader cannot see that the switch is not flushed.
-    if (path !== '') {
-      expect(ledger.manifest().set_sha256).toBe(before)
-      expect((await healthOf(url)).snapshot_sha256).toBe(before)
-    }
-    expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
-    expect(await fault.heal()).toBeGreaterThan(0)
+      onTestFinished(async () => void (await fault.heal()))
+      await clients.post(url, 2)
+      await expect
+        .poll(async () => await healthOf(url))
+        .toMatchObject({
+          status: 'degraded',
+          problems: ['the last run of the job build failed'],
+          jobs: { build: { outcome: 'failed', detail: containing(error) } },
+        })
+      expect(problemsOfSet(ledger)).toEqual([])
+      const served = async () => ((await healthOf(url)).snapshot_sha256 === before ? 'old' : 'new')
+      await expect.poll(served).toBe(serves)
+      // A reader cannot see that the switch is not flushed.
+      if (paths[0] !== '') expect(ledger.manifest().set_sha256).toBe(before)
+      expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
+      expect(await fault.heal()).toBeGreaterThan(0)
 
-    await clients.post(url, 1)
-    await waitUntilPublished()
-    expect(ledger.manifest().set_sha256).not.toBe(before)
-    await expect
-      .poll(async () => (await healthOf(url)).snapshot_sha256)
-      .toBe(ledger.manifest().set_sha256)
-    expect(problemsOfSet(ledger)).toEqual([])
-    // A build without changes has a lock file for a moment.
-    const known = ['current', 'evidence', 'generations', 'log']
-    const left = () => readdirSync(ledger.publicDir).filter((name) => !known.includes(name))
-    await expect.poll(left).toEqual([])
-  })
+      await clients.post(url, 1)
+      await waitUntilPublished()
+      expect(ledger.manifest().set_sha256).not.toBe(before)
+      await expect
+        .poll(async () => (await healthOf(url)).snapshot_sha256)
+        .toBe(ledger.manifest().set_sha256)
+      expect(problemsOfSet(ledger)).toEqual([])
+      await expect.poll(() => leftoversOf(ledger)).toEqual([])
+    },
+  )
 
-  test('without room for its own rows publishes and reports that the run was not recorded', async ({
+  test('without room for its own rows publishes nothing until there is room', async ({
     onTestFinished,
   }) => {
     await waitUntilPublished()
@@ -121,11 +120,12 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
     onTestFinished(async () => void (await fault.heal()))
     await clients.post(url, 1)
     await service.says('the run of job build could not be written')
-    await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(before)
-    const between = ledger.manifest().set_sha256
     expect(await fault.heal()).toBeGreaterThan(0)
+    expect(ledger.manifest().set_sha256).toBe(before)
     await clients.post(url, 1)
-    await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(between)
+    await waitUntilPublished()
+    expect(ledger.manifest().set_sha256).not.toBe(before)
+    expect(problemsOfSet(ledger)).toEqual([])
     expect(builderPid(service)).toBe(builder)
   })
 

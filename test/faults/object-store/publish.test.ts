@@ -1,29 +1,33 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { filesNamedIn } from '../../../builder/publish/published-generation.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import type { Keys } from '../../../src/auth/service-keys.ts'
-import { bodyKey, manifestSchema } from '../../../src/core/documents.ts'
+import { bodyKey, filesNamedIn, manifestSchema } from '../../../src/core/documents.ts'
 import { dayMs } from '../../../src/core/time.ts'
 import { LeaseLostError } from '../../../src/db/leases.ts'
-import { latestPublications, newestPublication } from '../../../src/db/publications.ts'
-import { readSet, startMs, versionsOf } from '../../builder/publish/set.ts'
+import type { OpenDatabase } from '../../../src/db/open.ts'
+import { latestPublications } from '../../../src/db/publications.ts'
+import type { ObjectStore } from '../../../src/outbound/object-store.ts'
+import { sha256, startMs, versionsOf } from '../../builder/publish/set.ts'
 import { gate, tempDatabase } from '../../db/temp-database.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 import { randomFrom } from '../../support/random.ts'
 import { startFaultyProxy } from '../../support/s3/faulty-proxy.ts'
 import type { FaultyProxy, ProxiedRequest } from '../../support/s3/faulty-proxy.ts'
 import { noGateway, openBucket, useGateway } from '../../support/s3/gateway.ts'
-import { newMachine, smallWorld, startBuilder, startReplica } from '../../support/s3/publisher.ts'
+import { smallWorld, startBuilder, startReplica } from '../../support/s3/publisher.ts'
 import type { BuilderOptions } from '../../support/s3/publisher.ts'
 import { readBucket } from '../../support/s3/read-bucket.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 
 allowSlowTests('publishes hundreds of times')
+
+/** Differs from the first small world in one document. */
+const oneChanged = [...smallWorld(2).slice(0, 1), ...smallWorld(1).slice(1)]
 
 const leftOut = noGateway === null ? '' : ` (left out: ${noGateway})`
 
@@ -62,22 +66,45 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     return { arrived: arrival.opened, release: release.open }
   }
 
-  const servedVersions = (replica: ReturnType<typeof startReplica>) => {
-    const { manifest } = replica.state()
-    const bodies = new Map<string, Buffer>()
-    for (const { path } of manifest?.documents ?? []) {
-      const body = replica.get(path)?.variants.identity.body
-      if (body !== undefined && !path.includes('keys')) bodies.set(path, body)
-    }
-    return manifest === null ? [] : versionsOf({ manifest, bodies })
-  }
   const bucketVersions = ({ manifest, bodies }: Awaited<ReturnType<typeof readBucket>>) =>
     versionsOf({
       manifest,
       bodies: new Map([...bodies].filter(([path]) => !path.includes('keys'))),
     })
+  const servedVersions = (replica: ReturnType<typeof startReplica>) => {
+    const { manifest } = replica.state()
+    if (manifest === null) return []
+    const bodies = manifest.documents.flatMap(({ path }) => {
+      const body = replica.get(path)?.variants.identity.body
+      return body === undefined ? [] : [[path, body] as const]
+    })
+    return bucketVersions({ manifest, bodies: new Map(bodies) })
+  }
 
-  test('replicas and readers of the bucket see the same bytes as the directory has', async () => {
+  async function manifestAt(objects: ObjectStore, location: string) {
+    const object = await objects.get(`${location}/snapshot.json`)
+    return manifestSchema.parse(JSON.parse(String(object?.bytes)))
+  }
+
+  /** The versions of all sets of which the store has files, also of unfinished ones. */
+  async function storedVersions(objects: ObjectStore) {
+    const locations = new Set(
+      [...(await objects.list('g/')).keys()].map((key) => key.split('/')[1]),
+    )
+    return [...locations].map((location) => Number(location?.split('-')[1]))
+  }
+
+  /** Returns the published sets, newest first, each of which names the one before. */
+  async function expectChain(objects: ObjectStore, database: OpenDatabase) {
+    const rows = await latestPublications(database.reader, 1000)
+    const manifests = await Promise.all(rows.map(({ location }) => manifestAt(objects, location)))
+    expect(manifests.map(({ version, previous }) => [version, previous])).toEqual(
+      rows.map(({ version }, at) => [version, rows[at + 1]?.manifestSha256 ?? null]),
+    )
+    return rows
+  }
+
+  test('replicas and readers of the bucket see the same documents', async () => {
     const { database, direct, start } = await place()
     const builder = await start()
     const replica = startReplica(database, direct)
@@ -87,19 +114,14 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
       const { manifest } = await builder.publish(smallWorld(version))
       await replica.reload()
       expect(replica.state()).toEqual({ manifest, problem: null, damaged: new Map() })
-      const local = readSet(builder.publicDir, keys.publicKeys)
       const read = await readBucket(direct, keys.publicKeys)
-      expect(read).toEqual(local)
+      expect(read.manifest).toEqual(manifest)
       expect(bucketVersions(read)).toEqual([version])
-      for (const { path, sha256, encodings } of manifest.documents) {
+      for (const { path, encodings } of manifest.documents) {
         const { identity, br, gzip } = replica.get(path)?.variants ?? {}
-        expect(identity?.body).toEqual(local.bodies.get(path))
-        const root = join(builder.publicDir, 'current')
-        const file = manifest.documents.find((entry) => entry.sha256 === sha256)?.file ?? ''
-        if (encodings.br !== undefined)
-          expect(br?.body).toEqual(readFileSync(join(root, `${file}.br`)))
-        if (encodings.gzip !== undefined)
-          expect(gzip?.body).toEqual(readFileSync(join(root, `${file}.gz`)))
+        expect(identity?.body).toEqual(read.bodies.get(path))
+        expect(br ? sha256(br.body) : undefined).toBe(encodings.br?.sha256)
+        expect(gzip ? sha256(gzip.body) : undefined).toBe(encodings.gzip?.sha256)
       }
     }
   })
@@ -108,13 +130,12 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     const { proxy, start } = await place()
     const builder = await start()
     await builder.publish(smallWorld(1))
+    // Looks once for bodies that are missing.
+    await builder.publish(smallWorld(1))
     const before = proxy.requests.length
     await builder.publish(smallWorld(1))
     expect(proxy.requests.slice(before)).toEqual([])
-    const [first, ...others] = smallWorld(1)
-    const [changed] = smallWorld(2)
-    if (first === undefined || changed === undefined) throw new Error('no documents')
-    await builder.publish([changed, ...others])
+    await builder.publish(oneChanged)
     const written = proxy.requests.slice(before).filter(({ method }) => method === 'PUT')
     expect(written.map(({ key }) => key.replaceAll(/[0-9a-f]{12,}/g, '#')).sort()).toEqual([
       'current.json',
@@ -159,95 +180,86 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
         seen.documents += (manifest?.count ?? 0) + read.bodies.size
       }
       const reading: Promise<void>[] = []
-      let killAfter = Infinity
-      const beforeStep = (step: string) => {
-        if (killAfter < Infinity) killAfter -= 1
-        if (killAfter < 0) throw new Error('killed')
-        const isSwitch = step === 'record' || step === 'switch' || step === 'point'
-        if (isSwitch && seen.pointer > 0) reading.push(readAll())
+      /** A killed builder does nothing more. */
+      const startMortal = async () => {
+        const life = { steps: Infinity }
+        const beforeStep = (step: string) => {
+          life.steps -= 1
+          if (life.steps < 0) throw new Error('killed')
+          if ((step === 'record' || step === 'point') && seen.pointer > 0) reading.push(readAll())
+        }
+        return { ...(await start({ beforeStep })), life }
       }
-      let root = newMachine()
-      let builder = await start({ root, beforeStep })
+      let builder = await startMortal()
       await builder.publish(smallWorld(0))
       await readAll()
       let killed = 0
       for (let version = 1; version <= publications; version += 1) {
-        const isKilled = random() < 0.2
-        killAfter = isKilled ? Math.floor(random() * 60) : Infinity
+        builder.life.steps = random() < 0.2 ? Math.floor(random() * 18) : Infinity
         try {
           await builder.publish(smallWorld(version), startMs + version)
         } catch (error) {
           if (!String(error).includes('killed')) throw error
           killed += 1
-          killAfter = Infinity
-          // The next builder works on the same machine or on one that has never built.
-          if (random() < 0.5) root = newMachine()
-          builder = await start({ root, beforeStep })
+          builder = await startMortal()
         }
         await Promise.all(reading.splice(0))
       }
-      killAfter = Infinity
+      builder.life.steps = Infinity
       await builder.publish(smallWorld(publications + 1), startMs + publications + 1)
       await Promise.all(reading)
       expect(killed).toBeGreaterThan(40)
-      const rows = await latestPublications(database.reader, 1000)
-      const versions = rows.map(({ version }) => version)
-      expect(versions).toEqual(versions.map((_, at) => rows.length - at))
+      const [newest] = await expectChain(direct, database)
+      const versions = await storedVersions(direct)
+      expect(new Set(versions).size).toBe(versions.length)
       const last = await readBucket(direct, keys.publicKeys)
-      expect(last.manifest.version).toBe(rows.length)
+      expect(last.manifest.version).toBe(newest?.version)
       await replica.reload()
       expect(servedVersions(replica)).toEqual([publications + 1])
-      expect(seen.documents).toBeGreaterThan(10_000)
+      expect(seen.documents).toBeGreaterThan(8_000)
     },
   )
 
-  test('is continued after a kill at each step, with a version that nobody has published', async () => {
+  test('is continued after a kill at each step, with a version that nobody has stored', async () => {
     const { database, direct, start } = await place()
-    const steps: string[] = []
-    let killAt = Infinity
-    const beforeStep = (step: string) => {
-      if (/^(?:link|unlink|write|make) /.test(step)) return
-      if (steps.length === killAt) throw new Error(`killed before: ${step}`)
-      steps.push(step)
-    }
-    const first = await start({ beforeStep })
-    await first.publish(smallWorld(0))
+    await (await start()).publish(smallWorld(0))
     const replica = startReplica(database, direct)
-    let version = 0
-    let isKilled = true
-    for (let at = 0; isKilled; at += 1) {
-      const root = newMachine()
+    let steps: string[] = []
+    for (let [at, isKilled] = [0, true]; isKilled; at += 1) {
       const before = await readBucket(direct, keys.publicKeys)
-      const killed = await start({ root, beforeStep })
-      steps.length = 0
-      killAt = at
-      version += 1
-      isKilled = await killed.publish(smallWorld(version), startMs + version).then(
+      const taken: string[] = []
+      steps = taken
+      const beforeStep = (step: string) => {
+        if (taken.length === at) throw new Error('killed')
+        taken.push(step)
+      }
+      const killed = await start({ beforeStep })
+      const publishing = killed.publish(smallWorld(2 * at + 1), startMs + 2 * at + 1)
+      isKilled = await publishing.then(
         () => false,
-        () => true,
+        (error: unknown) => String(error).includes('killed'),
       )
-      killAt = Infinity
-      const newest = await newestPublication(database.reader)
+      const [newest, older] = await latestPublications(database.reader, 2)
       const { manifest } = await readBucket(direct, keys.publicKeys)
       // The pointer follows the row, and never shows a set without a row.
-      expect([newest?.version, (newest?.version ?? 0) - 1]).toContain(manifest.version)
+      expect([newest?.version, older?.version]).toContain(manifest.version)
       expect(manifest.version).toBeGreaterThanOrEqual(before.manifest.version)
       await replica.reload()
       expect(replica.state()).toMatchObject({
         problem: null,
         manifest: { version: newest?.version },
       })
+      expect(servedVersions(replica)).toEqual([taken.includes('record') ? 2 * at + 1 : 2 * at])
 
-      version += 1
-      const next = await start(at % 2 === 0 ? { root } : {})
-      const outcome = await next.publish(smallWorld(version), startMs + version)
-      expect(outcome.manifest.version).toBe((newest?.version ?? 0) + 1)
+      const highest = Math.max(...(await storedVersions(direct)))
+      const next = await start()
+      const outcome = await next.publish(smallWorld(2 * at + 2), startMs + 2 * at + 2)
+      expect(outcome.manifest.version).toBeGreaterThan(highest)
       expect(outcome.manifest.previous).toBe(newest?.manifestSha256)
       expect((await readBucket(direct, keys.publicKeys)).manifest).toEqual(outcome.manifest)
     }
-    expect(steps).toContain('record')
-    expect(steps).toContain('point')
-    const released = await latestPublications(database.reader, 1000)
+    expect(steps.slice(-2)).toEqual(['record', 'point'])
+    const released = await expectChain(direct, database)
     const logged = await database.reader.selectFrom('log_queue').select('entry_id').execute()
     expect(logged.map(({ entry_id: id }) => id)).toEqual(
       released.map(({ manifestSha256 }) => manifestSha256).toReversed(),
@@ -258,7 +270,10 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     const { proxy, database, direct, objects, start } = await place()
     const paused = await start()
     await paused.publish(smallWorld(1))
-    const { arrived, release } = holdOnce(proxy, ({ key }) => key.endsWith('/snapshot.json'))
+    const { arrived, release } = holdOnce(
+      proxy,
+      ({ method, key }) => method === 'PUT' && key.endsWith('/snapshot.json'),
+    )
     const late = paused.publish(smallWorld(2), startMs + 2)
     await arrived
     const next = await startBuilder({ database, objects: direct, keys })
@@ -283,13 +298,12 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     await arrived
     const next = await startBuilder({ database, objects: direct, keys })
     const { manifest } = await next.publish(smallWorld(3), startMs + 3)
-    expect(manifest.version).toBe(3)
     release()
     await late
     expect((await readBucket(direct, keys.publicKeys)).manifest).toEqual(manifest)
   })
 
-  test('by two builders at once gives each version once, whoever takes the lease', async () => {
+  test('by two builders at once makes one chain of sets, whoever takes the lease', async () => {
     const { database, direct, start } = await place()
     let builder = await start()
     await builder.publish(smallWorld(0))
@@ -307,8 +321,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
       expect(bucketVersions(read)).toEqual([2 * round + 1])
       builder = next
     }
-    const rows = await latestPublications(database.reader, 1000)
-    expect(rows.map(({ version }) => version)).toEqual(rows.map((_, at) => rows.length - at))
+    await expectChain(direct, database)
   })
 
   test('fails as a whole while the store fails; replicas keep the old set and say so', async () => {
@@ -340,25 +353,23 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
   test('a replica fetches a body once, and stays at its set if the database loses rows', async () => {
     const { proxy, database, objects, start } = await place()
     const builder = await start()
-    const [first, ...others] = smallWorld(1)
-    const [changed] = smallWorld(2)
-    if (first === undefined || changed === undefined) throw new Error('no documents')
-    await builder.publish([first, ...others])
+    await builder.publish(smallWorld(1))
     const replica = startReplica(database, objects)
     await replica.reload()
     const before = proxy.requests.length
-    await builder.publish([changed, ...others])
+    await builder.publish(oneChanged)
     await replica.reload()
     const read = proxy.requests.slice(before).filter(({ method }) => method === 'GET')
     expect(read.filter(({ key }) => key.startsWith('o/'))).toHaveLength(3)
     await database.write((tx) => tx.deleteFrom('publications').where('version', '=', 2).execute())
     await replica.reload()
     expect(replica.state()).toMatchObject({ problem: null, manifest: { version: 2 } })
-    // The pointer remembers the version, so that the next one is new to all readers.
+    // The store has files of the lost version, so that the next one is new to all readers.
     const next = await start()
-    expect((await next.publish([changed, ...others])).manifest.version).toBe(3)
+    const { manifest } = await next.publish(oneChanged)
+    expect(manifest.version).toBeGreaterThan(2)
     await replica.reload()
-    expect(replica.state()).toMatchObject({ problem: null, manifest: { version: 3 } })
+    expect(replica.state()).toMatchObject({ problem: null, manifest })
   })
 
   test('to a store that ignores conditions leaves no pointer, and the health report says so', async () => {
@@ -416,27 +427,32 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     await builder.publish(back)
     await direct.put('o/0000', Buffer.from('never published'), {})
     await direct.put('g/1-9-unfinished/snapshot.json', Buffer.from('{}'), {})
+    // More than the margin of an hour, so that only the two days and the oldest kept set protect.
     await age(1)
     for (let version = 2; version <= 70; version += 1) {
       if (version === 8) await age(0.5)
       await builder.publish(version === 40 ? back : smallWorld(version), startMs + version)
     }
-    await builder.sets.tidy()
+    await builder.tidy()
     expect((await direct.list('g/')).size).toBe(70 * 4)
+    expect(await direct.get('o/0000')).not.toBeNull()
+    // All 70 sets are now older than two days, so that the newest 64 are kept.
     await age(2)
     await builder.publish(smallWorld(71), startMs + 71)
-    await builder.sets.tidy()
+    // May belong to a publication in progress, since it is younger than the margin.
+    const uploading = 'g/1-99-uploading'
+    await direct.put(`${uploading}/snapshot.json`, Buffer.from('{}'), {})
+    await builder.tidy()
     const rows = await latestPublications(database.reader, 1000)
     expect(rows.map(({ version }) => version)).toEqual(
       Array.from({ length: 64 }, (_, at) => 71 - at),
     )
-    const locations = new Set([...(await direct.list('g/')).keys()].map((key) => key.split('/')[1]))
-    expect(locations.size).toBe(64)
+    const stored = [...(await direct.list('g/')).keys()].map((key) => dirname(key))
+    expect(new Set(stored)).toEqual(new Set([uploading, ...rows.map(({ location }) => location)]))
     const named = new Set<string>()
     for (const { location } of rows) {
-      const bytes = (await direct.get(`${location}/snapshot.json`))?.bytes.toString() ?? ''
-      const { documents } = manifestSchema.parse(JSON.parse(bytes))
-      for (const body of filesNamedIn({ documents })) named.add(bodyKey(body))
+      const manifest = await manifestAt(direct, location)
+      for (const body of filesNamedIn(manifest)) named.add(bodyKey(body))
     }
     expect(new Set((await direct.list('o/')).keys())).toEqual(named)
     expect((await direct.list('facts/')).size).toBe(64)

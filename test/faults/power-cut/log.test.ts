@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
-import type { PublicFiles } from '../../../builder/publish/public-files.ts'
+import type { PublicFiles } from '../../../builder/publish/store/store.ts'
 import { verifyEd25519 } from '../../../src/auth/ed25519.ts'
 import { loadLogSigner, openCheckpoint } from '../../../src/auth/notes.ts'
 import type { NoteSigner } from '../../../src/auth/notes.ts'

@@ -1,7 +1,10 @@
-/** Replays power cuts at every flush of a builder that publishes. A reader finds the old set or the new set. */
+/**
+ * Replays power cuts at every flush of a builder that publishes. Readers of `current` find the old set or the new set, and
+ * those of the database the set of its newest row.
+ */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
@@ -13,6 +16,7 @@ import { allGood } from '../../../src/core/check.ts'
 import {
   MANIFEST_FILE,
   MANIFEST_SIGNATURE_FILE,
+  bodyKey,
   encodedFile,
   manifestSchema,
 } from '../../../src/core/documents.ts'
@@ -47,7 +51,16 @@ function cachedByBuffer<Answer>(look: (bytes: Buffer, of: string) => Answer) {
   }
 }
 
-/** Reads a disk like a client that trusts only the signing keys. */
+/** The key of a file of a set; bodies have a hash. */
+type Place = (file: string, sha256?: string) => string
+
+const byPath: Place = (file) => `current/${file}`
+const inStore =
+  (location: string): Place =>
+  (file, sha256) =>
+    sha256 === undefined ? `${location}/${file}` : bodyKey({ file, sha256 })
+
+/** Reads a set on a disk like a client that trusts only the signing keys. */
 function createReader(keys: SigningKeys) {
   const sha256 = cachedByBuffer((bytes) => createHash('sha256').update(bytes).digest('hex'))
   const isSigned = cachedByBuffer(async (bytes, signed) => {
@@ -56,10 +69,10 @@ function createReader(keys: SigningKeys) {
   })
 
   /** Checks the signature and every file. Returns the hash of the set. @throws Error */
-  return async ({ read }: Disk): Promise<string> => {
-    const bytesOf = (file: string): Buffer => {
-      const bytes = read(`current/${file}`)
-      if (bytes === null) throw new Error(`${file} is missing`)
+  return async ({ name, read }: Disk, place: Place): Promise<string> => {
+    const bytesOf = (file: string, hash?: string): Buffer => {
+      const bytes = read(place(file, hash))
+      if (bytes === null) throw new Error(`${name}: ${place(file, hash)} is missing`)
       return bytes
     }
     const line = bytesOf(MANIFEST_SIGNATURE_FILE).toString()
@@ -72,12 +85,12 @@ function createReader(keys: SigningKeys) {
       }
     }
     const compare = (file: string, hash: string): void => {
-      if (sha256(bytesOf(file), '') !== hash)
-        throw new Error(`${file} differs from the published file`)
+      if (sha256(bytesOf(file, hash), '') !== hash)
+        throw new Error(`${name}: ${file} differs from the published file`)
     }
     for (const { file, sha256: hash, encodings: forms, signature, kid } of manifest.documents) {
       compare(file, hash)
-      if (!(await isSigned(bytesOf(file), `${signature} ${kid}`))) {
+      if (!(await isSigned(bytesOf(file, hash), `${signature} ${kid}`))) {
         throw new Error(`the signature of ${file} is wrong`)
       }
       for (const encoding of encodings) {
@@ -99,12 +112,13 @@ interface Publishing {
 }
 
 /**
- * Records the process and expects either the old set or the new one on each disk. Returns the number of disks with each of
- * the two sets, and of flushes of the whole file system.
+ * Records the process and expects on each disk the old set or the new one by path, the old set in the store, and the new
+ * one too from the write of its row on. Returns the number of disks with each of the two sets by path, of disks after the
+ * row, and of flushes of the whole file system.
  */
 async function publishWithCuts({ publicDir, keys, command, env }: Publishing) {
   const currentSet = () => manifestSchema.parse(JSON.parse(manifestOf(publicDir))).set_sha256
-  const oldSet = currentSet()
+  const [oldSet, oldLocation] = [currentSet(), newestLocation(publicDir)]
   const tree = before(publicDir)
   const record = join(program.dir, 'trace')
   const how = ['-f', '-y', '-qq', '--seccomp-bpf', '-s', '4096', '-o', record]
@@ -112,20 +126,35 @@ async function publishWithCuts({ publicDir, keys, command, env }: Publishing) {
   expect(await runCommand('strace', [...how, ...what], env).ended).toBe(0)
   const newSet = currentSet()
   expect(newSet).not.toBe(oldSet)
+  const newLocation = newestLocation(publicDir)
   const setOn = createReader(keys)
   const found = new Map([oldSet, newSet].map((set) => [set, 0]))
   const trace = readFileSync(record, 'utf8').split('\n')
-  for (const disk of disksAfterCuts(tree, trace, randomFrom(seed))) {
-    const set = await setOn(disk)
+  const rowAt = trace.findIndex((line) => line.includes('.db-wal') && line.includes(newLocation))
+  expect(rowAt).toBeGreaterThan(0)
+  let withRow = 0
+  for (const [disk, at] of disksAfterCuts(tree, trace, randomFrom(seed))) {
+    expect(await setOn(disk, inStore(oldLocation))).toBe(oldSet)
+    if (at > rowAt) {
+      expect(await setOn(disk, inStore(newLocation))).toBe(newSet)
+      withRow += 1
+    }
+    const set = await setOn(disk, byPath)
     expect(found.has(set), disk.name).toBe(true)
     found.set(set, (found.get(set) ?? 0) + 1)
   }
   const [withOld = 0, withNew = 0] = found.values()
   process.stdout.write(
-    `publishing: ${withOld} disks with the old set, ${withNew} with the new one\n`,
+    `publishing: ${withOld} disks with the old set, ${withNew} with the new one, ${withRow} with its row\n`,
   )
   const fileSystemFlushes = trace.filter((line) => /^\d+ +syncfs\(/.test(line)).length
-  return { withOld, withNew, fileSystemFlushes }
+  return { withOld, withNew, withRow, fileSystemFlushes }
+}
+
+function newestLocation(publicDir: string): string {
+  const versionOf = (name: string) => Number(name.split('-')[1])
+  const names = readdirSync(join(publicDir, 'g'))
+  return `g/${names.toSorted((left, right) => versionOf(right) - versionOf(left))[0]}`
 }
 
 const manifestOf = (publicDir: string): string =>
@@ -146,7 +175,7 @@ describe('after a power cut at any flush readers find the old set or the new one
     const command = [program.builder, '--once']
     const found = await publishWithCuts({ publicDir, keys, command, env })
     expect(found.withOld).toBeGreaterThan(20)
-    expect(found.withNew).toBeGreaterThan(2)
+    expect(Math.min(found.withNew, found.withRow)).toBeGreaterThan(2)
     ledger.remove()
   })
 
@@ -169,8 +198,8 @@ describe('after a power cut at any flush readers find the old set or the new one
     }
     const found = await publishWithCuts(publishing)
     expect(found).toMatchObject({ fileSystemFlushes })
-    expect(Math.min(found.withOld, found.withNew)).toBeGreaterThan(2)
-    remove()
+    expect(Math.min(found.withOld, found.withNew, found.withRow)).toBeGreaterThan(2)
+    await remove()
   })
 })
 

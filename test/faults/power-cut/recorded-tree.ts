@@ -55,19 +55,22 @@ export function before(place: string): Before {
   return { place, roots: [load(place), load(place)] }
 }
 
-/** Every disk that a cut can leave, before each flush and at the end. Call it when the program has ended. */
+/**
+ * Every disk that a cut can leave, before each flush and at the end, with the number of traced calls before it. Call it
+ * when the program has ended.
+ */
 export function* disksAfterCuts(
   { place, roots: [whole, root] }: Before,
   trace: readonly string[],
   random: () => number,
-): Generator<Disk> {
+): Generator<readonly [Disk, number]> {
   const learnt = replay(place, whole, [], () => 0)
   for (const line of trace) for (const disk of learnt.play(line)) void disk
   readNew(whole, place)
   const bytes = learnt.made.map((file) => file.bytes)
   const { play, cut } = replay(place, root, bytes, random)
-  for (const line of trace) yield* play(line)
-  yield* cut()
+  for (const [at, line] of trace.entries()) for (const disk of play(line)) yield [disk, at]
+  for (const disk of cut()) yield [disk, trace.length]
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Config } from '../../../../src/config.ts'
 import type { Check } from '../../../../src/core/check.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
+import type { ReadableFiles } from '../../../../src/files/readable-files.ts'
 
 export interface DoctorContext {
   readonly config: Config
@@ -10,6 +11,8 @@ export interface DoctorContext {
   /** Null if the database cannot be opened; checks that need it are skipped. */
   readonly database: OpenDatabase | null
   readonly openError: string | null
+  /** Where documents are published. */
+  readonly files: ReadableFiles
   readonly minFreeBytes: number
 }
 

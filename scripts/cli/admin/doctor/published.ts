@@ -1,4 +1,3 @@
-import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
@@ -11,15 +10,16 @@ import { readAnswer } from '../../../../src/client/call.ts'
 import { pathOf } from '../../../../src/contract/routes.ts'
 import type { RouteId } from '../../../../src/contract/routes.ts'
 import { isJsonObject, prettySorted } from '../../../../src/core/canonical-json.ts'
-import { CURRENT_LINK } from '../../../../src/core/documents.ts'
 import type { ManifestEntry } from '../../../../src/core/documents.ts'
 import { toUsdc } from '../../../../src/core/money.ts'
 import { scoreAt } from '../../../../src/core/reputation/standing.ts'
 import { isoTime, minuteMs } from '../../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
+import { newestPublication } from '../../../../src/db/publications.ts'
 import { findReceipt } from '../../../../src/db/receipts/receipts.ts'
 import { countRows } from '../../../../src/db/records.ts'
-import { openDirectory, readManifest, verifyDirectory } from '../../published-set.ts'
+import { openPublication, readManifest, verifyAlone } from '../../published-set.ts'
+import type { PublishedSet } from '../../published-set.ts'
 import { bad, good } from './check.ts'
 import type { DoctorCheck, DoctorContext, DoctorResult } from './check.ts'
 
@@ -27,12 +27,13 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'published set',
     remedy:
-      'The builder does not overwrite a set that it cannot read. The service continues to serve the set in its memory; after a restart it serves the newest complete older set (/api/v1/health shows its time). Restore the set from a backup, or remove the link PUBLIC_DIR/current and restart the builder, which publishes everything again.',
+      'The next build writes missing and damaged files again; the service continues to serve the set in its memory. If this remains, the `build` job gives the reason (here and in /api/v1/health).',
     mayChange: true,
-    run: async ({ config }) => {
-      const dir = await currentDir(config.PUBLIC_DIR)
-      if (dir === null) return bad(`nothing is published in ${config.PUBLIC_DIR} yet`)
-      const checks = await verifyDirectory(dir)
+    run: async (context) => {
+      if (context.database === null) return null
+      const set = await openNewest(context)
+      if (set === null) return bad('nothing is published yet')
+      const checks = await verifyAlone(set)
       const broken = checks.find((one) => !one.good)
       return broken === undefined
         ? good(`${checks.length - 2} documents, each with a valid signature`)
@@ -44,9 +45,9 @@ export const publishedChecks: readonly DoctorCheck[] = [
     remedy:
       'A build publishes the keys. After a rotation, wait a minute; then restart the builder. A published key that is unknown here means that DATA_DIR/keys was lost or replaced: restore it from its backup.',
     mayChange: true,
-    run: async ({ config }) => {
-      const set = await readSet(config.PUBLIC_DIR)
-      const dir = join(config.DATA_DIR, 'keys')
+    run: async (context) => {
+      const set = await readSet(context)
+      const dir = join(context.config.DATA_DIR, 'keys')
       const keys = await readKeys(dir).catch(() => null)
       if (set === null || keys === null) return null
       const published = kidsOf((await set.answer('getSigningKeys')).keys)
@@ -62,7 +63,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
       'The published documents differ from the rows. After a restore the next build corrects them. Otherwise rows were changed by hand or lost: set `BUILDER=off` and compare the rows with a backup before the next build.',
     mayChange: true,
     run: async (context) => {
-      const set = await readSet(context.config.PUBLIC_DIR)
+      const set = await readSet(context)
       if (set === null || context.database === null) return null
       const differences = await rowDifferences(set, context.database)
       return differences.length === 0
@@ -95,7 +96,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
       'The last commit differs from the published set. The next build commits the difference; if it remains, the `build` job gives the reason (here and in /api/v1/health).',
     mayChange: true,
     run: async (context) => {
-      const set = await readSet(context.config.PUBLIC_DIR)
+      const set = await readSet(context)
       if (set === null) return null
       const git = gitOf(context)
       try {
@@ -114,15 +115,16 @@ function kidsOf(keys: readonly { readonly kid: string; readonly status: string }
   return keys.map(({ kid, status }) => `${kid} (${status})`).join(', ')
 }
 
-async function currentDir(publicDir: string): Promise<string | null> {
-  return await realpath(join(publicDir, CURRENT_LINK)).catch(() => null)
+/** Null if nothing is published, or the database cannot be read. */
+async function openNewest({ files, database }: DoctorContext): Promise<PublishedSet | null> {
+  const newest = database && (await newestPublication(database.reader))
+  return newest && openPublication(files, newest)
 }
 
 /** Null if there is no readable set. Later publications do not change the result. */
-async function readSet(publicDir: string) {
-  const dir = await currentDir(publicDir)
-  if (dir === null) return null
-  const set = openDirectory(dir)
+async function readSet(context: DoctorContext) {
+  const set = await openNewest(context)
+  if (set === null) return null
   const manifest = await readManifest(set).catch(() => null)
   if (manifest === null) return null
   const bytes = async (entry: ManifestEntry) => Buffer.from((await set.document(entry)) ?? '')

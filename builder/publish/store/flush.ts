@@ -4,8 +4,8 @@ import { release } from 'node:os'
 import { platform } from 'node:process'
 import { promisify } from 'node:util'
 
-import { mapConcurrent } from '../../src/core/concurrency.ts'
-import { syncFile } from '../../src/files/durable.ts'
+import { mapConcurrent } from '../../../src/core/concurrency.ts'
+import { syncFile } from '../../../src/files/durable.ts'
 
 const MANY_FILES = 256
 const FLUSHES_AT_ONCE = 16

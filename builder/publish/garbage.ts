@@ -1,0 +1,67 @@
+/**
+ * Deletes old sets, and bodies that no kept set names. A publication writes each body that its predecessor does not name.
+ * So a body that is older than the oldest kept set, and not named by it, is named by no kept set. All ages are
+ * differences on the clock of the store.
+ */
+import { sha256Hex } from '../../src/auth/messages.ts'
+import { mapConcurrent } from '../../src/core/concurrency.ts'
+import {
+  MANIFEST_FILE,
+  bodyKey,
+  factsKey,
+  filesNamedIn,
+  manifestSchema,
+} from '../../src/core/documents.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { latestPublications } from '../../src/db/publications.ts'
+import type { SetStore } from './store/store.ts'
+
+const CALLS_AT_ONCE = 32
+const KEYS_PER_CHECK = 100
+const NEWEST_READ = 3
+
+/** Must not overlap with a publication of this process. */
+export async function collectGarbage(
+  store: SetStore,
+  { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
+  /** @throws LeaseLostError */
+  check: () => Promise<void>,
+): Promise<void> {
+  const sets = await store.list('g/')
+  const timeOf = (location = '') => sets.get(`${location}/${MANIFEST_FILE}`)
+  const publications = (await latestPublications(reader, Number.MAX_SAFE_INTEGER)).filter(
+    ({ location }) => timeOf(location) !== undefined,
+  )
+  const { keeps } = store
+  const newestMs = timeOf(publications[0]?.location) ?? 0
+  const kept = publications.filter(
+    ({ location }, at) => at < keeps.sets || (timeOf(location) ?? 0) > newestMs - keeps.ageMs,
+  )
+  const oldest = kept.at(-1)
+  if (oldest === undefined) return
+  const needed = new Set(kept.map(({ factsSha256 }) => factsKey(factsSha256)))
+  // The newest ones too, since the clock of a directory may have been set back meanwhile.
+  for (const { location, manifestSha256 } of new Set([oldest, ...kept.slice(0, NEWEST_READ)])) {
+    const manifest = await store.get(`${location}/${MANIFEST_FILE}`)
+    // A damaged manifest of an old set does not stay for long.
+    if (manifest === null || sha256Hex(manifest.bytes) !== manifestSha256) return
+    const { documents } = manifestSchema.parse(JSON.parse(manifest.bytes.toString()))
+    for (const named of filesNamedIn({ documents })) needed.add(bodyKey(named))
+  }
+  const untilMs = newestMs - keeps.marginMs
+  const bodiesUntilMs = (timeOf(oldest.location) ?? 0) - keeps.marginMs
+  const locations = new Set(kept.map(({ location }) => location))
+  const garbage = [
+    ...[...sets].filter(([key]) => !locations.has(key.slice(0, key.lastIndexOf('/')))),
+    ...[...(await store.list('o/'))].filter(([, changedMs]) => changedMs < bodiesUntilMs),
+    ...(await store.list('facts/')),
+    ...(await store.list('probe/')),
+  ].filter(([key, changedMs]) => changedMs < untilMs && !needed.has(key))
+  for (let at = 0; at < garbage.length; at += KEYS_PER_CHECK) {
+    await check()
+    const keys = garbage.slice(at, at + KEYS_PER_CHECK)
+    await mapConcurrent(keys, CALLS_AT_ONCE, ([key]) => store.remove(key))
+  }
+  // Last, since a full disk takes no write before files are removed.
+  await write((tx) => tx.deleteFrom('publications').where('version', '<', oldest.version).execute())
+}

@@ -1,0 +1,54 @@
+/** Where sets, evidence and log are published: a directory or a bucket, with the layout in `src/core/documents.ts`. */
+import type { Manifest, NamedFile } from '../../../src/core/documents.ts'
+import type { Publication } from '../../../src/db/publications.ts'
+import type { ReadableFiles } from '../../../src/files/readable-files.ts'
+
+export type Put = (key: string, bytes: Uint8Array) => Promise<void>
+type Headers = Readonly<Record<string, string>>
+
+export interface PublicFiles extends ReadableFiles {
+  /** Times of the last change by key, in Unix milliseconds. Names start with `dir`, which ends with a slash. */
+  readonly list: (dir: string) => Promise<ReadonlyMap<string, number>>
+  /** On return, the file is durable. */
+  readonly put: (key: string, bytes: Uint8Array, headers: Headers) => Promise<unknown>
+  readonly remove: (key: string) => Promise<void>
+}
+
+/** Files by key that were found intact, each with what differs if it is written again. */
+export type CheckedFiles = Map<string, string>
+
+export interface StoredFile extends Pick<NamedFile, 'sha256' | 'size'> {
+  readonly key: string
+}
+
+export interface SetStore extends PublicFiles {
+  /** Writes many files, which are durable and can be read on return; none of them has its name if the work fails. */
+  readonly batch: <Result>(work: (put: Put) => Promise<Result>) => Promise<Result>
+  /** Returns the keys of files that are missing or differ. */
+  readonly damaged: (
+    files: readonly StoredFile[],
+    checked: CheckedFiles,
+  ) => Promise<ReadonlySet<string>>
+  /** False if readers without the database cannot be shown the current set. */
+  readonly canShow: () => Promise<boolean>
+  /**
+   * Shows readers without the database the set, unless they see it or a newer one.
+   * @param options `anew`: what they see may be damaged
+   */
+  readonly show: (
+    publication: Publication,
+    manifest: Manifest,
+    options: { readonly anew: boolean },
+  ) => Promise<void>
+  /** Sets that are kept for readers. */
+  readonly keeps: Keeps
+}
+
+interface Keeps {
+  /** The last ones, however old. */
+  readonly sets: number
+  /** Also all that are not older than the newest one by more. */
+  readonly ageMs: number
+  /** By which clocks of the store may differ. */
+  readonly marginMs: number
+}

@@ -1,0 +1,185 @@
+/** Links the files of the current set by path, so that a plain web server finds them. Nothing of it is read back. */
+import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs'
+import { rename, rm, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+import { CURRENT_LINK, MANIFEST_FILE, bodyKey, filesNamedIn } from '../../../src/core/documents.ts'
+import type { Manifest } from '../../../src/core/documents.ts'
+import { isErrno } from '../../../src/core/errno.ts'
+import { syncFile } from '../../../src/files/durable.ts'
+import { inSlices, makeDirectories, unlinkIfExists } from './files.ts'
+import { flushAll } from './flush.ts'
+import type { SetStore } from './store.ts'
+
+const VIEWS_DIR = 'views'
+const OLD = 'old-'
+/** The compressed forms are missing if they are not smaller. */
+const MANIFEST_FILES = ['', '.sig', '.br', '.gz'].map((suffix) => `${MANIFEST_FILE}${suffix}`)
+const LINK_REFUSALS = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+interface ViewsDeps {
+  readonly publicDir: string
+  readonly fence: number
+  /** @throws LeaseLostError */
+  readonly check: () => Promise<void>
+  readonly beforeStep: ((step: string) => void) | undefined
+}
+
+interface View {
+  /** Relative to the public directory. */
+  readonly path: string
+  /** What each file shows; null if the directory may contain anything. */
+  links: Map<string, string> | null
+}
+
+interface Link {
+  readonly key: string
+  /** Differs if the file was written again. */
+  readonly mark: string
+}
+
+/**
+ * Two directories take turns, so that a request that is being answered finds its file. They are in a directory of the
+ * lease, which the next leader renames: then a builder that was paused cannot switch `current` back.
+ */
+export function createViews({
+  publicDir,
+  fence,
+  check,
+  beforeStep: step,
+}: ViewsDeps): SetStore['show'] {
+  const own = `${VIEWS_DIR}/${fence}`
+  const views: readonly [View, View] = [
+    { path: `${own}/a`, links: null },
+    { path: `${own}/b`, links: null },
+  ]
+  const at = (path: string) => join(publicDir, path)
+  let shown = { manifestSha256: '', path: '' }
+  let isBegun = false
+
+  async function begin(): Promise<void> {
+    const changed = new Set<string>()
+    makeDirectories(at(own), changed)
+    for (const directory of changed) await syncFile(directory)
+    // Any later leader renames the directory.
+    await check()
+    isBegun = true
+  }
+
+  async function switchTo(path: string): Promise<void> {
+    const next = at(`${own}/next`)
+    await rm(next, { force: true })
+    step?.('make the link')
+    // Relative to its later place, so that the directory can be moved or mounted elsewhere.
+    await symlink(path, next)
+    step?.('switch')
+    await rename(next, at(CURRENT_LINK))
+    step?.('flush the switch')
+    await syncFile(publicDir)
+  }
+
+  /** What is renamed here is removed the next time, since requests may still read it. */
+  async function retireEarlier(): Promise<void> {
+    const names = readdirSync(at(VIEWS_DIR))
+    const earlier = names.filter((name) => Number(name.replace(OLD, '')) < fence)
+    for (const name of earlier.filter((one) => one.startsWith(OLD))) {
+      step?.(`remove ${name}`)
+      await rm(at(`${VIEWS_DIR}/${name}`), { recursive: true, force: true })
+    }
+    for (const name of earlier.filter((one) => !one.startsWith(OLD))) {
+      step?.(`retire ${name}`)
+      await rename(at(`${VIEWS_DIR}/${name}`), at(`${VIEWS_DIR}/${OLD}${name}`))
+    }
+  }
+
+  async function fill(view: View, wanted: ReadonlyMap<string, Link>): Promise<void> {
+    const root = at(view.path)
+    const changed = new Set<string>()
+    const links = existsSync(root) ? view.links : null
+    // Unknown until all links are made.
+    view.links = null
+    if (links === null) {
+      await rm(root, { recursive: true, force: true })
+      mkdirSync(root)
+      changed.add(root).add(dirname(root))
+    }
+    const made = links ?? new Map<string, string>()
+    const surplus = [...made].filter(([file, mark]) => wanted.get(file)?.mark !== mark)
+    await inSlices(surplus, ([file]) => {
+      step?.(`unlink ${file}`)
+      unlinkIfExists(`${root}/${file}`)
+      changed.add(dirname(`${root}/${file}`))
+      made.delete(file)
+    })
+    const missing = [...wanted].filter(([file]) => !made.has(file))
+    const copies: string[] = []
+    await inSlices(missing, ([file, { key, mark }]) => {
+      const path = `${root}/${file}`
+      makeDirectories(dirname(path), changed, root)
+      step?.(`link ${file}`)
+      changed.add(dirname(path))
+      const outcome = linkOrCopy(at(key), path)
+      if (outcome === 'copied') copies.push(path)
+      if (outcome !== 'missing') made.set(file, mark)
+    })
+    await flushAll(root, copies, [...changed])
+    view.links = made
+  }
+
+  async function show(location: string, manifest: Manifest): Promise<string> {
+    // Somebody may have removed the directory.
+    if (!isBegun || !existsSync(at(own))) await begin()
+    const target = linkTarget(at(CURRENT_LINK))
+    const view = views.find(({ path }) => path !== target) ?? views[0]
+    await fill(view, linksOf(location, manifest))
+    await switchTo(view.path)
+    await retireEarlier()
+    // An earlier leader may have switched once more before its directory was renamed.
+    if (linkTarget(at(CURRENT_LINK)) !== view.path) await switchTo(view.path)
+    return view.path
+  }
+
+  return async ({ location, manifestSha256 }, manifest, { anew }) => {
+    if (anew) for (const view of views) view.links = null
+    const isShown = linkTarget(at(CURRENT_LINK)) === shown.path
+    if (isShown && !anew && shown.manifestSha256 === manifestSha256) return
+    shown = { manifestSha256, path: await show(location, manifest) }
+  }
+}
+
+function linksOf(location: string, manifest: Manifest): ReadonlyMap<string, Link> {
+  const links = new Map<string, Link>()
+  for (const entry of manifest.documents) {
+    for (const named of filesNamedIn({ documents: [entry] })) {
+      const key = bodyKey(named)
+      links.set(named.file, { key, mark: `${key} ${entry.changed_at}` })
+    }
+  }
+  for (const file of MANIFEST_FILES) {
+    const key = `${location}/${file}`
+    links.set(file, { key, mark: key })
+  }
+  return links
+}
+
+function linkTarget(link: string): string | null {
+  try {
+    return readlinkSync(link)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'EINVAL')) return null
+    throw error
+  }
+}
+
+/** The next publication writes missing bodies again. */
+function linkOrCopy(file: string, path: string): 'linked' | 'copied' | 'missing' {
+  try {
+    linkSync(file, path)
+    return 'linked'
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') && !existsSync(file)) return 'missing'
+    if (!LINK_REFUSALS.some((code) => isErrno(error, code))) throw error
+    copyFileSync(file, path)
+    return 'copied'
+  }
+}

@@ -1,0 +1,45 @@
+/** A public directory with a database of its own, which names its current set. */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+import { publish } from '../../builder/publish/publish.ts'
+import type {
+  PublishedFacts,
+  PublishOptions,
+  PublishOutcome,
+} from '../../builder/publish/publish.ts'
+import { createDirectory } from '../../builder/publish/store/directory.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { filesBelow } from '../../src/files/readable-files.ts'
+import { createSetSource } from '../../src/http/published-sets.ts'
+
+export const noFacts: PublishedFacts = {
+  sha256: '0'.repeat(64),
+  compressed: () => Promise.resolve(new Uint8Array()),
+}
+
+/** The database is beside the directory, so that other processes find it. */
+export async function publishedDirectory(publicDir: string) {
+  mkdirSync(dirname(publicDir), { recursive: true })
+  const database = await openDatabase({ url: `${publicDir}.db` })
+  const fence = 1
+  const startStore = (step: Pick<PublishOptions, 'beforeStep'> = {}) =>
+    createDirectory({ publicDir, fence, check: () => Promise.resolve(), ...step })
+  const store = startStore()
+  return {
+    database,
+    source: createSetSource(filesBelow(publicDir), database.reader),
+    /** Of a builder that has just started. */
+    startStore,
+    /** Publishes as a builder without a memory. */
+    publish: async (
+      options: Omit<PublishOptions, 'store' | 'database' | 'fence' | 'facts'> &
+        Partial<PublishOptions>,
+    ): Promise<PublishOutcome> => {
+      const { beforeStep } = options
+      const own = beforeStep === undefined ? store : startStore({ beforeStep })
+      return await publish({ store: own, database, fence, facts: noFacts, ...options })
+    },
+    close: database.close,
+  }
+}
