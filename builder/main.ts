@@ -173,7 +173,6 @@ const jobs = createJobs({
     move: flags.once && flags.move,
     assetsDir: join(packageRoot, 'builder/site/static'),
     repository: { remote: config.SNAPSHOT_GIT_REMOTE, env: process.env },
-    fence,
     check,
     log,
     lastVersion: ledgerLog.lastVersion,

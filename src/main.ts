@@ -8,9 +8,7 @@ import { createCheckThreads } from './auth/check-threads.ts'
 import { loadKeyedHash } from './auth/keyed-hash.ts'
 import { loadLogSigner } from './auth/notes.ts'
 import { repeatEvery } from './core/concurrency.ts'
-import { secondMs } from './core/time.ts'
 import { receiptsSince } from './db/receipts/view.ts'
-import { filesBelow } from './files/readable-files.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
 import { createSetSource } from './http/published-sets.ts'
@@ -18,11 +16,11 @@ import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
 import { createMeter } from './metrics/meter.ts'
 import { createProcessReadings } from './metrics/process.ts'
-import { createObjectStore } from './outbound/object-store.ts'
 import { createBuildRequests } from './runtime/build-requests.ts'
 import { startBuilder } from './runtime/builder-process.ts'
 import { withDemoHeader } from './runtime/demo.ts'
 import { createHealth } from './runtime/health.ts'
+import { publishedFiles } from './runtime/published-files.ts'
 import {
   configOrExit,
   exitOnUnusableKey,
@@ -62,12 +60,7 @@ const [database, reference] = await Promise.all([
   openServiceDatabase(config, meter, (error) => broken.abort(error)),
   loadRegistries(config, log),
 ])
-// The start waits this long for a store that does not answer.
-const patience = { patienceMs: 5 * secondMs }
-const files = config.bucket
-  ? createObjectStore(config.bucket, { fetch, clock, ...patience })
-  : filesBelow(config.PUBLIC_DIR)
-const source = createSetSource(files, database.reader)
+const source = createSetSource(publishedFiles(config, { fetch, clock }), database.reader)
 const store = createDocumentStore({ source, clock, log })
 await store.reload()
 const watching = store.watch(stopped)

@@ -20,7 +20,7 @@ export interface BuildQueueDeps extends JobDeps {
 
 /** Interval of the builds that reuse nothing and read back every published file. */
 const fullBuildEveryMs = dayMs
-/** Publications between two collections of garbage; an hour, if it is shorter, also starts one. */
+/** Versions between two garbage collections, which also run once an hour. */
 const tidiedAfter = 64
 const runsKeptMs = 90 * dayMs
 /** Limits the delay between a write and its documents to two seconds, even if the ledger is busy. */
@@ -36,8 +36,8 @@ export function createBuildQueue(
   let memory = emptyBuildMemory(buildOptions)
   let last = { startedMs: -Infinity, endedMs: -Infinity }
   let fullBuildMs = -Infinity
-  let published = 0
-  let tidied = { ms: -Infinity, published }
+  let version = 0
+  let tidied = { ms: -Infinity, version }
   let waiting: Promise<boolean> | null = null
 
   async function buildNow(when: 'now' | 'if changed'): Promise<boolean> {
@@ -50,7 +50,7 @@ export function createBuildQueue(
       const options = { ...buildOptions, keys, nowMs, memory, onPublished }
       const built = await (when === 'now' ? build(options) : buildIfChanged(options))
       if (built === null) return null
-      published = built.published.manifest.version
+      version = built.published.manifest.version
       const detail = buildSummary(built)
       // The first build, and a successful build after a failed one, are recorded even if nothing changed.
       const wasGood = (await lastRuns(database.reader)).get('build')?.outcome === 'ok'
@@ -62,8 +62,8 @@ export function createBuildQueue(
       await database.write((tx) => dropRunsBefore(tx, isoTime(nowMs - runsKeptMs)))
     }
     // Also after a failed build, which may need the space.
-    if (startedMs - tidied.ms >= hourMs || published - tidied.published >= tidiedAfter) {
-      tidied = { ms: startedMs, published }
+    if (startedMs - tidied.ms >= hourMs || version - tidied.version >= tidiedAfter) {
+      tidied = { ms: startedMs, version }
       await collectGarbage(store, database, buildOptions.check).catch((error: unknown) =>
         log.warn('old published files are not deleted', { reason: redact(String(error)) }),
       )

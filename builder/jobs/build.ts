@@ -27,8 +27,6 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   readonly keys: Keys
   readonly stateDir: string
   readonly store: SetStore
-  /** Of the lease of this builder. */
-  readonly fence: number
   /** Call before an effect outside of the database. @throws LeaseLostError */
   readonly check: () => Promise<void>
   readonly assetsDir: string | null

@@ -3,17 +3,11 @@
  * So a body that is older than the oldest kept set, and not named by it, is named by no kept set. All ages are
  * differences on the clock of the store.
  */
-import { sha256Hex } from '../../src/auth/messages.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
-import {
-  MANIFEST_FILE,
-  bodyKey,
-  factsKey,
-  filesNamedIn,
-  manifestSchema,
-} from '../../src/core/documents.ts'
+import { MANIFEST_FILE, factsKey } from '../../src/core/documents.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { latestPublications } from '../../src/db/publications.ts'
+import { readSet } from './past-set.ts'
 import type { SetStore } from './store/store.ts'
 
 const CALLS_AT_ONCE = 32
@@ -41,12 +35,11 @@ export async function collectGarbage(
   if (oldest === undefined) return
   const needed = new Set(kept.map(({ factsSha256 }) => factsKey(factsSha256)))
   // The newest ones too, since the clock of a directory may have been set back meanwhile.
-  for (const { location, manifestSha256 } of new Set([oldest, ...kept.slice(0, NEWEST_READ)])) {
-    const manifest = await store.get(`${location}/${MANIFEST_FILE}`)
-    // A damaged manifest of an old set does not stay for long.
-    if (manifest === null || sha256Hex(manifest.bytes) !== manifestSha256) return
-    const { documents } = manifestSchema.parse(JSON.parse(manifest.bytes.toString()))
-    for (const named of filesNamedIn({ documents })) needed.add(bodyKey(named))
+  for (const publication of new Set([oldest, ...kept.slice(0, NEWEST_READ)])) {
+    const set = await readSet(store, publication)
+    // A damaged manifest of an old set is soon no longer kept.
+    if (set === null) return
+    for (const { key } of set.files) needed.add(key)
   }
   const untilMs = newestMs - keeps.marginMs
   const bodiesUntilMs = (timeOf(oldest.location) ?? 0) - keeps.marginMs

@@ -61,8 +61,10 @@ export function createLastFacts() {
     },
     /** The form in which `next` is stored. */
     stored: (next: LastFacts): PublishedFacts => {
-      if (next === known?.last) return { sha256: known.sha256, compressed: () => pack(next) }
-      return { sha256: sha256Hex(JSON.stringify(next)), compressed: () => pack(next) }
+      if (next === known?.last)
+        return { sha256: known.sha256, compressed: () => pack(JSON.stringify(next)) }
+      const text = JSON.stringify(next)
+      return { sha256: sha256Hex(text), compressed: () => pack(text) }
     },
     /** Call after publication. `facts` are those of the build, for comparison by identity. */
     keep: (next: LastFacts, { sha256 }: PublishedFacts, facts: Facts): void => {
@@ -71,8 +73,8 @@ export function createLastFacts() {
   }
 }
 
-async function pack(last: LastFacts): Promise<Uint8Array> {
-  return await promisify(gzip)(JSON.stringify(last), { level: 1 })
+async function pack(text: string): Promise<Uint8Array> {
+  return await promisify(gzip)(text, { level: 1 })
 }
 
 async function readFacts(store: PublicFiles, sha256: string): Promise<LastFacts | null> {

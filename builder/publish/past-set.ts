@@ -95,15 +95,19 @@ function forgetOthers(checked: CheckedFiles, files: readonly StoredFile[]): void
 }
 
 /** Null if the manifest is missing or damaged. */
-async function readSet(store: SetStore, place: Place): Promise<ReadSet | null> {
-  const key = `${place.location}/${MANIFEST_FILE}`
+export async function readSet(
+  store: SetStore,
+  { location, manifestSha256: expected }: Place,
+): Promise<ReadSet | null> {
+  const key = `${location}/${MANIFEST_FILE}`
   const bytes = (await store.get(key))?.bytes
   if (bytes === undefined) return null
-  if (place.manifestSha256 !== null && sha256Hex(bytes) !== place.manifestSha256) return null
+  const manifestSha256 = sha256Hex(bytes)
+  if (expected !== null && manifestSha256 !== expected) return null
   const manifest = manifestSchema.safeParse(parseJson(bytes)).data
   if (manifest === undefined) return null
   const signature = (await store.get(`${key}.sig`))?.bytes ?? Buffer.alloc(0)
-  return describeSet(place.location, manifest, bytes, signature)
+  return describeSet({ location, manifestSha256 }, manifest, bytes, signature)
 }
 
 function parseJson(bytes: Buffer): unknown {
@@ -115,13 +119,12 @@ function parseJson(bytes: Buffer): unknown {
 }
 
 export function describeSet(
-  location: string,
+  { location, manifestSha256 }: Pick<Publication, 'location' | 'manifestSha256'>,
   manifest: Manifest,
   bytes: Buffer,
   signature: Buffer,
 ): ReadSet {
   const key = `${location}/${MANIFEST_FILE}`
-  const manifestSha256 = sha256Hex(bytes)
   const files = [
     ...[...filesNamedIn(manifest)].map((named) => ({ ...named, key: bodyKey(named) })),
     { key, sha256: manifestSha256, size: bytes.length },

@@ -31,7 +31,7 @@ import type { Put, SetStore } from './store/store.ts'
 const MAX_LOGGED = 20
 /** Sets that are searched for a readable one. */
 const MAX_PAST_SETS = 64
-/** More than are published between two backups. */
+/** More sets than are published between two backups. */
 const LOST_SETS = 1000
 /** Higher levels take longer and do not make hashes and signatures smaller. */
 const MANIFEST_LEVELS = { brotli: 1, gzip: 1 }
@@ -51,8 +51,6 @@ export interface PublishOptions {
   readonly store: SetStore
   /** Its writes store nothing after another builder has taken the lease. */
   readonly database: Pick<OpenDatabase, 'reader' | 'write'>
-  /** Of the lease of this builder. */
-  readonly fence: number
   readonly documents: readonly PublicDocument[]
   readonly facts: PublishedFacts
   readonly siteUrl: string
@@ -144,7 +142,7 @@ export async function publish(options: PublishOptions): Promise<PublishOutcome> 
     await queueEntries(tx, [snapshotEntry(publication.manifestSha256, version)])
   })
   memory.past.stored = [{ version, location: publication.location }]
-  memory.past.last = describeSet(publication.location, manifest, bytes, signature)
+  memory.past.last = describeSet(publication, manifest, bytes, signature)
   await store.show(publication, manifest, { anew })
   const counts = { changed: changed.length, removed: removed.length, unchanged }
   log.info('published', { version, ...counts })
@@ -162,8 +160,9 @@ function isOtherSite(
 const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
 /**
- * Greater than each that a reader may have seen. One is left out if a reader may have seen another predecessor of the next
- * one than the newest publication, and many if files are lost, so that the database may have lost rows too.
+ * Higher than any version that readers may have seen. One is left out if the newest set that they saw may be another one than
+ * the database names, so that they do not compare it with `previous`. Many are left out if the store lacks the newest
+ * set, since the database may then be an old backup.
  */
 function nextVersion(newest: Publication | null, stored: number, logged: number): number {
   const recorded = newest?.version ?? 0
@@ -180,12 +179,12 @@ export function snapshotEntry(sha256: string, version: number): QueuedEntry {
 async function writeManifest(
   manifest: Manifest,
   put: Put,
-  { fence, facts, hasFacts, signer, nowMs }: PublishOptions & { readonly hasFacts: boolean },
+  { store, facts, hasFacts, signer, nowMs }: PublishOptions & { readonly hasFacts: boolean },
 ): Promise<Omit<Publication, 'hasPointer'> & Pick<ReadSet, 'bytes' | 'signature'>> {
   const { version } = manifest
   const bytes = Buffer.from(canonicalize(manifest), 'utf8')
   const manifestSha256 = sha256Hex(bytes)
-  const location = `g/${fence}-${version}-${manifestSha256.slice(0, 12)}`
+  const location = `g/${store.fence}-${version}-${manifestSha256.slice(0, 12)}`
   const signed = Buffer.from(signer.sign(bytes)).toString('base64')
   const signature = Buffer.from(formatManifestSignature(signed, signer.kid), 'utf8')
   for (const form of await compress(bytes, MANIFEST_CONTENT_TYPE, MANIFEST_LEVELS)) {
@@ -196,7 +195,7 @@ async function writeManifest(
   if (!hasFacts) await put(factsKey(facts.sha256), await facts.compressed())
   return {
     version,
-    fence,
+    fence: store.fence,
     manifestSha256,
     location,
     factsSha256: facts.sha256,

@@ -104,7 +104,6 @@ test(
       exchangeKeys: () => Promise.resolve(exchangeKeys),
       stateDir,
       store: storeIn(stateDir),
-      fence: 1,
       check: leads,
       assetsDir: null,
       repository: { remote: null, env: { PATH: process.env['PATH'] ?? '' } },

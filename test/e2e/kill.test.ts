@@ -16,6 +16,7 @@ import {
   builderPid,
   expectReads,
   healthOf,
+  leftoversOf,
   linkOperations,
   newLedger,
   problemsOfSet,
@@ -289,9 +290,9 @@ describe('a builder killed with SIGKILL', () => {
       const posting = clients.post(url, Infinity, () => load.isOver)
       const reading = readUntil(url, () => load.isOver)
       const count = (name: string) => namesIn(ledger, name).length
-      // By what a build does one after the other.
+      // In the order of the steps of a build.
       const stages = [
-        () => () => count('drafts') > 0,
+        () => () => leftoversOf(ledger).length > 0,
         grows(() => count('o')),
         grows(() => count('g')),
         // The links of a set that its row has made the current one.

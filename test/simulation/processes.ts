@@ -206,7 +206,6 @@ export async function startBuilder(host: Host) {
         keys: () => Promise.resolve(keys),
         stateDir: installation.dir,
         store: createDirectory({ publicDir: installation.dir, fence: 1, check: nothing }),
-        fence: 1,
         check: nothing,
         assetsDir: null,
         repository: { remote: null, env: {} },

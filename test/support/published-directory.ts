@@ -22,9 +22,8 @@ export const noFacts: PublishedFacts = {
 export async function publishedDirectory(publicDir: string) {
   mkdirSync(dirname(publicDir), { recursive: true })
   const database = await openDatabase({ url: `${publicDir}.db` })
-  const fence = 1
   const startStore = (step: Pick<PublishOptions, 'beforeStep'> = {}) =>
-    createDirectory({ publicDir, fence, check: () => Promise.resolve(), ...step })
+    createDirectory({ publicDir, fence: 1, check: () => Promise.resolve(), ...step })
   const store = startStore()
   return {
     database,
@@ -33,12 +32,11 @@ export async function publishedDirectory(publicDir: string) {
     startStore,
     /** Publishes as a builder without a memory. */
     publish: async (
-      options: Omit<PublishOptions, 'store' | 'database' | 'fence' | 'facts'> &
-        Partial<PublishOptions>,
+      options: Omit<PublishOptions, 'store' | 'database' | 'facts'> & Partial<PublishOptions>,
     ): Promise<PublishOutcome> => {
       const { beforeStep } = options
       const own = beforeStep === undefined ? store : startStore({ beforeStep })
-      return await publish({ store: own, database, fence, facts: noFacts, ...options })
+      return await publish({ store: own, database, facts: noFacts, ...options })
     },
     close: database.close,
   }

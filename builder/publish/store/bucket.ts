@@ -47,6 +47,7 @@ export function createBucket({ objects, fence, log, beforeStep: step }: BucketDe
 
   return {
     ...objects,
+    fence,
     keeps: { sets: 64, ageMs: 2 * dayMs, marginMs: hourMs },
     batch: async (work) => {
       const written = new Set<string>()

@@ -45,6 +45,7 @@ export function createDirectory(deps: DirectoryDeps): SetStore {
       await rm(path, { force: true })
       await rmdir(dirname(path)).catch(() => undefined)
     },
+    fence,
     keeps: { sets: 4, ageMs: minuteMs, marginMs: 0 },
     damaged: async (files, checked) => {
       const damaged = new Set<string>()

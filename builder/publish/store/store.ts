@@ -42,13 +42,15 @@ export interface SetStore extends PublicFiles {
   ) => Promise<void>
   /** Sets that are kept for readers. */
   readonly keeps: Keeps
+  /** Of the lease of this builder. */
+  readonly fence: number
 }
 
 interface Keeps {
-  /** The last ones, however old. */
+  /** The newest ones, however old. */
   readonly sets: number
-  /** Also all that are not older than the newest one by more. */
+  /** Older ones too, if they are at most this much older than the newest one. */
   readonly ageMs: number
-  /** By which clocks of the store may differ. */
+  /** By how much the clocks of the store may differ. */
   readonly marginMs: number
 }

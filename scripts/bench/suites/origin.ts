@@ -154,7 +154,7 @@ async function publishDocuments(dir: string): Promise<string> {
   const store = createDirectory({ publicDir, fence: 1, check })
   const facts = { sha256: '', compressed: () => Promise.resolve(new Uint8Array()) }
   const database = await openDatabase({ url: databasePathIn(dir) })
-  const set = { siteUrl: 'http://localhost', documents, assetsDir: null, facts, fence: 1 }
+  const set = { siteUrl: 'http://localhost', documents, assetsDir: null, facts }
   await publish({ ...set, store, database, signer, ring, nowMs, log: silentLog })
   await database.close()
   return publicDir

@@ -22,7 +22,6 @@ export async function run(ledgerDir: string, stateDir: string) {
     keys: await loadKeys({ dir: join(ledgerDir, 'keys'), nowMs }),
     stateDir,
     store: createDirectory({ publicDir: join(stateDir, 'public'), fence: 1, check: leads }),
-    fence: 1,
     check: leads,
     memory: emptyBuildMemory({ dataDir }),
     repository: { remote: null, env: process.env, check: 'quick' },

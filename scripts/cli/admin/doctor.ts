@@ -1,8 +1,6 @@
 /** `admin doctor`: checks an installation and recommends fixes; changes nothing. */
-import type { Config } from '../../../src/config.ts'
 import { secondMs } from '../../../src/core/time.ts'
-import { filesBelow } from '../../../src/files/readable-files.ts'
-import { createObjectStore } from '../../../src/outbound/object-store.ts'
+import { publishedFiles } from '../../../src/runtime/published-files.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { printChecks } from '../output.ts'
@@ -22,7 +20,6 @@ export const doctorChecks: readonly DoctorCheck[] = [
 /** A running builder may change what a check reads, so a bad result is checked again. */
 const MAX_ATTEMPTS = 3
 const RETRY_DELAY_MS = 2 * secondMs
-const BUCKET_PATIENCE_MS = 5 * secondMs
 const DEFAULT_MIN_FREE_MIB = '512'
 
 export async function runDoctor(session: Session, input: Input): Promise<number> {
@@ -39,7 +36,7 @@ export async function runDoctor(session: Session, input: Input): Promise<number>
     databasePath: path,
     database: isOpen ? opened : null,
     openError: isOpen ? null : opened.message,
-    files: publishedFilesOf(config, session),
+    files: publishedFiles(config, session),
     minFreeBytes: Number(input.text('min-free') ?? DEFAULT_MIN_FREE_MIB) * 2 ** 20,
   }
   try {
@@ -54,11 +51,6 @@ export async function runDoctor(session: Session, input: Input): Promise<number>
   } finally {
     if (isOpen) await opened.close()
   }
-}
-
-function publishedFilesOf({ bucket, PUBLIC_DIR }: Config, { fetch, clock }: Session) {
-  if (bucket === null) return filesBelow(PUBLIC_DIR)
-  return createObjectStore(bucket, { fetch, clock, patienceMs: BUCKET_PATIENCE_MS })
 }
 
 async function runCheck(

@@ -498,7 +498,7 @@ describe('the files of the current set by path', () => {
     }
     const leader = (fence: number) => {
       const check = () => Promise.resolve()
-      return { fence, store: createDirectory({ publicDir: place.publicDir, fence, check }) }
+      return { store: createDirectory({ publicDir: place.publicDir, fence, check }) }
     }
     await place.publish(worldOf(1), leader(3))
     await place.publish(worldOf(2), { ...leader(4), nowMs: startMs + 1000 })
@@ -578,7 +578,7 @@ test('a builder that was paused before it shows its set changes nothing after an
     await goOn.opened
   }
   const slow = createDirectory({ publicDir: place.publicDir, fence: 2, check })
-  const paused = place.publish(worldOf(2), { store: slow, fence: 2, nowMs: startMs + 1000 })
+  const paused = place.publish(worldOf(2), { store: slow, nowMs: startMs + 1000 })
   await arrived.opened
   const next = createDirectory({
     publicDir: place.publicDir,
@@ -587,7 +587,6 @@ test('a builder that was paused before it shows its set changes nothing after an
   })
   const { manifest } = await place.publish(worldOf(3), {
     store: next,
-    fence: 3,
     nowMs: startMs + 2000,
   })
   goOn.open()

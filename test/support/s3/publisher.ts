@@ -65,7 +65,6 @@ export async function startBuilder({
         ...step,
         store,
         database: leadership.database,
-        fence,
         memory,
         nowMs,
         log,
