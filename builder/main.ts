@@ -29,6 +29,7 @@ import {
   systemLog,
   systemRandom,
 } from '../src/runtime/runtime.ts'
+import { webAddressOf } from './archive/web-address.ts'
 import { chains } from './chain/chains.ts'
 import type { ChainName } from './chain/chains.ts'
 import { checkReceipts } from './jobs/check-receipts.ts'
@@ -40,7 +41,6 @@ import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
 import { createLedgerLog } from './log/log.ts'
 import { createAskSizes, createCosigning } from './log/witnesses.ts'
-import { webAddressOf } from './publish/remote.ts'
 import { createBucket } from './publish/store/bucket.ts'
 import { createDirectory } from './publish/store/directory.ts'
 import { railAdapters } from './rails/index.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { diffDocument, factsOf, nextFacts } from '../builder/publish/last-facts.ts'
+import { diffDocument, factsOf, nextFacts } from '../builder/archive/last-facts.ts'
 import type { Route } from '../src/contract/route.ts'
 import { maxAgeOf, routes } from '../src/contract/routes.ts'
 import { receiptsSince } from '../src/db/receipts/view.ts'

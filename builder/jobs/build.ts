@@ -4,19 +4,19 @@ import type { Keys } from '../../src/auth/service-keys.ts'
 import type { Log } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { isoTime } from '../../src/core/time.ts'
+import { archive } from '../archive/archive.ts'
+import type { ArchiveOutcome, ArchiveOptions } from '../archive/archive.ts'
+import { archivedFiles } from '../archive/archived-files.ts'
+import { factsOf, nextFacts } from '../archive/last-facts.ts'
+import { markAsDemo } from '../documents/demo-mark.ts'
 import { logKeys } from '../log/keys.ts'
-import { archive } from '../publish/archive.ts'
-import type { ArchiveOutcome, ArchiveOptions } from '../publish/archive.ts'
-import { markAsDemo } from '../publish/demo-mark.ts'
-import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { publishEvidence, removeExpiredEvidence } from '../publish/evidence.ts'
-import { factsOf, nextFacts } from '../publish/last-facts.ts'
 import { publish } from '../publish/publish.ts'
 import type { PublishOutcome } from '../publish/publish.ts'
-import { readShareImages, renderShareImages } from '../publish/share-images.ts'
-import type { Drawing } from '../publish/share-images.ts'
 import type { SetStore } from '../publish/store/store.ts'
+import { readShareImages, renderShareImages } from '../site/share-images.ts'
+import type { Drawing } from '../site/share-images.ts'
 import { gatherWorld } from '../world/gather.ts'
 import type { GatherOptions } from '../world/gather.ts'
 import type { World } from '../world/world.ts'
@@ -104,7 +104,7 @@ async function buildWorld(gathered: World, options: RememberingOptions) {
     ...options,
     ...options.repository,
     repoDir: join(stateDir, 'snapshots.git'),
-    files: archiveFiles(others, memory.archive.texts),
+    files: archivedFiles(others, memory.archive.texts),
     message: next.message,
     memory: memory.archive,
   })

@@ -1,6 +1,5 @@
-import { canonicalize, isJsonObject, prettySorted } from '../../src/core/canonical-json.ts'
+import { canonicalize, isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
-import { documentFile } from '../../src/core/documents.ts'
 
 export interface PublicDocument {
   /** Such as `/api/v1/rails`; never `/snapshot.json`. */
@@ -44,21 +43,4 @@ function stamped(json: JsonValue, stamp: string | null, stampTime: string): Json
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-/** Facts as pretty-printed JSON with sorted keys. `known` caches texts. */
-export function archiveFiles(
-  documents: readonly PublicDocument[],
-  known: WeakMap<PublicDocument, string> = new WeakMap(),
-): Map<string, string> {
-  const files = new Map<string, string>()
-  for (const document of documents) {
-    const { path, contentType, archive } = document
-    if (archive === null) continue
-    const text =
-      typeof archive === 'string' ? archive : (known.get(document) ?? prettySorted(archive))
-    known.set(document, text)
-    files.set(documentFile(path, contentType), text)
-  }
-  return files
 }

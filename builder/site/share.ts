@@ -7,10 +7,10 @@ import { articleCard, homeCard, railCard } from '../../src/pages/page-cards.ts'
 import { shareImage } from '../../src/pages/page.ts'
 import { articlePath, railPath } from '../../src/pages/paths.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
-import type { Drawing } from '../publish/share-images.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { PollRecord, World } from '../world/world.ts'
 import { shownRails } from './rail-parts.ts'
+import type { Drawing } from './share-images.ts'
 
 /** Returns a function for successive worlds that draws a card again only if a part of the world it shows has changed. */
 export function createSharedPages(): (world: World) => readonly Drawing[] {

@@ -3,7 +3,7 @@ import { beforeAll } from 'vitest'
 
 import { readAssets } from '../../builder/publish/assets.ts'
 import type { PublishOutcome } from '../../builder/publish/publish.ts'
-import { readVendored } from '../../builder/publish/vendored.ts'
+import { readVendored } from '../../builder/site/vendored.ts'
 import type { World } from '../../builder/world/world.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import { createFrontDoor } from '../../src/http/front-door.ts'

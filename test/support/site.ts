@@ -2,7 +2,7 @@
 import { createSnapshots } from '../../builder/documents/index.ts'
 import { renderBody } from '../../builder/publish/document.ts'
 import type { PublicDocument } from '../../builder/publish/document.ts'
-import type { Drawing } from '../../builder/publish/share-images.ts'
+import type { Drawing } from '../../builder/site/share-images.ts'
 import { createSharedPages } from '../../builder/site/share.ts'
 import { createSite } from '../../builder/site/site-documents.ts'
 import type { World } from '../../builder/world/world.ts'

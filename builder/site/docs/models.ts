@@ -4,8 +4,8 @@ import { contents, para, section, stacked } from '../../../src/pages/blocks.ts'
 import { code, inline, join, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, table } from '../../../src/pages/table.ts'
+import { entries, list, member, text } from '../../archive/facts.ts'
 import { openApiOf } from '../../documents/site.ts'
-import { entries, list, member, text } from '../../publish/facts.ts'
 import type { World } from '../../world/world.ts'
 
 export function modelSchemas(world: Pick<World, 'site'>): readonly [string, JsonValue][] {

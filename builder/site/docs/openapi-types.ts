@@ -1,7 +1,7 @@
 /** `/openapi.d.ts`: TypeScript types of the API, in the shape that openapi-fetch and similar clients expect. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
 import { isJsonObject } from '../../../src/core/canonical-json.ts'
-import { entries, list, member, text } from '../../publish/facts.ts'
+import { entries, list, member, text } from '../../archive/facts.ts'
 import { refName } from './models.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const

@@ -1,16 +1,16 @@
 import { join } from 'node:path'
 
-import { LockedError } from '../../../builder/publish/lock.ts'
-import { rotateKey } from '../../../builder/publish/rotate-key.ts'
 import { issuerOf, loadExchangeKeys, rotateExchangeKey } from '../../../src/auth/exchange-keys.ts'
 import { loadKeyFile } from '../../../src/auth/key-file.ts'
 import { loadKeyedHash } from '../../../src/auth/keyed-hash.ts'
 import { logKeyFile } from '../../../src/auth/notes.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
+import { LockedError } from '../../../src/db/sqlite3/file-lock.ts'
 import { keyMakerOf } from '../../../src/runtime/runtime.ts'
 import { UsageError } from '../input.ts'
 import { table } from '../output.ts'
 import type { Session } from '../session.ts'
+import { rotateKey } from './rotate-key.ts'
 import { logAct, settingsOf } from './settings.ts'
 
 const columns = ['kid', 'status', 'created_at', 'retired_at', 'public_key']

@@ -19,13 +19,13 @@ import { join } from 'node:path'
 
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 
-import { archiveFiles } from '../../../builder/publish/document.ts'
+import { archivedFiles } from '../../../builder/archive/archived-files.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { collectGarbage } from '../../../builder/publish/garbage.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { PublishOptions } from '../../../builder/publish/publish.ts'
-import { rotateKey } from '../../../builder/publish/rotate-key.ts'
 import { createDirectory } from '../../../builder/publish/store/directory.ts'
+import { rotateKey } from '../../../scripts/cli/admin/rotate-key.ts'
 import { loadKeys } from '../../../src/auth/service-keys.ts'
 import { verifyCurrency } from '../../../src/client/verify.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
@@ -625,7 +625,7 @@ test('old sets, and bodies that no kept set names, are deleted from a directory'
 })
 
 test('the archive contains facts with sorted keys, one per line, without volatile members', () => {
-  const files = archiveFiles([
+  const files = archivedFiles([
     { ...jsonDocument('/api/v1/rails', { b: 1, polled_at: 'now' }), archive: { b: 1, a: 2 } },
     textDocument('/desk/SKILL.md', 'text/markdown; charset=utf-8', '# Desk\n'),
     { ...jsonDocument('/api/v1/health', {}), archive: null },

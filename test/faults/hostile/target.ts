@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { z } from 'zod'
 
-import { diffDocument, factsOf, nextFacts } from '../../../builder/publish/last-facts.ts'
+import { diffDocument, factsOf, nextFacts } from '../../../builder/archive/last-facts.ts'
 import { loadReference } from '../../../src/actions/reference.ts'
 import { createWalletChain } from '../../../src/auth/wallet-chain.ts'
 import { maxAgeOf } from '../../../src/contract/routes.ts'

@@ -1,9 +1,9 @@
+import { createLastFacts, factsOf, nextFacts } from '../../../builder/archive/last-facts.ts'
 /** Builders and replicas around one bucket and one database. */
 import { asJson } from '../../../builder/documents/document.ts'
 import { tryLeadership } from '../../../builder/jobs/leadership.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { collectGarbage } from '../../../builder/publish/garbage.ts'
-import { createLastFacts, factsOf, nextFacts } from '../../../builder/publish/last-facts.ts'
 import { emptyMemory, publish } from '../../../builder/publish/publish.ts'
 import type { PublishOutcome } from '../../../builder/publish/publish.ts'
 import { createBucket } from '../../../builder/publish/store/bucket.ts'

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { blobName, headOf, treeOf } from '../../../../builder/publish/git-tree.ts'
-import { GitError, GitMissingError, runGit } from '../../../../builder/publish/git.ts'
-import type { Git } from '../../../../builder/publish/git.ts'
+import { blobName, headOf, treeOf } from '../../../../builder/archive/git-tree.ts'
+import { GitError, GitMissingError, runGit } from '../../../../builder/archive/git.ts'
+import type { Git } from '../../../../builder/archive/git.ts'
 import { readKeys } from '../../../../src/auth/service-keys.ts'
 import { readAnswer } from '../../../../src/client/call.ts'
 import { pathOf } from '../../../../src/contract/routes.ts'

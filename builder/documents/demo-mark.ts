@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { demoSentence, markPageAsDemo } from '../../src/core/demo-mark.ts'
-import type { DocumentBody, PublicDocument } from './document.ts'
+import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 
 const marked = new WeakMap<PublicDocument, PublicDocument>()
 

@@ -5,7 +5,7 @@ import sharp from 'sharp'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 import { renderBody } from '../../../builder/publish/document.ts'
-import { readShareImages, renderShareImages } from '../../../builder/publish/share-images.ts'
+import { readShareImages, renderShareImages } from '../../../builder/site/share-images.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { fullWorld } from '../../site/worlds.ts'
 import { sharedPages, siteOf, textAt } from '../../support/site.ts'

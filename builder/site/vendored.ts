@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
-import { contentTypeOf } from './assets.ts'
-import type { PublicDocument } from './document.ts'
+import { contentTypeOf } from '../publish/assets.ts'
+import type { PublicDocument } from '../publish/document.ts'
 
 const resolve = createRequire(import.meta.url)
 

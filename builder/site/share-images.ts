@@ -9,8 +9,8 @@ import { sha256Hex } from '../../src/auth/messages.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { replaceFile } from '../../src/files/durable.ts'
-import type { PublicDocument } from './document.ts'
-import { namesIn, readFitting } from './store/files.ts'
+import type { PublicDocument } from '../publish/document.ts'
+import { namesIn, readFitting } from '../publish/store/files.ts'
 
 /** A preview image and the path at which it is published. */
 export interface Drawing {

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 
-import { commitMessage } from '../../../builder/publish/change-text.ts'
-import { changesBetween } from '../../../builder/publish/changes.ts'
-import type { Facts } from '../../../builder/publish/facts.ts'
+import { commitMessage } from '../../../builder/archive/change-text.ts'
+import { changesBetween } from '../../../builder/archive/changes.ts'
+import type { Facts } from '../../../builder/archive/facts.ts'
 import {
   createLastFacts,
   diffDocument,
   factsOf,
   nextFacts,
-} from '../../../builder/publish/last-facts.ts'
+} from '../../../builder/archive/last-facts.ts'
 import type { JsonObject, JsonValue } from '../../../src/core/canonical-json.ts'
-import { jsonDocument, useWorkspace } from './set.ts'
+import { jsonDocument, useWorkspace } from '../publish/set.ts'
 
 const place = useWorkspace()
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { GitError, REMOTE_NAME, runGit } from '../../../builder/publish/git.ts'
+import { GitError, REMOTE_NAME, runGit } from '../../../builder/archive/git.ts'
 import { tempFolder } from '../../db/temp-database.ts'
 import { serveDuringTest } from '../../support/local-server.ts'
 

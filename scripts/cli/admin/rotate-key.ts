@@ -8,11 +8,11 @@ import {
   openKeys,
   readKeyFile,
   serialise,
-} from '../../src/auth/service-keys.ts'
-import type { KeyFile, Keys } from '../../src/auth/service-keys.ts'
-import { isoTime } from '../../src/core/time.ts'
-import { replaceFile } from '../../src/files/durable.ts'
-import { withFileLock } from './lock.ts'
+} from '../../../src/auth/service-keys.ts'
+import type { KeyFile, Keys } from '../../../src/auth/service-keys.ts'
+import { isoTime } from '../../../src/core/time.ts'
+import { withFileLock } from '../../../src/db/sqlite3/file-lock.ts'
+import { replaceFile } from '../../../src/files/durable.ts'
 
 /** Retires the active key, which running processes use until they reload. @throws LockedError */
 export async function rotateKey(options: {

@@ -1,5 +1,5 @@
-import { BusyError } from '../../src/db/errors.ts'
-import { openSqlite3 } from '../../src/db/sqlite3/connection.ts'
+import { BusyError } from '../errors.ts'
+import { openSqlite3 } from './connection.ts'
 
 export class LockedError extends Error {
   override readonly name = 'LockedError'

@@ -3,7 +3,9 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
-import type { PublicDocument } from './document.ts'
+import { LockedError, withFileLock } from '../../src/db/sqlite3/file-lock.ts'
+import type { PublicDocument } from '../publish/document.ts'
+import { namesIn } from '../publish/store/files.ts'
 import {
   BRANCH,
   BRANCH_REF,
@@ -15,8 +17,6 @@ import {
 } from './git-tree.ts'
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
-import { LockedError, withFileLock } from './lock.ts'
-import { namesIn } from './store/files.ts'
 
 export interface ArchiveOptions {
   readonly repoDir: string
