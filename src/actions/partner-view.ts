@@ -50,7 +50,7 @@ export async function ownPartnerView(
   return {
     ...partnerView(partner),
     require_body_signature: partner.requireBodySignature,
-    ...subscriptionTimes(reference(), partner.subscription, nowMs),
+    ...subscriptionTimes(reference(), partner.subscription),
     limits: {
       requests_per_minute: multiplier === null ? null : multiplier * limitPolicies.wallet.quota,
       covers: [...covers],

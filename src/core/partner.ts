@@ -30,14 +30,6 @@ export const PATIENCE_MS = 14 * dayMs
 export const tierNames = ['free', 'starter', 'pro', 'team', 'enterprise'] as const
 export type TierName = (typeof tierNames)[number]
 
-export interface PaidPeriod {
-  readonly tier: TierName
-  readonly fromMs: number
-  readonly untilMs: number
-  /** 0 for tiers granted by the operator. */
-  readonly valueMicroUsdc: number
-}
-
 /** What follows the paid time: a renewal, the free tier, or the end of the subscription. */
 export const followUps = ['renewal', 'free', 'end'] as const
 export type ExpiryAction = (typeof followUps)[number]
@@ -47,14 +39,15 @@ export interface PartnerSubscription {
   readonly status: SubscriptionStatus
   readonly renewsAtMs: number | null
   readonly createdAtMs: number
-  /** In order and without gaps; may include past periods. */
-  readonly periods: readonly PaidPeriod[]
+  /** Price of 30 days at which the rest of the paid time counts toward another tier; 0 without paid time. */
+  readonly priceMicroUsdc: number
   readonly onExpiry: ExpiryAction
 }
 
 export function newSubscription(tier: TierName, nowMs: number): PartnerSubscription {
   const status = tier === 'free' ? 'active' : 'pending'
-  return { tier, status, renewsAtMs: null, createdAtMs: nowMs, periods: [], onExpiry: 'renewal' }
+  const unpaid = { renewsAtMs: null, priceMicroUsdc: 0, onExpiry: 'renewal' } as const
+  return { tier, status, createdAtMs: nowMs, ...unpaid }
 }
 
 export function subscriptionAt(
@@ -62,26 +55,10 @@ export function subscriptionAt(
   nowMs: number,
 ): PartnerSubscription {
   const { status, renewsAtMs, onExpiry } = subscription
-  if (status === 'active' && renewsAtMs !== null) {
-    if (nowMs >= renewsAtMs && onExpiry === 'free') return freeOf(subscription)
-    const [current] = periodsFrom(subscription, nowMs)
-    if (current !== undefined) {
-      return current.tier === subscription.tier
-        ? subscription
-        : { ...subscription, tier: current.tier }
-    }
-  }
+  const hasEnded = status === 'active' && renewsAtMs !== null && nowMs >= renewsAtMs
+  if (hasEnded && onExpiry === 'free') return freeOf(subscription)
   const moved = statusAt(subscription, nowMs)
-  if (moved === status) return subscription
-  const tier = subscription.periods.at(-1)?.tier ?? subscription.tier
-  return { ...subscription, tier, status: moved }
-}
-
-export function periodsFrom(
-  { periods }: Pick<PartnerSubscription, 'periods'>,
-  nowMs: number,
-): readonly PaidPeriod[] {
-  return periods.filter(({ untilMs }) => untilMs > nowMs)
+  return moved === status ? subscription : { ...subscription, status: moved }
 }
 
 /** The wallet of a cancelled subscription keeps its handle and may pay again. */
@@ -95,55 +72,87 @@ function statusAt(
   return nowMs < renewsAtMs + GRACE_MS ? 'past_due' : 'cancelled'
 }
 
-function freeOf(subscription: PartnerSubscription): PartnerSubscription {
-  return {
-    ...subscription,
-    tier: 'free',
-    status: 'active',
-    renewsAtMs: null,
-    periods: [],
-    onExpiry: 'renewal',
-  }
+export function freeOf({ createdAtMs }: PartnerSubscription): PartnerSubscription {
+  return newSubscription('free', createdAtMs)
 }
 
+export interface Extension {
+  readonly tier: TierName
+  /** Price of 30 days of the tier. */
+  readonly priceMicroUsdc: number
+  readonly addedMs: number
+}
+
+/**
+ * Starts `tier` now, or continues it where it ends, also within the grace period. The rest of the paid time of another
+ * tier counts at the price paid for it, rounded up to a millisecond.
+ */
+export function extended(
+  subscription: PartnerSubscription,
+  { tier, priceMicroUsdc, addedMs }: Extension,
+  nowMs: number,
+): {
+  readonly subscription: PartnerSubscription
+  readonly fromMs: number
+  readonly untilMs: number
+} {
+  const current = subscriptionAt(subscription, nowMs)
+  const { status, renewsAtMs } = current
+  const endMs = status === 'active' || status === 'past_due' ? renewsAtMs : null
+  const isSame = current.tier === tier && endMs !== null
+  const restMs = endMs === null || isSame ? 0 : Math.max(0, endMs - nowMs)
+  const fromMs = isSame ? endMs : nowMs
+  const untilMs = fromMs + addedMs + shareUp(restMs, current.priceMicroUsdc, priceMicroUsdc)
+  const paid = {
+    ...current,
+    tier,
+    priceMicroUsdc,
+    renewsAtMs: untilMs,
+    onExpiry: 'renewal',
+  } as const
+  return { subscription: { ...paid, status: 'active' }, fromMs, untilMs }
+}
+
+/** Takes back the time that a reversed payment bought, at most all that is left. */
+export function withoutPayment(
+  subscription: PartnerSubscription,
+  paidMicroUsdc: number,
+  nowMs: number,
+): PartnerSubscription {
+  const { renewsAtMs, priceMicroUsdc } = subscription
+  if (renewsAtMs === null || renewsAtMs <= nowMs) return subscription
+  const boughtMs = shareUp(PERIOD_MS, paidMicroUsdc, priceMicroUsdc)
+  const left = { ...subscription, renewsAtMs: Math.max(nowMs, renewsAtMs - boughtMs) }
+  return subscriptionAt(left, nowMs)
+}
+
+/** Rounded up; exact beyond 2^53. */
+function shareUp(whole: number, part: number, total: number): number {
+  const [product, divisor] = [BigInt(whole) * BigInt(part), BigInt(total)]
+  return Number((product + divisor - 1n) / divisor)
+}
+
+/** Takes effect at the end of the paid time, or now without paid time. */
 export function switchToFree(
   subscription: PartnerSubscription,
   nowMs: number,
 ): PartnerSubscription {
   const current = subscriptionAt(subscription, nowMs)
-  return periodsFrom(current, nowMs).length > 0
-    ? { ...current, onExpiry: 'free' }
-    : freeOf(subscription)
+  return hasPaidTime(current, nowMs) ? { ...current, onExpiry: 'free' } : freeOf(subscription)
 }
 
-/** Keeps paid time until its end; without paid time the subscription ends now. */
+/** Takes effect as `switchToFree` does. */
 export function cancelSubscription(
   subscription: PartnerSubscription,
   nowMs: number,
 ): PartnerSubscription {
   const current = subscriptionAt(subscription, nowMs)
-  if (periodsFrom(current, nowMs).length > 0) return { ...current, onExpiry: 'end' }
+  if (hasPaidTime(current, nowMs)) return { ...current, onExpiry: 'end' }
   return { ...current, status: 'cancelled' }
 }
 
-/** Grants a tier that is worth nothing in an upgrade. Paid time starts after the granted time. */
-export function grantTier(
-  subscription: PartnerSubscription,
-  grant: { readonly tier: TierName; readonly days: number },
-  nowMs: number,
-): PartnerSubscription {
-  if (grant.tier === 'free') return freeOf(subscription)
-  const { tier, days } = grant
-  const untilMs = nowMs + days * dayMs
-  const given = { tier, fromMs: nowMs, untilMs, valueMicroUsdc: 0 }
-  const waiting = periodsFrom(subscription, nowMs).map((period) => ({
-    ...period,
-    fromMs: period.fromMs + days * dayMs,
-    untilMs: period.untilMs + days * dayMs,
-  }))
-  const periods = [given, ...waiting]
-  const renewsAtMs = waiting.at(-1)?.untilMs ?? untilMs
-  return { ...subscription, tier, status: 'active', renewsAtMs, periods, onExpiry: 'renewal' }
+function hasPaidTime({ renewsAtMs }: PartnerSubscription, nowMs: number): boolean {
+  return renewsAtMs !== null && renewsAtMs > nowMs
 }
 
 /** Partners in the grace period may read but not write. */

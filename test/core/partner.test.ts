@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 import {
@@ -5,13 +6,14 @@ import {
   PATIENCE_MS,
   PERIOD_MS,
   cancelSubscription,
-  grantTier,
+  extended,
   isFreeHandle,
   mayUse,
   newSubscription,
   subscriptionAt,
   subscriptionStatuses,
   switchToFree,
+  withoutPayment,
 } from '../../src/core/partner.ts'
 import type { PartnerSubscription } from '../../src/core/partner.ts'
 import { dayMs } from '../../src/core/time.ts'
@@ -26,14 +28,7 @@ const paid = (
   status,
   renewsAtMs,
   createdAtMs: nowMs - 90 * PERIOD_MS,
-  periods: [
-    {
-      tier: 'pro',
-      fromMs: renewsAtMs - PERIOD_MS,
-      untilMs: renewsAtMs,
-      valueMicroUsdc: 99_000_000,
-    },
-  ],
+  priceMicroUsdc: 99_000_000,
   onExpiry: 'renewal',
 })
 
@@ -84,14 +79,79 @@ test('a switch to free takes effect when the paid time ends, or at once without 
   }
 })
 
-test('a granted tier postpones paid time', () => {
-  const granted = grantTier(paid(nowMs + 10 * dayMs), { tier: 'team', days: 5 }, nowMs)
-  expect(granted).toMatchObject({ tier: 'team', status: 'active', renewsAtMs: nowMs + 15 * dayMs })
-  expect(subscriptionAt(granted, nowMs + 5 * dayMs)).toMatchObject({
-    tier: 'pro',
-    status: 'active',
+const prices = { starter: 29_000_000, pro: 99_000_000, team: 299_000_000 }
+type PaidTier = keyof typeof prices
+const buy = (subscription: PartnerSubscription, tier: PaidTier, atMs: number) =>
+  extended(subscription, { tier, priceMicroUsdc: prices[tier], addedMs: PERIOD_MS }, atMs)
+    .subscription
+
+test('a renewal continues where the tier ends, also within the grace period', () => {
+  const late = nowMs + GRACE_MS - 1
+  for (const atMs of [nowMs - PERIOD_MS / 2, nowMs - 1, nowMs, late]) {
+    expect(buy(paid(nowMs), 'pro', atMs)).toMatchObject({
+      status: 'active',
+      renewsAtMs: nowMs + PERIOD_MS,
+    })
+  }
+  expect(buy(paid(nowMs), 'pro', late + 1).renewsAtMs).toBe(late + 1 + PERIOD_MS)
+})
+
+test('another tier starts at once, and the rest of the paid time extends it at its price', () => {
+  const restMs = 10 * dayMs
+  const before = paid(nowMs + restMs)
+  for (const tier of ['starter', 'team'] as const) {
+    const addedMs = Math.ceil((restMs * prices.pro) / prices[tier])
+    const after = buy(before, tier, nowMs)
+    expect(after).toMatchObject({ tier, renewsAtMs: nowMs + PERIOD_MS + addedMs })
+    expect(subscriptionAt(after, nowMs + PERIOD_MS).status).toBe('active')
+  }
+  expect(buy(paid(nowMs), 'team', nowMs).renewsAtMs).toBe(nowMs + PERIOD_MS)
+  expect(buy(newSubscription('free', nowMs), 'team', nowMs).renewsAtMs).toBe(nowMs + PERIOD_MS)
+})
+
+test('a payment ends a cancellation and a switch to free', () => {
+  const leaving = [cancelSubscription, switchToFree].map((leave) => leave(paid(nowMs + 1), nowMs))
+  for (const subscription of leaving) {
+    expect(buy(subscription, 'pro', nowMs).onExpiry).toBe('renewal')
+  }
+})
+
+test('a reversed payment takes back the time that it bought, at most all that is left', () => {
+  const once = buy(newSubscription('pro', nowMs), 'pro', nowMs)
+  const twice = buy(once, 'pro', nowMs)
+  expect(withoutPayment(twice, prices.pro, nowMs + dayMs)).toEqual(once)
+  const none = { status: 'past_due', renewsAtMs: nowMs + dayMs }
+  expect(withoutPayment(once, prices.pro, nowMs + dayMs)).toMatchObject(none)
+  const team = buy(once, 'team', nowMs)
+  const left = withoutPayment(team, prices.team, nowMs)
+  expect(left).toMatchObject({ tier: 'team', renewsAtMs: (team.renewsAtMs ?? 0) - PERIOD_MS })
+  expect(withoutPayment(once, prices.pro, nowMs + PERIOD_MS)).toBe(once)
+})
+
+test('no order of payments loses or adds value', () => {
+  const valueOf = ({ renewsAtMs, priceMicroUsdc }: PartnerSubscription, atMs: number) =>
+    (Math.max(0, (renewsAtMs ?? 0) - atMs) * priceMicroUsdc) / PERIOD_MS
+  const step = fc.record({
+    tier: fc.constantFrom('starter', 'pro', 'team'),
+    waitMs: fc.integer({ min: 0, max: PERIOD_MS }),
   })
-  expect(subscriptionAt(granted, nowMs + 15 * dayMs).status).toBe('past_due')
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      let atMs = nowMs
+      let subscription = newSubscription('pro', nowMs)
+      for (const { tier, waitMs } of steps) {
+        atMs += waitMs
+        const before = subscriptionAt(subscription, atMs)
+        const isLate = before.status === 'past_due' && before.tier === tier
+        const lateMs = isLate ? atMs - (before.renewsAtMs ?? 0) : 0
+        subscription = buy(before, tier, atMs)
+        const expected = valueOf(before, atMs) + prices[tier] * (1 - lateMs / PERIOD_MS)
+        const aMillisecond = prices[tier] / PERIOD_MS
+        expect(Math.abs(valueOf(subscription, atMs) - expected)).toBeLessThan(2 * aMillisecond)
+      }
+    }),
+    { numRuns: 200 },
+  )
 })
 
 test('only active partners write, and partners past due still read', () => {

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
 import { stateOf, toStateRow, toStored } from '../../builder/world/stored-rails.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
-import { grantTier } from '../../src/core/partner.ts'
+import { PERIOD_MS, extended } from '../../src/core/partner.ts'
 import { dayMs, hourOf, isoTime } from '../../src/core/time.ts'
 import { putClaim } from '../../src/db/claims.ts'
 import { appendEvent } from '../../src/db/events.ts'
@@ -221,7 +221,8 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
     'tier of a partner': async (tx, n, nowMs) => {
       const { handle, subscription } = await partner(tx, nowMs)
       const tier = n % 2 === 0 ? 'pro' : 'team'
-      const given = grantTier(subscription, { tier, days: 30 }, nowMs)
+      const granted = { tier, priceMicroUsdc: 99_000_000, addedMs: PERIOD_MS } as const
+      const given = extended(subscription, granted, nowMs).subscription
       await setSubscription(tx, handle, given, isoTime(nowMs))
     },
     job: postJob,

@@ -115,18 +115,14 @@ test('payments for reads and a subscription are exported and match the chain', a
   expect(lines[3]).toMatch(/,subscription,.*,29,.*,settled,0x[0-9a-f]{64},\d+,acme-agents$/)
 })
 
-test('a tier granted by the operator postpones paid time', async () => {
+test('a tier granted by the operator starts at once', async () => {
   const granted = await admin('partners set-tier acme-agents team --days 7 --reason gift --json')
   expect([granted.code, JSON.parse(granted.out)]).toMatchObject([
     0,
     { tier: 'team', status: 'active' },
   ])
   const { body } = await partnerClient(paid.service, alice)('GET', '/api/v1/partners/me')
-  expect(body).toMatchObject({
-    tier: 'team',
-    periods: [{ tier: 'team' }, { tier: 'starter' }],
-    next: { kind: 'tier', tier: 'starter' },
-  })
+  expect(body).toMatchObject({ tier: 'team', next: { kind: 'payment', tier: 'team' } })
 })
 
 test('reconcile reports transfers without a row, by authorization or not', async () => {

@@ -3,9 +3,8 @@ import type { Transaction } from 'kysely'
 
 import { writeQuotas } from '../../src/core/limits.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
-import { newSubscription } from '../../src/core/partner.ts'
+import { PERIOD_MS, extended, newSubscription } from '../../src/core/partner.ts'
 import type { TierName } from '../../src/core/partner.ts'
-import { afterPurchase } from '../../src/core/subscription-price.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import type { Wallet } from '../../src/core/wallet.ts'
@@ -68,12 +67,8 @@ export async function makePartner(
     await insertTestPartner(tx, { handle, tier, wallet: parseWallet(wallet.address) }, nowMs)
     if (tier === 'free') return
     const priceUsdc = service.actions.reference().tiers.get(tier)?.price_usdc_month ?? 0
-    const priceMicroUsdc = priceUsdc * microPerUsdc
-    const { subscription } = afterPurchase(
-      newSubscription(tier, nowMs),
-      { tier, priceMicroUsdc, paidMicroUsdc: priceMicroUsdc, quotedAtMs: nowMs },
-      nowMs,
-    )
+    const bought = { tier, priceMicroUsdc: priceUsdc * microPerUsdc, addedMs: PERIOD_MS }
+    const { subscription } = extended(newSubscription(tier, nowMs), bought, nowMs)
     await setSubscription(tx, handle, subscription, isoTime(nowMs))
   })
 }

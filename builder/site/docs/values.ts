@@ -16,7 +16,6 @@ import {
   toPoints,
 } from '../../../src/core/reputation/formula.ts'
 import { reputationDecayDays } from '../../../src/core/reputation/standing.ts'
-import { MOST_PERIODS } from '../../../src/core/subscription-price.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { amountText } from '../../../src/pages/figures.ts'
 import { missedAtLeast, missingMs, windowMs } from '../../chain/receipt-verdict.ts'
@@ -51,7 +50,6 @@ export function docsValues(
     period_days: String(PERIOD_MS / dayMs),
     grace_days: String(GRACE_MS / dayMs),
     patience_days: String(PATIENCE_MS / dayMs),
-    max_periods: String(MOST_PERIODS),
     window_hours: String(windowMs / hourMs),
     missing_hours: String(missingMs / hourMs),
     missing_runs: String(missedAtLeast),

@@ -1,10 +1,13 @@
+import { loadReference } from '../../../src/actions/reference.ts'
+import { priceMicroUsdcOf } from '../../../src/actions/subscriptions/view.ts'
 import { tierName } from '../../../src/contract/schemas/partner.ts'
-import { grantTier } from '../../../src/core/partner.ts'
+import { extended, freeOf } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
 import { findPartner, listPartners, releaseAttestation } from '../../../src/db/partners/partners.ts'
 import type { PartnerRecord } from '../../../src/db/partners/record.ts'
 import { appendSubscriptionChange, setSubscription } from '../../../src/db/partners/subscription.ts'
 import type { Input } from '../input.ts'
+import { dataDir } from '../platforms.ts'
 import type { Session } from '../session.ts'
 import { changeDatabase, printRows } from './settings.ts'
 
@@ -41,7 +44,8 @@ export async function setTier(session: Session, input: Input): Promise<number> {
   const days = Number(input.text('days') ?? DEFAULT_DAYS)
   const nowMs = session.clock.now()
   const now = isoTime(nowMs)
-  const isFree = tier === 'free'
+  const priceMicroUsdc = priceMicroUsdcOf(await loadReference(dataDir()), tier)
+  const granted = { tier, priceMicroUsdc, addedMs: days * dayMs }
   return await changeDatabase(
     session,
     { command: `partners set-tier ${tier}`, subject: handle, reason },
@@ -49,18 +53,19 @@ export async function setTier(session: Session, input: Input): Promise<number> {
     async (tx) => {
       const partner = await findPartner(tx, { handle })
       if (partner === null) return null
-      const subscription = grantTier(partner.subscription, { tier, days }, nowMs)
+      const { subscription, untilMs } =
+        tier === 'free'
+          ? { subscription: freeOf(partner.subscription), untilMs: null }
+          : extended(partner.subscription, granted, nowMs)
       await setSubscription(tx, handle, subscription, now)
       await appendSubscriptionChange(tx, {
         handle,
         kind: 'granted',
         paymentId: null,
         tier,
-        priceMicroUsdc: 0,
         paidMicroUsdc: 0,
-        creditMicroUsdc: 0,
-        fromAt: isFree ? null : now,
-        untilAt: isFree ? null : isoTime(nowMs + days * dayMs),
+        fromAt: now,
+        untilAt: untilMs === null ? null : isoTime(untilMs),
         answer: { reason },
         createdAt: now,
       })

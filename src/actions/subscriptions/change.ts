@@ -1,15 +1,12 @@
 import { messages } from '../../auth/messages.ts'
 import { bazaarExtension } from '../../contract/bazaar.ts'
-import { ApiError } from '../../contract/errors.ts'
+import type { ApiError } from '../../contract/errors.ts'
 import type { AnswerOf } from '../../contract/route-types.ts'
 import { routeOf } from '../../contract/routes.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
-import { toUsdc } from '../../core/money.ts'
-import type { PartnerSubscription, TierName } from '../../core/partner.ts'
-import { MOST_PERIODS, isPaidAhead, quoteOf } from '../../core/subscription-price.ts'
-import type { Offer, Quote } from '../../core/subscription-price.ts'
-import { isoTime, minuteMs } from '../../core/time.ts'
-import type { Authorization } from '../../payments/authorization.ts'
+import { PERIOD_MS, extended } from '../../core/partner.ts'
+import type { TierName } from '../../core/partner.ts'
+import { isoTime } from '../../core/time.ts'
 import { paymentOff, paymentRequired } from '../../payments/challenge.ts'
 import type { PaymentOffer } from '../../payments/challenge.ts'
 import type { ActionDeps } from '../deps.ts'
@@ -19,7 +16,7 @@ import type { CurrentPartner } from '../partner-access.ts'
 import type { PartnerWrite } from '../partner-write.ts'
 import { purchase } from '../purchase/purchase.ts'
 import { subscriptionDetail } from './effect.ts'
-import { upgradeWithCredit, changeToFree } from './free.ts'
+import { changeToFree } from './free.ts'
 import { answerOf, authorizationOf, detailFor, paymentOf, repeatAnswer } from './paid.ts'
 import type { Paid } from './paid.ts'
 import { priceMicroUsdcOf, termsOfTier } from './view.ts'
@@ -31,10 +28,7 @@ export interface SubscriptionRequest extends PartnerWrite {
   readonly isGone: () => boolean
 }
 
-/** Validity of a quote. The credit for unused time falls hourly; a payment of the previous amount is still accepted. */
-const QUOTE_MS = 10 * minuteMs
-
-/** @throws ApiError 402 with the terms, 403 without a partner, 422 for too many periods, and as `purchase` */
+/** @throws ApiError 402 with the terms, 403 without a partner, and as `purchase` */
 export async function changeSubscription(
   deps: ActionDeps,
   write: SubscriptionRequest,
@@ -52,24 +46,17 @@ export async function changeSubscription(
   const isUsed = known?.state === 'settled' || known?.state === 'submitted'
   const isDone = known?.state === 'settled' && known.finality !== 'undone'
   if (isDone && ownDetail !== null) return await repeatAnswer(deps, known)
-  const offer = { tier, priceMicroUsdc: priceMicroUsdcOf(deps.reference(), tier) }
-  const { subscription } = partner
-  const quote = quoteOf(subscription, offer, nowMs)
-  const underWay = known?.state === 'submitted' && ownDetail !== null ? known : null
-  if (underWay === null) {
-    if (isPaidAhead(subscription, tier, nowMs)) {
-      throw new ApiError('refused', `At most ${MOST_PERIODS} periods can be paid at once`)
-    }
-    if (quote.dueMicroUsdc === 0) return await upgradeWithCredit(deps, write, offer)
-  }
-  const fitting =
-    authorization === null ? null : quoteFor(subscription, offer, authorization, nowMs)
-  const { quotedAtMs, dueMicroUsdc } = fitting ?? { ...quote, quotedAtMs: nowMs }
-  const amountMicroUsdc = underWay?.amountMicroUsdc ?? dueMicroUsdc
+  const priceMicroUsdc = priceMicroUsdcOf(deps.reference(), tier)
+  const isUnderWay = known?.state === 'submitted' && ownDetail !== null
+  const amountMicroUsdc = isUnderWay ? known.amountMicroUsdc : priceMicroUsdc
   const route = { ...routeOf('changeSubscription'), bodyExample: { tier } }
   const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
   const paymentOffer = { terms, extensions: { bazaar: bazaarExtension(route) } }
-  if (write.payment === null) throw unpaidTier(deps, paymentOffer, quote, partner)
+  if (write.payment === null) {
+    const bought = { tier, priceMicroUsdc, addedMs: PERIOD_MS }
+    const { untilMs } = extended(partner.subscription, bought, nowMs)
+    throw unpaidTier(deps, paymentOffer, `The tier ${tier} until ${isoTime(untilMs)}`, partner)
+  }
   if (isUsed && ownDetail === null) throw usedForOtherPurchase(paymentOffer)
   const { payment, headers } = await purchase(deps, {
     ...paymentOffer,
@@ -77,7 +64,7 @@ export async function changeSubscription(
     purpose: 'subscription',
     buyer: write.proof.wallet.id,
     payerSignature: write.payerSignature,
-    detail: detailOf(write, partner.handle, { ...offer, quotedAtMs }),
+    detail: detailOf(write, partner.handle),
     nowMs,
     produce: () => Promise.resolve(null),
     isGone: write.isGone,
@@ -92,44 +79,26 @@ function usedForOtherPurchase(offer: PaymentOffer): ApiError {
   return paymentRequired('authorization_already_used', offer, details)
 }
 
-function quoteFor(
-  subscription: PartnerSubscription,
-  offer: Offer,
-  { value }: Authorization,
-  nowMs: number,
-): { readonly dueMicroUsdc: number; readonly quotedAtMs: number } | null {
-  for (const quotedAtMs of [nowMs, nowMs - QUOTE_MS]) {
-    const { dueMicroUsdc } = quoteOf(subscription, offer, quotedAtMs)
-    if (BigInt(dueMicroUsdc) === value) return { dueMicroUsdc, quotedAtMs }
-  }
-  return null
-}
-
 function unpaidTier(
   { payments, serviceName }: Pick<ActionDeps, 'payments' | 'serviceName'>,
   paymentOffer: PaymentOffer,
-  { tier, creditMicroUsdc, fromMs, untilMs }: Quote,
-  { handle }: Pick<CurrentPartner, 'handle'>,
+  offered: string,
+  { handle }: CurrentPartner,
 ): ApiError {
   if (payments.mode === 'off') {
     return paymentOff('payment_off', paymentOffer.terms, 'Payments are off; tiers cannot be bought')
   }
-  const deducted = `; ${toUsdc(creditMicroUsdc)} USDC of unused time is deducted from the price`
-  const credit = creditMicroUsdc === 0 ? '' : deducted
-  const details = `The tier ${tier} from ${isoTime(fromMs)} until ${isoTime(untilMs)}${credit}. If another wallet pays, it also signs the text ${messages.payment(serviceName, { buyer: handle })} for the header X-Payer-Signature`
+  const details = `${offered}. If another wallet pays, it also signs the text ${messages.payment(serviceName, { buyer: handle })} for the header X-Payer-Signature`
   return paymentRequired('payment_required', paymentOffer, details)
 }
 
 function detailOf(
   { request, proof, rawSha256, tier }: SubscriptionRequest,
   handle: string,
-  { priceMicroUsdc, quotedAtMs }: Offer & { readonly quotedAtMs: number },
 ): JsonObject {
   return subscriptionDetail.parse({
     handle,
     tier,
-    price_micro_usdc: priceMicroUsdc,
-    quoted_at: quotedAtMs,
     wallet: proof.wallet.id,
     message_sha256: proof.messageSha256,
     signature_sha256: proof.signatureSha256,

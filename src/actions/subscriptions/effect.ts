@@ -1,11 +1,10 @@
-/** Effects of a settled subscription payment: the period, the oath history and the stored answers for repeats. */
+/** Effects of a settled subscription payment: the paid time, the oath history and the stored answers for repeats. */
 import { z } from 'zod'
 
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { toUsdc } from '../../core/money.ts'
-import { tierNames } from '../../core/partner.ts'
-import { afterPurchase, afterUndone } from '../../core/subscription-price.ts'
+import { PERIOD_MS, extended, tierNames, withoutPayment } from '../../core/partner.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
 import { findIdempotencyKey, findUsedMessage, insertAnswers } from '../../db/guard.ts'
@@ -31,8 +30,6 @@ const sha256 = z.string().length(64)
 export const subscriptionDetail = z.strictObject({
   handle: z.string(),
   tier: z.enum(tierNames),
-  price_micro_usdc: z.int().min(1),
-  quoted_at: z.int(),
   wallet: z.string(),
   message_sha256: sha256,
   signature_sha256: sha256,
@@ -53,25 +50,22 @@ export async function subscriptionPaid(
   nowMs: number,
 ): Promise<void> {
   const detail = subscriptionDetail.parse(payment.detail)
-  const { handle, tier, price_micro_usdc: priceMicroUsdc, quoted_at: quotedAtMs } = detail
+  const { handle, tier } = detail
   const partner = await findPartner(tx, { handle })
   if (partner === null) throw new Error(`a payment is for ${handle}, which is not a partner`)
   const paidMicroUsdc = payment.amountMicroUsdc
-  const purchase = { tier, priceMicroUsdc, paidMicroUsdc, quotedAtMs }
-  const { subscription, bought } = afterPurchase(partner.subscription, purchase, nowMs)
-  const creditMicroUsdc = bought.valueMicroUsdc - paidMicroUsdc
+  const bought = { tier, priceMicroUsdc: paidMicroUsdc, addedMs: PERIOD_MS }
+  const { subscription, fromMs, untilMs } = extended(partner.subscription, bought, nowMs)
   const change = {
     kind: 'paid',
     tier,
     paid_usdc: toUsdc(paidMicroUsdc),
-    credit_usdc: toUsdc(creditMicroUsdc),
-    from: isoTime(bought.fromMs),
-    until: isoTime(bought.untilMs),
+    from: isoTime(fromMs),
+    until: isoTime(untilMs),
     payer: parseWallet(payment.payer).display,
     tx_hash: payment.txHash,
   } as const
-  const money = { paymentId: payment.id, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc }
-  const done = { nowMs, change, ...money }
+  const done = { nowMs, change, paymentId: payment.id, paidMicroUsdc }
   const answer = await recordChange(deps, tx, { ...partner, subscription }, done)
   const { message_sha256: messageSha256, signature_sha256: signatureSha256, binding } = detail
   const proof = { wallet: { id: detail.wallet }, messageSha256, signatureSha256 }
@@ -84,9 +78,7 @@ interface RecordedChange {
   readonly nowMs: number
   readonly change: OwnSubscription['change']
   readonly paymentId?: string
-  readonly priceMicroUsdc?: number
   readonly paidMicroUsdc?: number
-  readonly creditMicroUsdc?: number
 }
 
 /** Stores the subscription of the partner and its change; returns the answer of the request. */
@@ -100,15 +92,13 @@ export async function recordChange(
   const { handle, subscription } = partner
   const createdAt = isoTime(nowMs)
   await setSubscription(tx, handle, subscription, createdAt)
-  const answer = subscriptionView(deps.reference(), partnerAt(partner, nowMs), change, nowMs)
+  const answer = subscriptionView(deps.reference(), partnerAt(partner, nowMs), change)
   await appendSubscriptionChange(tx, {
     handle,
     kind: change.kind,
     paymentId: null,
     tier: change.tier,
-    priceMicroUsdc: 0,
     paidMicroUsdc: 0,
-    creditMicroUsdc: 0,
     fromAt: change.from,
     untilAt: change.until,
     answer,
@@ -152,9 +142,7 @@ export async function subscriptionUndone(
     await changeByPayment(tx, payment.id),
   ]
   if (partner === null || change === null) return
-  const { tier, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc } = change
-  const undone = { tier, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc }
-  const subscription = afterUndone(partner.subscription, undone, nowMs)
+  const subscription = withoutPayment(partner.subscription, change.paidMicroUsdc, nowMs)
   const now = isoTime(nowMs)
   await setSubscription(tx, handle, subscription, now)
   const { seq: _, ...bought } = change

@@ -1,9 +1,4 @@
-import { ApiError } from '../../contract/errors.ts'
-import { toUsdc } from '../../core/money.ts'
 import { cancelSubscription, switchToFree } from '../../core/partner.ts'
-import { afterPurchase, quoteOf } from '../../core/subscription-price.ts'
-import type { Offer } from '../../core/subscription-price.ts'
-import { isoTime } from '../../core/time.ts'
 import type { ActionDeps } from '../deps.ts'
 import type { OutcomeOf } from '../idempotency.ts'
 import { commitPartnerWrite } from '../partner-write.ts'
@@ -42,44 +37,8 @@ async function changeWithoutMoney(
   })
 }
 
-/** An upgrade fully covered by the unused time of a lower tier. */
-export async function upgradeWithCredit(
-  deps: ActionDeps,
-  write: PartnerWrite,
-  offer: Offer,
-): Promise<OutcomeOf<'changeSubscription'>> {
-  const { request } = write
-  const { nowMs } = request
-  return await commitPartnerWrite(
-    deps,
-    { ...write, action: SUBSCRIPTION_ACTION, use: 'own' },
-    async (tx, partner) => {
-      // Repeats the check inside the transaction, since the credit may be used by now.
-      const { dueMicroUsdc } = quoteOf(partner.subscription, offer, nowMs)
-      if (dueMicroUsdc > 0) {
-        throw new ApiError('conflict', 'The subscription has changed; request its price again')
-      }
-      const purchased = { ...offer, paidMicroUsdc: 0, quotedAtMs: nowMs }
-      const { subscription, bought } = afterPurchase(partner.subscription, purchased, nowMs)
-      const change = {
-        ...noMoney,
-        kind: 'credited',
-        tier: offer.tier,
-        credit_usdc: toUsdc(bought.valueMicroUsdc),
-        from: isoTime(bought.fromMs),
-        until: isoTime(bought.untilMs),
-      } as const
-      const { priceMicroUsdc } = offer
-      const done = { nowMs, change, priceMicroUsdc, creditMicroUsdc: bought.valueMicroUsdc }
-      const body = await recordChange(deps, tx, { ...partner, subscription }, done)
-      return { status: 200, body }
-    },
-  )
-}
-
 const noMoney = {
   paid_usdc: 0,
-  credit_usdc: 0,
   from: null,
   until: null,
   payer: null,

@@ -2,7 +2,7 @@ import { pathOf } from '../../contract/routes.ts'
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import type { PaymentTerms } from '../../contract/x402.ts'
 import { microPerUsdc } from '../../core/money.ts'
-import { GRACE_MS, PATIENCE_MS, periodsFrom } from '../../core/partner.ts'
+import { GRACE_MS, PATIENCE_MS } from '../../core/partner.ts'
 import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import type { ActionDeps } from '../deps.ts'
@@ -10,41 +10,30 @@ import type { CurrentPartner } from '../partner-access.ts'
 import { receiverOf } from '../premium.ts'
 import type { Reference } from '../reference.ts'
 
-type SubscriptionTimes = Pick<OwnSubscription, 'renews_at' | 'periods' | 'next'>
+type SubscriptionTimes = Pick<OwnSubscription, 'renews_at' | 'next'>
 type Prices = Pick<Reference, 'tiers'>
 
 export function subscriptionView(
   reference: Prices,
   { handle, subscription }: Pick<CurrentPartner, 'handle' | 'subscription'>,
   change: OwnSubscription['change'],
-  nowMs: number,
 ): OwnSubscription {
   const { tier, status } = subscription
-  return { handle, tier, status, ...subscriptionTimes(reference, subscription, nowMs), change }
+  return { handle, tier, status, ...subscriptionTimes(reference, subscription), change }
 }
 
 export function subscriptionTimes(
   reference: Prices,
   subscription: PartnerSubscription,
-  nowMs: number,
 ): SubscriptionTimes {
   const { renewsAtMs } = subscription
   return {
     renews_at: renewsAtMs === null ? null : isoTime(renewsAtMs),
-    periods: periodsFrom(subscription, nowMs).map(({ tier, fromMs, untilMs }) => ({
-      tier,
-      from: isoTime(fromMs),
-      until: isoTime(untilMs),
-    })),
-    next: nextOf(reference, subscription, nowMs),
+    next: nextOf(reference, subscription),
   }
 }
 
-function nextOf(
-  reference: Prices,
-  subscription: PartnerSubscription,
-  nowMs: number,
-): SubscriptionTimes['next'] {
+function nextOf(reference: Prices, subscription: PartnerSubscription): SubscriptionTimes['next'] {
   const { tier, status, renewsAtMs, createdAtMs, onExpiry } = subscription
   const due = (of: TierName) => ({ tier: of, price_usdc: priceUsdcOf(reference, of) })
   if (status === 'pending') {
@@ -53,11 +42,6 @@ function nextOf(
   if (renewsAtMs === null || status === 'cancelled') return null
   if (status === 'past_due') {
     return { kind: 'end', at: isoTime(renewsAtMs + GRACE_MS), ...due(tier) }
-  }
-  const ahead = periodsFrom(subscription, nowMs)
-  const other = ahead.find((period) => period.tier !== tier)
-  if (other !== undefined) {
-    return { kind: 'tier', at: isoTime(other.fromMs), tier: other.tier, price_usdc: null }
   }
   const at = isoTime(renewsAtMs)
   if (onExpiry === 'free') return { kind: 'free', at, tier: 'free', price_usdc: null }

@@ -83,18 +83,16 @@ export const partnerList = model('PartnerList', {
   computed_at: time,
 })
 
-const paidPeriod = z.object({ tier: tierName, from: time, until: time })
-
 const subscriptionNext = z.object({
   kind: z
-    .enum(['tier', 'payment', 'free', 'end'])
+    .enum(['payment', 'free', 'end'])
     .describe(
-      '`tier`: another tier starts, already paid. `payment`: the next payment is due. `free`: the free tier starts. `end`: the subscription ends unless it is paid.',
+      '`payment`: the next payment is due. `free`: the free tier starts. `end`: the subscription ends unless it is paid.',
     ),
   at: time,
   tier: tierName
     .nullable()
-    .describe('The tier that starts or is to be paid; null if the subscription ends.'),
+    .describe('The tier that is to be paid or starts; null if the subscription ends.'),
   price_usdc: usdc
     .nullable()
     .describe('The amount due at that time for 30 days; null if nothing is due.'),
@@ -104,7 +102,6 @@ const subscriptionFields = {
   renews_at: time
     .nullable()
     .describe('The end of the paid time. Null for the free tier and before the first payment.'),
-  periods: list(paidPeriod, 64).describe('Current and future paid periods, in order.'),
   next: subscriptionNext.nullable().describe('The next change; null if there is none.'),
 }
 
@@ -134,10 +131,9 @@ export const ownSubscription = model('OwnSubscription', {
   ...subscriptionFields,
   change: z
     .object({
-      kind: z.enum(['paid', 'credited', 'free', 'cancelled']),
+      kind: z.enum(['paid', 'free', 'cancelled']),
       tier: tierName,
       paid_usdc: usdc,
-      credit_usdc: usdc.describe('Credit for unused time of a lower tier.'),
       from: time.nullable(),
       until: time.nullable(),
       payer: wallet.nullable().describe('The wallet that pays. Any wallet may pay.'),

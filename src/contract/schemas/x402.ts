@@ -35,7 +35,7 @@ export const x402Discovery = model('X402Discovery', {
       tier: tierName,
       method: z.enum(['POST']),
       resource: url,
-      price_usdc_month: usdc.describe('Reduced on an upgrade by the credit for unused time.'),
+      price_usdc_month: usdc.describe('Price of 30 days.'),
     }),
     16,
   ).describe('For partners; the answer 402 contains the terms.'),

@@ -43,7 +43,6 @@ export async function insertPartner(db: Db, partner: NewPartner): Promise<Partne
     ...profileFacts(facts),
     wallet: wallet.id,
     display: wallet.display,
-    periods: [],
     attestationWallet: wallet.id,
     attestationOathSeq: oathSeq,
     createdAt: now,

@@ -12,9 +12,9 @@ export async function setSubscription(
   subscription: PartnerSubscription,
   now: string,
 ): Promise<void> {
-  const { tier, status, renewsAtMs, periods, onExpiry } = subscription
+  const { tier, status, renewsAtMs, priceMicroUsdc, onExpiry } = subscription
   const renewsAt = renewsAtMs === null ? null : isoTime(renewsAtMs)
-  const changes = { tier, status, renewsAt, periods, onExpiry }
+  const changes = { tier, status, renewsAt, priceMicroUsdc, onExpiry }
   await updateRecord(db, 'partners', { handle }, { ...changes, updatedAt: now })
 }
 
@@ -24,8 +24,6 @@ export async function expireSubscriptions(db: Db, nowMs: number): Promise<number
     .where((eb) =>
       eb.or([
         eb('status', '=', 'active').and('renews_at', '<=', isoTime(nowMs)),
-        // If there are several periods, the next one may have begun and may have another tier.
-        eb('status', '=', 'active').and('periods', 'like', '%},{%'),
         eb('status', '=', 'past_due').and('renews_at', '<=', isoTime(nowMs - GRACE_MS)),
         eb('status', '=', 'pending').and('created_at', '<=', isoTime(nowMs - PATIENCE_MS)),
       ]),

@@ -1,21 +1,8 @@
-import { z } from 'zod'
-
 import { followUps, subscriptionStatuses, tierNames } from '../../core/partner.ts'
-import type { PaidPeriod } from '../../core/partner.ts'
 import * as column from '../column.ts'
-import { fromJsonText } from '../json.ts'
 import type { TableDefinition } from '../table.ts'
 
 const tier = column.oneOf(...tierNames)
-
-const paidPeriods: z.ZodType<readonly PaidPeriod[]> = z.array(
-  z.object({
-    tier: z.enum(tierNames),
-    fromMs: z.int(),
-    untilMs: z.int(),
-    valueMicroUsdc: z.int().min(0),
-  }),
-)
 
 export const partnerTables = {
   partners: {
@@ -36,8 +23,8 @@ export const partnerTables = {
       status: column.oneOf(...subscriptionStatuses),
       /** Null for the free tier, and until the first payment. */
       renews_at: column.optionalText,
-      /** In order. */
-      periods: column.json((text) => paidPeriods.parse(fromJsonText(text))),
+      /** Of 30 days of the paid time; 0 without paid time. */
+      price_micro_usdc: column.withDefault(column.check(column.integer, '$ >= 0'), '0'),
       on_expiry: column.withDefault(column.oneOf(...followUps), "'renewal'"),
       oath_signed_at: column.text,
       /** Wallet `id`; null after an operator released it. */
@@ -52,6 +39,7 @@ export const partnerTables = {
     },
     constraints: [
       "check (tier <> 'free' or renews_at is null)",
+      'check ((renews_at is null) = (price_micro_usdc = 0))',
       "check (tier = 'free' or status not in ('active', 'past_due') or renews_at is not null)",
     ],
     indexes: {
@@ -63,12 +51,10 @@ export const partnerTables = {
     columns: {
       seq: column.sequence,
       handle: column.references(column.text, 'partners (handle)'),
-      kind: column.oneOf('paid', 'credited', 'free', 'cancelled', 'granted', 'undone'),
+      kind: column.oneOf('paid', 'free', 'cancelled', 'granted', 'undone'),
       payment_id: column.references(column.optionalText, 'payments (id)'),
       tier,
-      price_micro_usdc: column.check(column.integer, '$ >= 0'),
       paid_micro_usdc: column.check(column.integer, '$ >= 0'),
-      credit_micro_usdc: column.check(column.integer, '$ >= 0'),
       from_at: column.optionalText,
       until_at: column.optionalText,
       answer: column.object,
