@@ -17,7 +17,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { doctorChecks } from '../../scripts/cli/admin/doctor.ts'
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
-import { rotateKey } from '../../scripts/cli/admin/rotate-key.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram } from './board.ts'
 import { sendReceipt } from './clients.ts'
@@ -162,23 +161,6 @@ const breaks: Readonly<
         (text) => `${text} `,
       ),
   },
-  'published keys': {
-    says: /^published: \w{16} \(active\); in DATA_DIR\/keys: \w{16} \(active\), \w{16} \(retired\)$/,
-    harm: async () => {
-      const undo = changed(inData('keys', 'signing-keys.json'), (text) => text)
-      await rotateKey({ dir: inData('keys'), nowMs: Date.now() })
-      return undo
-    },
-  },
-  'documents against rows': {
-    says: /^receipt rcp_[0-9a-f]{64} has another row$/,
-    harm: async () => {
-      const change = (by: string) =>
-        `update receipts set amount_micro_usdc = amount_micro_usdc ${by} where seq = (select min(seq) from receipts)`
-      await sqlOn(change('+ 1'))
-      return async () => await sqlOn(change('- 1'))
-    },
-  },
   'snapshot repository': {
     says: /^git fsck:/,
     harm: () => {
@@ -187,26 +169,6 @@ const breaks: Readonly<
       mkdirSync(folder, { recursive: true })
       writeFileSync(path, 'no object')
       return () => rmSync(path)
-    },
-  },
-  'snapshots against documents': {
-    says: /^no longer published: /,
-    harm: () => {
-      const head = ledger.git('rev-parse', 'main').trim()
-      const blob = ledger.git('rev-parse', 'main:api/v1/stats/live.json').trim()
-      const index = inData('index')
-      const env = ['-c', 'user.name=x', '-c', 'user.email=x@x']
-      process.env['GIT_INDEX_FILE'] = index
-      ledger.git('read-tree', 'main')
-      ledger.git('update-index', '--add', '--cacheinfo', `100644,${blob},api/v1/never.json`)
-      const tree = ledger.git('write-tree').trim()
-      delete process.env['GIT_INDEX_FILE']
-      const commit = ledger.git(...env, 'commit-tree', tree, '-p', head, '-m', 'by hand').trim()
-      ledger.git('update-ref', 'refs/heads/main', commit)
-      return () => {
-        ledger.git('update-ref', 'refs/heads/main', head)
-        rmSync(index, { force: true })
-      }
     },
   },
 }
