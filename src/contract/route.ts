@@ -1,8 +1,13 @@
 import { z } from 'zod'
 
+import { errorCodes } from './errors.ts'
+import type { ErrorCode } from './errors.ts'
+
 /** One answer of a route. Errors need no schema: they share the error body. */
 export interface Answer {
   readonly description: string
+  /** The error code of a 404; `not_found` by default. */
+  readonly code?: ErrorCode
   readonly schema?: z.ZodType
   readonly contentType?: string
   /** Binary content types that the query may select. */
@@ -73,6 +78,10 @@ export function json<Schema extends z.ZodType>(description: string, schema: Sche
 
 export function text(description: string, contentType: string) {
   return { description, contentType, schema: z.string() } satisfies Answer
+}
+
+export function notFound(code: ErrorCode, description = `${errorCodes[code].message}.`) {
+  return { description, code } satisfies Answer
 }
 
 type OwnFacts = Omit<RouteFacts, 'method' | 'tag' | 'access' | 'serving'>

@@ -6,7 +6,6 @@ import type { Clock } from '../core/deps.ts'
 import type { ReadList } from '../db/lists.ts'
 import type { Handlers, ReadAnswer, ReadContext } from './handler-types.ts'
 import type { PublishedDocuments } from './published-documents.ts'
-import { notFoundCodeOf } from './route-table.ts'
 
 type Given = Readonly<Record<string, unknown>>
 
@@ -47,7 +46,7 @@ export function publicReads(
     const found = isJson
       ? published.find(id, params)
       : (published.text(pathOf(id, params))?.text ?? null)
-    if (found === null) throw new ApiError(notFoundCodeOf(route.path))
+    if (found === null) throw new ApiError(route.answers[404]?.code ?? 'not_found')
     return shown(found)
   }
 }

@@ -1,23 +1,6 @@
-import type { ErrorCode } from '../contract/errors.ts'
-import { apiPrefix } from '../contract/route.ts'
 import type { Endpoint, Resource, RouteMatch, TableRoute } from './context.ts'
 
 export type RouteTable = (path: string) => RouteMatch | null
-
-const notFoundCodes: readonly (readonly [string, ErrorCode])[] = [
-  [`${apiPrefix}/rails/{name}`, 'unknown_rail'],
-  [`${apiPrefix}/skills/{slug}`, 'unknown_skill'],
-  [`${apiPrefix}/pacts/{id}`, 'unknown_pact'],
-  [`${apiPrefix}/alerts/subscriptions/{id}`, 'unknown_subscription'],
-  [`${apiPrefix}/workers/{wallet}`, 'unknown_worker'],
-  [`${apiPrefix}/receipts/{id}`, 'unknown_receipt'],
-  [`${apiPrefix}/partners/{handle}`, 'unknown_partner'],
-  [`${apiPrefix}/jobs/{id}`, 'unknown_job'],
-]
-
-export function notFoundCodeOf(path: string): ErrorCode {
-  return notFoundCodes.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'not_found'
-}
 
 /** Literal paths take precedence over paths with parameters. */
 export function createRouteTable(
@@ -62,7 +45,7 @@ function resourceOf(
   return {
     label: isPage ? 'page' : path,
     methods: isPage ? null : [...methods],
-    notFound: notFoundCodeOf(path),
+    notFound: routes.flatMap(({ answers }) => answers?.[404]?.code ?? [])[0] ?? 'not_found',
     isDocument: routes.some(({ serving }) => serving.kind === 'document'),
     endpointOf: (method) => byMethod.get(method === 'HEAD' ? 'GET' : method) ?? null,
   }

@@ -224,6 +224,7 @@ test.each([
   ['/api/v1/rails/nope', 'unknown_rail'],
   ['/api/v1/rails/NOPE', 'unknown_rail'],
   ['/api/v1/rails/nope/history', 'unknown_rail'],
+  ['/api/v1/disputes/nope', 'unknown_dispute'],
   ['/api/v1/rails/x402/x.css', 'not_found'],
   ['/api/v1/rails/x402/', 'not_found'],
   ['/api/v1/rails/', 'not_found'],

@@ -1,5 +1,5 @@
 import { repeated, sinceParameter, toBePaid } from '../answers.ts'
-import { apiPrefix, json, parameter, routesOf } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import {
   alertFeed,
   deliveryList,
@@ -23,7 +23,7 @@ const id = parameter(
   'The `id` of a subscription of the calling wallet.',
   'sub_9f2c41d07a6be8053c1d2e4f',
 )
-const noSubscription = { description: 'The wallet has no such subscription.' }
+const noSubscription = notFound('unknown_subscription', 'The wallet has no such subscription.')
 const limit = parameter(limitInput, 'Maximum number of entries, 1 to 200. Default: 50.', '50')
 
 export const alertRoutes = {

@@ -1,5 +1,5 @@
 import { pageQuery, repeated } from '../answers.ts'
-import { apiPrefix, json, parameter, routesOf } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { disputeId, disputeState } from '../schemas/dispute-state.ts'
 import { dispute, disputeBody, disputeList, withdrawalBody } from '../schemas/dispute.ts'
@@ -27,7 +27,7 @@ export const disputeRoutes = {
     summary: 'Get a dispute',
     description: 'Live data, available as soon as the dispute is opened.',
     params,
-    answers: { 200: json('The dispute.', dispute), 404: { description: 'No such dispute.' } },
+    answers: { 200: json('The dispute.', dispute), 404: notFound('unknown_dispute') },
   }),
   openDispute: handler('POST', 'signed', {
     isSigned: true,
@@ -48,7 +48,7 @@ export const disputeRoutes = {
     body: withdrawalBody,
     answers: {
       200: json('The dispute is withdrawn.', dispute),
-      404: { description: 'No such dispute.' },
+      404: notFound('unknown_dispute'),
     },
   }),
 }

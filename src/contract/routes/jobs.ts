@@ -1,6 +1,6 @@
 import { openQuotas } from '../../core/limits.ts'
 import { pageQuery, repeated } from '../answers.ts'
-import { apiPrefix, json, parameter, routesOf } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import { walletInput } from '../schemas/input.ts'
 import {
   awardBody,
@@ -24,7 +24,7 @@ import { skillSlug } from '../schemas/skill.ts'
 const { document, live, handler } = routesOf('Jobs')
 
 const id = parameter(jobId, 'The `id` of a job.', 'job_9f2c41d07a6be8053c1d2e4f')
-const noJob = { description: 'No such job.' }
+const noJob = notFound('unknown_job')
 
 export const jobRoutes = {
   listJobs: document(60, {
@@ -75,7 +75,7 @@ export const jobRoutes = {
     params: { id },
     answers: {
       200: json('The delivery.', delivery),
-      404: { description: 'The job does not exist or has no delivery yet.' },
+      404: notFound('unknown_job', 'The job does not exist or has no delivery yet.'),
     },
   }),
   bidOnJob: handler('POST', 'partner', {

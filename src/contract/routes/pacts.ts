@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf, text } from '../route.ts'
 import { inFlightPact, pactId, pactList, recordedPact, settledPact } from '../schemas/pact.ts'
 
 const { document } = routesOf('Pacts')
@@ -29,7 +29,7 @@ export const pactRoutes = {
         'The pact.',
         z.discriminatedUnion('state', [settledPact, inFlightPact, recordedPact]),
       ),
-      404: { description: 'No such pact.' },
+      404: notFound('unknown_pact'),
     },
   }),
   getPactSpec: document(60, {

@@ -1,5 +1,5 @@
 import { pageQuery, repeated, toBePaid } from '../answers.ts'
-import { apiPrefix, json, parameter, routesOf } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import {
   attestationBody,
   oathHistory,
@@ -86,7 +86,7 @@ export const partnerRoutes = {
     summary: 'Get a partner',
     description: 'Live data, without the e-mail address.',
     params: { handle },
-    answers: { 200: json('The partner.', partner), 404: { description: 'No such partner.' } },
+    answers: { 200: json('The partner.', partner), 404: notFound('unknown_partner') },
   }),
   listPartnerOaths: live({
     path: `${apiPrefix}/partners/{handle}/oaths`,
@@ -94,7 +94,7 @@ export const partnerRoutes = {
     description: 'Newest first. Append-only, with one row for each oath and each write.',
     params: { handle },
     query: pageQuery,
-    answers: { 200: json('The rows.', oathHistory), 404: { description: 'No such partner.' } },
+    answers: { 200: json('The rows.', oathHistory), 404: notFound('unknown_partner') },
   }),
   updateAttestationEndpoint: handler('PATCH', 'signed', {
     path: `${apiPrefix}/partners/{handle}/attestation-endpoint`,
@@ -105,7 +105,7 @@ export const partnerRoutes = {
     body: attestationBody,
     answers: {
       200: json('The partner with the new endpoint.', partner),
-      404: { description: 'No such partner.' },
+      404: notFound('unknown_partner'),
     },
   }),
   listOaths: document(300, {

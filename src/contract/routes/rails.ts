@@ -1,5 +1,5 @@
 import { pageQuery, sinceParameter } from '../answers.ts'
-import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf, text } from '../route.ts'
 import { railSlug, sha256Hex } from '../schemas/common.ts'
 import { flagList } from '../schemas/flag.ts'
 import { opportunityList } from '../schemas/opportunity.ts'
@@ -19,7 +19,7 @@ const csv = 'text/csv; charset=utf-8; header=present'
 
 const params = { name: parameter(railSlug, 'The `rail` of a rail snapshot.', 'x402') }
 const chain = parameter(railChain, 'Only rails on this chain.', 'base')
-const noRail = { description: 'No such rail.' }
+const noRail = notFound('unknown_rail')
 
 export const railRoutes = {
   listRails: document(60, {

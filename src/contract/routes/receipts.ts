@@ -1,5 +1,5 @@
 import { pageQuery, sinceParameter } from '../answers.ts'
-import { apiPrefix, json, parameter, routesOf, text } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf, text } from '../route.ts'
 import { railSlug } from '../schemas/common.ts'
 import { walletInput } from '../schemas/input.ts'
 import { platformList } from '../schemas/platform.ts'
@@ -50,7 +50,7 @@ export const receiptRoutes = {
     params: {
       id: parameter(receiptId, '`rcp_` and the SHA-256 of the content.', `rcp_${'ab'.repeat(32)}`),
     },
-    answers: { 200: json('The receipt.', receiptDetail), 404: { description: 'No such receipt.' } },
+    answers: { 200: json('The receipt.', receiptDetail), 404: notFound('unknown_receipt') },
   }),
   getReceiptProof: live({
     isSigned: true,
@@ -63,7 +63,10 @@ export const receiptRoutes = {
     },
     answers: {
       200: text('The proof.', 'text/plain; charset=utf-8'),
-      404: { description: 'No such receipt, or, with `Retry-After`, it is not in the log yet.' },
+      404: notFound(
+        'unknown_receipt',
+        'No such receipt, or, with `Retry-After`, it is not in the log yet.',
+      ),
     },
   }),
   submitReceipt: handler('POST', 'signed', {

@@ -1,4 +1,4 @@
-import { apiPrefix, json, parameter, routesOf } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import { feedbackBody, feedbackTaken } from '../schemas/feedback.ts'
 import { proposalBody, proposalTaken, skill, skillSlug, taxonomy } from '../schemas/skill.ts'
 
@@ -18,7 +18,7 @@ export const skillRoutes = {
     params: {
       slug: parameter(skillSlug, 'The slug of a skill.', 'api-reference-writing'),
     },
-    answers: { 200: json('The skill.', skill), 404: { description: 'No such skill.' } },
+    answers: { 200: json('The skill.', skill), 404: notFound('unknown_skill') },
   }),
 }
 

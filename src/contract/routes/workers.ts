@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { pageQuery, repeated, sinceParameter, toBePaid } from '../answers.ts'
-import { apiPrefix, json, parameter, routesOf } from '../route.ts'
+import { apiPrefix, json, notFound, parameter, routesOf } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
 import { walletInput } from '../schemas/input.ts'
 import { reputation } from '../schemas/reputation.ts'
@@ -43,7 +43,7 @@ export const workerRoutes = {
     summary: 'Get a worker',
     description: 'Live.',
     params: { wallet: walletParameter },
-    answers: { 200: json('The worker.', worker), 404: { description: 'No such worker.' } },
+    answers: { 200: json('The worker.', worker), 404: notFound('unknown_worker') },
   }),
   registerWorker: handler('POST', 'signed', {
     path: `${apiPrefix}/workers/register`,
