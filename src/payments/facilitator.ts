@@ -75,12 +75,12 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
     },
     async submit(authorization, { terms }, record) {
       // The next request may send the transaction, whatever the response.
-      await record(null, 0)
+      await record(null)
       const payment = requestOf(authorization, terms)
       const settling = fetchJson('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS)
-      if ((await unavailabilityOf(settling)) !== null) return { txHash: null }
+      if ((await unavailabilityOf(settling)) !== null) return null
       const hash = (await settling).transaction?.toLowerCase() ?? ''
-      return { txHash: transactionHash.test(hash) ? hash : null }
+      return transactionHash.test(hash) ? hash : null
     },
     resetNonce: () => undefined,
     async inspect() {

@@ -14,10 +14,10 @@ import type { Authorization } from './authorization.ts'
 import { bigQuantity, hex, nodeErrorOf, quantity, settlementCall } from './chain.ts'
 import type { NodeError, UsdcChain } from './chain.ts'
 import type {
+  RecordSubmission,
   SettlementCheck,
   SettlementRefusal,
   Settler,
-  SubmittedTransaction,
   Turns,
 } from './settler.ts'
 
@@ -48,9 +48,9 @@ interface Fees {
 interface WaitingSettlement {
   readonly authorization: Authorization
   readonly gas: bigint
-  readonly record: (txHash: string | null, turn: number) => Promise<void>
+  readonly record: RecordSubmission
   readonly inTurn: Turns
-  readonly resolve: (sent: SubmittedTransaction) => void
+  readonly resolve: (txHash: string) => void
   readonly reject: (error: unknown) => void
   /** Transactions whose nonce another program has used. */
   tries: number
@@ -177,7 +177,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     lastTurn = turn
     const recorded = await Promise.allSettled(
       (await signAll(batch)).map(async ({ one, raw, hash }) => {
-        await one.record(hash, turn)
+        await one.record({ txHash: hash, turn })
         return { raw, hash }
       }),
     )
@@ -193,7 +193,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       } else {
         const { raw, hash } = outcome.value
         try {
-          if (await send(raw, hash)) one.resolve({ txHash: hash })
+          if (await send(raw, hash)) one.resolve(hash)
           else if ((one.tries += 1) < MOST_TRIES) again.push(one)
           else one.reject(new SettlementUnavailableError(WALLET_SHARED))
         } catch (error) {

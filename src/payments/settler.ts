@@ -14,9 +14,10 @@ export type SettlementCheck =
   | { readonly ok: true; readonly gas: bigint }
   | { readonly ok: false; readonly refusal: SettlementRefusal }
 
-export interface SubmittedTransaction {
-  readonly txHash: string | null
-}
+/** Stores what this service is about to send, and in which turn; null if the facilitator sends. */
+export type RecordSubmission = (
+  signed: { readonly txHash: string; readonly turn: number } | null,
+) => Promise<void>
 
 /** One service at a time sends from the wallet of a ledger. The number grows when another one has sent since. */
 export type Turns = <T>(work: (turn: number) => Promise<T>) => Promise<T>
@@ -26,15 +27,15 @@ export interface Settler {
   /** @throws SettlementUnavailableError if the result is unknown */
   readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<SettlementCheck>
   /**
-   * Awaits `record`, with the hash if it is known, and then sends the transaction. @throws SettlementUnavailableError
+   * Awaits `record`, then sends the transaction and returns its hash if it is known. @throws SettlementUnavailableError
    * if a retry is safe, or, after `record`, if a node has refused the transaction
    */
   readonly submit: (
     authorization: Authorization,
     checked: { readonly gas: bigint; readonly terms: PaymentTerms },
-    record: (txHash: string | null, turn: number) => Promise<void>,
+    record: RecordSubmission,
     inTurn: Turns,
-  ) => Promise<SubmittedTransaction>
+  ) => Promise<string | null>
   readonly resetNonce: () => void
   /** Returns problems for the operator; never throws. */
   readonly inspect: () => Promise<readonly string[]>

@@ -3,7 +3,7 @@ import { releaseLease, takeLease } from '../../db/leases.ts'
 import { setPaymentHash, submitPayment } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
-import type { PaymentsOn, Turns } from '../../payments/settler.ts'
+import type { PaymentsOn, RecordSubmission, Turns } from '../../payments/settler.ts'
 import {
   abandonPayment,
   expectedTransfer,
@@ -44,18 +44,21 @@ export async function charge<T>(
     }
     throw new SettlementUnavailableError('Another service is using the settlement wallet')
   }
-  const record = async (txHash: string | null, turn: number): Promise<void> => {
+  let recordedHash: string | null = null
+  const record: RecordSubmission = async (signed) => {
+    const txHash = signed?.txHash ?? null
     const submittedAt = isoTime(deps.clock.now())
     const isRecorded = await write(async (tx) => {
-      const isTurn = settler.mode === 'facilitator' || turn === (await takeLease(tx, lease))
+      const isTurn = signed === null || signed.turn === (await takeLease(tx, lease))
       return isTurn && (await submitPayment(tx, reserved.id, holder, { txHash, submittedAt }))
     })
     if (!isRecorded) throw settlementPending(stillPending(key.payer, null))
+    recordedHash = txHash
   }
   // The payment stays submitted even if a node rejects it, since another node may have accepted it.
-  const { txHash } = await settler.submit(authorization, { gas, terms }, record, inTurn)
-  if (txHash !== null && settler.mode === 'facilitator') {
-    await deps.database.write((tx) => setPaymentHash(tx, reserved.id, txHash))
+  const txHash = await settler.submit(authorization, { gas, terms }, record, inTurn)
+  if (txHash !== null && txHash !== recordedHash) {
+    await write((tx) => setPaymentHash(tx, reserved.id, txHash))
   }
   const foundIn = await mined(sale, { ...reserved, txHash })
   return await deliver(sale, reserved, { value, in: foundIn })
