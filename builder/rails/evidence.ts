@@ -119,7 +119,7 @@ export function collectEvidence(
         lists,
         prices: chunks.flatMap(({ prices }) => prices),
         buckets,
-        code: { version, commit: null },
+        code: { version },
       }
       const sha256 = keep(canonicalize(bundle), null)
       await saveEvidence(tx, documents.values())
