@@ -9,7 +9,8 @@ import { appendEvent } from '../../src/db/events.ts'
 import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flags.ts'
 import { queueEntries } from '../../src/db/log.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
+import { historyOf, insertPoll, saveRailState } from '../../src/db/polls.ts'
+import { findRecord } from '../../src/db/records.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { UnfinishedRead } from '../rails/adapter.ts'
 import type { AnyRailAdapter, AdapterContext } from '../rails/adapter.ts'
@@ -165,8 +166,8 @@ async function record(
   const { rail, rule } = adapter
   const at = isoTime(facts.startedAtMs)
   return await database.write(async (tx) => {
-    const states = await loadRailStates(tx)
-    const former = stateOf(authored, states.get(rail))
+    const stored = await findRecord(tx, 'rail_state', { rail })
+    const former = stateOf(authored, stored ?? undefined)
     const decision = decidePoll(former, outcome, facts)
     const { state, figures, transition, raised, cleared } = decision
     const good = outcome.kind === 'good' ? outcome.measurement : null
