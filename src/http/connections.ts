@@ -36,6 +36,8 @@ interface Connection {
   readonly socket: Socket
   /** The groups that the connection counts in; none for a proxy. */
   readonly groups: readonly Group[]
+  /** Requests without a complete response. */
+  unanswered: number
   activeMs: number
   bytesRead: number
   bytesWritten: number
@@ -50,11 +52,15 @@ interface Group {
   readonly members: Set<Connection>
 }
 
-/** Applies the limits to `server`. Returns a function that ends the periodic check. */
+type Listener = (req: IncomingMessage, res: ServerResponse) => void
+
+/** Lets `listener` answer the requests of `server`, within the limits. Returns a function that ends the periodic check. */
 export function limitConnections(
   server: Server,
+  listener: Listener,
   { clock, maxConnections, owners }: ConnectionLimitOptions,
 ): () => void {
+  const bySocket = new WeakMap<Socket, Connection>()
   const all: Group = { key: 0, limit: maxConnections, members: new Set() }
   const groups = new Map<number, Group>()
 
@@ -86,17 +92,37 @@ export function limitConnections(
     const connection: Connection = {
       socket,
       groups: groupsOf(socket.remoteAddress),
+      unanswered: 0,
       activeMs: clock.monotonic(),
       bytesRead: 0,
       bytesWritten: 0,
       pendingSinceMs: null,
     }
+    bySocket.set(socket, connection)
     for (const group of [...connection.groups, all]) group.members.add(connection)
     socket.once('close', () => remove(connection))
     for (const group of [...connection.groups, all]) {
       if (group.members.size > group.limit) evict(idlestOf(group) ?? connection)
     }
   })
+
+  const answer: Listener = (req, res) => {
+    const connection = bySocket.get(req.socket)
+    if (connection === undefined || req.socket.destroyed) return
+    connection.unanswered += 1
+    // One read of a socket brings up to a thousand requests.
+    if (connection.unanswered > PIPELINED_PER_CONNECTION) {
+      req.socket.destroy()
+      return
+    }
+    res.once('close', () => {
+      connection.unanswered -= 1
+    })
+    listener(req, res)
+  }
+  server.on('request', answer)
+  // Expectations other than 100-continue may be ignored (RFC 9110 section 10.1.1).
+  server.on('checkExpectation', answer)
 
   const sweep = (): Promise<void> => {
     const connections = [...all.members]
@@ -110,7 +136,7 @@ export function limitConnections(
         }
       }
       const idleMs = nowMs - connection.activeMs
-      const isIdle = !isAnswering(connection) && idleMs > CROWDED_IDLE_MS
+      const isIdle = connection.unanswered === 0 && idleMs > CROWDED_IDLE_MS
       const isCrowding = isCrowded && isIdle && connection.groups.length > 0
       if (isCrowding || isStalled(connection, nowMs)) evict(connection)
     }
@@ -121,36 +147,9 @@ export function limitConnections(
   return () => stopping.abort()
 }
 
-type Listener = (req: IncomingMessage, res: ServerResponse) => void
-
-/** Closes connections with too many unanswered requests: one read of a socket brings up to a thousand requests. */
-export function limitPipelining(listener: Listener): Listener {
-  const waiting = new WeakMap<Socket, number>()
-  return (req, res) => {
-    const { socket } = req
-    if (socket.destroyed) return
-    // Node assigns the socket to a response after all earlier responses.
-    if (res.socket === null) {
-      const count = (waiting.get(socket) ?? 0) + 1
-      if (count === PIPELINED_PER_CONNECTION) {
-        socket.destroy()
-        return
-      }
-      waiting.set(socket, count)
-      res.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1))
-    }
-    listener(req, res)
-  }
-}
-
 function idlestOf({ members }: Group): Connection | undefined {
-  for (const connection of members) if (!isAnswering(connection)) return connection
+  for (const connection of members) if (connection.unanswered === 0) return connection
   return undefined
-}
-
-/** True while a request is answered. Node keeps the response of a connection in this property only. */
-function isAnswering({ socket }: Connection): boolean {
-  return Reflect.get(socket, '_httpMessage') instanceof Object
 }
 
 /** Returns whether bytes have arrived or a response was written since the last call. */

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 
 import type { Failure } from '../contract/errors.ts'
 import type { Clock } from '../core/deps.ts'
-import { limitConnections, limitPipelining } from './connections.ts'
+import { limitConnections } from './connections.ts'
 import type { ConnectionOwners } from './connections.ts'
 import type { ErrorAnswer } from './errors.ts'
 
@@ -44,22 +44,17 @@ export async function serve(
   options: ServeOptions,
 ): Promise<RunningServer> {
   const { host, port, clock, failureAnswer } = options
-  // One for both events, so that their requests count together.
-  const limited = limitPipelining(listener)
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: CHECK_INTERVAL_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // Checked in `gate.ts`, which responds with an error body.
-      requireHostHeader: false,
-    },
-    limited,
-  )
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // Checked in `gate.ts`, which responds with an error body.
+    requireHostHeader: false,
+  })
   server.maxHeadersCount = NO_HEADER_COUNT_LIMIT
-  const stopLimiting = limitConnections(server, {
+  const stopLimiting = limitConnections(server, listener, {
     clock,
     maxConnections: options.maxConnections ?? MAX_CONNECTIONS,
     owners: options.connectionOwners ?? null,
@@ -71,8 +66,6 @@ export async function serve(
   server.on('connect', (_req, socket) => {
     refuseBytes(socket, failureAnswer(foreignMethod))
   })
-  // Expectations other than 100-continue may be ignored (RFC 9110 section 10.1.1).
-  server.on('checkExpectation', limited)
   return {
     address: await listen(server, host, port),
     close: async (graceMs) => {
