@@ -22,6 +22,24 @@ export const communityDocuments = snapshotFamily(
   },
 )
 
+export const jobDocuments = snapshotFamily(
+  ['listJobs'],
+  ['exchange'],
+  function* ({ exchange: { jobs, total, next, receiptsBy } }) {
+    yield firstPageDocument('listJobs', { jobs }, total, next, { receipts_by: receiptsBy })
+  },
+)
+
+export const partnerDocuments = snapshotFamily(
+  ['listTiers', 'listOaths', 'listPlatforms'],
+  ['tiers', 'oaths', 'platforms', 'exchange'],
+  function* ({ tiers, oaths, platforms, exchange: { receiptsBy: receipts_by } }) {
+    yield jsonDocument('listTiers', { count: tiers.length, tiers })
+    yield jsonDocument('listOaths', { count: oaths.length, oaths })
+    yield jsonDocument('listPlatforms', { count: platforms.length, platforms, receipts_by })
+  },
+)
+
 function board(leaderboard: Community['leaderboard']): object {
   return {
     leaderboard,

@@ -1,9 +1,18 @@
 /** Rails that publish only a total of what was paid since they began: volume is its growth. */
-import type { z } from 'zod'
+import { z } from 'zod'
 
+import { microFromBaseUnits } from '../../src/core/money.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
-import { countText, evidenceOf, parseAnswer, usdText } from './answers.ts'
+import {
+  amountField,
+  countField,
+  countText,
+  evidenceOf,
+  microFromUsd,
+  parseAnswer,
+  usdText,
+} from './answers.ts'
 import { growthSince } from './past-polls.ts'
 
 interface PaidTotal {
@@ -23,7 +32,7 @@ interface PaidTotalRail {
   readonly shape: z.ZodType<PaidTotal>
 }
 
-export function paidTotalRail({ rail, url, field, caveat, shape }: PaidTotalRail) {
+function paidTotalRail({ rail, url, field, caveat, shape }: PaidTotalRail) {
   return defineRail({
     rail,
     rule: {
@@ -61,3 +70,63 @@ export function paidTotalRail({ rail, url, field, caveat, shape }: PaidTotalRail
     counters: ({ counters }) => counters,
   })
 }
+
+const statsShape = z.object({ totalTasks: countField, totalRewards: amountField })
+
+/** Taskmarket (Daydreams). */
+export const taskmarket = paidTotalRail({
+  rail: 'taskmarket',
+  url: 'https://api.taskmarket.dev/api/stats',
+  field: 'totalRewards',
+  caveat:
+    'The volume includes refunded rewards and rewards still in escrow, so it is an upper bound.',
+  shape: statsShape.transform(({ totalTasks, totalRewards }) => ({
+    paidMicroUsdc: rewards(String(totalRewards)),
+    tasks: totalTasks,
+  })),
+})
+
+/** Converts rewards, which are base units of USDC as an integer or dollars as a decimal. */
+function rewards(total: string): number | null {
+  return /^\d+$/.test(total) ? microFromBaseUnits(BigInt(total), 6) : microFromUsd(total)
+}
+
+const boardShape = z.object({
+  board: z.object({
+    moved_usd: amountField,
+    bounties: z.array(z.object({ work_status: z.string() })),
+  }),
+})
+
+/** Frantic: a public board of bounties for agents. */
+export const frantic = paidTotalRail({
+  rail: 'frantic',
+  url: 'https://gofrantic.com/v1/board',
+  field: 'board.moved_usd',
+  caveat:
+    'Prices of bounties are offers and never volume. Activity is the growth of paid bounties.',
+  shape: boardShape.transform(({ board: { moved_usd: moved, bounties } }) => ({
+    paidMicroUsdc: microFromUsd(moved),
+    tasks: bounties.length,
+    completed: bounties.filter(({ work_status: status }) => status === 'paid').length,
+  })),
+})
+
+const metricsShape = z.object({
+  tasks: z.object({ total: countField, completed: countField }),
+  payments: z.object({ total_volume_usd: amountField }),
+})
+
+/** Execution Market: tasks that agents give to people and to other agents. */
+export const executionMarket = paidTotalRail({
+  rail: 'execution_market',
+  url: 'https://api.execution.market/api/v1/public/metrics',
+  field: 'payments.total_volume_usd',
+  caveat:
+    'The platform sets the total and does not say what it includes. Activity is the growth of completed tasks.',
+  shape: metricsShape.transform(({ tasks, payments }) => ({
+    paidMicroUsdc: microFromUsd(payments.total_volume_usd),
+    tasks: tasks.total,
+    completed: tasks.completed,
+  })),
+})

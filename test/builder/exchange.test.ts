@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 
-import { jobDocuments } from '../../builder/documents/jobs.ts'
+import { jobDocuments } from '../../builder/documents/community.ts'
 import { gatherExchange } from '../../builder/world/exchange.ts'
 import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import { jobList } from '../../src/contract/schemas/job.ts'
