@@ -2,21 +2,19 @@ import type { z } from 'zod'
 
 import {
   challengeHeaders,
+  contentDigest,
   documentHeaders,
+  idempotencyKey,
+  partnerTimestamp,
+  paymentHeaders,
   priceHeaders,
   restoredHeaders,
   retryHeaders,
   settledHeaders,
   signatureHeaders,
-} from './openapi/answer-headers.ts'
+} from './openapi/headers.ts'
 import { isObject } from './openapi/json.ts'
 import type { OpenApiJson, OpenApiObject } from './openapi/json.ts'
-import {
-  contentDigest,
-  idempotencyKey,
-  partnerTimestamp,
-  paymentHeaders,
-} from './openapi/request-headers.ts'
 import { asJson, componentSchemas, schemaOf } from './openapi/schemas.ts'
 import { partnerSecurity, securitySchemes } from './openapi/security.ts'
 import type { Answer, Parameter, Route } from './route.ts'

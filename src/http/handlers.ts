@@ -1,6 +1,7 @@
 /** Turns handlers into endpoints: parses the request, provides credentials, and builds the response. */
 import type { IncomingMessage } from 'node:http'
 
+import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
 import type { ActionDeps } from '../actions/deps.ts'
 import { invalidField } from '../actions/signed-body.ts'
 import { sha256Hex } from '../auth/messages.ts'
@@ -13,8 +14,8 @@ import { routeOf } from '../contract/routes.ts'
 import type { HandlerRouteId } from '../contract/routes.ts'
 import { signatureHeader } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
+import { isIpv4, networkWords } from '../limits/network-key.ts'
 import { answerText, queryOf } from './answer.ts'
-import { fingerprintOf } from './client-fingerprint.ts'
 import type { ApiContext, Endpoint } from './context.ts'
 import type { Handlers, ReadAnswer, WriteContext } from './handler-types.ts'
 import { listWhileOpen } from './pages.ts'
@@ -177,4 +178,17 @@ function paramsOf(c: ApiContext, { params = {} }: Route): Readonly<Record<string
     parsed[name] = result.data
   }
   return parsed
+}
+
+/** Treats an IPv6 /64 as one client, since one client can use all its addresses. */
+function fingerprintOf(sent: {
+  readonly address: string
+  readonly userAgent: string
+}): ClientFingerprint {
+  const { address, userAgent } = sent
+  const words = networkWords(address)
+  if (words === null) return { network: 'unknown', range: null, userAgent }
+  const [first, second] = words
+  const range = isIpv4(words) ? null : `${first}.${second >>> 16}`
+  return { network: words.join('.'), range, userAgent }
 }

@@ -1,16 +1,21 @@
 /** Model Context Protocol 2025-11-25 (with `initialize`) and 2026-07-28: streamable HTTP without sessions. */
-import type { McpHttpHandler, ServerContext } from '@modelcontextprotocol/server'
+import type {
+  McpHttpHandler,
+  McpServer,
+  ResourceTemplate,
+  ServerContext,
+} from '@modelcontextprotocol/server'
 import type { z } from 'zod'
 
 import { errorCodes } from '../contract/errors.ts'
-import { mcpPrompts } from '../contract/mcp.ts'
+import { mcpPrompts, mcpReads } from '../contract/mcp.ts'
 import type { McpToolFacts } from '../contract/mcp.ts'
+import { routeOf } from '../contract/routes.ts'
 import { version } from '../contract/version.ts'
 import type { Log } from '../core/deps.ts'
 import { entriesOf } from '../core/entries.ts'
 import type { ReadList } from '../db/lists.ts'
 import { failureOf, isServerFault } from './errors.ts'
-import { registerResources } from './mcp-resources.ts'
 import type { PublishedDocuments } from './published-documents.ts'
 
 export interface Tool extends McpToolFacts {
@@ -77,6 +82,36 @@ async function handlerFor(
   }
   // Offers no subscriptions, so each response is one message.
   return createMcpHandler(make, { maxSubscriptions: 0, keepAliveMs: 0, onerror })
+}
+
+const documents = (['listRails', ...Object.values(mcpReads)] as const)
+  .map(routeOf)
+  .filter(({ serving }) => serving.kind === 'document')
+
+const pagePath = /^\/(?:llms\.txt|docs(?:\/[\w-]+)?\.md|[\w-]+\/SKILL\.md)$/
+
+/** Documents and Markdown pages of the published set; the address of each is its URI. */
+function registerResources(
+  server: McpServer,
+  Template: typeof ResourceTemplate,
+  { siteUrl, published }: Pick<Options, 'siteUrl' | 'published'>,
+  notFound: (uri: string) => Error,
+): void {
+  const read = (uri: URL) => {
+    const found = published.text(uri.pathname)
+    if (found === null) throw notFound(uri.href)
+    const { text, contentType } = found
+    return { contents: [{ uri: uri.href, mimeType: contentType, text }] }
+  }
+  for (const { id, path, params, summary: title, description } of documents) {
+    const facts = { title, description }
+    const uri = `${siteUrl}${path}`
+    if (params === undefined) server.registerResource(id, uri, facts, read)
+    else server.registerResource(id, new Template(uri, { list: undefined }), facts, read)
+  }
+  for (const path of published.paths().filter((each) => pagePath.test(each))) {
+    server.registerResource(path, `${siteUrl}${path}`, { mimeType: 'text/markdown' }, read)
+  }
 }
 
 function filled(text: string, given: object): string {
