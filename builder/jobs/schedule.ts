@@ -5,7 +5,7 @@ import type { Clock, Log } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { untilAborted } from '../../src/runtime/runtime.ts'
 import { watchForJumps } from './clock-jumps.ts'
-import type { Jobs } from './jobs.ts'
+import type { Jobs } from './create-jobs.ts'
 import type { PollReport } from './poll-rail.ts'
 
 interface ScheduledJob {

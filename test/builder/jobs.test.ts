@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import type { Jobs } from '../../builder/jobs/jobs.ts'
+import type { Jobs } from '../../builder/jobs/create-jobs.ts'
 import { runJob } from '../../builder/jobs/run-job.ts'
 import { runForever } from '../../builder/jobs/schedule.ts'
 import { lastRuns } from '../../src/db/runs.ts'

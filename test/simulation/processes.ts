@@ -2,8 +2,8 @@
 import { createServer } from 'node:http'
 
 import { createSnapshots } from '../../builder/documents/index.ts'
+import { createJobs } from '../../builder/jobs/create-jobs.ts'
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
-import { createJobs } from '../../builder/jobs/jobs.ts'
 import { createDirectory } from '../../builder/publish/store/directory.ts'
 import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import { createSources } from '../../builder/rails/sources.ts'

@@ -1,6 +1,6 @@
 import type { ActionDeps } from '../../actions/deps.ts'
 import { receiptLogOf } from '../../actions/receipt-log.ts'
-import { submitReceipt } from '../../actions/receipts.ts'
+import { submitReceipt } from '../../actions/receipt-submission.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { canonicalize } from '../../core/canonical-json.ts'
 import { isoTime } from '../../core/time.ts'
