@@ -78,8 +78,9 @@ export function evidenceOf(answer: HttpAnswer, items: number): EvidencePointer {
   return { kind: 'http', url: answer.url, sha256: answer.sha256, items }
 }
 
-export function countExcept(kept: string, reasons: Iterable<string>): Record<string, number> {
-  return Object.fromEntries([...tally(reasons)].filter(([reason]) => reason !== kept))
+/** Counts what was removed; the reason of what was kept is null. */
+export function countReasons(reasons: readonly (string | null)[]): Record<string, number> {
+  return Object.fromEntries(tally(reasons.filter((reason) => reason !== null)))
 }
 
 export function tally(keys: Iterable<string>): Map<string, number> {

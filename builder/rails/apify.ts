@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { defineRail } from './adapter.ts'
-import { countExcept, countField, countText, parseAnswer } from './answers.ts'
+import { countReasons, countField, countText, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
 
 const host = 'https://api.apify.com'
@@ -24,7 +24,6 @@ const pageShape = z.object({
 })
 
 type Actor = z.output<typeof actorShape>
-type Verdict = 'counted' | 'free' | 'unused' | 'absurd_price'
 
 /** Apify Store. Payouts are not public; usage times list price would be sales, not income. */
 export const apify = defineRail({
@@ -45,12 +44,12 @@ export const apify = defineRail({
       keyOf: ({ username, name }) => `${username}/${name}`,
     }),
   reduce: ({ items, moved, evidence }) => {
-    const counted = items.filter((actor) => judge(actor) === 'counted')
+    const counted = items.filter((actor) => reasonAgainst(actor) === null)
     const publishers = new Set(counted.map(({ username }) => username))
     const users = counted.reduce((sum, actor) => sum + usersOf(actor), 0)
     return {
       figures: { activity30d: items.length === 0 ? 0 : null },
-      removed30d: countExcept('counted', items.map(judge)),
+      removed30d: countReasons(items.map(reasonAgainst)),
       notes: [
         `${countText(items.length)} Actors are listed; ${countText(counted.length)} of ${countText(publishers.size)} publishers are priced and were used, by ${countText(users)} users in 30 days (one person counts once per Actor).`,
         'Volume and workers are unknown: payouts are not public.',
@@ -61,12 +60,12 @@ export const apify = defineRail({
   },
 })
 
-function judge({ stats, currentPricingInfo }: Actor): Verdict {
+function reasonAgainst({ stats, currentPricingInfo }: Actor): string | null {
   const model = currentPricingInfo?.pricingModel ?? 'FREE'
   const price = currentPricingInfo?.pricePerUnitUsd ?? 0
   if (model === 'FREE') return 'free'
   if (price < 0 || price > ceilingUsd) return 'absurd_price'
-  return (stats?.totalUsers30Days ?? 0) === 0 ? 'unused' : 'counted'
+  return (stats?.totalUsers30Days ?? 0) === 0 ? 'unused' : null
 }
 
 function usersOf({ stats }: Actor): number {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import {
-  countExcept,
+  countReasons,
   countField,
   countText,
   microFromUsd,
@@ -27,7 +27,6 @@ const jobShape = z.object({
 const pageShape = z.object({ jobs: z.array(jobShape), total: countField.nullish() })
 
 type Job = z.output<typeof jobShape>
-type Verdict = 'offer' | 'no_price' | 'negative_price' | 'absurd_price'
 
 /** BountyBook: open jobs with a reward. There is no escrow contract, so an offer is never volume. */
 export const bountybook = defineRail({
@@ -48,8 +47,8 @@ export const bountybook = defineRail({
       keyOf: ({ id }) => id,
     }),
   reduce: ({ items, moved, evidence }) => {
-    const verdicts = items.map((job) => ({ job, ...judge(job) }))
-    const offers = verdicts.filter(({ verdict }) => verdict === 'offer')
+    const judged = items.map((job) => ({ job, ...judge(job) }))
+    const offers = judged.filter(({ reason }) => reason === null)
     const offered = offers.reduce((sum, { micro }) => sum + micro, 0)
     const posters = offers.map(({ job }) => job.poster_address?.toLowerCase() ?? null)
     const named = posters.filter((poster) => poster !== null)
@@ -58,10 +57,7 @@ export const bountybook = defineRail({
         uniqueCreators30d:
           named.length > 0 && named.length === posters.length ? new Set(named).size : null,
       },
-      removed30d: countExcept(
-        'offer',
-        verdicts.map(({ verdict }) => verdict),
-      ),
+      removed30d: countReasons(judged.map(({ reason }) => reason)),
       notes: [
         `${countText(offers.length)} open jobs offer ${usdText(offered)} in all; nothing shows that the posters hold it.`,
         'Volume, workers and the last payout are unknown: the list shows offers.',
@@ -73,12 +69,12 @@ export const bountybook = defineRail({
   },
 })
 
-function judge({ budget_usdc: budget }: Job): { verdict: Verdict; micro: number } {
+function judge({ budget_usdc: budget }: Job): { reason: string | null; micro: number } {
   const text = String(budget ?? '').trim()
-  if (!/^-?\d{1,15}(?:\.\d+)?$/.test(text)) return { verdict: 'no_price', micro: 0 }
-  if (text.startsWith('-')) return { verdict: 'negative_price', micro: 0 }
+  if (!/^-?\d{1,15}(?:\.\d+)?$/.test(text)) return { reason: 'no_price', micro: 0 }
+  if (text.startsWith('-')) return { reason: 'negative_price', micro: 0 }
   const micro = microFromUsd(text)
   return micro === null || micro > ceilingUsdc * microPerUsdc
-    ? { verdict: 'absurd_price', micro: 0 }
-    : { verdict: 'offer', micro }
+    ? { reason: 'absurd_price', micro: 0 }
+    : { reason: null, micro }
 }

@@ -1,7 +1,7 @@
 /** Figures of audit contests: a prize pool is what a protocol offers, dated by the end of the contest. */
 import { microPerUsdc } from '../../src/core/money.ts'
 import type { EvidencePointer, Figure, ReducedEvidence } from './adapter.ts'
-import { countExcept, countText, microFromUsd } from './answers.ts'
+import { countReasons, countText, microFromUsd } from './answers.ts'
 import { addKnown } from './payout-hour.ts'
 import { isWithin } from './window.ts'
 import type { Window } from './window.ts'
@@ -42,10 +42,7 @@ export function reduceContests(
       tpv7dRawMicroUsdc: sum(window.start7dMs, ended),
       activity30d: kept.length,
     },
-    removed30d: countExcept(
-      'kept',
-      ended.map(({ removedBy }) => removedBy ?? 'kept'),
-    ),
+    removed30d: countReasons(ended.map(({ removedBy }) => removedBy)),
     notes: [
       `${countText(kept.length)} public contests ended in the window and are judged, of ${countText(contests.length)} listed in all.`,
       'Creators, workers, top share and the last payout are unknown: the list shows titles and pools, and not who paid whom.',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defineRail } from './adapter.ts'
 import {
   amountField,
-  countExcept,
+  countReasons,
   countText,
   evidenceOf,
   parseAnswer,
@@ -37,16 +37,16 @@ export const immunefi = defineRail({
     return { rows, pointer: evidenceOf(answer, rows.length) }
   },
   reduce: ({ rows, pointer }, { endMs }) => {
-    const verdicts = rows.map((row) => {
+    const reasons = rows.map((row) => {
       if (row.isPaused === true) return 'paused'
       if ((row.endDate ?? endMs) < endMs) return 'ended'
       if (row.inviteOnly === true) return 'by_invitation'
-      return Number(row.maxBounty ?? 0) > 0 ? 'open' : 'no_reward'
+      return Number(row.maxBounty ?? 0) > 0 ? null : 'no_reward'
     })
-    const open = verdicts.filter((verdict) => verdict === 'open').length
+    const open = reasons.filter((reason) => reason === null).length
     return {
       figures: {},
-      removed30d: countExcept('open', verdicts),
+      removed30d: countReasons(reasons),
       notes: [
         `${countText(open)} programmes are open to everybody; what was paid, to whom and by whom is not public.`,
       ],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { defineRail } from './adapter.ts'
-import { countExcept, countField, countText, parseAnswer } from './answers.ts'
+import { countReasons, countField, countText, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
 
 const host = 'https://402index.io'
@@ -40,17 +40,17 @@ export const l402 = defineRail({
       keyOf: ({ id }) => id,
     }),
   reduce: ({ items, moved, evidence }) => {
-    const verdicts = items.map((row) => {
+    const reasons = items.map((row) => {
       if (row.protocol !== 'L402') return 'other_protocol'
       if (row.health_status === 'down') return 'down'
       if (!URL.canParse(row.url)) return 'no_address'
-      return (row.price_sats ?? 0) > 0 ? 'offer' : 'no_price'
+      return (row.price_sats ?? 0) > 0 ? null : 'no_price'
     })
-    const offers = items.filter((_, at) => verdicts[at] === 'offer')
+    const offers = items.filter((_, at) => reasons[at] === null)
     const hosts = new Set(offers.map(({ url }) => new URL(url).host))
     return {
       figures: {},
-      removed30d: countExcept('offer', verdicts),
+      removed30d: countReasons(reasons),
       notes: [
         `${countText(offers.length)} endpoints of ${countText(hosts.size)} hosts ask for payment over Lightning.`,
         'Volume, payers, sellers who were paid and the last payment are unknown: Lightning payments are not public.',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
-import { countExcept, countText, evidenceOf, parseAnswer, usdText } from './answers.ts'
+import { countReasons, countText, evidenceOf, parseAnswer, usdText } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import { pollNear } from './past-polls.ts'
 import type { PastPoll } from './past-polls.ts'
@@ -23,7 +23,6 @@ const rewardShape = z.object({
 const kpisShape = z.record(z.string(), z.unknown())
 
 type Reward = z.output<typeof rewardShape>
-type Verdict = 'offer' | 'absurd_price' | 'negative_price' | 'unknown_unit'
 
 /** Opire: rewards promised on GitHub issues. A promise is not a payment, so there is no volume. */
 export const opire = defineRail({
@@ -50,11 +49,11 @@ export const opire = defineRail({
     }
   },
   reduce: ({ rewards, kpis, before, pointers }) => {
-    const offers = rewards.filter((reward) => judge(reward) === 'offer')
+    const offers = rewards.filter((reward) => reasonAgainst(reward) === null)
     const offered = offers.reduce((sum, { pendingPrice }) => sum + pendingPrice.value, 0)
     return {
       figures: {},
-      removed30d: countExcept('offer', rewards.map(judge)),
+      removed30d: countReasons(rewards.map(reasonAgainst)),
       notes: [
         `${countText(offers.length)} open rewards promise ${usdText(offered * microPerCent)} in all; what was paid, to whom and by whom is not public.`,
         ...kpiNotes(kpis, before),
@@ -65,10 +64,10 @@ export const opire = defineRail({
   counters: ({ kpis }) => kpis,
 })
 
-function judge({ pendingPrice: { value, unit } }: Reward): Verdict {
+function reasonAgainst({ pendingPrice: { value, unit } }: Reward): string | null {
   if (unit !== 'USD_CENT') return 'unknown_unit'
   if (value < 0) return 'negative_price'
-  return value > ceilingUsd * 100 ? 'absurd_price' : 'offer'
+  return value > ceilingUsd * 100 ? 'absurd_price' : null
 }
 
 /** Returns, by path, the numbers at the top level of the answer and one level below. */

@@ -6,7 +6,7 @@ import { defineRail } from './adapter.ts'
 import type { EvidencePointer, Figure, AdapterContext } from './adapter.ts'
 import {
   amountField,
-  countExcept,
+  countReasons,
   evidenceOf,
   largestShare,
   microFromUsd,
@@ -106,10 +106,7 @@ export const superteamEarn = defineRail({
         activity30d: kept.length,
         lastPayoutAtMs: payoutTimes.length === 0 ? null : Math.max(...payoutTimes),
       },
-      removed30d: countExcept(
-        'kept',
-        verdicts.map(({ removedBy }) => removedBy ?? 'kept'),
-      ),
+      removed30d: countReasons(verdicts.map(({ removedBy }) => removedBy)),
       notes: notesOf(kept),
       evidence: pointers,
     }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { microFromBaseUnits, microPerUsdc } from '../../src/core/money.ts'
 import { parseEarly } from '../../src/core/parse-early.ts'
 import { defineRail } from './adapter.ts'
-import { countExcept, countText, noVolume, parseAnswer, tally } from './answers.ts'
+import { countReasons, countText, noVolume, parseAnswer, tally } from './answers.ts'
 import { bazaarHost, bazaarPage } from './bazaar.ts'
 import { readPages } from './paged-list.ts'
 import testnetIds from './testnets.json' with { type: 'json' }
@@ -103,9 +103,8 @@ export const x402Bazaar = defineRail({
         topWorkerShare: listed.length === 0 ? 0 : Math.max(...sellers.values()) / listed.length,
         activity30d: listed.length,
       },
-      removed30d: countExcept(
-        'priced',
-        items.flatMap(({ kinds }) => kinds),
+      removed30d: countReasons(
+        items.flatMap(({ kinds }) => kinds.filter((kind) => kind !== 'priced')),
       ),
       notes: [
         `${countText(entries)} resources are listed, ${countText(listed.length)} of them with a price on a main network, on ${countText(hosts.size)} hosts, paid to ${countText(sellers.size)} addresses.`,
