@@ -1,4 +1,4 @@
-/** Bundles what pages run in the browser. */
+/** Bundles the check of the log, which `/verify` runs. */
 import { execFileSync } from 'node:child_process'
 
 export function setup(): void {

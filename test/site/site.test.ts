@@ -331,19 +331,3 @@ describe('the playground', () => {
     expect(problems).toEqual([])
   })
 })
-
-describe('the forms that try the rules', () => {
-  test.each([
-    ['/docs/rules', 'Judge', '"status": "concentrated"'],
-    ['/docs/reputation', 'Score', '"worker": "b"'],
-  ])('%s judges its lines in the browser and names a bad line', async (path, verb, result) => {
-    const { page, problems } = await visit(path)
-    const [button, output] = [page.getByRole('button', { name: verb }), page.locator('.try output')]
-    await button.click()
-    await expect.poll(() => output.innerText()).toContain(result)
-    await page.getByLabel('Lines').fill('{"rail":')
-    await button.click()
-    await expect.poll(() => output.innerText()).toContain('line 1')
-    expect(problems).toEqual([])
-  })
-})

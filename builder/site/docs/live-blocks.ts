@@ -15,8 +15,8 @@ import { chains, receiptChains } from '../../chain/chains.ts'
 import type { World } from '../../world/world.ts'
 import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
 import { errorTable } from './error-codes.ts'
-import { logForm, receiptLines, ruleLines, tryForm } from './forms.ts'
 import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
+import { logForm } from './log-form.ts'
 import { logKinds, logPicture } from './log-picture.ts'
 import { mcpPromptTable, mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
@@ -51,8 +51,6 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'verify-log': logForm,
   'log-picture': logPicture,
   'log-kinds': logKinds,
-  'try-rules': () => tryForm('rules', 'Judge', ruleLines),
-  'try-reputation': () => tryForm('reputation', 'Score', receiptLines),
   playground,
 }
 

@@ -34,7 +34,7 @@ for (const form of document.querySelectorAll('form[data-verify="log"]')) {
         throw new Error('the browser provides cryptography only over https; use the commands below')
       }
       const [{ verifyInLog }, { isSigned }] = await Promise.all([
-        import('/assets/rules.js'),
+        import('/assets/log-subject.js'),
         import('/assets/verify.js'),
       ])
       const chosen = file.files[0]
