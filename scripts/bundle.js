@@ -15,7 +15,7 @@ const programs = [
 const [dir, ...others] = process.argv.slice(2)
 const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 // Packages with native code load it relative to their own files.
-const native = ['sqlite3', 'sharp', 'pg-native', 'rolldown', ...Object.keys(devDependencies)]
+const native = ['sqlite3', 'sharp', 'pg-native', ...Object.keys(devDependencies)]
 const isNative = (id) => native.some((name) => id === name || id.startsWith(`${name}/`))
 /** The peers of the benchmark load packages as they are installed. */
 const isPeer = (file) => file.includes('/peers/')
