@@ -1,13 +1,10 @@
 /** Every document of the site. */
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeLatest, sameItems } from '../cache/memoize.ts'
-import { asJson, unarchived } from '../documents/document.ts'
 import { feedDocuments, feedParts, tradeFeedDocuments, tradeFeedParts } from '../documents/feeds.ts'
-import { openApiOf } from '../documents/site.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
-import { openApiTypes } from './docs/openapi-types.ts'
 import { allPagesInOne, createPageDocuments } from './documents.ts'
 import type { PublishedPage } from './documents.ts'
 import { createPages } from './index.ts'
@@ -37,7 +34,6 @@ export function createSite(): (
   const allInOneOf = memoizeLatest((joined: readonly PublishedPage[]) =>
     memoizeByParts(['agentSkills', 'site'], (world) => allPagesInOne(joined, introOf(world))),
   )
-  const types = memoizeByParts(['site'], typesDocument)
   const withSearch = memoizeLatest((found: readonly SitePage[]) =>
     memoizeByParts(['taxonomy'], ({ taxonomy }) => [...found, searchPage(found, taxonomy.skills)]),
   )
@@ -60,12 +56,6 @@ export function createSite(): (
       ...tradeFeeds(world),
       ...indexesOf(pages)(world),
       allInOneOf(published)(world),
-      types(world),
     ]
   }
-}
-
-function typesDocument(world: Pick<World, 'site'>): PublicDocument {
-  const text = openApiTypes(asJson(openApiOf(world)))
-  return unarchived('/openapi.d.ts', 'text/plain; charset=utf-8', 300, { text })
 }

@@ -76,6 +76,6 @@ function bounds(schema: JsonValue, name: 'Items' | 'Length' | 'imum', unit: stri
 }
 
 /** The name of the component that a schema refers to; null for an inline schema. */
-export function refName(schema: JsonValue | undefined): string | null {
+function refName(schema: JsonValue | undefined): string | null {
   return text(member(schema, '$ref'))?.split('/').at(-1) ?? null
 }

@@ -1,7 +1,4 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -12,13 +9,11 @@ import type { World } from '../../../builder/world/world.ts'
 import { errorCodes } from '../../../src/contract/errors.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
-import { tempFolder } from '../../db/temp-database.ts'
 import { fullWorld } from '../../site/worlds.ts'
 import { documentsOf, siteOf, textAt, textOf } from '../../support/site.ts'
 import { workspace } from '../publish/set.ts'
 
 const siteUrl = 'https://ledger.test'
-const repository = new URL('../../..', import.meta.url).pathname
 
 const world = fullWorld(siteUrl)
 const documents = [...siteOf(world)]
@@ -239,26 +234,6 @@ describe('the indexes for programs', () => {
     expect(all).not.toContain('# Second words')
     expect(all).not.toContain('# There is nothing at this address')
   })
-})
-
-test('/openapi.d.ts compiles in strict mode and types responses, parameters and models', () => {
-  const dir = tempFolder()
-  writeFileSync(join(dir, 'openapi.d.ts'), text('/openapi.d.ts'))
-  writeFileSync(
-    join(dir, 'use.ts'),
-    `import type { components, paths } from './openapi.js'
-type Answer = paths['/api/v1/rails/{name}']['get']['responses'][200]['content']['application/json']
-export const status = (rail: Answer): components['schemas']['Rail']['status'] => rail.status
-export const parameters: paths['/api/v1/rails/{name}']['get']['parameters'] = { path: { name: 'x402' } }
-// @ts-expect-error -- a rail has no such status
-export const wrong: components['schemas']['Rail']['status'] = 'rich'
-// @ts-expect-error -- a rail is only read
-export const written: NonNullable<paths['/api/v1/rails/{name}']['post']> = 1
-`,
-  )
-  const tsc = join(repository, 'node_modules/.bin/tsc')
-  const flags = '--noEmit --strict --module nodenext --target es2023 --types'.split(' ')
-  execFileSync(tsc, [...flags, '', 'use.ts'], { cwd: dir, stdio: 'pipe' })
 })
 
 test('a changed note renders and writes only the pages of its rail', async () => {
