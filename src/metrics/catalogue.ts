@@ -1,5 +1,6 @@
 /** All metrics. The deployment notes list this table, and alerts use only these metrics. */
-import type { MetricKind } from './exposition.ts'
+
+type MetricKind = 'counter' | 'gauge' | 'histogram'
 
 interface MetricSpec {
   readonly kind: MetricKind

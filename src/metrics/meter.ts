@@ -2,7 +2,6 @@
 import { entriesOf } from '../core/entries.ts'
 import { catalogue, metricSpecs } from './catalogue.ts'
 import type { LabelsOf, MetricName, NameOf } from './catalogue.ts'
-import type { Family, MetricSample } from './exposition.ts'
 
 /** A value that the caller stores, so that counting is one addition. */
 export interface MetricCell {
@@ -30,7 +29,11 @@ export interface Meter {
   readonly set: (values: Readonly<Partial<Record<UnlabelledName, number | null>>>) => void
   /** Drops the samples of a metric that is about to be read again. */
   readonly clear: (name: MetricName) => void
-  readonly families: () => readonly Family[]
+  /**
+   * The Prometheus text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/). Omits
+   * metrics without samples, since unknown is not zero.
+   */
+  readonly render: () => string
 }
 
 type UnlabelledName = {
@@ -38,41 +41,42 @@ type UnlabelledName = {
 }[NameOf<'counter' | 'gauge'>]
 
 interface Series {
-  readonly labels: MetricSample['labels']
+  /** In the text format. */
+  readonly labels: string
   readonly cell: MetricCell | HistogramCell
 }
+
+export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
 export function createMeter(): Meter {
   const metrics = new Map<string, Map<string, Series>>()
 
-  const seriesOf = <Kept extends MetricCell | HistogramCell>(
+  const cellOf = <Kept extends MetricCell | HistogramCell>(
     name: MetricName,
     labels: Readonly<Record<string, string>>,
     make: () => Kept,
   ): Kept => {
     const known = metrics.get(name) ?? new Map<string, Series>()
     metrics.set(name, known)
-    const pairs = catalogue[name].labels.map((label): readonly [string, string] => [
-      label,
-      labels[label] ?? '',
-    ])
-    const key = pairs.map(([, value]) => value).join('\n')
+    const names: readonly string[] = catalogue[name].labels
+    const key = names.map((label) => labels[label] ?? '').join('\n')
     const found = known.get(key)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a name has one kind, and so one kind of cell
     if (found !== undefined) return found.cell as Kept
     const cell = make()
-    known.set(key, { labels: pairs, cell })
+    const pairs = names.map((label) => `${label}="${escaped(labels[label] ?? '')}"`)
+    known.set(key, { labels: pairs.join(','), cell })
     return cell
   }
   const single = (name: MetricName, labels: Readonly<Record<string, string>>): MetricCell =>
-    seriesOf(name, labels, () => ({ value: 0 }))
+    cellOf(name, labels, () => ({ value: 0 }))
 
   return {
     counter: single,
     gauge: single,
     histogram: (name, labels) => {
       const bounds = catalogue[name].buckets
-      return seriesOf(name, labels, () => ({
+      return cellOf(name, labels, () => ({
         bounds,
         counts: Array.from({ length: bounds.length + 1 }, () => 0),
         sum: 0,
@@ -86,13 +90,16 @@ export function createMeter(): Meter {
     clear: (name) => {
       metrics.delete(name)
     },
-    families: () =>
-      Object.entries(metricSpecs).map(([name, { kind, help }]) => ({
-        name,
-        kind,
-        help,
-        samples: [...(metrics.get(name)?.values() ?? [])].flatMap(samplesOf),
-      })),
+    render: () =>
+      Object.entries(metricSpecs)
+        .flatMap(([name, { kind, help }]) => {
+          const samples = [...(metrics.get(name)?.values() ?? [])].flatMap((one) =>
+            samplesOf(name, one),
+          )
+          if (samples.length === 0) return []
+          return [`# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`, ...samples]
+        })
+        .join(''),
   }
 }
 
@@ -104,18 +111,26 @@ export function observe(cell: HistogramCell, value: number): void {
   cell.sum += value
 }
 
-function samplesOf({ labels, cell }: Series): readonly MetricSample[] {
-  if ('value' in cell) return [{ suffix: '', labels, value: cell.value }]
+function samplesOf(name: string, { labels, cell }: Series): string[] {
+  if ('value' in cell) return [sample(name, labels, cell.value)]
   let total = 0
-  const buckets = cell.counts.map((count, at): MetricSample => {
+  const buckets = cell.counts.map((count, at) => {
     total += count
-    const bound = cell.bounds[at]
-    const le = bound === undefined ? '+Inf' : String(bound)
-    return { suffix: '_bucket', labels: [...labels, ['le', le]], value: total }
+    const bound = `le="${cell.bounds[at] ?? '+Inf'}"`
+    return sample(`${name}_bucket`, labels === '' ? bound : `${labels},${bound}`, total)
   })
   return [
     ...buckets,
-    { suffix: '_sum', labels, value: cell.sum },
-    { suffix: '_count', labels, value: total },
+    sample(`${name}_sum`, labels, cell.sum),
+    sample(`${name}_count`, labels, total),
   ]
+}
+
+function sample(name: string, labels: string, value: number): string {
+  const number = String(value).replace('Infinity', 'Inf')
+  return `${name}${labels === '' ? '' : `{${labels}}`} ${number}\n`
+}
+
+function escaped(text: string): string {
+  return text.replace(/["\\\n]/g, (mark) => (mark === '\n' ? '\\n' : `\\${mark}`))
 }

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http'
 
 import type { Log } from '../core/deps.ts'
 import { listen } from '../http/serve.ts'
-import { expositionType } from './exposition.ts'
+import { expositionType } from './meter.ts'
 
 export interface MetricsServer {
   readonly address: { readonly host: string; readonly port: number }

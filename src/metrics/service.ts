@@ -5,7 +5,6 @@ import type { OpenDatabase } from '../db/open.ts'
 import type { DocumentStore } from '../http/document-store.ts'
 import { readBuilderReport } from './builder-report.ts'
 import { jobSucceeded, readDisk, readRows } from './database.ts'
-import { exposition } from './exposition.ts'
 import type { Meter } from './meter.ts'
 import type { ProcessReading } from './process.ts'
 
@@ -56,7 +55,7 @@ export function createServiceMetrics(deps: ServiceMetricsDeps): () => Promise<st
       meter.gauge('ledger_published_documents', {}).value = manifest.documents.length
     }
     meter.gauge('ledger_settlement_problems', {}).value = deps.settlementProblems().length
-    return exposition(meter.families())
+    return meter.render()
   }
 }
 

@@ -13,7 +13,6 @@ import { saveRailState } from '../../src/db/polls.ts'
 import { finishRun, startRun } from '../../src/db/runs.ts'
 import { metricSpecs } from '../../src/metrics/catalogue.ts'
 import { createWriteObserver } from '../../src/metrics/database.ts'
-import { exposition } from '../../src/metrics/exposition.ts'
 import { instrumentOutbound, instrumentSettler } from '../../src/metrics/instrument.ts'
 import { createMeter, observe } from '../../src/metrics/meter.ts'
 import type { Meter } from '../../src/metrics/meter.ts'
@@ -302,17 +301,17 @@ describe('labels', () => {
 })
 
 describe('the exposition format', () => {
-  test('escapes labels and help, and accumulates buckets', () => {
-    const family = { name: 'a', kind: 'gauge', help: 'back\\slash\nline' } as const
-    const labels = [['l', '"quoted" \\ \n']] as const
-    const text = exposition([{ ...family, samples: [{ suffix: '', labels, value: 1e21 }] }])
-    expect(text).toBe(
-      '# HELP a back\\\\slash\\nline\n# TYPE a gauge\na{l="\\"quoted\\" \\\\ \\n"} 1e+21\n',
+  test('escapes labels, and accumulates buckets', () => {
+    const rail = '"quoted" \\ \n'
+    meter.gauge('ledger_rail_failures', { rail }).value = 1e21
+    const text = meter.render()
+    expect(text).toContain('\nledger_rail_failures{rail="\\"quoted\\" \\\\ \\n"} 1e+21\n')
+    expect(readExposition(text).samples).toContainEqual(
+      expect.objectContaining({ labels: { rail }, value: 1e21 }),
     )
-    expect(readExposition(text).samples).toMatchObject([{ labels: { l: '"quoted" \\ \n' } }])
     const cell = meter.histogram('ledger_write_group_size', {})
     for (const size of [1, 1, 3, 256, 300]) observe(cell, size)
-    const read = readExposition(exposition(meter.families()))
+    const read = readExposition(meter.render())
     const bucket = (le: string) => total(read, 'ledger_write_group_size_bucket', { le })
     expect([bucket('1'), bucket('2'), bucket('4'), bucket('256'), bucket('+Inf')]).toEqual([
       2, 2, 3, 4, 5,
