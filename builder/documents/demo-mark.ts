@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
-import { demoSentence, markPageAsDemo } from '../../src/core/demo-mark.ts'
+import { demoSentence, markMarkdownAsDemo, markPageAsDemo } from '../../src/core/demo-mark.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 
 const marked = new WeakMap<PublicDocument, PublicDocument>()
@@ -42,10 +42,7 @@ function markText({ path, contentType }: PublicDocument, text: string): string {
   const type = contentType.split(';', 1)[0] ?? ''
   if (type === 'text/html') return markPageAsDemo(text)
   if (type === 'text/markdown' || path === '/llms.txt') {
-    return text.replace(
-      /^(?:---\n.*?\n---\n)?/s,
-      (frontMatter) => `${frontMatter}> ${demoSentence}\n\n`,
-    )
+    return markMarkdownAsDemo(text)
   }
   if (type.endsWith('xml')) {
     return text.replace(/^(?:<\?xml[^>]*\?>\s*)?/, (head) => `${head}<!-- ${demoSentence} -->\n`)

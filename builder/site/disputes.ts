@@ -1,7 +1,7 @@
-/** `/disputes`, and pages of the newest disputes. */
+/** `/disputes`. */
 import { counted } from '../../src/core/number-text.ts'
 import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
-import { disputePage, disputeTable } from '../../src/pages/dispute.ts'
+import { disputeTable } from '../../src/pages/dispute.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { firstPage } from '../world/community.ts'
 import { pageSource } from './page-source.ts'
@@ -30,7 +30,3 @@ export const disputesPage = pageSource(['disputes'], ({ disputes: { newest, tota
     ],
   }
 })
-
-export const disputePages = pageSource(['disputes'], ({ disputes: { newest } }) =>
-  newest.slice(0, firstPage).map(disputePage),
-)

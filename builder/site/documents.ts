@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 
 import { maxAgeOf } from '../../src/contract/routes.ts'
 import { stacked } from '../../src/pages/blocks.ts'
-import { markdownText } from '../../src/pages/html-and-markdown.ts'
 import { layout } from '../../src/pages/layout.ts'
+import { markdownPage } from '../../src/pages/markdown-page.ts'
 import { markdownPath, shareImage } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeLatest } from '../cache/memoize.ts'
@@ -34,7 +34,13 @@ export function createPageDocuments(
     const image = images.has(shareImage(page.path)) ? shareImage(page.path) : null
     const before = known.get(page)
     if (before !== undefined && before.image === image) return before
-    const htmlText = () => layout(page, contentOf(page).html, { site, image, isPublished: true })
+    const htmlText = () =>
+      layout(page, contentOf(page).html, {
+        site,
+        image,
+        isPublished: true,
+        hasMarkdown: true,
+      })
     const markdown = () => markdownPage(page, contentOf(page).md, site.url)
     const form = createForm(page, [site, image])
     const documents = [form(page.path, 'text/html; charset=utf-8', htmlText)]
@@ -70,16 +76,4 @@ export function allPagesInOne(published: readonly PublishedPage[], intro: string
 
 function isGuideOrList(path: string): boolean {
   return path.startsWith('/docs/') || (!path.slice(1).includes('/') && path !== '/changelog')
-}
-
-function markdownPage({ path, title, description }: SitePage, body: string, siteUrl: string) {
-  const parts = [
-    `# ${markdownText(title)}`,
-    `> ${markdownText(description)}`,
-    body,
-    '---',
-    `This page as HTML: ${siteUrl}${path} · all pages: ${siteUrl}/llms.txt`,
-  ]
-  // A file read on its own has no base address, so paths become absolute.
-  return `${parts.join('\n\n').replace(/(?<!\\)\]\(\//g, () => `](${siteUrl}/`)}\n`
 }

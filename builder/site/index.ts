@@ -2,21 +2,21 @@ import type { SitePage } from '../../src/pages/page.ts'
 import type { World } from '../world/world.ts'
 import { changelogPage } from './changelog.ts'
 import { articlePages, deskPage } from './desk.ts'
-import { disputePages, disputesPage } from './disputes.ts'
+import { disputesPage } from './disputes.ts'
 import { docsPages } from './docs/page.ts'
 import { missingPage, unavailablePage } from './error-pages.ts'
 import { findPage } from './find.ts'
 import { flagsPage } from './flags.ts'
 import { homePage } from './home.ts'
-import { jobPages, jobsPage } from './jobs.ts'
+import { jobsPage } from './jobs.ts'
 import { opportunitiesPage } from './opportunities.ts'
 import { pactPages } from './pact.ts'
 import { pactsPage } from './pacts.ts'
 import type { PageSource } from './page-source.ts'
-import { partnerPages, partnersPage } from './partners.ts'
-import { leaderboardPage, workerPages, workersPage } from './people.ts'
+import { partnersPage } from './partners.ts'
+import { leaderboardPage, workersPage } from './people.ts'
 import { railPages } from './rail.ts'
-import { receiptPages, receiptsPage } from './receipts.ts'
+import { receiptsPage } from './receipts.ts'
 import { skillsPage } from './skills.ts'
 import { statusPage } from './status.ts'
 
@@ -43,11 +43,6 @@ const pageSources: readonly PageSource[] = [
   railPages,
   articlePages,
   pactPages,
-  jobPages,
-  workerPages,
-  receiptPages,
-  disputePages,
-  partnerPages,
 ]
 
 /** Returns the pages of one world after another. */

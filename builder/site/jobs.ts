@@ -1,12 +1,11 @@
-/** `/jobs`, and pages of the newest jobs. */
+/** `/jobs`. */
 import { counted } from '../../src/core/number-text.ts'
 import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
 import { inline, link } from '../../src/pages/html-and-markdown.ts'
-import { jobPage, jobTable } from '../../src/pages/job.ts'
+import { jobTable } from '../../src/pages/job.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { pageSource } from './page-source.ts'
-import { workerWallets } from './people.ts'
 
 export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
   const { jobs, total, open, next } = exchange
@@ -33,9 +32,4 @@ export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
       ]),
     ],
   }
-})
-
-export const jobPages = pageSource(['community', 'exchange'], ({ exchange, community }) => {
-  const wallets = workerWallets(community)
-  return exchange.jobs.map((job) => jobPage(job, wallets))
 })

@@ -15,7 +15,6 @@ import { pill } from '../../src/pages/figures.ts'
 import { code, inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { searchForm } from '../../src/pages/lists.ts'
-import { partnerPage } from '../../src/pages/partner.ts'
 import { partnerPath } from '../../src/pages/paths.ts'
 import {
   amountColumn,
@@ -30,7 +29,6 @@ import { nameText } from '../../src/pages/worker.ts'
 import type { World } from '../world/world.ts'
 import { soldTable } from './docs/payments.ts'
 import { pageSource } from './page-source.ts'
-import { workerWallets } from './people.ts'
 
 export const partnersPage = pageSource(
   ['community', 'oaths', 'tiers'],
@@ -123,14 +121,3 @@ function partnerTable(partners: readonly Partner[], total: number): HtmlAndMarkd
     empty: 'No partners yet.',
   })
 }
-
-export const partnerPages = pageSource(['community', 'tiers'], ({ community, tiers }) => {
-  const wallets = workerWallets(community)
-  return community.partners.map((partner) =>
-    partnerPage(partner, {
-      tierName: tiers.find(({ tier }) => tier === partner.tier)?.name,
-      workerWallets: wallets,
-      history: null,
-    }),
-  )
-})

@@ -1,11 +1,11 @@
-/** `/leaderboard`, `/workers`, and pages of workers. */
-import { groupBy } from '../../src/core/group-by.ts'
+/** `/leaderboard` and `/workers`. */
 import { counted } from '../../src/core/number-text.ts'
 import { reputationFormula } from '../../src/core/reputation/formula.ts'
 import { introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
+import { hash } from '../../src/pages/figures.ts'
 import { link } from '../../src/pages/html-and-markdown.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
-import { shortWallet } from '../../src/pages/paths.ts'
+import { workerPath } from '../../src/pages/paths.ts'
 import {
   amountColumn,
   cell,
@@ -15,22 +15,11 @@ import {
   table,
   timeColumn,
 } from '../../src/pages/table.ts'
-import { nameCell, workerPage, workerTable } from '../../src/pages/worker.ts'
-import type { Community } from '../world/world.ts'
+import { nameCell, workerTable } from '../../src/pages/worker.ts'
 import { pageSource } from './page-source.ts'
-
-/** Wallets with a published page: the newest workers, the leaderboard, and recipients of the newest receipts. */
-export function workerWallets(community: Community): ReadonlySet<string> {
-  const { workers, leaderboard, receipts } = community
-  return new Set([
-    ...[...workers, ...leaderboard].map(({ wallet }) => wallet),
-    ...receipts.map((receipt) => receipt.to_wallet),
-  ])
-}
 
 export const leaderboardPage = pageSource(['community'], ({ community }) => {
   const { leaderboard } = community
-  const pages = workerWallets(community)
   return {
     path: '/leaderboard',
     title: 'Leaderboard by verified reputation',
@@ -45,7 +34,7 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
         columns: [
           figureColumn('Rank', null, ({ rank }) => cell(rank, rank)),
           column('Name', (entry) => nameCell(entry.display_name, entry, 'unclaimed')),
-          column('Wallet', ({ wallet }) => cell(shortWallet(wallet, pages), wallet)),
+          column('Wallet', ({ wallet }) => cell(link(workerPath(wallet), hash(wallet)), wallet)),
           amountColumn('Score', null, (entry) => entry.rep_score),
           countColumn('Receipts', null, (entry) => entry.receipts_count),
           amountColumn('Earned', 'USDC, all time', (entry) => entry.total_usdc_lifetime),
@@ -83,7 +72,7 @@ export const workersPage = pageSource(['community'], ({ community }) => {
         'A worker is a wallet that offers skills. Registration is a signed request and is free.',
       ),
       searchForm('workers'),
-      workerTable(caption, workers, workerWallets(community)),
+      workerTable(caption, workers),
       olderLink('workers', workersNext),
       links([
         ['/api/v1/workers', 'JSON'],
@@ -91,20 +80,5 @@ export const workersPage = pageSource(['community'], ({ community }) => {
         ['/docs/signing', 'How to register'],
       ]),
     ],
-  }
-})
-
-export const workerPages = pageSource(['community'], function* ({ community }) {
-  const workers = new Map(community.workers.map((worker) => [worker.wallet, worker]))
-  const standings = new Map(community.leaderboard.map((entry) => [entry.wallet, entry]))
-  const receipts = groupBy(community.receipts, (receipt) => receipt.to_wallet)
-  for (const wallet of workerWallets(community)) {
-    yield workerPage(wallet, {
-      worker: workers.get(wallet),
-      standing: standings.get(wallet),
-      receipts: receipts.get(wallet) ?? [],
-      receiptsCaption: 'Only the most recent receipts are shown.',
-      allReceipts: `/view/worker?id=${wallet}`,
-    })
   }
 })

@@ -1,15 +1,10 @@
-/** `/receipts`, and a page and a signed record for each of the newest receipts. */
+/** `/receipts`. */
 import { counted } from '../../src/core/number-text.ts'
 import { introduction, links } from '../../src/pages/blocks.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
 import { atomFeed } from '../../src/pages/page.ts'
-import { receiptRecordPath } from '../../src/pages/paths.ts'
-import { receiptPage, receiptTable } from '../../src/pages/receipt.ts'
-import { plainJson, unarchived } from '../documents/document.ts'
-import type { PublicDocument } from '../publish/document.ts'
-import type { World } from '../world/world.ts'
+import { receiptTable } from '../../src/pages/receipt.ts'
 import { pageSource } from './page-source.ts'
-import { workerWallets } from './people.ts'
 
 export const receiptsPage = pageSource(['community'], ({ community }) => {
   const { receipts, receiptsTotal, receiptsVerified, receiptsNext } = community
@@ -37,30 +32,3 @@ export const receiptsPage = pageSource(['community'], ({ community }) => {
     ],
   }
 })
-
-export const receiptPages = pageSource(
-  ['community', 'disputes', 'pacts', 'rails'],
-  function* ({ community, disputes, rails, pacts }) {
-    const wallets = workerWallets(community)
-    const listed = new Set(rails.map(({ authored }) => authored.rail))
-    const pactIds = new Map(pacts.settled.map((pact) => [pact.receipt_id, pact.pact_id]))
-    for (const receipt of community.receipts) {
-      yield receiptPage(receipt, {
-        workerWallets: wallets,
-        isRailListed: listed.has(receipt.rail),
-        pactId: pactIds.get(receipt.receipt_id) ?? null,
-        hasRecord: true,
-        disputes: disputes.newest.filter(
-          ({ target }) => 'receipt_id' in target && target.receipt_id === receipt.receipt_id,
-        ),
-      })
-    }
-  },
-)
-
-export function receiptRecords({ community }: Pick<World, 'community'>): PublicDocument[] {
-  return community.receipts.map((receipt) => {
-    const path = receiptRecordPath(receipt.receipt_id)
-    return unarchived(path, 'application/json', 60, plainJson(receipt))
-  })
-}

@@ -10,7 +10,6 @@ import type { PublishedPage } from './documents.ts'
 import { createPages } from './index.ts'
 import { indexDocuments, introOf } from './indexes.ts'
 import { receiptChecksDocument } from './receipt-checks.ts'
-import { receiptRecords } from './receipts.ts'
 import { searchPage } from './search.ts'
 
 /**
@@ -24,7 +23,6 @@ export function createSite(): (
 ) => readonly PublicDocument[] {
   const pagesOf = createPages()
   const documentsOf = memoizeLatest(createPageDocuments)
-  const receipts = memoizeByParts(['community'], receiptRecords)
   const checks = memoizeByParts(['receiptRun'], receiptChecksDocument)
   const feeds = memoizeByParts(feedParts, (world) => [...feedDocuments(world)])
   const tradeFeeds = memoizeByParts(tradeFeedParts, (world) => [...tradeFeedDocuments(world)])
@@ -50,7 +48,6 @@ export function createSite(): (
     return [
       ...published.flatMap(({ documents }) => documents),
       ...shareImages,
-      ...receipts(world),
       ...checks(world),
       ...feeds(world),
       ...tradeFeeds(world),

@@ -47,8 +47,7 @@ export const listPages = {
     const filter = q === '' ? {} : { skill: q }
     const found = await rowsOf(deps, query, workerRows(filter))
     const shown = found.rows.map(({ worker }) => worker)
-    const wallets = new Set(shown.map(({ wallet }) => wallet))
-    return listPage('workers', q, found, workerTable(captionOf(found), shown, wallets))
+    return listPage('workers', q, found, workerTable(captionOf(found), shown))
   },
   jobs: async (deps, query) => {
     const q = searchOf(query)

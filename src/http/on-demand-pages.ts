@@ -1,4 +1,4 @@
-/** Renders pages of receipts, workers, jobs and partners that are too old to be published. */
+/** Renders pages of receipts, workers, jobs, disputes and partners, and pages for searches and older entries of lists. */
 import { z } from 'zod'
 
 import type { ActionDeps } from '../actions/deps.ts'
@@ -12,7 +12,7 @@ import { receiptId } from '../contract/schemas/receipt.ts'
 import { leaderboard } from '../contract/schemas/worker.ts'
 import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
 import { version } from '../contract/version.ts'
-import { markPageAsDemo } from '../core/demo-mark.ts'
+import { markMarkdownAsDemo, markPageAsDemo } from '../core/demo-mark.ts'
 import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
 import { HANDLE } from '../core/partner.ts'
@@ -31,8 +31,10 @@ import { disputePage } from '../pages/dispute.ts'
 import { jobPage } from '../pages/job.ts'
 import { layout } from '../pages/layout.ts'
 import { shownTotal } from '../pages/lists.ts'
+import { markdownPage } from '../pages/markdown-page.ts'
 import type { SitePage } from '../pages/page.ts'
 import { partnerPage } from '../pages/partner.ts'
+import { pactPath } from '../pages/paths.ts'
 import { receiptPage } from '../pages/receipt.ts'
 import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
@@ -43,6 +45,8 @@ import { listWhileOpen } from './pages.ts'
 
 const pageType = 'text/html; charset=utf-8'
 const maxAgeSeconds = 60
+const markdownType = 'text/markdown; charset=utf-8'
+/** Shared caches may leave the query out of their keys. */
 const privateCache = `private, max-age=${maxAgeSeconds}`
 const shownReceipts = 200
 const shownOaths = 50
@@ -64,19 +68,44 @@ function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
   return { ...deps, database: { ...deps.database, list } }
 }
 
-type Rendered = SitePage | { readonly redirect: string }
-type Given = Readonly<Record<string, string>>
-
 const searched = parameter(z.string(), 'What the page shows.', '')
 
-/** `/receipts/{id}`, `/view/receipt?id=`, the list `/view/receipts`, and the same for the other kinds. */
+/** `/receipts/{id}` and its Markdown form `/receipts/{id}.md`, the list `/view/receipts`, and the same for the other kinds. */
 export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endpoint[] {
-  /** `given` has the parameters of the path and those of `names` that the query has. */
-  const endpoint = (
-    path: string,
-    names: readonly string[],
-    render: (deps: ActionDeps, given: Given) => Promise<Rendered>,
-  ): Endpoint => ({
+  const single = entriesOf(pageSources).map(([kind, source]) =>
+    endpoint(`/${kind}/{id}`, [], async (c) => {
+      const id = decodeURIComponent(c.env.match?.params['id'] ?? '')
+      const [, name = id, markdown] = /^(.*)(\.md)$/.exec(id) ?? []
+      const page = await source(depsFor(c, deps), store, name)
+      const cache = cacheControl(maxAgeSeconds)
+      if (markdown === undefined) return pageResponse(c, deps, page, { cache, hasMarkdown: true })
+      const text = markdownPage(page, contentOf(page).md, deps.siteUrl)
+      return textResponse(c, deps.isDemo === true ? markMarkdownAsDemo(text) : text, {
+        type: markdownType,
+        cache,
+      })
+    }),
+  )
+  const lists = entriesOf(listPages).map(([kind, source]) =>
+    endpoint(`/view/${kind}`, ['q', 'cursor'], async (c) => {
+      const page = await source(depsFor(c, deps), c.req.query())
+      if (!('redirect' in page)) {
+        const unlisted = { ...page, robots: 'noindex' } as const
+        return pageResponse(c, deps, unlisted, { cache: privateCache, hasMarkdown: false })
+      }
+      c.header('Cache-Control', privateCache)
+      return c.redirect(page.redirect, 303)
+    }),
+  )
+  return [...single, ...lists]
+}
+
+function endpoint(
+  path: string,
+  names: readonly string[],
+  render: (c: ApiContext) => Promise<Response>,
+): Endpoint {
+  return {
     route: {
       method: 'GET',
       path,
@@ -85,68 +114,52 @@ export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endp
     },
     isPage: true,
     concurrency: 'read',
-    prepare: (c) => async () => {
-      // Shared caches may leave the query out of their keys.
-      const cache = names.length === 0 ? cacheControl(maxAgeSeconds) : privateCache
-      const page = await render(depsFor(c, deps), givenIn(c, names))
-      if (!('redirect' in page)) return pageResponse(c, deps, page, cache)
-      c.header('Cache-Control', cache)
-      return c.redirect(page.redirect, 303)
-    },
-  })
-  const single = entriesOf(pageSources).flatMap(([kind, source]) => {
-    const render = (own: ActionDeps, { id = '' }: Given) => source(own, store, id)
-    return [
-      endpoint(`/${kind}/{id}`, [], render),
-      endpoint(`/view/${kind.slice(0, -1)}`, ['id'], render),
-    ]
-  })
-  const lists = entriesOf(listPages).map(([kind, source]) =>
-    endpoint(`/view/${kind}`, ['q', 'cursor'], source),
-  )
-  return [...single, ...lists]
+    prepare: (c) => () => render(c),
+  }
 }
 
-function givenIn(c: ApiContext, names: readonly string[]): Given {
-  const { id = '' } = c.env.match?.params ?? {}
-  const query = Object.entries(c.req.query()).filter(([name]) => names.includes(name))
-  return { id: decodeURIComponent(id), ...Object.fromEntries(query) }
+function contentOf({ body }: SitePage) {
+  return stacked(typeof body === 'function' ? body() : body)
 }
 
 function pageResponse(
   c: ApiContext,
   { siteUrl, isDemo }: ActionDeps,
   page: SitePage,
-  cache: string,
+  { cache, hasMarkdown }: { readonly cache: string; readonly hasMarkdown: boolean },
 ): Response {
-  const { html } = stacked(typeof page.body === 'function' ? page.body() : page.body)
-  const rendered = layout({ ...page, robots: 'noindex' }, html, {
-    site: { url: siteUrl, version },
-    image: null,
-    isPublished: false,
-  })
+  const site = { url: siteUrl, version }
+  const about = { site, image: null, isPublished: false, hasMarkdown }
+  const rendered = layout(page, contentOf(page).html, about)
   const text = isDemo === true ? markPageAsDemo(rendered) : rendered
+  return textResponse(c, text, { type: pageType, cache })
+}
+
+function textResponse(
+  c: ApiContext,
+  text: string,
+  { type, cache }: { readonly type: string; readonly cache: string },
+): Response {
   c.env.bytes = Buffer.byteLength(text)
   return c.body(text, 200, {
-    'Content-Type': pageType,
+    'Content-Type': type,
     'Cache-Control': cache,
-    ...policyHeaders(pageType),
+    ...policyHeaders(type),
     'X-Content-Type-Options': 'nosniff',
   })
 }
 
-async function receiptPageOf(deps: ActionDeps, _store: Store, id: string): Promise<SitePage> {
+async function receiptPageOf(deps: ActionDeps, store: Store, id: string): Promise<SitePage> {
   const { database, siteUrl, reference } = deps
   const record = receiptId.safeParse(id).success ? await findReceipt(database.reader, id) : null
   if (record === null) throw new ApiError('unknown_receipt')
   const receipt = receiptView(record, siteUrl)
+  const [, pact] = /^pact-(\d+)$/.exec(receipt.job_id ?? '') ?? []
   const filter = { target: { receipt_id: record.id } }
   const disputes = await listDisputes(database.reader, { limit: 50, before: null, filter })
   return receiptPage(receipt, {
-    workerWallets: new Set([receipt.to_wallet]),
     isRailListed: reference().rails.has(receipt.rail),
-    pactId: null,
-    hasRecord: false,
+    pactId: pact !== undefined && store.get(pactPath(pact)) !== undefined ? pact : null,
     disputes: await disputeViews(database.reader, disputes, deps.clock.now()),
   })
 }
@@ -178,7 +191,6 @@ async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promi
     standing: standings(store).find((entry) => entry.wallet === wallet.display),
     receipts: records.map((record) => receiptView(record, siteUrl)),
     receiptsCaption: `Newest first, ${records.length} of ${shownTotal(total)}.`,
-    allReceipts: null,
   })
 }
 
@@ -193,7 +205,7 @@ async function jobPageOf(deps: ActionDeps, _store: Store, id: string): Promise<S
   const record = jobId.safeParse(id).success ? await findJob(database.reader, id) : null
   if (record === null) throw new ApiError('unknown_job')
   const job = await jobDetailView(database.reader, record, { siteUrl, nowMs: clock.now() })
-  return jobPage(job, new Set(job.worker === undefined ? [] : [job.worker]))
+  return jobPage(job)
 }
 
 async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): Promise<SitePage> {
@@ -207,7 +219,7 @@ async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): P
   const partner = partnerView(record)
   return partnerPage(partner, {
     tierName: reference().tiers.get(partner.tier)?.name,
-    workerWallets: new Set(),
-    history: { oaths: oaths.map(oathView), total: shownTotal(total) },
+    oaths: oaths.map(oathView),
+    total: shownTotal(total),
   })
 }

@@ -44,8 +44,7 @@ export function disputePage(dispute: Dispute): SitePage {
     description: `A claim about published data, ${dispute.state}; with the words of both sides.`,
     nav: '/honesty',
     listed: false,
-    inputs: [dispute],
-    body: () => [
+    body: [
       introduction(
         inline`${stateText(dispute)} · a claim by ${code(dispute.wallet)}, ${standings[dispute.standing]}`,
       ),

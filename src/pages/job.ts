@@ -5,7 +5,7 @@ import { pill, time, usdc } from './figures.ts'
 import { code, inline, join, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
-import { jobPath, receiptPath, walletText } from './paths.ts'
+import { jobPath, receiptPath, workerPath } from './paths.ts'
 import { amountColumn, cell, column, countColumn, fixedColumn, table, timeColumn } from './table.ts'
 
 export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown {
@@ -26,17 +26,14 @@ export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown
   })
 }
 
-/** Includes the history of a `JobDetail`. */
-export function jobPage(job: Job | JobDetail, wallets: ReadonlySet<string>): SitePage {
-  const detail = 'history' in job ? job : null
+export function jobPage(job: JobDetail): SitePage {
   return {
     path: jobPath(job.id),
     title: job.title || job.id,
     description: `${job.status}: ${usdc(job.budget_usdc).md}, ${counted(job.bids_count, 'bid')}.`,
     nav: '/opportunities',
     listed: false,
-    inputs: [job, [job.poster, job.worker].map((value) => wallets.has(value ?? ''))],
-    body: () => [
+    body: [
       introduction(inline`${pill(job.status)} · budget up to ${usdc(job.budget_usdc)}`),
       job.texts_removed_at === undefined
         ? para(untrustedText(job.description))
@@ -47,28 +44,26 @@ export function jobPage(job: Job | JobDetail, wallets: ReadonlySet<string>): Sit
         ['Job', code(job.id)],
         ['Posted', time(job.created_at)],
         ['Deadline', time(job.deadline)],
-        ['Poster', walletText(job.poster, wallets)],
+        ['Poster', code(job.poster)],
         fact('SHA-256 of the removed texts', job.texts_sha256, code),
         ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(untrustedText), ', ')],
         ['Bids', String(job.bids_count)],
-        fact('Awarded to', job.worker, (wallet) => walletText(wallet, wallets)),
+        fact('Awarded to', job.worker, (wallet) => link(workerPath(wallet), code(wallet))),
         fact('Accepted price', job.price_usdc, usdc),
-        fact('SHA-256 of the delivery', detail?.delivery?.content_sha256, code),
-        fact('Disputed', detail?.dispute?.reason, untrustedText),
+        fact('SHA-256 of the delivery', job.delivery?.content_sha256, code),
+        fact('Disputed', job.dispute?.reason, untrustedText),
         fact('Receipt', job.receipt_id, (id) => link(receiptPath(id), code(id))),
       ]),
-      detail === null
-        ? null
-        : section(
-            'history',
-            'History',
-            steps(
-              detail.history.map(
-                ({ event, by, status, at }) =>
-                  inline`${time(at)} ${event} by ${by}: ${status.replaceAll('_', ' ')}`,
-              ),
-            ),
+      section(
+        'history',
+        'History',
+        steps(
+          job.history.map(
+            ({ event, by, status, at }) =>
+              inline`${time(at)} ${event} by ${by}: ${status.replaceAll('_', ' ')}`,
           ),
+        ),
+      ),
       links([
         [`/api/v1/jobs/${job.id}`, 'Current state with history, JSON'],
         ['/jobs', 'All jobs'],

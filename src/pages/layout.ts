@@ -57,12 +57,14 @@ const footer = [
 interface LayoutOptions {
   readonly site: { readonly url: string; readonly version: string }
   readonly image: string | null
-  /** False for pages rendered on request, which are not signed and have no Markdown form. */
+  /** False for pages rendered on request, which are not signed. */
   readonly isPublished: boolean
+  /** At `markdownPath`. */
+  readonly hasMarkdown: boolean
 }
 
 export function layout(page: SitePage, body: Html, options: LayoutOptions): string {
-  const { site, image, isPublished } = options
+  const { site, image, isPublished, hasMarkdown } = options
   const { path, title, description, feeds = [] } = page
   const [href, name = 'JSON'] = page.json ?? []
   const json = href === undefined ? [] : [{ type: 'application/json', href, title: name }]
@@ -94,7 +96,7 @@ export function layout(page: SitePage, body: Html, options: LayoutOptions): stri
         <link rel="stylesheet" href="/assets/site.css" />
         ${(page.styles ?? []).map((href) => html`<link rel="stylesheet" href="${href}" /> `)}
         ${
-          isPublished &&
+          hasMarkdown &&
           html`<link
             rel="alternate"
             type="text/markdown"

@@ -1,4 +1,4 @@
-/** A page. The builder publishes the newest pages; the service renders older ones on request. */
+/** A page. The builder publishes lists, rails and texts; the service renders receipts, workers, jobs, partners and disputes. */
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 
 export interface SitePage {
@@ -22,7 +22,7 @@ export interface SitePage {
   readonly scripts?: readonly string[]
   /** False if another module publishes the Markdown form. */
   readonly markdown?: false
-  /** False excludes the page, such as one of thousands of receipts, from the sitemap and llms.txt. */
+  /** False excludes the page from the sitemap and llms.txt. */
   readonly listed?: false
   readonly robots?: 'noindex'
 }

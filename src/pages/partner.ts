@@ -5,21 +5,22 @@ import { hash, pill, time } from './figures.ts'
 import { address, code, inline, join, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
-import { partnerPath, walletText } from './paths.ts'
+import { partnerPath } from './paths.ts'
 import { column, table } from './table.ts'
 
 export interface PartnerPageOptions {
   /** Undefined if the tier is no longer offered. */
   readonly tierName: string | undefined
-  readonly workerWallets: ReadonlySet<string>
-  /** The newest entries; null if the page links to them. */
-  readonly history: { readonly oaths: readonly OathEntry[]; readonly total: string } | null
+  /** The newest entries. */
+  readonly oaths: readonly OathEntry[]
+  /** Number of all entries. */
+  readonly total: string
 }
 
 export function partnerPage(partner: Partner, options: PartnerPageOptions): SitePage {
   const { handle, wallet, attestation_endpoint_url: endpoint } = partner
   const { attestation_signature_sha256: endpointSha256 } = partner
-  const { tierName = partner.tier, workerWallets, history } = options
+  const { tierName = partner.tier, oaths, total } = options
   const api = pathOf('getPartner', { handle })
   return {
     path: partnerPath(handle),
@@ -28,14 +29,13 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
     nav: '/docs',
     listed: false,
     json: [api],
-    inputs: [partner, tierName, workerWallets.has(wallet)],
-    body: () => [
+    body: [
       introduction(
         inline`${pill(partner.status)} in the tier ${link(`/partners#tier-${partner.tier}`, tierName)} · ${code(handle)}`,
       ),
       partner.bio_short === undefined ? null : para(untrustedText(partner.bio_short)),
       facts([
-        ['Wallet', walletText(wallet, workerWallets)],
+        ['Wallet', code(wallet)],
         fact('Website', partner.website, address),
         [
           'Skills',
@@ -53,11 +53,8 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
         para(
           'Every oath and every write by a partner is recorded permanently, with the hashes of the signed texts.',
         ),
-        history === null ? null : oathTable(history.oaths, history.total),
-        links([
-          [pathOf('listPartnerOaths', { handle }), 'History, JSON'],
-          history === null ? [`/view/partner?id=${handle}`, 'History as a page'] : null,
-        ]),
+        oathTable(oaths, total),
+        links([[pathOf('listPartnerOaths', { handle }), 'History, JSON']]),
       ),
       links([
         [api, 'Current state, JSON'],

@@ -1,29 +1,13 @@
 import type { Dispute } from '../contract/schemas/dispute.ts'
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { jobExchange } from '../core/job.ts'
-import {
-  fact,
-  facts,
-  introduction,
-  links,
-  para,
-  section,
-  verifyBox,
-  verifyReceiptBox,
-} from './blocks.ts'
+import { fact, facts, introduction, links, para, section, verifyReceiptBox } from './blocks.ts'
 import { disputeSection } from './dispute.ts'
 import { hash, pill, time, usdc } from './figures.ts'
 import { address, code, inline, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
-import {
-  pactPath,
-  railPath,
-  receiptPath,
-  receiptRecordPath,
-  walletText,
-  workerPath,
-} from './paths.ts'
+import { pactPath, railPath, receiptPath, workerPath } from './paths.ts'
 import { amountColumn, cell, column, table, timeColumn } from './table.ts'
 
 export function receiptTable(
@@ -52,17 +36,14 @@ export function receiptTable(
 }
 
 export interface ReceiptPageOptions {
-  /** Wallets with worker pages. */
-  readonly workerWallets: ReadonlySet<string>
   readonly isRailListed: boolean
   /** The settled pact of the receipt. */
   readonly pactId: string | null
-  readonly hasRecord: boolean
   readonly disputes: readonly Dispute[]
 }
 
 export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): SitePage {
-  const { workerWallets: wallets, isRailListed, pactId, hasRecord, disputes } = options
+  const { isRailListed, pactId, disputes } = options
   const id = receipt.receipt_id
   const { from_wallet: from, to_wallet: to, onchain } = receipt
   const rail = untrustedText(receipt.rail)
@@ -72,14 +53,7 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
     description: `${usdc(receipt.amount_usdc).md} ${paymentClaim(receipt)} on ${receipt.rail}: ${receipt.verification}.`,
     nav: '/receipts',
     listed: false,
-    inputs: [
-      receipt,
-      isRailListed,
-      pactId,
-      disputes,
-      [from, to].map((value) => wallets.has(value ?? '')),
-    ],
-    body: () => [
+    body: [
       introduction(
         inline`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} ${paymentClaim(receipt)} on ${time(receipt.occurred_at)}`,
       ),
@@ -89,8 +63,8 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
       facts([
         ['Receipt', code(id)],
         ['Rail', isRailListed ? link(railPath(receipt.rail), rail) : rail],
-        ['From', from === undefined ? 'not stated' : walletText(from, wallets)],
-        ['To', walletText(to, wallets)],
+        ['From', from === undefined ? 'not stated' : code(from)],
+        ['To', link(workerPath(to), code(to))],
         ['Amount', usdc(receipt.amount_usdc)],
         [
           'Issued',
@@ -114,17 +88,9 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
         ['Accepted', time(receipt.accepted_at)],
       ]),
       disputeSection(disputes),
-      section(
-        'check',
-        'Check it',
-        hasRecord
-          ? verifyBox(receiptRecordPath(id), 'the signed record of this receipt')
-          : verifyReceiptBox(id),
-      ),
+      section('check', 'Check it', verifyReceiptBox(id)),
       links([
-        hasRecord
-          ? [receiptRecordPath(id), 'Signed record, JSON']
-          : [`/api/v1/receipts/${id}`, 'With its content, JSON'],
+        [`/api/v1/receipts/${id}`, 'With its content, JSON'],
         ['/receipts', 'All receipts'],
         ['/docs/verifying', 'How to verify'],
         ['/docs/receipts', 'How receipts are verified on-chain'],

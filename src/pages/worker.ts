@@ -3,11 +3,11 @@ import type { LeaderboardEntry, Worker } from '../contract/schemas/worker.ts'
 import { counted } from '../core/number-text.ts'
 import { fact, facts, links, para, section } from './blocks.ts'
 import type { Fact } from './blocks.ts'
-import { amount, time, usdc } from './figures.ts'
-import { address, code, inline, join, small, untrustedText } from './html-and-markdown.ts'
+import { amount, hash, time, usdc } from './figures.ts'
+import { address, code, inline, join, link, small, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
-import { shortWallet, workerPath } from './paths.ts'
+import { workerPath } from './paths.ts'
 import { receiptTable } from './receipt.ts'
 import { cell, column, dayColumn, fixedColumn, table } from './table.ts'
 import type { TableCell } from './table.ts'
@@ -32,17 +32,13 @@ export function nameCell(
     : cell(none, '')
 }
 
-export function workerTable(
-  caption: Inline,
-  workers: readonly Worker[],
-  pages: ReadonlySet<string>,
-): HtmlAndMarkdown {
+export function workerTable(caption: Inline, workers: readonly Worker[]): HtmlAndMarkdown {
   return table(workers, {
     id: 'workers',
     caption,
     columns: [
       column('Name', (worker) => nameCell(worker.display_name, worker, 'no name')),
-      column('Wallet', ({ wallet }) => cell(shortWallet(wallet, pages), wallet)),
+      column('Wallet', ({ wallet }) => cell(link(workerPath(wallet), hash(wallet)), wallet)),
       fixedColumn('Skills', ({ skills }) => join(skills.map(untrustedText), ', ')),
       dayColumn('Registered', (worker) => worker.registered_at),
     ],
@@ -55,8 +51,6 @@ export interface WorkerPageOptions {
   readonly standing: LeaderboardEntry | undefined
   readonly receipts: readonly Receipt[]
   readonly receiptsCaption: string
-  /** Path of the page with all receipts, if this one is partial. */
-  readonly allReceipts: string | null
 }
 
 const claimTexts = {
@@ -66,7 +60,7 @@ const claimTexts = {
 } as const
 
 export function workerPage(wallet: string, options: WorkerPageOptions): SitePage {
-  const { worker, standing, receipts, receiptsCaption, allReceipts } = options
+  const { worker, standing, receipts, receiptsCaption } = options
   const name = standing?.display_name ?? worker?.display_name ?? null
   return {
     path: workerPath(wallet),
@@ -74,8 +68,7 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
     description: `The worker with the wallet ${wallet}: skills, rank and receipts.`,
     nav: '/leaderboard',
     listed: false,
-    inputs: [worker ?? null, standing ?? null, receipts],
-    body: () => [
+    body: [
       facts([
         ['Wallet', code(wallet)],
         (standing ?? worker)?.looks_like_another === true
@@ -101,10 +94,7 @@ export function workerPage(wallet: string, options: WorkerPageOptions): SitePage
         'receipts',
         'Receipts',
         receiptTable('receipts-table', receiptsCaption, receipts),
-        links([
-          allReceipts === null ? null : [allReceipts, 'View all receipts'],
-          [`/api/v1/receipts?wallet=${wallet}`, 'All receipts, JSON'],
-        ]),
+        links([[`/api/v1/receipts?wallet=${wallet}`, 'All receipts, JSON']]),
       ),
       links([
         ['/leaderboard', 'Leaderboard'],

@@ -52,7 +52,7 @@ test.each([
 ] as const)('%s gives every caller the answer to their own query', async (program, start) => {
   expect(isRunnable(program)).toBe(true)
   const reads = await computedReads()
-  expect(reads.map(({ path }) => path)).toContain('/view/receipt')
+  expect(reads.map(({ path }) => path)).toContain('/view/receipts')
 
   // Answers with what it was asked, and lets everybody store the answer.
   const service = createServer(({ url, headers }, answer) => {

@@ -199,7 +199,7 @@ test('the list has filters and pages, and the page of a dispute escapes hostile 
     await total('status=open'),
     await total('status=upheld'),
   ]).toEqual([1, 2, 0])
-  const page = await (await fetch(`${service.url}/view/dispute?id=${id}`)).text()
+  const page = await (await fetch(`${service.url}/disputes/${id}`)).text()
   expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
   expect(page).not.toContain('href="https://evil.example')
   expect(page).toContain('<a href="https://a.example/x" rel="nofollow noopener')

@@ -120,23 +120,34 @@ describe('an error response to a page request', () => {
 })
 
 describe('a page that is not published', () => {
-  test('is rendered on request under its address and under /view', async () => {
+  test('is rendered on request, as HTML and as Markdown', async () => {
+    const address = worker.address
     for (const [path, title] of [
       [`/receipts/${receiptId}`, `Receipt ${receiptId.slice(0, 12)}`],
-      [`/view/receipt?id=${receiptId}`, `Receipt ${receiptId.slice(0, 12)}`],
-      [`/workers/${worker.address}`, `Worker ${worker.address.slice(0, 10)}`],
-      [`/workers/${worker.address.toLowerCase()}`, `Worker ${worker.address.slice(0, 10)}`],
+      [`/workers/${address}`, `Worker ${address.slice(0, 10)}`],
+      [`/workers/${address.toLowerCase()}`, `Worker ${address.slice(0, 10)}`],
     ] as const) {
-      const { status, headers, body } = await get(path)
-      expect([path, status]).toEqual([path, 200])
-      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
-      const kept = path.startsWith('/view/') ? /^private, max-age=60$/ : /^public, max-age=60/
-      expect(headers.get('cache-control')).toMatch(kept)
-      expect(headers.get('content-security-policy')).toContain("script-src 'self'")
-      expect(body.toString()).toContain(`<h1>${title}`)
-      expect(body.toString()).toContain('<meta name="robots" content="noindex" />')
-      expect(body.toString()).toContain(receiptId)
+      const page = await get(path)
+      const markdown = await get(`${path}.md`)
+      expect([path, page.status, markdown.status]).toEqual([path, 200, 200])
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(markdown.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+      expect(page.headers.get('content-security-policy')).toContain("script-src 'self'")
+      for (const { headers } of [page, markdown]) {
+        expect(headers.get('cache-control')).toMatch(/^public, max-age=60/)
+      }
+      expect(page.body.toString()).toContain(`<h1>${title}`)
+      expect(markdown.body.toString()).toContain(`# ${title.replace('_', '\\_')}`)
+      expect(page.body.toString()).toContain(receiptId)
+      expect(markdown.body.toString()).toContain(`(https://ledger.test/api/v1/receipts`)
     }
+  })
+
+  test('of a list is kept by the browser only, and left out by search engines', async () => {
+    const { headers, body } = await get('/view/receipts')
+    expect(headers.get('cache-control')).toBe('private, max-age=60')
+    expect(body.toString()).toContain('<meta name="robots" content="noindex" />')
+    expect(body.toString()).not.toContain('text/markdown')
   })
 
   test.each([
@@ -174,7 +185,8 @@ describe('a page that is not published', () => {
 
   test.each([
     [`/receipts/rcp_${'00'.repeat(32)}`, 'unknown_receipt'],
-    [`/receipts/${receiptId}.md`, 'unknown_receipt'],
+    [`/receipts/rcp_${'00'.repeat(32)}.md`, 'unknown_receipt'],
+    [`/view/receipt?id=${receiptId}`, 'not_found'],
     [`/workers/${evmWallet('nobody').address}`, 'unknown_worker'],
     ['/workers/0x12', 'unknown_worker'],
     [`/jobs/job_${'0'.repeat(24)}`, 'unknown_job'],

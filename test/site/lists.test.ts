@@ -74,7 +74,7 @@ beforeAll(async () => {
         ...at,
         receiptsBy: issuerOf(exchangeKeys()),
       })),
-      // Without a built page of the job, as if many newer jobs had followed.
+      // As if many newer jobs had followed.
       jobs: [],
     },
   })
@@ -182,7 +182,7 @@ describe('the list of receipts', () => {
 
 describe('pages rendered on request', () => {
   test('show a worker with receipts', async () => {
-    const { page, problems } = await visit(`/view/worker?id=${veteran.address}`)
+    const { page, problems } = await visit(`/workers/${veteran.address}`)
     await page.getByText('Newest first, 2 of 2.').waitFor()
     await page.goto(`/workers/${nearWallet('worker 0').address}`)
     await page.getByRole('heading', { name: 'Worker 0' }).waitFor()
@@ -202,7 +202,6 @@ describe('pages rendered on request', () => {
 
   test('show a partner with the history of oaths', async () => {
     const { page, problems } = await visit('/partners/poster')
-    await page.getByRole('link', { name: 'History as a page' }).click()
     await page.getByRole('heading', { name: 'Oaths and writes' }).waitFor()
     expect(await page.locator('table').innerText()).toContain('signupPartner')
     expect(problems).toEqual([])
@@ -217,9 +216,9 @@ describe('pages rendered on request', () => {
   test('have no serious axe violation in light or dark mode, and fit a phone', async () => {
     const paths = [
       `/receipts/${oldest}`,
-      `/view/worker?id=${veteran.address}`,
+      `/workers/${veteran.address}`,
       `/jobs/${jobId}`,
-      '/view/partner?id=poster',
+      '/partners/poster',
     ]
     for (const colorScheme of ['light', 'dark'] as const) {
       const options = { colorScheme, bypassCSP: true, viewport: { width: 360, height: 740 } }

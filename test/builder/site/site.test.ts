@@ -105,15 +105,6 @@ describe('the site', () => {
   })
 })
 
-test('the page of a receipt shows the result of the on-chain verification', () => {
-  const { community } = world
-  const onchain = { verdict: 'mismatch', since: '2026-11-20T12:00:00.000Z' } as const
-  const receipts = withFirst(community.receipts, { onchain })
-  const site = siteOf({ ...world, community: { ...community, receipts } })
-  const page = text(`/receipts/${receipts[0]?.receipt_id}.md`, site)
-  expect(page).toContain('rejected: the transaction does not match')
-})
-
 describe('the page of a pact', () => {
   const page = (verifierRecipe: readonly string[]) => {
     const inFlight = withFirst(world.pacts.inFlight, { verifier_recipe: [...verifierRecipe] })
