@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { z } from 'zod'
 
-import type { Fields, Query } from '../simulation/oracle/snapshot.ts'
+import type { Fields, Query } from '../simulation/verdict/snapshot.ts'
 
 /** Rows that are no facts of the ledger: limits, leases and counted views. */
 const unrecorded = ['rate_tokens', 'persisted_counters', 'leases', 'publications', 'article_views']

@@ -1,4 +1,4 @@
-/** One round: clients write to all replicas while processes are killed; then the model is compared with every answer. */
+/** One round: clients write to all replicas while processes are killed; the verdict of the simulation judges every write. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,27 +9,21 @@ import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
 import { createSemaphore } from '../../src/core/concurrency.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { Answer, Call } from '../simulation/http-call.ts'
-import { compareDocuments } from '../simulation/oracle/documents.ts'
-import type { Flight } from '../simulation/oracle/flight.ts'
-import { violatedInvariants } from '../simulation/oracle/invariants.ts'
-import { createLedgerOracle } from '../simulation/oracle/ledger.ts'
-import type { RunningJob } from '../simulation/oracle/ledger.ts'
-import { openProbe } from '../simulation/oracle/snapshot.ts'
 import { planOf } from '../simulation/plan.ts'
 import { countersOf, createChance, seedFor } from '../simulation/random.ts'
-import { drawRequest } from '../simulation/requests/draw.ts'
-import { kinds } from '../simulation/requests/operations.ts'
-import type { Kind } from '../simulation/requests/operations.ts'
-import { drawRead } from '../simulation/requests/reads.ts'
-import { repeatRequest } from '../simulation/requests/request.ts'
-import type { SimulatedRequest } from '../simulation/requests/request.ts'
-import { platformKey } from '../simulation/requests/wallets.ts'
-import { counted } from '../simulation/run.ts'
+import { drawRequest, kinds, platformKey, repeatRequest } from '../simulation/requests.ts'
+import type { Kind, SimulatedRequest } from '../simulation/requests.ts'
+import { judged } from '../simulation/run.ts'
+import { compareDocuments, drawRead } from '../simulation/verdict/documents.ts'
+import { violatedInvariants } from '../simulation/verdict/invariants.ts'
+import { createLedgerVerdict } from '../simulation/verdict/ledger.ts'
+import type { Flight } from '../simulation/verdict/ledger.ts'
+import { openProbe } from '../simulation/verdict/snapshot.ts'
+import type { Change } from '../simulation/verdict/snapshot.ts'
 import { newPostgresDatabase } from '../support/new-database.ts'
 import type { Program } from '../support/program.ts'
 import { withPlatform } from '../support/receipts.ts'
 import { openCommitLog } from './commit-log.ts'
-import type { Taken } from './commit-log.ts'
 import { ask, get } from './http-client.ts'
 import { startCluster } from './processes.ts'
 
@@ -40,7 +34,8 @@ const recoveryMs = 60_000
 const documentPaths = ['/stats/live', '/receipts', '/workers', '/jobs', '/leaderboard']
 const keyedHash = keyedHashOf(new Uint8Array(32).fill(9))
 
-export const measured = [
+export const counted = [
+  ...judged,
   'operations',
   'attempts',
   'unavailable',
@@ -55,7 +50,7 @@ export const measured = [
 export interface RoundResult {
   readonly differences: readonly string[]
   readonly lines: readonly string[]
-  readonly tally: Readonly<Record<(typeof counted)[number] | (typeof measured)[number], number>>
+  readonly tally: Readonly<Record<(typeof counted)[number], number>>
 }
 
 export async function runRound(
@@ -64,7 +59,7 @@ export async function runRound(
 ): Promise<RoundResult> {
   const differences: string[] = []
   const lines: string[] = []
-  const tally = countersOf([...counted, ...measured])
+  const tally = countersOf(counted)
   const log = (line: string): void => {
     lines.push(line)
   }
@@ -79,18 +74,12 @@ export async function runRound(
   const commits = await openCommitLog(url)
   const cluster = await startCluster(program, { url, nowMs, fail })
   const reference = withPlatform(await loadReference('data'), platformKey)
-  const oracle = await createLedgerOracle(
-    { log, fail, tally, installation: { keyedHash } },
+  const verdict = await createLedgerVerdict(
+    { log, fail, tally, machine: { nowMs: () => nowMs } },
     commits.query,
-    {
-      payments: { observe: () => undefined, answered: () => 'later' },
-      webhooks: { observe: () => undefined, restore: () => undefined },
-      emails: { observe: () => undefined, checkCounted: () => undefined },
-    },
+    { watchers: [], answeredPaid: () => 'later' },
   )
   const taking = createSemaphore(1)
-  /** Attempts without an answer: each may still take effect. */
-  const ghosts = new Set<Flight>()
   const requests: SimulatedRequest[] = []
   let lastFaultMs = 0
   let turn = 0
@@ -99,9 +88,9 @@ export async function runRound(
 
   const take = async (): Promise<void> =>
     await taking.run(async () => {
-      await commits.take(async (changes) => {
+      await commits.take(async () => {
         tally.commits += 1
-        await oracle.observe(commits.query, [], jobOf(changes, nowMs))
+        await verdict.observe(commits.query, [], isOfBuilder)
       })
     })
 
@@ -110,13 +99,9 @@ export async function runRound(
     return cluster.ports[turn % cluster.ports.length] ?? 0
   }
 
-  function begin(flight: Pick<Flight, 'name' | 'request' | 'wanted'>): Flight {
-    return oracle.begin({ ...flight, paid: null, nowMs, troubles: 0, headMs: 0, answerFaults: 0 })
-  }
-
   /** Sends the same bytes to one replica after another until one of them answers. */
   async function settle(
-    flight: Pick<Flight, 'name' | 'request' | 'wanted'>,
+    flight: Pick<Flight, 'name'> & Partial<Flight>,
     call: Call,
     port = nextPort,
   ): Promise<void> {
@@ -124,11 +109,11 @@ export async function runRound(
     const startedMs = performance.now()
     for (;;) {
       tally.attempts += 1
-      const begun = begin(flight)
+      const begun = verdict.begin({ ...flight, nowMs, troubles: 0 })
       const answer = await ask(port(), call)
       await take()
       if (answer !== null && answer.status < 500) {
-        oracle.answered(begun, answer, false)
+        verdict.answered(begun, answer, false)
         return
       }
       if (answer === null) tally.cut += 1
@@ -136,7 +121,6 @@ export async function runRound(
       if (answer !== null && ![502, 503, 504].includes(answer.status)) {
         fail(`${flight.name} was answered ${answer.status} ${JSON.stringify(answer.body)}`)
       }
-      ghosts.add(begun)
       const quietMs = performance.now() - Math.max(startedMs, lastFaultMs)
       if (quietMs > recoveryMs) {
         fail(`${flight.name} has no answer ${Math.round(quietMs)} ms after the last fault`)
@@ -148,15 +132,15 @@ export async function runRound(
 
   async function write(request: SimulatedRequest, how = ''): Promise<void> {
     const name = `#${request.number} ${request.kind} ${how} ${request.key ?? ''}`
-    await settle({ name, request, wanted: null }, request)
+    await settle({ name, request }, request)
   }
 
   async function look(chance = chanceFor('look'), port = nextPort): Promise<void> {
-    const read = drawRead(chance, oracle.db())
+    const read = drawRead(chance, verdict.db(), nowMs)
     if (read === null) return
-    const { path, wanted } = read
+    const { path, isShown } = read
     const call = { method: 'GET', path, headers: {}, raw: '', address: '192.0.2.9' }
-    await settle({ name: `read ${path}`, request: null, wanted }, call, port)
+    await settle({ name: `read ${path}`, isShown }, call, port)
   }
 
   function* steps() {
@@ -174,15 +158,15 @@ export async function runRound(
       number += 1
       if (kind === 'look') await look(chance)
       else if (kind === 'again') await repeat(chance)
-      else if (isKind(kind) && !isMail(kind)) await draw(kind, isWilling, chance)
+      else if (isKind(kind)) await draw(kind, isWilling, chance)
     }
   }
 
   async function repeat(chance: ReturnType<typeof createChance>): Promise<void> {
     const earlier = requests[chance.below(requests.length)]
     if (earlier === undefined) return
-    const isUnderWay = [...oracle.flights].some((flight) => flight.request?.raw === earlier.raw)
-    if (earlier.proofs.length === 0 && isUnderWay) return
+    const isUnderWay = [...verdict.flights].some((flight) => flight.request?.raw === earlier.raw)
+    if (earlier.signedAtMs === null && isUnderWay) return
     const again = repeatRequest(earlier, number, chance.happens(0.2))
     await write(again, `again #${earlier.number}`)
   }
@@ -192,9 +176,8 @@ export async function runRound(
     isWilling: boolean,
     chance: ReturnType<typeof createChance>,
   ): Promise<void> {
-    const codesTo = () => []
-    const at = { number, kind, nowMs, reference, chance, isWilling, keyedHash, codesTo }
-    const request = await drawRequest({ ...at, db: oracle.db() })
+    const at = { number, kind, nowMs, reference, chance, isWilling, keyedHash }
+    const request = await drawRequest({ ...at, db: verdict.db() })
     if (request === null) return
     requests.push(request)
     await write(request)
@@ -247,14 +230,8 @@ export async function runRound(
     )
     if (found.some(([, answer]) => answer?.status !== 200)) return null
     await take()
-    const states = which === 'last' ? [oracle.db()] : oracle.versions
-    const partners = states
-      .at(-1)
-      ?.partners.filter(({ status }) => status === 'active')
-      .map((row) => ({ handle: row.handle, attestation_endpoint_url: row.attestation_url }))
+    const states = which === 'last' ? [verdict.db()] : verdict.versions
     const documents = new Map<string, unknown>(found.map(([path, answer]) => [path, answer?.body]))
-    // Partners are shown on pages only.
-    documents.set('/partners', partners)
     tally['sets compared'] += 1
     return compareDocuments(documents, states, nowMs)
   }
@@ -309,7 +286,6 @@ export async function runRound(
     await Promise.all([disturb(), readSets(), ...Array.from({ length: crowd }, client)])
     clearTimeout(timer)
     await take()
-    for (const ghost of ghosts) oracle.flights.delete(ghost)
     if (differences.length === 0) await examine()
     if (differences.length === 0) await expectReplicasAgree()
     if (differences.length === 0) await examine()
@@ -325,17 +301,7 @@ function isKind(kind: string): kind is Kind {
   return all.includes(kind)
 }
 
-/** Codes that are sent by e-mail belong to the simulation of one process. */
-function isMail(kind: Kind): boolean {
-  return kind === 'ask' || kind === 'code'
-}
-
-/** The job of the builder that alone makes such changes; null if a request must have made them. */
-function jobOf(changes: readonly Taken[], nowMs: number): RunningJob | null {
-  const names = new Set(changes.map(({ name }) => name))
-  if (changes.some(({ name, after }) => name === 'answers' && after !== null)) return null
-  if (names.has('alert_subscriptions')) return { kind: 'tell', nowMs }
-  if (names.has('job_transitions') || names.has('partners')) return { kind: 'expire', nowMs }
-  if (names.has('evidence')) return { kind: 'build', nowMs }
-  return { kind: 'tidy', nowMs }
+/** Every write of a service stores its answer. */
+function isOfBuilder(changes: readonly Change[]): boolean {
+  return !changes.some(({ table, after }) => table === 'answers' && after !== null)
 }

@@ -1,5 +1,5 @@
 /** The parts of an installation, prepared once: an empty database, keys, authored files. */
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -13,9 +13,8 @@ import { setRestoredAt } from '../../src/db/meta.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { withPlatform } from '../support/receipts.ts'
 import { evmWallet } from '../support/wallets.ts'
-import { preparePayers } from './chain/payers.ts'
 import { readFilesSynchronously } from './machine.ts'
-import { platformKey } from './requests/wallets.ts'
+import { platformKey } from './requests.ts'
 import { mount, plainMachine } from './sqlite-driver.ts'
 
 export type Installation = Awaited<ReturnType<typeof prepareInstallation>>
@@ -46,8 +45,27 @@ export async function prepareInstallation() {
     keys: await loadKeys({ dir: join(dir, 'keys'), nowMs: startMs }),
     exchangeKeys: { active: signingKeyFromSeed(new Uint8Array(32).fill(7)), retired: [] },
     keyedHash: keyedHashOf(new Uint8Array(32).fill(9)),
-    people: await preparePayers(),
     remove: (): void => rmSync(dir, { recursive: true, force: true }),
+  }
+}
+
+export function createDisks(dir: string, seed: number) {
+  const files: string[] = []
+  return {
+    copyOf: (path: string): string => {
+      const made = join(dir, `${seed}-${files.length}.db`)
+      files.push(made)
+      // Includes the write-ahead log.
+      for (const end of ['', '-wal']) {
+        if (existsSync(`${path}${end}`)) copyFileSync(`${path}${end}`, `${made}${end}`)
+      }
+      return made
+    },
+    removeAll: (): void => {
+      for (const file of files) {
+        for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+      }
+    },
   }
 }
 

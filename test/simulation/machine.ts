@@ -7,7 +7,7 @@ import type { Chance } from './random.ts'
 import type { Database, Machine as DriverMachine, Operation } from './sqlite-driver.ts'
 import { mount } from './sqlite-driver.ts'
 
-export type ProcessName = 'service' | 'builder'
+type ProcessName = 'service' | 'builder'
 
 export interface Process {
   readonly name: ProcessName
@@ -19,8 +19,8 @@ export interface Process {
   isBroken: boolean
 }
 
-export type Stage = 'begin' | 'read' | 'write' | 'savepoint' | 'commit' | 'rollback'
-export type FaultKind =
+type Stage = 'begin' | 'read' | 'write' | 'savepoint' | 'commit' | 'rollback'
+type FaultKind =
   | 'busy'
   | 'full'
   | 'full, undone'
@@ -31,12 +31,38 @@ export type FaultKind =
   | 'died before'
   | 'died after'
 
-export interface Fault {
+interface Fault {
   readonly kind: FaultKind
   readonly process: ProcessName
   readonly stage: Stage | 'any'
   /** Operations of the stage that succeed before. */
   skip: number
+}
+
+/** Draws a fault of a disk or the death of a process at a later operation. */
+export function drawFault(chance: Chance): Fault {
+  const kind = chance.weighted<FaultKind>({
+    busy: 3,
+    full: 2,
+    'full, undone': 2,
+    interrupted: 2,
+    refused: 3,
+    failed: 2,
+    'failed, but done': 3,
+    'died before': 4,
+    'died after': 5,
+  })
+  const stage = chance.weighted<Stage | 'any'>({
+    any: 4,
+    commit: 5,
+    write: 3,
+    begin: 1,
+    savepoint: 1,
+    read: 1,
+    rollback: 0.3,
+  })
+  const process = chance.happens(0.8) ? 'service' : 'builder'
+  return { kind, stage: kind === 'busy' ? 'begin' : stage, process, skip: chance.below(6) }
 }
 
 interface Waiting {
@@ -259,9 +285,6 @@ export function createMachine(given: {
       pending.push({ process: null, what, release, drop: () => undefined })
     },
     troubles: () => troubles,
-    trouble: (): void => {
-      troubles += 1
-    },
     faults: () => faults,
     steps: () => steps,
   }

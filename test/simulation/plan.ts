@@ -7,8 +7,6 @@ const weights = {
   register: 5,
   receipt: 10,
   claim: 2.5,
-  ask: 1.5,
-  code: 2,
   signup: 4,
   attest: 3,
   profile: 2.5,
@@ -79,20 +77,13 @@ const news = {
   unsubscribed: ['subscribe', 'poll', 'unsubscribe', 'tell'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
-/** Codes redeemed in time or too late. */
-const emailClaims = {
-  'in time': ['ask', 'code', 'code'],
-  'too late': ['ask', 'leap', 'code'],
-  'second e-mail': ['ask', 'ask', 'code'],
-} as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
-
 /** A restored backup, and repeats of later requests. */
 const restored = ['back up', 'receipt', 'signup', 'attest', 'put back', 'again', 'again'] as const
 
 /** The second job may delete stored answers, because its process has run for long enough. */
 const tidied = ['tidy', 'leap', 'receipt', 'signup', 'tidy'] as const
 
-/** Scripted sequences, spread over the plan: up to two jobs with their ends, webhooks, claims by e-mail, a restore, deletions. */
+/** Scripted sequences, spread over the plan: up to two jobs with their ends, webhooks, a restore, deletions. */
 function scriptedSequences(
   chance: Chance,
   step: (kind: Step['kind'], isWilling: boolean) => Step,
@@ -100,10 +91,9 @@ function scriptedSequences(
   const length = Number(chance.weighted({ 0: 4, 1: 5, 2: 1 }))
   const jobs = Array.from({ length }, () => [...beginning, ...ends[chance.pick(namesOf(ends))]])
   const webhooks = chance.happens(0.25) ? [news[chance.pick(namesOf(news))]] : []
-  const claimed = chance.happens(0.12) ? [emailClaims[chance.pick(namesOf(emailClaims))]] : []
   const setBack = chance.happens(0.08) ? [restored] : []
   const cleaned = chance.happens(0.06) ? [tidied] : []
-  return [...jobs, ...webhooks, ...claimed, ...setBack, ...cleaned].map((life) =>
+  return [...jobs, ...webhooks, ...setBack, ...cleaned].map((life) =>
     life.map((kind) => step(kind, true)),
   )
 }

@@ -19,13 +19,12 @@ import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { figures } from '../support/figures.ts'
+import type { PaymentWorld } from './chain/world.ts'
 import type { Machine, Process } from './machine.ts'
-import type { Emails } from './oracle/emails.ts'
-import type { PaymentWorld } from './payment-world.ts'
 import type { Chance } from './random.ts'
-import type { Receivers } from './receivers.ts'
-import { siteUrl } from './requests/reads.ts'
+import { siteUrl } from './requests.ts'
 import type { Run } from './run.ts'
+import type { Receivers } from './verdict/webhooks.ts'
 
 export type ServiceProcess = Awaited<ReturnType<typeof startService>>
 export type BuilderProcess = Awaited<ReturnType<typeof startBuilder>>
@@ -33,7 +32,6 @@ export type BuilderProcess = Awaited<ReturnType<typeof startBuilder>>
 export interface Host extends Run {
   readonly paymentWorld: PaymentWorld
   readonly receivers: Receivers
-  readonly emails: Emails
   readonly path: string
   readonly generation: number
   /** True: transactions wait for the file lock without a limit; false: not at all. */
@@ -74,10 +72,7 @@ function logOf(host: Host, process: Process): LineLog {
   const error: LineLog['error'] = (message, fields) => {
     const reason = String(fields?.['reason'] ?? fields?.['detail'] ?? '')
     // Failing polls and reverted payments are part of the simulated world.
-    const isWorld =
-      reason.includes('rails polled') ||
-      reason.includes('the mail server has gone') ||
-      /^payments? (?:were )?undone/.test(message)
+    const isWorld = reason.includes('rails polled') || /^payments? (?:were )?undone/.test(message)
     if (process.isAlive && !isWorld) host.fault(`${message}: ${reason}`)
   }
   const log = { debug: silent, info: silent, warn: silent, error }
@@ -106,7 +101,7 @@ export async function startService(host: Host) {
         return await checkHere(check)
       },
       keyedHash: installation.keyedHash,
-      mail: host.emails.mailOf(process),
+      mail: () => Promise.reject(new Error('no e-mail is sent')),
       outbound: () => Promise.reject(new Error('nothing is fetched')),
       exchangeKeys: () => installation.exchangeKeys,
       answerSigner: () => installation.keys.signer,
@@ -218,11 +213,9 @@ export async function startBuilder(host: Host) {
       worker,
       build: async (nowMs: number): Promise<ReadonlyMap<string, unknown>> => {
         const world = await gatherWorld({ ...gather, publicKeys: keys.publicKeys, nowMs })
-        const documents = snapshots(world).map(
-          ({ path, body }) => [path, 'json' in body ? body.json : null] as const,
+        return new Map(
+          snapshots(world).map(({ path, body }) => [path, 'json' in body ? body.json : null]),
         )
-        // Partners are shown on pages only.
-        return new Map<string, unknown>([...documents, ['/partners', world.community.partners]])
       },
     }
   })

@@ -3,15 +3,12 @@ import type { Installation } from './installation.ts'
 import type { Machine } from './machine.ts'
 import type { Chance } from './random.ts'
 
+/** Counted by the verdict on writes. */
+export const judged = ['requests', 'taken', 'repeats', 'refused', 'unanswered', 'bought'] as const
+
 export const counted = [
-  'requests',
-  'taken',
-  'repeats',
-  'refused',
-  'unanswered',
-  'bought',
+  ...judged,
   'delivered',
-  'claimed by e-mail',
   'faults',
   'restarts',
   'restores',
@@ -23,10 +20,9 @@ export const counted = [
   'expired',
   'statements',
 ] as const
-export type Counted = (typeof counted)[number]
+type Counted = (typeof counted)[number]
 
 export interface Run {
-  readonly seed: number
   readonly machine: Machine
   readonly installation: Installation
   readonly chanceFor: (purpose: string) => Chance

@@ -159,4 +159,3 @@ export default {
   OPEN_CREATE: real.OPEN_CREATE,
   OPEN_READONLY: real.OPEN_READONLY,
 }
-export { real as realSqlite3 }

@@ -1,25 +1,15 @@
 /** USDC on a chain that survives all processes: blocks are never lost. By EIP-3009, independent of the tested code. */
 import { createHash } from 'node:crypto'
 
+import type { Authorization } from '../../../src/payments/authorization.ts'
 import type { Machine } from '../machine.ts'
 import type { Chance } from '../random.ts'
-
-/** A signed transfer. Addresses and the nonce in lower case; times are Unix seconds. */
-export interface Authorization {
-  readonly from: string
-  readonly to: string
-  readonly value: bigint
-  readonly validAfter: number
-  readonly validBefore: number
-  readonly nonce: string
-  readonly signature: string
-}
 
 export type Call =
   | ({ readonly kind: 'transfer' } & Authorization)
   | { readonly kind: 'cancel'; readonly from: string; readonly nonce: string }
 
-export interface Transaction {
+interface Transaction {
   readonly hash: string
   readonly call: Call
   /** Nonce of the settling wallet, whose transactions are mined in this order; null for other senders. */
@@ -104,8 +94,8 @@ export function createUsdcChain(given: {
   function refusalAt(authorization: Authorization, timeMs: number, lagMs = 0): Refusal | null {
     const { from, value, validAfter, validBefore } = authorization
     const seconds = timeMs / 1000
-    if (seconds <= validAfter) return 'early'
-    if (seconds >= validBefore) return 'expired'
+    if (seconds <= Number(validAfter)) return 'early'
+    if (seconds >= Number(validBefore)) return 'expired'
     if (endOf(keyOf(authorization), lagMs) !== null) return 'used'
     if (!isSigned(authorization)) return 'signature'
     return balanceOf(from) < value ? 'funds' : null
@@ -169,31 +159,34 @@ export function createUsdcChain(given: {
       endsIn([...blocks, ...uncles].filter(({ hash }) => hash === blockHash)).find(
         (end) => end.txHash === txHash,
       ) ?? null,
-    hasFailed: (key: string) =>
-      [...blocks, ...uncles].some(({ mined }) =>
-        mined.some(({ succeeded, call }) => !succeeded && keyOf(call) === key),
-      ),
     ends: () => ends(),
+    /** True if the authorization can still pay: it was neither used nor refused, and is valid. */
+    isPayable: (key: string, validBefore: number): boolean => {
+      const isKnown = ({ call }: Transaction): boolean => keyOf(call) === key
+      const isRefused = [...blocks, ...uncles].some(({ mined }) => mined.some(isKnown))
+      return !isRefused && head().timeMs / 1000 < validBefore
+    },
     /** The reason why it would revert in the next block, or null. */
     refusalOf: (authorization: Authorization, lagMs = 0): Refusal | null =>
       refusalAt(authorization, head(lagMs).timeMs + blockMs, lagMs),
     walletNonces,
-    /** Makes a transaction wait for a block, which the seed schedules, or loses it. */
-    submit: (transaction: Transaction): 'accepted' | 'known' | 'nonce too low' | 'underpriced' => {
+    /** Makes a transaction wait for a block, which the seed schedules, or loses it. Returns the reason of a refusal, or null. */
+    submit: (transaction: Transaction): string | null => {
       const { hash, walletNonce } = transaction
       const isMined = blocks.some(({ mined }) => mined.some((one) => one.hash === hash))
-      if (isMined || waiting.some((one) => one.hash === hash)) return 'known'
+      if (isMined || waiting.some((one) => one.hash === hash)) return 'already known'
       if (walletNonce !== null) {
         if (walletNonce < walletNonces().mined) return 'nonce too low'
-        if (waiting.some((one) => one.walletNonce === walletNonce)) return 'underpriced'
+        if (waiting.some((one) => one.walletNonce === walletNonce))
+          return 'replacement transaction underpriced'
       }
       if (!isCalm && chance.happens(0.05)) {
         log(`    the transaction ${hash.slice(0, 10)} is lost`)
-        return 'accepted'
+        return null
       }
       waiting.push(transaction)
       schedule(2)
-      return 'accepted'
+      return null
     },
     /** Undoes the newest blocks that are not final. Their transactions wait again, or are lost. */
     fork: (): void => {

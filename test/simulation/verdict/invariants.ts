@@ -1,16 +1,8 @@
 /** Invariants of the database. Each query counts violations. */
-import { patienceMs } from './facts.ts'
 import type { Query } from './snapshot.ts'
 
-const patienceDays = patienceMs / 86_400_000
-
-const quarter = (row: string): string =>
-  `substr(${row}.counts_from, 1, 5) || 'Q' || ((substr(${row}.counts_from, 6, 2) + 2) / 3)`
-
-/** Fiftieths of micro-points for what a payer has paid in a quarter. */
-const points = (paid: string): string =>
-  `(min(${paid}, 10000000) * 50 + max(0, min(${paid}, 100000000) - 10000000) * 25
-    + max(0, min(${paid}, 1000000000) - 100000000) * 5 + max(0, min(${paid}, 10000000000) - 1000000000))`
+/** An unanswered delivery counts as accepted, and an unpaid signup as cancelled, after this time. */
+const patienceDays = 14
 
 /** Entries of the log, with those that wait for their place. */
 const logged = (kinds: string): string =>
@@ -41,31 +33,18 @@ const invariants = {
       and e.payer = coalesce(r.from_wallet, 'platform:' || r.platform))`,
   'entries without a platform receipt': `reputation_ledger e where not exists (
     select 1 from receipts r where r.id = e.receipt_id and r.kind = 'platform')`,
-  'entries with a wrong sum before': `reputation_ledger e where e.paid_before_micro_usdc <> (
-    select coalesce(sum(b.amount_micro_usdc), 0) from reputation_ledger b
-    where b.wallet = e.wallet and b.payer = e.payer and b.seq < e.seq and b.evidence * b.independence > 0
-      and ${quarter('b')} = ${quarter('e')})`,
-  'entries with a wrong independence': `reputation_ledger e where e.independence <> case
-    when e.payer = e.wallet then 0 else (
-      select case when age >= 90 then 4 when age >= 30 then 2 else 1 end from (
-        select julianday(e.created_at) - julianday(min(b.created_at)) as age
-        from reputation_ledger b where b.payer = e.payer)) end`,
-  'entries with a wrong evidence': `reputation_ledger e join receipts r on r.id = e.receipt_id
-    where e.evidence <> case when r.job_id is null then 8 else 0 end`,
-  'entries with a wrong value': `reputation_ledger where percent <> 30 or value_micro_points <>
-    (${points('paid_before_micro_usdc + amount_micro_usdc')} - ${points('paid_before_micro_usdc')})
-      * evidence * independence * 30 / 500000`,
-  'sums that differ from those of the entries': `payer_sums s where s.linked <> 0 or s.paid_micro_usdc <> (
-    select sum(amount_micro_usdc) from reputation_ledger e
-    where e.wallet = s.wallet and e.payer = s.party and e.evidence * e.independence > 0
-      and ${quarter('e')} = s.quarter)`,
+  'receipts of another amount than the signed one': `receipts
+    where content ->> '$.amount_usdc' is not null
+      and abs((content ->> '$.amount_usdc') * 1e6 - amount_micro_usdc) > 0.5`,
+  'sums of payers that differ from those of their entries': `(
+    select wallet, party, sum(paid_micro_usdc) from payer_sums group by 1, 2
+    except select wallet, payer, sum(amount_micro_usdc) from reputation_ledger
+      where evidence * independence > 0 group by 1, 2)`,
   'standings that differ from the sum of their entries': `reputation s where (entries, receipts, lifetime_micro_usdc) <> (
     select count(*), count(*) filter (where evidence * independence > 0),
       coalesce(sum(amount_micro_usdc) filter (where evidence * independence > 0), 0)
     from reputation_ledger e where e.wallet = s.wallet)`,
   'wallets with entries and no standing': `reputation_ledger where wallet not in (select wallet from reputation)`,
-  'receipts with a wrong verification': `receipts
-    where verification <> case when kind = 'platform' and job_id is null then 'verified' else 'unverified' end`,
   'skills of workers that differ from their list': `(
     select worker_seq, skill from worker_skills except select seq, value from workers, json_each(skills)
     union all
@@ -91,13 +70,6 @@ const invariants = {
     left join job_deliveries d on d.job_id = t.job_id
     where (event in ('bid', 'award', 'deliver', 'cancel') and t.created_at >= j.deadline)
       or (event = 'dispute' and julianday(t.created_at) >= julianday(d.created_at) + ${patienceDays} + 1e-6)`,
-  'transitions by others than the parties of the job': `job_transitions t join jobs j on j.id = t.job_id
-    left join job_bids b on b.id = j.awarded_bid
-    where role <> 'clock' and not case
-      when event = 'bid' then actor <> j.poster
-      when event = 'deliver' then actor = b.bidder
-      when event = 'dispute' then actor in (j.poster, b.bidder)
-      else actor = j.poster end`,
   'deliveries that were accepted by the clock too soon': `job_transitions t join job_deliveries d on d.job_id = t.job_id
     where event = 'accept' and role = 'clock'
       and julianday(t.created_at) < julianday(d.created_at) + ${patienceDays} - 1e-6`,
@@ -116,7 +88,6 @@ const invariants = {
   'unpaid signups that ended too soon': `partners where tier <> 'free' and status = 'cancelled'
     and handle not in (select handle from subscription_changes)
     and julianday(updated_at) < julianday(created_at) + ${patienceDays} - 1e-6`,
-  'unpaid partners that are active': `partners where tier <> 'free' and status = 'active'`,
 } as const
 
 const sql = `select ${Object.entries(invariants)

@@ -1,12 +1,12 @@
 /** Snapshots of the database: all rows of all tables, on a connection outside of the simulated processes. */
 import type { Selectable } from 'kysely'
-import type sqlite3 from 'sqlite3'
 import { z } from 'zod'
 
 import type { Database as Tables } from '../../../src/db/schema.ts'
-import { realSqlite3 } from '../sqlite-driver.ts'
+import driver, { mount, plainMachine } from '../sqlite-driver.ts'
+import type { Database } from '../sqlite-driver.ts'
 
-export type TableName = keyof Tables
+type TableName = keyof Tables
 export type RowOf<Name extends TableName> = Selectable<Tables[Name]>
 
 /** Tables that did not change are shared between snapshots. */
@@ -22,32 +22,25 @@ export interface Change {
 
 export type Query = (sql: string) => Promise<readonly Fields[]>
 
-export interface Probe {
-  readonly query: Query
-  readonly close: () => Promise<void>
-}
-
-export async function openProbe(path: string): Promise<Probe> {
-  const database = await new Promise<sqlite3.Database>((resolve, reject) => {
-    const opened: sqlite3.Database = new realSqlite3.Database(
-      path,
-      realSqlite3.OPEN_READWRITE,
-      (error) => (error === null ? resolve(opened) : reject(error)),
+/** Opens a file outside of the simulated processes. */
+export async function openProbe(path: string) {
+  mount(plainMachine)
+  const database = await new Promise<Database>((resolve, reject) => {
+    const opened: Database = new driver.Database(path, driver.OPEN_READWRITE, (error) =>
+      error === null ? resolve(opened) : reject(error),
     )
   })
+  mount(null)
   return {
-    query: (sql) =>
-      new Promise((resolve, reject) => {
-        database.all<Fields>(sql, (error, rows) => (error === null ? resolve(rows) : reject(error)))
-      }),
+    query: (sql: string) => database.reallyAll(sql),
     close: () =>
-      new Promise((resolve, reject) => {
+      new Promise<void>((resolve, reject) => {
         database.close((error) => (error === null ? resolve() : reject(error)))
       }),
   }
 }
 
-export interface SnapshotReader {
+interface SnapshotReader {
   readonly read: (query: Query) => Promise<Snapshot>
   /** Rows that were inserted, updated or deleted between two snapshots. */
   readonly changes: (before: Snapshot, after: Snapshot) => readonly Change[]
