@@ -13,7 +13,7 @@ import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
 import { workspace } from '../builder/publish/set.ts'
 import { filledByHook } from '../support/filled-by-hook.ts'
 import { startLocalServer } from '../support/local-server.ts'
-import { documentsOf, siteOf } from '../support/site.ts'
+import { documentsOf, requestedPagesOf, siteOf } from '../support/site.ts'
 
 interface SiteServer {
   readonly url: string
@@ -67,6 +67,7 @@ export async function startSite(
   const documents = [
     ...documentsOf(world),
     ...siteOf(world),
+    ...requestedPagesOf(world),
     ...(await readVendored()),
     ...(await readAssets(assets)),
   ]

@@ -2,16 +2,50 @@
 import { createSnapshots } from '../../builder/documents/index.ts'
 import { renderBody } from '../../builder/publish/document.ts'
 import type { PublicDocument } from '../../builder/publish/document.ts'
+import { createPageDocuments } from '../../builder/site/documents.ts'
 import type { Drawing } from '../../builder/site/share-images.ts'
 import { createSharedPages } from '../../builder/site/share.ts'
 import { createSite } from '../../builder/site/site-documents.ts'
 import type { World } from '../../builder/world/world.ts'
+import { disputePage } from '../../src/pages/dispute.ts'
+import { jobPage } from '../../src/pages/job.ts'
+import { partnerPage } from '../../src/pages/partner.ts'
+import { receiptPage } from '../../src/pages/receipt.ts'
+import { workerPage } from '../../src/pages/worker.ts'
 
 export function siteOf(
   world: World,
   shareImages: readonly PublicDocument[] = [],
 ): readonly PublicDocument[] {
   return createSite()(world, shareImages)
+}
+
+/** What the service renders on request, for the entries of all lists. */
+export function requestedPagesOf({ community, disputes, exchange, site }: World) {
+  const { receipts, workers, leaderboard, partners } = community
+  const wallets = new Set([
+    ...receipts.map((receipt) => receipt.to_wallet),
+    ...[...workers, ...leaderboard].map(({ wallet }) => wallet),
+  ])
+  const documents = createPageDocuments(site)
+  return [
+    ...receipts.map((receipt) =>
+      receiptPage(receipt, { isRailListed: false, pactId: null, disputes: disputes.newest }),
+    ),
+    ...[...wallets].map((wallet) =>
+      workerPage(wallet, {
+        worker: workers.find((worker) => worker.wallet === wallet),
+        standing: leaderboard.find((standing) => standing.wallet === wallet),
+        receipts: receipts.filter((receipt) => receipt.to_wallet === wallet),
+        receiptsCaption: 'Newest first.',
+      }),
+    ),
+    ...exchange.jobs.map((job) => jobPage({ ...job, history: [] })),
+    ...partners.map((partner) =>
+      partnerPage(partner, { tierName: undefined, oaths: [], total: '0' }),
+    ),
+    ...disputes.newest.map(disputePage),
+  ].flatMap((page) => documents(page, new Set()).documents)
 }
 
 export function documentsOf(world: World): readonly PublicDocument[] {
