@@ -1,86 +1,70 @@
-/** `npm run bench -- [suite…] [--quick] [--json <file>]`: measures, prints tables, writes the figures to a file. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus, tmpdir, totalmem } from 'node:os'
+/** `npm run bench -- [suite…] [--quick]`: measures and prints tables. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { version } from '../../src/contract/version.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { printReport } from './report.ts'
-import type { BenchReport } from './report.ts'
-import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
+import { measure } from './bench.ts'
+import type { Stoppable, Suite } from './bench.ts'
 import { builder } from './suites/builder.ts'
-import { engines } from './suites/engines.ts'
-import { images } from './suites/images.ts'
+import { documents } from './suites/documents.ts'
 import { lists } from './suites/lists.ts'
 import { log } from './suites/log.ts'
-import { origin } from './suites/origin.ts'
 import { start } from './suites/start.ts'
-import { verify } from './suites/verify.ts'
-import { visible } from './suites/visible.ts'
 import { writes } from './suites/writes.ts'
 
-const suites: Readonly<Record<string, Suite>> = {
-  origin,
-  builder,
-  writes,
-  engines,
-  verify,
-  visible,
-  images,
-  start,
-  lists,
-  log,
-}
-/** sysexits.h EX_USAGE. */
-const exitUsage = 64
+const suites: Readonly<Record<string, Suite>> = { documents, builder, writes, start, lists, log }
 
 const {
-  values: { quick, json: jsonFile },
+  values: { quick },
   positionals,
 } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, json: { type: 'string' } },
+  options: { quick: { type: 'boolean', default: false } },
 })
 const unknown = positionals.filter((name) => !Object.hasOwn(suites, name))
 if (unknown.length > 0) {
-  const list = entriesOf(suites).map(([name, { about }]) => `  ${name}: ${about}`)
-  console.error(`Unknown suite: ${unknown.join(', ')}. Suites:\n${list.join('\n')}`)
-  process.exit(exitUsage)
+  console.error(`Unknown: ${unknown.join(', ')}. Suites: ${Object.keys(suites).join(', ')}`)
+  // EX_USAGE of sysexits.h.
+  process.exit(64)
 }
 
 // Removed at the end: for minutes after thousands of files were removed, ext4 takes up to ten times as long to create others.
 const runDir = mkdtempSync(join(tmpdir(), 'ledger-bench-'))
-const reports: Record<string, BenchReport> = {}
 try {
   for (const [name, suite] of entriesOf(suites)) {
     if (positionals.length > 0 && !positionals.includes(name)) continue
     console.error(`${name}: ${suite.about}`)
     const startedMs = performance.now()
-    const dir = join(runDir, name)
-    mkdirSync(dir)
-    const measured = await runSuite(suite, { quick, dir, log: console.error })
-    const report = { ...measured, seconds: (performance.now() - startedMs) / 1000 }
-    reports[name] = report
-    printReport(name, report)
+    const rows = await run(suite, join(runDir, name))
+    console.log(`\n## ${name}, ${Math.round((performance.now() - startedMs) / 1000)} s\n`)
+    console.table(rows)
   }
 } finally {
   rmSync(runDir, { recursive: true, force: true })
 }
-if (jsonFile !== undefined) {
-  const machine = { cpus: cpus().length, model: cpus()[0]?.model, memory_bytes: totalmem() }
-  const run = { version, quick, measured_at: new Date().toISOString() }
-  const json = { ...run, machine: { ...machine, node: process.version }, suites: reports }
-  writeFileSync(jsonFile, `${JSON.stringify(json, null, 2)}\n`)
-}
 
-/** A suite that fails is reported as skipped, the others run, and the exit code is 1. */
-async function runSuite(suite: Suite, context: SuiteContext): Promise<SuiteReport> {
+/** After a failure the other suites still run, and the exit code is 1. */
+async function run(suite: Suite, dir: string): Promise<readonly object[]> {
+  const servers: Stoppable[] = []
+  const running = async <Server extends Stoppable>(starting: Promise<Server>) => {
+    const server = await starting
+    servers.unshift(server)
+    return server
+  }
+  const rows: object[] = []
   try {
-    return await suite.run(context)
+    mkdirSync(dir)
+    for (const bench of await suite.prepare({ quick, dir, running })) {
+      console.error(`  ${bench.what}`)
+      rows.push(...(await measure(bench, quick ? 2 : 7)))
+    }
   } catch (error) {
     process.exitCode = 1
-    const why = error instanceof Error ? error.message : String(error)
-    return { rows: [], skipped: [`the whole suite failed: ${why}`] }
+    console.error(error)
+  } finally {
+    for (const server of servers) await server.stop()
   }
+  return rows
 }

@@ -14,18 +14,24 @@ import type { Measurement } from '../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 
-/** Days before now: weekly for a year, daily for the last two weeks. */
-const pollDays = [
+/** Weekly for a year, daily for the last two weeks. */
+const pollDays: readonly number[] = [
   ...Array.from({ length: 50 }, (_, week) => (51 - week) * 7 + 8),
   ...Array.from({ length: 15 }, (_, day) => 14 - day),
 ]
 const pollEveryMs = dayMs
 
+interface YearOfPolls extends Pick<PollDeps, 'random'> {
+  readonly nowMs: number
+  /** Days before now. */
+  readonly days?: readonly number[]
+}
+
 /** Polls every rail for a year, the last time at `nowMs`. Nothing is read from a network. */
 export async function writeYearOfPolls(
   database: OpenDatabase,
   railsDir: string,
-  { nowMs, random }: Pick<PollDeps, 'random'> & { readonly nowMs: number },
+  { nowMs, random, days = pollDays }: YearOfPolls,
 ): Promise<void> {
   const authored = await loadAuthoredRails(railsDir)
   const adapters = railAdapters.map((adapter) => invent(adapter, authored))
@@ -40,7 +46,7 @@ export async function writeYearOfPolls(
   const sources = createSources({ ...outbound, rpcUrls: noRpc, railBaseUrls: new Map() })
   const deps: PollDeps = { database, clock, random, fetch, log: silentLog, sources, pollEveryMs }
   const { signal } = new AbortController()
-  for (const day of pollDays) {
+  for (const day of days) {
     timeMs = nowMs - day * dayMs
     await pollRound(deps, { adapters, authored, which: 'all', signal })
   }
@@ -67,7 +73,7 @@ function invent(adapter: AnyRailAdapter, authored: readonly AuthoredRail[]): Any
 }
 
 /** Volume has a weekly and a yearly wave; some rails pause for a season. */
-export function inventMeasurement(rail: string, sizeUsdc: number, endMs: number): Measurement {
+function inventMeasurement(rail: string, sizeUsdc: number, endMs: number): Measurement {
   const day = Math.floor(endMs / dayMs)
   const phase = noise(rail) * 2 * Math.PI
   const season = Math.sin((2 * Math.PI * day) / 365 + phase)

@@ -17,12 +17,12 @@ import { entriesOf } from '../../src/core/entries.ts'
 import { installBoardProgram } from '../e2e/board.ts'
 import { addressOf, newLedger, stop, useProgram } from '../e2e/ledger.ts'
 import type { Ledger } from '../e2e/ledger.ts'
+import { chains, fillLedger, rails, statuses, workerOf } from '../support/large-ledger.ts'
 import type { Running } from '../support/program.ts'
 import type { Address } from '../support/raw-http.ts'
 import { nearWallet, signedBody } from '../support/wallets.ts'
 import { askSteadily, askToTheLimit, openClient, p99Of } from './clients.ts'
 import type { Answer, Asked } from './clients.ts'
-import { chains, fillLedger, rails, statuses, workerOf } from './filled-ledger.ts'
 
 /** Rest and attack alternate, so that other load of the machine meets both. Each round has a new attacker. */
 const ROUNDS = 6

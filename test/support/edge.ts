@@ -18,30 +18,20 @@ type Replacement = readonly [from: string, to: string]
 
 export async function startNginx(options: EdgeOptions): Promise<ServerProcess> {
   const { servicePort, publicDir, changes = [] } = options
-  return await startNginxWith((dir, port) =>
-    substitute('nginx.conf', [
-      ['user www-data;', nginxUser],
+  return await run('nginx', (dir, port) => {
+    const conf = substitute('nginx.conf', [
+      // Its workers may read the files of this user.
+      ['user www-data;', userInfo().uid === 0 ? 'user root;' : ''],
       ['pid /run/nginx.pid;', `pid ${dir}/nginx.pid;`],
       ['/var/lib/nginx/', `${dir}/state/`],
       ['listen 80 default_server;', `listen 127.0.0.1:${port} default_server;`],
       ['server 127.0.0.1:8787;', `server 127.0.0.1:${servicePort};`],
       ['/var/lib/agent-income-ledger/public/', `${publicDir}/`],
       ...changes,
-    ]),
-  )
-}
-
-/** The directive for workers that may read the files of this user. */
-export const nginxUser = userInfo().uid === 0 ? 'user root;' : ''
-
-/** Starts nginx with a configuration for a directory, which has a folder `state`, and for a port. */
-export async function startNginxWith(
-  confOf: (dir: string, port: number) => string,
-): Promise<ServerProcess> {
-  return await run('nginx', (dir, port) => {
+    ])
     mkdirSync(join(dir, 'state'))
     const file = join(dir, 'nginx.conf')
-    writeFileSync(file, confOf(dir, port))
+    writeFileSync(file, conf)
     return ['-c', file, '-p', dir, '-g', 'daemon off;']
   })
 }

@@ -9,13 +9,12 @@ import { receiptView } from '../../../src/db/receipts/view.ts'
 const { PORT, DATABASE = '' } = process.env
 const { reader } = await openDatabase({ url: DATABASE })
 
-async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { limit, ...filter } = Object.fromEntries(
-    new URL(req.url ?? '', 'http://localhost').searchParams,
-  )
+async function answer({ url = '' }: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { limit = 1, ...filter } = Object.fromEntries(new URL(url, 'http://localhost').searchParams)
   const records = await listReceipts(reader, { limit: Number(limit), before: null, filter })
   const receipts = records.map((record) => receiptView(record, 'http://localhost'))
-  res.end(JSON.stringify({ count: receipts.length, receipts }))
+  const text = JSON.stringify({ count: receipts.length, receipts })
+  res.writeHead(200, { 'Content-Length': Buffer.byteLength(text) }).end(text)
 }
 
 createServer((req, res) => void answer(req, res)).listen(Number(PORT), '127.0.0.1')

@@ -1,190 +1,111 @@
-/** One more receipt in a log of a million entries, against its files alone, and proofs against bare node:http. */
+/** Entries of the log: how they are added, against their files alone, and verified, against hashing them. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 
 import { createLedgerLog } from '../../../builder/log/log.ts'
-import { append } from '../../../builder/log/sequence.ts'
 import { createDirectory } from '../../../builder/publish/store/directory.ts'
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { loadLogSigner } from '../../../src/auth/notes.ts'
-import type { NoteSigner } from '../../../src/auth/notes.ts'
-import { checkpointText } from '../../../src/core/tlog/checkpoint.ts'
-import { formatNote } from '../../../src/core/tlog/note.ts'
-import { checkpointHeaders, logPath } from '../../../src/core/tlog/paths.ts'
-import { putCheckpoint, queueEntries } from '../../../src/db/log.ts'
+import { queueEntries } from '../../../src/db/log.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import type { OpenDatabase } from '../../../src/db/open.ts'
 import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
-import { startNodeServer } from '../../../test/support/server-process.ts'
 import { silentLog } from '../../demo/polls.ts'
-import { makeLedger, manyReceipts, receiptIdOf, workersCount } from '../ledger.ts'
-import { createReader } from '../reader.ts'
-import { atMost, ratioAtMost, row, rowsOf } from '../rows.ts'
-import { interleave, percentile } from '../samples.ts'
-import { databasePathIn, startService } from '../service.ts'
-import { benchProgram } from '../start-task.ts'
-import type { Suite } from '../suite.ts'
-import { timed } from '../task.ts'
+import type { Sample, Suite } from '../bench.ts'
+import { databaseIn, programOf, startService, timed } from '../processes.ts'
 
-const rawScript = benchProgram('peers/raw-http')
-/** Fill one tile with their two entries each, so that every width of the last tile is measured. */
-const receiptsOfTile = 128
+const workersCount = 10_000
 const together = 1000
-const receiptsAtOnce = 25_600
+/** Two entries for each: every width of a tile occurs. */
+const alone = 128
 
 export const log: Suite = {
-  about: 'one more receipt in a log of a million entries, and proofs from it',
-  run: async ({ dir, quick }) => {
-    const [rounds, reads] = quick ? [2, 500] : [7, 2000]
-    const receipts = manyReceipts(quick) / 2
-    await makeLedger(databasePathIn(dir), receipts)
-    const database = await openDatabase({ url: databasePathIn(dir) })
+  about: 'receipts that are added to a long log, and its verification',
+  prepare: async ({ dir, quick, running }) => {
+    const service = await running(startService(dir))
+    const database = await openDatabase({ url: databaseIn(dir) })
+    await running(Promise.resolve({ stop: () => database.close() }))
+    const [check, askSizes] = [() => Promise.resolve(), () => Promise.resolve([])]
+    const directory = (name: string) =>
+      createDirectory({ publicDir: join(dir, name), fence: 1, check })
+    const published = directory('public')
+    let written: Parameters<typeof published.put>[] = []
+    const put = (...file: (typeof written)[number]) => {
+      written.push(file)
+      return published.put(...file)
+    }
+    const files = { ...published, put }
     const signer = await loadLogSigner(join(dir, 'run/keys'), systemRandom)
-    const note = await fillLog(database, signer, receipts)
-    const published = createDirectory({
-      publicDir: join(dir, 'public'),
-      fence: 1,
-      check: () => Promise.resolve(),
-    })
-    await published.put(logPath('checkpoint'), Buffer.from(note), checkpointHeaders)
-    let written: [key: string, body: Uint8Array, headers: Record<string, string>][] = []
-    const files = {
-      ...published,
-      put: (...file: (typeof written)[number]) => {
-        written.push(file)
-        return published.put(...file)
-      },
-    }
-    const ledgerLog = createLedgerLog({
-      database,
-      files,
-      signer,
-      clock: systemClock,
-      log: silentLog,
-      askSizes: () => Promise.resolve([]),
-    })
-    await ledgerLog.grow()
-    let next = receipts + 1
+    const deps = { database, files, signer, clock: systemClock, log: silentLog, askSizes }
+    const ledgerLog = createLedgerLog(deps)
+
+    let receipts = 0
+    /** Returns the CPU time of giving the entries of the receipts their place and publishing them, per receipt. */
     const add = async (count: number): Promise<number> => {
-      const entries = Array.from({ length: count }, (_, at) => entriesOf(next + at)).flat()
-      next += count
-      // In the transaction of the receipts, which the suite `writes` measures.
+      const entries = Array.from({ length: count }, (_, at) => entriesOf(receipts + at)).flat()
+      receipts += count
+      // Part of the transaction of the receipts, which `writes` measures.
       await database.write((tx) => queueEntries(tx, entries))
-      return (await timed(() => ledgerLog.grow())).cpuMs
+      return (await timed(() => ledgerLog.grow())).cpuMs / count
     }
-    const builder = async () => {
-      let [cpuMs, kb, mostKb] = [0, 0, 0]
-      for (let at = 0; at < receiptsOfTile; at += 1) {
-        const before = written.length
-        cpuMs += (await add(1)) / receiptsOfTile
-        const added = written.slice(before).reduce((sum, [, { length }]) => sum + length / 1000, 0)
-        kb += added / receiptsOfTile
-        mostKb = Math.max(mostKb, added)
-      }
-      const ofOne = written
-      const cpuMsTogether = (await add(together)) / together
-      written = ofOne
-      return { cpuMs, kb, mostKb, files: written.length / receiptsOfTile, cpuMsTogether }
+    const addReceipts = async (): Promise<Sample> => {
+      const togetherCpuMs = await add(together)
+      written = []
+      let [cpuMs, kb] = [0, 0]
+      for (let at = 0; at < alone; at += 1) cpuMs += (await add(1)) / alone
+      for (const [, { length }] of written) kb += length / 1000 / alone
+      return { cpuMs, kb, togetherCpuMs }
     }
     let copies = 0
-    const filesAlone = async () => {
+    const filesAlone = async (): Promise<Sample> => {
       copies += 1
-      const copy = createDirectory({
-        publicDir: join(dir, `copy ${copies}`),
-        fence: 1,
-        check: () => Promise.resolve(),
-      })
+      const copy = directory(`copy ${copies}`)
       const { cpuMs } = await timed(async () => {
         for (const file of written) await copy.put(...file)
       })
-      return { cpuMs: cpuMs / receiptsOfTile }
+      return { cpuMs: cpuMs / alone }
     }
-    const costs = await interleave(rounds, {
-      builder: async () => {
-        written = []
-        return await builder()
+    for (let at = 0; at < (quick ? 50 : 500); at += 1) await add(together)
+    const url = `${service.origin}/log`
+    const verify = [programOf('scripts/cli/main.js'), 'log', 'verify', '--log-url', url]
+    const hash = [programOf('scripts/bench/peers/hash-log.js'), url]
+    return [
+      {
+        what: 'one more receipt',
+        ours: addReceipts,
+        peer: ['its files alone', filesAlone],
+        figures: {
+          cpuMs: { unit: 'ms', mostRatio: 2 },
+          kb: { unit: 'KB', most: 100 },
+          togetherCpuMs: { unit: 'ms, one of 1,000' },
+        },
       },
-      'files alone': filesAlone,
-    })
-    await database.close()
-
-    const pathOf = (i: number) => `/api/v1/receipts/${receiptIdOf(i)}/proof`
-    const service = await startService(dir)
-    const paths = Array.from({ length: 100 }, (_, at) => pathOf(1 + at))
-    const args = [service.origin, ...paths]
-    const raw = await startNodeServer(rawScript, { args, readyPath: pathOf(1) })
-    const read = (origin: string, from: number) => async () => {
-      const reader = createReader()
-      const times: number[] = []
-      for (let at = 0; at < reads; at += 1) {
-        const url = origin + pathOf(1 + Math.floor(Math.random() * from))
-        times.push((await reader.read({ url })).ms)
-      }
-      reader.close()
-      return { p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99) }
-    }
-    try {
-      const readers = {
-        service: read(service.origin, receipts),
-        'node:http': read(raw.origin, paths.length),
-      }
-      await interleave(1, readers)
-      const proofs = await interleave(rounds, readers)
-      const peer = 'files alone.cpuMs'
-      return {
-        rows: [
-          ...rowsOf(costs, [
-            row('one more receipt, CPU', 'ms', 'builder.cpuMs', peer, ratioAtMost(2)),
-            row('one of 1,000 receipts, CPU', 'ms', 'builder.cpuMsTogether', peer),
-            row('files of a receipt, most', 'KB', 'builder.mostKb', 'builder.kb', atMost(100)),
-          ]),
-          ...rowsOf(proofs, [
-            row('proof, p99', 'ms', 'service.p99Ms', 'node:http.p99Ms', atMost(5)),
-            row('proof, p50', 'ms', 'service.p50Ms', 'node:http.p50Ms'),
-          ]),
-        ],
-        facts: { entries: receipts * 2, files_of_a_receipt: costs[0]?.['builder.files'] ?? 0 },
-      }
-    } finally {
-      await raw.stop()
-      await service.stop()
-    }
+      {
+        what: `log verify, ${(receipts * 2).toLocaleString('en-US')} entries`,
+        ours: () => runAndTime(verify),
+        peer: ['download and hash', () => runAndTime(hash)],
+        figures: { ms: { unit: 'ms' } },
+      },
+    ]
   },
 }
 
-/** What a receipt adds to the log: itself and its entry of the reputation ledger. */
-function entriesOf(i: number) {
-  const sha256 = sha256Hex(`receipt ${i}`)
-  const reputation = sha256Hex(`entry ${i}`)
-  const subject = `0x${(i % workersCount).toString(16).padStart(40, '0')}`
-  return [
-    { kind: 'receipt', id: receiptIdOf(i), sha256 },
-    { kind: 'reputation', id: reputation, sha256: reputation, subject },
-  ] as const
+/** @throws Error unless the program ends with 0 */
+async function runAndTime(args: readonly string[]): Promise<Sample> {
+  const { ms } = await timed(async () => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+    await once(child, 'exit')
+    if (child.exitCode !== 0) throw new Error(`failed: ${args.join(' ')}`)
+  })
+  return { ms }
 }
 
-/** Gives the entries of all receipts their places. Returns the signed checkpoint. */
-async function fillLog(
-  { write }: OpenDatabase,
-  signer: NoteSigner,
-  receipts: number,
-): Promise<string> {
-  const common = { v: 1, at: '2026-01-01T00:00:00.000Z' } as const
-  let root: Uint8Array = new Uint8Array()
-  for (let from = 0; from < receipts; from += receiptsAtOnce) {
-    const count = Math.min(receiptsAtOnce, receipts - from)
-    const entries = Array.from({ length: count }, (_, at) => {
-      const [receipt, reputation] = entriesOf(1 + from + at)
-      const before = from + at - workersCount
-      const prev = before < 0 ? null : 2 * before + 1
-      return [
-        { ...common, ...receipt },
-        { ...common, ...reputation, prev },
-      ]
-    })
-    root = await write((tx) => append(tx, 2 * from, entries.flat()))
-  }
-  const text = checkpointText({ origin: signer.key.name, size: 2 * receipts, root })
-  const note = formatNote({ text, signatures: [signer.sign(text)] })
-  await write((tx) => putCheckpoint(tx, 'signed', { size: 2 * receipts, note }))
-  return note
+/** What a receipt adds to the log: itself and its entry of the reputation ledger. */
+function entriesOf(number: number) {
+  const [sha256, reputation] = [sha256Hex(`receipt ${number}`), sha256Hex(`entry ${number}`)]
+  const subject = `0x${(number % workersCount).toString(16).padStart(40, '0')}`
+  return [
+    { kind: 'receipt', id: `rcp_${sha256}`, sha256 },
+    { kind: 'reputation', id: reputation, sha256: reputation, subject },
+  ] as const
 }

@@ -1,66 +1,42 @@
-/** From the start of the process to its first answer, and its memory at rest, with a ledger of a million receipts. */
-import { readFileSync, statSync } from 'node:fs'
+/** From the start of the process to its first answer, and its memory at rest, with a large ledger. */
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { startNodeServer } from '../../../test/support/server-process.ts'
+import { fillLedger } from '../../../test/support/large-ledger.ts'
 import type { ServerProcess } from '../../../test/support/server-process.ts'
-import { cpuUsOf } from '../cpu.ts'
-import { makeLedger, manyReceipts } from '../ledger.ts'
-import { atMost, ratioAtMost, row, rowsOf } from '../rows.ts'
-import { interleave } from '../samples.ts'
-import type { Sample } from '../samples.ts'
-import { databasePathIn, startService } from '../service.ts'
-import { benchProgram } from '../start-task.ts'
-import type { Suite } from '../suite.ts'
+import type { Suite } from '../bench.ts'
+import { cpuUsOf, databaseIn, startPeer, startService } from '../processes.ts'
 
-const probe = { readyPath: '/healthz', probeEveryMs: 2 } as const
-const peerScript = benchProgram('peers/hono-app')
+const probeEveryMs = 2
 
 export const start: Suite = {
-  about: 'start to first answer and memory at rest, with very many receipts',
-  run: async ({ dir, quick }) => {
-    const receipts = manyReceipts(quick)
-    await makeLedger(databasePathIn(dir), receipts)
-    const measure = (startServer: () => Promise<ServerProcess>) => async (): Promise<Sample> => {
+  about: 'start to first answer and memory at rest, with a large ledger',
+  prepare: async ({ dir, quick }) => {
+    await fillLedger(databaseIn(dir), quick ? 100_000 : 1_000_000)
+    const measure = (startServer: () => Promise<ServerProcess>) => async () => {
       const { pid, readyAfterMs, stop } = await startServer()
-      try {
-        const cpuMs = cpuUsOf(pid) / 1000
-        await sleep(quick ? 1500 : 3000)
-        return { firstAnswerMs: readyAfterMs, cpuMs, restMb: residentMb(pid) }
-      } finally {
-        await stop()
-      }
+      const cpuMs = cpuUsOf(pid) / 1000
+      await sleep(quick ? 1500 : 3000)
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      await stop()
+      const restMb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+      return { cpuMs, firstAnswerMs: readyAfterMs, restMb }
     }
-    const service = measure(() => startService(dir, { ...probe, env: { LIMITS: 'on' } }))
+    const ours = measure(() => startService(dir, { probeEveryMs, env: { LIMITS: 'on' } }))
+    const env = { DATABASE: databaseIn(dir) }
     // Reads the files into the cache of the system.
-    await service()
-    const peerEnv = { DATABASE: databasePathIn(dir) }
-    const peer = measure(() => startNodeServer(peerScript, { ...probe, env: peerEnv }))
-    const samples = await interleave(quick ? 3 : 7, { service, libraries: peer })
-    const size = `${receipts.toLocaleString('en-US')} receipts`
-    return {
-      rows: rowsOf(samples, [
-        row(
-          `start to first answer, ${size}, CPU`,
-          'ms',
-          'service.cpuMs',
-          'libraries.cpuMs',
-          ratioAtMost(1.3),
-        ),
-        row(
-          `start to first answer, ${size}`,
-          'ms',
-          'service.firstAnswerMs',
-          'libraries.firstAnswerMs',
-        ),
-        row(`memory at rest, ${size}`, 'MB', 'service.restMb', 'libraries.restMb', atMost(150)),
-      ]),
-      facts: { database_mb: Math.round(statSync(databasePathIn(dir)).size / 2 ** 20) },
-    }
+    await ours()
+    return [
+      {
+        what: 'start to first answer',
+        ours,
+        peer: ['its libraries', measure(() => startPeer('hono-app', { probeEveryMs, env }))],
+        figures: {
+          cpuMs: { unit: 'ms', mostRatio: 1.3 },
+          firstAnswerMs: { unit: 'ms' },
+          restMb: { unit: 'MB', most: 150 },
+        },
+      },
+    ]
   },
-}
-
-function residentMb(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }

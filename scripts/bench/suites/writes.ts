@@ -1,45 +1,31 @@
-/** Durable signed receipts from 64 clients, against a bare service with the same checks and rows. */
-import { rmSync } from 'node:fs'
+/** Durable signed receipts from 64 clients, against a bare service with the same checks and rows, and on PostgreSQL. */
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { startNodeServer } from '../../../test/support/server-process.ts'
+import { newPostgresDatabase } from '../../../test/support/new-database.ts'
+import { startPostgres } from '../../../test/support/postgres.ts'
 import type { ServerProcess } from '../../../test/support/server-process.ts'
-import { cpuUsOf, cpuUsOfThread } from '../cpu.ts'
-import { ratioAtLeast, ratioAtMost, row, rowsOf } from '../rows.ts'
-import { interleave, medianOf } from '../samples.ts'
-import type { Sample } from '../samples.ts'
-import { databasePathIn, startPlatformService } from '../service.ts'
-import { benchProgram, startTask } from '../start-task.ts'
-import type { Suite } from '../suite.ts'
-
-const connections = 64
+import type { Suite } from '../bench.ts'
+import { databaseIn, load, startPeer, startService } from '../processes.ts'
+import { listPlatform, signReceipts } from '../receipts.ts'
 
 export const writes: Suite = {
-  about: 'signed receipts, durable before they are answered, against a bare service',
-  run: async ({ dir, quick, log }) => {
-    const [rounds, warm, count] = quick ? [2, 1500, 3000] : [7, 4000, 12_000]
-    const service = await startPlatformService(dir)
+  about: 'signed receipts, durable before they are answered',
+  prepare: async ({ dir, quick, running }) => {
+    const [warm, count] = quick ? [1500, 3000] : [4000, 12_000]
     let runs = 0
-    const post = async ({ origin, pid }: ServerProcess): Promise<Sample> => {
+    const post = async (server: ServerProcess) => {
       runs += 1
-      const load = { origins: [origin], warm, signed: count, connections, seed: `run ${runs}` }
-      const task = startTask('post-receipts', load)
-      await task.next()
-      task.go()
-      await task.next()
-      const [before, loopBefore] = [cpuUsOf(pid), cpuUsOfThread(pid, pid)]
-      task.go()
-      const posted = await task.next()
-      const cpuUs = (cpuUsOf(pid) - before) / count
-      return { ...posted, cpuUs, loopCpuUs: (cpuUsOfThread(pid, pid) - loopBefore) / count }
+      return await load(server, await signReceipts(`run ${runs}`, warm + count), warm)
     }
-    const postToPeer = async (): Promise<Sample> => {
+    const env = listPlatform(join(dir, 'run'))
+    const service = await running(startService(dir, { env }))
+    // The bare service copies the rows of this first run.
+    await post(service)
+    const postToPeer = async () => {
       const target = join(dir, 'bare.db')
-      const env = { SOURCE: databasePathIn(dir), TARGET: target }
-      const peer = await startNodeServer(benchProgram('peers/bare-receipts'), {
-        env,
-        readyPath: '/',
-      })
+      const files = { SOURCE: databaseIn(dir), TARGET: target }
+      const peer = await startPeer('bare-receipts', { env: files })
       try {
         return await post(peer)
       } finally {
@@ -47,33 +33,40 @@ export const writes: Suite = {
         for (const suffix of ['', '-wal', '-shm']) rmSync(`${target}${suffix}`, { force: true })
       }
     }
-    try {
-      log('  a first run, whose rows the bare service copies')
-      await post(service)
-      const samples = await interleave(rounds, {
-        service: async () => await post(service),
-        'bare service': postToPeer,
-      })
-      const facts = ['cpuUs', 'loopCpuUs', 'loadCpuUs'].map(
-        (figure) => [figure, Math.round(medianOf(samples, `service.${figure}`))] as const,
-      )
-      const [ours, peer] = ['service', 'bare service']
-      return {
-        rows: rowsOf(samples, [
-          row('signed receipt, CPU', 'us', `${ours}.cpuUs`, `${peer}.cpuUs`, ratioAtMost(1.15)),
-          row(
-            'signed receipts',
-            '1/s',
-            `${ours}.perSecond`,
-            `${peer}.perSecond`,
-            ratioAtLeast(0.85),
-          ),
-          row('signed receipt, p99', 'ms', `${ours}.p99Ms`, `${peer}.p99Ms`),
-        ]),
-        facts: { connections, receipts_per_round: count, ...Object.fromEntries(facts) },
-      }
-    } finally {
-      await service.stop()
+    const postgres = await running(startPostgres())
+    const other = join(dir, 'postgres')
+    listPlatform(join(other, 'run'))
+    for (const keys of ['run/keys', 'run/secrets']) {
+      cpSync(join(dir, keys), join(other, keys), { recursive: true })
     }
+    const settings = {
+      ...env,
+      DATABASE_URL: await newPostgresDatabase(postgres.url),
+      SMTP_URL: 'smtp://127.0.0.1:1',
+      SNAPSHOT_GIT_REMOTE: join(dir, 'archive'),
+    }
+    const onPostgres = await running(startService(other, { env: settings }))
+    return [
+      {
+        what: 'signed receipt',
+        ours: () => post(service),
+        peer: ['bare service', postToPeer],
+        figures: {
+          cpuUs: { unit: 'µs', mostRatio: 1.15 },
+          perSecond: { unit: '1/s', leastRatio: 0.85 },
+          p99Ms: { unit: 'ms' },
+        },
+      },
+      {
+        what: 'signed receipt on PostgreSQL',
+        ours: () => post(onPostgres),
+        peer: ['SQLite', () => post(service)],
+        figures: {
+          cpuUs: { unit: 'µs' },
+          perSecond: { unit: '1/s', leastRatio: 0.9 },
+          p99Ms: { unit: 'ms' },
+        },
+      },
+    ]
   },
 }

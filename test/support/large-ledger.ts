@@ -1,10 +1,11 @@
-/** A ledger of 1,000,000 receipts of 100,000 registered workers, written by SQLite itself: always the same rows. */
+/** A ledger of very many receipts of 100,000 registered workers, written by SQLite itself: always the same rows. */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+
 import sqlite3 from 'sqlite3'
 
-import { settled } from '../../scripts/bench/ledger.ts'
 import { openDatabase } from '../../src/db/open.ts'
 
-const receiptsCount = 1_000_000
 const workersCount = 100_000
 /** One check per this many receipts. */
 const checkedEvery = 5
@@ -43,11 +44,11 @@ const amount = `1000000 * (1 + ${random('amount', 500)})`
 const hash = `case when i % ${checkedEvery} = 0 then printf('0x%064x', i) end`
 const content = `printf('{"amount_usdc":10,"asset_symbol":"USDC","platform":"example_board","platform_signature":"ed25519:%088d","rail":"x402","summary":"Labelled a batch of pictures, number %d","to_wallet":"%s"}', i, i, ${worker})`
 
-const statements = [
+const statements = (receipts: number): readonly string[] => [
   `${numbers(workersCount)} insert into workers (seq, wallet, display, display_name, skills, registered_at, updated_at)
    select i, printf('0x1%039x', i), printf('0x1%039x', i), printf('Worker %d', i), '["technical-writing"]', ${timeOf(200)}, ${timeOf(200)} from n`,
   `insert into worker_skills (skill, worker_seq) select 'technical-writing', seq from workers`,
-  `${numbers(receiptsCount)} insert into receipts (id, kind, rail, chain, tx_hash, from_wallet, from_display, to_wallet,
+  `${numbers(receipts)} insert into receipts (id, kind, rail, chain, tx_hash, from_wallet, from_display, to_wallet,
      to_display, amount_micro_usdc, asset_symbol, occurred_at, summary, platform, submitter, content, verification,
      onchain, onchain_checked_at, accepted_at)
    select ${id}, 'platform', ${oneOf('rail', rails)}, ${oneOf('chain', chains)}, ${hash}, ${payer}, ${payer}, ${worker}, ${worker},
@@ -68,7 +69,8 @@ const statements = [
 ]
 
 /** Fills a new database with the schema of this program; indexes and triggers are made again when the rows are there. */
-export async function fillLedger(path: string): Promise<void> {
+export async function fillLedger(path: string, receipts = 1_000_000): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true })
   await (await openDatabase({ url: path })).close()
   const database = new sqlite3.Database(path)
   const run = (sql: string) => settled((done) => database.exec(sql, done))
@@ -80,8 +82,17 @@ export async function fillLedger(path: string): Promise<void> {
   )
   await run('pragma synchronous = off; pragma cache_size = -400000; pragma temp_store = memory')
   await run(left.map(({ type, name }) => `drop ${type} ${name}`).join(';'))
-  for (const statement of statements) await run(`begin; ${statement}; commit`)
+  for (const statement of statements(receipts)) await run(`begin; ${statement}; commit`)
   await run(left.map(({ sql }) => sql).join(';'))
   await run('pragma wal_checkpoint(truncate)')
   await settled((done) => database.close(done))
+}
+
+/** Resolves with the result of an operation of the driver, whose callbacks get an error or null. */
+export function settled<Result = void>(
+  start: (done: (error: Error | null, result: Result) => void) => void,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    start((error, result) => (error === null ? resolve(result) : reject(error)))
+  })
 }

@@ -1,0 +1,103 @@
+/** The processes that are measured, and their load. CPU times are from `/proc` (Linux only). */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { packageRoot } from '../../src/runtime/runtime.ts'
+import { openConnection } from '../../test/support/keep-alive.ts'
+import { percentile } from '../../test/support/percentile.ts'
+import { startNodeServer } from '../../test/support/server-process.ts'
+import type { ServerProcess } from '../../test/support/server-process.ts'
+import type { Sample } from './bench.ts'
+
+const clients = 64
+
+export const databaseIn = (dir: string): string => join(dir, 'run/ledger.db')
+export const programOf = (source: string): string => join(packageRoot, 'dist', source)
+
+interface Start {
+  readonly env?: Readonly<Record<string, string>>
+  readonly args?: readonly string[]
+  readonly readyPath?: string
+  readonly probeEveryMs?: number
+}
+
+/** Starts the service without builder, limits, polls or a log line per request. */
+export async function startService(dir: string, start: Start = {}): Promise<ServerProcess> {
+  const env = { ...settingsIn(dir), LIMITS: 'off', BUILDER: 'off', ...start.env }
+  return await startNodeServer(programOf('src/main.js'), { readyPath: '/healthz', ...start, env })
+}
+
+export function settingsIn(dir: string): Readonly<Record<string, string>> {
+  const [DATA_DIR, PUBLIC_DIR] = [join(dir, 'run'), join(dir, 'public')]
+  return { DATA_DIR, PUBLIC_DIR, LOG_LEVEL: 'warn', POLL: 'off' }
+}
+
+export async function startPeer(name: string, start: Start = {}): Promise<ServerProcess> {
+  return await startNodeServer(programOf(`scripts/bench/peers/${name}.js`), {
+    readyPath: '/healthz',
+    ...start,
+  })
+}
+
+const sampleSchema = z.record(z.string(), z.number())
+
+/** Runs a script of `tasks/` in a fresh process. Resolves with the sample that it sends. */
+export async function runTask(name: string, ...args: readonly string[]): Promise<Sample> {
+  const child = fork(programOf(`scripts/bench/tasks/${name}.js`), args)
+  let sample: unknown = null
+  child.once('message', (message) => (sample = message))
+  await once(child, 'exit')
+  return sampleSchema.parse(sample)
+}
+
+export async function timed<T>(
+  work: () => Promise<T> | T,
+): Promise<{ readonly result: T; readonly ms: number; readonly cpuMs: number }> {
+  const startedMs = performance.now()
+  const cpu = process.cpuUsage()
+  const result = await work()
+  const { user, system } = process.cpuUsage(cpu)
+  return { result, ms: performance.now() - startedMs, cpuMs: (user + system) / 1000 }
+}
+
+/** CPU time of all threads of a process, in microseconds. */
+export function cpuUsOf(pid: number): number {
+  const tasks = `/proc/${pid}/task`
+  const times = readdirSync(tasks).map((thread) =>
+    Number(readFileSync(`${tasks}/${thread}/schedstat`, 'utf8').split(' ')[0]),
+  )
+  return times.reduce((sum, ns) => sum + ns / 1000, 0)
+}
+
+/** Sends the requests over 64 connections, and measures after the first `warm` of them. @throws Error for a refusal */
+export async function load(
+  { address, pid }: ServerProcess,
+  requests: readonly Buffer[],
+  warm: number,
+): Promise<Sample> {
+  const connections = await Promise.all(
+    Array.from({ length: clients }, () => openConnection(address)),
+  )
+  const sendAll = async (queue: ArrayIterator<Buffer>): Promise<number[]> => {
+    const times: number[] = []
+    const client = async ({ send }: (typeof connections)[number]) => {
+      for (const request of queue) {
+        const answer = await send(request)
+        if (![200, 201, 304].includes(answer.status)) throw new Error(`refused: ${answer.text}`)
+        times.push(answer.tookMs)
+      }
+    }
+    await Promise.all(connections.map(client))
+    return times
+  }
+  await sendAll(requests.slice(0, warm).values())
+  const before = cpuUsOf(pid)
+  const { result: times, ms } = await timed(() => sendAll(requests.slice(warm).values()))
+  const cpuUs = (cpuUsOf(pid) - before) / times.length
+  for (const { close } of connections) close()
+  return { cpuUs, perSecond: (times.length / ms) * 1000, p99Ms: percentile(times, 0.99) }
+}

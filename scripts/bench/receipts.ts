@@ -1,0 +1,64 @@
+/** Receipts issued by a platform and submitted by Ethereum wallets: the same ones for the same seed. */
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { evmSigner } from '../../src/client/signers.ts'
+import { demoMarkerPath } from '../../src/runtime/demo.ts'
+import { packageRoot } from '../../src/runtime/runtime.ts'
+import { requestText } from '../../test/support/keep-alive.ts'
+import { issued, receiptFacts, submission } from '../../test/support/receipts.ts'
+import { ed25519Key } from '../../test/support/wallets.ts'
+import type { TestWallet } from '../../test/support/wallets.ts'
+
+export const receiptsPath = '/api/v1/receipts'
+export const platformKey = ed25519Key('bench platform')
+const workersCount = 500
+const payersCount = 50
+
+/** Signs the requests that submit `count` receipts. */
+export async function signReceipts(seed: string, count: number): Promise<readonly Buffer[]> {
+  const workers = await Promise.all(Array.from({ length: workersCount }, (_, at) => fastWallet(at)))
+  const nowMs = Date.now()
+  return await Promise.all(
+    Array.from({ length: count }, async (_, at) => {
+      const worker = workers[at % workersCount]
+      if (worker === undefined) throw new Error('no wallet')
+      const facts = receiptFacts(worker, {
+        from_wallet: `0x${((at * 7) % payersCount).toString(16).padStart(40, 'f')}`,
+        amount_usdc: 1 + (at % 500),
+        occurred_at: '2026-01-02T00:00:00.000Z',
+        summary: `Labelled a batch of pictures, number ${at} of ${seed}`,
+      })
+      const body = JSON.stringify(await submission(worker, issued(facts, platformKey), nowMs))
+      return Buffer.from(requestText({ path: receiptsPath, body }))
+    }),
+  )
+}
+
+/** An Ethereum wallet that signs by WebAssembly; signing with viem would take five times as long. */
+async function fastWallet(at: number): Promise<TestWallet> {
+  const privateKey = createHash('sha256').update(`bench worker ${at}`).digest()
+  const { wallet, signMessage } = await evmSigner(privateKey)
+  const address = wallet.toLowerCase()
+  return { address, id: address, sign: signMessage }
+}
+
+/** Makes the folder of a ledger that lists the platform, and returns its settings. */
+export function listPlatform(dataDir: string): Readonly<Record<string, string>> {
+  const authored = join(dataDir, 'authored')
+  const filter = (path: string) => path !== join(packageRoot, 'data/run')
+  mkdirSync(dataDir, { recursive: true })
+  cpSync(join(packageRoot, 'data'), authored, { recursive: true, dereference: true, filter })
+  const platform = {
+    platform: 'example_board',
+    name: 'Example Board',
+    public_key: platformKey.base64,
+    rails: ['x402'],
+    added_at: '2026-01-01T00:00:00.000Z',
+  }
+  writeFileSync(join(authored, 'platforms.json'), JSON.stringify({ platforms: [platform] }))
+  // Only a demo reads authored files from its own folder.
+  writeFileSync(demoMarkerPath(dataDir), 'Made by `npm run bench`.\n')
+  return { DEMO: 'on' }
+}
