@@ -2,27 +2,24 @@
  * One attacker, who uses all that the limits allow to one network or one free account, beside everybody else on a
  * ledger of 1,000,000 receipts.
  */
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
 
-import { entriesOf } from '../../src/core/entries.ts'
 import { installBoardProgram } from '../e2e/board.ts'
 import { addressOf, newLedger, stop, useProgram } from '../e2e/ledger.ts'
 import type { Ledger } from '../e2e/ledger.ts'
+import { startClients } from '../support/client-process.ts'
+import { askInTurn, askSteadily, openConnections, p99Of } from '../support/clients.ts'
+import type { Timed } from '../support/clients.ts'
+import { openConnection, requestText } from '../support/keep-alive.ts'
 import { chains, fillLedger, rails, statuses, workerOf } from '../support/large-ledger.ts'
 import type { Running } from '../support/program.ts'
 import type { Address } from '../support/raw-http.ts'
 import { nearWallet, signedBody } from '../support/wallets.ts'
-import { askSteadily, askToTheLimit, openClient, p99Of } from './clients.ts'
-import type { Answer, Asked } from './clients.ts'
 
 /** Rest and attack alternate, so that other load of the machine meets both. Each round has a new attacker. */
 const ROUNDS = 6
@@ -46,14 +43,13 @@ const IDLE = 10_000
 const program = useProgram(installBoardProgram)
 let ledger: Ledger
 let service: Running
-let attacker: ChildProcess
+let attacker: ReturnType<typeof startClients>
 let address: Address
 let metricsUrl: string
 const rows: string[] = []
 
 beforeAll(async () => {
   ledger = newLedger(program, { POLL: 'off', LOG_LEVEL: 'warn', TRUSTED_PROXIES: '127.0.0.1' })
-  mkdirSync(ledger.dataDir, { recursive: true })
   await fillLedger(join(ledger.dataDir, 'ledger.db'))
   const builder = ledger.builder(['--once'])
   expect(await builder.ended, builder.output()).toBe(0)
@@ -61,12 +57,12 @@ beforeAll(async () => {
   const { hostname, port } = new URL(await addressOf(service))
   address = { host: hostname, port: Number(port) }
   const metricsPort = /"message":"metrics".*?"port":(\d+)/.exec(service.output())?.[1]
-  attacker = fork(program.scriptOf('test/isolation/attacker-child.ts'))
+  attacker = startClients(program)
   metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`
 })
 
 afterAll(async () => {
-  attacker.disconnect()
+  attacker.end()
   await stop(service)
   ledger.remove()
   process.stdout.write(
@@ -80,10 +76,17 @@ afterAll(async () => {
 })
 
 let number = 0
+const ask = (path: string, from: string, body?: string): string =>
+  requestText({
+    path,
+    headers: { 'X-Forwarded-For': from },
+    ...(body === undefined ? {} : { body }),
+  })
+
 /** Each request of everybody else comes from a network of its own. */
-const anybody = (): string => {
+function anybody(path: string, body?: string): string {
   number += 1
-  return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
+  return ask(path, `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`, body)
 }
 
 const pick = <Value>(values: readonly Value[], at: number): Value | undefined =>
@@ -102,33 +105,35 @@ function listPath(at: number): string {
   return `/api/v1/receipts?${[...set, 'limit=50'].join('&')}`
 }
 
+const register = '/api/v1/workers/register'
+
 async function registration(name: string): Promise<string> {
   const fields = { skills: ['agent-news-reporting'] }
-  return JSON.stringify(
-    await signedBody(nearWallet(name), 'register', fields, { nowMs: Date.now() }),
-  )
+  const nowMs = Date.now()
+  return JSON.stringify(await signedBody(nearWallet(name), 'register', fields, { nowMs }))
 }
 
-const everybodyElse = {
-  health: async () => ({ path: '/api/v1/health', from: anybody() }),
-  documents: async () => ({ path: '/api/v1/rails', from: anybody() }),
-  workers: async (at: number) => ({
-    path: `/api/v1/workers/${workerOf(1 + ((at * 7919) % 100_000))}`,
-    from: anybody(),
-  }),
-  lists: async (at: number) => ({ path: listPath(at), from: anybody() }),
-  writes: async () => ({
-    path: '/api/v1/workers/register',
-    from: anybody(),
-    body: await registration(`honest ${number}`),
-  }),
-} as const
+/** The requests of everybody else in a round, written and signed before its times are measured. */
+async function everybodyElse() {
+  const numbers = Array.from({ length: ROUND_MS / EVERY_MS }, () => (honest += 1))
+  const paths = {
+    health: () => '/api/v1/health',
+    documents: () => '/api/v1/rails',
+    workers: (at: number) => `/api/v1/workers/${workerOf(1 + ((at * 7919) % 100_000))}`,
+    lists: listPath,
+  }
+  const reads = Object.entries(paths).map(
+    ([kind, pathOf]) => [kind, numbers.map((at) => anybody(pathOf(at)))] as const,
+  )
+  const writes = numbers.map(async (at) => anybody(register, await registration(`honest ${at}`)))
+  return { ...Object.fromEntries(reads), writes: await Promise.all(writes) }
+}
 
-type Kind = keyof typeof everybodyElse
-const kinds = entriesOf(everybodyElse).map(([kind]) => kind)
+let honest = 0
+const kinds = ['health', 'documents', 'workers', 'lists', 'writes'] as const
 
 /** Documents come from memory, so only other load of the machine delays them; then no times are compared. */
-function isBusy(documents: readonly Answer[]): boolean {
+function isBusy(documents: readonly Timed[] = []): boolean {
   const isLate = p99Of(documents) > QUIET_MS
   if (isLate) process.stdout.write('other load delays this machine: no times are compared\n')
   return isLate
@@ -140,66 +145,53 @@ interface Attack {
   readonly name: string
   /** Answers that show that the attack reached the resource. */
   readonly reached: number
-  /** Connections that send without waiting for answers, instead of 128 that wait. */
-  readonly pipelined?: number
-  readonly next: (round: number, at: number) => Promise<Asked> | Asked
+  /** Two connections send without waiting for answers, instead of 128 that wait. */
+  readonly isPipelined?: boolean
+  readonly next: (round: number, at: number) => Promise<string> | string
 }
 
-/** Another process sends the requests, so that they do not delay the clients that are measured. */
-async function attackWith(
-  requests: readonly Asked[],
-  pipelined: number | undefined,
-): Promise<readonly number[]> {
-  const kind = pipelined === undefined ? 'paced' : 'pipelined'
-  const clients = pipelined ?? CLIENTS
-  attacker.send([kind, address, requests, { durationMs: ROUND_MS, clients }])
-  const [statuses] = z
-    .tuple([z.array(z.number())], z.unknown())
-    .parse(await once(attacker, 'message'))
-  return statuses
-}
-
-async function measure(attack: Attack): Promise<void> {
-  const { next } = attack
-  const all = { rest: new Map<Kind, Answer[]>(), beside: new Map<Kind, Answer[]>() }
+async function measure({ next, isPipelined = false, ...attack }: Attack): Promise<void> {
+  const all = { rest: new Map<string, Timed[]>(), beside: new Map<string, Timed[]>() }
   let reached = 0
   for (let round = 0; round < ROUNDS; round += 1) {
     // Signed before the times are measured.
-    const numbers = Array.from({ length: ATTACKS }, (_, at) => at)
+    const numbers = Array.from({ length: isPipelined ? 1 : ATTACKS }, (_, at) => at)
     const requests = await Promise.all(numbers.map(async (at) => await next(round, at)))
     for (const state of ['rest', 'beside'] as const) {
-      const attacking =
-        state === 'rest' ? Promise.resolve([]) : attackWith(requests, attack.pipelined)
-      const steady = { durationMs: ROUND_MS, everyMs: EVERY_MS }
-      const answers = await askSteadily(address, everybodyElse, steady)
-      for (const kind of kinds) {
-        all[state].set(kind, [...(all[state].get(kind) ?? []), ...(answers.get(kind) ?? [])])
+      const others = await everybodyElse()
+      const clients = isPipelined ? null : CLIENTS
+      const order = { address, requests, clients, durationMs: ROUND_MS }
+      const attacking = state === 'rest' ? [] : attacker.follow(order)
+      const over = AbortSignal.timeout(ROUND_MS)
+      const answers = await askSteadily(address, others, { everyMs: EVERY_MS, over })
+      for (const one of kinds) {
+        all[state].set(one, [...(all[state].get(one) ?? []), ...(answers[one] ?? [])])
       }
-      reached += (await attacking).filter((status) => status === attack.reached).length
+      reached += (await attacking).filter((one) => one.status === attack.reached).length
     }
   }
-  const answersOf = (state: keyof typeof all, kind: Kind) => all[state].get(kind) ?? []
-  const shown = kinds.map(
-    (kind) =>
-      `${kind} ${p99Of(answersOf('rest', kind)).toFixed(0)}, ${p99Of(answersOf('beside', kind)).toFixed(0)}`,
+  const p99s = kinds.map((kind) => {
+    const [rest, beside] = [p99Of(all.rest.get(kind)), p99Of(all.beside.get(kind))]
+    return { kind, rest, beside }
+  })
+  const shown = p99s.map(
+    ({ kind, rest, beside }) => `${kind} ${rest.toFixed(0)}, ${beside.toFixed(0)}`,
   )
   rows.push(
     `| ${attack.resource} | service | ${attack.cap} | ${attack.name} | ${shown.join('; ')} |`,
   )
   process.stdout.write(`${rows.at(-1)} ${reached} reached\n`)
   for (const kind of kinds) {
-    const wanted = kind === 'writes' ? 201 : 200
-    const others = (['rest', 'beside'] as const).flatMap((state) =>
-      answersOf(state, kind).filter(({ status }) => status !== wanted),
-    )
+    const answers = [...(all.rest.get(kind) ?? []), ...(all.beside.get(kind) ?? [])]
+    const others = answers.filter(({ status }) => status !== (kind === 'writes' ? 201 : 200))
     expect([kind, others]).toEqual([kind, []])
   }
   expect(reached).toBeGreaterThan(0)
-  if (isBusy(answersOf('rest', 'documents'))) return
-  const [floorMs, mostTimes] =
-    attack.pipelined === undefined ? [FLOOR_MS, MOST_TIMES] : [QUIET_MS, MOST_TIMES_PIPELINED]
-  for (const kind of kinds) {
-    const [rest, beside] = [p99Of(answersOf('rest', kind)), p99Of(answersOf('beside', kind))]
+  if (isBusy(all.rest.get('documents'))) return
+  const [floorMs, mostTimes] = isPipelined
+    ? [QUIET_MS, MOST_TIMES_PIPELINED]
+    : [FLOOR_MS, MOST_TIMES]
+  for (const { kind, rest, beside } of p99s) {
     const times = Math.max(beside, floorMs) / Math.max(rest, floorMs)
     expect(times, `${kind}: ${rest} ms at rest, ${beside} ms`).toBeLessThanOrEqual(mostTimes)
   }
@@ -215,7 +207,7 @@ test('lists of one network delay nobody else', () =>
     cap: 'one list at a time per IPv4 address or IPv6 /48, 2 s each, then a pause of three times its duration',
     name: '1,200 lists from a /48 over 128 connections',
     reached: 200,
-    next: (round, at) => ({ path: listPath(at), from: attackerIn('a', round, at, 16) }),
+    next: (round, at) => ask(listPath(at), attackerIn('a', round, at, 16)),
   }))
 
 test('failed signatures of one network delay nobody else', () =>
@@ -224,11 +216,7 @@ test('failed signatures of one network delay nobody else', () =>
     cap: '600 failed signatures at once per IPv4 address or IPv6 /64, then 75 a minute; 4 at the same time',
     name: '600 writes signed by another wallet, from a /64 over 128 connections',
     reached: 401,
-    next: (round, at) => ({
-      path: '/api/v1/workers/register',
-      from: attackerIn('b', round, at, 1),
-      body: forged(at),
-    }),
+    next: (round, at) => ask(register, attackerIn('b', round, at, 1), forged(at)),
   }))
 
 test('writes of one network delay nobody else', () =>
@@ -237,11 +225,8 @@ test('writes of one network delay nobody else', () =>
     cap: '4 at the same time, and 124 that wait, per IPv4 address or IPv6 /48; 200 new workers a day per address or /64',
     name: '200 new workers from a /64 over 128 connections',
     reached: 201,
-    next: async (round, at) => ({
-      path: '/api/v1/workers/register',
-      from: attackerIn('c', round, at, 1),
-      body: await registration(`attacker ${round} ${at}`),
-    }),
+    next: async (round, at) =>
+      ask(register, attackerIn('c', round, at, 1), await registration(`attacker ${round} ${at}`)),
   }))
 
 test('reads of the log of one network delay nobody else', async () => {
@@ -253,8 +238,8 @@ test('reads of the log of one network delay nobody else', async () => {
     cap: '4 at the same time, and 124 that wait, per IPv4 address or IPv6 /48; 2,400 at once, then 300 a minute',
     name: '7 tiles every 5 ms over each of two connections of one address',
     reached: 200,
-    pipelined: 2,
-    next: (round) => ({ path, from: attackerIn('d', round, 0, 1) }),
+    isPipelined: true,
+    next: (round) => ask(path, attackerIn('d', round, 0, 1)),
   })
 })
 
@@ -269,29 +254,28 @@ const forged = (at: number): string =>
 
 test('64 clients that read lists with every set of filters wait at most 20 ms', async () => {
   const windows: number[] = []
-  const documentsAtRest: Answer[] = []
+  const documentsAtRest: Timed[] = []
+  const listsOf = (count: number) => Array.from({ length: count }, (_, at) => anybody(listPath(at)))
   await loopDelay()
   for (let at = 0; at < 3; at += 1) {
     // 64 clients, each at the limit of 60 requests a minute.
-    const answers = await askSteadily(
-      address,
-      {
-        lists: (one: number) => everybodyElse.lists(one + at * 320),
-        documents: everybodyElse.documents,
-      },
-      { durationMs: 5000, everyMs: 1000 / 64 },
-    )
-    const lists = answers.get('lists') ?? []
+    const requests = {
+      lists: listsOf(320),
+      documents: Array.from({ length: 320 }, () => anybody('/api/v1/rails')),
+    }
+    const over = AbortSignal.timeout(5000)
+    const { lists = [], documents = [] } = await askSteadily(address, requests, {
+      everyMs: 1000 / 64,
+      over,
+    })
     expect(lists.filter(({ status }) => status !== 200)).toEqual([])
     windows.push(p99Of(lists))
-    documentsAtRest.push(...(answers.get('documents') ?? []))
+    documentsAtRest.push(...documents)
   }
   const delay = await loopDelay()
-  const unpaced = await askToTheLimit(
-    address,
-    await Promise.all(Array.from({ length: 5000 }, (_, at) => everybodyElse.lists(at))),
-    { durationMs: 5000, clients: 64 },
-  )
+  const connections = await openConnections(address, 64)
+  const unpaced = await askInTurn(connections, listsOf(5000), { over: AbortSignal.timeout(5000) })
+  for (const { close } of connections) close()
   process.stdout.write(
     `64 clients, 60 lists a minute each: p99 ${windows.map((one) => one.toFixed(0)).join(', ')} ms, event loop held ${delay.p99Ms.toFixed(0)} ms (p99), ${delay.mostMs.toFixed(0)} ms (longest); without pauses: ${unpaced.length / 5} lists a second, p99 ${p99Of(unpaced).toFixed(0)} ms\n`,
   )
@@ -323,10 +307,11 @@ test('10,000 idle connections of one address keep no newcomer out', async () => 
     idle.push(...(await Promise.all(more)))
   }
   const startMs = performance.now()
-  const newcomer = await openClient(address, '127.0.0.3')
-  const { status } = await newcomer.ask({ path: '/api/v1/health', from: '127.0.0.3' })
+  const newcomer = await openConnection(address, '127.0.0.3')
+  const { status } = await newcomer.send(ask('/api/v1/health', '127.0.0.3'))
   const tookMs = performance.now() - startMs
-  for (const socket of [...idle, newcomer.socket]) socket.destroy()
+  newcomer.close()
+  for (const socket of idle) socket.destroy()
   expect(status).toBe(200)
   expect(tookMs).toBeLessThan(NEWCOMER_MS)
   const open = idle.filter(({ closed }) => !closed).length

@@ -1,5 +1,7 @@
-import { loadReference } from '../../src/actions/reference.ts'
 /** Mixed requests: documents, live reads, pictures, signed writes, jobs and payments. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { loadReference } from '../../src/actions/reference.ts'
 import { fillOath } from '../../src/auth/messages.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import { boardReceipt } from '../e2e/board.ts'
@@ -42,7 +44,8 @@ const documents = [
 /** Enough for an hour: each partner may write 2,000 times a day, and each job is two writes. */
 const partners = 60
 const mixture = [
-  ...Array<string>(18).fill('document'),
+  ...Array<string>(16).fill('document'),
+  ...Array<string>(2).fill('empty'),
   ...Array<string>(6).fill('live'),
   ...Array<string>(2).fill('picture'),
   ...Array<string>(10).fill('receipt'),
@@ -54,7 +57,8 @@ const mixture = [
 /** Most concurrent payments. Payments are settled one after another, and more of them would delay the other requests. */
 const MOST_PAYING = 32
 
-export async function startLoad(url: string): Promise<Load> {
+/** Some requests go to a server without work: their latency measures the machine. */
+export async function startLoad(url: string, emptyUrl: string): Promise<Load> {
   const acknowledged: Acknowledged = { receipts: [], workers: [], jobs: [], payments: 0 }
   const requests: Request[] = []
   const members = Array.from({ length: partners }, (_, at) => evmWallet(`member ${at}`))
@@ -70,7 +74,7 @@ export async function startLoad(url: string): Promise<Load> {
   }
   const call = async (kind: string, path: string, init: RequestInit = {}): Promise<string> => {
     const startMs = performance.now()
-    const answer = await fetch(url + path, init)
+    const answer = await fetch((kind === 'empty' ? emptyUrl : url) + path, init)
     const text = await answer.text()
     const atMs = performance.now()
     requests.push({ kind, atMs, tookMs: atMs - startMs, status: answer.status })
@@ -94,6 +98,7 @@ export async function startLoad(url: string): Promise<Load> {
     document: async (at) => {
       await call('document', documents[at % documents.length] ?? '/')
     },
+    empty: async () => void (await call('empty', '/')),
     live: async (at) => {
       const since = isoTime(Date.now() - 10_000)
       const paths = [
@@ -128,13 +133,12 @@ export async function startLoad(url: string): Promise<Load> {
     },
     job: async (at) => {
       const member = memberOf(at)
-      const signed = async (path: string, raw: string) => ({
-        ...(await partnerHeaders(
+      const signed = async (path: string, raw: string) =>
+        await partnerHeaders(
           member,
           { method: 'POST', path, raw },
           { nowMs: signingMs(), binding: 'body' },
-        )),
-      })
+        )
       const path = '/api/v1/jobs'
       const raw = JSON.stringify({
         title: `Job ${at}`,
@@ -195,4 +199,66 @@ async function signUp(url: string, wallet: TestWallet, handle: string): Promise<
   if (answer.status !== 201) {
     throw new Error(`a signup was answered ${answer.status}: ${await answer.text()}`)
   }
+}
+
+export interface Pace {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly doneMs: readonly number[]
+}
+
+/** Enough clients to keep two cores busy and write groups full. */
+const CLIENTS = 16
+/** Half of the service's concurrency limit of 256, so that a stall causes no 503. */
+export const MAX_UNDER_WAY = 128
+const TICK_MS = 5
+
+export async function asFastAsTheyGo(load: Load, durationMs: number): Promise<Pace> {
+  const fromMs = performance.now()
+  const doneMs: number[] = []
+  const client = async (): Promise<void> => {
+    while (performance.now() - fromMs < durationMs) {
+      await load.next()
+      doneMs.push(performance.now())
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  return { fromMs, toMs: performance.now(), doneMs }
+}
+
+/** Sends requests at the rate, even if answers are slow. */
+export async function atRate(load: Load, durationMs: number, perSecond: number): Promise<Pace> {
+  const fromMs = performance.now()
+  const doneMs: number[] = []
+  const underWay = new Set<Promise<unknown>>()
+  const failures: unknown[] = []
+  const one = () =>
+    load.next().then(
+      () => doneMs.push(performance.now()),
+      (error: unknown) => failures.push(error),
+    )
+  let begun = 0
+  for (;;) {
+    const passedMs = performance.now() - fromMs
+    if (passedMs >= durationMs || failures.length > 0) break
+    const due = Math.floor((passedMs / 1000) * perSecond)
+    for (; begun < due && underWay.size < MAX_UNDER_WAY; begun += 1) {
+      const sent = one().finally(() => underWay.delete(sent))
+      underWay.add(sent)
+    }
+    await sleep(TICK_MS)
+  }
+  const toMs = performance.now()
+  await Promise.all(underWay)
+  if (failures.length > 0) throw failures[0]
+  return { fromMs, toMs, doneMs }
+}
+
+export const within =
+  (fromMs: number, toMs: number) =>
+  (atMs: number): boolean =>
+    atMs >= fromMs && atMs < toMs
+
+export function paceOf({ doneMs, fromMs, toMs }: Pace): number {
+  return (doneMs.filter(within(fromMs, toMs)).length / (toMs - fromMs)) * 1000
 }

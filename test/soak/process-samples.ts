@@ -48,15 +48,6 @@ export function fileMiB(path: string): number {
   return existsSync(path) ? statSync(path).size / 2 ** 20 : 0
 }
 
-export function median(values: readonly number[]): number {
-  return quantile(values, 0.5)
-}
-
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right)
-  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN
-}
-
 /** Heap of the service, or of its builder, in bytes after a garbage collection. `heap-hook.ts` prints it on SIGUSR2. */
 export async function heapOf(service: Running, pid = service.pid): Promise<number> {
   const printed = service.next(new RegExp(`heap of ${pid} after a collection: (\\d+)\\n`))

@@ -11,9 +11,8 @@ const files = [
   'test/support/test-clock.ts',
   'test/builder/publish/publish-child.ts',
   'test/faults/database/lock-child.ts',
-  'test/isolation/attacker-child.ts',
   'test/soak/empty-server-child.ts',
-  'test/soak/reader-child.ts',
+  'test/support/clients-child.ts',
   'test/support/heap-hook.ts',
 ]
 

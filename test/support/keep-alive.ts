@@ -13,6 +13,8 @@ export interface Answer {
   readonly text: string
 }
 
+export type Connection = Awaited<ReturnType<typeof openConnection>>
+
 /** A connection with one request at a time, opened again if the server has closed it. */
 export async function openConnection({ host, port }: Address, localAddress?: string) {
   const open = async (): Promise<Socket> => {

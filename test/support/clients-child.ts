@@ -1,0 +1,34 @@
+/** Clients in a process of their own. Each order is answered with the answers that they got until `stop` or the end. */
+import { askInTurn, askPipelined, openConnections } from './clients.ts'
+import type { Timed } from './clients.ts'
+import type { Address } from './raw-http.ts'
+
+export interface Order {
+  readonly address: Address
+  readonly requests: readonly string[]
+  readonly durationMs: number
+  /** Null: two connections send without waiting for answers. */
+  readonly clients: number | null
+  readonly gapMs?: number
+}
+
+let stop = new AbortController()
+
+process.on('message', (order: Order | 'stop') => {
+  if (order === 'stop') return stop.abort()
+  const own = new AbortController()
+  stop = own
+  // Node 20 collects the timeout signal of an `AbortSignal.any`.
+  setTimeout(() => own.abort(), order.durationMs).unref()
+  void follow(order, own.signal).then((answers) => process.send?.(answers))
+})
+process.on('disconnect', () => process.exit(0))
+
+async function follow(order: Order, over: AbortSignal): Promise<readonly Timed[]> {
+  const { address, requests, clients, gapMs = 0 } = order
+  if (clients === null) return await askPipelined(address, requests[0] ?? '', over)
+  const connections = await openConnections(address, clients)
+  const answers = await askInTurn(connections, requests, { over, gapMs })
+  for (const { close } of connections) close()
+  return answers
+}
