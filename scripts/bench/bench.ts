@@ -21,7 +21,7 @@ interface Target {
   readonly most?: number
 }
 
-export interface Setting {
+export interface BenchSettings {
   /** Few and short rounds on smaller ledgers: enough to find errors, but too few for reliable figures. */
   readonly quick: boolean
   /** An empty directory for this suite, removed at the end of the run. */
@@ -33,7 +33,7 @@ export type Stoppable = Pick<ServerProcess, 'stop'>
 
 export interface Suite {
   readonly about: string
-  readonly prepare: (setting: Setting) => Promise<readonly Bench[]>
+  readonly prepare: (setting: BenchSettings) => Promise<readonly Bench[]>
 }
 
 /**

@@ -125,12 +125,18 @@ export const adminCommands: readonly Command[] = [
     { handle, reason },
     'The next signature by a wallet of the partner’s oath history binds it again.',
   ),
-  admin('partners set-tier', 'setTier', 'Give a partner a tier without a payment', {
-    handle,
-    tier: operand(tierName.options.join(', '), tierName),
-    days: option('number', 'number of days (default: 30)', days),
-    reason,
-  }),
+  admin(
+    'partners set-tier',
+    'setTier',
+    'Give a partner a tier without a payment',
+    {
+      handle,
+      tier: operand(tierName.options.join(', '), tierName),
+      days: option('number', 'number of days (default: 30)', days),
+      reason,
+    },
+    'Time of the same tier is extended; paid time of another tier is converted at its price. Time that was given is worth nothing in another tier.',
+  ),
   admin(
     'payments export',
     'exportPayments',

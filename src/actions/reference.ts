@@ -18,7 +18,11 @@ const rail = z.object({
   apply: applyBlock.optional(),
 })
 const skillsFile = z.object({ skills: z.array(skill) })
-const tiersFile = z.object({ tiers: z.array(tier) })
+const hasPrice = (entry: z.infer<typeof tier>) =>
+  (entry.tier === 'free') === (entry.price_usdc_month === 0)
+const tiersFile = z.object({
+  tiers: z.array(tier.refine(hasPrice, 'only the free tier costs nothing')),
+})
 const oathsFile = z.object({ oaths: z.array(oath) })
 const platformsFile = z.strictObject({ platforms: z.array(platform) })
 

@@ -39,14 +39,14 @@ export interface PartnerSubscription {
   readonly status: SubscriptionStatus
   readonly renewsAtMs: number | null
   readonly createdAtMs: number
-  /** Price of 30 days at which the rest of the paid time counts toward another tier; 0 without paid time. */
-  readonly priceMicroUsdc: number
+  /** What was paid for 30 days of the time that is left; 0 for granted time. */
+  readonly rateMicroUsdc: number
   readonly onExpiry: ExpiryAction
 }
 
 export function newSubscription(tier: TierName, nowMs: number): PartnerSubscription {
   const status = tier === 'free' ? 'active' : 'pending'
-  const unpaid = { renewsAtMs: null, priceMicroUsdc: 0, onExpiry: 'renewal' } as const
+  const unpaid = { renewsAtMs: null, rateMicroUsdc: 0, onExpiry: 'renewal' } as const
   return { tier, status, createdAtMs: nowMs, ...unpaid }
 }
 
@@ -84,44 +84,62 @@ export interface Extension {
 }
 
 /**
- * Starts `tier` now, or continues it where it ends, also within the grace period. The rest of the paid time of another
- * tier counts at the price paid for it, rounded up to a millisecond.
+ * Starts a paid tier now, or continues it where it ends, also within the grace period. The rest of the time of another
+ * tier counts at the rate paid for it, rounded up to a millisecond.
  */
 export function extended(
   subscription: PartnerSubscription,
-  { tier, priceMicroUsdc, addedMs }: Extension,
+  bought: Extension,
   nowMs: number,
 ): {
   readonly subscription: PartnerSubscription
   readonly fromMs: number
   readonly untilMs: number
 } {
+  return withTime(subscription, bought, { rateMicroUsdc: bought.priceMicroUsdc, nowMs })
+}
+
+/** Adds time that is worth nothing in another tier. It starts now, or where the tier ends. */
+export function granted(
+  subscription: PartnerSubscription,
+  given: Extension,
+  nowMs: number,
+): ReturnType<typeof extended> {
+  const current = subscriptionAt(subscription, nowMs)
+  const start = current.status === 'past_due' ? { ...current, renewsAtMs: nowMs } : current
+  return withTime(start, given, { rateMicroUsdc: 0, nowMs })
+}
+
+function withTime(
+  subscription: PartnerSubscription,
+  { tier, priceMicroUsdc, addedMs }: Extension,
+  { rateMicroUsdc, nowMs }: { readonly rateMicroUsdc: number; readonly nowMs: number },
+): ReturnType<typeof extended> {
   const current = subscriptionAt(subscription, nowMs)
   const { status, renewsAtMs } = current
   const endMs = status === 'active' || status === 'past_due' ? renewsAtMs : null
+  const leftMs = Math.max(0, (endMs ?? nowMs) - nowMs)
   const isSame = current.tier === tier && endMs !== null
-  const restMs = endMs === null || isSame ? 0 : Math.max(0, endMs - nowMs)
   const fromMs = isSame ? endMs : nowMs
-  const untilMs = fromMs + addedMs + shareUp(restMs, current.priceMicroUsdc, priceMicroUsdc)
-  const paid = {
-    ...current,
-    tier,
-    priceMicroUsdc,
-    renewsAtMs: untilMs,
-    onExpiry: 'renewal',
-  } as const
-  return { subscription: { ...paid, status: 'active' }, fromMs, untilMs }
+  const restMs = isSame ? leftMs : shareUp(leftMs, current.rateMicroUsdc, priceMicroUsdc)
+  const restRate = isSame ? current.rateMicroUsdc : priceMicroUsdc
+  const untilMs = isSame ? endMs + addedMs : nowMs + restMs + addedMs
+  const allMs = untilMs - nowMs
+  const value = BigInt(restMs) * BigInt(restRate) + BigInt(allMs - restMs) * BigInt(rateMicroUsdc)
+  const rate = Number(value / BigInt(allMs))
+  const paid = { tier, renewsAtMs: untilMs, rateMicroUsdc: rate, onExpiry: 'renewal' } as const
+  return { subscription: { ...current, ...paid, status: 'active' }, fromMs, untilMs }
 }
 
-/** Takes back the time that a reversed payment bought, at most all that is left. */
+/** Takes back the value of a reversed payment, at most all that is left. */
 export function withoutPayment(
   subscription: PartnerSubscription,
   paidMicroUsdc: number,
   nowMs: number,
 ): PartnerSubscription {
-  const { renewsAtMs, priceMicroUsdc } = subscription
-  if (renewsAtMs === null || renewsAtMs <= nowMs) return subscription
-  const boughtMs = shareUp(PERIOD_MS, paidMicroUsdc, priceMicroUsdc)
+  const { renewsAtMs, rateMicroUsdc } = subscription
+  if (renewsAtMs === null || renewsAtMs <= nowMs || rateMicroUsdc === 0) return subscription
+  const boughtMs = shareUp(PERIOD_MS, paidMicroUsdc, rateMicroUsdc)
   const left = { ...subscription, renewsAtMs: Math.max(nowMs, renewsAtMs - boughtMs) }
   return subscriptionAt(left, nowMs)
 }

@@ -8,7 +8,9 @@ import { ApiError } from '../contract/errors.ts'
 import { parameter } from '../contract/route.ts'
 import { pathOf } from '../contract/routes.ts'
 import { jobId } from '../contract/schemas/job.ts'
+import { settledPact } from '../contract/schemas/pact.ts'
 import { receiptId } from '../contract/schemas/receipt.ts'
+import type { Receipt } from '../contract/schemas/receipt.ts'
 import { leaderboard } from '../contract/schemas/worker.ts'
 import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
 import { version } from '../contract/version.ts'
@@ -34,7 +36,6 @@ import { shownTotal } from '../pages/lists.ts'
 import { markdownPage } from '../pages/markdown-page.ts'
 import type { SitePage } from '../pages/page.ts'
 import { partnerPage } from '../pages/partner.ts'
-import { pactPath } from '../pages/paths.ts'
 import { receiptPage } from '../pages/receipt.ts'
 import { workerPage } from '../pages/worker.ts'
 import type { ApiContext, Endpoint } from './context.ts'
@@ -154,14 +155,25 @@ async function receiptPageOf(deps: ActionDeps, store: Store, id: string): Promis
   const record = receiptId.safeParse(id).success ? await findReceipt(database.reader, id) : null
   if (record === null) throw new ApiError('unknown_receipt')
   const receipt = receiptView(record, siteUrl)
-  const [, pact] = /^pact-(\d+)$/.exec(receipt.job_id ?? '') ?? []
   const filter = { target: { receipt_id: record.id } }
   const disputes = await listDisputes(database.reader, { limit: 50, before: null, filter })
   return receiptPage(receipt, {
     isRailListed: reference().rails.has(receipt.rail),
-    pactId: pact !== undefined && store.get(pactPath(pact)) !== undefined ? pact : null,
+    pactId: settledPactOf(store, receipt),
     disputes: await disputeViews(database.reader, disputes, deps.clock.now()),
   })
+}
+
+/** The pact whose published record names the receipt: anyone may claim a `job_id`. */
+function settledPactOf(store: Store, receipt: Receipt): string | null {
+  const [, id] = /^pact-(\d+)$/.exec(receipt.job_id ?? '') ?? []
+  const body = id === undefined ? undefined : bodyOf(store, pathOf('getPact', { id }))
+  const pact = body === undefined ? null : settledPact.safeParse(JSON.parse(body)).data
+  return pact?.receipt_id === receipt.receipt_id ? pact.pact_id : null
+}
+
+function bodyOf(store: Store, path: string): string | undefined {
+  return store.get(path)?.variants.identity.body.toString('utf8')
 }
 
 async function disputePageOf(
@@ -195,7 +207,7 @@ async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promi
 }
 
 function standings(store: Store): readonly LeaderboardEntry[] {
-  const body = store.get(pathOf('getLeaderboard'))?.variants.identity.body.toString('utf8')
+  const body = bodyOf(store, pathOf('getLeaderboard'))
   const parsed = body === undefined ? null : leaderboard.safeParse(JSON.parse(body))
   return parsed?.success === true ? parsed.data.leaderboard : []
 }

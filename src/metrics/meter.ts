@@ -127,7 +127,7 @@ function samplesOf(name: string, { labels, cell }: Series): string[] {
 }
 
 function sample(name: string, labels: string, value: number): string {
-  const number = String(value).replace('Infinity', 'Inf')
+  const number = value === Infinity ? '+Inf' : String(value).replace('Infinity', 'Inf')
   return `${name}${labels === '' ? '' : `{${labels}}`} ${number}\n`
 }
 

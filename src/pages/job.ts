@@ -48,7 +48,10 @@ export function jobPage(job: JobDetail): SitePage {
         fact('SHA-256 of the removed texts', job.texts_sha256, code),
         ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(untrustedText), ', ')],
         ['Bids', String(job.bids_count)],
-        fact('Awarded to', job.worker, (wallet) => link(workerPath(wallet), code(wallet))),
+        // Without a receipt the worker may have no page.
+        fact('Awarded to', job.worker, (wallet) =>
+          job.receipt_id === undefined ? code(wallet) : link(workerPath(wallet), code(wallet)),
+        ),
         fact('Accepted price', job.price_usdc, usdc),
         fact('SHA-256 of the delivery', job.delivery?.content_sha256, code),
         fact('Disputed', job.dispute?.reason, untrustedText),

@@ -7,6 +7,7 @@ import {
   PERIOD_MS,
   cancelSubscription,
   extended,
+  granted,
   isFreeHandle,
   mayUse,
   newSubscription,
@@ -28,7 +29,7 @@ const paid = (
   status,
   renewsAtMs,
   createdAtMs: nowMs - 90 * PERIOD_MS,
-  priceMicroUsdc: 99_000_000,
+  rateMicroUsdc: 99_000_000,
   onExpiry: 'renewal',
 })
 
@@ -84,6 +85,9 @@ type PaidTier = keyof typeof prices
 const buy = (subscription: PartnerSubscription, tier: PaidTier, atMs: number) =>
   extended(subscription, { tier, priceMicroUsdc: prices[tier], addedMs: PERIOD_MS }, atMs)
     .subscription
+const grant = (subscription: PartnerSubscription, tier: PaidTier, atMs: number) =>
+  granted(subscription, { tier, priceMicroUsdc: prices[tier], addedMs: 3 * dayMs }, atMs)
+    .subscription
 
 test('a renewal continues where the tier ends, also within the grace period', () => {
   const late = nowMs + GRACE_MS - 1
@@ -116,7 +120,7 @@ test('a payment ends a cancellation and a switch to free', () => {
   }
 })
 
-test('a reversed payment takes back the time that it bought, at most all that is left', () => {
+test('a reversed payment takes back what it bought, at most all that is left', () => {
   const once = buy(newSubscription('pro', nowMs), 'pro', nowMs)
   const twice = buy(once, 'pro', nowMs)
   expect(withoutPayment(twice, prices.pro, nowMs + dayMs)).toEqual(once)
@@ -126,28 +130,50 @@ test('a reversed payment takes back the time that it bought, at most all that is
   const left = withoutPayment(team, prices.team, nowMs)
   expect(left).toMatchObject({ tier: 'team', renewsAtMs: (team.renewsAtMs ?? 0) - PERIOD_MS })
   expect(withoutPayment(once, prices.pro, nowMs + PERIOD_MS)).toBe(once)
+  const given = grant(newSubscription('pro', nowMs), 'pro', nowMs)
+  expect(withoutPayment(given, prices.pro, nowMs)).toBe(given)
 })
 
-test('no order of payments loses or adds value', () => {
-  const valueOf = ({ renewsAtMs, priceMicroUsdc }: PartnerSubscription, atMs: number) =>
-    (Math.max(0, (renewsAtMs ?? 0) - atMs) * priceMicroUsdc) / PERIOD_MS
+test('granted time starts now or where the tier ends, and is worth nothing in another tier', () => {
+  const given = grant(newSubscription('free', nowMs), 'pro', nowMs)
+  expect(given).toMatchObject({ tier: 'pro', status: 'active', renewsAtMs: nowMs + 3 * dayMs })
+  expect(buy(given, 'starter', nowMs).renewsAtMs).toBe(nowMs + PERIOD_MS)
+  const late = grant(paid(nowMs - 6 * dayMs), 'pro', nowMs)
+  expect(late).toMatchObject({ status: 'active', renewsAtMs: nowMs + 3 * dayMs })
+  const longer = grant(paid(nowMs + 10 * dayMs), 'pro', nowMs)
+  expect(longer.renewsAtMs).toBe(nowMs + 13 * dayMs)
+  const added = (before: PartnerSubscription) =>
+    (buy(before, 'starter', nowMs).renewsAtMs ?? 0) - nowMs - PERIOD_MS
+  // Rates are whole micro-USDC.
+  expect(added(longer) / added(paid(nowMs + 10 * dayMs))).toBeCloseTo(1, 6)
+})
+
+test('no order of payments loses or adds value, whatever the prices', () => {
+  const valueOf = ({ renewsAtMs, rateMicroUsdc }: PartnerSubscription, atMs: number) =>
+    (Math.max(0, (renewsAtMs ?? 0) - atMs) * rateMicroUsdc) / PERIOD_MS
   const step = fc.record({
     tier: fc.constantFrom('starter', 'pro', 'team'),
+    priceMicroUsdc: fc.integer({ min: 1_000_000, max: 1_000_000_000 }),
+    isGranted: fc.boolean(),
     waitMs: fc.integer({ min: 0, max: PERIOD_MS }),
   })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       let atMs = nowMs
       let subscription = newSubscription('pro', nowMs)
-      for (const { tier, waitMs } of steps) {
+      for (const { tier, priceMicroUsdc, isGranted, waitMs } of steps) {
         atMs += waitMs
         const before = subscriptionAt(subscription, atMs)
         const isLate = before.status === 'past_due' && before.tier === tier
         const lateMs = isLate ? atMs - (before.renewsAtMs ?? 0) : 0
-        subscription = buy(before, tier, atMs)
-        const expected = valueOf(before, atMs) + prices[tier] * (1 - lateMs / PERIOD_MS)
-        const aMillisecond = prices[tier] / PERIOD_MS
-        expect(Math.abs(valueOf(subscription, atMs) - expected)).toBeLessThan(2 * aMillisecond)
+        const given = { tier, priceMicroUsdc, addedMs: PERIOD_MS }
+        subscription = (isGranted ? granted : extended)(before, given, atMs).subscription
+        const added = isGranted ? 0 : priceMicroUsdc * (1 - lateMs / PERIOD_MS)
+        const expected = valueOf(before, atMs) + added
+        // A millisecond at the price, and a micro-USDC of the rate for each period that is left.
+        const periods = ((subscription.renewsAtMs ?? 0) - atMs) / PERIOD_MS
+        const tolerance = priceMicroUsdc / PERIOD_MS + periods + 1
+        expect(Math.abs(valueOf(subscription, atMs) - expected)).toBeLessThan(tolerance)
       }
     }),
     { numRuns: 200 },

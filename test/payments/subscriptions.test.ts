@@ -322,7 +322,7 @@ describe('one payment', () => {
     expect(usdc).toBeCloseTo(128)
   })
 
-  test('that is not mined is pending, and buys its period once it is', async () => {
+  test('that is not mined is pending, and buys its period once it is, even if the price has changed', async () => {
     await joinAsPartner('starter')
     t.paid.clock.advance(10 * dayMs)
     const header = await payment(99)
@@ -333,7 +333,12 @@ describe('one payment', () => {
     expect((await me()).tier).toBe('starter')
     await t.chain.mine()
     await t.chain.automine(true)
+    const { tiers } = t.paid.actions.reference()
+    const pro = tiers.get('pro')
+    if (pro === undefined || !(tiers instanceof Map)) throw new Error('there is no tier pro')
+    tiers.set('pro', { ...pro, price_usdc_month: 199 })
     const done = await requestTier('pro', header)
+    tiers.set('pro', pro)
     expect([done.status, done.body['tier']]).toEqual([200, 'pro'])
   })
 

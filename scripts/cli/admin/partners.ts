@@ -1,7 +1,7 @@
 import { loadReference } from '../../../src/actions/reference.ts'
 import { priceMicroUsdcOf } from '../../../src/actions/subscriptions/view.ts'
 import { tierName } from '../../../src/contract/schemas/partner.ts'
-import { extended, freeOf } from '../../../src/core/partner.ts'
+import { freeOf, granted } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
 import { findPartner, listPartners, releaseAttestation } from '../../../src/db/partners/partners.ts'
 import type { PartnerRecord } from '../../../src/db/partners/record.ts'
@@ -45,7 +45,7 @@ export async function setTier(session: Session, input: Input): Promise<number> {
   const nowMs = session.clock.now()
   const now = isoTime(nowMs)
   const priceMicroUsdc = priceMicroUsdcOf(await loadReference(dataDir()), tier)
-  const granted = { tier, priceMicroUsdc, addedMs: days * dayMs }
+  const given = { tier, priceMicroUsdc, addedMs: days * dayMs }
   return await changeDatabase(
     session,
     { command: `partners set-tier ${tier}`, subject: handle, reason },
@@ -53,10 +53,10 @@ export async function setTier(session: Session, input: Input): Promise<number> {
     async (tx) => {
       const partner = await findPartner(tx, { handle })
       if (partner === null) return null
-      const { subscription, untilMs } =
+      const { subscription, fromMs, untilMs } =
         tier === 'free'
-          ? { subscription: freeOf(partner.subscription), untilMs: null }
-          : extended(partner.subscription, granted, nowMs)
+          ? { subscription: freeOf(partner.subscription), fromMs: null, untilMs: null }
+          : granted(partner.subscription, given, nowMs)
       await setSubscription(tx, handle, subscription, now)
       await appendSubscriptionChange(tx, {
         handle,
@@ -64,7 +64,7 @@ export async function setTier(session: Session, input: Input): Promise<number> {
         paymentId: null,
         tier,
         paidMicroUsdc: 0,
-        fromAt: now,
+        fromAt: fromMs === null ? null : isoTime(fromMs),
         untilAt: untilMs === null ? null : isoTime(untilMs),
         answer: { reason },
         createdAt: now,

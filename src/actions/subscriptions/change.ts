@@ -55,7 +55,12 @@ export async function changeSubscription(
   if (write.payment === null) {
     const bought = { tier, priceMicroUsdc, addedMs: PERIOD_MS }
     const { untilMs } = extended(partner.subscription, bought, nowMs)
-    throw unpaidTier(deps, paymentOffer, `The tier ${tier} until ${isoTime(untilMs)}`, partner)
+    throw unpaidTier(
+      deps,
+      paymentOffer,
+      `One payment buys the tier ${tier} until ${isoTime(untilMs)}`,
+      partner,
+    )
   }
   if (isUsed && ownDetail === null) throw usedForOtherPurchase(paymentOffer)
   const { payment, headers } = await purchase(deps, {

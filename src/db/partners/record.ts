@@ -29,7 +29,7 @@ export interface PartnerRecord
 }
 
 export function toPartner(row: RecordOf<'partners'>): PartnerRecord {
-  const { tier, status, renewsAt, priceMicroUsdc, onExpiry, createdAt } = row
+  const { tier, status, renewsAt, rateMicroUsdc, onExpiry, createdAt } = row
   return {
     ...row,
     requireBodySignature: row.requireBodySignature === 1,
@@ -38,7 +38,7 @@ export function toPartner(row: RecordOf<'partners'>): PartnerRecord {
       status,
       renewsAtMs: renewsAt === null ? null : Date.parse(renewsAt),
       createdAtMs: Date.parse(createdAt),
-      priceMicroUsdc,
+      rateMicroUsdc,
       onExpiry,
     },
     attestation: {

@@ -12,9 +12,9 @@ export async function setSubscription(
   subscription: PartnerSubscription,
   now: string,
 ): Promise<void> {
-  const { tier, status, renewsAtMs, priceMicroUsdc, onExpiry } = subscription
+  const { tier, status, renewsAtMs, rateMicroUsdc, onExpiry } = subscription
   const renewsAt = renewsAtMs === null ? null : isoTime(renewsAtMs)
-  const changes = { tier, status, renewsAt, priceMicroUsdc, onExpiry }
+  const changes = { tier, status, renewsAt, rateMicroUsdc, onExpiry }
   await updateRecord(db, 'partners', { handle }, { ...changes, updatedAt: now })
 }
 

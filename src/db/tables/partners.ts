@@ -23,8 +23,8 @@ export const partnerTables = {
       status: column.oneOf(...subscriptionStatuses),
       /** Null for the free tier, and until the first payment. */
       renews_at: column.optionalText,
-      /** Of 30 days of the paid time; 0 without paid time. */
-      price_micro_usdc: column.withDefault(column.check(column.integer, '$ >= 0'), '0'),
+      /** What was paid for 30 days of the time that is left. */
+      rate_micro_usdc: column.withDefault(column.check(column.integer, '$ >= 0'), '0'),
       on_expiry: column.withDefault(column.oneOf(...followUps), "'renewal'"),
       oath_signed_at: column.text,
       /** Wallet `id`; null after an operator released it. */
@@ -39,7 +39,7 @@ export const partnerTables = {
     },
     constraints: [
       "check (tier <> 'free' or renews_at is null)",
-      'check ((renews_at is null) = (price_micro_usdc = 0))',
+      'check (renews_at is not null or rate_micro_usdc = 0)',
       "check (tier = 'free' or status not in ('active', 'past_due') or renews_at is not null)",
     ],
     indexes: {

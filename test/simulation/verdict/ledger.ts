@@ -61,6 +61,9 @@ const ofRequests: ReadonlySet<string> = new Set([
   'job_deliveries',
 ])
 
+/** The builder never changes rows of these, and never deletes rows of requests. */
+const ownWords: ReadonlySet<string> = new Set(['workers', 'claims'])
+
 /** Changed by the service without a write of the API. */
 const internal: ReadonlySet<string> = new Set(['payments', 'leases', 'meta'])
 
@@ -123,7 +126,9 @@ export async function createLedgerVerdict(
         const isOver = row === null && String(old['expires_at']) <= isoNow()
         if (!isOver) fail(`a stored answer has changed: ${what}`)
       }
-      const isFree = isOfBuilder ? !ofRequests.has(table) || old !== null : internal.has(table)
+      const isKept = !answerTables.has(table) && (row === null || ownWords.has(table))
+      const isOfJob = !ofRequests.has(table) || (old !== null && !isKept)
+      const isFree = isOfBuilder ? isOfJob : internal.has(table)
       // A change of an endpoint that lost a race is refused, and kept in the history.
       const isLostRace = String(row?.['action']).endsWith('.conflict')
       if (answers.length === 0 && !isFree && !isLostRace)
