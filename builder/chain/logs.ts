@@ -1,13 +1,13 @@
-import { decodeEventLog, isAddressEqual, toEventSelector } from 'viem'
+import { decodeEventLog, toEventSelector } from 'viem'
 import type { Abi, Address, DecodeEventLogReturnType, Hex } from 'viem'
 import { z } from 'zod'
 
+import { ChainError } from '../../src/chain/errors.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
+import { hash, log, parseResult, quantity, toHex } from '../../src/chain/values.ts'
 import { addressTopic } from '../../src/core/abi.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { secondMs } from '../../src/core/time.ts'
-import { ChainError } from './errors.ts'
-import type { ChainReader } from './reader.ts'
-import { address, hash, hexData, parseResult, quantity, toHex } from './values.ts'
 
 /** As in `eth_getLogs`, a log matches if it has one of the addresses and, at each position, one of the topics or null. */
 export interface LogFilter {
@@ -132,15 +132,10 @@ export function selectors(abi: Abi): readonly Hex[] {
   return abi.flatMap((item) => (item.type === 'event' ? [toEventSelector(item)] : []))
 }
 
-const rawLog = z.object({
-  address,
+const rawLog = log.omit({ blockHash: true }).extend({
   topics: z.tuple([hash], hash).or(z.tuple([])),
-  data: hexData,
-  blockNumber: quantity,
-  logIndex: quantity,
-  transactionHash: hash,
+  /** Many nodes add it. */
   blockTimestamp: quantity.optional(),
-  removed: z.boolean().optional(),
 })
 type RawLog = z.infer<typeof rawLog>
 
@@ -153,10 +148,9 @@ async function getLogs(
   const range = { fromBlock: toHex(fromBlock), toBlock: toHex(toBlock) }
   const result = await reader.call('eth_getLogs', [{ address: addresses, topics, ...range }])
   const logs = parseResult(reader.name, z.array(rawLog), result, 'a list of logs')
-  const isWanted = (log: RawLog) =>
-    log.blockNumber >= fromBlock &&
-    log.blockNumber <= toBlock &&
-    addresses.some((wanted) => isAddressEqual(wanted, log.address))
+  const wanted = new Set<string>(addresses.map((address) => address.toLowerCase()))
+  const isWanted = ({ blockNumber, address }: RawLog) =>
+    blockNumber >= fromBlock && blockNumber <= toBlock && wanted.has(address)
   const refuse = (what: string) => new ChainError(`${reader.name} RPC: the node sent ${what}`)
   if (logs.some(({ removed }) => removed === true)) throw refuse('a log of a reorganised block')
   if (!logs.every(isWanted)) throw refuse('a log that was not requested')

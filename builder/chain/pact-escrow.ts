@@ -1,6 +1,10 @@
 /** Each reading repeats the blocks above the final one, so that logs of reorganised blocks disappear. */
 import { parseAbi } from 'viem'
 
+import { ChainError } from '../../src/chain/errors.ts'
+import { readHeader } from '../../src/chain/node.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
+import type { BlockHeader } from '../../src/chain/values.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { logsAgainstState } from '../../src/core/pact/disagreements.ts'
 import { decodePact, getPactCall, pactEscrow } from '../../src/core/pact/escrow.ts'
@@ -8,11 +12,8 @@ import type { EscrowPact } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, PactOnChain } from '../../src/core/pact/sources.ts'
 import { minuteMs, secondMs } from '../../src/core/time.ts'
 import type { ReadEscrow, StoredReading } from '../../src/db/pacts.ts'
-import { ChainError } from './errors.ts'
 import { concurrentCalls, readLogs, selectors } from './logs.ts'
 import type { DecodedLog } from './logs.ts'
-import type { ChainReader } from './reader.ts'
-import { blockHeader, headerCall, parseResult } from './values.ts'
 
 export const escrowAbi = parseAbi([
   'event PactCreated(uint256 indexed pactId, address indexed creator, address indexed recipient, address arbitrator, uint256 amount, uint256 arbitratorFee, uint256 deadline, uint256 disputeWindow, uint256 arbitrationWindow)',
@@ -56,8 +57,9 @@ export interface EscrowReadResult extends ReadEscrow {
 export async function readEscrow(request: EscrowReadRequest): Promise<EscrowReadResult> {
   const { reader, stored, nowMs } = request
   const [head, final] = [await readHeader(reader, 'latest'), await readHeader(reader, 'finalized')]
-  if (nowMs - head.atMs > maxHeadAgeMs) {
-    const minutes = Math.round((nowMs - head.atMs) / minuteMs)
+  const ageMs = nowMs - head.timestamp * secondMs
+  if (ageMs > maxHeadAgeMs) {
+    const minutes = Math.round(ageMs / minuteMs)
     throw new ChainError(
       `arbitrum RPC is behind: the head ${head.number} is ${minutes} minutes old`,
     )
@@ -104,12 +106,6 @@ async function requireSamePast(
   throw new EscrowContradiction(
     `arbitrum RPC: the final block ${stored.finalBlock} has changed its hash`,
   )
-}
-
-async function readHeader(reader: ChainReader, block: number | 'latest' | 'finalized') {
-  const { method, params } = headerCall(block)
-  const found = parseResult(reader.name, blockHeader, await reader.call(method, params), 'a block')
-  return { number: found.number, hash: found.hash, atMs: found.timestamp * secondMs }
 }
 
 async function readEvents(
@@ -179,7 +175,7 @@ async function readStates(
   { reader, known }: EscrowReadRequest,
   events: readonly EscrowEvent[],
   aboveBlock: number,
-  head: Awaited<ReturnType<typeof readHeader>>,
+  head: BlockHeader,
 ): Promise<ReadonlyMap<number, EscrowPact | null>> {
   const pacts = mergeEvents(known, events, aboveBlock)
   const states = new Map<number, EscrowPact | null>()

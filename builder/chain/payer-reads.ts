@@ -1,13 +1,13 @@
 /** What the check of a payer reads from a chain: USDC transfers and old balances. */
 import { encodeFunctionData, getAddress, parseAbi } from 'viem'
 
+import { chains } from '../../src/chain/chains.ts'
+import { ChainError } from '../../src/chain/errors.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
 import { addressTopic, transferTopic } from '../../src/core/abi.ts'
 import type { WalletFlow } from '../../src/core/rules/flows.ts'
 import { largestFirst, sumsBy } from '../../src/core/rules/flows.ts'
-import { chains } from './chains.ts'
-import { ChainError } from './errors.ts'
 import type { LogFilter } from './logs.ts'
-import type { ChainReader } from './reader.ts'
 import { readTransferChunks, transferFilters } from './usdc-transfers.ts'
 
 const balanceFunction = parseAbi(['function balanceOf(address owner) view returns (uint256)'])

@@ -1,26 +1,27 @@
 /** Reads facts about transactions from one node: by batches of receipts, or by whole blocks if that takes fewer calls. */
 import type { Hex } from 'viem'
+import { z } from 'zod'
 
+import { chains } from '../../src/chain/chains.ts'
+import type { EvmChainName } from '../../src/chain/chains.ts'
+import { ChainError } from '../../src/chain/errors.ts'
+import { CallBudgetError } from '../../src/chain/json-rpc.ts'
+import type { RpcAnswer, RpcClient } from '../../src/chain/json-rpc.ts'
+import { requireChainId } from '../../src/chain/node.ts'
+import {
+  hash,
+  headerCall,
+  parseHeader,
+  parseReceipt,
+  parseResult,
+  toHex,
+} from '../../src/chain/values.ts'
+import type { BlockHeader, ChainLog, ChainReceipt } from '../../src/chain/values.ts'
+import { transferTopic } from '../../src/core/abi.ts'
 import type { Finality } from '../../src/core/onchain.ts'
 import { parseEarly } from '../../src/core/parse-early.ts'
 import { secondMs } from '../../src/core/time.ts'
 import type { DueTransaction } from '../../src/db/receipts/checks.ts'
-import { chains } from './chains.ts'
-import type { EvmChainName } from './chains.ts'
-import { ChainError } from './errors.ts'
-import { CallBudgetError } from './json-rpc.ts'
-import type { RpcAnswer, RpcClient } from './json-rpc.ts'
-import { requireChainId } from './reader.ts'
-import {
-  blockReceipts,
-  parseAnswer,
-  receiptOf,
-  transaction,
-  transferOf,
-} from './receipt-answers.ts'
-import type { ChainLookup, ChainReceipt, TokenTransfer } from './receipt-answers.ts'
-import { blockHeader, headerCall, toHex } from './values.ts'
-import type { BlockHeader } from './values.ts'
 
 type EvmRpc = RpcClient<EvmChainName>
 
@@ -52,6 +53,13 @@ export interface Heads {
 
 export type FactsByHash = ReadonlyMap<string, TransactionFacts>
 
+/** Wallets are in lower case; `value` is in base units of the token. */
+export type TokenTransfer = ReturnType<typeof transferOf>[number]
+type ChainLookup<Found> = Found | null | ChainError
+
+const blockReceipts = z.array(z.looseObject({ transactionHash: hash }))
+const transaction = z.object({ hash, blockHash: hash.nullable() })
+
 const receiptsPerRound = 400
 /** For fewer receipts, reading whole blocks costs more than reading each receipt. */
 const minReceiptsForBlocks = 40
@@ -72,7 +80,7 @@ export async function openFacts(rpc: EvmRpc) {
   }
   requireChainId(rpc.chain, chainId.result)
   const [latest, safe, finalized] = tags.map((answer) =>
-    parseAnswer(rpc.chain, answer, blockHeader, 'a block'),
+    lookUp(rpc, answer, parseHeader, undefined),
   )
   const heads: Heads = {
     latest: numberOf(rpc, latest),
@@ -166,7 +174,7 @@ async function* fetchReceipts(
       probe.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
     )
     for (const [at, txHash] of probe.entries()) {
-      found.set(txHash, receiptOf(rpc.chain, answers[at], txHash))
+      found.set(txHash, lookUp(rpc, answers[at], parseReceipt, txHash))
     }
     waiting = waiting.filter((txHash) => !found.has(txHash))
     const blocks = [...new Set([...found.values()].flatMap(blockNumbers))]
@@ -201,14 +209,14 @@ async function fetchBlocks(
   const answers = await rpc.batch(calls, blocksPerRequest)
   for (const answer of answers) {
     if ('error' in answer) {
-      if (answer.error.code === noSuchMethod) return false
+      if (answer.error.refusal?.code === noSuchMethod) return false
       continue
     }
     const list = parseEarly(blockReceipts, answer.result)
     for (const raw of list.success ? list.data : []) {
       const { transactionHash } = raw
       if (!wanted.has(transactionHash) || found.has(transactionHash)) continue
-      found.set(transactionHash, receiptOf(rpc.chain, { result: raw }, transactionHash))
+      found.set(transactionHash, lookUp(rpc, { result: raw }, parseReceipt, transactionHash))
     }
   }
   return true
@@ -243,7 +251,7 @@ function unminedFact(
   txHash: string,
   due: DueTransaction | undefined,
 ): TransactionFacts {
-  const inPool = parseAnswer(rpc.chain, answer, transaction, 'a transaction')
+  const inPool = lookUp(rpc, answer, parseTransaction, txHash)
   if (inPool instanceof ChainError) return { kind: 'error', reason: inPool.message }
   const gone = (due?.seenIn ?? []).flatMap(({ number, hash: seenHash }) => {
     const known = headers.get(number) ?? null
@@ -251,10 +259,7 @@ function unminedFact(
       ? []
       : [seenHash]
   })
-  if (inPool === null) return { kind: 'not found', gone }
-  if (inPool.hash === txHash) return { kind: 'pending', gone }
-  const reason = `${rpc.chain} RPC: the node sent a transaction that was not requested`
-  return { kind: 'error', reason }
+  return { kind: inPool === null ? 'not found' : 'pending', gone }
 }
 
 function minedFact(reading: Reading, mined: ChainReceipt | ChainError): TransactionFacts {
@@ -286,10 +291,7 @@ async function fetchHeaders({ rpc, headers }: Reading, numbers: readonly number[
   const wanted = [...new Set(numbers)].filter((number) => !headers.has(number))
   const answers = await rpc.batch(wanted.map((number) => headerCall(number)))
   for (const [at, number] of wanted.entries()) {
-    const found = parseAnswer(rpc.chain, answers[at], blockHeader, 'a block')
-    const isOther = found !== null && !(found instanceof ChainError) && found.number !== number
-    const problem = `${rpc.chain} RPC: the node sent a block that was not requested`
-    headers.set(number, isOther ? new ChainError(problem) : found)
+    headers.set(number, lookUp(rpc, answers[at], parseHeader, number))
   }
 }
 
@@ -310,4 +312,40 @@ function roundSize(rpc: EvmRpc, most: number): number {
 function evenSample<Item>(items: readonly Item[], count: number): Item[] {
   const step = Math.max(1, items.length / count)
   return items.filter((_, at) => at % step < 1).slice(0, count)
+}
+
+/** Parses an answer that is not null. `parse` throws `ChainError`. */
+function lookUp<Found, Wanted>(
+  { chain }: EvmRpc,
+  answer: RpcAnswer | undefined,
+  parse: (chain: EvmChainName, result: unknown, wanted: Wanted) => Found,
+  wanted: Wanted,
+): ChainLookup<Found> {
+  if (answer === undefined) return new ChainError(`${chain} RPC: no answer`)
+  if ('error' in answer) return answer.error
+  try {
+    return answer.result === null ? null : parse(chain, answer.result, wanted)
+  } catch (error) {
+    if (error instanceof ChainError) return error
+    throw error
+  }
+}
+
+function parseTransaction(chain: EvmChainName, result: unknown, txHash: string): void {
+  const { hash: found } = parseResult(chain, transaction, result, 'a transaction')
+  if (found === txHash) return
+  throw new ChainError(`${chain} RPC: the node sent a transaction that was not requested`)
+}
+
+/** Returns an empty list for events other than ERC-20 `Transfer`. */
+export function transferOf({ topics, data, logIndex }: ChainLog) {
+  const [topic, from, to, ...more] = topics
+  if (topic !== transferTopic || from === undefined || to === undefined || more.length > 0)
+    return []
+  if (data.length !== 66) return []
+  return [{ from: walletOf(from), to: walletOf(to), value: BigInt(data), logIndex }]
+}
+
+function walletOf(topic: Hex): string {
+  return `0x${topic.slice(-40)}`
 }

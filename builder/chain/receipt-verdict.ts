@@ -1,10 +1,9 @@
+import { chains } from '../../src/chain/chains.ts'
+import type { EvmChainName } from '../../src/chain/chains.ts'
 import type { Finality } from '../../src/core/onchain.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import type { CheckedReceipt } from '../../src/db/receipts/checks.ts'
-import { chains } from './chains.ts'
-import type { EvmChainName } from './chains.ts'
-import type { TokenTransfer } from './receipt-answers.ts'
-import type { SeenBlock, TransactionFacts } from './receipt-facts.ts'
+import type { SeenBlock, TokenTransfer, TransactionFacts } from './receipt-facts.ts'
 
 /** Largest allowed difference between the block and `occurred_at`: issuers round to days and confuse time zones. */
 export const windowMs = 24 * hourMs

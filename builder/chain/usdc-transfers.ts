@@ -1,13 +1,13 @@
 /** Transfers of a chain's USDC from or to some wallets. */
 import { parseAbi } from 'viem'
 
+import { chains } from '../../src/chain/chains.ts'
+import type { EvmChainName } from '../../src/chain/chains.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
 import { transferTopic } from '../../src/core/abi.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
-import { chains } from './chains.ts'
-import type { EvmChainName } from './chains.ts'
 import { readChunk, readLogs, walletFilters } from './logs.ts'
 import type { DecodedLog, LogFilter, ReadLogs } from './logs.ts'
-import type { ChainReader } from './reader.ts'
 
 const transferEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',

@@ -1,10 +1,10 @@
+import { chains } from '../../src/chain/chains.ts'
+import { ChainError } from '../../src/chain/errors.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
+import { hexData, parseResult } from '../../src/chain/values.ts'
 /** Whether a wallet looks like an exchange, a bridge or a shop: it is old and pays many recipients. */
 import { dayMs, secondMs } from '../../src/core/time.ts'
-import { chains } from './chains.ts'
-import { ChainError } from './errors.ts'
-import type { ChainReader } from './reader.ts'
 import { readTransfers, transferFilters, usdcChunkBlocks } from './usdc-transfers.ts'
-import { hexData, parseResult } from './values.ts'
 
 const sampleAgesDays = [0, 45, 91]
 /** A node that refuses a sample has more logs than this in it. */

@@ -1,5 +1,7 @@
 import type { Transaction } from 'kysely'
 
+import { chains } from '../../src/chain/chains.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import type { Clock, Random } from '../../src/core/deps.ts'
@@ -11,9 +13,7 @@ import type { FlagRecord } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { escrowReading, forgetEscrow, pactsOnChain, saveReading } from '../../src/db/pacts.ts'
 import type { Database } from '../../src/db/schema.ts'
-import { chains } from '../chain/chains.ts'
 import { EscrowContradiction, readEscrow } from '../chain/pact-escrow.ts'
-import type { ChainReader } from '../chain/reader.ts'
 import type { AuthoredPacts } from '../world/authored-pacts.ts'
 import { decisionsOf, escrowKey } from '../world/pacts.ts'
 

@@ -1,3 +1,8 @@
+import { chains, receiptChains } from '../../src/chain/chains.ts'
+import type { EvmChainName } from '../../src/chain/chains.ts'
+import { ChainError, notConfigured } from '../../src/chain/errors.ts'
+import { CallBudgetError, createRpcClient } from '../../src/chain/json-rpc.ts'
+import type { RpcClient } from '../../src/chain/json-rpc.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
 import { closeFlagWithEvent, listOpenFlags } from '../../src/db/flags.ts'
@@ -9,11 +14,6 @@ import {
   receiptsOnUnsupportedChains,
   waitingByChain,
 } from '../../src/db/receipts/checks.ts'
-import { chains, receiptChains } from '../chain/chains.ts'
-import type { EvmChainName } from '../chain/chains.ts'
-import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
-import { CallBudgetError, createRpcClient } from '../chain/json-rpc.ts'
-import type { RpcClient } from '../chain/json-rpc.ts'
 import { applyFacts, noTally } from '../chain/receipt-apply.ts'
 import type { Tally } from '../chain/receipt-apply.ts'
 import { openFacts } from '../chain/receipt-facts.ts'
@@ -62,7 +62,7 @@ async function checkChain(deps: ReviewDeps, chain: EvmChainName): Promise<ChainR
   }
   const rpcUrl = deps.rpcUrls[chain] ?? null
   if (rpcUrl === null) {
-    return report('no rpc', null, { reason: new ChainNotConfigured(chain).message })
+    return report('no rpc', null, { reason: notConfigured(chain) })
   }
   const { timeoutMs = defaultTimeoutMs, retries = 2 } = deps
   const limits = { timeoutMs, retries, maxCalls, maxFailures }

@@ -1,6 +1,10 @@
 /** Checks the payers of receipts 14 and 60 days after the receipts began to count. */
 import { isAddress } from 'viem'
 
+import type { EvmChainName } from '../../src/chain/chains.ts'
+import { ChainError, notConfigured } from '../../src/chain/errors.ts'
+import { CallBudgetError } from '../../src/chain/json-rpc.ts'
+import { createChainReader } from '../../src/chain/reader.ts'
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { checkDays } from '../../src/core/reputation/formula.ts'
@@ -10,11 +14,7 @@ import { dayMs, isoTime } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { applyReview, dueReviewDays, postponeReview, reviewsOfDay } from '../../src/db/reviews.ts'
 import type { DueReview, ReviewDay, ReviewFinding } from '../../src/db/reviews.ts'
-import type { EvmChainName } from '../chain/chains.ts'
-import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
-import { CallBudgetError } from '../chain/json-rpc.ts'
 import { hadUsdc, readTransfersBetween } from '../chain/payer-reads.ts'
-import { createChainReader } from '../chain/reader.ts'
 import { isEvmChain } from '../chain/receipt-verdict.ts'
 import { testWallet } from '../chain/wallet-test.ts'
 import { listedHubs } from '../rails/look-up-choice.ts'
@@ -74,7 +74,7 @@ async function reviewOnChain(
 ): Promise<string | null> {
   const rpcUrl = chain === null ? null : (deps.rpcUrls[chain] ?? null)
   if (chain === null || rpcUrl === null) {
-    const why = chain === null ? 'no chain that is read' : new ChainNotConfigured(chain).message
+    const why = chain === null ? 'no chain that is read' : notConfigured(chain)
     await writeUnread(deps, day, reviews, why, report)
     return why
   }

@@ -4,9 +4,9 @@ import type { EvidencePointer } from '../../src/core/figures.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { parseEarly } from '../../src/core/parse-early.ts'
 import { parseTime } from '../../src/core/time.ts'
-import { displayAddress } from '../sources/http-address.ts'
-import { SourceError } from '../sources/http.ts'
-import type { HttpAnswer } from '../sources/http.ts'
+import { displayAddress } from '../../src/outbound/http-address.ts'
+import { SourceError } from '../../src/outbound/http.ts'
+import type { HttpAnswer } from '../../src/outbound/http.ts'
 
 export const countField = z.int().min(0)
 

@@ -2,9 +2,9 @@
 import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
+import { ChainError } from '../../src/chain/errors.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
 import { dayMs, secondMs } from '../../src/core/time.ts'
-import { ChainError } from '../chain/errors.ts'
-import type { ChainReader } from '../chain/reader.ts'
 
 /** Chainlink AggregatorV3, 8 decimals. */
 const feedAbi = parseAbi([

@@ -1,6 +1,7 @@
 /** Collects what a poll reads, and stores it with the bundle that names it. */
 import { z } from 'zod'
 
+import type { ChainReader } from '../../src/chain/reader.ts'
 import { version } from '../../src/contract/version.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { digestOf, pack } from '../../src/core/evidence.ts'
@@ -12,9 +13,8 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf } from '../../src/db/polls.ts'
 import { deleteRecords } from '../../src/db/records.ts'
 import type { Db, DbTransaction } from '../../src/db/schema.ts'
+import type { Http } from '../../src/outbound/http.ts'
 import type { LogFilter } from '../chain/logs.ts'
-import type { ChainReader } from '../chain/reader.ts'
-import type { Http } from '../sources/http.ts'
 import type { Payout } from './payouts.ts'
 import type { Window } from './window.ts'
 

@@ -1,3 +1,7 @@
+import { chains } from '../../src/chain/chains.ts'
+import type { EvmChainName } from '../../src/chain/chains.ts'
+import { ChainError } from '../../src/chain/errors.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
 /**
  * Reads who funds the payers of a rail and where its payees pass their income on: USDC into payers, USDC out of payees and of
  * those who collect from them. The requests of a poll are limited; what was read is stored, and the next poll goes on.
@@ -7,11 +11,7 @@ import type { PaymentFacts, TransferDay, WalletFacts } from '../../src/core/rule
 import { addTo, sumFlows } from '../../src/core/rules/flows.ts'
 import { isHub } from '../../src/core/rules/hubs.ts'
 import { dayMs, hourOf, secondMs } from '../../src/core/time.ts'
-import { chains } from '../chain/chains.ts'
-import type { EvmChainName } from '../chain/chains.ts'
-import { ChainError } from '../chain/errors.ts'
 import type { LogFilter } from '../chain/logs.ts'
-import type { ChainReader } from '../chain/reader.ts'
 import { readTransferChunks, transferFilters, usdcChunkBlocks } from '../chain/usdc-transfers.ts'
 import { testWallet } from '../chain/wallet-test.ts'
 import { chooseWallets, listedHubs } from './look-up-choice.ts'
@@ -114,6 +114,8 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     done: (to: number) => void,
   ): Promise<void> {
     if (isEnough()) return
+    // Once, and not by each of the concurrent first requests.
+    await reader.requireChain()
     await readTransferChunks({
       reader,
       filters,

@@ -2,11 +2,11 @@
 import { formatUnits, parseAbi } from 'viem'
 import { z } from 'zod'
 
+import type { ChainReader } from '../../src/chain/reader.ts'
+import { address } from '../../src/chain/values.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
-import type { ChainReader } from '../chain/reader.ts'
-import { address } from '../chain/values.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
 import { aggregateLogs, monthOf } from './aggregated-logs.ts'

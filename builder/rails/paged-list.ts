@@ -1,6 +1,6 @@
-import { displayAddress } from '../sources/http-address.ts'
-import { SourceError } from '../sources/http.ts'
-import type { HttpAnswer } from '../sources/http.ts'
+import { displayAddress } from '../../src/outbound/http-address.ts'
+import { SourceError } from '../../src/outbound/http.ts'
+import type { HttpAnswer } from '../../src/outbound/http.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import { countText, evidenceOf } from './answers.ts'
 

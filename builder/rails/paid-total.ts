@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 import { microFromBaseUnits } from '../../src/core/money.ts'
-import { SourceError } from '../sources/http.ts'
+import { SourceError } from '../../src/outbound/http.ts'
 import { defineRail } from './adapter.ts'
 import {
   amountField,

@@ -2,9 +2,9 @@
 import { formatEther, isAddressEqual, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
+import type { ChainReader } from '../../src/chain/reader.ts'
 import { selectors } from '../chain/logs.ts'
 import type { LogChunk } from '../chain/logs.ts'
-import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
 import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { secondMs } from '../../src/core/time.ts'
-import { SourceError } from '../sources/http.ts'
+import { SourceError } from '../../src/outbound/http.ts'
 import { defineRail } from './adapter.ts'
 import { amountField, parseAnswer } from './answers.ts'
 import { contestRuleText, reduceContests } from './contests.ts'

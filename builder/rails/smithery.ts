@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { SourceError } from '../sources/http.ts'
+import { SourceError } from '../../src/outbound/http.ts'
 import { defineRail } from './adapter.ts'
 import { countField, countText, largestShare, noVolume, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'

@@ -1,9 +1,9 @@
 /** Signatures and transactions of Solana. https://solana.com/docs/rpc/http */
 import { z } from 'zod'
 
+import type { RpcClient } from '../../src/chain/json-rpc.ts'
 import { parseEarly } from '../../src/core/parse-early.ts'
-import type { RpcClient } from '../chain/json-rpc.ts'
-import { SourceError } from '../sources/http.ts'
+import { SourceError } from '../../src/outbound/http.ts'
 
 const signatureShape = z.object({
   signature: z.string().min(1),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { SourceError } from '../sources/http.ts'
+import { SourceError } from '../../src/outbound/http.ts'
 import type { SolanaTransaction } from './solana-rpc.ts'
 
 /** A token transfer between owners. Addresses are case-sensitive. */

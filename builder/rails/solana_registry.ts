@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { SourceError } from '../sources/http.ts'
+import { SourceError } from '../../src/outbound/http.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import {

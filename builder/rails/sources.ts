@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 
+import { chains } from '../../src/chain/chains.ts'
+import type { ChainName, EvmChainName } from '../../src/chain/chains.ts'
+import { createRpcClient } from '../../src/chain/json-rpc.ts'
+import { createPace } from '../../src/chain/pace.ts'
+import type { Pace } from '../../src/chain/pace.ts'
+import { createChainReader } from '../../src/chain/reader.ts'
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
-import { chains } from '../chain/chains.ts'
-import type { ChainName, EvmChainName } from '../chain/chains.ts'
-import { createRpcClient } from '../chain/json-rpc.ts'
-import { createPace } from '../chain/pace.ts'
-import type { Pace } from '../chain/pace.ts'
-import { createChainReader } from '../chain/reader.ts'
-import { createHttp } from '../sources/http-client.ts'
+import { createHttp } from '../../src/outbound/http-client.ts'
 
 /** Public nodes refuse many requests, above all while several rails begin to read. */
 const rpcRetries = 5

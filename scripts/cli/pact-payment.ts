@@ -1,12 +1,11 @@
 /** Checks the transactions in a record of a pact. Every function throws `ChainError`. */
 import type { z } from 'zod'
 
-import { chains } from '../../builder/chain/chains.ts'
-import { ChainError } from '../../builder/chain/errors.ts'
-import type { ChainReader } from '../../builder/chain/reader.ts'
-import { receiptOf, transferOf } from '../../builder/chain/receipt-answers.ts'
-import type { ChainReceipt } from '../../builder/chain/receipt-answers.ts'
-import { blockHeader, headerCall, parseResult } from '../../builder/chain/values.ts'
+import { transferOf } from '../../builder/chain/receipt-facts.ts'
+import { chains } from '../../src/chain/chains.ts'
+import type { ChainReader } from '../../src/chain/reader.ts'
+import { blockHeader, headerCall, parseReceipt, parseResult } from '../../src/chain/values.ts'
+import type { ChainReceipt } from '../../src/chain/values.ts'
 import type { pactList } from '../../src/contract/schemas/pact.ts'
 import { word } from '../../src/core/abi.ts'
 import { check } from '../../src/core/check.ts'
@@ -85,8 +84,7 @@ async function checkPublishedRecord(
 /** Returns the receipt of a successful transaction in the current chain, or the reason why there is none. */
 async function findReceipt(reader: ChainReader, txHash: string): Promise<ChainReceipt | string> {
   const result = await reader.call('eth_getTransactionReceipt', [txHash])
-  const receipt = receiptOf(reader.name, { result }, txHash.toLowerCase())
-  if (receipt instanceof ChainError) throw receipt
+  const receipt = parseReceipt(reader.name, result, txHash.toLowerCase())
   if (receipt === null) return 'the node does not know the transaction'
   if (receipt.status !== '0x1') return 'the transaction was reverted'
   const block = await readHeader(reader, receipt.blockNumber)

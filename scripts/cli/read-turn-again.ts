@@ -1,9 +1,9 @@
-/** Reads the logs of one turn of a poll again, with the lists and the memory that it had. */
-import type { RpcClientOptions } from '../../builder/chain/json-rpc.ts'
-import { createChainReader } from '../../builder/chain/reader.ts'
 import type { AdapterContext, AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import type { Payout } from '../../builder/rails/payouts.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
+/** Reads the logs of one turn of a poll again, with the lists and the memory that it had. */
+import type { RpcClientOptions } from '../../src/chain/json-rpc.ts'
+import { createChainReader } from '../../src/chain/reader.ts'
 import type { LogInput } from '../../src/core/evidence.ts'
 import { UsageError } from './input.ts'
 

@@ -1,10 +1,9 @@
 /** `pact verify`: compares the manifest of a pact, the escrow on a node, and the record of the ledger. */
 import { z } from 'zod'
 
-import { ChainError } from '../../builder/chain/errors.ts'
-import { createRpcClient } from '../../builder/chain/json-rpc.ts'
-import { createChainReader } from '../../builder/chain/reader.ts'
 import { verifyPersonalSign } from '../../src/auth/eip191.ts'
+import { ChainError, WrongChainError } from '../../src/chain/errors.ts'
+import { createChainReader } from '../../src/chain/reader.ts'
 import {
   LedgerError,
   LedgerUnreachableError,
@@ -136,20 +135,19 @@ interface PactToCheck {
 async function checkChain(session: Session, rpcUrl: string, pact: PactToCheck) {
   const options = { ...session, retries: 0 }
   try {
-    const id = await createRpcClient('arbitrum', rpcUrl, options).call('eth_chainId')
-    const chain = check(
-      'chain',
-      Number(id) === pactEscrow.chainId,
-      `the node serves ${pactEscrow.chain} (${pactEscrow.chainId})`,
-      `wrong_chain: the node serves chain ${Number(id)}, not ${pactEscrow.chainId}`,
-    )
-    if (!chain.good) return { escrow: null, checks: [chain] }
     const reader = createChainReader('arbitrum', rpcUrl, options)
     const call = { to: pactEscrow.address, data: getPactCall(pact.pactId) }
     const escrow = await reader.view(call, decodePact)
-    const checks = escrowChecks(escrow, pact, session.clock.now())
-    return { escrow, checks: [chain, ...checks, ...(await checkTransactions(reader, pact.record))] }
+    const { chain, chainId } = pactEscrow
+    const checks = [
+      check('chain', true, `the node serves ${chain} (${chainId})`),
+      ...escrowChecks(escrow, pact, session.clock.now()),
+      ...(await checkTransactions(reader, pact.record)),
+    ]
+    return { escrow, checks }
   } catch (error) {
+    if (error instanceof WrongChainError)
+      return { escrow: null, checks: [check('chain', false, `wrong_chain: ${error.message}`)] }
     if (!(error instanceof ChainError)) throw error
     throw error.isTransient
       ? new LedgerUnreachableError(error.message)

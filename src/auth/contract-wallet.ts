@@ -1,18 +1,18 @@
+import { ChainError, chainOutageText } from '../chain/errors.ts'
+import { readHeader } from '../chain/node.ts'
+import type { EvmNode } from '../chain/node.ts'
+import { hexData, parseResult, toHex } from '../chain/values.ts'
 import { bytesWords, word } from '../core/abi.ts'
+import type { Clock } from '../core/deps.ts'
 import { bytesToHex } from '../core/hex.ts'
-import { outageText, withTimeout } from '../outbound/timeout.ts'
+import { withTimeout } from '../outbound/timeout.ts'
 import { personalSignHash, verifyPersonalSign } from './eip191.ts'
 import { SchemeUnavailableError, invalid } from './verdict.ts'
-import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
+import type { SignatureVerdict } from './verdict.ts'
 
 export interface WalletChain {
-  /** Rejects with the error of the node (`code`, `message`), or with any other error if the node does not respond. */
-  readonly request: (
-    method: string,
-    params: readonly unknown[],
-    signal: AbortSignal,
-  ) => Promise<unknown>
-  readonly sleep: (delayMs: number, signal?: AbortSignal) => Promise<void>
+  readonly node: EvmNode
+  readonly clock: Pick<Clock, 'sleep'>
   readonly bounded?: <T>(check: () => Promise<T>) => Promise<T>
 }
 
@@ -43,15 +43,14 @@ export async function verifyContractSignature(
 
 const runAtOnce: NonNullable<WalletChain['bounded']> = (check) => check()
 
-async function checkInTime(claim: Claim, chain: WalletChain): Promise<SignatureVerdict> {
-  const limit = { timeoutMs: CONTRACT_CHECK_TIMEOUT_MS, clock: chain }
+async function checkInTime(claim: Claim, { node, clock }: WalletChain): Promise<SignatureVerdict> {
   try {
-    return await withTimeout(limit, (signal) =>
-      checkInOrder(claim, (method, params) => chain.request(method, params, signal)),
-    )
+    return await withTimeout({ timeoutMs: CONTRACT_CHECK_TIMEOUT_MS, clock }, (signal) => {
+      const call: EvmNode['call'] = (method, params) => node.call(method, params, signal)
+      return checkInOrder(claim, { ...node, call })
+    })
   } catch (error) {
-    if (error instanceof SchemeUnavailableError) throw error
-    throw new SchemeUnavailableError(`the chain of this wallet ${outageText(error)}`, {
+    throw new SchemeUnavailableError(`the chain of this wallet ${chainOutageText(error)}`, {
       cause: error,
     })
   }
@@ -63,85 +62,71 @@ interface Claim {
   readonly address: string
 }
 
-type Request = (method: string, params: readonly unknown[]) => Promise<unknown>
-
 /** Marks signatures of undeployed wallets (EIP-6492). */
 const WRAPPED_SUFFIX = '6492'.repeat(16)
 /** EIP-1271: selector of `isValidSignature(bytes32,bytes)` and its result for a valid signature. */
 const MAGIC = '1626ba7e'
 
-async function checkInOrder(claim: Claim, request: Request): Promise<SignatureVerdict> {
-  const checkedAt = await newestBlock(request)
-  const block = `0x${checkedAt.blockNumber.toString(16)}`
-  const hash = bytesToHex(personalSignHash(claim.message))
-  if (claim.signature.endsWith(WRAPPED_SUFFIX)) {
+async function checkInOrder(claim: Claim, node: EvmNode): Promise<SignatureVerdict> {
+  const { message, signature, address } = claim
+  const head = await readHeader(node, 'latest')
+  const block = toHex(head.number)
+  const valid = {
+    valid: true,
+    checkedAt: { blockNumber: BigInt(head.number), blockHash: head.hash },
+  } as const
+  const hash = personalSignHash(message)
+  if (signature.endsWith(WRAPPED_SUFFIX)) {
     // A call without a recipient is a deployment. It deploys the wallet during the call and returns one byte.
     const { erc6492SignatureValidatorByteCode } = await import('viem')
-    const data =
-      erc6492SignatureValidatorByteCode +
-      word(claim.address.slice(2)) +
-      hash +
-      tail(3, claim.signature)
-    const answer = await call(request, { data }, block)
-    return answer === '0x01' ? { valid: true, checkedAt } : refused()
+    const claimed = word(address.slice(2)) + bytesToHex(hash)
+    const data = erc6492SignatureValidatorByteCode + claimed + word('60') + bytesWords(signature)
+    return (await callOrNull(node, { data }, block)) === '0x01' ? valid : refused()
   }
-  const code = await request('eth_getCode', [claim.address, block])
-  if (typeof code !== 'string' || !/^0x[0-9a-f]*$/i.test(code)) {
-    throw new SchemeUnavailableError('the node returned no code')
+  const code = await node.call('eth_getCode', [address, block])
+  if (parseResult(node.name, hexData, code, 'code') !== '0x') {
+    return (await acceptsSignature(node, { to: address, hash, signature }, block))
+      ? valid
+      : refused()
   }
-  if (code !== '0x') {
-    const data = `0x${MAGIC}${hash}${tail(2, claim.signature)}`
-    const answer = await call(request, { to: claim.address, data }, block)
-    return answer === `0x${MAGIC.padEnd(64, '0')}` ? { valid: true, checkedAt } : refused()
-  }
-  const verdict = await verifyPersonalSign(claim.message, claim.signature, claim.address)
-  return verdict.valid ? { valid: true, checkedAt } : verdict
+  const verdict = await verifyPersonalSign(message, signature, address)
+  return verdict.valid ? valid : verdict
 }
 
 function refused(): SignatureVerdict {
   return invalid('the contract wallet does not accept this signature for the expected message')
 }
 
-async function newestBlock(request: Request): Promise<CheckedBlock> {
-  const block = await request('eth_getBlockByNumber', ['latest', false])
-  if (typeof block === 'object' && block !== null && 'number' in block && 'hash' in block) {
-    const { number, hash } = block
-    if (isQuantity(number) && typeof hash === 'string' && /^0x[0-9a-f]{64}$/.test(hash)) {
-      return { blockNumber: BigInt(number), blockHash: hash }
-    }
-  }
-  throw new SchemeUnavailableError('the node returned no block')
+/** Returns the answer of a contract wallet (EIP-1271), false if the call reverts. @throws ChainError */
+export async function acceptsSignature(
+  node: EvmNode,
+  claim: { readonly to: string; readonly hash: Uint8Array; readonly signature: string },
+  block: string,
+  limit: { readonly gas?: string } = {},
+): Promise<boolean> {
+  const { to, hash, signature } = claim
+  const data = `0x${MAGIC}${bytesToHex(hash)}${word('40')}${bytesWords(signature)}`
+  return (await callOrNull(node, { to, data, ...limit }, block)) === `0x${MAGIC.padEnd(64, '0')}`
 }
 
-function isQuantity(value: unknown): value is string {
-  return typeof value === 'string' && /^0x(?:0|[1-9a-f][0-9a-f]{0,15})$/.test(value)
-}
-
-async function call(
-  request: Request,
+/** Null if the call reverts. */
+async function callOrNull(
+  node: EvmNode,
   transaction: Readonly<Record<string, string>>,
   block: string,
 ): Promise<unknown> {
   try {
-    return await request('eth_call', [transaction, block])
+    return await node.call('eth_call', [transaction, block])
   } catch (error) {
-    if (isRevert(error)) return null
+    if (error instanceof ChainError && isRevert(error)) return null
     throw error
   }
 }
 
-/** Error 3 is a revert; some nodes report -32000, -32015 or -32603 with a message. */
-function isRevert(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false
-  if ('code' in error && error.code === 3) return true
-  const message = 'message' in error && typeof error.message === 'string' ? error.message : ''
-  const isNodesAnswer = 'code' in error && typeof error.code === 'number'
-  return (
-    isNodesAnswer &&
-    /revert|opcode|invalid ?jump|out ?of ?gas|stack ?(?:under|over)flow/i.test(message)
-  )
-}
-
-function tail(headWords: number, signature: string): string {
-  return word((headWords * 32).toString(16)) + bytesWords(signature)
+/** Error 3 is a revert and -32015 any failed execution; some nodes report -32000 or -32603 with a message. */
+function isRevert({ refusal }: ChainError): boolean {
+  if (refusal === null) return false
+  const words =
+    /revert|opcode|invalid ?jump|out ?of ?(?:gas|bounds)|intrinsic gas|stack ?(?:limit|under|over)/i
+  return [3, -32_015].includes(refusal.code) || words.test(refusal.message)
 }

@@ -1,32 +1,19 @@
 /** JSON-RPC requests of payments. All responses of the node are validated. */
 import { z } from 'zod'
 
+import { acceptsSignature } from '../auth/contract-wallet.ts'
+import { chainOutageText } from '../chain/errors.ts'
+import { readHeader } from '../chain/node.ts'
+import type { EvmNode } from '../chain/node.ts'
+import { log, parseResult, receipt, receiptProblem, toHex, wordValue } from '../chain/values.ts'
+import type { BlockHeader, ChainLog } from '../chain/values.ts'
 import { paymentAsset } from '../contract/x402.ts'
 import { addressTopic } from '../core/abi.ts'
 import type { Clock } from '../core/deps.ts'
-import { parseEarly } from '../core/parse-early.ts'
-import { outageText, withTimeout } from '../outbound/timeout.ts'
+import { withTimeout } from '../outbound/timeout.ts'
 import type { Authorization } from './authorization.ts'
 import { SettlementUnavailableError } from './authorization.ts'
-import {
-  EIP1271_SELECTOR,
-  contractSignatureCall,
-  stateCall,
-  topics,
-  transferCall,
-} from './transfer.ts'
-
-/** Rejects with the error of the node (`code`, `message`, `data`), or another error if the node does not respond. */
-export type ChainRequest = (
-  method: string,
-  params: readonly unknown[],
-  signal: AbortSignal,
-) => Promise<unknown>
-
-export interface BlockHead {
-  readonly number: number
-  readonly timestamp: number
-}
+import { stateCall, topics, transferCall } from './transfer.ts'
 
 export interface FoundTransfer {
   readonly txHash: string
@@ -41,42 +28,8 @@ export type TransactionOutcome =
   | { readonly kind: 'other' }
   | ({ readonly kind: 'transferred' } & FoundTransfer)
 
-/** Methods throw SettlementUnavailableError if there is no valid response. */
-export interface UsdcChain {
-  readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
-  /** Reads the chain id until a node has confirmed it once. @throws WrongChainError */
-  readonly requireChain: () => Promise<void>
-  readonly head: (tag: 'latest' | 'finalized') => Promise<BlockHead>
-  readonly isSpent: (authorization: Key, tag?: 'latest' | 'finalized') => Promise<boolean>
-  /** The answer of a contract wallet (EIP-1271). */
-  readonly acceptsSignature: (from: string, digest: Uint8Array, proof: string) => Promise<boolean>
-  readonly isKnown: (txHash: string) => Promise<boolean>
-  readonly transactionOutcome: (
-    txHash: string,
-    authorization: ExpectedTransfer,
-  ) => Promise<TransactionOutcome>
-  /** Null if the authorization is unused; `elsewhere` if it was cancelled or used for another transfer. */
-  readonly findTransfer: (
-    authorization: ExpectedTransfer,
-    sinceUnixSeconds: number,
-    untilUnixSeconds?: number,
-  ) => Promise<FoundTransfer | 'elsewhere' | null>
-}
-
 type Key = Pick<Authorization, 'from' | 'nonce'>
 type ExpectedTransfer = Pick<Authorization, 'from' | 'to' | 'value' | 'nonce'>
-
-export class WrongChainError extends SettlementUnavailableError {
-  constructor(chainId: number) {
-    super(`The node serves chain ${chainId} instead of Base (${paymentAsset.chainId})`)
-  }
-}
-
-export interface NodeError {
-  readonly code: number
-  readonly message: string
-  readonly data: unknown
-}
 
 const REQUEST_TIMEOUT_MS = 8000
 const SIGNATURE_GAS = '0x493e0'
@@ -85,42 +38,36 @@ const LOG_RANGE = 2000
 const SECONDS_PER_BLOCK = 2
 const SPARE_BLOCKS = 200
 
+export type UsdcChain = ReturnType<typeof createUsdcChain>
+
+/** All methods but `rpc` throw SettlementUnavailableError if there is no valid response. */
 export function createUsdcChain(
-  request: ChainRequest,
+  base: EvmNode,
   { clock }: { readonly clock: Pick<Clock, 'sleep'> },
-): UsdcChain {
-  const rpc = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-    try {
-      return await withTimeout({ timeoutMs: REQUEST_TIMEOUT_MS, clock }, (signal) =>
-        request(method, params, signal),
-      )
-    } catch (error) {
-      if (nodeErrorOf(error) !== null) throw error
-      throw new SettlementUnavailableError(`The chain ${outageText(error)}`, { cause: error })
-    }
+) {
+  const limit = { timeoutMs: REQUEST_TIMEOUT_MS, clock }
+  const node: EvmNode = {
+    name: base.name,
+    requireChain: () => withTimeout(limit, base.requireChain),
+    call: (method, params) => withTimeout(limit, (signal) => base.call(method, params, signal)),
   }
-  /** Like `rpc`, but treats an error of the node as unavailability. */
-  const read = async <Schema extends z.ZodType>(
+  const read = <Schema extends z.ZodType>(
     schema: Schema,
     method: string,
     params: readonly unknown[],
-  ): Promise<z.infer<Schema>> => {
-    const parsed = parseEarly(
-      schema,
-      await rpc(method, params).catch((error: unknown) => {
-        if (error instanceof SettlementUnavailableError) throw error
-        throw new SettlementUnavailableError('The chain returned an error', { cause: error })
-      }),
+  ): Promise<z.output<Schema>> =>
+    orUnavailable(
+      node
+        .call(method, params)
+        .then((result) => parseResult(node.name, schema, result, `a result of ${method}`)),
     )
-    if (!parsed.success)
-      throw new SettlementUnavailableError('The chain returned an invalid response')
-    return parsed.data
-  }
-  const logs = (filter: object) => read(z.array(logEntry), 'eth_getLogs', [filter])
+  const head = (tag: 'latest' | 'finalized'): Promise<Pick<BlockHeader, 'number' | 'timestamp'>> =>
+    orUnavailable(readHeader(node, tag))
+  const logs = (filter: object) => read(z.array(log), 'eth_getLogs', [filter])
 
   async function transferIn(
     authorization: ExpectedTransfer,
-    used: z.infer<typeof logEntry>,
+    used: ChainLog,
   ): Promise<FoundTransfer | 'elsewhere' | null> {
     const { transactionHash: txHash, blockNumber, blockHash } = used
     if (used.topics[0] !== topics.authorizationUsed) return 'elsewhere'
@@ -134,52 +81,50 @@ export function createUsdcChain(
     return includesTransfer(own, authorization) ? { txHash, blockNumber, blockHash } : 'elsewhere'
   }
 
-  let isRightChain = false
-  const requireChain = async () => {
-    if (isRightChain) return
-    const chainId = await read(quantity, 'eth_chainId', [])
-    if (chainId !== paymentAsset.chainId) throw new WrongChainError(chainId)
-    isRightChain = true
-  }
   return {
-    rpc,
-    requireChain,
-    head: async (tag) => await read(block, 'eth_getBlockByNumber', [tag, false]),
-    async isSpent(authorization, tag = 'latest') {
+    /** @throws ChainError or TimeoutError */
+    rpc: node.call,
+    read,
+    /** Reads the chain id until the node has confirmed it once. */
+    requireChain: () => orUnavailable(node.requireChain()),
+    head,
+    async isSpent(authorization: Key, tag: 'latest' | 'finalized' = 'latest') {
       const call = { to: paymentAsset.address, data: stateCall(authorization) }
-      return (await read(wordAnswer, 'eth_call', [call, tag])) !== 0n
+      return (await read(wordValue, 'eth_call', [call, tag])) !== 0n
     },
-    async acceptsSignature(to, digest, proof) {
-      await requireChain()
-      const call = { to, data: contractSignatureCall(digest, proof), gas: SIGNATURE_GAS }
-      try {
-        const answer = await rpc('eth_call', [call, 'latest'])
-        return answer === `0x${EIP1271_SELECTOR.padEnd(64, '0')}`
-      } catch (error) {
-        if (nodeErrorOf(error) === null) throw error
-        return false
-      }
+    /** The answer of a contract wallet (EIP-1271). */
+    acceptsSignature(to: string, hash: Uint8Array, signature: string) {
+      const gas = SIGNATURE_GAS
+      return orUnavailable(acceptsSignature(node, { to, hash, signature }, 'latest', { gas }))
     },
-    isKnown: async (txHash) =>
+    isKnown: async (txHash: string) =>
       (await read(z.object({}).nullable(), 'eth_getTransactionByHash', [txHash])) !== null,
-    async transactionOutcome(txHash, authorization) {
+    async transactionOutcome(
+      txHash: string,
+      authorization: ExpectedTransfer,
+    ): Promise<TransactionOutcome> {
       const found = await read(receipt.nullable(), 'eth_getTransactionReceipt', [txHash])
-      if (found === null || found.transactionHash !== txHash) return { kind: 'unknown' }
-      if (found.status !== '0x1') return { kind: 'reverted' }
+      if (found === null || receiptProblem(found, txHash) !== null) return { kind: 'unknown' }
+      if (found.status === '0x0') return { kind: 'reverted' }
       if (!includesTransfer(found.logs, authorization)) return { kind: 'other' }
       const { blockNumber, blockHash } = found
       return { kind: 'transferred', txHash, blockNumber, blockHash }
     },
-    async findTransfer(authorization, sinceUnixSeconds, untilUnixSeconds = Infinity) {
-      const head = await read(block, 'eth_getBlockByNumber', ['latest', false])
+    /** Null if the authorization is unused; `elsewhere` if it was cancelled or used for another transfer. */
+    async findTransfer(
+      authorization: ExpectedTransfer,
+      sinceUnixSeconds: number,
+      untilUnixSeconds = Infinity,
+    ): Promise<FoundTransfer | 'elsewhere' | null> {
+      const newest = await head('latest')
       const blocksSince = (unixSeconds: number): number =>
-        Math.ceil(Math.max(0, head.timestamp - unixSeconds) / SECONDS_PER_BLOCK)
-      const first = Math.max(0, head.number - blocksSince(sinceUnixSeconds) - SPARE_BLOCKS)
-      const last = head.number - Math.max(0, blocksSince(untilUnixSeconds) - SPARE_BLOCKS)
+        Math.ceil(Math.max(0, newest.timestamp - unixSeconds) / SECONDS_PER_BLOCK)
+      const first = Math.max(0, newest.number - blocksSince(sinceUnixSeconds) - SPARE_BLOCKS)
+      const last = newest.number - Math.max(0, blocksSince(untilUnixSeconds) - SPARE_BLOCKS)
       for (let to = last; to >= first; to -= LOG_RANGE) {
         const found = await logs({
-          fromBlock: hex(Math.max(first, to - LOG_RANGE + 1)),
-          toBlock: hex(to),
+          fromBlock: toHex(Math.max(first, to - LOG_RANGE + 1)),
+          toBlock: toHex(to),
           address: paymentAsset.address,
           topics: [
             [topics.authorizationUsed, topics.authorizationCanceled],
@@ -195,58 +140,25 @@ export function createUsdcChain(
   }
 }
 
-export function nodeErrorOf(error: unknown): NodeError | null {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return null
-  const data = 'data' in error ? error.data : undefined
-  return { code: error.code, message: error.message, data }
+/** @throws SettlementUnavailableError in place of any error of `work` */
+async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    throw unavailable(error)
+  }
+}
+
+export function unavailable(error: unknown): SettlementUnavailableError {
+  if (error instanceof SettlementUnavailableError) return error
+  return new SettlementUnavailableError(`The chain ${chainOutageText(error)}`, { cause: error })
 }
 
 export function settlementCall(authorization: Authorization) {
   return { to: paymentAsset.address, data: transferCall(authorization) }
 }
 
-export function hex(number: number | bigint): string {
-  return `0x${number.toString(16)}`
-}
-
-export const quantity = z
-  .string()
-  .regex(/^0x(?:0|[1-9a-f][0-9a-f]{0,12})$/)
-  .transform(Number)
-export const bigQuantity = z
-  .string()
-  .regex(/^0x(?:0|[1-9a-f][0-9a-f]{0,63})$/)
-  .transform(BigInt)
-const wordAnswer = z
-  .string()
-  .regex(/^0x[0-9a-f]{64}$/i)
-  .transform(BigInt)
-const lower = z
-  .string()
-  .regex(/^0x[0-9a-f]*$/i)
-  .transform((text) => text.toLowerCase())
-const hash = lower.refine((text) => text.length === 66)
-const block = z.object({ number: quantity, timestamp: quantity })
-const logEntry = z.object({
-  address: lower,
-  topics: z.array(lower),
-  data: lower,
-  logIndex: quantity,
-  transactionHash: hash,
-  blockNumber: quantity,
-  blockHash: hash,
-})
-const receipt = z.object({
-  transactionHash: hash,
-  status: z.string(),
-  blockNumber: quantity,
-  blockHash: hash,
-  logs: z.array(logEntry),
-})
-
-type Log = z.infer<typeof logEntry>
-
-function isEnd({ address, topics: found }: Log, { from, nonce }: Key): boolean {
+function isEnd({ address, topics: found }: ChainLog, { from, nonce }: Key): boolean {
   return (
     address === paymentAsset.address.toLowerCase() &&
     found[1] === addressTopic(from) &&
@@ -254,13 +166,13 @@ function isEnd({ address, topics: found }: Log, { from, nonce }: Key): boolean {
   )
 }
 
-function isUse(log: Log, key: Key): boolean {
+function isUse(log: ChainLog, key: Key): boolean {
   return isEnd(log, key) && log.topics[0] === topics.authorizationUsed
 }
 
 /** `Transfer` directly follows `AuthorizationUsed`, so the log index pairs them. */
 function includesTransfer(
-  logs: readonly Log[],
+  logs: readonly ChainLog[],
   { from, to, value, nonce }: ExpectedTransfer,
 ): boolean {
   const used = logs.find((log) => isUse(log, { from, nonce }))
@@ -272,6 +184,6 @@ function includesTransfer(
       found[0] === topics.transfer &&
       found[1] === addressTopic(from) &&
       found[2] === addressTopic(to) &&
-      wordAnswer.safeParse(data).data === value,
+      wordValue.safeParse(data).data === value,
   )
 }

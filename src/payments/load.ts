@@ -2,10 +2,11 @@ import { open } from 'node:fs/promises'
 
 import type { PrivateKeyAccount } from 'viem'
 
+import { WrongChainError } from '../chain/errors.ts'
+import type { EvmNode } from '../chain/node.ts'
 import type { Clock, Fetch } from '../core/deps.ts'
 import { outageProblem, unavailabilityOf } from './authorization.ts'
-import { WrongChainError, createUsdcChain } from './chain.ts'
-import type { ChainRequest } from './chain.ts'
+import { createUsdcChain } from './chain.ts'
 import { createFacilitator } from './facilitator.ts'
 import { createLocalSettler } from './local-settler.ts'
 import type { Payments, Settler } from './settler.ts'
@@ -23,7 +24,7 @@ export type PaymentSettings =
 export interface PaymentDeps {
   readonly clock: Clock
   readonly fetch: Fetch
-  readonly request: ChainRequest
+  readonly node: EvmNode
   readonly pausesMs?: readonly number[]
   readonly holder: string
 }
@@ -43,7 +44,7 @@ export async function loadPayments(
 ): Promise<Payments> {
   const { mode, receiver } = settings
   if (mode === 'off') return { mode, receiver, problems: () => [] }
-  const chain = createUsdcChain(deps.request, deps)
+  const chain = createUsdcChain(deps.node, deps)
   const settler = await settlerOf(settings, { ...deps, chain })
   let problems: readonly string[] = []
   const inspect = async (): Promise<void> => {
@@ -51,8 +52,8 @@ export async function loadPayments(
     problems = outage === null ? await settler.inspect() : [outageProblem(outage)]
   }
   const outage = await unavailabilityOf(chain.requireChain())
-  if (outage instanceof WrongChainError) {
-    throw new PaymentSettingsError(`RPC_URL_BASE: ${outage.message}`)
+  if (outage?.cause instanceof WrongChainError) {
+    throw new PaymentSettingsError(`RPC_URL_BASE: ${outage.cause.message}`)
   }
   return {
     mode,

@@ -6,13 +6,16 @@ import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { z } from 'zod'
 
+import { refusalOf } from '../chain/errors.ts'
+import type { NodeRefusal } from '../chain/errors.ts'
+import { bigQuantity, quantity, toHex } from '../chain/values.ts'
 import { paymentAsset } from '../contract/x402.ts'
 import type { Clock } from '../core/deps.ts'
 import { bytesToHex } from '../core/hex.ts'
-import { SettlementUnavailableError } from './authorization.ts'
+import { SettlementUnavailableError, outageProblem, unavailabilityOf } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
-import { bigQuantity, hex, nodeErrorOf, quantity, settlementCall } from './chain.ts'
-import type { NodeError, UsdcChain } from './chain.ts'
+import { settlementCall, unavailable } from './chain.ts'
+import type { UsdcChain } from './chain.ts'
 import type {
   RecordSubmission,
   SettlementCheck,
@@ -73,10 +76,9 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   async function feesNow(): Promise<Fees> {
     const nowMs = clock.monotonic()
     if (fees !== null && nowMs - fees.atMs < FEES_LIFE_MS) return fees.value
-    const history = feeHistory.safeParse(await chain.rpc('eth_feeHistory', ['0x1', 'latest', [50]]))
-    if (!history.success) throw new SettlementUnavailableError('The chain returned no gas price')
-    const baseFee = history.data.baseFeePerGas.at(-1) ?? 0n
-    const usualTip = history.data.reward?.[0]?.[0] ?? 0n
+    const history = await chain.read(feeHistory, 'eth_feeHistory', ['0x1', 'latest', [50]])
+    const baseFee = history.baseFeePerGas.at(-1) ?? 0n
+    const usualTip = history.reward?.[0]?.[0] ?? 0n
     const mostTip = maxGasPriceWei - baseFee
     if (mostTip < LEAST_TIP_WEI) {
       throw new SettlementUnavailableError('The current gas price exceeds the settlement limit')
@@ -91,9 +93,8 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
 
   async function signAll(batch: readonly WaitingSettlement[]): Promise<SignedSettlement[]> {
     const price = await feesNow()
-    const firstNonce = (nextNonce ??= nonceAnswer.parse(
-      await chain.rpc('eth_getTransactionCount', [account.address, 'pending']),
-    ))
+    const place = [account.address, 'pending'] as const
+    const firstNonce = (nextNonce ??= await chain.read(quantity, 'eth_getTransactionCount', place))
     return await Promise.all(batch.map((one, index) => sign(one, price, firstNonce + index)))
   }
 
@@ -124,7 +125,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     try {
       await chain.rpc('eth_sendRawTransaction', [raw])
     } catch (error) {
-      const refusal = nodeErrorOf(error)
+      const refusal = refusalOf(error)
       if (refusal === null) return true
       if (/already known|already imported|known transaction/i.test(refusal.message)) return true
       if (isNonceTaken(refusal)) return await isKnown(hash)
@@ -217,13 +218,11 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       nextNonce = null
     },
     async inspect() {
-      const answer = await chain
-        .rpc('eth_getBalance', [account.address, 'latest'])
-        .then((balance) => bigQuantity.safeParse(balance).data)
-        .catch(() => undefined)
-      if (answer === undefined) return ['settlement: the chain is unavailable']
+      const reading = chain.read(bigQuantity, 'eth_getBalance', [account.address, 'latest'])
+      const outage = await unavailabilityOf(reading)
+      if (outage !== null) return [outageProblem(outage)]
       const least = MAX_GAS * maxGasPriceWei * LEAST_SETTLEMENTS_LEFT
-      return answer < least
+      return (await reading) < least
         ? [`settlement: the settlement wallet ${account.address} is low on ETH on Base`]
         : []
     },
@@ -236,7 +235,6 @@ const feeHistory = z.object({
   baseFeePerGas: z.array(bigQuantity).min(1),
   reward: z.array(z.array(bigQuantity)).nullish(),
 })
-const nonceAnswer = quantity
 
 /** Simulates the call, which checks signature, balance, nonce, validity and blocked addresses at once. */
 async function estimate(
@@ -244,15 +242,14 @@ async function estimate(
   from: Address,
   authorization: Authorization,
 ): Promise<SettlementCheck> {
-  const call = { from, ...settlementCall(authorization), gas: hex(MAX_GAS) }
+  const call = { from, ...settlementCall(authorization), gas: toHex(MAX_GAS) }
   try {
-    const gas = bigQuantity.safeParse(await chain.rpc('eth_estimateGas', [call, 'latest'])).data
-    if (gas === undefined)
-      throw new SettlementUnavailableError('The chain returned an invalid response')
+    const gas = await chain.read(bigQuantity, 'eth_estimateGas', [call, 'latest'])
     return gas > MAX_GAS ? { ok: false, refusal: tooMuchGas } : { ok: true, gas }
   } catch (error) {
-    const nodeError = nodeErrorOf(error)
-    const refusal = nodeError === null ? null : refusalOf(nodeError)
+    const cause = error instanceof Error ? error.cause : null
+    const problem = refusalOf(cause)
+    const refusal = problem === null ? null : tokenRefusal(problem)
     if (refusal === null) throw unavailable(error)
     return { ok: false, refusal }
   }
@@ -284,7 +281,7 @@ const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal['reason'], st
   [/revert/i, rejected.reason, rejected.message],
 ]
 
-function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null {
+function tokenRefusal({ code, message, data }: NodeRefusal): SettlementRefusal | null {
   const words = `${message} ${revertReason(data)}`
   const [, reason, text] = tokenRefusals.find(([pattern]) => pattern.test(words)) ?? []
   if (reason !== undefined && text !== undefined) return { reason, message: text }
@@ -297,13 +294,8 @@ function revertReason(data: unknown): string {
   return Buffer.from(data.slice(2 + 8 + 128), 'hex').toString('utf8')
 }
 
-function isNonceTaken({ message }: NodeError): boolean {
+function isNonceTaken({ message }: NodeRefusal): boolean {
   return /nonce too low|nonce.*already|replacement transaction|underpriced/i.test(message)
-}
-
-function unavailable(error: unknown): SettlementUnavailableError {
-  if (error instanceof SettlementUnavailableError) return error
-  return new SettlementUnavailableError('The chain returned an error', { cause: error })
 }
 
 function asHex(text: string): Hex {

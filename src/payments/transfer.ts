@@ -8,10 +8,9 @@ import type { Authorization } from './authorization.ts'
 const TYPE_HASH = '7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267'
 /** EIP-712 domain separator of USDC on Base, as `DOMAIN_SEPARATOR()` returns it. */
 const DOMAIN_SEPARATOR = '02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f'
-/** Selectors of `transferWithAuthorization` (with `bytes` as signature), `authorizationState` and `isValidSignature`. */
+/** Selectors of `transferWithAuthorization` (with `bytes` as signature) and `authorizationState`. */
 const TRANSFER_SELECTOR = 'cf092995'
 const STATE_SELECTOR = 'e94a0102'
-export const EIP1271_SELECTOR = '1626ba7e'
 
 /** A transfer logs `authorizationUsed` and directly after it `transfer`. */
 export const topics = {
@@ -35,10 +34,6 @@ export function transferCall(authorization: Authorization): string {
 
 export function stateCall({ from, nonce }: Pick<Fields, 'from' | 'nonce'>): string {
   return `0x${STATE_SELECTOR}${word(from.slice(2))}${nonce.slice(2)}`
-}
-
-export function contractSignatureCall(digest: Uint8Array, signature: string): string {
-  return `0x${EIP1271_SELECTOR}${bytesToHex(digest)}${word('40')}${bytesWords(signature)}`
 }
 
 function fieldWords({ from, to, value, validAfter, validBefore, nonce }: Fields): string {

@@ -6,7 +6,7 @@ import { exchangeKeyPaths, loadExchangeKeys } from '../auth/exchange-keys.ts'
 import type { ExchangeKeys } from '../auth/exchange-keys.ts'
 import { SIGNING_KEYS_FILE, loadKeys } from '../auth/service-keys.ts'
 import type { Signer } from '../auth/service-keys.ts'
-import { createWalletChain } from '../auth/wallet-chain.ts'
+import { createEvmNode, createServiceNode } from '../chain/node.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../core/deps.ts'
 import { createHolder } from '../db/holder.ts'
@@ -94,17 +94,17 @@ export async function connectOutbound(
   const pinnedFetch = createPinnedFetch({ resolve: createStrangersResolve() })
   const outbound = instrumentOutbound(meter, { fetch, mail, outbound: pinnedFetch })
   // Contract wallets are verified on Base; without a node only plain keys are accepted.
-  const baseChain =
-    config.RPC_URL_BASE === null
-      ? undefined
-      : createWalletChain(config.RPC_URL_BASE, { fetch: outbound.fetch, clock })
+  const rpcUrl = config.RPC_URL_BASE
+  const deps = { fetch: outbound.fetch, clock, random: systemRandom }
+  const base = rpcUrl === null ? null : createServiceNode(rpcUrl, deps)
   const noBase = () => Promise.reject(new Error('RPC_URL_BASE is not set'))
   const payments = await loadPayments(paymentSettingsOf(config), {
     clock,
     fetch: outbound.fetch,
-    request: baseChain?.request ?? noBase,
+    node: base ?? createEvmNode('base', noBase),
     holder: createHolder(),
   }).catch(exitOnWrongSetting)
+  const baseChain = base === null ? undefined : { node: base, clock }
   return { ...outbound, baseChain, payments: instrumentPayments(meter, payments) }
 }
 

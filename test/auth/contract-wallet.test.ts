@@ -10,9 +10,12 @@ import {
 import type { WalletChain } from '../../src/auth/contract-wallet.ts'
 import { verifySignature } from '../../src/auth/schemes.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
-import { createWalletChain } from '../../src/auth/wallet-chain.ts'
+import { chains } from '../../src/chain/chains.ts'
+import { ChainError } from '../../src/chain/errors.ts'
+import { createEvmNode, createServiceNode } from '../../src/chain/node.ts'
+import type { EvmNode } from '../../src/chain/node.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
-import { systemClock } from '../../src/runtime/runtime.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { startAnvilNode } from '../support/anvil.ts'
 import type { AnvilNode } from '../support/anvil.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
@@ -26,12 +29,18 @@ const message = 'agent-income-ledger-partner-auth-v1:1767225600:POST:/api/v1/job
 // The deterministic deployer that anvil has from the start: 32 bytes of salt, then the init code.
 const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 
+const chainWith = (call: EvmNode['call'], clock: WalletChain['clock'] = systemClock) => ({
+  node: createEvmNode('base', call),
+  clock,
+})
+
 let node: AnvilNode
 let chain: WalletChain
 
 beforeAll(async () => {
-  node = await startAnvilNode(31_337)
-  chain = createWalletChain(node.url, { fetch, clock: systemClock })
+  node = await startAnvilNode(chains.base.chainId)
+  const deps = { fetch, clock: systemClock, random: systemRandom }
+  chain = { node: createServiceNode(node.url, deps), clock: systemClock }
 })
 
 afterAll(() => node.stop())
@@ -147,12 +156,9 @@ test('a plain key is recovered last and in strict form only', async () => {
 })
 
 describe('a signature is refused without a call to the chain if it is', () => {
-  const silent: WalletChain = {
-    request: () => {
-      throw new Error('the chain was asked')
-    },
-    sleep: systemClock.sleep,
-  }
+  const silent = chainWith(() => {
+    throw new Error('the chain was asked')
+  })
   test.each([
     ['empty', ''],
     ['a prefix alone', '0x'],
@@ -166,24 +172,26 @@ describe('a signature is refused without a call to the chain if it is', () => {
 
 describe('verifyContractSignature on a failing node throws SchemeUnavailableError', () => {
   const wallet = `0x${'12'.repeat(20)}`
-  const block = { number: '0x10', hash: `0x${'ab'.repeat(32)}` }
-  const failing = (answers: Readonly<Record<string, () => unknown>>): WalletChain => ({
-    request: async (method) => answers[method]?.(),
-    sleep: systemClock.sleep,
-  })
-  const refuse = (code: number | undefined, text: string) => () => {
-    throw Object.assign(new Error(text), code === undefined ? {} : { code })
+  const block = { number: '0x10', hash: `0x${'ab'.repeat(32)}`, timestamp: '0x1' }
+  const failing = (answers: Readonly<Record<string, () => unknown>>) =>
+    chainWith(async (method) => answers[method]?.())
+  const refuse = (code: number | undefined, message: string) => () => {
+    const refusal = code === undefined ? {} : { refusal: { code, message } }
+    throw new ChainError(message, 'refused', refusal)
   }
   const healthy: Readonly<Record<string, () => unknown>> = {
+    eth_chainId: () => '0x2105',
     eth_getBlockByNumber: () => block,
     eth_getCode: () => '0x6000',
   }
 
   test.each([
-    ['no connection', { eth_getBlockByNumber: refuse(undefined, 'fetch failed') }],
-    ['no block', { eth_getBlockByNumber: () => null }],
-    ['a block without a hash', { eth_getBlockByNumber: () => ({ number: '0x1' }) }],
-    ['a block number that is none', { eth_getBlockByNumber: () => ({ ...block, number: '16' }) }],
+    ['no connection', { ...healthy, eth_getBlockByNumber: refuse(undefined, 'fetch failed') }],
+    ['no block', { ...healthy, eth_getBlockByNumber: () => null }],
+    ['no hash', { ...healthy, eth_getBlockByNumber: () => ({ ...block, hash: undefined }) }],
+    ['no number', { ...healthy, eth_getBlockByNumber: () => ({ ...block, number: '16' }) }],
+    ['a padded number', { ...healthy, eth_getBlockByNumber: () => ({ ...block, number: '0x01' }) }],
+    ['another chain', { ...healthy, eth_chainId: () => '0x1' }],
     ['no code', { ...healthy, eth_getCode: () => null }],
     ['a limit', { ...healthy, eth_call: refuse(-32005, 'request limit exceeded') }],
     ['an internal error', { ...healthy, eth_call: refuse(-32603, 'internal error') }],
@@ -198,6 +206,7 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
   test.each([
     ['a revert by its code', { ...healthy, eth_call: refuse(3, 'anything') }],
     ['a revert by its words', { ...healthy, eth_call: refuse(-32000, 'execution reverted') }],
+    ['a failed execution', { ...healthy, eth_call: refuse(-32015, 'VM execution error.') }],
     ['a wrong magic', { ...healthy, eth_call: () => `0xdeadbeef${'0'.repeat(56)}` }],
     ['a longer magic', { ...healthy, eth_call: () => `0x1626ba7e${'0'.repeat(58)}` }],
     ['1 MiB', { ...healthy, eth_call: () => `0x1626ba7e${'0'.repeat(2 ** 21)}` }],
@@ -210,16 +219,18 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
   test('after 2 seconds without a response, and aborts the request', async () => {
     const seen: number[] = []
     let signal: AbortSignal | undefined
-    const stalled: WalletChain = {
-      request: (_method, _params, given) => {
+    const stalled = chainWith(
+      (_method, _params, given) => {
         signal = given
         return new Promise(() => {})
       },
-      sleep: (delayMs) => {
-        seen.push(delayMs)
-        return Promise.resolve()
+      {
+        sleep: (delayMs) => {
+          seen.push(delayMs)
+          return Promise.resolve()
+        },
       },
-    }
+    )
     const verdict = verifyContractSignature(message, '0x12', wallet, stalled)
     await expect(verdict).rejects.toThrow(/in time/)
     expect(seen).toEqual([2000])
@@ -228,10 +239,7 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
 })
 
 describe('verifySignature', () => {
-  const down: WalletChain = {
-    request: () => Promise.reject(new Error('down')),
-    sleep: systemClock.sleep,
-  }
+  const down = chainWith(() => Promise.reject(new Error('down')))
 
   test('accepts a plain wallet while the chain is down', async () => {
     const signature = await owner.signMessage({ message })

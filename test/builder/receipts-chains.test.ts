@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { chains, receiptChains } from '../../builder/chain/chains.ts'
-import type { EvmChainName } from '../../builder/chain/chains.ts'
 import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
+import { chains, receiptChains } from '../../src/chain/chains.ts'
+import type { EvmChainName } from '../../src/chain/chains.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
 import { hourMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'

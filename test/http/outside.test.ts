@@ -2,9 +2,11 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { createWalletChain } from '../../src/auth/wallet-chain.ts'
+import { createServiceNode } from '../../src/chain/node.ts'
+import { hourMs } from '../../src/core/time.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { gate } from '../db/temp-database.ts'
 import { referenceWithApply } from '../support/apply.ts'
 import type { Service } from '../support/http-service.ts'
@@ -57,6 +59,12 @@ const patient = (_delayMs: number, signal?: AbortSignal) =>
     signal?.addEventListener('abort', () => reject(new Error('no longer needed')))
   })
 
+async function stalledChain() {
+  const node = await startRpcProxy('', { instead: () => ({ body: '', silent: true }) })
+  const deps = { fetch, clock: systemClock, random: systemRandom, timeoutMs: hourMs }
+  return { node, chain: { node: createServiceNode(node.url, deps), clock: { sleep: patient } } }
+}
+
 /** Wallets whose signatures are made by another key: only their contract on the chain can accept them. */
 const owner = evmWallet('owner')
 const contractWallet = (at: number) => ({ ...evmWallet(`contract ${at}`), sign: owner.sign })
@@ -89,8 +97,7 @@ const NODE_FULL =
   'Too many signatures are waiting for the chain node that checks contract wallets; nothing was done'
 
 test(`a node, a mail server and a rail that stall together occupy half of the write limit, and ${OTHERS} concurrent other writes succeed`, async () => {
-  const node = await startRpcProxy('', { instead: () => ({ body: '', silent: true }) })
-  const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
+  const { node, chain } = await stalledChain()
   const taken = gate()
   const waiting = { emails: 0, applications: 0 }
   const reference = await referenceWithApply({
@@ -160,8 +167,7 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
 })
 
 test('one network occupies 4 of the places for signatures of contract wallets, and other networks have the others', async () => {
-  const node = await startRpcProxy('', { instead: () => ({ body: '', silent: true }) })
-  const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
+  const { node, chain } = await stalledChain()
   const service = await services.start({
     limits: 'on',
     trustedProxies: ['127.0.0.1'],

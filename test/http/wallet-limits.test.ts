@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { checkHere } from '../../src/auth/check.ts'
 import type { WalletChain } from '../../src/auth/contract-wallet.ts'
 import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
+import { createEvmNode } from '../../src/chain/node.ts'
 import { limitPolicies, logEntryBytes } from '../../src/core/limits.ts'
 import type { PolicyName } from '../../src/core/limits.ts'
 import type { TierName } from '../../src/core/partner.ts'
@@ -362,13 +363,18 @@ describe('rate limits of signed calls', () => {
 
 test('failed signatures of contract wallets from one network cause at most 200 checks by a node', async () => {
   let checks = 0
-  const block = { number: '0x1', hash: `0x${'1'.repeat(64)}` }
+  const block = { number: '0x1', hash: `0x${'1'.repeat(64)}`, timestamp: '0x1' }
   const chain: WalletChain = {
-    request: (method) => {
+    node: createEvmNode('base', (method) => {
       if (method === 'eth_getCode') checks += 1
-      return Promise.resolve(method === 'eth_getCode' ? '0x' : block)
-    },
-    sleep: () => new Promise(() => undefined),
+      const answers: Readonly<Record<string, unknown>> = {
+        eth_chainId: '0x2105',
+        eth_getBlockByNumber: block,
+        eth_getCode: '0x',
+      }
+      return Promise.resolve(answers[method])
+    }),
+    clock: { sleep: () => new Promise(() => undefined) },
   }
   const service = await limited({
     actions: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },

@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
+import { createEvmNode } from '../../src/chain/node.ts'
 import { loadPayments } from '../../src/payments/load.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
@@ -45,7 +46,7 @@ beforeAll(async () => {
   }
   const payments = await loadPayments(
     { mode: 'facilitator', receiver, facilitatorUrl: 'http://127.0.0.1:9' },
-    { clock, fetch, request: noNode, holder: 'test' },
+    { clock, fetch, node: createEvmNode('base', noNode), holder: 'test' },
   )
   service = await startService(published.dir, { actions: { payments } })
   off = await startService(published.dir)

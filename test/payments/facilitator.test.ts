@@ -1,9 +1,9 @@
 /** Settlement by the facilitator of the x402 project over HTTP, and by one that fails or lies. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 
-import { createWalletChain } from '../../src/auth/wallet-chain.ts'
+import { createServiceNode } from '../../src/chain/node.ts'
 import { loadPayments } from '../../src/payments/load.ts'
-import { systemClock } from '../../src/runtime/runtime.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { impatientMs, startPaidService } from '../support/paid-service.ts'
 import {
   decodedHeader,
@@ -171,10 +171,11 @@ describe('a facilitator', () => {
     ],
   ] as const)("that %s is reported by the service's health", async (_, answer, problems) => {
     facilitator.behave((path) => (path === '/supported' ? answer : undefined))
-    const { request } = createWalletChain(t.chain.url, { fetch, clock: systemClock })
+    const deps = { fetch, clock: systemClock, random: systemRandom }
+    const node = createServiceNode(t.chain.url, deps)
     const payments = await loadPayments(
       { mode: 'facilitator', receiver: t.paid.receiver, facilitatorUrl: facilitator.url },
-      { clock: systemClock, fetch, request, holder: 'test' },
+      { ...deps, node, holder: 'test' },
     )
     if (payments.mode === 'off') throw new Error('payments are off')
     await payments.inspect()

@@ -359,6 +359,17 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
+  it('cannot ask a contract wallet whether it signed does not make the payer sign again', async () => {
+    const wallet = '0x00000000000000000000000000000000000c0de1'
+    await t.chain.mint(wallet, price)
+    await t.chain.rpc('anvil_setCode', [wallet, '0x631626ba7e60e01b60005260206000f3'])
+    const signed = { ...(await sign({ from: wallet })), signature: '0x1234567890' as const }
+    t.rules = replace('eth_call', (request) => rpcError(request, -32_005, 'limit exceeded'))
+    expectUnavailable(await buy(signed))
+    t.rules = {}
+    expect((await buy(signed)).status).toBe(200)
+  })
+
   it('stalls settles nothing, and the payer gets a response in time', async () => {
     await restart({ speed: 40 })
     const signed = await sign()
@@ -370,6 +381,8 @@ describe('a chain that', () => {
 
   it.each<readonly [string, RegExp, string]>([
     ['for another transaction', /"transactionHash":"0x\w+"/, `"transactionHash":"${someHash}"`],
+    ['with logs of another', /("logs":.*?"transactionHash":)"0x\w+"/, `$1"${someHash}"`],
+    ['with a removed log', /"logIndex":"0x1"/, '"logIndex":"0x1","removed":true'],
     ['that failed', /"status":"0x1"/, '"status":"0x0"'],
     ['without logs', /"logs":.*\]/, '"logs":[]'],
     ['of another amount', /7d0","log/, '7d1","log'],

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { createEvmNode } from '../../src/chain/node.ts'
 import { ConfigError, parseConfig } from '../../src/config.ts'
 import { PaymentSettingsError, loadPayments } from '../../src/payments/load.ts'
 import { paymentSettingsOf } from '../../src/runtime/payment-settings.ts'
@@ -82,7 +83,7 @@ describe("the settling wallet's key file", () => {
       {
         clock: systemClock,
         fetch,
-        request: () => Promise.reject(new Error('no node')),
+        node: createEvmNode('base', () => Promise.reject(new Error('no node'))),
         holder: 'test',
       },
     )

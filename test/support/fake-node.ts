@@ -124,11 +124,16 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
     }
   }
 
+  function headerOf(block: number): object {
+    const hash = toHex(block, { size: 32 })
+    return { number: toHex(block), hash, timestamp: toHex(secondsOf(block)) }
+  }
+
   function resultOf({ method, params }: FakeRequest): unknown {
     if (method === 'eth_chainId') return toHex(options.chainId)
     if (method === 'eth_blockNumber')
       return toHex(head + Math.floor((clock.now() - startMs) / blockMs))
-    if (method === 'eth_getBlockByNumber') return { timestamp: toHex(secondsOf(Number(params[0]))) }
+    if (method === 'eth_getBlockByNumber') return headerOf(Number(params[0]))
     if (method === 'eth_getCode') return options.code?.(String(params[0])) ?? '0x'
     if (method === 'eth_call') return options.call?.(secondsOf(Number(params[1])))
     return logsOf(params)

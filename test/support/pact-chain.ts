@@ -5,7 +5,7 @@ import { encodeFunctionData, numberToHex } from 'viem'
 import type { Abi, Address, Hex } from 'viem'
 import { z } from 'zod'
 
-import { chains } from '../../builder/chain/chains.ts'
+import { chains } from '../../src/chain/chains.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { shortEpochs, startAnvilNode } from './anvil.ts'
 import type { AnvilNode } from './anvil.ts'

@@ -2,12 +2,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { createChainReader } from '../../builder/chain/reader.ts'
 import { checkPacts } from '../../builder/jobs/check-pacts.ts'
 import { checkReceipts } from '../../builder/jobs/check-receipts.ts'
 import { loadAuthoredPacts } from '../../builder/world/authored-pacts.ts'
 import { gatherPacts } from '../../builder/world/pacts.ts'
 import type { PactsWorld } from '../../builder/world/pacts.ts'
+import { createChainReader } from '../../src/chain/reader.ts'
 import { checkManifests } from '../../src/core/pact/check.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { isoDate, isoTime } from '../../src/core/time.ts'

@@ -8,12 +8,13 @@ import { getAddress } from 'viem'
 import type { Address } from 'viem'
 import { z } from 'zod'
 
-import { createWalletChain } from '../../src/auth/wallet-chain.ts'
+import { createServiceNode } from '../../src/chain/node.ts'
 import type { LogLevel } from '../../src/core/log.ts'
 import { createHolder } from '../../src/db/holder.ts'
 import { loadPayments } from '../../src/payments/load.ts'
 import type { PaymentSettings } from '../../src/payments/load.ts'
 import type { Payments } from '../../src/payments/settler.ts'
+import { systemRandom } from '../../src/runtime/runtime.ts'
 import { publicDir, startService } from './http-service.ts'
 import type { HandClock, Service } from './http-service.ts'
 import type { UsdcChain } from './usdc-chain.ts'
@@ -73,8 +74,8 @@ export async function startPaidService(options: PaidOptions): Promise<PaidServic
     facilitatorUrl === undefined
       ? { mode: 'local', receiver, keyFile, maxGasPriceWei }
       : { mode: 'facilitator', receiver, facilitatorUrl }
-  const { request } = createWalletChain(rpcUrl, { fetch, clock })
-  const loaded = await loadPayments(settings, { clock, fetch, request, holder: createHolder() })
+  const node = createServiceNode(rpcUrl, { fetch, clock, random: systemRandom })
+  const loaded = await loadPayments(settings, { clock, fetch, node, holder: createHolder() })
   const payments: Payments = Object.defineProperty(loaded, 'pausesMs', {
     get: () => options.pausesMs ?? (chain.isAutomining() ? patientMs : impatientMs),
   })

@@ -2,9 +2,9 @@
 import type { Address } from 'viem'
 import { beforeAll } from 'vitest'
 
-import { chains } from '../../builder/chain/chains.ts'
-import type { EvmChainName } from '../../builder/chain/chains.ts'
 import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
+import { chains } from '../../src/chain/chains.ts'
+import type { EvmChainName } from '../../src/chain/chains.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { startAnvil } from './anvil.ts'

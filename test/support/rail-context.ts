@@ -1,16 +1,16 @@
 /** Dependencies of an adapter with a real database and real HTTP. */
 import { setTimeout } from 'node:timers/promises'
 
-import { createRpcClient } from '../../builder/chain/json-rpc.ts'
-import { createChainReader } from '../../builder/chain/reader.ts'
 import type { AdapterContext } from '../../builder/rails/adapter.ts'
 import { collectEvidence } from '../../builder/rails/evidence.ts'
 import { createPayoutStore } from '../../builder/rails/payout-store.ts'
 import { windowEndingAt } from '../../builder/rails/window.ts'
-import { createHttp } from '../../builder/sources/http-client.ts'
+import { createRpcClient } from '../../src/chain/json-rpc.ts'
+import { createChainReader } from '../../src/chain/reader.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
 import type { Clock, Random } from '../../src/core/deps.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { createHttp } from '../../src/outbound/http-client.ts'
 
 export interface RailContextOptions {
   readonly rail: string

@@ -1,3 +1,4 @@
+import { chains, receiptChains } from '../../../src/chain/chains.ts'
 /** Blocks that Markdown pages insert with `<!-- block: name -->`. */
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
@@ -11,7 +12,6 @@ import { code, inline, link, textWithCode } from '../../../src/pages/html-and-ma
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { html } from '../../../src/pages/html.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
-import { chains, receiptChains } from '../../chain/chains.ts'
 import type { World } from '../../world/world.ts'
 import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
 import { errorTable } from './error-codes.ts'

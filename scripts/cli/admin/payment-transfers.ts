@@ -2,7 +2,7 @@
 import { getAddress, parseAbi } from 'viem'
 
 import { readChunk, readLogs, selectors } from '../../../builder/chain/logs.ts'
-import type { ChainReader } from '../../../builder/chain/reader.ts'
+import type { ChainReader } from '../../../src/chain/reader.ts'
 import { paymentAsset } from '../../../src/contract/x402.ts'
 import { addressTopic } from '../../../src/core/abi.ts'
 

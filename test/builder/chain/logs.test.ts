@@ -1,10 +1,10 @@
 import { getAddress, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { chains } from '../../../builder/chain/chains.ts'
 import { readLogs, selectors } from '../../../builder/chain/logs.ts'
 import type { LogChunk, LogFilter } from '../../../builder/chain/logs.ts'
-import { createChainReader } from '../../../builder/chain/reader.ts'
+import { chains } from '../../../src/chain/chains.ts'
+import { createChainReader } from '../../../src/chain/reader.ts'
 import { addressTopic } from '../../../src/core/abi.ts'
 import { dayMs, minuteMs } from '../../../src/core/time.ts'
 import { startAnvil } from '../../support/anvil.ts'

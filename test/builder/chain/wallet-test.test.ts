@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { chains } from '../../../builder/chain/chains.ts'
-import { createChainReader } from '../../../builder/chain/reader.ts'
 import { testWallet } from '../../../builder/chain/wallet-test.ts'
+import { chains } from '../../../src/chain/chains.ts'
+import { createChainReader } from '../../../src/chain/reader.ts'
 import { transferTopic } from '../../../src/core/abi.ts'
 import { isHub } from '../../../src/core/rules/hubs.ts'
 import { quickRequests } from '../../support/rail-context.ts'

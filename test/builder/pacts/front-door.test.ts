@@ -436,7 +436,9 @@ describe('pact verify', () => {
     })
     const { code, out } = await verify(url)
     expect(code).toBe(1)
-    expect(out).toContain('BAD   chain: wrong_chain: the node serves chain 1, not 42161')
+    expect(out).toContain(
+      'BAD   chain: wrong_chain: arbitrum RPC: the node serves chain 1, not 42161',
+    )
   })
 
   test('exits with 3 for a dead node, 2 for a wrong command line, 1 for an unknown pact', async () => {

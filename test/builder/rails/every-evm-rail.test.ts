@@ -4,9 +4,6 @@ import { toEventSelector } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { chains } from '../../../builder/chain/chains.ts'
-import { ChainError } from '../../../builder/chain/errors.ts'
-import { quantity } from '../../../builder/chain/values.ts'
 import type { AnyRailAdapter } from '../../../builder/rails/adapter.ts'
 import { identityEvents, reputationEvents } from '../../../builder/rails/erc8004.ts'
 import { evmRails } from '../../../builder/rails/index.ts'
@@ -20,6 +17,9 @@ import {
   memoManagerEvents,
 } from '../../../builder/rails/virtuals_acp.ts'
 import { usdcEvents } from '../../../builder/rails/x402.ts'
+import { chains } from '../../../src/chain/chains.ts'
+import { ChainError } from '../../../src/chain/errors.ts'
+import { quantity } from '../../../src/chain/values.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
 import { someOf } from '../../support/exhaustive.ts'
 import { useLocalServer } from '../../support/local-server.ts'
@@ -52,7 +52,8 @@ function healthy(adapter: AnyRailAdapter, request: RpcRequest): CannedAnswer {
     case 'eth_getBlockByNumber': {
       const block = quantity.parse(request.params[0])
       const seconds = Math.floor(endMs / 1000 - (head - block) * blockSeconds)
-      return rpcResult(request, { timestamp: `0x${seconds.toString(16)}` })
+      const timestamp = `0x${seconds.toString(16)}`
+      return rpcResult(request, { number: request.params[0], hash: word(block), timestamp })
     }
     case 'eth_call':
       return rpcResult(request, word(BigInt(wallet(1))))

@@ -1,12 +1,12 @@
 /** Every outbound HTTP request of the ledger, with shortened time limits. */
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { createRpcClient } from '../../../builder/chain/json-rpc.ts'
-import { createChainReader } from '../../../builder/chain/reader.ts'
 import { createSolanaReader } from '../../../builder/rails/solana-rpc.ts'
-import { createHttp } from '../../../builder/sources/http-client.ts'
-import { createWalletChain } from '../../../src/auth/wallet-chain.ts'
+import { createRpcClient } from '../../../src/chain/json-rpc.ts'
+import { createServiceNode } from '../../../src/chain/node.ts'
+import { createChainReader } from '../../../src/chain/reader.ts'
 import type { Clock } from '../../../src/core/deps.ts'
+import { createHttp } from '../../../src/outbound/http-client.ts'
 import { createPinnedFetch } from '../../../src/outbound/pinned-fetch.ts'
 import { createUsdcChain } from '../../../src/payments/chain.ts'
 import { createFacilitator } from '../../../src/payments/facilitator.ts'
@@ -87,19 +87,13 @@ export const kinds: readonly Kind[] = [
     return await reason(createSolanaReader(rpc).transaction('5'.repeat(88)))
   }),
   reader(
-    'a node of Base, for rails',
+    'a node of Base, for the builder',
     async (liar) =>
       await reason(createChainReader('base', nodeUrl(liar), httpOptions).settledHead()),
   ),
-  reader('a node of Base, for receipts', async (liar) => {
-    const rpc = createRpcClient('base', nodeUrl(liar), { ...httpOptions, maxCalls: 10 })
-    const [answer] = await rpc.batch([{ method: 'eth_blockNumber', params: [] }])
-    if (answer === undefined) return 'no answer'
-    return 'error' in answer ? answer.error.message : null
-  }),
-  client('a node of Base, for payments', async (liar) => {
-    const { request } = createWalletChain(nodeUrl(liar), base)
-    return await reason(createUsdcChain(request, base).requireChain())
+  client('a node of Base, for the service', async (liar) => {
+    const node = createServiceNode(nodeUrl(liar), { ...base, random })
+    return await reason(createUsdcChain(node, base).requireChain())
   }),
   client('a facilitator', async (liar) => {
     const problems = await createFacilitator({ ...base, url: plain(liar) }).inspect()

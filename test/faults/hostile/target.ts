@@ -8,7 +8,7 @@ import { z } from 'zod'
 
 import { diffDocument, factsOf, nextFacts } from '../../../builder/archive/last-facts.ts'
 import { loadReference } from '../../../src/actions/reference.ts'
-import { createWalletChain } from '../../../src/auth/wallet-chain.ts'
+import { createServiceNode } from '../../../src/chain/node.ts'
 import { maxAgeOf } from '../../../src/contract/routes.ts'
 import { isoTime, minuteMs } from '../../../src/core/time.ts'
 import { findPartner } from '../../../src/db/partners/partners.ts'
@@ -17,6 +17,7 @@ import { receiptsSince } from '../../../src/db/receipts/view.ts'
 import { createStatsSince } from '../../../src/http/live.ts'
 import { loadPayments } from '../../../src/payments/load.ts'
 import { createHealth } from '../../../src/runtime/health.ts'
+import { systemRandom } from '../../../src/runtime/runtime.ts'
 import { agreedUsdc, openExchange, parties } from '../../support/exchange.ts'
 import type { Exchange } from '../../support/exchange.ts'
 import { handClock, publicDir, startService } from '../../support/http-service.ts'
@@ -71,10 +72,10 @@ export async function startTarget(): Promise<Target> {
   await writeFile(keyFile, chainKey('settler'), { mode: 0o600 })
   const clock = handClock()
   const receiver = chainAccount('receiver').address
-  const { request } = createWalletChain(chain.url, { fetch, clock })
+  const node = createServiceNode(chain.url, { fetch, clock, random: systemRandom })
   const payments = await loadPayments(
     { mode: 'local', receiver, keyFile, maxGasPriceWei: 100_000_000n },
-    { clock, fetch, request, pausesMs: [20, 40], holder: 'test' },
+    { clock, fetch, node, pausesMs: [20, 40], holder: 'test' },
   )
   const reference = withPlatform(await loadReference('data'), platformKey)
   const published = await publicDir()

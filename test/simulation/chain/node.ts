@@ -3,6 +3,7 @@ import { decodeFunctionData, keccak256, parseAbi, parseTransaction } from 'viem'
 import type { Hex } from 'viem'
 import { z } from 'zod'
 
+import { ChainError } from '../../../src/chain/errors.ts'
 import { SettlementUnavailableError } from '../../../src/payments/authorization.ts'
 import type { Authorization } from '../../../src/payments/authorization.ts'
 import type { FoundTransfer, UsdcChain as ChainClient } from '../../../src/payments/chain.ts'
@@ -25,13 +26,8 @@ const words = {
   funds: 'ERC20: transfer amount exceeds balance',
 } as const satisfies Record<Refusal, string>
 
-class NodeRefusal extends Error {
-  readonly code: number
-  constructor(code: number, message: string) {
-    super(message)
-    this.code = code
-  }
-}
+const nodeRefusal = (code: number, message: string) =>
+  new ChainError(message, 'refused', { refusal: { code, message } })
 
 /** Weights of the outcomes of a request to a faulty node. */
 const faulty = {
@@ -100,7 +96,7 @@ export function createNode(deps: ChainDeps, process: Process): ChainClient {
       case 'eth_estimateGas': {
         const refusal = chain.refusalOf(authorizationIn(hexOf(callOf.parse(first).data)), lagMs)
         if (refusal === null) return '0x13880'
-        throw new NodeRefusal(3, `execution reverted: ${words[refusal]}`)
+        throw nodeRefusal(3, `execution reverted: ${words[refusal]}`)
       }
       case 'eth_sendRawTransaction':
         return submitted(hexOf(first))
@@ -116,12 +112,16 @@ export function createNode(deps: ChainDeps, process: Process): ChainClient {
     handedOver(authorization, hash)
     const call = { kind: 'transfer', ...authorization } as const
     const refusal = chain.submit({ hash, call, walletNonce: nonce })
-    if (refusal !== null) throw new NodeRefusal(-32_000, refusal)
+    if (refusal !== null) throw nodeRefusal(-32_000, refusal)
     return hash
   }
 
+  const rpc: ChainClient['rpc'] = (method, params = []) =>
+    ask(method, (lagMs) => respond(method, params, lagMs))
+
   return {
-    rpc: (method, params) => ask(method, (lagMs) => respond(method, params, lagMs)),
+    rpc,
+    read: async (schema, method, params) => schema.parse(await rpc(method, params)),
     requireChain: () => ask('chain id', () => undefined),
     head: (tag) =>
       ask('head', (lagMs) => {

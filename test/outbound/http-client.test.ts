@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 
 import { expect, test } from 'vitest'
 
-import { redirectTarget } from '../../../builder/sources/http-address.ts'
-import { createHttp } from '../../../builder/sources/http-client.ts'
-import type { HttpOptions } from '../../../builder/sources/http-client.ts'
-import { SourceError } from '../../../builder/sources/http.ts'
-import type { HttpAnswer, HttpRequest } from '../../../builder/sources/http.ts'
-import { serveDuringTest as serve, unusedUrl } from '../../support/local-server.ts'
+import { redirectTarget } from '../../src/outbound/http-address.ts'
+import { createHttp } from '../../src/outbound/http-client.ts'
+import type { HttpOptions } from '../../src/outbound/http-client.ts'
+import { SourceError } from '../../src/outbound/http.ts'
+import type { HttpAnswer, HttpRequest } from '../../src/outbound/http.ts'
+import { serveDuringTest as serve, unusedUrl } from '../support/local-server.ts'
 
 const nowMs = Date.UTC(2026, 9, 5)
 

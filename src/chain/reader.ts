@@ -1,31 +1,25 @@
 import type { Address, Hex } from 'viem'
-import { z } from 'zod'
 
-import { secondMs } from '../../src/core/time.ts'
+import { secondMs } from '../core/time.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
 import { ChainError } from './errors.ts'
 import { createRpcClient } from './json-rpc.ts'
 import type { RpcClientOptions } from './json-rpc.ts'
-import { hash, headerCall, hexData, parseResult, quantity, toHex } from './values.ts'
+import { createEvmNode, readHeader } from './node.ts'
+import { hexData, parseResult, quantity, toHex } from './values.ts'
+import type { BlockHeader } from './values.ts'
 
-/** Reads one EVM chain. Every function throws a `ChainError` if the call fails or if the node serves another chain. */
+/** Reads one EVM chain for the builder. */
 export type ChainReader = ReturnType<typeof createChainReader>
 
 const maxCachedHeaders = 10_000
-const timedHeader = z.object({ timestamp: quantity, hash: hash.optional() })
 
 export function createChainReader(name: EvmChainName, rpcUrl: string, options: RpcClientOptions) {
   const { blockSeconds, settleBlocks } = chains[name]
-  const rpc = createRpcClient(name, rpcUrl, options)
-  const headers = new Map<number, { readonly timeMs: number; readonly hash: string | null }>()
-  let checked: Promise<void> | undefined
-
-  async function call(method: string, params?: readonly unknown[]): Promise<unknown> {
-    checked ??= rpc.call('eth_chainId').then((id) => requireChainId(name, id))
-    await checked
-    return await rpc.call(method, params)
-  }
+  const node = createEvmNode(name, createRpcClient(name, rpcUrl, options).call)
+  const { call } = node
+  const headers = new Map<number, BlockHeader>()
 
   async function head(): Promise<number> {
     return parseResult(name, quantity, await call('eth_blockNumber'), 'a block number')
@@ -37,18 +31,15 @@ export function createChainReader(name: EvmChainName, rpcUrl: string, options: R
 
   async function blockTime(block: number): Promise<number> {
     const known = headers.get(block)
-    if (known !== undefined) return known.timeMs
-    const { method, params } = headerCall(block)
-    const header = parseResult(name, timedHeader, await call(method, params), 'a block')
+    if (known !== undefined) return known.timestamp * secondMs
+    const header = await readHeader(node, block)
     if (headers.size >= maxCachedHeaders) headers.clear()
-    const timeMs = header.timestamp * secondMs
-    headers.set(block, { timeMs, hash: header.hash ?? null })
-    return timeMs
+    headers.set(block, header)
+    return header.timestamp * secondMs
   }
 
   return {
-    name,
-    call,
+    ...node,
     /** Calls a contract without a transaction. Errors of `decode` become a `ChainError`. ERC-3668 redirects are not followed. */
     view: async <Result>(
       { to, data, block }: { readonly to: Address; readonly data: Hex; readonly block?: number },
@@ -61,7 +52,8 @@ export function createChainReader(name: EvmChainName, rpcUrl: string, options: R
         return decode(returned)
       } catch (error) {
         if (error instanceof ChainError) throw error
-        throw new ChainError(`${name} RPC: unexpected result of contract ${to}`, { cause: error })
+        const message = `${name} RPC: unexpected result of contract ${to}`
+        throw new ChainError(message, 'malformed', { cause: error })
       }
     },
     head,
@@ -73,14 +65,6 @@ export function createChainReader(name: EvmChainName, rpcUrl: string, options: R
     blockAtTime: async (timeMs: number) =>
       await searchBlock(timeMs, await settledHead(), blockSeconds * secondMs, blockTime),
   }
-}
-
-/** @throws ChainError if the result of `eth_chainId` is another chain */
-export function requireChainId(name: EvmChainName, result: unknown): void {
-  const { chainId } = chains[name]
-  const id = parseResult(name, quantity, result, 'a chain id')
-  if (id !== chainId)
-    throw new ChainError(`${name} RPC: the node serves chain ${id}, not ${chainId}`)
 }
 
 /** Steps back from the head, then narrows the range by interpolation and bisection in turn, since block times vary. */

@@ -1,14 +1,14 @@
 /** Reads JSON over HTTP from sources whose answers may be late, endless, compressed, truncated or redirected. */
 import { createHash } from 'node:crypto'
 
-import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
-import { redact } from '../../src/core/redact.ts'
-import { secondMs } from '../../src/core/time.ts'
-import { OversizeError, readLimited } from '../../src/outbound/read-limited.ts'
-import { TimeoutError, withTimeout } from '../../src/outbound/timeout.ts'
+import type { Clock, Fetch, Random } from '../core/deps.ts'
+import { redact } from '../core/redact.ts'
+import { secondMs } from '../core/time.ts'
 import { displayAddress, redirectTarget } from './http-address.ts'
 import { SourceError } from './http.ts'
 import type { Http, HttpAnswer, HttpRequest } from './http.ts'
+import { OversizeError, readLimited } from './read-limited.ts'
+import { TimeoutError, withTimeout } from './timeout.ts'
 
 export interface HttpOptions {
   readonly fetch: Fetch
@@ -23,14 +23,16 @@ export interface HttpOptions {
   /** For all answers of the client together. */
   readonly maxTotalBytes?: number
   readonly retries?: number | undefined
+  readonly maxRedirects?: number
 }
 
 const defaultTimeoutMs = 15 * secondMs
 export const maxAnswerBytes = 16 * 1024 * 1024
+const maxErrorBytes = 64 * 1024
 /** A poll has one client, and the largest real list has a tenth of this. */
 const defaultTotalBytes = 256 * 1024 * 1024
 const defaultRetries = 2
-const maxRedirects = 3
+const defaultRedirects = 3
 const firstBackoffMs = 500
 const maxBackoffMs = 8 * secondMs
 /** If `Retry-After` is longer than this, the request is not repeated before the next poll. */
@@ -38,10 +40,11 @@ const maxRetryAfterMs = 30 * secondMs
 
 /** Retries transient failures (network errors, timeouts, 429, 5xx) after `retryPauseMs`. Other failures are final. */
 export function createHttp(options: HttpOptions): Http {
-  const { clock, random, signal, retries = defaultRetries } = options
+  const { clock, random, retries = defaultRetries } = options
   const budget = { bytes: options.maxTotalBytes ?? defaultTotalBytes }
   return {
     json: async (url, request = {}) => {
+      const { signal = options.signal } = request
       for (let attempt = 0; ; attempt += 1) {
         try {
           return await attemptJson(options, url, request, budget)
@@ -51,7 +54,7 @@ export function createHttp(options: HttpOptions): Http {
           const pauseMs = attempt < retries ? retryPauseMs(error, attempt, random) : null
           if (pauseMs === null) {
             const name = request.name ?? `${methodOf(request)} ${displayAddress(url)}`
-            throw new SourceError(redact(`${name}: ${error.message}`), error)
+            throw new SourceError(redact(`${name}: ${error.message}`), error.kind, error)
           }
           await clock.sleep(pauseMs, signal)
         }
@@ -77,17 +80,17 @@ async function attemptJson(
   request: HttpRequest,
   budget: ByteBudget,
 ): Promise<HttpAnswer> {
-  const { signal, timeoutMs = defaultTimeoutMs } = options
+  const { timeoutMs = defaultTimeoutMs } = options
+  const { signal = options.signal } = request
   try {
     return await withTimeout({ timeoutMs, signal }, (limited) =>
       exchange(options, url, request, limited, budget),
     )
   } catch (error) {
     if (error instanceof SourceError) throw error
-    if (error instanceof OversizeError) throw new SourceError(error.message, { isTooLarge: true })
-    const isTooLarge = error instanceof TimeoutError
-    const reason = isTooLarge ? error.message : networkReason(error)
-    throw new SourceError(reason, { isTransient: true, isTooLarge })
+    if (error instanceof OversizeError) throw new SourceError(error.message, 'too large')
+    if (error instanceof TimeoutError) throw new SourceError(error.message, 'late')
+    throw new SourceError(networkReason(error), 'unreachable')
   }
 }
 
@@ -99,7 +102,7 @@ async function exchange(
   budget: ByteBudget,
 ): Promise<HttpAnswer> {
   const { response, host } = await follow(options, url, request, signal)
-  if (!response.ok) throw await statusError(response, options.clock)
+  if (!response.ok) throw await statusError(response, options.clock, request.readsErrors)
   refuseWrongType(response.headers.get('content-type'))
   const maxBytes = Math.min(options.maxBytes ?? maxAnswerBytes, budget.bytes)
   const bytes = await readLimited(response, maxBytes)
@@ -121,6 +124,7 @@ async function follow(
   request: HttpRequest,
   signal: AbortSignal,
 ): Promise<{ readonly response: Response; readonly host: string }> {
+  const { maxRedirects = defaultRedirects } = options
   let target = targetOf(url, options.baseUrl)
   for (let hops = 0; ; hops += 1) {
     const response = await options.fetch(target, {
@@ -165,16 +169,27 @@ function targetOf(url: string, baseUrl: string | undefined): URL {
     : new URL(`${target.pathname}${target.search}`, new URL(baseUrl).origin)
 }
 
-async function statusError(response: Response, clock: Clock): Promise<SourceError> {
-  await discard(response)
+async function statusError(
+  response: Response,
+  clock: Clock,
+  readsBody = false,
+): Promise<SourceError> {
+  const body = readsBody ? await errorBody(response) : await discard(response)
   const { status } = response
   if (status !== 429 && status < 500) {
-    return new SourceError(`HTTP ${status}`, { isTooLarge: status === 413 })
+    return new SourceError(`HTTP ${status}`, status === 413 ? 'too large' : 'refused', { body })
   }
   const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), clock)
   const isLong = retryAfterMs !== null && retryAfterMs > maxRetryAfterMs
   const wish = isLong ? `, asks for a pause of ${Math.ceil(retryAfterMs / secondMs)} s` : ''
-  return new SourceError(`HTTP ${status}${wish}`, { isTransient: true, retryAfterMs })
+  return new SourceError(`HTTP ${status}${wish}`, 'unreachable', { retryAfterMs, body })
+}
+
+/** Undefined if the body is not JSON or is too long. */
+async function errorBody(response: Response): Promise<unknown> {
+  return await readLimited(response, maxErrorBytes)
+    .then(parseJson)
+    .catch(() => undefined)
 }
 
 function parseRetryAfter(value: string | null, clock: Clock): number | null {
@@ -212,6 +227,7 @@ function parseJson(bytes: Uint8Array): unknown {
       isCutOff(error, text)
         ? `the JSON is cut off after ${bytes.byteLength} bytes`
         : 'the answer is not valid JSON',
+      'malformed',
       { cause: error },
     )
   }
@@ -226,7 +242,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
-    throw new SourceError('the answer is not UTF-8', { cause: error })
+    throw new SourceError('the answer is not UTF-8', 'malformed', { cause: error })
   }
 }
 

@@ -1,15 +1,15 @@
 import { encodeErrorResult, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { chains } from '../../../builder/chain/chains.ts'
-import { createChainReader } from '../../../builder/chain/reader.ts'
-import { dayMs, hourMs, secondMs } from '../../../src/core/time.ts'
-import { startAnvil } from '../../support/anvil.ts'
-import type { Anvil } from '../../support/anvil.ts'
-import { serveDuringTest } from '../../support/local-server.ts'
-import { quickRequests } from '../../support/rail-context.ts'
-import { proxyDuringTest } from '../../support/rpc-proxy.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
+import { chains } from '../../src/chain/chains.ts'
+import { createChainReader } from '../../src/chain/reader.ts'
+import { dayMs, hourMs, secondMs } from '../../src/core/time.ts'
+import { startAnvil } from '../support/anvil.ts'
+import type { Anvil } from '../support/anvil.ts'
+import { serveDuringTest } from '../support/local-server.ts'
+import { quickRequests } from '../support/rail-context.ts'
+import { proxyDuringTest } from '../support/rpc-proxy.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('starts anvil')
 
@@ -57,7 +57,11 @@ describe('a chain reader', () => {
         const results: Record<string, unknown> = {
           eth_chainId: '0x2105',
           eth_blockNumber: `0x${(head + 60).toString(16)}`,
-          eth_getBlockByNumber: { timestamp: `0x${Math.round(seconds).toString(16)}` },
+          eth_getBlockByNumber: {
+            number: params[0],
+            hash: `0x${'0'.repeat(64)}`,
+            timestamp: `0x${Math.round(seconds).toString(16)}`,
+          },
         }
         return { body: JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }) }
       },

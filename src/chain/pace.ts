@@ -1,6 +1,6 @@
 /** Spreads the requests to a node that limits them, for all its readers together. */
-import type { Clock } from '../../src/core/deps.ts'
-import { secondMs } from '../../src/core/time.ts'
+import type { Clock } from '../core/deps.ts'
+import { secondMs } from '../core/time.ts'
 
 export type Pace = ReturnType<typeof createPace>
 

@@ -1,15 +1,19 @@
 /** JSON-RPC client for every chain: batches, retries, a call budget, and errors that contain only the host of the URL. */
-import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
-import { RpcError, parseReplies, requestBody } from '../../src/outbound/json-rpc.ts'
-import type { RpcCall, RpcReply } from '../../src/outbound/json-rpc.ts'
-import { hostOf } from '../sources/http-address.ts'
-import { createHttp, retryPauseMs } from '../sources/http-client.ts'
-import { SourceError } from '../sources/http.ts'
+import { z } from 'zod'
+
+import { beginningOf, parseEarly } from '../core/parse-early.ts'
+import { hostOf } from '../outbound/http-address.ts'
+import { createHttp, retryPauseMs } from '../outbound/http-client.ts'
+import type { HttpOptions } from '../outbound/http-client.ts'
+import { SourceError } from '../outbound/http.ts'
 import type { ChainName } from './chains.ts'
 import { ChainError, nodeError } from './errors.ts'
 import type { Pace } from './pace.ts'
 
-export type { RpcCall } from '../../src/outbound/json-rpc.ts'
+export interface RpcCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
 
 export type RpcAnswer = { readonly result: unknown } | { readonly error: ChainError }
 
@@ -17,14 +21,7 @@ export type RpcClient<Chain extends ChainName = ChainName> = ReturnType<
   typeof createRpcClient<Chain>
 >
 
-export interface RpcClientOptions {
-  readonly fetch: Fetch
-  readonly clock: Clock
-  readonly random: Random
-  readonly userAgent?: string
-  readonly signal?: AbortSignal | undefined
-  readonly timeoutMs?: number | undefined
-  readonly retries?: number | undefined
+export interface RpcClientOptions extends Omit<HttpOptions, 'baseUrl'> {
   /** Shared by the clients of one node. */
   readonly pace?: Pace
   /** Maximum number of calls that the client sends, retries included; no limit by default. */
@@ -45,7 +42,7 @@ export function createRpcClient<Chain extends ChainName>(
   rpcUrl: string,
   options: RpcClientOptions,
 ) {
-  const { clock, random, signal, pace, retries = defaultRetries } = options
+  const { clock, random, pace, retries = defaultRetries } = options
   const { maxCalls = Number.POSITIVE_INFINITY, maxFailures = Number.POSITIVE_INFINITY } = options
   const name = `${chain} RPC at ${hostOf(rpcUrl)}`
   const http = createHttp({ ...options, retries: 0 })
@@ -58,40 +55,55 @@ export function createRpcClient<Chain extends ChainName>(
   let unusable: ChainError | null = null
 
   /** @throws ChainError if the whole request failed */
-  async function post(batch: readonly RpcCall[]): Promise<RpcAnswer[]> {
+  async function post(batch: readonly RpcCall[], signal?: AbortSignal): Promise<RpcAnswer[]> {
     const firstId = calls + 1
     calls += batch.length
     requests += 1
+    const json = requestBody(batch, firstId)
+    const form = { json, headers, name, signal, readsErrors: true }
     try {
-      const { body } = await http.json(rpcUrl, { json: requestBody(batch, firstId), headers, name })
-      return parseReplies(body, batch.length, firstId).map(answerOf)
+      const { body } = await http.json(rpcUrl, form)
+      return answersIn(body, batch.length, firstId)
     } catch (error) {
-      if (error instanceof RpcError) {
-        const refusal = nodeError(name, rpcUrl, error)
-        const { message, isTransient } = refusal
-        throw new ChainError(message, { isTransient, isTooLarge: !isTransient })
-      }
-      if (error instanceof TypeError) throw new ChainError(`${name}: ${error.message}`)
-      throw error instanceof SourceError ? new ChainError(error.message, error) : error
+      if (!(error instanceof SourceError) || error instanceof ChainError) throw error
+      const refusal = replyObject.safeParse(error.body).data?.error
+      if (!refusal) throw new ChainError(error.message, error.kind, error)
+      throw nodeError(name, rpcUrl, refusal, { calls: batch.length, failure: error })
     }
   }
 
-  function answerOf(reply: RpcReply | null): RpcAnswer {
-    if (reply === null) return { error: new ChainError(`${name}: an answer has no result`) }
-    return 'error' in reply ? { error: nodeError(name, rpcUrl, reply.error) } : reply
+  function answersIn(body: unknown, count: number, firstId: number): RpcAnswer[] {
+    const parsed = parseEarly(z.array(replyObject), Array.isArray(body) ? body : [body])
+    if (!parsed.success) throw new ChainError(`${name}: the response is not JSON-RPC`)
+    const [first] = parsed.data
+    if (!Array.isArray(body) && count > 1 && first?.error)
+      throw nodeError(name, rpcUrl, first.error, { calls: count })
+    const byId = new Map(parsed.data.map((reply) => [reply.id, reply]))
+    if (byId.size !== parsed.data.length)
+      throw new ChainError(`${name}: the response repeats an id`)
+    return Array.from({ length: count }, (_, at) => {
+      const reply = count === 1 ? first : byId.get(firstId + at)
+      if (reply?.error) return { error: nodeError(name, rpcUrl, reply.error) }
+      if (reply?.result !== undefined) return { result: reply.result }
+      return { error: new ChainError(`${name}: an answer has no result`) }
+    })
   }
 
   /** Retries transient failures, and splits a batch that was too large into halves. */
-  async function send(batch: readonly RpcCall[], attempt = 0): Promise<RpcAnswer[]> {
+  async function send(
+    batch: readonly RpcCall[],
+    signal: AbortSignal | undefined,
+    attempt = 0,
+  ): Promise<RpcAnswer[]> {
     const failAll = (error: ChainError): RpcAnswer[] => batch.map(() => ({ error }))
     if (unusable !== null) return failAll(unusable)
     const turnMs = (await pace?.turn(signal)) ?? 0
     try {
-      const answers = await post(batch)
+      const answers = await post(batch, signal)
       failures = 0
       if (answers.some(isBusy)) pace?.refused(turnMs)
       else pace?.answered()
-      return await repeatBusy(batch, answers, attempt)
+      return await repeatBusy(batch, answers, signal, attempt)
     } catch (error) {
       if (!(error instanceof ChainError)) throw error
       if (error.isTransient && !error.isTooLarge) pace?.refused(turnMs)
@@ -106,24 +118,26 @@ export function createRpcClient<Chain extends ChainName>(
       if (isSplit) {
         const half = Math.ceil(batch.length / 2)
         batchLimit = Math.min(batchLimit, half)
-        return [...(await send(batch.slice(0, half))), ...(await send(batch.slice(half)))]
+        const firstHalf = await send(batch.slice(0, half), signal)
+        return [...firstHalf, ...(await send(batch.slice(half), signal))]
       }
       if (pauseMs === null || batch.length > maxCalls - calls) return failAll(error)
       await clock.sleep(pauseMs, signal)
-      return await send(batch, attempt + 1)
+      return await send(batch, signal, attempt + 1)
     }
   }
 
   async function repeatBusy(
     batch: readonly RpcCall[],
     answers: RpcAnswer[],
+    signal: AbortSignal | undefined,
     attempt: number,
   ): Promise<RpcAnswer[]> {
     const busy = batch.filter((_, at) => isBusy(answers[at]))
     const [first] = answers.filter(isBusy)
     if (first === undefined || attempt >= retries || busy.length > maxCalls - calls) return answers
     await clock.sleep(retryPauseMs(first.error, attempt, random) ?? 0, signal)
-    const repeated = (await send(busy, attempt + 1)).values()
+    const repeated = (await send(busy, signal, attempt + 1)).values()
     return answers.map((answer) => (isBusy(answer) ? (repeated.next().value ?? answer) : answer))
   }
 
@@ -131,13 +145,14 @@ export function createRpcClient<Chain extends ChainName>(
   async function batch(
     all: readonly RpcCall[],
     perRequest = defaultPerRequest,
+    signal = options.signal,
   ): Promise<readonly RpcAnswer[]> {
     if (calls + all.length > maxCalls) throw new CallBudgetError()
     const answers: RpcAnswer[] = []
     while (answers.length < all.length) {
       signal?.throwIfAborted()
       const end = answers.length + Math.min(perRequest, batchLimit)
-      answers.push(...(await send(all.slice(answers.length, end))))
+      answers.push(...(await send(all.slice(answers.length, end), signal)))
     }
     return answers
   }
@@ -145,8 +160,12 @@ export function createRpcClient<Chain extends ChainName>(
   return {
     chain,
     /** @throws ChainError */
-    call: async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
-      const [answer] = await batch([{ method, params }])
+    call: async (
+      method: string,
+      params: readonly unknown[] = [],
+      signal?: AbortSignal,
+    ): Promise<unknown> => {
+      const [answer] = await batch([{ method, params }], 1, signal)
       if (answer === undefined) throw new ChainError(`${name}: no answer`)
       if ('error' in answer) throw answer.error
       return answer.result
@@ -160,3 +179,21 @@ export function createRpcClient<Chain extends ChainName>(
 function isBusy(answer: RpcAnswer | undefined): answer is { readonly error: ChainError } {
   return answer !== undefined && 'error' in answer && answer.error.isTransient
 }
+
+/** One object for one call, since not every node accepts batches. https://www.jsonrpc.org/specification */
+function requestBody(calls: readonly RpcCall[], firstId: number): unknown {
+  const requests = calls.map((call, at) => ({ jsonrpc: '2.0', id: firstId + at, ...call }))
+  return requests.length === 1 ? requests[0] : requests
+}
+
+const replyObject = z.object({
+  id: z.unknown().optional(),
+  result: z.unknown().optional(),
+  error: z
+    .object({
+      code: z.number(),
+      message: z.string().transform(beginningOf),
+      data: z.unknown().optional(),
+    })
+    .nullish(),
+})
