@@ -11,13 +11,14 @@ import { version } from '../../../src/contract/version.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import { openApiValidator } from '../../support/openapi-validator.ts'
 import { send } from '../../support/raw-http.ts'
+import type { RawAnswer } from '../../support/raw-http.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
-import { problemsOf } from './invariants.ts'
+import { describedProblems } from './invariants.ts'
 import { plansFor, render } from './requests.ts'
-import type { Operation, Plan, Rendered } from './requests.ts'
+import type { Operation, Plan } from './requests.ts'
 import { startTarget } from './target.ts'
 import type { Target } from './target.ts'
-import { answerOf, sendBytes } from './wire.ts'
+import { answersTo } from './wire.ts'
 
 allowSlowTests('sends thousands of requests')
 
@@ -69,7 +70,7 @@ const api = openApiValidator(own)
 const intendedWrites = new Set(['claimSpot code_invalid', 'claimSpot unavailable', 'getHealth '])
 
 let target: Target
-const tally = new Map<string, number>()
+const tally = new Map<number, number>()
 
 beforeAll(async () => {
   target = await startTarget()
@@ -78,7 +79,7 @@ afterAll(async () => {
   await target.stop()
   const sum = [...tally.values()].reduce((total, count) => total + count, 0)
   const listed = [...tally]
-    .toSorted(([a], [b]) => a.localeCompare(b))
+    .toSorted(([a], [b]) => a - b)
     .map(([status, count]) => `${status}: ${count}`)
   console.info(`seed ${seed}, ${sum} requests (${listed.join(', ')})`)
 })
@@ -99,48 +100,41 @@ interface State {
   tables: ReadonlyMap<string, string>
 }
 
+type Rendered = Awaited<ReturnType<typeof render>>
+
 async function attempt(plan: Plan, its: Operation, state: State): Promise<void> {
   const rendered = await render(target, its, plan)
-  const first = await exchange(plan, rendered, state)
-  if (!plan.isRepeated || first === null) return
-  const second = await exchange(plan, rendered, state)
-  if (plan.method === 'GET' || plan.method === 'HEAD' || first.status >= 300) return
-  const isOnce = its.requiresPartner || its.body !== null
-  const hasProof = rendered.credentials.length > 0 || rendered.bytes.includes('"signature":')
-  if (!isOnce || !hasProof || second === null) return
+  const first = await exchange(its, rendered, state)
+  if (!plan.isRepeated) return
+  const second = await exchange(its, rendered, state)
+  const isWrite = its.method !== 'GET' && (its.requiresPartner || its.body !== null)
+  if (!isWrite || first.status >= 300 || !rendered.isProven) return
   if (second.status >= 300 || canonical(second.body) !== canonical(first.body)) {
-    throw new Error(
-      `the repeat is answered ${second.status}: ${second.body.toString()}\n${shown(rendered)}`,
-    )
+    throw new Error(`the repeat has another answer\n${shown(rendered, second)}`)
   }
 }
 
-async function exchange(plan: Plan, rendered: Rendered, state: State) {
-  const { bytes, path } = rendered
-  const received = await sendBytes(target.service.address, bytes)
-  const answer = received === 'quiet' ? null : answerOf(received)
-  if (answer === null) throw new Error(`no answer\n${shown(rendered)}`)
-  const kind = String(answer.status)
-  tally.set(kind, (tally.get(kind) ?? 0) + 1)
+async function exchange(its: Operation, rendered: Rendered, state: State): Promise<RawAnswer> {
+  const [answer, ...more] = await answersTo(target.service.address, rendered.bytes)
+  if (answer === undefined) throw new Error(`no answer\n${shown(rendered)}`)
+  tally.set(answer.status, (tally.get(answer.status) ?? 0) + 1)
   const problems = [
-    ...problemsOf({ method: plan.method, path, bytes }, answer, { api, secrets: target.secrets }),
-    ...(await changedTables(plan, answer, state)),
+    ...describedProblems(rendered, answer, { api, secrets: target.secrets }),
+    ...(await changedTables(its, answer, state)),
+    ...more.map(({ status }) => `another answer: ${status}`),
   ]
-  if (problems.length > 0) {
-    throw new Error(
-      `${problems.join('\n')}\n${shown(rendered)}\n=> ${answer.status} ${answer.body.toString().slice(0, 2000)}`,
-    )
-  }
+  if (problems.length > 0) throw new Error(`${problems.join('\n')}\n${shown(rendered, answer)}`)
   return answer
 }
 
 const canonical = (body: Buffer): string => canonicalize(JSON.parse(body.toString()))
-const shown = ({ bytes }: Rendered) => bytes.toString('utf8').slice(0, 3000)
+const shown = ({ bytes }: Rendered, answer?: RawAnswer) =>
+  `${bytes.toString('utf8').slice(0, 3000)}\n=> ${answer?.status} ${answer?.body.toString().slice(0, 2000)}`
 
 /** The tables that a refused request, or a read, has changed. */
 async function changedTables(
-  plan: Plan,
-  answer: { readonly status: number; readonly body: Buffer },
+  { method, path, id }: Operation,
+  { status, body }: RawAnswer,
   state: State,
 ): Promise<readonly string[]> {
   const now = await target.version()
@@ -148,17 +142,11 @@ async function changedTables(
   const before = state.tables
   state.version = now
   state.tables = await target.tables()
-  const method = plan.method === 'HEAD' ? 'GET' : plan.method
-  const isWrite = method !== 'GET'
-  if (isWrite && answer.status < 300) return []
-  const code = /"code":"(\w+)"/.exec(answer.body.toString())?.[1] ?? ''
-  const [path = ''] = plan.path.split('?')
-  const template = api.templateOf(path)
-  const operationId = operations.find((its) => its.method === method && its.path === template)?.id
-  if (intendedWrites.has(`${operationId} ${code}`)) return []
+  const code = /"code":"(\w+)"/.exec(body.toString())?.[1] ?? ''
+  if ((method !== 'GET' && status < 300) || intendedWrites.has(`${id} ${code}`)) return []
   return [...state.tables]
     .filter(([table, digest]) => before.get(table) !== digest)
-    .map(([table]) => `a refused request changed ${table}`)
+    .map(([table]) => `a refused request to ${path} changed ${table}`)
 }
 
 test('the served /openapi.json is the one that requests are generated from', async () => {

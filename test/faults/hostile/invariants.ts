@@ -5,8 +5,6 @@ import { readable } from './wire.ts'
 
 export interface SentRequest {
   readonly method: string
-  /** Without the query. */
-  readonly path: string
   readonly bytes: Buffer
 }
 
@@ -22,107 +20,96 @@ const traces = [
   /\b(?:Type|Range|Reference|Syntax|Zod|Parameter|Canonical\w*|Assertion)Error\b/,
   /Cannot read propert|is not a function|is not iterable|undefined|\[object |NaN/,
 ] as const
+const forbiddenHeaders = [
+  'access-control-allow-credentials',
+  'set-cookie',
+  'server',
+  'x-powered-by',
+  'x-injected',
+] as const
+const errorMembers = ['error', 'code', 'details', 'docs', 'issues', 'accepts', 'x402Version']
+const maxHeaderBytes = 8000
 
-export function problemsOf(
-  request: SentRequest,
+/** What every answer must be, whatever the request was. */
+export function answerProblems(request: SentRequest, answer: RawAnswer): readonly string[] {
+  const { status, headers } = answer
+  // Headers above the limit are refused before those of answers are known.
+  const isEarly = status === 431 && request.bytes.indexOf('\r\n\r\n') > maxHeaderBytes
+  const isPage = status === 404 && headers.get('content-type') === 'text/html; charset=utf-8'
+  return [
+    ...(status >= 500 ? [`a fault of the service: ${status}`] : []),
+    ...(isEarly ? [] : headerProblems(answer)),
+    ...(status >= 400 && !isPage ? errorProblems(answer, request) : []),
+  ]
+}
+
+/** Problems of an answer to a request for a path, without its query. */
+export function describedProblems(
+  request: SentRequest & { readonly path: string },
   answer: RawAnswer,
   deps: { readonly api: OpenApiValidator; readonly secrets: readonly string[] },
 ): readonly string[] {
-  const problems: string[] = []
+  const { method, path, bytes } = request
   const { status, headers } = answer
   const text = readable(answer)
-  if (isTooLarge(request) && status === 431) return errorProblems(answer, request, text)
-  if (isPageFor(request, answer)) return headerProblems(answer)
-  if (status >= 500) problems.push(`a fault of the service: ${status}`)
-  problems.push(...headerProblems(answer))
-  if (status >= 400) problems.push(...errorProblems(answer, request, text))
-  const answerText = `${[...headers].map((header) => header.join(': ')).join('\n')}\n${text}`
-  for (const secret of deps.secrets) {
-    if (answerText.includes(secret)) problems.push(`reveals ${secret}`)
+  const whole = `${JSON.stringify([...headers])}\n${text}`
+  const problems = [
+    ...answerProblems(request, answer),
+    ...deps.secrets.filter((secret) => whole.includes(secret)).map((secret) => `reveals ${secret}`),
+  ]
+  const type = headers.get('content-type') ?? ''
+  if (type.startsWith('text/html') && status === 404) {
+    // Only browsers receive a page for a path that does not exist.
+    const mayBePage = !path.startsWith('/api/') && bytes.includes('text/html')
+    return mayBePage ? problems : [...problems, 'a page in place of an error']
   }
-  problems.push(...descriptionProblems(request, answer, text, deps.api))
+  if (status === 431 && bytes.indexOf('\r\n\r\n') > maxHeaderBytes) return problems
+  if (deps.api.templateOf(path) === null) {
+    if (![400, 404, 405].includes(status)) problems.push(`${status} for an undescribed path`)
+  } else if (status !== 304 && method !== 'HEAD') {
+    const body: unknown = type === 'application/json' ? parsed(text) : text
+    problems.push(...deps.api.problems(path, status, type, body, method.toLowerCase()))
+  }
   return problems
-}
-
-/** Headers above the limit are refused before the route is found. */
-function isTooLarge({ bytes }: SentRequest): boolean {
-  return bytes.indexOf('\r\n\r\n') > MAX_HEADER_BYTES
-}
-
-const MAX_HEADER_BYTES = 8000
-
-/** Browsers receive a page for a page that does not exist. */
-function isPageFor({ path, bytes }: SentRequest, { status, headers }: RawAnswer): boolean {
-  const isHtml = headers.get('content-type') === 'text/html; charset=utf-8'
-  return status === 404 && isHtml && !path.startsWith('/api/') && bytes.includes('text/html')
 }
 
 function headerProblems({ status, headers }: RawAnswer): readonly string[] {
-  const problems: string[] = []
-  const isNosniff = headers.get('x-content-type-options') === 'nosniff'
-  if (status !== 304 && !isNosniff) problems.push('lacks nosniff')
-  if (status !== 304 && !headers.has('content-security-policy'))
-    problems.push('lacks a content security policy')
-  for (const name of ['access-control-allow-credentials', 'set-cookie', 'server', 'x-powered-by']) {
-    if (headers.has(name)) problems.push(`has ${name}`)
-  }
-  if (headers.has('x-injected')) problems.push('contains a header of the request')
-  if (headers.get('access-control-allow-origin') !== '*')
+  const problems = forbiddenHeaders.filter((name) => headers.has(name)).map((name) => `has ${name}`)
+  const isBare = status === 304
+  if (!isBare && headers.get('x-content-type-options') !== 'nosniff') problems.push('lacks nosniff')
+  if (!isBare && !headers.has('content-security-policy')) problems.push('lacks a security policy')
+  if (headers.get('access-control-allow-origin') !== '*') {
     problems.push('does not allow every origin')
+  }
   return problems
 }
 
-const members = ['error', 'code', 'details', 'docs', 'issues', 'accepts', 'x402Version']
-
-function errorProblems(
-  { status, headers, body }: RawAnswer,
-  { method, bytes }: SentRequest,
-  text: string,
-): readonly string[] {
+function errorProblems(answer: RawAnswer, { method, bytes }: SentRequest): readonly string[] {
+  const { status, headers, body } = answer
   const problems: string[] = []
   if (headers.get('cache-control') !== 'no-store') problems.push('an error may be stored')
-  if (headers.get('content-length') !== String(body.length) && method !== 'HEAD') {
-    problems.push('an error with a wrong length')
-  }
   if (status === 401 && !headers.has('www-authenticate')) problems.push('401 without a scheme')
   if ((status === 429 || status === 503) && !headers.has('retry-after')) {
     problems.push(`${status} without Retry-After`)
   }
   if (method === 'HEAD') return problems
+  if (headers.get('content-length') !== String(body.length)) problems.push('a wrong length')
+  const text = readable(answer)
   const error = parsed(text)
-  const code = Object.entries(errorCodes).find(([name]) => name === error['code'])
-  if (code === undefined || code[1].status !== status) problems.push('an unknown code')
-  else if (error['error'] !== code[1].message)
-    problems.push('another message than that of its code')
+  const code = Object.entries(errorCodes).find(([name]) => name === error['code'])?.[1]
+  if (code?.status !== status) problems.push('an unknown code')
+  else if (error['error'] !== code.message) problems.push('not the message of its code')
   if (error['docs'] !== `https://ledger.test/docs/errors#${String(error['code'])}`) {
     problems.push('a wrong link to the docs')
   }
   for (const name of Object.keys(error)) {
-    if (!members.includes(name)) problems.push(`an unknown member ${name}`)
+    if (!errorMembers.includes(name)) problems.push(`an unknown member ${name}`)
   }
-  const sent = bytes.toString('utf8')
   for (const trace of traces) {
     const found = trace.exec(text)?.[0]
-    if (found !== undefined && !sent.includes(found)) problems.push(`shows internals: ${found}`)
+    if (found !== undefined && !bytes.includes(found)) problems.push(`shows internals: ${found}`)
   }
   return problems
-}
-
-function descriptionProblems(
-  { method, path }: SentRequest,
-  { status, headers }: RawAnswer,
-  text: string,
-  api: OpenApiValidator,
-): readonly string[] {
-  const template = api.templateOf(path)
-  if (template === null) {
-    return [400, 404, 405].includes(status) ? [] : [`${status} for a path that is not described`]
-  }
-  if (status === 304 && (method === 'GET' || method === 'HEAD')) return []
-  const type = headers.get('content-type') ?? ''
-  if (method === 'HEAD') return []
-  const body: unknown = type === 'application/json' ? parsed(text) : text
-  return api.problems(path, status, type, body, method.toLowerCase())
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {

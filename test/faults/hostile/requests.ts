@@ -1,10 +1,8 @@
 /** Requests against one operation of `/openapi.json`: planned from its description, then signed and encoded. */
-import { createHash } from 'node:crypto'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 import fc from 'fast-check'
 
-import type { OathKind } from '../../../src/actions/reference.ts'
 import { bodySha256, fillOath, messages } from '../../../src/auth/messages.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { microPerUsdc } from '../../../src/core/money.ts'
@@ -12,14 +10,14 @@ import { isoTime, minuteMs } from '../../../src/core/time.ts'
 import { partnerHeaders, receiptSignature, testService } from '../../support/wallets.ts'
 import type { TestWallet } from '../../support/wallets.ts'
 import { paymentV1, paymentV2, signAuthorization } from '../../support/x402-payment.ts'
-import { changed, jsonText, textOf } from './json-text.ts'
-import type { Change, JsonText } from './json-text.ts'
+import { jsonText } from './json-text.ts'
+import type { Json } from './json-text.ts'
 import { payer, platformKey, workerKey } from './target.ts'
 import type { Target } from './target.ts'
-import { changes, hostileString, naughty, valuesOf } from './values.ts'
-import type { Dictionary } from './values.ts'
+import { changes, hostileString, naughty, valuesOf, weighted } from './values.ts'
+import type { Dictionary, ValuesOf } from './values.ts'
 
-export interface Parameter {
+interface Parameter {
   readonly in: string
   readonly name: string
   readonly schema: unknown
@@ -38,176 +36,144 @@ export interface Operation {
 
 type Header = readonly [name: string, value: string]
 
-interface Payment {
-  readonly version: 1 | 2
-  readonly name: 'X-PAYMENT' | 'PAYMENT-SIGNATURE'
-  readonly changes: readonly Change[]
-  readonly spelling: keyof typeof paymentForms
-}
-
-type Credentials = keyof typeof credentialForms
-
 /** A request without its signatures and times, which are added when it is sent. */
-export interface Plan {
-  readonly method: string
-  readonly path: string
-  readonly headers: readonly Header[]
-  readonly credentials: Credentials
-  readonly form: 'bearer' | 'headers'
-  readonly binding: 'path' | 'body'
-  /** Index of the signing wallet; wraps around. */
-  readonly signer: number
-  readonly payment: Payment | null
-  readonly body: JsonText | null
-  readonly bytes: keyof typeof byteForms
-  /** True: the same bytes are sent twice. */
-  readonly isRepeated: boolean
-}
-
-const HUGE_BYTES = 70_000
+export type Plan = ReturnType<typeof plansFor> extends fc.Arbitrary<infer P> ? P : never
 
 /** Spellings of a body. */
-const byteForms = {
-  'as is': (body) => body,
-  cut: (body) => body.subarray(0, -1),
-  'byte order mark': (body) => Buffer.concat([Buffer.from('\uFEFF'), body]),
-  'text after': (body) => Buffer.concat([body, Buffer.from(' {}')]),
-  'not UTF-8': (body) =>
-    Buffer.concat([body.subarray(0, -2), Buffer.from([0xc3, 0x28]), body.subarray(-2)]),
-  NUL: (body) => Buffer.concat([body, Buffer.from([0])]),
-  'UTF-16': (body) => Buffer.from(body.toString('utf8'), 'utf16le'),
-  empty: () => Buffer.alloc(0),
-  gzip: (body) => gzipSync(body),
-  brotli: (body) => brotliCompressSync(body),
-  huge: (body) => Buffer.concat([body, Buffer.alloc(HUGE_BYTES, ' ')]),
-  list: (body) => Buffer.concat([Buffer.from('['), body, Buffer.from(']')]),
-  twice: (body) => Buffer.concat([body, body]),
-  comment: (body) => Buffer.concat([Buffer.from('/* */'), body]),
-} as const satisfies Readonly<Record<string, (body: Buffer) => Buffer>>
+const byteForms: readonly ((body: Buffer) => Buffer)[] = [
+  (body) => body.subarray(0, -1),
+  (body) => Buffer.concat([Buffer.from('\uFEFF'), body]),
+  (body) => Buffer.concat([body, Buffer.from(' {}')]),
+  (body) => Buffer.concat([body.subarray(0, -2), Buffer.from([0xc3, 0x28]), body.subarray(-2)]),
+  (body) => Buffer.concat([body, Buffer.from([0])]),
+  (body) => Buffer.from(body.toString('utf8'), 'utf16le'),
+  () => Buffer.alloc(0),
+  (body) => gzipSync(body),
+  (body) => brotliCompressSync(body),
+  (body) => Buffer.concat([body, Buffer.alloc(70_000, ' ')]),
+  (body) => Buffer.concat([Buffer.from('['), body, Buffer.from(']')]),
+  (body) => Buffer.concat([body, body]),
+  (body) => Buffer.concat([Buffer.from('/* */'), body]),
+]
 
-const replaceValues = (headers: readonly Header[], replace: (value: string) => string) =>
-  headers.map(([name, value]): Header => [name, replace(value)])
+/** Credentials that sign other facts, or whose headers are changed after signing. */
+interface CredentialForm {
+  readonly offsetMs?: number
+  readonly signs?: { readonly method?: string; readonly path?: string }
+  readonly service?: string
+  readonly edit?: (headers: readonly Header[], signer: TestWallet) => readonly Header[]
+}
 
-/** Spellings of the headers of the partner bearer; some forms sign other facts and keep the headers. */
-const credentialForms = {
-  good: (headers) => headers,
-  old: (headers) => headers,
-  ahead: (headers) => headers,
-  'other path': (headers) => headers,
-  'other method': (headers) => headers,
-  'other service': (headers) => headers,
-  none: () => [],
-  words: () => [['Authorization', 'Bearer please']],
-  basic: () => [['Authorization', 'Basic YWRtaW46YWRtaW4=']],
-  huge: (_, { address }) => [['Authorization', `Bearer ${address}:0x${'ab'.repeat(3500)}`]],
-  lower: (headers) =>
-    headers.map(([name, value]) => [name.toLowerCase(), value.replace('Bearer', 'bearer')]),
-  cut: (headers) => replaceValues(headers, (value) => value.slice(0, -1)),
-  flipped: (headers) =>
-    headers.map(([name, value]) =>
-      name === 'X-Partner-Timestamp'
-        ? [name, value]
-        : [name, value.replace(/.$/, (last) => (last === '0' ? '1' : '0'))],
-    ),
-  'other wallet': (headers, { address }) =>
-    replaceValues(headers, (value) => value.replace(address, `0x${'52'.repeat(20)}`)),
-  'no time': (headers) => headers.filter(([name]) => name !== 'X-Partner-Timestamp'),
-  half: (headers) => headers.slice(1),
-  twice: (headers) => [...headers, ...headers],
-  'both forms': (headers, { address }) => [
-    ...headers,
-    ['X-Partner-Wallet', address],
-    ['Authorization', 'Bearer a:b'],
-  ],
-} as const satisfies Readonly<
-  Record<string, (headers: readonly Header[], signer: TestWallet) => readonly Header[]>
->
-
-/** Spellings of a payment header. */
-const paymentForms = {
-  good: (text) => [base64(text)],
-  twice: (text) => [base64(text), base64(text)],
-  'url-safe': (text) => [text.toString('base64url').slice(0, 7000)],
-  cut: (text) => [base64(text).slice(0, -3)],
-  plain: (text) => [flat(text.toString('utf8')).slice(0, 3000)],
-  bytes: () => [Buffer.from(naughty[nonces % naughty.length] ?? '').toString('base64')],
-  huge: () => ['A'.repeat(7200)],
-  empty: () => [''],
-} as const satisfies Readonly<Record<string, (text: Buffer) => readonly string[]>>
+const editValues = (edit: (value: string, name: string, signer: TestWallet) => string) => ({
+  edit: (headers: readonly Header[], signer: TestWallet) =>
+    headers.map(([name, value]): Header => [name, edit(value, name, signer)]),
+})
+const noCredentials: CredentialForm = { edit: () => [] }
+const words: CredentialForm = { edit: () => [['Authorization', 'Bearer please']] }
+const credentialForms: readonly CredentialForm[] = [
+  noCredentials,
+  words,
+  { offsetMs: -6 * minuteMs },
+  { offsetMs: 6 * minuteMs },
+  { signs: { path: '/api/v1/partners/me/x' } },
+  { signs: { method: 'PUT' } },
+  { service: 'another-ledger' },
+  { edit: () => [['Authorization', 'Basic YWRtaW46YWRtaW4=']] },
+  { edit: (_, { address }) => [['Authorization', `Bearer ${address}:0x${'ab'.repeat(3500)}`]] },
+  {
+    edit: (headers) =>
+      headers.map(([name, value]) => [name.toLowerCase(), value.replace('Bearer', 'bearer')]),
+  },
+  editValues((value) => value.slice(0, -1)),
+  editValues((value, name) =>
+    name === 'X-Partner-Timestamp'
+      ? value
+      : value.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+  ),
+  editValues((value, _name, { address }) => value.replace(address, `0x${'52'.repeat(20)}`)),
+  { edit: (headers) => headers.filter(([name]) => name !== 'X-Partner-Timestamp') },
+  { edit: (headers) => headers.slice(1) },
+  { edit: (headers) => [...headers, ...headers] },
+  {
+    edit: (headers, { address }) => [
+      ...headers,
+      ['X-Partner-Wallet', address],
+      ['Authorization', 'Bearer a:b'],
+    ],
+  },
+]
 
 const base64 = (text: Buffer): string => text.toString('base64').slice(0, 7000)
+const oneLine = (text: string): string => text.replaceAll(/[\r\n\0]/g, ' ')
 
-const namesOf = <Name extends string>(forms: Readonly<Record<Name, unknown>>): readonly Name[] =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type of the record says so.
-  Object.keys(forms) as Name[]
+/** Spellings of a payment header. */
+const paymentForms: readonly ((text: Buffer) => readonly string[])[] = [
+  (text) => [base64(text), base64(text)],
+  (text) => [text.toString('base64url').slice(0, 7000)],
+  (text) => [base64(text).slice(0, -3)],
+  (text) => [oneLine(text.toString('utf8')).slice(0, 3000)],
+  ...naughty.map((own) => () => [base64(Buffer.from(own))]),
+  () => ['A'.repeat(7200)],
+  () => [''],
+]
 
 const rarely = <T>(usual: T, others: readonly T[], weight = 8): fc.Arbitrary<T> =>
-  fc.oneof(
-    { weight, arbitrary: fc.constant(usual) },
-    { weight: 1, arbitrary: fc.constantFrom(...others) },
-  )
+  weighted([weight, fc.constant(usual)], [1, fc.constantFrom(...others)])
 
-const flat = (text: string): string => text.replaceAll(/[\r\n\0]/g, ' ')
-
-const strayHeader = fc.constantFrom<Header>(
-  ['Accept', 'application/json'],
-  ['Accept', 'text/html, */*;q=0.1'],
-  ['Accept-Encoding', 'br;q=0, gzip;q=0, identity;q=0'],
-  ['Accept-Encoding', 'gzip'],
-  ['If-None-Match', '*'],
-  ['If-None-Match', '"x'],
-  ['If-Modified-Since', 'Sat, 21 Nov 2099 05:30:15 GMT'],
-  ['Range', 'bytes=0-0,-1,5-2'],
-  ['Origin', 'https://evil.example'],
-  ['Cookie', 'session=1; __proto__=1'],
-  ['X-Forwarded-For', '127.0.0.1, ::1, <script>'],
-  ['X-Forwarded-Host', 'evil.example'],
-  ['X-HTTP-Method-Override', 'DELETE'],
-  ['Content-Encoding', 'gzip'],
-  ['Content-Digest', 'sha-256=:AAAA:'],
-  ['Content-Digest', 'md5=:AAAA:, unixsum=:AA==:'],
-  ['Content-Digest', 'sha-256'],
-  ['Date', 'Sat, 21 Nov 2026 06:00:00 GMT'],
-  ['Date', 'yesterday'],
-  ['Idempotency-Key', '"one key"'],
-  ['Idempotency-Key', 'bare-key'],
-  ['Idempotency-Key', '"open'],
-  ['Idempotency-Key', 'k'.repeat(300)],
-  ['Expect', '100-continue'],
-  ['Expect', 'the-impossible'],
-  ['Upgrade', 'h2c'],
-  ['Prefer', 'respond-async'],
+const knownHeaders: Readonly<Record<string, readonly string[]>> = {
+  Accept: ['application/json', 'text/html, */*;q=0.1'],
+  'Accept-Encoding': ['br;q=0, gzip;q=0, identity;q=0', 'gzip'],
+  'If-None-Match': ['*', '"x'],
+  'If-Modified-Since': ['Sat, 21 Nov 2099 05:30:15 GMT'],
+  Range: ['bytes=0-0,-1,5-2'],
+  Origin: ['https://evil.example'],
+  Cookie: ['session=1; __proto__=1'],
+  'X-Forwarded-For': ['127.0.0.1, ::1, <script>'],
+  'X-Forwarded-Host': ['evil.example'],
+  'X-HTTP-Method-Override': ['DELETE'],
+  'Content-Encoding': ['gzip'],
+  'Content-Digest': ['sha-256=:AAAA:', 'md5=:AAAA:, unixsum=:AA==:', 'sha-256'],
+  Date: ['Sat, 21 Nov 2026 06:00:00 GMT', 'yesterday'],
+  'Idempotency-Key': ['"one key"', 'bare-key', '"open', 'k'.repeat(300)],
+  Expect: ['100-continue', 'the-impossible'],
+  Upgrade: ['h2c'],
+  Prefer: ['respond-async'],
+}
+const listedHeaders = Object.entries(knownHeaders).flatMap(([name, values]) =>
+  values.map((value): Header => [name, value]),
 )
-
 /** Headers that the operation ignores, and known headers in invalid spellings. */
 const strayHeaders: fc.Arbitrary<readonly Header[]> = fc.array(
-  fc.oneof(
-    { weight: 5, arbitrary: strayHeader },
-    hostileString.map((text): Header => ['X-Stray', flat(text).slice(0, 500)]),
-    hostileString.map((text): Header => ['Idempotency-Key', flat(text).slice(0, 300)]),
-    hostileString.map((text): Header => ['User-Agent', flat(text).slice(0, 300)]),
+  weighted<Header>(
+    [5, fc.constantFrom(...listedHeaders)],
+    [
+      3,
+      fc
+        .tuple(fc.constantFrom('X-Stray', 'Idempotency-Key', 'User-Agent'), hostileString)
+        .map(([name, text]): Header => [name, oneLine(text).slice(0, 300)]),
+    ],
   ),
   { maxLength: 2 },
 )
 
+const json = 'application/json'
 const contentTypes = [
   'text/plain',
-  'application/json; charset=utf-16',
   'application/x-www-form-urlencoded',
   '',
   'multipart/form-data; boundary=x',
   'APPLICATION/JSON',
-  'application/json, text/plain',
-  'application/json;charset="utf-8"',
   'application/problem+json',
-  'application/json;a=b',
-] as const
+  'application/json, text/plain',
+  ...['; charset=utf-16', ';charset="utf-8"', ';a=b'].map((parameter) => json + parameter),
+]
 
-const payments: fc.Arbitrary<Payment> = fc.record({
-  version: fc.constantFrom(1, 2),
+const payments = fc.record({
+  make: fc.constantFrom(paymentV1, paymentV2),
   name: fc.constantFrom('X-PAYMENT', 'PAYMENT-SIGNATURE'),
   changes,
-  spelling: rarely<Payment['spelling']>('good', namesOf(paymentForms), 3),
+  spell: rarely((text: Buffer): readonly string[] => [base64(text)], paymentForms, 3),
+  nonce: fc.uint8Array({ minLength: 32, maxLength: 32 }),
 })
 
 /** Plans for an operation. `known` contains ids and names that exist. */
@@ -215,34 +181,32 @@ export function plansFor(
   operation: Operation,
   schemas: Readonly<Record<string, unknown>>,
   known: Dictionary,
-): fc.Arbitrary<Plan> {
+) {
+  const { id, method, body, parameters, requiresPartner } = operation
   const values = valuesOf(schemas, known)
-  const inside = (place: string) => operation.parameters.filter((one) => one.in === place)
-  const takesPayment = operation.parameters.some(({ name }) => name === 'X-PAYMENT')
+  const takesPayment = parameters.some(({ name }) => name === 'X-PAYMENT')
+  const signed: CredentialForm = {}
   return fc.record({
-    method:
-      operation.method === 'GET' ? rarely('GET', ['HEAD'], 20) : fc.constant(operation.method),
-    path: pathsFor(operation.path, inside('path'), inside('query'), values),
+    method: method === 'GET' ? rarely('GET', ['HEAD'], 20) : fc.constant(method),
+    path: pathsFor(operation, values),
     headers: fc
-      .tuple(strayHeaders, rarely('application/json', contentTypes, 12))
+      .tuple(strayHeaders, rarely(json, contentTypes, 12))
       .map(([stray, type]): readonly Header[] =>
-        operation.body === null ? stray : [...stray, ['Content-Type', type]],
+        body === null ? stray : [...stray, ['Content-Type', type]],
       ),
-    credentials: operation.requiresPartner
-      ? rarely<Credentials>('good', namesOf(credentialForms), 4)
-      : rarely<Credentials>('none', ['good', 'words'], 20),
-    form: fc.constantFrom('bearer', 'headers'),
-    binding: fc.constantFrom('path', 'body'),
-    signer: rarely(rightfulSigner[operation.id] ?? 0, [1, 2, 3, 4, 5, 6, 7], 2),
+    credentials: requiresPartner
+      ? rarely(signed, credentialForms, 4)
+      : rarely(noCredentials, [signed, words], 20),
+    form: fc.constantFrom('bearer' as const, 'headers' as const),
+    binding: fc.constantFrom('path' as const, 'body' as const),
+    signer: rarely(rightfulSigner[id] ?? 0, [1, 2, 3, 4, 5, 6, 7], 2),
     payment: takesPayment ? fc.option(payments) : fc.constant(null),
     body:
-      operation.body === null
-        ? rarely<JsonText | null>(null, [{ members: [] }, 'x'], 12)
-        : fc
-            .tuple(values.of(operation.body), changes)
-            .map(([body, hostile]) => changed(body, hostile)),
-    bytes: rarely<Plan['bytes']>('as is', namesOf(byteForms), 10),
-    isRepeated: rarely(false, [true], 8),
+      body === null
+        ? rarely<string | null>(null, ['{}', '"x"'], 12)
+        : fc.tuple(values(body), changes).map((changed) => jsonText(...changed)),
+    spell: rarely((bytes: Buffer) => bytes, byteForms, 10),
+    isRepeated: rarely(false, [true]),
   })
 }
 
@@ -258,85 +222,44 @@ const rightfulSigner: Readonly<Record<string, number>> = {
   signupPartner: 4,
 }
 
-function pathsFor(
-  template: string,
-  parameters: readonly Parameter[],
-  queries: readonly Parameter[],
-  values: ReturnType<typeof valuesOf>,
-): fc.Arbitrary<string> {
-  const text = ({ name, schema }: Parameter) =>
-    fc.oneof(
-      {
-        weight: 16,
-        arbitrary: values.of(schema, name).map((value) => encoded(wordOf(value)).slice(0, 2000)),
-      },
-      { weight: 1, arbitrary: hostileString.map((value) => encoded(value).slice(0, 2000)) },
-      { weight: 1, arbitrary: fc.constantFrom(...rawSegments) },
+function pathsFor({ path, parameters }: Operation, values: ValuesOf): fc.Arbitrary<string> {
+  const textOf = ({ name, schema }: Parameter) =>
+    weighted(
+      [16, values(schema, name).map((value) => encoded(wordOf(value)))],
+      [1, hostileString.map(encoded)],
+      [1, fc.constantFrom(...rawSegments)],
     )
-  const filled = fc.tuple(...parameters.map(text)).map((found) => {
+  const inside = (place: string) => parameters.filter((one) => one.in === place)
+  const filled = fc.tuple(...inside('path').map(textOf)).map((found) => {
     const queue = [...found]
-    return template.replaceAll(/\{\w+\}/g, () => queue.shift() ?? '')
+    return path.replaceAll(/\{\w+\}/g, () => queue.shift() ?? '')
   })
-  const queried = fc.tuple(
-    ...queries.map((query) =>
-      fc.option(text(query), { nil: undefined }).map((value) => ({ name: query.name, value })),
-    ),
+  const pairs = inside('query').map((query) =>
+    weighted([1, fc.constant('')], [5, textOf(query).map((text) => `${query.name}=${text}`)]),
   )
   const stray = rarely(
     '',
-    ['__proto__=1', 'limit=1&limit=2', '%zz', '=&=&', 'constructor[x]=1', 'x'],
+    ['__proto__=1', 'limit=1&limit=2', '%zz', '=&=&', 'constructor[x]=1'],
     19,
   )
-  return fc.tuple(filled, queried, stray).map(([path, pairs, more]) => {
-    const query = [
-      ...pairs.flatMap(({ name, value }) => (value === undefined ? [] : [`${name}=${value}`])),
-      ...(more === '' ? [] : [more]),
-    ].join('&')
-    return query === '' ? path : `${path}?${query}`
+  return fc.tuple(filled, ...pairs, stray).map(([own, ...queries]) => {
+    const query = queries.filter((text) => text !== '').join('&')
+    return query === '' ? own : `${own}?${query}`
   })
 }
 
-const wordOf = (value: JsonText): string => (typeof value === 'string' ? value : jsonText(value))
+const wordOf = (value: Json): string => (typeof value === 'string' ? value : jsonText(value))
+const encoded = (text: string): string =>
+  encodeURIComponent(text.replaceAll(/[\uD800-\uDFFF]/gu, '?')).slice(0, 2000)
 
 /** Path segments that are sent unencoded; malformed ones are refused before the route is looked up. */
-const rawSegments = [
-  '%2e%2e',
-  '..',
-  '.',
-  '%00',
-  '%zz',
-  '%C0%AE',
-  '%FF',
-  '%5C',
-  '%2F..%2F',
-  '%252e',
-  '~',
-  ';a=b',
-  '*',
-  "'or'1'='1",
-  '(select(1))',
-  '$where',
-  '{{7*7}}',
-  '${7*7}',
-  '<script>',
-  '|id',
-  '%0D%0AX-Injected:1',
-] as const
+const rawSegments =
+  "%2e%2e .. . %00 %zz %C0%AE %FF %5C %2F..%2F %252e ~ * ;a=b 'or'1'='1 (select(1)) $where {{7*7}} ${7*7} <script> |id %0D%0AX-Injected:1".split(
+    ' ',
+  )
 
-function encoded(text: string): string {
-  return encodeURIComponent(text.replaceAll(/[\uD800-\uDFFF]/gu, '?'))
-}
-
-/** The bytes of a request, and its credentials, which no log may contain. */
-export interface Rendered {
-  readonly bytes: Buffer
-  readonly path: string
-  readonly credentials: readonly string[]
-}
-
-let nonces = 0
-
-export async function render(target: Target, operation: Operation, plan: Plan): Promise<Rendered> {
+/** Signs and encodes a request. `isProven` is true if it carries credentials or a signed body. */
+export async function render(target: Target, operation: Operation, plan: Plan) {
   const { service } = target
   // A new time for each request makes every message unique.
   service.clock.advance(1)
@@ -344,186 +267,136 @@ export async function render(target: Target, operation: Operation, plan: Plan): 
   const signer = all[plan.signer % all.length]
   if (signer === undefined) throw new Error('there is no wallet')
   const [path = ''] = plan.path.split('?')
-  const body = plan.body === null ? null : await encodedBody(target, operation, plan, signer, path)
-  const credentials = await credentialsOf(plan, signer, {
+  const nowMs = service.clock.now()
+  const text = await withSignatures(
+    target,
+    operation,
+    withTimes(plan.body ?? '', nowMs),
+    signer,
     path,
-    bytes: body ?? Buffer.alloc(0),
-    nowMs: service.clock.now(),
-  })
+  )
+  const body = plan.body === null ? Buffer.alloc(0) : plan.spell(Buffer.from(text, 'utf8'))
+  const { credentials: form, binding, method } = plan
+  const signed = await partnerHeaders(
+    signer,
+    { method, path, raw: body.toString('utf8'), ...form.signs },
+    {
+      nowMs: nowMs + (form.offsetMs ?? 0),
+      form: plan.form,
+      binding,
+      service: form.service ?? testService,
+    },
+  )
+  const credentials = (form.edit ?? ((headers) => headers))(Object.entries(signed), signer)
   const paid = plan.payment === null ? [] : await paymentOf(target, operation, plan.payment)
-  const headers: Header[] = [
+  const headers: readonly Header[] = [
     ['Host', 'ledger.test'],
     ...plan.headers,
     ...credentials,
     ...paid,
-    ...(body === null ? [] : [['Content-Length', String(body.length)] as const]),
+    ...(plan.body === null ? [] : [['Content-Length', String(body.length)] as const]),
     ['Connection', 'close'],
   ]
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
   const head = Buffer.from(`${plan.method} ${plan.path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'utf8')
-  return {
-    bytes: body === null ? head : Buffer.concat([head, body]),
-    path,
-    credentials: [...credentials, ...paid].map(([, value]) => value),
-  }
+  const isProven = credentials.length + paid.length > 0 || body.includes('"signature":')
+  return { method, path, bytes: Buffer.concat([head, body]), isProven }
 }
 
-async function encodedBody(
-  target: Target,
-  operation: Operation,
-  plan: Plan,
-  signer: TestWallet,
-  path: string,
-): Promise<Buffer> {
-  const nowMs = target.service.clock.now()
-  const text = jsonText(plan.body)
-    .replaceAll('"@now"', `"${isoTime(nowMs)}"`)
-    .replaceAll('"@old"', `"${isoTime(nowMs - 6 * minuteMs)}"`)
-    .replaceAll('"@ahead"', `"${isoTime(nowMs + 6 * minuteMs)}"`)
-  const signed = await withSignatures(target, operation, text, signer, path)
-  return byteForms[plan.bytes](Buffer.from(signed, 'utf8'))
+function withTimes(text: string, nowMs: number): string {
+  const offsets = { '"@now"': 0, '"@old"': -6 * minuteMs, '"@ahead"': 6 * minuteMs }
+  return Object.entries(offsets).reduce(
+    (changed, [mark, offsetMs]) => changed.replaceAll(mark, `"${isoTime(nowMs + offsetMs)}"`),
+    text,
+  )
 }
 
-type Json = Readonly<Record<string, unknown>>
+/** The messages that operations sign. */
+const signedMessages: Readonly<
+  Record<
+    string,
+    keyof typeof messages &
+      ('register' | 'claim' | 'receipt' | 'dispute' | 'deliver' | 'attestationEndpoint')
+  >
+> = {
+  registerWorker: 'register',
+  claimSpot: 'claim',
+  submitReceipt: 'receipt',
+  openDispute: 'dispute',
+  withdrawDispute: 'dispute',
+  deliverJob: 'deliver',
+  updateAttestationEndpoint: 'attestationEndpoint',
+}
 
 /** Replaces each signature mark by a signature over the text, hostile or not. */
 async function withSignatures(
   target: Target,
-  operation: Operation,
+  { id }: Operation,
   text: string,
   signer: TestWallet,
   path: string,
 ): Promise<string> {
-  if (!text.includes('"@')) return text
-  const body = parsed(text)
+  const body = text.includes('"@') ? parsed(text) : null
   if (body === null) return text
-  const wallet = stringIn(body, 'wallet') ?? signer.address
-  const holder =
-    [...target.wallets.values()].find(({ id }) => id === wallet.toLowerCase() || id === wallet) ??
-    signer
-  const timestamp = stringIn(body, 'timestamp') ?? ''
-  const oathText =
-    target.service.actions.reference().oaths.get(oathKinds[operation.id] ?? 'worker')?.text ?? ''
+  const stringIn = (name: string) => (typeof body[name] === 'string' ? body[name] : null)
+  const wallet = stringIn('wallet') ?? signer.address
+  const timestamp = stringIn('timestamp') ?? ''
+  const isHolder = (one: TestWallet) => one.id === wallet.toLowerCase() || one.id === wallet
+  const holder = [...target.wallets.values()].find(isHolder) ?? signer
+  const isSignup = id === 'signupPartner'
+  const kind = isSignup ? 'partner' : id === 'claimSpot' ? 'claim' : 'worker'
+  const oathText = target.service.actions.reference().oaths.get(kind)?.text ?? ''
+  const oath = fillOath(oathText, { wallet: isSignup ? signer.address : wallet, timestamp })
   const { wallet: _wallet, timestamp: _timestamp, signature: _signature, ...receipt } = body
+  const owner = path.split('/').at(-2) ?? ''
   const signatures: Readonly<Record<string, () => Promise<string> | string>> = {
     '@platform_signature': () => receiptSignature(platformKey, receipt),
     '@worker_signature': () => receiptSignature(workerKey, receipt),
-    '@oath_signature': () =>
-      operation.id === 'signupPartner'
-        ? signer.sign(fillOath(oathText, { wallet: signer.address, timestamp }))
-        : holder.sign(fillOath(oathText, { wallet, timestamp })),
-    '@signature': () => holder.sign(statementOf(operation, body, { wallet, timestamp }, path)),
+    '@oath_signature': () => (isSignup ? signer : holder).sign(oath),
+    '@signature': () => {
+      const facts = { wallet, timestamp, bodySha256: bodySha256(body) }
+      const of = { ...facts, jobId: owner, handle: owner, url: stringIn('url') ?? '' }
+      return holder.sign(messages[signedMessages[id] ?? 'register'](testService, of))
+    },
   }
   let signed = text
   for (const [mark, make] of Object.entries(signatures)) {
-    if (signed.includes(`"${mark}"`)) {
-      signed = signed.replaceAll(`"${mark}"`, JSON.stringify(await signatureOr(make)))
-    }
+    if (!signed.includes(`"${mark}"`)) continue
+    // A text without a canonical form cannot be signed.
+    const signature = await Promise.resolve()
+      .then(make)
+      .catch(() => `0x${'11'.repeat(65)}`)
+    signed = signed.replaceAll(`"${mark}"`, JSON.stringify(signature))
   }
   return signed
 }
 
-/** Returns an invalid signature for a text without a canonical form. */
-async function signatureOr(make: () => Promise<string> | string): Promise<string> {
-  try {
-    return await make()
-  } catch {
-    return `0x${'11'.repeat(65)}`
-  }
-}
-
-function stringIn(body: Json, name: string): string | null {
-  const value = body[name]
-  return typeof value === 'string' ? value : null
-}
-
-function parsed(text: string): Json | null {
+function parsed(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? { ...value }
-      : null
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? { ...value } : null
   } catch {
     return null
   }
 }
 
-const oathKinds: Readonly<Record<string, OathKind>> = {
-  signupPartner: 'partner',
-  claimSpot: 'claim',
-}
-
-/** The message that an operation signs. */
-function statementOf(
-  { id }: Operation,
-  body: Json,
-  signer: { readonly wallet: string; readonly timestamp: string },
-  path: string,
-): string {
-  const facts = { ...signer, bodySha256: bodySha256(body) }
-  const owner = path.split('/').at(-2) ?? ''
-  const url = stringIn(body, 'url') ?? ''
-  const statements: Readonly<Record<string, () => string>> = {
-    registerWorker: () => messages.register(testService, facts),
-    claimSpot: () => messages.claim(testService, facts),
-    submitReceipt: () => messages.receipt(testService, facts),
-    openDispute: () => messages.dispute(testService, facts),
-    withdrawDispute: () => messages.dispute(testService, facts),
-    deliverJob: () => messages.deliver(testService, { ...facts, jobId: owner }),
-    updateAttestationEndpoint: () =>
-      messages.attestationEndpoint(testService, { ...signer, handle: owner, url }),
-  }
-  return statements[id]?.() ?? `${testService}-unknown-v1`
-}
-
-async function credentialsOf(
-  { credentials: form, form: spelling, binding, method }: Plan,
-  signer: TestWallet,
-  { path, bytes, nowMs }: { readonly path: string; readonly bytes: Buffer; readonly nowMs: number },
-): Promise<readonly Header[]> {
-  const offsetMs = form === 'old' ? -6 * minuteMs : form === 'ahead' ? 6 * minuteMs : 0
-  const headers = await partnerHeaders(
-    signer,
-    {
-      method: form === 'other method' ? 'PUT' : method,
-      path: form === 'other path' ? '/api/v1/partners/me/x' : path,
-      raw: bytes.toString('utf8'),
-    },
-    {
-      nowMs: nowMs + offsetMs,
-      form: spelling,
-      binding,
-      ...(form === 'other service' ? { service: 'another-ledger' } : {}),
-    },
-  )
-  return credentialForms[form](Object.entries(headers), signer)
-}
-
-/** The price of a read, or of a month of the tier `pro`. */
-function priceOf({ id }: Operation): bigint {
-  const price = routes.find((route) => route.id === id && 'price' in route)
-  const usdc = price !== undefined && 'price' in price ? Number(price.price) : PRO_USDC
-  return BigInt(Math.round(usdc * microPerUsdc))
-}
-
-const PRO_USDC = 99
+/** The price of a month of the tier `pro`. */
+const proUsdc = 99
 
 async function paymentOf(
   target: Target,
-  operation: Operation,
-  payment: Payment,
+  { id }: Operation,
+  { make, name, spell, nonce, ...payment }: NonNullable<Plan['payment']>,
 ): Promise<readonly Header[]> {
-  const { name, version, spelling } = payment
-  nonces += 1
-  const nonce = createHash('sha256').update(`nonce ${nonces}`).digest('hex')
-  const nowSeconds = BigInt(Math.floor(target.service.clock.now() / 1000))
+  const route = routes.find((one) => one.id === id)
+  const usdc = route !== undefined && 'price' in route ? Number(route.price) : proUsdc
   const signed = await signAuthorization(payer, {
     to: target.receiver,
-    value: priceOf(operation),
-    validBefore: nowSeconds + 120n,
-    nonce: `0x${nonce}`,
+    value: BigInt(Math.round(usdc * microPerUsdc)),
+    validBefore: BigInt(Math.floor(target.service.clock.now() / 1000)) + 120n,
+    nonce: `0x${Buffer.from(nonce).toString('hex')}`,
   })
-  const good = textOf(version === 1 ? paymentV1(signed) : paymentV2(signed))
-  const text = Buffer.from(jsonText(changed(good, payment.changes)), 'utf8')
-  return paymentForms[spelling](text).map((value) => [name, value])
+  const text = Buffer.from(jsonText(make(signed), payment.changes), 'utf8')
+  return spell(text).map((value) => [name, value])
 }

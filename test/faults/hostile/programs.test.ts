@@ -1,10 +1,12 @@
-/** Attacks the service with Debian's `sqlmap`, if it is installed. */
+/** Attacks the service with Debian's `sqlmap` and `slowhttptest`, if they are installed. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 
 import { beforeAll, describe, expect, test } from 'vitest'
 
+import { jsonDocument, sampleDocuments } from '../../support/http-service.ts'
 import { makePartner } from '../../support/partners.ts'
 import { runCommand } from '../../support/program.ts'
 import { isRunnable } from '../../support/runnable.ts'
@@ -12,16 +14,26 @@ import { allowSlowTests } from '../../support/slow-tests.ts'
 import { useService } from '../../support/use-service.ts'
 import { evmWallet, partnerHeaders } from '../../support/wallets.ts'
 
-allowSlowTests('starts sqlmap')
+allowSlowTests('starts sqlmap and slowhttptest')
 
 /** The test clock does not move, so one signed read stays valid for the whole attack. */
 const partner = evmWallet('partner')
 const feed = '/api/v1/alerts/feed'
-const service = useService({ per: 'file' })
+const large = jsonDocument('/api/v1/rails/large', { text: 'ledger '.repeat(2 ** 20) })
+const service = useService({ documents: [...sampleDocuments, large], per: 'file' })
 
 beforeAll(async () => {
   await makePartner(service, partner, { handle: 'partner', tier: 'pro' })
 })
+
+/** Runs a program to its end in a folder of its own and returns its output. */
+async function outputOf(program: string, args: readonly string[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), `ledger-${program}-`))
+  const attack = runCommand(program, args, { HOME: folder }, folder)
+  await attack.ended
+  rmSync(folder, { recursive: true, force: true })
+  return stripVTControlCharacters(attack.output())
+}
 
 describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
   test.each([
@@ -31,7 +43,6 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
     ['a body', '/api/v1/claim', ['--data', '{"email":"a@b.example*","code":"000000*"}']],
   ])('finds nothing to inject into %s', async (_name, path, how) => {
     const before = service.lines().length
-    const folder = mkdtempSync(join(tmpdir(), 'ledger-sqlmap-'))
     const options = ['--batch', '--flush-session', '--disable-coloring', '--dbms', 'sqlite']
     const signed = path.startsWith(feed)
       ? await partnerHeaders(partner, { method: 'GET', path: feed }, { nowMs: service.clock.now() })
@@ -39,16 +50,10 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
     const fields = Object.entries({ 'Content-Type': 'application/json', ...signed })
     const headers = ['--headers', fields.map(([name, value]) => `${name}: ${value}`).join('\n')]
     const effort = ['--technique', 'BEUS', '--threads', '4', '--level', '3', '--risk', '2']
-    const places = ['--output-dir', folder, '-u', `${service.url}${path}`]
+    const places = ['--output-dir', '.', '-u', `${service.url}${path}`]
     const refusals = ['--ignore-code', '400,401,404']
-    const attack = runCommand(
-      'sqlmap',
-      [...options, ...effort, ...refusals, ...headers, ...how, ...places],
-      { HOME: folder },
-    )
-    await attack.ended
-    const output = attack.output()
-    rmSync(folder, { recursive: true, force: true })
+    const args = [...options, ...effort, ...refusals, ...headers, ...how, ...places]
+    const output = await outputOf('sqlmap', args)
     expect(output).toMatch(/do(?:es)? not (?:appear|seem) to be injectable/)
     expect(service.lines().length - before).toBeGreaterThan(100)
     // No signed read was refused for its signature.
@@ -57,5 +62,22 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
     if (path.startsWith(feed)) expect(statuses).toEqual(new Set([200, 400]))
     expect(output).not.toMatch(/is vulnerable|identified the following injection/)
     expect(service.lines().filter(({ level }) => level === 'error')).toEqual([])
+  })
+})
+
+describe.skipIf(!isRunnable('slowhttptest'))('slowhttptest', () => {
+  test.each([
+    ['headers', ['-H', '-x', '24', '-t', 'GET'], '/api/v1/health'],
+    ['bodies', ['-B', '-s', '8192', '-t', 'POST', '-x', '10'], '/api/v1/feedback'],
+    ['reads', ['-X', '-w', '10', '-y', '20', '-n', '5', '-z', '32'], '/api/v1/rails/large'],
+  ])('finds the service available while it is slow with %s', async (_name, how, path) => {
+    const bounds = ['-c', '150', '-r', '150', '-i', '2', '-p', '10', '-l', '6']
+    const address = ['-u', `${service.url}${path}`]
+    const output = await outputOf('slowhttptest', [...bounds, ...how, ...address])
+    const verdicts = [...output.matchAll(/service available:\s+(\w+)/g)]
+    expect(new Set(verdicts.map(([, verdict]) => verdict))).toEqual(new Set(['YES']))
+    for (const other of ['/api/v1/rails', '/api/v1/health', '/api/v1/jobs']) {
+      expect((await service.getJson(other)).status).toBe(200)
+    }
   })
 })
