@@ -302,6 +302,7 @@ export async function simulate(
       tally.restores += 1
       await verdict.restore(probe.query, from.db)
       receivers.restore()
+      payments.restore()
     }
     if (which !== 'builder') service = await startService(host())
     if (which !== 'service') builder = await startBuilder(host())

@@ -79,6 +79,10 @@ export function createPaymentsVerdict(
       if (headerOf(answer, 'payment-response') === null) fail(`#${paid.number}: no settlement`)
       return 'bought'
     },
+    /** A restored file has forgotten the later deliveries, so that these payments buy their answer once more. */
+    restore: (): void => {
+      for (const key of bought) if (!isDelivered(key)) bought.delete(key)
+    },
     /** Reads that are paid and not yet delivered: a repeat must be answered. */
     owed: (): readonly PaidRead[] =>
       received().flatMap(({ call }) => {
