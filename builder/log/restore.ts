@@ -37,8 +37,12 @@ export async function restoreLog(
   if (size >= published.size) {
     const read = nodesOf(published.size, tilesIn(database.reader))
     requireSame(await rootOf(published.size, read), published)
-    const before = await findCheckpoint(database.reader, 'published')
-    if (published.size < (before?.size ?? 0)) return { seen: null, restored: 0 }
+    const recorded = (await findCheckpoint(database.reader, 'published'))?.size ?? 0
+    if (published.size < recorded) {
+      // A builder that was paused may set the checkpoint back, but cannot remove the entries of its successor.
+      const isOlderCopy = (await files.get(entriesPath(recorded))) === null
+      return { seen: isOlderCopy ? null : published.size, restored: 0 }
+    }
     await database.write((tx) => putCheckpoint(tx, 'published', seen))
     return { seen: published.size, restored: 0 }
   }
@@ -96,16 +100,20 @@ function requireSame(root: Uint8Array, { size, root: expected }: OpenedCheckpoin
   )
 }
 
+/** The file that ends with the last entry of a log of this size. */
+function entriesPath(size: number): string {
+  const at = Math.floor((size - 1) / tileWidth)
+  return logPath(tilePath({ level: 'entries', at, width: size - at * tileWidth }))
+}
+
 async function readEntries(
   files: Pick<PublicFiles, 'get'>,
   from: number,
   to: number,
   size: number,
 ) {
-  const at = Math.floor(from / tileWidth)
-  const start = at * tileWidth
-  const width = Math.min(tileWidth, size - start)
-  const file = await files.get(logPath(tilePath({ level: 'entries', at, width })))
+  const start = Math.floor(from / tileWidth) * tileWidth
+  const file = await files.get(entriesPath(Math.min(start + tileWidth, size)))
   if (file === null) throw new Error(`the published log lacks the entries ${from} to ${to - 1}`)
   return unpackEntries(file.bytes)
     .slice(from - start, to - start)

@@ -308,6 +308,19 @@ test('without the newest published log nothing is signed until the operator acce
   await expect(logOf(database, tempFolder()).grow()).rejects.toThrow('has 601 entries')
 })
 
+test('a checkpoint that a paused builder has set back is replaced by the newest one', async () => {
+  const dir = tempFolder()
+  const database = await tempDatabase()
+  await queue(database, receipts(0, 300))
+  await logOf(database, dir).grow()
+  const older = await readFile(join(dir, 'log/checkpoint'))
+  await queue(database, receipts(300, 300))
+  await logOf(database, dir).grow()
+  await writeFile(join(dir, 'log/checkpoint'), older)
+  await logOf(database, dir).grow()
+  expect((await readLog(dir)).size).toBe(600)
+})
+
 test('versions continue after the last one in the log', async () => {
   const database = await tempDatabase()
   const log = logOf(database, tempFolder())
