@@ -9,20 +9,14 @@ import { createHealth } from '../src/runtime/health.ts'
 import { loadReloaded } from '../src/runtime/reloaded.ts'
 import { tempDatabase, tempFolder } from './db/temp-database.ts'
 import { handClock } from './support/http-service.ts'
-import { issued, receiptFacts, submission } from './support/receipts.ts'
+import { issued, listedPlatform, receiptFacts, submission } from './support/receipts.ts'
 import { requestJson } from './support/requests.ts'
 import { useServices } from './support/use-service.ts'
 import { ed25519Key, evmWallet } from './support/wallets.ts'
 
 const wallet = evmWallet('worker')
 const key = ed25519Key('platform')
-const platform = {
-  platform: 'example_board',
-  name: 'Example Board',
-  public_key: key.base64,
-  rails: ['x402'],
-  added_at: '2026-11-01T00:00:00.000Z',
-}
+const platform = listedPlatform(key)
 
 const services = useServices()
 let folder: string

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 
 import { maxAgeOf } from '../../src/contract/routes.ts'
-import { stacked } from '../../src/pages/blocks.ts'
+import { contentOf } from '../../src/pages/blocks.ts'
 import { layout } from '../../src/pages/layout.ts'
 import { markdownPage } from '../../src/pages/markdown-page.ts'
 import { markdownPath, shareImage } from '../../src/pages/page.ts'
@@ -27,21 +27,19 @@ export function createPageDocuments(
 ): (page: SitePage, images: ReadonlySet<string>) => PublishedPage {
   const known = new WeakMap<SitePage, PublishedPage & { readonly image: string | null }>()
   // The two forms of a page are rendered one after the other, from the same content.
-  const contentOf = memoizeLatest(({ body }: SitePage) =>
-    stacked(typeof body === 'function' ? body() : body),
-  )
+  const latestContentOf = memoizeLatest(contentOf)
   return (page, images) => {
     const image = images.has(shareImage(page.path)) ? shareImage(page.path) : null
     const before = known.get(page)
     if (before !== undefined && before.image === image) return before
     const htmlText = () =>
-      layout(page, contentOf(page).html, {
+      layout(page, latestContentOf(page).html, {
         site,
         image,
         isPublished: true,
         hasMarkdown: true,
       })
-    const markdown = () => markdownPage(page, contentOf(page).md, site.url)
+    const markdown = () => markdownPage(page, latestContentOf(page).md, site.url)
     const form = createForm(page, [site, image])
     const documents = [form(page.path, 'text/html; charset=utf-8', htmlText)]
     if (page.markdown !== false) {

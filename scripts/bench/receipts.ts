@@ -7,7 +7,7 @@ import { evmSigner } from '../../src/client/signers.ts'
 import { demoMarkerPath } from '../../src/runtime/demo.ts'
 import { packageRoot } from '../../src/runtime/runtime.ts'
 import { requestText } from '../../test/support/keep-alive.ts'
-import { issued, receiptFacts, submission } from '../../test/support/receipts.ts'
+import { issued, listedPlatform, receiptFacts, submission } from '../../test/support/receipts.ts'
 import { ed25519Key } from '../../test/support/wallets.ts'
 import type { TestWallet } from '../../test/support/wallets.ts'
 
@@ -50,14 +50,10 @@ export function listPlatform(dataDir: string): Readonly<Record<string, string>> 
   const filter = (path: string) => path !== join(packageRoot, 'data/run')
   mkdirSync(dataDir, { recursive: true })
   cpSync(join(packageRoot, 'data'), authored, { recursive: true, dereference: true, filter })
-  const platform = {
-    platform: 'example_board',
-    name: 'Example Board',
-    public_key: platformKey.base64,
-    rails: ['x402'],
-    added_at: '2026-01-01T00:00:00.000Z',
-  }
-  writeFileSync(join(authored, 'platforms.json'), JSON.stringify({ platforms: [platform] }))
+  writeFileSync(
+    join(authored, 'platforms.json'),
+    JSON.stringify({ platforms: [listedPlatform(platformKey)] }),
+  )
   // Only a demo reads authored files from its own folder.
   writeFileSync(demoMarkerPath(dataDir), 'Made by `npm run bench`.\n')
   return { DEMO: 'on' }

@@ -28,7 +28,7 @@ import { partnerView } from '../db/partners/record.ts'
 import { countReceipts, findReceipt, listReceipts } from '../db/receipts/receipts.ts'
 import { receiptView } from '../db/receipts/view.ts'
 import { findWorker } from '../db/workers.ts'
-import { stacked } from '../pages/blocks.ts'
+import { contentOf } from '../pages/blocks.ts'
 import { disputePage } from '../pages/dispute.ts'
 import { jobPage } from '../pages/job.ts'
 import { layout } from '../pages/layout.ts'
@@ -76,10 +76,10 @@ export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endp
   const single = entriesOf(pageSources).map(([kind, source]) =>
     endpoint(`/${kind}/{id}`, [], async (c) => {
       const id = decodeURIComponent(c.env.match?.params['id'] ?? '')
-      const [, name = id, markdown] = /^(.*)(\.md)$/.exec(id) ?? []
-      const page = await source(depsFor(c, deps), store, name)
+      const isMarkdown = id.endsWith('.md')
+      const page = await source(depsFor(c, deps), store, isMarkdown ? id.slice(0, -3) : id)
       const cache = cacheControl(maxAgeSeconds)
-      if (markdown === undefined) return pageResponse(c, deps, page, { cache, hasMarkdown: true })
+      if (!isMarkdown) return pageResponse(c, deps, page, { cache, hasMarkdown: true })
       const text = markdownPage(page, contentOf(page).md, deps.siteUrl)
       return textResponse(c, deps.isDemo === true ? markMarkdownAsDemo(text) : text, {
         type: markdownType,
@@ -117,10 +117,6 @@ function endpoint(
     concurrency: 'read',
     prepare: (c) => () => render(c),
   }
-}
-
-function contentOf({ body }: SitePage) {
-  return stacked(typeof body === 'function' ? body() : body)
 }
 
 function pageResponse(

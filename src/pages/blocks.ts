@@ -3,6 +3,7 @@ import { inline, link, longestBacktickRun, renderInline, strong } from './html-a
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html, trusted } from './html.ts'
 import type { Html } from './html.ts'
+import type { SitePage } from './page.ts'
 
 type Links = readonly (readonly [href: string, label: string] | null)[]
 
@@ -32,6 +33,10 @@ export function stacked(blocks: readonly (HtmlAndMarkdown | null)[]): HtmlAndMar
       .filter((md) => md !== '')
       .join('\n\n'),
   }
+}
+
+export function contentOf({ body }: Pick<SitePage, 'body'>): HtmlAndMarkdown {
+  return stacked(typeof body === 'function' ? body() : body)
 }
 
 /** Escapes characters that would open a heading, a list or a rule. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 
 import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
-import { issued, receiptFacts, submission } from '../support/receipts.ts'
+import { issued, listedPlatform, receiptFacts, submission } from '../support/receipts.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
 import { servedSet } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
@@ -20,14 +20,10 @@ export function installBoardProgram(): Program {
   const data = join(program.dir, 'data')
   rmSync(data)
   cpSync('data', data, { recursive: true, filter: (path) => !path.endsWith('data/run') })
-  const platform = {
-    platform: 'example_board',
-    name: 'Example Board',
-    public_key: platformKey.base64,
-    rails: ['x402'],
-    added_at: '2026-01-01T00:00:00.000Z',
-  }
-  writeFileSync(join(data, 'platforms.json'), JSON.stringify({ platforms: [platform] }))
+  writeFileSync(
+    join(data, 'platforms.json'),
+    JSON.stringify({ platforms: [listedPlatform(platformKey)] }),
+  )
   return program
 }
 

@@ -50,6 +50,15 @@ export function receiptFacts(worker: TestWallet, changes: object = {}): object {
   }
 }
 
+/** The entry in `platforms.json` of the platform that signs with `key`. */
+export const listedPlatform = (key: { readonly base64: string }) => ({
+  platform: 'example_board',
+  name: 'Example Board',
+  public_key: key.base64,
+  rails: ['x402'],
+  added_at: '2026-01-01T00:00:00.000Z',
+})
+
 export function issued(facts: object, key: TestKey, platform = 'example_board') {
   const unsigned = { ...facts, platform, platform_signature: '' }
   return { ...unsigned, platform_signature: receiptSignature(key, unsigned) }

@@ -303,7 +303,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     expect((await readBucket(direct, keys.publicKeys)).manifest).toEqual(manifest)
   })
 
-  test('by two builders at once leaves one chain of sets, whoever holds the lease', async () => {
+  test('by two builders at once leaves one chain of sets, whichever holds the lease', async () => {
     const { database, direct, start } = await place()
     let builder = await start()
     await builder.publish(smallWorld(0))

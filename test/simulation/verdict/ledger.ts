@@ -1,4 +1,4 @@
-/** Judges every change of the database and every answer by what holds for all writes. */
+/** Checks invariants of writes at every change of the database and at every answer. */
 import { isDeepStrictEqual } from 'node:util'
 
 import type { PaidRead } from '../chain/world.ts'
