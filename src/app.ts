@@ -5,7 +5,6 @@ import type { Hono } from 'hono'
 import type { InstalledDeps } from './actions/deps.ts'
 import type { Failure } from './contract/errors.ts'
 import { routes } from './contract/routes.ts'
-import type { Clock, Random } from './core/deps.ts'
 import type { LineLog } from './core/log.ts'
 import type { ConnectionOwners } from './http/connections.ts'
 import type { HonoEnv } from './http/context.ts'
@@ -29,10 +28,6 @@ import type { Meter } from './metrics/meter.ts'
 import { networkHashOf, rateLimitsOf } from './runtime/limits.ts'
 
 export interface AppDeps {
-  /** Without a trailing slash. */
-  readonly siteUrl: string
-  readonly clock: Clock
-  readonly random: Pick<Random, 'bytes'>
   readonly log: LineLog
   readonly store: Pick<DocumentStore, 'get' | 'state' | 'wasPublished'>
   readonly limits: 'on' | 'off'
@@ -60,9 +55,10 @@ export interface App {
 }
 
 export function createApp(deps: AppDeps): App {
-  const { clock, log, store, meter } = deps
-  const docsUrl = `${deps.siteUrl}/docs/errors`
-  const requestId = createRequestIds(deps.random.bytes(6))
+  const { log, store, meter } = deps
+  const { clock, random, site } = deps.actions
+  const docsUrl = `${site.url}/docs/errors`
+  const requestId = createRequestIds(random.bytes(6))
   const observer = meter === undefined ? null : createHttpObserver({ meter, clock })
   const requestLog = combineRequestLogs(createRequestLog(log, clock), observer?.answered ?? null)
   const concurrency = createConcurrencyLimits(observer?.shed)

@@ -31,6 +31,8 @@ export async function tryLeadership(database: OpenDatabase, holder: string) {
   }
 }
 
+export type Leadership = NonNullable<Awaited<ReturnType<typeof lead>>>
+
 /** Waits until no other builder works. Returns null when the signal aborts, or without `onStandby` instead of waiting. */
 export async function lead(deps: {
   readonly database: OpenDatabase

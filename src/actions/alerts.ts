@@ -61,7 +61,7 @@ export async function subscribe(
     },
   )
   const { body: stored } = outcome
-  return { ...outcome, body: { ...stored, secret: webhookSecret(deps.keyedHash, stored.id) } }
+  return { ...outcome, body: { ...stored, secret: webhookSecret(deps.keys.hash, stored.id) } }
 }
 
 /** Also deletes pending deliveries. @throws ApiError 404 for an unknown subscription */

@@ -39,7 +39,7 @@ export async function apply(
   const fields = body.fields ?? {}
   const problem = rail.apply === undefined ? null : fieldProblem(rail.apply, fields)
   if (problem !== null) throw new ApiError('refused', problem)
-  const applyUrl = rail.sample_apply_url ?? withSiteUrl(rail.reference_url, deps.siteUrl)
+  const applyUrl = rail.sample_apply_url ?? withSiteUrl(rail.reference_url, deps.site.url)
   const { apply: block } = rail
   const action = { ...write, action: 'applyToRail' }
   if (block === undefined) {
@@ -205,7 +205,12 @@ async function forward(
     message,
     fields,
   }
-  return await forwardApplication(deps.outbound, block, values, outboundUserAgent(deps.siteUrl))
+  return await forwardApplication(
+    deps.outbound.send,
+    block,
+    values,
+    outboundUserAgent(deps.site.url),
+  )
 }
 
 function viewOf(

@@ -37,7 +37,8 @@ export async function setAttestationEndpoint(
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
   const { url, timestamp } = body
-  const message = () => messages.attestationEndpoint(deps.serviceName, { timestamp, handle, url })
+  const message = () =>
+    messages.attestationEndpoint(deps.site.serviceName, { timestamp, handle, url })
   const proof = await verifySignedMessage(deps, write, { ...body, message })
   const before = await findPartner(deps.database.reader, { handle })
   return await commitOnce(deps, request, [proof], async (tx) => {

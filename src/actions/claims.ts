@@ -44,7 +44,7 @@ async function claimByWallet(
   return await commitOnce(deps, request, [proof], async (tx) => {
     const before = await requireNoSignedClaim(tx, proof.wallet)
     await recordSigned(tx)
-    return await recordClaim(tx, deps.siteUrl, {
+    return await recordClaim(tx, deps.site.url, {
       wallet: proof.wallet,
       method: 'wallet',
       displayName: body.display_name,

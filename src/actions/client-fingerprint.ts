@@ -15,13 +15,13 @@ export interface FingerprintHashes {
 }
 
 export function fingerprintHashes(
-  deps: Pick<ActionDeps, 'keyedHash'>,
+  deps: Pick<ActionDeps, 'keys'>,
   what: string,
   parts: readonly string[],
   nowMs: number,
 ): FingerprintHashes {
   const hashOn = (timeMs: number) =>
-    deps.keyedHash(`${what} ${isoDate(timeMs)}`, JSON.stringify(parts))
+    deps.keys.hash(`${what} ${isoDate(timeMs)}`, JSON.stringify(parts))
   const today = hashOn(nowMs)
   return { today, known: [today, hashOn(nowMs - dayMs)] }
 }

@@ -14,32 +14,18 @@ import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
 import type { Payments } from '../payments/settler.ts'
 import type { Reference } from './reference.ts'
 
+/** What the actions use, by area. */
 export interface InstalledDeps {
   readonly database: OpenDatabase
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** Replaces `<service>` in every signed message. */
-  readonly serviceName: string
-  readonly isDemo?: boolean
-  readonly siteUrl: string
+  readonly site: SiteDeps
   readonly reference: () => Reference
-  /** The chain that verifies contract wallets of a kind; undefined if there is none. */
-  readonly walletChain: (kind: WalletKind) => WalletChain | undefined
-  /** Verifies signatures off the event loop. */
-  readonly verifyInWorker: CheckSignature
-  /** Hex HMAC. Without the key, stored values can be compared but not guessed. */
-  readonly keyedHash: KeyedHash
-  readonly mail: Mail
-  /** Requests to URLs supplied by users. */
-  readonly outbound: PinnedFetch
-  /** The current signing key of the job exchange, then earlier ones. */
-  readonly exchangeKeys: () => ExchangeKeys
-  /** Signs answers that state facts of the ledger. */
-  readonly answerSigner: () => Signer
-  /** Signs promises that a receipt will be in the log. */
-  readonly logSigner: NoteSigner
-  readonly witnessPolicy: WitnessPolicy
+  readonly signatures: SignatureDeps
+  readonly keys: KeyDeps
+  readonly ledgerLog: PublicLogDeps
+  readonly outbound: OutboundDeps
   readonly payments: Payments
   /** Requests an early build, so that public documents show the committed change. */
   readonly requestBuild: () => void
@@ -47,4 +33,40 @@ export interface InstalledDeps {
 
 export interface ActionDeps extends InstalledDeps {
   readonly outboundLimits: OutboundConcurrency
+}
+
+export interface SiteDeps {
+  /** Without a trailing slash. */
+  readonly url: string
+  /** Replaces `<service>` in every signed message. */
+  readonly serviceName: string
+  readonly isDemo: boolean
+}
+
+export interface SignatureDeps {
+  /** The chain that verifies contract wallets of a kind; undefined if there is none. */
+  readonly walletChain: (kind: WalletKind) => WalletChain | undefined
+  /** Verifies signatures off the event loop. */
+  readonly check: CheckSignature
+}
+
+export interface KeyDeps {
+  /** Hex HMAC. Without the key, stored values can be compared but not guessed. */
+  readonly hash: KeyedHash
+  /** The current signing key of the job exchange, then earlier ones. */
+  readonly exchange: () => ExchangeKeys
+  /** Signs answers that state facts of the ledger. */
+  readonly answers: () => Signer
+}
+
+export interface PublicLogDeps {
+  /** Signs promises that a receipt will be in the log. */
+  readonly signer: NoteSigner
+  readonly witnesses: WitnessPolicy
+}
+
+export interface OutboundDeps {
+  /** Requests to URLs supplied by users. */
+  readonly send: PinnedFetch
+  readonly mail: Mail
 }

@@ -49,9 +49,9 @@ export async function sendClaimCode(
   const emailHash = hashOf(deps, body.email)
   const { range } = fingerprint
   const send: EmailSend = {
-    emailHash: deps.keyedHash('email-limit', mailboxOf(body.email)),
-    remoteHash: deps.keyedHash('email-fingerprint', fingerprint.network),
-    rangeHash: range === null ? null : deps.keyedHash('email-fingerprint', range),
+    emailHash: deps.keys.hash('email-limit', mailboxOf(body.email)),
+    remoteHash: deps.keys.hash('email-fingerprint', fingerprint.network),
+    rangeHash: range === null ? null : deps.keys.hash('email-fingerprint', range),
   }
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
   const code = sixDigits(deps.random)
@@ -85,7 +85,7 @@ export async function sendClaimCode(
     }
     return {
       status: 202,
-      body: { status: 'code_sent', expires_at: expiresAt, docs: `${deps.siteUrl}/docs` },
+      body: { status: 'code_sent', expires_at: expiresAt, docs: `${deps.site.url}/docs` },
     }
   })
 }
@@ -110,7 +110,7 @@ export async function claimWithCode(
     }
     const made = await findClaim(tx, { emailHash })
     if (made !== null) {
-      if (emailCode.used === 1) return await claimAnswer(tx, deps.siteUrl, made, 200)
+      if (emailCode.used === 1) return await claimAnswer(tx, deps.site.url, made, 200)
       throw new ApiError('spot_claimed', 'This address has already claimed a spot')
     }
     const { displayName, signed } = emailCode
@@ -118,7 +118,7 @@ export async function claimWithCode(
     if (signed === 0) await requireUnprovenWallet(tx, wallet)
     const before = wallet === null ? null : await requireNoSignedClaim(tx, wallet)
     await updateRecord(tx, 'email_codes', { emailHash }, { used: 1 })
-    return await recordClaim(tx, deps.siteUrl, {
+    return await recordClaim(tx, deps.site.url, {
       wallet,
       method: signed === 1 ? 'wallet' : 'email',
       displayName,
@@ -173,7 +173,7 @@ async function countSend(tx: Db, send: EmailSend, nowMs: number): Promise<void> 
 
 /** Names the wallet, so that recipients notice a claim by a stranger. */
 function codeText(
-  { siteUrl }: Pick<ActionDeps, 'siteUrl'>,
+  { site }: Pick<ActionDeps, 'site'>,
   code: string,
   wallet: Wallet | null,
 ): readonly string[] {
@@ -181,14 +181,14 @@ function codeText(
   return [
     `Your code is ${code}.`,
     '',
-    `It is valid for ${CODE_LIFE_MS / minuteMs} minutes and claims ${spot} on the leaderboard of ${siteUrl} with this address.`,
+    `It is valid for ${CODE_LIFE_MS / minuteMs} minutes and claims ${spot} on the leaderboard of ${site.url} with this address.`,
     'If you did not request it, ignore this e-mail and do not share the code.',
   ]
 }
 
-function alreadyClaimedText({ siteUrl }: Pick<ActionDeps, 'siteUrl'>): readonly string[] {
+function alreadyClaimedText({ site }: Pick<ActionDeps, 'site'>): readonly string[] {
   return [
-    `Someone requested a code to claim a spot on the leaderboard of ${siteUrl} with this address.`,
+    `Someone requested a code to claim a spot on the leaderboard of ${site.url} with this address.`,
     'This address has already claimed its spot, so no code was created.',
   ]
 }
@@ -196,7 +196,7 @@ function alreadyClaimedText({ siteUrl }: Pick<ActionDeps, 'siteUrl'>): readonly 
 async function sendEmail(deps: ActionDeps, to: string, lines: readonly string[]): Promise<void> {
   try {
     const subject = 'Your code for the Agent Income Ledger'
-    await deps.mail({ to, subject, text: [...lines, ''].join('\n') })
+    await deps.outbound.mail({ to, subject, text: [...lines, ''].join('\n') })
   } catch (error) {
     const reason = redact(error instanceof Error ? error.message : String(error))
     deps.log.error('an e-mail could not be sent', { reason: reason.replaceAll(to, '[address]') })
@@ -204,8 +204,8 @@ async function sendEmail(deps: ActionDeps, to: string, lines: readonly string[])
   }
 }
 
-function hashOf(deps: Pick<ActionDeps, 'keyedHash'>, email: string): string {
-  return deps.keyedHash('email', email.toLowerCase())
+function hashOf(deps: Pick<ActionDeps, 'keys'>, email: string): string {
+  return deps.keys.hash('email', email.toLowerCase())
 }
 
 /** The address without what many providers ignore: the part after a plus, and dots. For limits only. */
@@ -214,8 +214,8 @@ function mailboxOf(email: string): string {
   return `${local.split('+', 1)[0]?.replaceAll('.', '')}@${domain}`
 }
 
-function codeHashOf(deps: Pick<ActionDeps, 'keyedHash'>, emailHash: string, code: string): string {
-  return deps.keyedHash('email-code', `${emailHash}\n${code}`)
+function codeHashOf(deps: Pick<ActionDeps, 'keys'>, emailHash: string, code: string): string {
+  return deps.keys.hash('email-code', `${emailHash}\n${code}`)
 }
 
 /** The remainder of 48 bits: the codes differ in probability by less than one in 10^8. */

@@ -98,15 +98,15 @@ export async function acceptJob(
 }
 
 async function accepted(
-  deps: Pick<ActionDeps, 'exchangeKeys' | 'siteUrl'>,
+  deps: Pick<ActionDeps, 'keys' | 'site'>,
   tx: DbTransaction,
   acceptance: { readonly jobId: string; readonly actor: string; readonly nowMs: number },
 ): Promise<JobAccepted> {
-  const { siteUrl } = deps
+  const siteUrl = deps.site.url
   const { jobId, actor, nowMs } = acceptance
   const standing = await loadJobContext(tx, jobId, actor)
   requireTransition(standing, 'accept', nowMs)
-  const { active: key } = deps.exchangeKeys()
+  const { active: key } = deps.keys.exchange()
   const by = { role: 'poster', actor } as const
   const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
   const job = await findJob(tx, jobId)

@@ -47,7 +47,7 @@ export async function postJob(
     })
     const job = await findJob(tx, id)
     if (job === null) throw new Error('job not found in its own transaction')
-    return { status: 201, body: jobView(job, { siteUrl: deps.siteUrl, nowMs }) }
+    return { status: 201, body: jobView(job, { siteUrl: deps.site.url, nowMs }) }
   })
 }
 
@@ -102,7 +102,7 @@ export async function awardJob(
       nowMs,
       changes: { awardedBid: body.bid_id },
     })
-    return { status: 200, body: jobView(job, { siteUrl: deps.siteUrl, nowMs }) }
+    return { status: 200, body: jobView(job, { siteUrl: deps.site.url, nowMs }) }
   })
 }
 
@@ -144,7 +144,7 @@ async function endBy(
     const actor = proof.wallet.id
     const move = { event, actor, nowMs, ...(note === undefined ? {} : { note }) }
     const job = await applyTransition(tx, standing, move)
-    return { status: 200, body: jobView(job, { siteUrl: deps.siteUrl, nowMs }) }
+    return { status: 200, body: jobView(job, { siteUrl: deps.site.url, nowMs }) }
   })
 }
 

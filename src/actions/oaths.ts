@@ -18,7 +18,7 @@ export interface SwornOath {
 
 /** @throws ApiError 401 for an oath that the wallet has not signed, 503 where its chain is unreachable */
 export async function requireOath(
-  deps: Pick<ActionDeps, 'reference' | 'walletChain' | 'verifyInWorker' | 'outboundLimits'>,
+  deps: Pick<ActionDeps, 'reference' | 'signatures' | 'outboundLimits'>,
   oath: {
     readonly kind: OathKind
     readonly json: JsonObject

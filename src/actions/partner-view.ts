@@ -16,7 +16,7 @@ import { priceMicroUsdcOf, subscriptionTimes, termsOfTier } from './subscription
 const USAGE_DAYS = 30
 
 export function signupView(
-  deps: Pick<ActionDeps, 'reference' | 'siteUrl' | 'payments'>,
+  deps: Pick<ActionDeps, 'reference' | 'site' | 'payments'>,
   partner: CurrentPartner,
 ): SignupAnswer {
   const { status, tier } = partner.subscription

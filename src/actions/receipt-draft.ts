@@ -13,7 +13,7 @@ import type { NewReceipt, OnchainState, Verification } from '../db/receipts/reco
 import type { ActionDeps } from './deps.ts'
 import { invalidField, orUnavailable, requirePublicKey, requireWallet } from './signed-body.ts'
 
-type DraftDeps = Pick<ActionDeps, 'reference' | 'verifyInWorker'>
+type DraftDeps = Pick<ActionDeps, 'reference' | 'signatures'>
 
 const CLOCK_SKEW_MS = 5 * minuteMs
 const ALGORITHM = /^ed25519:/
@@ -137,7 +137,7 @@ function requirePlatform(
 
 /** The signature covers the receipt alone, or the whole body. */
 async function requireReceiptSignature(
-  { verifyInWorker }: DraftDeps,
+  { signatures }: DraftDeps,
   { json, text }: { readonly json: JsonObject; readonly text: string },
   signed: { readonly signature: string; readonly publicKey: string; readonly who: string },
 ): Promise<void> {
@@ -147,7 +147,7 @@ async function requireReceiptSignature(
   if (signature === null) throw new ApiError('signature_invalid', `${who}_signature is malformed`)
   for (const textOf of [() => text, () => signingText(json)]) {
     const check = ed25519Check(textOf(), signature, publicKey)
-    if ((await orUnavailable(verifyInWorker(check))).valid) return
+    if ((await orUnavailable(signatures.check(check))).valid) return
   }
   const expected = sha256Hex(text)
   throw new ApiError(

@@ -6,7 +6,7 @@ import { isAfterRestore } from './idempotency.ts'
 import { acceptGroup } from './receipt-acceptance.ts'
 import type { AcceptedOutcome, Submission } from './receipt-acceptance.ts'
 
-type QueueDeps = Pick<ActionDeps, 'database' | 'siteUrl' | 'requestBuild'>
+type QueueDeps = Pick<ActionDeps, 'database' | 'site' | 'requestBuild'>
 type Enqueue = (submission: Submission) => Promise<AcceptedOutcome | null>
 
 interface Waiting {
@@ -34,7 +34,7 @@ export async function enqueueReceipt(
   return outcome
 }
 
-function createQueue({ database, siteUrl }: QueueDeps): Enqueue {
+function createQueue({ database, site }: QueueDeps): Enqueue {
   const queue: Waiting[] = []
   let isWriting = false
 
@@ -46,7 +46,7 @@ function createQueue({ database, siteUrl }: QueueDeps): Enqueue {
         isWriting = false
         writeNext()
         const submissions = group.map(({ submission }) => submission)
-        return acceptGroup(tx, submissions, siteUrl)
+        return acceptGroup(tx, submissions, site.url)
       })
       for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] ?? null)
     } catch (error) {

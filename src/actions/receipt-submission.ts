@@ -42,7 +42,7 @@ export async function submitReceipt(
 }
 
 async function withLog(
-  { database, logSigner }: ActionDeps,
+  { database, ledgerLog }: ActionDeps,
   draft: NewReceipt,
   { status, body }: AcceptedOutcome,
 ): Promise<OutcomeOf<'submitReceipt'>> {
@@ -50,8 +50,8 @@ async function withLog(
   // A receipt with the same id may have been accepted with another signature.
   const log =
     status === 201
-      ? promiseOf(logSigner, { ...known, content: toJsonText(draft.content) })
-      : await receiptLogOf(database.reader, logSigner, {
+      ? promiseOf(ledgerLog.signer, { ...known, content: toJsonText(draft.content) })
+      : await receiptLogOf(database.reader, ledgerLog.signer, {
           ...known,
           content: toJsonText(await contentOfReceipt(database.reader, draft.id)),
         })
@@ -64,7 +64,7 @@ function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
 }
 
 export async function acceptSingleReceipt(
-  deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'requestBuild' | 'siteUrl'>,
+  deps: Pick<ActionDeps, 'database' | 'keys' | 'requestBuild' | 'site'>,
   submission: Submission & { readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'> },
 ): Promise<AcceptedOutcome> {
   const { request, proof, draft, fingerprint } = submission
@@ -72,7 +72,7 @@ export async function acceptSingleReceipt(
   // A platform answers for what it issues.
   const free = { ...request, chargeStorage: () => undefined }
   const accept = (tx: Db) =>
-    acceptOne(tx, submission, deps.siteUrl, async () => {
+    acceptOne(tx, submission, deps.site.url, async () => {
       if (draft.kind !== 'signed') return
       await enforceUnverifiedReceiptQuota(tx, draft.to.id, nowMs)
       await chargeNetworkQuota(tx, deps, { kind: 'receipt', fingerprint, nowMs })

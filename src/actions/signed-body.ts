@@ -37,8 +37,8 @@ export interface IncomingWrite<Body> {
   readonly fingerprint: ClientFingerprint
 }
 
-type CheckDeps = Pick<ActionDeps, 'walletChain' | 'verifyInWorker' | 'outboundLimits'>
-type VerifyDeps = CheckDeps & Pick<ActionDeps, 'serviceName'>
+type CheckDeps = Pick<ActionDeps, 'signatures' | 'outboundLimits'>
+type VerifyDeps = CheckDeps & Pick<ActionDeps, 'site'>
 
 /** @throws ApiError 400 for wallet or time, 401 for a wrong signature or old time, 503 for an unreachable chain */
 export async function verifySignedBody(
@@ -48,7 +48,7 @@ export async function verifySignedBody(
 ): Promise<SignedProof> {
   const { wallet, timestamp, signature } = statement
   const from = { wallet, timestamp, bodySha256: bodySha256(statement.json) }
-  const message = () => statement.message(deps.serviceName, from)
+  const message = () => statement.message(deps.site.serviceName, from)
   return await verifySignedMessage(deps, write, { wallet, timestamp, signature, message })
 }
 
@@ -114,15 +114,15 @@ export async function checkSignature(
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
   costs: CostAdmission,
 ): Promise<SignatureVerdict> {
-  const walletChain = deps.walletChain(claim.wallet.kind)
-  const { verifyInWorker: check, outboundLimits } = deps
+  const { outboundLimits, signatures } = deps
+  const walletChain = signatures.walletChain(claim.wallet.kind)
   const bounded: WalletChain['bounded'] = (work) =>
     outboundLimits.chain.run(() => {
       costs.chargeOutbound()
       return work()
     }, costs.network)
   const chain = walletChain === undefined ? {} : { chain: { ...walletChain, bounded } }
-  return await orUnavailable(verifySignature({ ...claim, check, ...chain }))
+  return await orUnavailable(verifySignature({ ...claim, check: signatures.check, ...chain }))
 }
 
 export async function orUnavailable(

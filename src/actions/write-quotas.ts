@@ -66,7 +66,7 @@ export async function enforceUnverifiedReceiptQuota(
 /** @throws ApiError `rate_limited` */
 export async function chargeNetworkQuota(
   tx: Db,
-  deps: Pick<ActionDeps, 'keyedHash'>,
+  deps: Pick<ActionDeps, 'keys'>,
   by: {
     readonly kind: NetworkWrite
     readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>

@@ -81,7 +81,7 @@ function respond(
   c: ApiContext,
   { serving, answers, isSigned }: Route,
   answer: AnyAnswer,
-  { answerSigner }: Pick<ActionDeps, 'answerSigner'>,
+  { keys }: Pick<ActionDeps, 'keys'>,
 ): Response {
   const { status = 200, headers = {} } = answer
   const { cache = serving.kind === 'handler' ? serving.cache : 'no-store' } = answer
@@ -94,7 +94,7 @@ function respond(
             content: answer.text,
             contentType: answers[200]?.contentType ?? 'text/plain; charset=utf-8',
           }
-  const signature = isSigned === true ? signatureHeaders(content, answerSigner()) : {}
+  const signature = isSigned === true ? signatureHeaders(content, keys.answers()) : {}
   const options = { status, cache, headers: { ...headers, ...signature }, contentType }
   return answerText(c, content, options)
 }
@@ -128,7 +128,7 @@ async function readRequest(
       requestSha256: sha256Hex(`${method} ${path}\n${rawSha256}`),
       nowMs,
       idempotencyKey,
-      remoteKey: () => actions.keyedHash('remote', address),
+      remoteKey: () => actions.keys.hash('remote', address),
       network: admission.network,
       chargeOutbound: admission.chargeOutbound,
       chargeStorage: (ofAnswer, logEntries) =>

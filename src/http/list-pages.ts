@@ -37,7 +37,7 @@ export const listPages = {
     if (q !== '' && wallet === null) return noMatch('receipts', q)
     const filter = wallet === null ? {} : { wallet }
     const found = await rowsOf(deps, query, receiptRows(filter))
-    const shown = found.rows.map((row) => receiptView(row, deps.siteUrl))
+    const shown = found.rows.map((row) => receiptView(row, deps.site.url))
     return listPage('receipts', q, found, receiptTable('receipts', captionOf(found), shown))
   },
   workers: async (deps, query) => {
@@ -54,7 +54,7 @@ export const listPages = {
     if (jobId.safeParse(q).success) return { redirect: jobPath(q) }
     const filter = jobFilter(q)
     if (filter === null) return noMatch('jobs', q)
-    const at = { siteUrl: deps.siteUrl, nowMs: deps.clock.now() }
+    const at = { siteUrl: deps.site.url, nowMs: deps.clock.now() }
     const found = await rowsOf(deps, query, jobRows(filter, at.nowMs))
     const shown = found.rows.map((row) => jobView(row, at))
     return listPage('jobs', q, found, jobTable(captionOf(found), shown))

@@ -12,9 +12,9 @@ const forwardedHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-n
 
 export function mcpEndpoint(
   mcp: Mcp,
-  { siteUrl, database }: Pick<ActionDeps, 'siteUrl' | 'database'>,
+  { site, database }: Pick<ActionDeps, 'site' | 'database'>,
 ): Endpoint {
-  const ownOrigin = new URL(siteUrl).origin
+  const ownOrigin = new URL(site.url).origin
   return {
     route: { method: 'POST', path: mcpPath, serving: { kind: 'handler', cache: 'no-store' } },
     concurrency: 'read',

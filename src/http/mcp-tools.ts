@@ -21,7 +21,7 @@ export function mcpToolsOf(
   published: PublishedDocuments,
   readPublic: ReadPublic,
 ): readonly Tool[] {
-  const { siteUrl } = deps
+  const siteUrl = deps.site.url
   const railOf = (name: string): Rail => {
     const found = published.find('getRail', { name })
     if (found === null) throw new ApiError('unknown_rail')
@@ -59,13 +59,13 @@ export function mcpToolsOf(
 }
 
 async function verifyStored(deps: ActionDeps, id: string) {
-  const found = await receiptDetailOf(deps.database.reader, id, deps.siteUrl)
+  const found = await receiptDetailOf(deps.database.reader, id, deps.site.url)
   if (found === null) throw new ApiError('unknown_receipt')
   const { content, verification, onchain_verified, explorer_url } = found
   const keys = new Map<string, string | readonly string[]>(
     [...deps.reference().platforms.values()].map((entry) => [entry.platform, entry.public_key]),
   )
-  const exchange = issuerOf(deps.exchangeKeys())
+  const exchange = issuerOf(deps.keys.exchange())
   keys.set(exchange.platform, [
     exchange.public_key,
     ...(exchange.retired ?? []).map((key) => key.public_key),
@@ -108,7 +108,7 @@ function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) 
   const { opportunities } = read('listOpportunities')
   const { flags } = read('listHonestyFlags')
   const { skills } = read('listSkills')
-  const { siteUrl } = deps
+  const siteUrl = deps.site.url
   const opportunity = opportunities.find((candidate) => candidate.rail === entry.rail)
   const open = flags.filter((flag) => flag.rail === entry.rail).map(({ title }) => title)
   const applies = deps.reference().rails.get(entry.rail)?.apply !== undefined

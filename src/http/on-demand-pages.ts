@@ -80,8 +80,8 @@ export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endp
       const page = await source(depsFor(c, deps), store, isMarkdown ? id.slice(0, -3) : id)
       const cache = cacheControl(maxAgeSeconds)
       if (!isMarkdown) return pageResponse(c, deps, page, { cache, hasMarkdown: true })
-      const text = markdownPage(page, contentOf(page).md, deps.siteUrl)
-      return textResponse(c, deps.isDemo === true ? markMarkdownAsDemo(text) : text, {
+      const text = markdownPage(page, contentOf(page).md, deps.site.url)
+      return textResponse(c, deps.site.isDemo ? markMarkdownAsDemo(text) : text, {
         type: markdownType,
         cache,
       })
@@ -121,14 +121,18 @@ function endpoint(
 
 function pageResponse(
   c: ApiContext,
-  { siteUrl, isDemo }: ActionDeps,
+  deps: Pick<ActionDeps, 'site'>,
   page: SitePage,
   { cache, hasMarkdown }: { readonly cache: string; readonly hasMarkdown: boolean },
 ): Response {
-  const site = { url: siteUrl, version }
-  const about = { site, image: null, isPublished: false, hasMarkdown }
+  const about = {
+    site: { url: deps.site.url, version },
+    image: null,
+    isPublished: false,
+    hasMarkdown,
+  }
   const rendered = layout(page, contentOf(page).html, about)
-  const text = isDemo === true ? markPageAsDemo(rendered) : rendered
+  const text = deps.site.isDemo ? markPageAsDemo(rendered) : rendered
   return textResponse(c, text, { type: pageType, cache })
 }
 
@@ -147,10 +151,10 @@ function textResponse(
 }
 
 async function receiptPageOf(deps: ActionDeps, store: Store, id: string): Promise<SitePage> {
-  const { database, siteUrl, reference } = deps
+  const { database, site, reference } = deps
   const record = receiptId.safeParse(id).success ? await findReceipt(database.reader, id) : null
   if (record === null) throw new ApiError('unknown_receipt')
-  const receipt = receiptView(record, siteUrl)
+  const receipt = receiptView(record, site.url)
   const filter = { target: { receipt_id: record.id } }
   const disputes = await listDisputes(database.reader, { limit: 50, before: null, filter })
   return receiptPage(receipt, {
@@ -182,7 +186,7 @@ async function disputePageOf(
 
 /** Registered wallets and wallets with receipts have a page. */
 async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promise<SitePage> {
-  const { database, siteUrl } = deps
+  const { database, site } = deps
   const wallet = walletOrNull(text)
   if (wallet === null) throw new ApiError('unknown_worker')
   const filter = { wallet: wallet.id }
@@ -197,7 +201,7 @@ async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promi
   return workerPage(wallet.display, {
     worker: worker ?? undefined,
     standing: standings(store).find((entry) => entry.wallet === wallet.display),
-    receipts: records.map((record) => receiptView(record, siteUrl)),
+    receipts: records.map((record) => receiptView(record, site.url)),
     receiptsCaption: `Newest first, ${records.length} of ${shownTotal(total)}.`,
   })
 }
@@ -209,10 +213,13 @@ function standings(store: Store): readonly LeaderboardEntry[] {
 }
 
 async function jobPageOf(deps: ActionDeps, _store: Store, id: string): Promise<SitePage> {
-  const { database, siteUrl, clock } = deps
+  const { database, site, clock } = deps
   const record = jobId.safeParse(id).success ? await findJob(database.reader, id) : null
   if (record === null) throw new ApiError('unknown_job')
-  const job = await jobDetailView(database.reader, record, { siteUrl, nowMs: clock.now() })
+  const job = await jobDetailView(database.reader, record, {
+    siteUrl: site.url,
+    nowMs: clock.now(),
+  })
   return jobPage(job)
 }
 

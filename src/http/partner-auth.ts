@@ -39,10 +39,7 @@ export type PartnerAuth = (
   admission: WalletAdmission,
 ) => Promise<PartnerProof>
 
-type AuthDeps = Pick<
-  ActionDeps,
-  'serviceName' | 'walletChain' | 'verifyInWorker' | 'outboundLimits'
->
+type AuthDeps = Pick<ActionDeps, 'site' | 'signatures' | 'outboundLimits'>
 
 /** Number of cached signatures of reads, since reads may repeat a signature. */
 const CACHE_SIZE = 4096
@@ -61,14 +58,14 @@ export function createPartnerAuth(deps: AuthDeps): PartnerAuth {
     const wallet = walletOf(sent.wallet)
     await admission.precheck(wallet)
     const { signature } = sent
-    const texts = messagesOf(deps.serviceName, sent.timestamp, target)
+    const texts = messagesOf(deps.site.serviceName, sent.timestamp, target)
     const isRead = target.method === 'GET' || target.method === 'HEAD'
     const cacheKey = isRead ? sha256Hex(`${wallet.id}\n${signature}\n${texts.body}`) : null
     const known = cacheKey === null ? undefined : verified.get(cacheKey)
     const binding =
       known ?? (await bindingOf(deps, { texts, signature, wallet, isRead }, admission))
     // A contract wallet can revoke a signature; a plain key cannot.
-    const isPermanent = deps.walletChain(wallet.kind) === undefined
+    const isPermanent = deps.signatures.walletChain(wallet.kind) === undefined
     if (cacheKey !== null && isPermanent) remember(verified, cacheKey, binding, CACHE_SIZE)
     await admission.charge(wallet)
     const message = texts[binding]

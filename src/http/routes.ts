@@ -61,11 +61,11 @@ export function serviceEndpoints(
     },
   }
   const services = { actions, partnerAuth: createPartnerAuth(actions) }
-  const { siteUrl, log, clock } = actions
+  const { site, log, clock } = actions
   const tools = mcpToolsOf(actions, published, publicReads(handlers, published, clock))
   return [
     ...endpointsOf(handlers, services),
-    mcpEndpoint(createMcp({ siteUrl, tools, published, log }), actions),
+    mcpEndpoint(createMcp({ siteUrl: site.url, tools, published, log }), actions),
     ...onDemandEndpoints(actions, store),
   ]
 }

@@ -27,7 +27,7 @@ export async function sellRead(
 ): Promise<ReadAnswer> {
   const { incoming, nowMs } = context
   const { payments } = actions
-  const resource = `${actions.siteUrl}${incoming.url ?? ''}`
+  const resource = `${actions.site.url}${incoming.url ?? ''}`
   const offer: PaymentOffer = {
     terms: termsOf(route, resource, receiverOf(payments)),
     extensions: { bazaar: bazaarExtension(route) },

@@ -8,7 +8,7 @@ import type { Meter } from './meter.ts'
 
 export interface OutboundClients {
   readonly fetch: Fetch
-  readonly outbound: PinnedFetch
+  readonly send: PinnedFetch
   readonly mail: Mail
 }
 
@@ -31,9 +31,9 @@ async function recordOutcome<Result>(
 
 export function instrumentOutbound(
   meter: Meter | null,
-  { fetch, outbound, mail }: OutboundClients,
+  { fetch, send, mail }: OutboundClients,
 ): OutboundClients {
-  if (meter === null) return { fetch, outbound, mail }
+  if (meter === null) return { fetch, send, mail }
   const observe = <Result>(
     kind: 'chain' | 'callback' | 'mail',
     work: Promise<Result>,
@@ -51,7 +51,7 @@ export function instrumentOutbound(
   const statusClass = ({ status }: { readonly status: number }) => `${Math.floor(status / 100)}xx`
   return {
     fetch: (input, init) => observe('chain', fetch(input, init), statusClass),
-    outbound: (request, limits) => observe('callback', outbound(request, limits), statusClass),
+    send: (request, limits) => observe('callback', send(request, limits), statusClass),
     mail: (message) => observe('mail', mail(message), () => 'sent'),
   }
 }

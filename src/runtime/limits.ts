@@ -16,8 +16,8 @@ import { replicaOf } from './replica.ts'
 const WALLET_KEY_DIGITS = 13
 
 /** The secret is persistent, so that daily counts survive a restart. */
-export function networkHashOf({ keyedHash }: Pick<InstalledDeps, 'keyedHash'>): NetworkHash {
-  const secret = Buffer.from(keyedHash('limits', 'networks'), 'hex')
+export function networkHashOf({ keys }: Pick<InstalledDeps, 'keys'>): NetworkHash {
+  const secret = Buffer.from(keys.hash('limits', 'networks'), 'hex')
   return createNetworkHash([secret.readUInt32BE(0), secret.readUInt32BE(4)])
 }
 
@@ -43,7 +43,7 @@ export function rateLimitsOf(
     networkOf,
     termsOf: (walletId) => walletTerms(actions, walletId),
     walletKey: (walletId) =>
-      Number.parseInt(actions.keyedHash('limits', walletId).slice(0, WALLET_KEY_DIGITS), 16),
+      Number.parseInt(actions.keys.hash('limits', walletId).slice(0, WALLET_KEY_DIGITS), 16),
   })
   const replica = replicaOf(database)
   const { days } = limiter

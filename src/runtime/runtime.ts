@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { KeyMaker } from '../auth/key-file.ts'
 import { ConfigError, parseConfig, requireForReplicas } from '../config.ts'
 import type { Config } from '../config.ts'
-import type { Clock, Random } from '../core/deps.ts'
+import type { Clock, Fetch, Random } from '../core/deps.ts'
 import { createLog } from '../core/log.ts'
 import type { LineLog } from '../core/log.ts'
 import { redact, withoutDirectories } from '../core/redact.ts'
@@ -15,6 +16,8 @@ import {
   DatabaseRefusedError,
   DatabaseUnavailableError,
 } from '../db/errors.ts'
+import { createProcessReadings } from '../metrics/process.ts'
+import type { ProcessReading } from '../metrics/process.ts'
 import { PaymentSettingsError } from '../payments/load.ts'
 import { requireMatchingFolder } from './demo.ts'
 
@@ -94,7 +97,7 @@ export const systemRandom: Random = {
 }
 
 /** Logs to standard error. */
-export function systemLog(level: Config['LOG_LEVEL']): LineLog {
+function systemLog(level: Config['LOG_LEVEL']): LineLog {
   return createLog({
     level,
     now: () => Date.now(),
@@ -103,12 +106,42 @@ export function systemLog(level: Config['LOG_LEVEL']): LineLog {
   })
 }
 
-export function stopSignal(): AbortSignal {
-  const controller = new AbortController()
-  const stop = (name: NodeJS.Signals) => controller.abort(new Error(`received ${name}`))
+export interface Runtime {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: LineLog
+  readonly fetch: Fetch
+  readonly env: NodeJS.ProcessEnv
+  /** CPU time, memory and event loop of this process. */
+  readonly readings: () => Promise<ProcessReading>
+  /** Aborts on SIGTERM, on SIGINT, and after `fail`. */
+  readonly stopped: AbortSignal
+  readonly failed: AbortSignal
+  /** Stops this process with exit code 1. */
+  readonly fail: (reason: unknown) => void
+}
+
+/** What the service and the builder start with. */
+export function startRuntime({ LOG_LEVEL }: Pick<Config, 'LOG_LEVEL'>): Runtime {
+  const stopping = new AbortController()
+  const failing = new AbortController()
+  const stop = (name: NodeJS.Signals) => stopping.abort(new Error(`received ${name}`))
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
-  return controller.signal
+  const stopped = AbortSignal.any([stopping.signal, failing.signal])
+  // Many functions listen to this signal, and Node warns of a leak above ten listeners.
+  setMaxListeners(0, stopped)
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    log: systemLog(LOG_LEVEL),
+    fetch,
+    env: process.env,
+    readings: createProcessReadings(process, Date.now()),
+    stopped,
+    failed: failing.signal,
+    fail: (reason) => failing.abort(reason),
+  }
 }
 
 export async function untilAborted(signal: AbortSignal): Promise<void> {

@@ -1,17 +1,25 @@
+/** The parts of the service, each opened by its settings. */
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
+import type { KeyDeps, OutboundDeps } from '../actions/deps.ts'
 import { loadReference, referencePaths } from '../actions/reference.ts'
 import type { Reference } from '../actions/reference.ts'
+import { createCheckThreads } from '../auth/check-threads.ts'
+import type { CheckThreads } from '../auth/check-threads.ts'
+import type { WalletChain } from '../auth/contract-wallet.ts'
 import { exchangeKeyPaths, loadExchangeKeys } from '../auth/exchange-keys.ts'
-import type { ExchangeKeys } from '../auth/exchange-keys.ts'
+import { loadKeyedHash } from '../auth/keyed-hash.ts'
+import { loadLogSigner } from '../auth/notes.ts'
+import type { NoteSigner } from '../auth/notes.ts'
 import { SIGNING_KEYS_FILE, loadKeys } from '../auth/service-keys.ts'
-import type { Signer } from '../auth/service-keys.ts'
 import { createEvmNode, createServiceNode } from '../chain/node.ts'
 import type { Config } from '../config.ts'
-import type { Log } from '../core/deps.ts'
 import { createHolder } from '../db/holder.ts'
 import { openDatabase } from '../db/open.ts'
 import type { OpenDatabase } from '../db/open.ts'
+import { createDocumentStore } from '../http/document-store.ts'
+import { createSetSource } from '../http/published-sets.ts'
 import { createOutbox } from '../mail/outbox.ts'
 import { createSmtpMail } from '../mail/smtp.ts'
 import { createWriteObserver } from '../metrics/database.ts'
@@ -22,101 +30,171 @@ import { createServiceMetrics } from '../metrics/service.ts'
 import { createPinnedFetch } from '../outbound/pinned-fetch.ts'
 import { createStrangersResolve } from '../outbound/resolve-stranger.ts'
 import { loadPayments } from '../payments/load.ts'
+import type { Payments } from '../payments/settler.ts'
+import { createBuildRequests } from './build-requests.ts'
+import { startBuilder } from './builder-process.ts'
+import type { BuilderProcess } from './builder-process.ts'
 import { authoredDir } from './demo.ts'
 import { paymentSettingsOf } from './payment-settings.ts'
+import { publishedFiles } from './published-files.ts'
 import { loadReloaded } from './reloaded.ts'
 import type { Reloaded } from './reloaded.ts'
 import {
   exitOnUnusableDatabase,
+  exitOnUnusableKey,
   exitOnWrongSetting,
   keyMakerOf,
   packageRoot,
-  systemClock,
-  systemRandom,
 } from './runtime.ts'
-
-const clock = systemClock
+import type { Runtime } from './runtime.ts'
 
 export async function openServiceDatabase(
   config: Config,
+  { fail }: Runtime,
   meter: Meter | null,
-  onBroken: (error: unknown) => void,
 ): Promise<OpenDatabase> {
   return await openDatabase({
     url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
     quickCheck: true,
     checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
-    onBroken,
+    onBroken: fail,
     ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
   }).catch(exitOnUnusableDatabase)
 }
 
-export async function loadRegistries(config: Config, log: Log): Promise<Reloaded<Reference>> {
+export async function loadRegistries(
+  config: Config,
+  runtime: Runtime,
+): Promise<Reloaded<Reference>> {
   const dataDir = authoredDir(config, packageRoot)
   const source = {
     name: 'the registries under data/',
     paths: referencePaths(dataDir),
     load: () => loadReference(dataDir),
   }
-  return await loadReloaded(source, { clock, log })
+  return await loadReloaded(source, runtime)
 }
 
-export async function loadServiceKeys(config: Config, log: Log): Promise<Reloaded<ExchangeKeys>> {
-  const keysDir = join(config.DATA_DIR, 'keys')
-  const source = {
-    name: 'the keys of the job exchange',
-    paths: exchangeKeyPaths(keysDir),
-    load: () => loadExchangeKeys(keysDir, keyMakerOf(config)),
-  }
-  return await loadReloaded(source, { clock, log })
+/** Serves the current published set and follows the builder. */
+export async function openDocuments(config: Config, runtime: Runtime, { reader }: OpenDatabase) {
+  const source = createSetSource(publishedFiles(config, runtime), reader)
+  const store = createDocumentStore({ source, ...runtime })
+  await store.reload()
+  return { store, problem: source.problem, watched: store.watch(runtime.stopped) }
 }
 
-export async function loadAnswerSigner(config: Config, log: Log): Promise<Reloaded<Signer>> {
+export async function loadServiceKeys(
+  config: Config,
+  runtime: Runtime,
+): Promise<{
+  readonly keys: KeyDeps
+  readonly logSigner: NoteSigner
+  readonly reloaded: readonly Reloaded<unknown>[]
+}> {
+  const keyMaker = keyMakerOf(config)
   const dir = join(config.DATA_DIR, 'keys')
-  const source = {
+  const exchange = {
+    name: 'the keys of the job exchange',
+    paths: exchangeKeyPaths(dir),
+    load: () => loadExchangeKeys(dir, keyMaker),
+  }
+  const answers = {
     name: 'the signing keys',
     paths: [join(dir, SIGNING_KEYS_FILE)],
-    load: async () => (await loadKeys({ dir, nowMs: clock.now(), keys: config.KEYS })).signer,
+    load: async () =>
+      (await loadKeys({ dir, nowMs: runtime.clock.now(), keys: config.KEYS })).signer,
   }
-  return await loadReloaded(source, { clock, log })
+  try {
+    const exchangeKeys = await loadReloaded(exchange, runtime)
+    const answerSigner = await loadReloaded(answers, runtime)
+    const hash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), keyMaker)
+    return {
+      keys: { hash, exchange: exchangeKeys.current, answers: answerSigner.current },
+      logSigner: await loadLogSigner(dir, keyMaker),
+      reloaded: [exchangeKeys, answerSigner],
+    }
+  } catch (error) {
+    return exitOnUnusableKey(error)
+  }
+}
+
+export function startCheckThreads(entry: URL, { log }: Runtime): CheckThreads {
+  return createCheckThreads(entry, { cores: availableParallelism(), log })
+}
+
+/** The builder as a child process, unless it runs by itself. */
+export function startOwnBuilder(
+  config: Config,
+  runtime: Runtime,
+  {
+    entry,
+    database,
+    onPublished,
+  }: {
+    readonly entry: URL
+    readonly database: OpenDatabase
+    readonly onPublished: () => void
+  },
+): { readonly process: BuilderProcess | null; readonly requestBuild: () => void } {
+  const child = config.BUILDER === 'off' ? null : startBuilder({ entry, ...runtime, onPublished })
+  // The child may be in standby while a builder of another replica works.
+  const isElsewhere = child === null || database.engine === 'postgres'
+  const requestElsewhere = isElsewhere ? createBuildRequests({ database, ...runtime }) : null
+  return {
+    process: child,
+    requestBuild: () => {
+      child?.requestBuild()
+      requestElsewhere?.()
+    },
+  }
 }
 
 export async function connectOutbound(
   config: Config,
+  { clock, random, fetch }: Runtime,
   meter: Meter | null,
-  fetch: Parameters<typeof instrumentOutbound>[1]['fetch'],
-) {
-  const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
-  const mail =
-    config.SMTP_URL === null
-      ? createOutbox(join(config.DATA_DIR, 'outbox'), mailFrom, { clock, random: systemRandom })
-      : createSmtpMail(config.SMTP_URL, mailFrom)
-  const pinnedFetch = createPinnedFetch({ resolve: createStrangersResolve() })
-  const outbound = instrumentOutbound(meter, { fetch, mail, outbound: pinnedFetch })
+): Promise<{
+  readonly outbound: OutboundDeps
+  readonly payments: Payments
+  readonly baseChain: WalletChain | undefined
+}> {
+  const from = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
+  const clients = instrumentOutbound(meter, {
+    fetch,
+    send: createPinnedFetch({ resolve: createStrangersResolve() }),
+    mail:
+      config.SMTP_URL === null
+        ? createOutbox(join(config.DATA_DIR, 'outbox'), from, { clock, random })
+        : createSmtpMail(config.SMTP_URL, from),
+  })
   // Contract wallets are verified on Base; without a node only plain keys are accepted.
   const rpcUrl = config.RPC_URL_BASE
-  const deps = { fetch: outbound.fetch, clock, random: systemRandom }
+  const deps = { fetch: clients.fetch, clock, random }
   const base = rpcUrl === null ? null : createServiceNode(rpcUrl, deps)
   const noBase = () => Promise.reject(new Error('RPC_URL_BASE is not set'))
   const payments = await loadPayments(paymentSettingsOf(config), {
     clock,
-    fetch: outbound.fetch,
+    fetch: clients.fetch,
     node: base ?? createEvmNode('base', noBase),
     holder: createHolder(),
   }).catch(exitOnWrongSetting)
-  const baseChain = base === null ? undefined : { node: base, clock }
-  return { ...outbound, baseChain, payments: instrumentPayments(meter, payments) }
+  return {
+    outbound: clients,
+    payments: instrumentPayments(meter, payments),
+    baseChain: base === null ? undefined : { node: base, clock },
+  }
 }
 
 type MetricsSources = Pick<
   Parameters<typeof createServiceMetrics>[0],
-  'database' | 'store' | 'settlementProblems' | 'nodeVersion' | 'process'
+  'database' | 'store' | 'settlementProblems' | 'nodeVersion'
 >
 
 /** Returns null if METRICS_PORT is unset. */
 export async function startMetrics(
   config: Config,
-  { meter, log }: { readonly meter: Meter | null; readonly log: Log },
+  { clock, log, readings }: Runtime,
+  meter: Meter | null,
   sources: MetricsSources,
 ) {
   if (meter === null || config.METRICS_PORT === null) return null
@@ -126,6 +204,7 @@ export async function startMetrics(
     clock,
     dataDir: config.DATA_DIR,
     publicDir: config.PUBLIC_DIR,
+    process: readings,
   })
   const { METRICS_HOST: host, METRICS_PORT: port } = config
   const server = await serveMetrics({ host, port, log, render })

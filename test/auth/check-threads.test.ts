@@ -233,7 +233,7 @@ test('unanswered and later checks are rejected on close', async () => {
 test('a receipt whose check was interrupted gets 503, leaves no row, and is accepted when it is sent again', async () => {
   const thread = scripted('interrupted', diesOnce)
   const service = await services.start({
-    actions: { ...(await platformActions(key)), verifyInWorker: thread.check },
+    actions: { ...(await platformActions(key)), signatures: { check: thread.check } },
   })
   const body = await submission(wallet, issued(receiptFacts(wallet), key), service.clock.now())
   const rows = () => service.actions.database.reader.selectFrom('receipts').select('id').execute()

@@ -17,9 +17,13 @@ beforeEach(async () => {
 })
 
 async function gather() {
-  const { database, exchangeKeys, siteUrl } = service.actions
+  const { database, keys, site } = service.actions
   const nowMs = service.clock.now()
-  return await gatherExchange(database, { siteUrl, nowMs, receiptsBy: issuerOf(exchangeKeys()) })
+  return await gatherExchange(database, {
+    siteUrl: site.url,
+    nowMs,
+    receiptsBy: issuerOf(keys.exchange()),
+  })
 }
 
 test('the document of jobs is the first page of the list, and its cursor continues with the second', async () => {

@@ -26,7 +26,7 @@ const keys = await loadReloaded(
   },
   { clock: systemClock, log: { debug: quiet, info: quiet, warn: quiet, error: quiet } },
 )
-const service = useService({ options: () => ({ actions: { exchangeKeys: keys.current } }) })
+const service = useService({ options: () => ({ actions: { keys: { exchange: keys.current } } }) })
 const command = (...args: string[]) =>
   runCommand(args, { LEDGER_URL: service.url, DATA_DIR: folder }, { fetch })
 

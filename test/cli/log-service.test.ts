@@ -36,10 +36,17 @@ async function command(...words: string[]): Promise<string> {
 }
 
 async function publishLog(dir = tempFolder()): Promise<void> {
-  const { database, logSigner: signer, clock } = service.actions
+  const { database, ledgerLog, clock } = service.actions
   const files = createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() })
   const askSizes = () => Promise.resolve([])
-  await createLedgerLog({ database, files, signer, clock, log: quietLog, askSizes }).grow()
+  await createLedgerLog({
+    database,
+    files,
+    signer: ledgerLog.signer,
+    clock,
+    log: quietLog,
+    askSizes,
+  }).grow()
 }
 
 async function submit() {

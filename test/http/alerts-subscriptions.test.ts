@@ -49,14 +49,14 @@ async function subscribeProven() {
 
 /** One round of the builder's job, over the service's own database. */
 function deliver({ fetch } = receiver) {
-  const { database, keyedHash, random, log } = service.actions
+  const { database, keys, random, log } = service.actions
   return createWebhooks({
     database,
     clock: service.clock,
     random,
     log,
     send: fetch,
-    secretOf: (id) => webhookSecret(keyedHash, id),
+    secretOf: (id) => webhookSecret(keys.hash, id),
     userAgent: 'ledger-test',
     signal: new AbortController().signal,
   }).run()

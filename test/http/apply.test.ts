@@ -33,7 +33,9 @@ const service = useService({
       },
       fields: { portfolio: 100 },
     })
-    return { actions: { reference: () => reference, outbound: (...args) => outbound(...args) } }
+    return {
+      actions: { reference: () => reference, outbound: { send: (...args) => outbound(...args) } },
+    }
   },
 })
 let receiver: Receiver

@@ -125,11 +125,11 @@ describe('feedback', () => {
   })
 
   test('keeps limits and duplicate detection across a restart', async () => {
-    const { keyedHash } = service.actions
+    const { keys } = service.actions
     const options = {
       databasePath: `${tempFolder()}/ledger.db`,
       trustedProxies: ['127.0.0.1'],
-      actions: { keyedHash },
+      actions: { keys },
     }
     await service.restart(options)
     for (const number of [1, 2, 3, 4, 5]) await say(`entry ${number}`)

@@ -110,16 +110,18 @@ test(`a node, a mail server and a rail that stall together occupy half of the wr
     meter,
     trustedProxies: ['127.0.0.1'],
     actions: {
-      walletChain: (kind) => (kind === 'evm' ? chain : undefined),
+      signatures: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },
       reference: () => reference,
-      mail: async () => {
-        waiting.emails += 1
-        await taken.opened
-      },
-      outbound: async () => {
-        waiting.applications += 1
-        await taken.opened
-        throw new OutboundError('timeout', 'No complete response within 10 s')
+      outbound: {
+        mail: async () => {
+          waiting.emails += 1
+          await taken.opened
+        },
+        send: async () => {
+          waiting.applications += 1
+          await taken.opened
+          throw new OutboundError('timeout', 'No complete response within 10 s')
+        },
       },
     },
   })
@@ -171,7 +173,7 @@ test('one network occupies 4 of the places for signatures of contract wallets, a
   const service = await services.start({
     limits: 'on',
     trustedProxies: ['127.0.0.1'],
-    actions: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },
+    actions: { signatures: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) } },
   })
   const registerFrom = async (address: string, wallet: TestWallet) =>
     requestJson(service, '/api/v1/workers/register', {

@@ -81,9 +81,11 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
     actions: {
       ...(await platformActions(platformKey)),
       database,
-      walletChain: () => {
-        checks += 1
-        return undefined
+      signatures: {
+        walletChain: () => {
+          checks += 1
+          return undefined
+        },
       },
     },
   })

@@ -124,7 +124,7 @@ test('a group has the same result as its receipts one by one, with any repetitio
         for (const receipt of group)
           submissions.push(await submissionOf(receipt, (at += 1), grouped))
         const outcomes = await grouped.actions.database.write((tx) =>
-          acceptGroup(tx, submissions, grouped.actions.siteUrl),
+          acceptGroup(tx, submissions, grouped.actions.site.url),
         )
         const pairs = [...submissions.entries()].map(
           ([index, receipt]) => [receipt, outcomes[index]] as const,

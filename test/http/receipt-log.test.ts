@@ -31,7 +31,7 @@ const service = useService({
   options: async () => ({
     actions: {
       ...(await platformActions(platformKey)),
-      answerSigner: () => ({ kid: key.kid, sign: (bytes) => signBytes(key, bytes) }),
+      keys: { answers: () => ({ kid: key.kid, sign: (bytes) => signBytes(key, bytes) }) },
     },
   }),
 })
@@ -48,14 +48,21 @@ async function submit(amount: string) {
 }
 
 async function publishLog(): Promise<void> {
-  const { database, logSigner: signer, clock } = service.actions
+  const { database, ledgerLog, clock } = service.actions
   const files = createDirectory({
     publicDir: tempFolder(),
     fence: 1,
     check: () => Promise.resolve(),
   })
   const askSizes = () => Promise.resolve([])
-  await createLedgerLog({ database, files, signer, clock, log: quietLog, askSizes }).grow()
+  await createLedgerLog({
+    database,
+    files,
+    signer: ledgerLog.signer,
+    clock,
+    log: quietLog,
+    askSizes,
+  }).grow()
 }
 
 async function logKey(): Promise<NoteKey> {

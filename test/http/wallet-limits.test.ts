@@ -252,9 +252,11 @@ describe('rate limits of signed calls', () => {
     const service = await limited({
       meter,
       actions: {
-        verifyInWorker: async (check) => {
-          checks += 1
-          return await checkHere(check)
+        signatures: {
+          check: async (check) => {
+            checks += 1
+            return await checkHere(check)
+          },
         },
       },
     })
@@ -278,10 +280,12 @@ describe('rate limits of signed calls', () => {
     let checks = 0
     const service = await limited({
       actions: {
-        verifyInWorker: async (check) => {
-          checks += 1
-          if (checks > 298) await checked.opened
-          return await checkHere(check)
+        signatures: {
+          check: async (check) => {
+            checks += 1
+            if (checks > 298) await checked.opened
+            return await checkHere(check)
+          },
         },
       },
     })
@@ -377,7 +381,7 @@ test('failed signatures of contract wallets from one network cause at most 200 c
     clock: { sleep: () => new Promise(() => undefined) },
   }
   const service = await limited({
-    actions: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },
+    actions: { signatures: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) } },
     trustedProxies: ['127.0.0.1'],
   })
   const nowMs = service.clock.now()
@@ -450,10 +454,10 @@ longTest(
 const jsonBytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
 describe('the daily count after a restart', () => {
-  const keyedHash = keyedHashOf(Buffer.alloc(32, 7))
+  const hash = keyedHashOf(Buffer.alloc(32, 7))
 
   async function restart(path: string, clock = handClock()): Promise<Service> {
-    return await limited({ databasePath: path, clock, actions: { keyedHash } })
+    return await limited({ databasePath: path, clock, actions: { keys: { hash } } })
   }
 
   const dayLeft = async (service: Service): Promise<string | undefined> => {

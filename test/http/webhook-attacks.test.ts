@@ -33,9 +33,9 @@ async function subscribe(hosts: readonly string[], times: number): Promise<void>
 }
 
 function startDeliveries(send: PinnedFetch) {
-  const { database, keyedHash, random, log } = service.actions
+  const { database, keys, random, log } = service.actions
   const stop = new AbortController()
-  const secretOf = (id: string) => webhookSecret(keyedHash, id)
+  const secretOf = (id: string) => webhookSecret(keys.hash, id)
   let roundEnds = gate()
   // A round ends when nothing runs, or when the test says so.
   const clock = { ...service.clock, sleep: () => (roundEnds = gate()).opened }

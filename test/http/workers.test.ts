@@ -422,7 +422,9 @@ describe('a claim by e-mail', () => {
 
   test('returns 503 if the e-mail is not accepted, and the unsent code is invalid', async () => {
     await service.restart({
-      actions: { mail: () => Promise.reject(new Error(`550 no such user ${email}`)) },
+      actions: {
+        outbound: { mail: () => Promise.reject(new Error(`550 no such user ${email}`)) },
+      },
     })
     expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(503)
     const { reader } = service.actions.database

@@ -43,10 +43,10 @@ async function replicaDatabases(): Promise<readonly OpenDatabase[]> {
 }
 
 test('three replicas let 8 clients of one wallet through as often as one service does, within a batch', async () => {
-  const keyedHash = keyedHashOf(Buffer.alloc(32, 1))
+  const hash = keyedHashOf(Buffer.alloc(32, 1))
   const replicas: Service[] = []
   for (const database of await replicaDatabases()) {
-    replicas.push(await services.start({ limits: 'on', actions: { database, keyedHash } }))
+    replicas.push(await services.start({ limits: 'on', actions: { database, keys: { hash } } }))
   }
   const [first] = replicas
   if (first === undefined) throw new Error('no replica')

@@ -249,12 +249,12 @@ describe('counters', () => {
     const outside = instrumentOutbound(meter, {
       fetch: () => Promise.reject(new Error('https://key@node.example')),
       mail: () => Promise.resolve(),
-      outbound: () => (answers.shift() ?? answers[0] ?? (() => Promise.reject(new Error())))(),
+      send: () => (answers.shift() ?? answers[0] ?? (() => Promise.reject(new Error())))(),
     })
     const limits = { timeoutMs: 1, maxAnswerBytes: 1 }
     const request = { url: 'https://a.example', method: 'POST', headers: {}, body: '' } as const
-    await outside.outbound(request, limits)
-    await expect(outside.outbound(request, limits)).rejects.toThrow(OutboundError)
+    await outside.send(request, limits)
+    await expect(outside.send(request, limits)).rejects.toThrow(OutboundError)
     await expect(outside.fetch('https://a.example')).rejects.toThrow('node')
     await outside.mail({ to: 'a@b.example', subject: '', text: '' })
     const found = await scrape()

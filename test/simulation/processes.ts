@@ -91,29 +91,33 @@ export async function startService(host: Host) {
       clock,
       random,
       log,
-      serviceName,
-      siteUrl,
+      site: { url: siteUrl, serviceName, isDemo: false },
       reference: () => installation.reference,
-      walletChain: () => undefined,
-      // The seed decides when a check ends.
-      verifyInWorker: async (check) => {
-        await machine.answer(process, 'check', () => null)
-        return await checkHere(check)
+      signatures: {
+        walletChain: () => undefined,
+        // The seed decides when a check ends.
+        check: async (check) => {
+          await machine.answer(process, 'check', () => null)
+          return await checkHere(check)
+        },
       },
-      keyedHash: installation.keyedHash,
-      mail: () => Promise.reject(new Error('no e-mail is sent')),
-      outbound: () => Promise.reject(new Error('nothing is fetched')),
-      exchangeKeys: () => installation.exchangeKeys,
-      answerSigner: () => installation.keys.signer,
-      witnessPolicy: { witnesses: [], quorum: 1 },
-      logSigner: noteSigner('ledger.test/log', installation.exchangeKeys.active),
+      keys: {
+        hash: installation.keyedHash,
+        exchange: () => installation.exchangeKeys,
+        answers: () => installation.keys.signer,
+      },
+      ledgerLog: {
+        signer: noteSigner('ledger.test/log', installation.exchangeKeys.active),
+        witnesses: { witnesses: [], quorum: 1 },
+      },
+      outbound: {
+        send: () => Promise.reject(new Error('nothing is fetched')),
+        mail: () => Promise.reject(new Error('no e-mail is sent')),
+      },
       payments: host.paymentWorld.paymentsOf(process),
       requestBuild: silent,
     }
     const app = createApp({
-      siteUrl,
-      clock,
-      random,
       log,
       store: {
         get: () => undefined,

@@ -38,7 +38,7 @@ let jobId: string
 
 /** Stores 60 receipts and 60 workers: lists show 50, and the first worker has no built page. */
 beforeAll(async () => {
-  const { database, exchangeKeys } = service.actions
+  const { database, keys } = service.actions
   const send = async (wallet: typeof veteran, receipt: object) => {
     const body = await submission(wallet, receipt, service.clock.now())
     return accepted.parse((await service.postJson('/api/v1/receipts', body)).body).receipt_id
@@ -72,7 +72,7 @@ beforeAll(async () => {
     exchange: {
       ...(await gatherExchange(database, {
         ...at,
-        receiptsBy: issuerOf(exchangeKeys()),
+        receiptsBy: issuerOf(keys.exchange()),
       })),
       // As if many newer jobs had followed.
       jobs: [],

@@ -23,14 +23,20 @@ export interface TestActions extends InstalledDeps {
   readonly close: () => Promise<void>
 }
 
+type Area = 'site' | 'signatures' | 'keys' | 'ledgerLog' | 'outbound'
+
+export type ActionChanges = Partial<Omit<InstalledDeps, Area>> & {
+  readonly [K in Area]?: Partial<InstalledDeps[K]>
+}
+
 /** Dependencies of actions, with a real database and the authored files. */
 export async function testActions(given: {
   readonly clock: Clock
   readonly log: Log
   readonly databasePath?: string | undefined
-  readonly changes?: Partial<InstalledDeps> | undefined
+  readonly changes?: ActionChanges | undefined
 }): Promise<TestActions> {
-  const { clock, log, databasePath, changes } = given
+  const { clock, log, databasePath, changes = {} } = given
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'ledger-writes-')) : null
   const url = await (folder === null ? databaseAt(databasePath ?? '') : newDatabaseIn(folder))
   const database = await openDatabase({ url })
@@ -54,26 +60,38 @@ export async function testActions(given: {
     clock,
     random: { bytes: (length) => randomBytes(length), unit: () => 0.5 },
     log,
-    serviceName: 'agent-income-ledger',
-    siteUrl: 'https://ledger.test',
     reference: () => reference,
-    walletChain: () => undefined,
-    verifyInWorker: checkHere,
-    keyedHash: keyedHashOf(newKey()),
-    mail: (email) => {
-      emails.push(email)
-      return Promise.resolve()
-    },
-    outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
-    exchangeKeys: () => exchangeKeys,
-    answerSigner: () => answerSigner,
-    witnessPolicy: { witnesses: [], quorum: 1 },
-    logSigner: noteSigner('ledger.test/log', signingKeyFromSeed(newKey())),
     payments: { mode: 'off', receiver: null, problems: () => [] },
     requestBuild: () => {
       nudges += 1
     },
     ...changes,
+    site: {
+      url: 'https://ledger.test',
+      serviceName: 'agent-income-ledger',
+      isDemo: false,
+      ...changes.site,
+    },
+    signatures: { walletChain: () => undefined, check: checkHere, ...changes.signatures },
+    keys: {
+      hash: keyedHashOf(newKey()),
+      exchange: () => exchangeKeys,
+      answers: () => answerSigner,
+      ...changes.keys,
+    },
+    ledgerLog: {
+      signer: noteSigner('ledger.test/log', signingKeyFromSeed(newKey())),
+      witnesses: { witnesses: [], quorum: 1 },
+      ...changes.ledgerLog,
+    },
+    outbound: {
+      send: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
+      mail: (email) => {
+        emails.push(email)
+        return Promise.resolve()
+      },
+      ...changes.outbound,
+    },
     nudges: () => nudges,
     emails,
     close: async () => {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +27,7 @@ import type { SetSource } from '../../src/http/published-sets.ts'
 import { serve } from '../../src/http/serve.ts'
 import type { RunningServer } from '../../src/http/serve.ts'
 import { testActions } from './actions.ts'
-import type { TestActions } from './actions.ts'
+import type { ActionChanges, TestActions } from './actions.ts'
 import { expectNoSecrets } from './no-secrets.ts'
 import { publishedDirectory } from './published-directory.ts'
 import { quietLog } from './quiet-log.ts'
@@ -114,7 +113,7 @@ export interface Service {
 export async function startService(
   dir: string,
   options: Partial<Omit<AppDeps, 'log' | 'actions' | 'clock' | 'endpoints'>> & {
-    readonly actions?: Partial<InstalledDeps>
+    readonly actions?: ActionChanges
     readonly clock?: HandClock
     /** Path of a database that remains after `stop`. */
     readonly databasePath?: string
@@ -140,9 +139,6 @@ export async function startService(
   const views: string[] = []
   const actions = await testActions({ clock, log, databasePath, changes: given.actions })
   const app = createApp({
-    siteUrl: 'https://ledger.test',
-    clock,
-    random: { bytes: (length) => randomBytes(length) },
     log,
     store,
     limits: 'off',

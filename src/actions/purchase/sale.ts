@@ -71,7 +71,7 @@ export async function isBuyerProven<T>(sale: Sale<T>, known: PaymentRecord | nul
 function buyerText<T>({ deps, request, key }: Sale<T>): string {
   const handle = request.detail?.['handle']
   const buyer = typeof handle === 'string' ? handle : key.nonce
-  return messages.payment(deps.serviceName, { buyer })
+  return messages.payment(deps.site.serviceName, { buyer })
 }
 
 /** Offers no terms: a new payment would have the same problem. @param txHash null if nobody was charged */

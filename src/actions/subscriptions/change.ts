@@ -85,7 +85,7 @@ function usedForOtherPurchase(offer: PaymentOffer): ApiError {
 }
 
 function unpaidTier(
-  { payments, serviceName }: Pick<ActionDeps, 'payments' | 'serviceName'>,
+  { payments, site }: Pick<ActionDeps, 'payments' | 'site'>,
   paymentOffer: PaymentOffer,
   offered: string,
   { handle }: CurrentPartner,
@@ -93,7 +93,7 @@ function unpaidTier(
   if (payments.mode === 'off') {
     return paymentOff('payment_off', paymentOffer.terms, 'Payments are off; tiers cannot be bought')
   }
-  const details = `${offered}. If another wallet pays, it also signs the text ${messages.payment(serviceName, { buyer: handle })} for the header X-Payer-Signature`
+  const details = `${offered}. If another wallet pays, it also signs the text ${messages.payment(site.serviceName, { buyer: handle })} for the header X-Payer-Signature`
   return paymentRequired('payment_required', paymentOffer, details)
 }
 

@@ -62,12 +62,12 @@ export function priceMicroUsdcOf(reference: Prices, tier: TierName): number {
 
 /** Payment terms for 30 days of a tier. */
 export function termsOfTier(
-  { siteUrl, payments }: Pick<ActionDeps, 'siteUrl' | 'payments'>,
+  { site, payments }: Pick<ActionDeps, 'site' | 'payments'>,
   { handle }: Pick<CurrentPartner, 'handle'>,
   { tier, amountMicroUsdc }: { readonly tier: TierName; readonly amountMicroUsdc: number },
 ): PaymentTerms {
   return {
-    resource: `${siteUrl}${pathOf('changeSubscription')}`,
+    resource: `${site.url}${pathOf('changeSubscription')}`,
     description: `Tier ${tier} for the partner ${handle}`,
     mimeType: 'application/json',
     amountMicroUsdc,

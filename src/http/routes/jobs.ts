@@ -18,7 +18,7 @@ import { readPage } from '../pages.ts'
 import { present, walletIdOf } from '../query.ts'
 
 export function jobHandlers(deps: ActionDeps) {
-  const { siteUrl } = deps
+  const siteUrl = deps.site.url
   const { reader } = deps.database
 
   const contextOf = async (id: string, { partner, nowMs }: ReadContext): Promise<JobContext> => {
@@ -36,7 +36,7 @@ export function jobHandlers(deps: ActionDeps) {
         body: {
           ...fields,
           jobs: rows.map((row) => jobView(row, { siteUrl, nowMs })),
-          receipts_by: issuerOf(deps.exchangeKeys()),
+          receipts_by: issuerOf(deps.keys.exchange()),
           computed_at: isoTime(nowMs),
         },
       }

@@ -11,23 +11,19 @@ const forGood = 'public, max-age=31536000'
 const contentType = 'application/octet-stream'
 
 export function logHandlers(
-  {
-    database,
-    logSigner,
-    witnessPolicy,
-  }: Pick<ActionDeps, 'database' | 'logSigner' | 'witnessPolicy'>,
+  { database, ledgerLog: { signer, witnesses } }: Pick<ActionDeps, 'database' | 'ledgerLog'>,
   manifestSha256: () => string | undefined,
 ) {
   const { reader } = database
   return {
     getLogKey: async () =>
       await Promise.resolve({
-        text: `${formatKey(logSigner.key)}\n`,
+        text: `${formatKey(signer.key)}\n`,
         cache: 'public, max-age=3600',
       }),
     getLogPolicy: async () =>
       await Promise.resolve({
-        text: policyText(logSigner.key, witnessPolicy),
+        text: policyText(signer.key, witnesses),
         cache: 'public, max-age=3600',
       }),
     async getLogCheckpoint() {

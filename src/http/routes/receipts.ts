@@ -16,7 +16,7 @@ const notYet =
   'The receipt is not in the published log yet. Ask again in a few seconds; `log.promise` of the receipt says by when it will be.'
 
 export function receiptHandlers(deps: ActionDeps) {
-  const { siteUrl } = deps
+  const siteUrl = deps.site.url
   const { reader } = deps.database
   return {
     async listReceipts({ query }, { nowMs, list }) {
@@ -42,7 +42,7 @@ export function receiptHandlers(deps: ActionDeps) {
       if (body === null) throw new ApiError('unknown_receipt')
       const { accepted_at: acceptedAt, content } = body
       const receipt = { id: params.id, acceptedAt, content: canonicalize(content) }
-      return { body: { ...body, log: await receiptLogOf(reader, deps.logSigner, receipt) } }
+      return { body: { ...body, log: await receiptLogOf(reader, deps.ledgerLog.signer, receipt) } }
     },
     async getReceiptProof({ params: { id } }) {
       const proof = await proofOf(reader, 'receipt', id)

@@ -165,7 +165,7 @@ test('e-mails to a server that answers byte by byte time out and free their slot
   const mail = createSmtpMail(server.url, 'ledger@example.org', 2000)
   const service = await start({
     trustedProxies: ['127.0.0.1'],
-    actions: { mail },
+    actions: { outbound: { mail } },
   })
   let senders = 0
   const requestCode = async (): Promise<unknown> => {

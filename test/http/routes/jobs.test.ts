@@ -369,9 +369,9 @@ test('a job past its deadline is expired for every reader and writer before the 
 
 describe('a delivery without a response', () => {
   const expireAll = () => {
-    const { active: key } = service.actions.exchangeKeys()
-    const { siteUrl, database } = service.actions
-    return acceptUnanswered(database, { key, siteUrl, nowMs: service.clock.now() })
+    const { keys, site, database } = service.actions
+    const { active: key } = keys.exchange()
+    return acceptUnanswered(database, { key, siteUrl: site.url, nowMs: service.clock.now() })
   }
 
   test('shows the end of the dispute period and cannot be disputed after it', async () => {

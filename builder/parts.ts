@@ -1,0 +1,192 @@
+/** The parts of the builder, each opened by its settings. */
+import { join } from 'node:path'
+
+import { loadExchangeKeys } from '../src/auth/exchange-keys.ts'
+import type { ExchangeKeys } from '../src/auth/exchange-keys.ts'
+import { loadKeyedHash } from '../src/auth/keyed-hash.ts'
+import type { KeyedHash } from '../src/auth/keyed-hash.ts'
+import { loadLogSigner } from '../src/auth/notes.ts'
+import type { NoteSigner } from '../src/auth/notes.ts'
+import { loadKeys, readKeys } from '../src/auth/service-keys.ts'
+import type { Keys } from '../src/auth/service-keys.ts'
+import { chains } from '../src/chain/chains.ts'
+import type { ChainName } from '../src/chain/chains.ts'
+import type { Config } from '../src/config.ts'
+import { version } from '../src/contract/version.ts'
+import { entriesOf } from '../src/core/entries.ts'
+import { minuteMs } from '../src/core/time.ts'
+import { openDatabase } from '../src/db/open.ts'
+import type { OpenDatabase } from '../src/db/open.ts'
+import { createObjectStore } from '../src/outbound/object-store.ts'
+import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
+import { createStrangersResolve } from '../src/outbound/resolve-stranger.ts'
+import { webhookSecret } from '../src/outbound/standard-webhook.ts'
+import { outboundUserAgent } from '../src/outbound/user-agent.ts'
+import { authoredDir } from '../src/runtime/demo.ts'
+import {
+  exitOnUnusableDatabase,
+  exitOnUnusableKey,
+  keyMakerOf,
+  packageRoot,
+} from '../src/runtime/runtime.ts'
+import type { Runtime } from '../src/runtime/runtime.ts'
+import { webAddressOf } from './archive/web-address.ts'
+import { checkReceipts } from './jobs/check-receipts.ts'
+import { createJobs } from './jobs/create-jobs.ts'
+import type { JobsDeps } from './jobs/create-jobs.ts'
+import { createWebhooks } from './jobs/deliver.ts'
+import type { Leadership } from './jobs/leadership.ts'
+import { createLedgerLog } from './log/log.ts'
+import type { LedgerLog } from './log/log.ts'
+import { createAskSizes, createCosigning } from './log/witnesses.ts'
+import { createBucket } from './publish/store/bucket.ts'
+import { createDirectory } from './publish/store/directory.ts'
+import type { SetStore } from './publish/store/store.ts'
+import { railAdapters } from './rails/index.ts'
+import { createSources } from './rails/sources.ts'
+import { createHistory } from './world/history.ts'
+
+export interface BuilderKeys {
+  /** Reads the files, which the operator may have rotated. */
+  readonly published: () => Promise<Keys>
+  readonly exchange: () => Promise<ExchangeKeys>
+  readonly hash: KeyedHash
+  readonly log: NoteSigner
+}
+
+/** Creates missing keys. */
+export async function loadBuilderKeys(config: Config, { clock }: Runtime): Promise<BuilderKeys> {
+  const dir = join(config.DATA_DIR, 'keys')
+  const keyMaker = keyMakerOf(config)
+  const exchange = () => loadExchangeKeys(dir, keyMaker)
+  try {
+    await loadKeys({ dir, nowMs: clock.now(), keys: config.KEYS })
+    await exchange()
+    const hash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), keyMaker)
+    const log = await loadLogSigner(dir, keyMaker)
+    return { published: () => readKeys(dir), exchange, hash, log }
+  } catch (error) {
+    return exitOnUnusableKey(error)
+  }
+}
+
+export async function openBuilderDatabase(
+  config: Config,
+  { log, fail }: Runtime,
+): Promise<OpenDatabase> {
+  return await openDatabase({
+    url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+    // The builder waits longer than the service, whose callers wait for an answer.
+    lockPatienceMs: minuteMs,
+    checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
+    onBroken: (error) => {
+      log.error('the database has failed: stopping the builder', { error: String(error) })
+      fail(error)
+    },
+  }).catch(exitOnUnusableDatabase)
+}
+
+/** The bucket or the directory in which sets are published. */
+export function openSetStore(config: Config, runtime: Runtime, leadership: Leadership): SetStore {
+  const { lease, check } = leadership
+  const { fence } = lease
+  if (config.bucket === null) {
+    return createDirectory({ publicDir: config.PUBLIC_DIR, fence, check })
+  }
+  const { clock, log, fetch, stopped: signal } = runtime
+  const patience = { patienceMs: minuteMs / 2, signal }
+  const objects = createObjectStore(config.bucket, { fetch, clock, ...patience })
+  return createBucket({ objects, fence, log })
+}
+
+interface LeadDeps {
+  readonly database: OpenDatabase
+  readonly keys: BuilderKeys
+  readonly store: SetStore
+}
+
+/** The log of the ledger and the witnesses that cosign it. */
+export function openLog(
+  config: Config,
+  { clock, log, fetch, stopped: signal }: Runtime,
+  { database, store, keys: { log: signer } }: LeadDeps,
+) {
+  const asking = { database, fetch, signal, policy: config.WITNESSES }
+  const askSizes = createAskSizes(asking)
+  const ledgerLog = createLedgerLog({ database, files: store, signer, clock, log, askSizes })
+  const cosign = createCosigning({ ...asking, clock, log, logKey: signer.key, ledgerLog })
+  return { ledgerLog, cosign }
+}
+
+export function openJobs(
+  config: Config,
+  { clock, random, log, fetch, env, stopped: signal }: Runtime,
+  deps: LeadDeps & {
+    readonly check: Leadership['check']
+    readonly ledgerLog: LedgerLog
+    readonly cosign: JobsDeps['cosign']
+    readonly onRun: NonNullable<JobsDeps['onRun']>
+    readonly onBackfill: NonNullable<JobsDeps['onBackfill']>
+    readonly onPublished: JobsDeps['onPublished']
+    readonly move: boolean
+  },
+) {
+  const { database, keys, store, check, ledgerLog, cosign, onRun, onBackfill, onPublished, move } =
+    deps
+  const rpcUrls: Partial<Record<ChainName, string | null>> = Object.fromEntries(
+    entriesOf(chains).map(([name, { rpcSetting }]) => [name, config[rpcSetting]]),
+  )
+  const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
+  const userAgent = outboundUserAgent(config.SITE_URL)
+  const common = { database, clock, random, log, signal }
+  const toStrangers = { send: createPinnedFetch({ resolve: createStrangersResolve() }), userAgent }
+  const secretOf = (id: string) => webhookSecret(keys.hash, id)
+  const webhooks = createWebhooks({ ...common, ...toStrangers, secretOf })
+  const jobs = createJobs({
+    ...common,
+    ...toStrangers,
+    fetch,
+    pollEveryMs,
+    onRun,
+    onBackfill,
+    sources: createSources({
+      fetch,
+      clock,
+      random,
+      userAgent,
+      rpcUrls,
+      railBaseUrls: config.railBaseUrls,
+    }),
+    webhooks,
+    ledgerLog,
+    cosign,
+    receipts: () => checkReceipts({ ...common, fetch, rpcUrls }),
+    onPublished,
+    buildOptions: {
+      database,
+      history: createHistory(database.reader),
+      isDemo: config.DEMO === 'on',
+      dataDir: authoredDir(config, packageRoot),
+      adapters: railAdapters,
+      site: {
+        url: config.SITE_URL,
+        serviceName: config.SERVICE_NAME,
+        version,
+        historyUrl: webAddressOf(config.SNAPSHOT_GIT_REMOTE),
+        payments: { settlement: config.SETTLEMENT, receiver: config.PAYMENT_RECEIVER },
+      },
+      pollEveryMs,
+      keys: keys.published,
+      exchangeKeys: keys.exchange,
+      stateDir: config.DATA_DIR,
+      store,
+      move,
+      assetsDir: join(packageRoot, 'builder/site/static'),
+      repository: { remote: config.SNAPSHOT_GIT_REMOTE, env },
+      check,
+      log,
+      lastVersion: ledgerLog.lastVersion,
+    },
+  })
+  return { jobs, webhooks }
+}
