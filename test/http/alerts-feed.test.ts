@@ -48,7 +48,7 @@ async function feed(query = ''): Promise<z.infer<typeof alertFeed>> {
 const sinceQuery = (since: string, more = '') => `?since=${encodeURIComponent(since)}${more}`
 
 describe('the alert feed', () => {
-  test('lists the oldest first, with the next poll time and cursor', async () => {
+  test('lists the oldest alerts first, with the next poll time and cursor', async () => {
     const { database } = service.actions
     const nowMs = service.clock.now()
     expect(await feed()).toEqual({
@@ -70,7 +70,7 @@ describe('the alert feed', () => {
     expect(await feed(sinceQuery(hint.since))).toMatchObject({ count: 0, next_poll_hint: hint })
   })
 
-  test('filters by rail and by severity, and reports that more entries are available', async () => {
+  test('filters alerts by rail and by severity, and reports that more are available', async () => {
     const { database } = service.actions
     const nowMs = service.clock.now()
     for (const [rail, severity] of [
@@ -91,7 +91,7 @@ describe('the alert feed', () => {
     expect(rest.next_poll_hint.after_seconds).toBeGreaterThan(0)
   })
 
-  test('accepts every RFC 3339 spelling of a time', async () => {
+  test('the alert feed accepts every RFC 3339 spelling of a time', async () => {
     const { database } = service.actions
     const nowMs = Date.parse('2026-11-21T06:00:00.500Z')
     await append(database, event(nowMs))
@@ -101,16 +101,16 @@ describe('the alert feed', () => {
     expect((await feed(sinceQuery('2026-11-21t06:00:00z'))).count).toBe(1)
   })
 
-  test('is available to partners and to paying callers only', async () => {
+  test('the alert feed is available to partners and to paying callers only', async () => {
     const bare = await fetch(`${service.url}/api/v1/alerts/feed`)
     expect(bare.status).toBe(402)
     const stranger = partnerClient(service, evmWallet('stranger'))
     expectRefusal(await stranger('GET', '/api/v1/alerts/feed'), 403, 'not_a_partner')
   })
 
-  test('loses and repeats nothing when the clocks of its writers disagree', async () => {
+  test('the alert feed loses and repeats nothing when the clocks of its writers disagree', async () => {
     const { database } = service.actions
-    // A second process on the same file, as the builder is one.
+    // A second process on the same file, such as the builder.
     const other = await openDatabase({ url: database.url })
     const startMs = service.clock.now()
     const step = fc.record({

@@ -75,7 +75,7 @@ const happen = (id: string) =>
     }),
   )
 
-/** All that the database stores. */
+/** Returns everything that the database stores, as text. */
 async function storedTexts(): Promise<readonly string[]> {
   const { db, path } = service.actions.database
   if (path !== null)
@@ -86,7 +86,7 @@ async function storedTexts(): Promise<readonly string[]> {
 }
 
 describe('an alert subscription', () => {
-  test('returns a secret that is shown once and never stored', async () => {
+  test('an alert subscription returns a secret that is shown once and never stored', async () => {
     const { status, body, made } = await subscribe({
       url,
       rails: ['x402', 'olas'],
@@ -109,7 +109,7 @@ describe('an alert subscription', () => {
     expect(stored.some((text) => text.includes(made?.secret.slice(6) ?? ''))).toBe(false)
   })
 
-  test('is the same subscription with the same secret when the request is repeated', async () => {
+  test('a repeated request returns the same alert subscription with the same secret', async () => {
     const path = `${base}/subscribe`
     const sendIt = await signedRequest(service, alice, { path, body: { url } })
     const answers = await atOnce(10, () => sendIt())
@@ -117,7 +117,7 @@ describe('an alert subscription', () => {
     expect(new Set(answers.map(({ body }) => created.parse(body).secret)).size).toBe(1)
   })
 
-  test('receives events that its secret verifies, and reports each delivery', async () => {
+  test('an alert subscription receives events that its secret verifies, and reports each delivery', async () => {
     const { made } = await subscribeProven()
     await happen('evt-1')
     await deliver()
@@ -142,7 +142,7 @@ describe('an alert subscription', () => {
     expect((await call('POST', `${path}/test`, {})).status).toBe(409)
   })
 
-  test('receives no event before its endpoint has answered the challenge', async () => {
+  test('an alert subscription receives no event before its endpoint has answered the challenge', async () => {
     const { made } = await subscribe()
     await happen('evt-1')
     const path = `${base}/subscriptions/${made?.id ?? ''}`
@@ -167,7 +167,7 @@ describe('an alert subscription', () => {
     expectRefusal(await call('POST', `${path}/enable`, {}), 409, 'conflict')
   })
 
-  test('that fails for three days is disabled with a reason, until its owner enables it', async () => {
+  test('an alert subscription that fails for three days is disabled with a reason, until re-enabled', async () => {
     const { made } = await subscribeProven()
     await happen('evt-1')
     receiver.reply(statusReply(500))
@@ -201,7 +201,7 @@ describe('an alert subscription', () => {
     expect((await call('GET', path)).body).toMatchObject({ status: 'active' })
   })
 
-  test('can be tested with one test event at a time', async () => {
+  test('an alert subscription can be tested with one test event at a time', async () => {
     const { made } = await subscribeProven()
     const path = `${base}/subscriptions/${made?.id ?? ''}/test`
     const queued = await call('POST', path, {})
@@ -213,7 +213,7 @@ describe('an alert subscription', () => {
     expect((await call('POST', path, {})).status).toBe(202)
   })
 
-  test('is deleted only by its owner, together with its pending deliveries', async () => {
+  test('only its owner deletes an alert subscription, together with its pending deliveries', async () => {
     const { made } = await subscribeProven()
     await happen('evt-1')
     receiver.reply(statusReply(500))
@@ -235,7 +235,7 @@ describe('an alert subscription', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('is deleted once per signature, and never by a request with a body', async () => {
+  test('one signature deletes an alert subscription once, and a request with a body never does', async () => {
     const { made } = await subscribe()
     const path = `${base}/subscriptions/${made?.id ?? ''}`
     const sendIt = await signedRequest(service, alice, { method: 'DELETE', path })
@@ -244,11 +244,11 @@ describe('an alert subscription', () => {
     for (let time = 0; time < 2; time += 1) expect(await sendIt()).toMatchObject(deleted)
   })
 
-  test.each(['https://127.0.0.1/', 'https://intranet/'])('is refused for %s', async (hostile) => {
+  test.each(['https://127.0.0.1/', 'https://intranet/'])('refuses webhook %s', async (hostile) => {
     expectRefusal(await subscribe({ url: hostile }), 400, 'invalid_input')
   })
 
-  test('reports a host name that resolves to a private address, and never connects to it', async () => {
+  test('reports a webhook host that resolves to a private address, and never connects to it', async () => {
     const { made } = await subscribe()
     const inside = await startReceiver(['hooks.example.com'], () =>
       Promise.resolve(['127.0.0.1', '10.0.0.1']),
@@ -264,14 +264,14 @@ describe('an alert subscription', () => {
     await inside.stop()
   })
 
-  test('returns 422 for an unknown rail, and for an eleventh subscription', async () => {
+  test('subscribing to alerts returns 422 for an unknown rail, and for an eleventh subscription', async () => {
     expect((await subscribe({ url, rails: ['no_such_rail'] })).status).toBe(422)
     for (let number = 0; number < 10; number += 1) expect((await subscribe()).status).toBe(201)
     expect((await subscribe()).status).toBe(422)
     expect((await subscribe({ url }, bob)).status).toBe(201)
   })
 
-  test('is available to partners only, and each write adds a row to the oath history', async () => {
+  test('only partners subscribe to alerts, and each write adds a row to the oath history', async () => {
     expect((await subscribe({ url }, evmWallet('stranger'))).status).toBe(403)
     const { made } = await subscribe()
     await call('POST', `${base}/subscriptions/${made?.id ?? ''}/test`, {})

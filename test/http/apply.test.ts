@@ -68,7 +68,7 @@ const largeReply: Reply = (_request, res) => {
 }
 
 describe('an application', () => {
-  test('to a rail without an application endpoint returns the URL to apply at, and is recorded', async () => {
+  test('an application to a rail without an endpoint returns the URL to apply at, and is recorded', async () => {
     const answer = await apply({ ...olas, rail: 'x402', fields: { anything: 'at all' } })
     expect(answer.status).toBe(201)
     expect(answer.body).toMatchObject({
@@ -82,12 +82,12 @@ describe('an application', () => {
     expect(receiver.connections()).toBe(0)
   })
 
-  test('is manual for every rail in data/', async () => {
+  test('applications are manual for every rail in data/', async () => {
     const authored = await loadReference('data')
     expect([...authored.rails.values()].filter((rail) => rail.apply !== undefined)).toEqual([])
   })
 
-  test('is forwarded once in the format of the rail with its message unchanged, and the attempt is recorded', async () => {
+  test('forwards an application once in the format of the rail, message unchanged, and records the attempt', async () => {
     receiver.reply(statusReply(202))
     const message = '{worker_wallet}", "admin": "true'
     const fields = { portfolio: 'https://me.example/' }
@@ -112,7 +112,7 @@ describe('an application', () => {
     expect(JSON.stringify(kept)).not.toContain('admin')
   })
 
-  test('is forwarded with the allowed headers and none of the caller', async () => {
+  test("forwards an application with the allowed headers and none of the caller's", async () => {
     await apply(olas, {
       'X-PAYMENT': 'secret-payment',
       'PAYMENT-SIGNATURE': 'secret-payment',
@@ -143,7 +143,7 @@ describe('an application', () => {
     expect(JSON.parse(request?.body ?? '')).not.toHaveProperty('portfolio')
   })
 
-  test('is forwarded only to the address in the file of the rail', async () => {
+  test('forwards an application only to the address in the file of the rail', async () => {
     for (const more of [
       { url: 'https://elsewhere.example.com/' },
       { endpoint: 'https://elsewhere.example.com/' },
@@ -171,7 +171,7 @@ describe('an application', () => {
       largeReply,
       { outcome: 'failed', upstream_error: 'The response exceeds 262144 bytes' },
     ],
-  ] as const)('reports a rail that answers with %s', async (_, reply, expected) => {
+  ] as const)('an application reports a rail that answers with %s', async (_, reply, expected) => {
     receiver.reply(reply)
     const { status, body } = await apply(olas)
     expect(status).toBe(201)
@@ -181,7 +181,7 @@ describe('an application', () => {
     expect(receiver.connections()).toBe(1)
   })
 
-  test('times out after ten seconds', async () => {
+  test('an application to a silent rail times out after ten seconds', async () => {
     let given = 0
     outbound = (_request, { timeoutMs }) => {
       given = timeoutMs
@@ -204,7 +204,7 @@ describe('a repeated application', () => {
     }
   }
 
-  test('is forwarded once when sent 50 times at once', async () => {
+  test('an application sent 50 times at once is forwarded once', async () => {
     const sendIt = await signedOnce()
     const answers = await atOnce(50, sendIt)
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
@@ -212,7 +212,7 @@ describe('a repeated application', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('returns the first answer or 409 without waiting, even at the concurrency limit', async () => {
+  test('a repeated application returns the first answer or 409 at once, even at the concurrency limit', async () => {
     const finished = await signedOnce()
     const { body } = await finished()
     const answered = gate()
@@ -239,7 +239,7 @@ describe('a repeated application', () => {
     expect(receiver.requests).toHaveLength(33)
   })
 
-  test('returns the first answer for the same idempotency key, and 422 for another body or route under the key', async () => {
+  test('an idempotency key returns the first answer, and 422 for another application or another route', async () => {
     const first = await apply(olas, { 'Idempotency-Key': 'k1' })
     const again = await apply(olas, { 'Idempotency-Key': 'k1' })
     expect(again.body).toEqual(first.body)
@@ -253,7 +253,7 @@ describe('a repeated application', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('reports an unknown outcome after a crash, and is not sent a second time', async () => {
+  test('an application interrupted by a crash reports an unknown outcome and is not sent again', async () => {
     const arrived = gate()
     outbound = () => {
       arrived.open()
@@ -274,7 +274,7 @@ describe('a repeated application', () => {
 })
 
 describe('the application quota of a partner', () => {
-  test('is 20 an hour, forwarded or not, and does not count against other partners', async () => {
+  test('a partner sends 20 applications an hour, forwarded or not, whatever other partners send', async () => {
     for (let number = 0; number < 20; number += 1) {
       const rail = number % 2 === 0 ? 'olas' : 'x402'
       expect((await apply({ ...olas, rail, message: `try ${number}` })).status).toBe(201)
@@ -292,14 +292,14 @@ describe('the application quota of a partner', () => {
     expect((await apply(olas)).status).toBe(201)
   })
 
-  test('includes the daily write quota, and nothing is sent beyond it', async () => {
+  test('an application beyond the daily write quota returns 429, and nothing is sent', async () => {
     await fillPartnerWrites(service, 'alice')
     expect((await apply(olas)).status).toBe(429)
     expect(receiver.connections()).toBe(0)
     expect(await rows()).toEqual([])
   })
 
-  test('does not cover requests dated until five minutes after a restore: they return 401 and nothing is sent', async () => {
+  test('applications dated until five minutes after a restore return 401, and nothing is sent', async () => {
     const { actions, clock } = service
     const restoredMs = clock.now()
     await actions.database.write((tx) => setRestoredAt(tx, isoTime(restoredMs)))
@@ -330,7 +330,7 @@ describe('the application quota of a partner', () => {
     expect(await dated(endMs + 1)).toMatchObject({ status: 201 })
   })
 
-  test('is zero for callers who are not partners', async () => {
+  test('an application of a caller who is not a partner returns 403, and nothing is sent', async () => {
     expect((await apply(olas, {}, evmWallet('stranger'))).status).toBe(403)
     expect(receiver.connections()).toBe(0)
     expect(await rows()).toEqual([])

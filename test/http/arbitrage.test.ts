@@ -16,7 +16,7 @@ const service = useService({ documents: [...documentsOf(smallWorld())], publishe
 const ask = () => partnerClient(service, alice)('GET', path)
 
 describe('the arbitrage ranking', () => {
-  test('lists the published earning rails, each with its caveats', async () => {
+  test('the arbitrage ranking lists the published earning rails, each with its caveats', async () => {
     await makePartner(service, alice, { handle: 'alice', tier: 'pro' })
     const answer = await ask()
     expect(answer.status).toBe(200)
@@ -40,14 +40,14 @@ describe('the arbitrage ranking', () => {
       expected_usd_per_day_per_worker: null,
       confidence: 0,
     })
-    // Stale and failed are said once, by the rail itself and not by its flags again.
+    // Stale and failed are reported once, by the rail and not again by its flags.
     expect(rows.get('delta')).toMatchObject({
       confidence: 0.5,
       caveats: ['No successful poll in the last two cycles.'],
     })
   })
 
-  test('changes with the published documents', async () => {
+  test('the arbitrage ranking changes with the published documents', async () => {
     await makePartner(service, alice, { handle: 'alice', tier: 'enterprise' })
     expect((await ask()).body['count']).toBe(3)
     const rails = [railRecord('omega', { authored: { entry_cost_usdc: 5 } })]
@@ -60,7 +60,7 @@ describe('the arbitrage ranking', () => {
     await service.published.publish([...documentsOf(smallWorld())], worldNowMs + 2000)
   })
 
-  test('is included from the tier pro upwards', async () => {
+  test('the arbitrage ranking is included from the tier pro upwards', async () => {
     for (const [tier, status] of [
       ['free', 402],
       ['starter', 402],

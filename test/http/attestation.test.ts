@@ -72,7 +72,7 @@ async function cancelPartner({ reader, write }: OpenDatabase): Promise<void> {
 }
 
 describe('changing the attestation endpoint', () => {
-  test('is possible for the bound wallet, and stores signature hash, signing time and a history row', async () => {
+  test('an endpoint change by the bound wallet stores signature hash, signing time and a history row', async () => {
     const body = await statement(alice, endpoint)
     const answer = await patch(body)
     expect(answer.status).toBe(200)
@@ -86,7 +86,7 @@ describe('changing the attestation endpoint', () => {
     expect(await actions()).toEqual(['signupPartner', 'updateAttestationEndpoint'])
   })
 
-  test('returns its first answer when repeated after a rebind or a cancellation', async () => {
+  test('a repeated endpoint change returns its first answer after a rebind or a cancellation', async () => {
     const { database } = service.actions
     const body = await statement(alice, endpoint)
     const first = await patch(body)
@@ -101,18 +101,18 @@ describe('changing the attestation endpoint', () => {
     expect(await actions()).toHaveLength(2)
   })
 
-  test('returns 403 for another wallet, and writes nothing', async () => {
+  test('an endpoint change by another wallet returns 403, and writes nothing', async () => {
     expectRefusal(await patch(await statement(mallory, endpoint)), 403, 'forbidden')
     expect(await actions()).toEqual(['signupPartner'])
   })
 
-  test('returns 409 for the same message with another body', async () => {
+  test('an endpoint change returns 409 for the same message with another body', async () => {
     const body = await statement(alice, endpoint)
     await patch(body)
     expectRefusal(await patch({ ...body, wallet: alice.id }), 409, 'signature_reused')
   })
 
-  test('returns 409 for a statement signed earlier than the current one', async () => {
+  test('an endpoint change signed earlier than the current one returns 409', async () => {
     const { clock } = service
     const early = await statement(alice, 'https://early.test/', { nowMs: clock.now() })
     clock.advance(1000)
@@ -122,17 +122,17 @@ describe('changing the attestation endpoint', () => {
   })
 })
 
-describe('changing the attestation endpoint returns 401', () => {
+describe('changing the attestation endpoint without a valid signature', () => {
   test.each([
     ['of another handle', { handle: 'acme-agent' }],
     ['of the staging service', { service: 'agent-income-ledger-staging' }],
     ['from six minutes ago', { nowMs: Date.UTC(2026, 10, 21, 6) - 360_000 }],
-  ])('for a signature %s', async (_, changes) => {
+  ])('an endpoint change returns 401 for a signature %s', async (_, changes) => {
     expect((await patch(await statement(alice, endpoint, changes))).status).toBe(401)
     expect(await actions()).toEqual(['signupPartner'])
   })
 
-  test('for a signature over another URL or time, or by another wallet', async () => {
+  test('an endpoint change returns 401 for a signature over another URL or time, or by another wallet', async () => {
     const body = await statement(alice, endpoint)
     const later = new Date(service.clock.now() + 1000).toISOString()
     for (const change of [
@@ -144,7 +144,7 @@ describe('changing the attestation endpoint returns 401', () => {
     }
   })
 
-  test('for a partner bearer token or an e-mail address instead of a signature', async () => {
+  test('an endpoint change accepts no partner bearer token and no e-mail address instead of a signature', async () => {
     const raw = JSON.stringify({ url: endpoint, email: 'ops@acme.test' })
     const request = { method: 'PATCH', path, raw }
     const nowMs = service.clock.now()
@@ -155,7 +155,7 @@ describe('changing the attestation endpoint returns 401', () => {
 })
 
 describe('an attestation endpoint without a bound wallet', () => {
-  test('can be bound by a wallet from the oath history', async () => {
+  test('a wallet from the oath history binds an attestation endpoint that has no wallet', async () => {
     await patch(await statement(alice, endpoint))
     await release()
     service.clock.advance(1)
@@ -165,7 +165,7 @@ describe('an attestation endpoint without a bound wallet', () => {
     expectRefusal(await patch(await statement(mallory, endpoint)), 403, 'forbidden')
   })
 
-  test('returns 403 for a wallet missing from the oath history of this partner, even if listed in that of another', async () => {
+  test("an unbound endpoint returns 403 for a wallet listed only in another partner's oath history", async () => {
     await makePartner(service, mallory, { handle: 'mallory' })
     await release()
     expectRefusal(await patch(await statement(mallory, endpoint)), 403, 'forbidden')

@@ -59,7 +59,7 @@ async function openMany(count: number, localAddress: string): Promise<readonly S
 }
 
 describe('one network with many connections', () => {
-  test('keeps the newest ones of its share and closes nobody else', async () => {
+  test("a network with many connections keeps the newest of its share and closes nobody else's", async () => {
     const honest = await openFrom(neighbour, service)
     expect(await request(honest, '/api/v1/rails')).toBe('HTTP/1.1 200')
     const idle = await openMany(CONNECTIONS_PER_HOST + 40, attacker)
@@ -69,7 +69,7 @@ describe('one network with many connections', () => {
     for (const socket of [...idle, honest]) socket.destroy()
   })
 
-  test('counts for the network alone when it comes through a trusted proxy', async () => {
+  test('a trusted proxy may keep more connections open than one network', async () => {
     const proxied = await serve(service.app.listener, {
       host: '127.0.0.1',
       port: 0,
@@ -92,7 +92,7 @@ describe('one network with many connections', () => {
 })
 
 describe('a service whose connections are all in use', () => {
-  test('closes the idlest connection, not one whose request is being answered', async () => {
+  test('closes the idlest connection when all are in use, not one whose request is being answered', async () => {
     const begun = gate()
     const finish = gate()
     const slow = await startService(published.dir, {

@@ -91,7 +91,7 @@ test('a dispute is opened with its author, answered, and decided, with an entry 
   )
 })
 
-test('a target that does not exist is refused with 422 and nothing is stored', async () => {
+test('a dispute about a target that does not exist returns 422, and nothing is stored', async () => {
   const path = '/api/v1/rails'
   for (const target of [
     { flag_id: 'flg_00' },
@@ -113,7 +113,7 @@ test('a document is disputed by its path and the hash of its bytes', async () =>
   expect(body).toMatchObject({ target: { path, sha256: before }, standing: 'anyone' })
 })
 
-test('the key of a platform of the rail is the subject, and of another rail is not', async () => {
+test('the key of a platform is the subject of a dispute about its own rail, and of no other', async () => {
   await addFlag()
   await addFlag('flg_0b', 'toku')
   const platform = solanaWallet('platform')
@@ -122,7 +122,7 @@ test('the key of a platform of the rail is the subject, and of another rail is n
   expect(other.body['standing']).toBe('unknown')
 })
 
-test('two answers at once: one is stored, and no step follows a decision', async () => {
+test('one of two concurrent answers to a dispute is stored, and no step follows a decision', async () => {
   await addFlag()
   const { id } = await open()
   const answers = await atOnce(2, () => follow(id, 'answered'))
@@ -134,7 +134,7 @@ test('two answers at once: one is stored, and no step follows a decision', async
   expectRefusal(await service.postJson(`${disputes}/${id}/withdraw`, withdrawal), 409, 'conflict')
 })
 
-test('only its wallet withdraws a dispute, with a signature that names it', async () => {
+test('only the wallet that opened a dispute withdraws it, with a signature that names the dispute', async () => {
   await addFlag()
   const { id } = await open()
   const path = `${disputes}/${id}/withdraw`
@@ -150,7 +150,7 @@ test('only its wallet withdraws a dispute, with a signature that names it', asyn
   expect(again).toEqual(first)
 })
 
-test('a repeated request opens one dispute, and a second one about the target is refused', async () => {
+test('a repeated request opens one dispute, and a second dispute about the target is refused', async () => {
   await addFlag()
   const body = await signed(claimOf())
   const answers = await atOnce(3, () => service.postJson(disputes, body))
@@ -186,7 +186,7 @@ test('a dispute that is open for 14 days shows as unanswered', async () => {
   expect((await service.getJson(`${disputes}/${id}`)).body).not.toHaveProperty('unanswered')
 })
 
-test('the list has filters and pages, and the page of a dispute escapes hostile words', async () => {
+test('the list of disputes has filters and pages, and the page of a dispute escapes hostile text', async () => {
   await addFlag()
   await addFlag('flg_0b', null)
   const hostile = '<script>alert(1)</script> [x](javascript:alert(1)) https://evil.example'
@@ -206,7 +206,7 @@ test('the list has filters and pages, and the page of a dispute escapes hostile 
   expect((await gatherDisputes(service.actions.database, service.clock.now())).total).toBe(2)
 })
 
-test('the file of a rail names who speaks for it; a rail that cannot be read has a day', async () => {
+test('a file on the site of a rail names its wallets, and reading it is retried after a failure', async () => {
   await addFlag()
   const mine = await open()
   const other = await open({}, bob)

@@ -61,7 +61,7 @@ const numbers = z.object({ number: z.number() })
 const numberOf = (name: string) => numbers.parse(JSON.parse(textOf(`/api/v1/${name}`))).number
 const allNumbers = () => ['a', 'b', 'c', 'd'].map(numberOf)
 
-/** Where the bytes of a file of the current set are. */
+/** Returns the path of a file of the current set. */
 async function currentFile(file: string): Promise<string> {
   const { location = '' } = (await newestPublication(published.database.reader)) ?? {}
   if (file.startsWith('snapshot.json')) return join(published.dir, location, file)
@@ -161,7 +161,7 @@ test.each(damages)(
 describe('a changed byte in one of many documents', () => {
   const many = Array.from({ length: 20 }, (_, at) => jsonDocument(`/api/v1/rails/r${at}`, { at }))
 
-  test('stops only this document, until the next build writes it again with its signature', async () => {
+  test('a changed byte stops only its document, until the next build writes it again with its signature', async () => {
     const { manifest } = await published.publish(many)
     await published.publish([...many, jsonDocument('/api/v1/rails', {})], aged(1))
     const flipped = await currentFile('api/v1/rails/r3.json')
@@ -193,7 +193,7 @@ describe('a changed byte in one of many documents', () => {
     }
   })
 
-  test('is read again once an operator has restored the file', async () => {
+  test('a document is read again once an operator has restored its file', async () => {
     await published.publish(many)
     const file = await currentFile('api/v1/rails/r3.json')
     const kept = await readFile(file)
@@ -205,7 +205,7 @@ describe('a changed byte in one of many documents', () => {
     expect([store.state().problem, textOf('/api/v1/rails/r3')]).toEqual([null, '{"at":3}'])
   })
 
-  test('in more than a tenth of the documents stops the whole set', async () => {
+  test('changed bytes in more than a tenth of the documents stop the whole set', async () => {
     await published.publish(many)
     for (const at of [1, 2, 3]) await flip(await currentFile(`api/v1/rails/r${at}.json`))
     await store.reload()
@@ -214,7 +214,7 @@ describe('a changed byte in one of many documents', () => {
 })
 
 describe('a service started on a damaged set', () => {
-  test('serves the newest intact set', async () => {
+  test('a service started on a damaged set serves the newest intact set', async () => {
     for (const number of [1, 2, 3]) {
       await published.publish(numbered(number), aged(number))
       if (number > 1) await damageCurrent('api/v1/c.json')
@@ -228,7 +228,7 @@ describe('a service started on a damaged set', () => {
     ])
   })
 
-  test('serves nothing if no set is intact', async () => {
+  test('serves no document if no published set is intact', async () => {
     for (const number of [1, 2]) {
       await published.publish(numbered(number), aged(number))
       await damageCurrent('api/v1/a.json')
@@ -241,7 +241,7 @@ describe('a service started on a damaged set', () => {
     })
   })
 
-  test('reports that no set is intact, which differs from the answer before the first publication', async () => {
+  test('reports that no published set is intact, unlike the answer before the first publication', async () => {
     const paths = ['/api/v1/rails', '/api/v1/stats/live', '/api/v1/og', '/openapi.json', '/docs']
     const expectAtEachPath = async (details: string) => {
       const service = await startService(published.dir)
@@ -258,7 +258,7 @@ describe('a service started on a damaged set', () => {
     await expectAtEachPath('No published set can be served')
   })
 
-  test('never serves a set without a row, such as that of a crashed builder', async () => {
+  test('never serves a published set without a row, such as that of a crashed builder', async () => {
     await published.publish(numbered(1), aged(1))
     await published.publish(numbered(2), aged(2))
     const { write } = published.database
@@ -268,7 +268,7 @@ describe('a service started on a damaged set', () => {
     expect(store.get('/api/v1/a')).toBeUndefined()
   })
 
-  test('answers with the signatures of the older set, and with the next intact set once published', async () => {
+  test('serves an older set with its signatures, and the next intact set once published', async () => {
     await published.publish(numbered(1), aged(1))
     const before = await startService(published.dir)
     const headersOf = async (url: string) => {

@@ -33,7 +33,7 @@ const say = (message: string, from: From = {}) => post('/feedback', { message },
 const kept = () => listFeedback(service.actions.database.reader, 100)
 
 describe('feedback', () => {
-  test('is stored with its optional fields and nothing about the sender', async () => {
+  test('stores feedback with its optional fields and nothing about the sender', async () => {
     const sent = {
       message: 'The figure of x402\nis off.',
       page: '/rails/x402',
@@ -53,7 +53,7 @@ describe('feedback', () => {
     expect(JSON.stringify(rows)).not.toContain('agent/1')
   })
 
-  test('is stored once for the same text within 15 minutes, ignoring case and spacing', async () => {
+  test('stores the same feedback within 15 minutes once, ignoring case and spacing', async () => {
     const first = await say('Well done!')
     service.clock.advance(15 * minuteMs - 1)
     const again = await say('well   DONE！')
@@ -66,7 +66,7 @@ describe('feedback', () => {
     expect(await kept()).toHaveLength(3)
   })
 
-  test('returns 429 with Retry-After for the sixth entry within an hour', async () => {
+  test('returns 429 with Retry-After for the sixth feedback within an hour', async () => {
     for (const number of [1, 2, 3, 4, 5]) {
       expect((await say(`entry ${number}`)).status).toBe(201)
       service.clock.advance(minuteMs)
@@ -83,7 +83,7 @@ describe('feedback', () => {
     expect((await say('entry 7')).status).toBe(429)
   })
 
-  test('counts an IPv6 /64 as one sender, and a mapped IPv4 address as that IPv4 address', async () => {
+  test('feedback counts an IPv6 /64 as one sender, and a mapped IPv4 address as that address', async () => {
     for (const number of [1, 2, 3, 4, 5]) {
       const address = `2001:4860:1:2:${number}::1`
       expect((await say(`entry ${number}`, { address })).status).toBe(201)
@@ -94,7 +94,7 @@ describe('feedback', () => {
     expect((await say('mapped', { address: '::ffff:192.0.2.1' })).status).toBe(200)
   })
 
-  test('is limited per network even with a new user agent for each entry', async () => {
+  test('feedback is limited per network even with a new user agent for each entry', async () => {
     for (let number = 1; number <= 30; number += 1) {
       expect((await say(`entry ${number}`, { agent: `agent/${number}` })).status).toBe(201)
     }
@@ -102,7 +102,7 @@ describe('feedback', () => {
     expect((await say('entry 31', { agent: 'agent/31', address: '198.51.100.8' })).status).toBe(201)
   })
 
-  test('keeps limits and duplicate detection across the key rotation at midnight', async () => {
+  test('feedback limits and duplicate detection survive the key rotation at midnight', async () => {
     service.clock.advance(18 * hourMs - 10 * minuteMs)
     for (const number of [1, 2, 3, 4, 5]) await say(`entry ${number}`)
     const before = await service.actions.database.reader
@@ -124,7 +124,7 @@ describe('feedback', () => {
     expect(after[0]?.fingerprint).not.toBe(before[0]?.fingerprint)
   })
 
-  test('keeps limits and duplicate detection across a restart', async () => {
+  test('feedback limits and duplicate detection survive a restart', async () => {
     const { keys } = service.actions
     const options = {
       databasePath: `${tempFolder()}/ledger.db`,
@@ -138,7 +138,7 @@ describe('feedback', () => {
     expect((await say('entry 3')).status).toBe(200)
   })
 
-  test('is stored once when sent 50 times at once', async () => {
+  test('feedback sent 50 times at once is stored once', async () => {
     const answers = await atOnce(50, () => say('at once'))
     expect(statusCounts(answers)).toEqual({ 200: 49, 201: 1 })
     expect(await kept()).toHaveLength(1)
@@ -156,7 +156,7 @@ describe('taxonomy proposals', () => {
   const propose = (changes: object = {}, from: From = {}) =>
     post('/skills', { ...proposal, ...changes }, from)
 
-  test('are pending until the operator accepts them into the taxonomy', async () => {
+  test('taxonomy proposals are pending until the operator accepts them', async () => {
     const { database } = service.actions
     const answer = await propose()
     expect(answer.status).toBe(202)
@@ -183,12 +183,12 @@ describe('taxonomy proposals', () => {
     expect(await database.write((tx) => decideProposal(tx, id, again))).toBeNull()
   })
 
-  test('return 409 for a skill in the taxonomy, which keeps its description', async () => {
+  test('proposing a skill of the taxonomy returns 409, and the skill keeps its description', async () => {
     expect((await propose({ name: 'API Reference Writing' })).status).toBe(409)
     expect((await propose({ name: 'api reference—WRITING' })).status).toBe(409)
   })
 
-  test('are refused with an unknown surface or without a slug', async () => {
+  test('taxonomy proposals are refused with an unknown surface or without a slug', async () => {
     expect((await propose({ name: '焼き鳥' })).status).toBe(400)
     const unknown = await propose({ surface: ['x402', 'no_such_rail'] })
     expectRefusal(unknown, 422, 'refused')
@@ -196,7 +196,7 @@ describe('taxonomy proposals', () => {
     expect(await listProposals(service.actions.database.reader, 'pending', 10)).toEqual([])
   })
 
-  test('are limited to ten an hour per network', async () => {
+  test('taxonomy proposals are limited to ten an hour per network', async () => {
     for (let number = 1; number <= 10; number += 1) {
       const { status } = await propose({ name: `Skill ${number}` }, { agent: `agent/${number}` })
       expect(status).toBe(202)

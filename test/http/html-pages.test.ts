@@ -48,7 +48,7 @@ const get = (path: string, ...headers: string[]) => send(service.address, `GET $
 test.each([
   ['/docs/', '/docs'],
   ['/flags', '/honesty'],
-])('%s leads to the page %s', async (path, place) => {
+])('%s redirects to the page %s', async (path, place) => {
   const { status, headers } = await get(path, browser)
   expect([status, headers.get('location')]).toEqual([308, place])
   const { headers: policies } = await get(place)
@@ -56,7 +56,7 @@ test.each([
 })
 
 describe('an error response to a page request', () => {
-  test('is a page for a browser', async () => {
+  test('a browser gets an HTML page for an unknown path', async () => {
     const person = await get('/no/such/page', browser)
     expect(person.status).toBe(404)
     expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -77,13 +77,13 @@ describe('an error response to a page request', () => {
     ['text/html, application/json;q=0.5', 'text/html; charset=utf-8'],
     ['application/json;q=0.2, text/html;q=0.1', 'application/json'],
     ['text/html;q=nonsense', 'application/json'],
-  ])('to the Accept header %j has the type %s', async (accept, type) => {
+  ])('an error response to the Accept header %j has the type %s', async (accept, type) => {
     const { headers } = await get('/no/such/page', ...(accept === '' ? [] : [`Accept: ${accept}`]))
     expect(headers.get('content-type')).toBe(type)
   })
 
   test.each(['/api/v1/rails/none', '/api/v1/none', '/.well-known/none', '/mcp/none'])(
-    'is JSON at %s for every client',
+    'an error response at %s is JSON for every client',
     async (path) => {
       const { status, body } = await get(path, browser)
       expect(status).toBe(404)
@@ -91,7 +91,7 @@ describe('an error response to a page request', () => {
     },
   )
 
-  test('with status 500 is a page without details of the fault', async () => {
+  test('an internal error returns a 500 page to a browser, without details of the error', async () => {
     const { status, body } = await get('/broken', browser)
     expect(status).toBe(500)
     expect(body.toString()).toContain('Not right now.')
@@ -99,7 +99,7 @@ describe('an error response to a page request', () => {
     expect((await get('/broken')).body.toString()).toContain('"code":"internal_error"')
   })
 
-  test('is a plain page with Retry-After if nothing has been published yet', async () => {
+  test('every page is a plain 503 with Retry-After before the first publication', async () => {
     const bare = await unpublished.start()
     for (const path of ['/', '/none', '/docs/signing', '/llms.txt']) {
       const { status, headers, body } = await send(bare.address, `GET ${path}`, [browser])
@@ -112,7 +112,7 @@ describe('an error response to a page request', () => {
     expect((await send(bare.address, 'GET /api/v1/none', [])).status).toBe(404)
   })
 
-  test('to HEAD has no body but the length of the page', async () => {
+  test('an error response to HEAD has no body but the length of the page', async () => {
     const { status, headers, body } = await send(service.address, 'HEAD /none', [browser])
     expect([status, body.length]).toEqual([404, 0])
     expect(Number(headers.get('content-length'))).toBeGreaterThan(20)
@@ -120,7 +120,7 @@ describe('an error response to a page request', () => {
 })
 
 describe('a page that is not published', () => {
-  test('is rendered on request, as HTML and as Markdown', async () => {
+  test('a page that is not published is rendered on request, as HTML and as Markdown', async () => {
     const address = worker.address
     for (const [path, title] of [
       [`/receipts/${receiptId}`, `Receipt ${receiptId.slice(0, 12)}`],
@@ -143,7 +143,7 @@ describe('a page that is not published', () => {
     }
   })
 
-  test('of a list is kept by the browser only, and left out by search engines', async () => {
+  test('a list page is cached by the browser only, and not indexed by search engines', async () => {
     const { headers, body } = await get('/view/receipts')
     expect(headers.get('cache-control')).toBe('private, max-age=60')
     expect(body.toString()).toContain('<meta name="robots" content="noindex" />')
@@ -170,14 +170,14 @@ describe('a page that is not published', () => {
     ['/view/jobs', '0 found'],
     ['/view/jobs?q=%3Cscript%3E', 'This list has no search of this kind.'],
     ['/view/partners?q=NOT%20A%20HANDLE', 'This list has no search of this kind.'],
-  ])('%s lists what was searched for: %s', async (path, result) => {
+  ])('the list at %s shows the result of the search: %s', async (path, result) => {
     const { status, body } = await get(path)
     expect(status).toBe(200)
     expect(body.toString()).toContain(`<output role="status">${result}</output>`)
     expect(body.toString()).not.toContain('<script>')
   })
 
-  test('a cursor of another list is rejected', async () => {
+  test('a list page rejects a cursor that is not its own', async () => {
     const { status, body } = await get('/view/receipts?cursor=nonsense')
     expect(status).toBe(400)
     expect(JSON.parse(body.toString())).toMatchObject({ code: 'bad_cursor' })

@@ -41,7 +41,7 @@ describe('the preview image of a page', () => {
     ['/pacts', '1 settled pact'],
     ['/desk', '2 articles'],
     ['/desk/first-words', 'First &quot;words&quot; \\ and more'],
-  ])('of %s shows the published figures', async (page, words) => {
+  ])('the preview image of %s shows the published figures', async (page, words) => {
     const answer = await ask(page)
     expect(answer.status).toBe(200)
     const svg = await answer.text()
@@ -50,7 +50,7 @@ describe('the preview image of a page', () => {
     expect(svg).not.toMatch(/undefined|NaN|\[object/)
   })
 
-  test('has no active content and is never cached', async () => {
+  test('a preview image has no active content and is never cached', async () => {
     const { headers } = await ask('/')
     expect(headers.get('content-type')).toBe('image/svg+xml')
     expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
@@ -58,7 +58,7 @@ describe('the preview image of a page', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('is a PNG of the same size on request, rendered once per published set', async () => {
+  test('a preview image is a PNG of the same size on request, rendered once per published set', async () => {
     const first = await ask('/rails/alpha', alice, 'png')
     expect(first.status).toBe(200)
     expect(first.headers.get('content-type')).toBe('image/png')
@@ -73,16 +73,16 @@ describe('the preview image of a page', () => {
     expect(new Set(pictures.map((picture) => sha256Hex(Buffer.from(picture)))).size).toBe(4)
   })
 
-  test('returns 400 for any other format', async () => {
+  test('a preview image in any other format returns 400', async () => {
     expect((await ask('/', alice, 'webp')).status).toBe(400)
   })
 
-  test('shows the home page by default', async () => {
+  test('the preview image shows the home page by default', async () => {
     expect(await (await ask(null)).text()).toBe(await (await ask('/')).text())
   })
 
   test.each(['/rails/nothing', '/desk/nothing', '/prices', 'home', '//', '/rails/<b>', '/rails/'])(
-    'of %s returns 400 with the list of pages',
+    'the preview image of %s returns 400 with the list of pages',
     async (page) => {
       const answer = await ask(page)
       expect(answer.status).toBe(400)
@@ -90,12 +90,12 @@ describe('the preview image of a page', () => {
     },
   )
 
-  test('requires a payment or the signature of a partner', async () => {
+  test('a preview image requires a payment or the signature of a partner', async () => {
     expect((await fetch(`${service.url}${path}?page=/`)).status).toBe(402)
     expect((await ask('/', evmWallet('mallory'))).status).toBe(403)
   })
 
-  test('changes with the published documents and escapes untrusted names', async () => {
+  test('a preview image changes with the published documents and escapes untrusted names', async () => {
     const name = '"><script>alert(1)</script>'
     const rails = [railRecord('omega', { authored: { display_name: name } })]
     await service.published.publish([...documentsOf(smallWorld({ rails }))], worldNowMs + 1000)

@@ -35,7 +35,7 @@ async function statuses(
   return found
 }
 
-test('120 requests pass at once, then exactly one per second', async () => {
+test('120 requests of a client pass at once, then exactly one per second', async () => {
   const service = await limited()
   expect(countOf(await statuses(service, '/api/v1/rails', 125))).toEqual({ 200: 120, 429: 5 })
   service.clock.advance(999)
@@ -82,7 +82,7 @@ test('a network has 2,400 reads of the log at once, then 300 a minute, which do 
   expect(countOf(await statuses(service, '/api/v1/rails', 120))).toEqual({ 200: 120 })
 })
 
-test('reads of the log that wait leave the places of other networks free', async () => {
+test('waiting reads of the log by one network leave the places of other networks free', async () => {
   const held = gate()
   const meter = createMeter()
   const service = await limited({
@@ -209,7 +209,7 @@ test('LIMITS=off disables rate limits', async () => {
 })
 
 describe('the memory of the rate limiter', () => {
-  test('neither frees an address at its limit nor blocks others after a million addresses', () => {
+  test('a million addresses neither free an address at its limit nor block others', () => {
     const clock = handClock()
     const limiter = createLimiter(clock)
     const networkOf = createNetworkHash([7, 11])
@@ -235,7 +235,7 @@ describe('the memory of the rate limiter', () => {
     expect(take('203.0.113.3')).toBe(false)
   })
 
-  test('drops expired entries and retains the others', () => {
+  test('the limit table drops expired entries and retains the others', () => {
     const table = createLimitTable(8)
     for (let key = 0; key < 8; key += 1) table.write(key, 100 + key, 50)
     expect(table.read(3, 50)).toBe(103)
@@ -245,7 +245,7 @@ describe('the memory of the rate limiter', () => {
     expect([5, 6, 7].map((key) => table.read(key, 104))).toEqual([105, 106, 107])
   })
 
-  test('evicts the coldest entry when all are hot', () => {
+  test('the limit table evicts the coldest entry when all are hot', () => {
     const table = createLimitTable(8)
     for (let key = 0; key < 8; key += 1) table.write(key, 100 + key, 50)
     table.write(9, 101.5, 50)

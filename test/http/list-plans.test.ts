@@ -38,7 +38,7 @@ function filtersOf({ id, query = {} }: (typeof lists)[number]): readonly (readon
   )
 }
 
-/** Receipts are read from the index with every filter, or from the one of the worker, who has few. */
+/** Returns whether receipts are read from the index with every filter, or from the worker's short one. */
 function hasEveryFilter(detail: string, filters: readonly string[]): boolean {
   if (!/^SEARCH receipts USING .*INDEX (?!receipts_by_time)/.test(detail)) return true
   const names = filters.map((filter) => filter.split('=')[0]).filter((name) => name !== 'since')

@@ -1,4 +1,4 @@
-/** Lists that take very long, and the rest of the service beside them. */
+/** Lists that take very long, and the rest of the service meanwhile. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
@@ -35,7 +35,7 @@ const toolCall = [
 ].join('\r\n')
 const endless = sql`with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n`
 
-/** Every list takes for ever, until `mend` is called. */
+/** Makes every list endless until `release` is called. */
 async function slowLists(listDeadlineMs: number) {
   const database = await tempDatabase({ listDeadlineMs })
   const { opened: begun, open: begin } = gate()
@@ -52,14 +52,14 @@ async function slowLists(listDeadlineMs: number) {
   return {
     actions,
     begun,
-    mend: () => {
+    release: () => {
       isSlow = false
     },
   }
 }
 
-test('30 lists that never end hold up neither health, nor writes, nor other reads, and end with their clients', async () => {
-  const { actions, begun, mend } = await slowLists(600_000)
+test('30 endless lists delay neither health nor writes nor other reads, and end with their clients', async () => {
+  const { actions, begun, release } = await slowLists(600_000)
   const service = await services.start({ actions })
   const attackers = await Promise.all(Array.from({ length: 30 }, () => open(service.address)))
   let answered = 0
@@ -91,7 +91,7 @@ test('30 lists that never end hold up neither health, nor writes, nor other read
   expect((await health()).body).toMatchObject({ status: 'ok', database: 'ok' })
   expect(answered).toBe(0)
 
-  mend()
+  release()
   await Promise.all(
     attackers.map((socket) => {
       const closed = once(socket, 'close')
@@ -102,7 +102,7 @@ test('30 lists that never end hold up neither health, nor writes, nor other read
   expect((await requestJson(service, listPath)).body).toMatchObject({ count: 0, total: 0 })
 })
 
-test('lists of one network that never end leave a connection and half of the reads to other networks', async () => {
+test('endless lists of one network leave a connection and half of the reads to other networks', async () => {
   const database = await tempDatabase({ listDeadlineMs: 600_000 })
   const { opened: settled, open: settle } = gate()
   let attacker: number | null | undefined
@@ -151,19 +151,19 @@ test('lists of one network that never end leave a connection and half of the rea
   for (const { socket } of attackers) socket.destroy()
 })
 
-test('a list beyond its deadline is refused with what to ask for instead', async () => {
-  const { actions, mend } = await slowLists(50)
+test('a list beyond its deadline returns 503 and the advice to request fewer entries', async () => {
+  const { actions, release } = await slowLists(50)
   const service = await services.start({ actions })
   const answers = await Promise.all(Array.from({ length: 4 }, () => requestJson(service, listPath)))
   for (const { status, body } of answers) {
     expect(status).toBe(503)
     expect(body['details']).toMatch(/fewer entries/)
   }
-  mend()
+  release()
   expect((await requestJson(service, listPath)).status).toBe(200)
 })
 
-test('lists count no further than 1,000, and say so', async () => {
+test('lists count at most 1,000 entries, and mark a larger total as inexact', async () => {
   const database = await tempDatabase()
   const service = await services.start({ actions: { database } })
   const insert = async (from: number, to: number) =>

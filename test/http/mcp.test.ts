@@ -83,7 +83,7 @@ describe.each([
   ['2025-11-25', 'legacy'],
   ['2026-07-28', { pin: '2026-07-28' }],
 ] as const)('the official MCP client with protocol version %s', (version, mode) => {
-  test('lists and calls every tool', async () => {
+  test('an MCP client lists and calls every tool', async () => {
     const client = await connected(mode)
     expect(client.getNegotiatedProtocolVersion()).toBe(version)
     const { tools } = await client.listTools()
@@ -102,13 +102,13 @@ describe.each([
     }
   })
 
-  test('selects with the arguments of a list', async () => {
+  test('an MCP tool filters a list by its arguments', async () => {
     const client = await connected(mode)
     const call = { name: 'list_receipts', arguments: { wallet: evmWallet('bob').address } }
     expect((await client.callTool(call)).structuredContent).toMatchObject({ total: 0 })
   })
 
-  test('names what is missing', async () => {
+  test('an MCP tool returns the error code of an unknown entry', async () => {
     const client = await connected(mode)
     const missing: Record<string, [Record<string, string>, string]> = {
       get_worker: [{ wallet: alice.address }, 'unknown_worker'],
@@ -126,7 +126,7 @@ describe.each([
     }
   })
 
-  test('lists and gets every prompt', async () => {
+  test('an MCP client lists and gets every prompt', async () => {
     const client = await connected(mode)
     const { prompts } = await client.listPrompts()
     expect(prompts.map(({ name }) => name)).toEqual(Object.keys(mcpPrompts))
@@ -137,7 +137,7 @@ describe.each([
     }
   })
 
-  test('reads documents as resources', async () => {
+  test('an MCP client reads documents as resources', async () => {
     const client = await connected(mode)
     const { resources } = await client.listResources()
     expect(resources.map(({ uri }) => new URL(uri).pathname)).toContain('/api/v1/rails')
@@ -155,7 +155,7 @@ describe.each([
     )
   })
 
-  test('receives an explanation of an invalid call', async () => {
+  test('an invalid MCP call returns an explanation', async () => {
     const client = await connected(mode)
     const unknown = await client.callTool({ name: 'get_rail', arguments: { name: 'nothing' } })
     expect(unknown.isError).toBe(true)
@@ -178,7 +178,7 @@ describe('the MCP endpoint', () => {
       body,
     })
 
-  test('accepts cross-origin scripts and counts their calls', async () => {
+  test('the MCP endpoint accepts cross-origin scripts and counts their calls', async () => {
     const preflight = await fetch(`${service.url}/mcp`, { method: 'OPTIONS' })
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-headers')).toContain('MCP-Protocol-Version')
@@ -197,12 +197,12 @@ describe('the MCP endpoint', () => {
     ['https://user@elsewhere.example', 403],
     ['null', 403],
     ['file://', 403],
-  ])('answers scripts from the origin %s with %i', async (origin, status) => {
+  ])('the MCP endpoint answers scripts from the origin %s with %i', async (origin, status) => {
     const answer = await post(JSON.stringify(list), { Origin: origin })
     expect(answer.status).toBe(status)
   })
 
-  test('opens no event stream', async () => {
+  test('the MCP endpoint opens no event stream', async () => {
     const version = '2026-07-28'
     const prefix = 'io.modelcontextprotocol'
     const listen = {
@@ -224,7 +224,7 @@ describe('the MCP endpoint', () => {
     expect(await answer.json()).toMatchObject({ id: 1, error: { code: -32603 } })
   })
 
-  test('accepts one JSON object of at most 64 KiB by POST', async () => {
+  test('the MCP endpoint accepts one JSON object of at most 64 KiB by POST', async () => {
     expect((await fetch(`${service.url}/mcp`)).status).toBe(405)
     expect((await post('x'.repeat(65 * 1024))).status).toBe(413)
     expect((await post('[]')).status).toBe(400)

@@ -39,7 +39,7 @@ const gather = () =>
   })
 
 describe('two display names that look alike', () => {
-  test('are both accepted, and the second is marked wherever it is shown', async () => {
+  test('accepts two display names that look alike, and marks the second wherever it is shown', async () => {
     expect((await register(alice, 'Ledger Bot')).body['looks_like_another']).toBeUndefined()
     const second = await register(mallory, '1edger-bot')
     expect([second.status, second.body['looks_like_another']]).toEqual([201, true])
@@ -64,7 +64,7 @@ describe('two display names that look alike', () => {
     }
   })
 
-  test('are compared across kinds: a partner is marked for the name of a worker', async () => {
+  test('marks a partner whose display name looks like that of a worker', async () => {
     await register(alice, 'Nova')
     await makePartner(service, mallory, { handle: 'nova' })
     const change = { display_name: 'Νονα' }
@@ -76,7 +76,7 @@ describe('two display names that look alike', () => {
     expect((await gather()).partners).toMatchObject([{ looks_like_another: true }])
   })
 
-  test('are unmarked when the first is renamed, which is marked if it takes the name back', async () => {
+  test('renaming the first of two look-alikes unmarks the second; taking the name back marks the first', async () => {
     await register(alice, 'Ledger Bot')
     await register(mallory, 'ledger bot')
     await register(alice, 'Something else')
@@ -86,7 +86,7 @@ describe('two display names that look alike', () => {
 })
 
 test.each(['Zoë', 'Агент Smith', '東京エージェント', '東京Bot', 'Ledger Бот', 'مرحبا', 'Bot 🤖'])(
-  'the display name %s in an alphabet of its own is accepted',
+  'accepts the international display name %s',
   async (name) => {
     expect((await register(alice, name)).status).toBe(201)
   },

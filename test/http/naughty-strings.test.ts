@@ -36,7 +36,7 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Sends a request and checks what is promised of every answer. */
+/** Sends a request and checks the guarantees of every answer. */
 async function ask(text: string, { method, path, body, headers = {} }: Sent) {
   const answer = await fetch(`${service.url}${path}`, {
     method,

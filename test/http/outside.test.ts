@@ -76,7 +76,7 @@ const askForCode = (service: Service, at: number) =>
     headers: { 'X-Forwarded-For': `198.51.100.${at}` },
   })
 
-/** Applies as three partners in turn, so that none exceeds its quota. */
+/** Applies alternately as three partners, so that none exceeds its quota. */
 async function applicants(service: Service) {
   const clients = await Promise.all(
     ['a', 'b', 'c'].map(async (name) => {

@@ -47,7 +47,7 @@ interface HeldWrite {
   readonly end: () => void
 }
 
-/** Takes one of 64 loopback addresses, because of one address 4 writes run. */
+/** Connects from one of 64 loopback addresses, because one address may have 4 writes at a time. */
 function holdWrite(url: string, body: string, at: number): HeldWrite {
   const headers = {
     'Content-Type': 'application/json',
@@ -210,7 +210,7 @@ test('a concurrency limit skips work of a disconnected client and frees the plac
   expect(done).toBe(2)
 })
 
-test('requests of one network that wait leave the places of others free', async () => {
+test('waiting requests of one network leave the places of other networks free', async () => {
   const { write: limit } = createConcurrencyLimits()
   const { opened, open: finish } = gate()
   let started = 0

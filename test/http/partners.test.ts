@@ -54,7 +54,7 @@ const join = async (wallet: TestWallet, changes: object = {}) =>
 const rows = (table: 'partners' | 'oath_history') => countRows(service, table)
 
 describe('partner signup', () => {
-  test('for the free tier is active at once, and the record is public without the e-mail', async () => {
+  test('a free-tier signup is active at once, and its record is public without the e-mail', async () => {
     const profile = {
       skills: ['technical-writing', 'not-in-the-taxonomy'],
       website: 'https://acme.test/',
@@ -83,7 +83,7 @@ describe('partner signup', () => {
     expect(await countPartners(service.actions.database.reader)).toBe(1)
   })
 
-  test('for a paid tier is pending, with its payment terms', async () => {
+  test('a paid-tier signup is pending, with its payment terms', async () => {
     const { status, body } = await join(alice, { tier: 'pro' })
     expect(status).toBe(201)
     expect(body).toMatchObject({
@@ -99,12 +99,12 @@ describe('partner signup', () => {
     expect(await countPartners(service.actions.database.reader)).toBe(0)
   })
 
-  test('accepts Solana and NEAR wallets', async () => {
+  test('partner signup accepts Solana and NEAR wallets', async () => {
     expect((await join(solanaWallet('sol'), { handle: 'on-solana' })).status).toBe(201)
     expect((await join(nearWallet('near'), { handle: 'on-near' })).status).toBe(201)
   })
 
-  test('returns 409 for a taken handle, a wallet with a partner and a used oath', async () => {
+  test('partner signup returns 409 for a taken handle, a wallet with a partner and a used oath', async () => {
     await join(alice)
     expectRefusal(await join(bob), 409, 'handle_taken')
     expectRefusal(await join(alice, { handle: 'second' }), 409, 'signature_reused')
@@ -113,7 +113,7 @@ describe('partner signup', () => {
     expect([await rows('partners'), await rows('oath_history')]).toEqual([1, 1])
   })
 
-  test('treats a wallet as the same in upper and lower case', async () => {
+  test('partner signup treats a wallet as the same in upper and lower case', async () => {
     await join(alice)
     service.clock.advance(1)
     const lower: TestWallet = { ...alice, address: alice.id }
@@ -121,7 +121,7 @@ describe('partner signup', () => {
     expect((await signed(lower, 'GET', me)).body).toMatchObject({ wallet: alice.address })
   })
 
-  test('requires the partner oath signed by the wallet of the credentials for this time', async () => {
+  test('partner signup requires the oath signed by the wallet of the credentials for the same time', async () => {
     const { clock } = service
     const now = new Date(clock.now()).toISOString()
     const other = new Date(clock.now() - 1000).toISOString()
@@ -147,7 +147,7 @@ describe('a signature made for something else', () => {
     }
   })
 
-  test('is refused as a message of any other kind', async () => {
+  test('a signature for one kind of message is refused as any other kind', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const nowMs = service.clock.now()
     const timestamp = new Date(nowMs).toISOString()
@@ -184,7 +184,7 @@ describe('a signature made for something else', () => {
 })
 
 describe('the own partner record', () => {
-  test('shows limits and usage of the tier', async () => {
+  test('the own partner record shows limits and usage of the tier', async () => {
     await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
     const { status, body } = await signed(alice, 'GET', me)
     expect(status).toBe(200)
@@ -200,12 +200,12 @@ describe('the own partner record', () => {
     })
   })
 
-  test('returns 401 without credentials and 403 to strangers', async () => {
+  test('the own partner record returns 401 without credentials and 403 to strangers', async () => {
     expect((await service.getJson(me)).body['code']).toBe('credentials_missing')
     expectRefusal(await signed(bob, 'GET', me), 403, 'not_a_partner')
   })
 
-  test('is changed field by field, and each change adds a history row', async () => {
+  test('the own partner record is changed field by field, and each change adds a history row', async () => {
     await join(alice, { website: 'https://acme.test/', bio_short: 'Old.', skills: ['one'] })
     const changed = await signed(alice, 'PATCH', me, { bio_short: 'New.', website: null })
     expect(changed.status).toBe(200)
@@ -241,7 +241,7 @@ describe('the own partner record', () => {
 })
 
 describe('a subscription', () => {
-  test('that is past due permits reads but no writes, and later neither', async () => {
+  test('a subscription past due permits reads but no writes, and neither after the grace period', async () => {
     await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
     service.clock.advance(PERIOD_MS)
     expect((await signed(alice, 'GET', me)).body).toMatchObject({ status: 'past_due' })
@@ -251,7 +251,7 @@ describe('a subscription', () => {
     expect(body).toMatchObject({ status: 'cancelled' })
   })
 
-  test('is marked as expired once by the scheduled job', async () => {
+  test('the scheduled job marks an expired subscription once', async () => {
     await makePartner(service, alice, { handle: 'paid', tier: 'pro' })
     await join(bob, { handle: 'waits', tier: 'team' })
     const { clock, actions } = service
@@ -275,7 +275,7 @@ describe('a subscription', () => {
 })
 
 describe('the oath history', () => {
-  test('is listed in pages, each row once, newest first', async () => {
+  test('the oath history is listed in pages, each row once, newest first', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     for (let at = 0; at < 6; at += 1) {
       service.clock.advance(1)
@@ -290,7 +290,7 @@ describe('the oath history', () => {
     expect((await service.getJson(`${path}?cursor=nonsense`)).body['code']).toBe('bad_cursor')
   })
 
-  test('cannot be changed or deleted, not even by an SQL statement', async () => {
+  test('the oath history cannot be changed or deleted, not even by an SQL statement', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     await expectAppendOnly(service.actions.database, 'oath_history')
   })

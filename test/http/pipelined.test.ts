@@ -26,7 +26,7 @@ test('pipelined requests end with their connection: none counts as in progress, 
   })
   const inFlight = () => meter.gauge('ledger_http_in_flight', {}).value
   const request = (target: string) => `GET ${target} HTTP/1.1\r\nHost: ledger.test\r\n\r\n`
-  // In two rounds, more than the limit of reads would hold if they stayed in it.
+  // Two rounds exceed the limit of reads if requests of ended connections still count.
   const all = 20 * PIPELINED_PER_CONNECTION
   for (let round = 1; round <= 2; round += 1) {
     const sockets = await Promise.all(Array.from({ length: 20 }, () => open(service.address)))

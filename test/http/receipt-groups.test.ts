@@ -76,7 +76,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
   const json: JsonObject = { ...sent }
   const proof = {
     wallet: parseWallet(submitter.address),
-    messageSha256: sha256Hex(`message ${one.message ?? `of its own ${at}`}`),
+    messageSha256: sha256Hex(`message ${one.message ?? `unique ${at}`}`),
     signatureSha256: sha256Hex(sent.signature),
     timestampMs: nowMs,
     // The same message has the same signed time.
@@ -85,7 +85,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
   }
   const draft = await draftReceipt(service.actions, { body: receiptBody.parse(json), json, nowMs })
   const request = {
-    requestSha256: sha256Hex(`request ${one.request ?? `of its own ${at}`}`),
+    requestSha256: sha256Hex(`request ${one.request ?? `unique ${at}`}`),
     nowMs,
     idempotencyKey: one.key === null ? null : `key-${one.key}`,
     remoteKey: () => 'remote',
@@ -105,7 +105,7 @@ async function acceptSingle({ actions }: Service, receipt: Submission): Promise<
   })
 }
 
-test('a group has the same result as its receipts one by one, with any repetition', async () => {
+test('a group of receipts has the same result as its receipts one by one, with any repetition', async () => {
   const groups = fc.array(fc.array(drawn, { minLength: 1, maxLength: 9 }), { maxLength: 5 })
   const results = new Set<number | string>()
   const repeatedGroup = [

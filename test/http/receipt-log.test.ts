@@ -1,4 +1,4 @@
-/** What a submitter learns of the place of a receipt in the log, verified with the published key alone. */
+/** The place of a receipt in the log as its submitter sees it, verified with the published key alone. */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 

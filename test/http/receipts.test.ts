@@ -76,7 +76,7 @@ async function expectScoresHold(): Promise<void> {
 }
 
 describe('a platform-issued receipt', () => {
-  test('is verified and readable at once, and earns 30 % of its points', async () => {
+  test('a platform-issued receipt is verified and readable at once, and earns 30 % of its points', async () => {
     const receipt = issued(facts({ amount_usdc: '12.5', summary: 'Ein Bericht' }), platformKey)
     const made = await send(receipt)
     const id = receiptId(receipt)
@@ -108,7 +108,7 @@ describe('a platform-issued receipt', () => {
     await expectScoresHold()
   })
 
-  test('has one id and one effect, however often and by whomever it is submitted', async () => {
+  test('a platform-issued receipt has one id and one effect, however often and by whomever submitted', async () => {
     const receipt = issued(facts(), platformKey)
     const first = await send(receipt)
     for (const submitter of [alice, payer, nearWallet('messenger')]) {
@@ -122,7 +122,7 @@ describe('a platform-issued receipt', () => {
   test.each([
     ['the same submission sent 50 times', () => alice],
     ['50 submissions by different wallets', (at: number) => nearWallet(`messenger ${at}`)],
-  ])('has one effect in %s at once', async (_, submitter) => {
+  ])('a platform-issued receipt has one effect in %s at once', async (_, submitter) => {
     const receipt = issued(facts(), platformKey)
     const bodies = await atOnce(50, (at) => submission(submitter(at), receipt, service.clock.now()))
     const answers = await Promise.all(bodies.map((body) => post(body)))
@@ -131,7 +131,7 @@ describe('a platform-issued receipt', () => {
     await expectScoresHold()
   })
 
-  test('is refused after a change of any field, and nothing is written', async () => {
+  test('a platform-issued receipt is refused after a change of any field, and nothing is written', async () => {
     const receipt = issued(facts({ summary: 'a', job_id: 'job-1' }), platformKey)
     const changes = [
       { amount_usdc: 11 },
@@ -152,7 +152,7 @@ describe('a platform-issued receipt', () => {
     expect([await total('receipts'), await total('used_messages')]).toEqual([0, 0])
   })
 
-  test('may also be signed over the whole body', async () => {
+  test('a platform may also sign a receipt over the whole body', async () => {
     const nowMs = service.clock.now()
     const receipt = { ...facts(), platform: 'example_board', platform_signature: '' }
     const rest = { wallet: alice.address, timestamp: isoTime(nowMs), signature: '' }
@@ -162,7 +162,7 @@ describe('a platform-issued receipt', () => {
     expect(made).toMatchObject({ status: 201, body: { receipt_id: receiptId(receipt) } })
   })
 
-  test('is refused from a platform that is unknown, revoked or not allowed for the rail', async () => {
+  test('refuses a receipt of a platform that is unknown, revoked or not allowed for the rail', async () => {
     expectRefusal(await send(issued(facts(), platformKey, 'other_board')), 422, 'refused')
     expectRefusal(await sendIssued({ rail: 'near' }), 422, 'refused')
     const revoked = withPlatform(service.actions.reference(), platformKey, {
@@ -173,7 +173,7 @@ describe('a platform-issued receipt', () => {
     expect(await total('receipts')).toBe(0)
   })
 
-  test('is refused with another key or a malformed signature', async () => {
+  test('refuses a platform-issued receipt with another key or a malformed signature', async () => {
     const good = issued(facts(), platformKey)
     const { platform_signature: signature } = good
     const zeros = `ed25519:${Buffer.alloc(64).toString('base64')}`
@@ -190,7 +190,7 @@ describe('a platform-issued receipt', () => {
 })
 
 describe('a self-signed receipt', () => {
-  test('is accepted, is not verified and earns nothing', async () => {
+  test('a self-signed receipt is accepted, is not verified and earns nothing', async () => {
     const made = await send(workerSigned(facts(), workerKey))
     expect(made).toMatchObject({
       status: 201,
@@ -199,7 +199,7 @@ describe('a self-signed receipt', () => {
     expect(await total('reputation_ledger')).toBe(0)
   })
 
-  test('with a transaction is pending until verified on-chain', async () => {
+  test('a self-signed receipt with a transaction is pending until verified on-chain', async () => {
     const tx_hash = `0x${'ab'.repeat(32)}`
     const made = await send(workerSigned(facts({ chain: 'arbitrum', tx_hash }), workerKey))
     expect(made).toMatchObject({
@@ -208,11 +208,11 @@ describe('a self-signed receipt', () => {
     })
   })
 
-  test('can be submitted by its worker only', async () => {
+  test('only its worker can submit a self-signed receipt', async () => {
     expectRefusal(await send(workerSigned(facts(), workerKey), payer), 403, 'forbidden')
   })
 
-  test('must use the registered key of the worker, if there is one', async () => {
+  test('a self-signed receipt must use the registered key of the worker, if there is one', async () => {
     const fields = { receipt_key: ed25519Key('registered').base64 }
     const body = await registrationBody(service, alice, fields)
     await service.postJson('/api/v1/workers/register', body)
@@ -221,7 +221,7 @@ describe('a self-signed receipt', () => {
     expect(right.status).toBe(201)
   })
 
-  test('is refused with a key of small order', async () => {
+  test('refuses a self-signed receipt with a key of small order', async () => {
     const receipt = workerSigned(facts(), workerKey)
     const small = Buffer.from(`01${'00'.repeat(31)}`, 'hex').toString('base64')
     const answer = await send({ ...receipt, public_key: `ed25519:${small}` })
@@ -244,7 +244,7 @@ test.each([
 })
 
 describe('reputation', () => {
-  test('decreases with what a payer has paid in the quarter, and is zero for payments to itself', async () => {
+  test('a receipt earns less the more its payer has paid in the quarter, and nothing if paid to itself', async () => {
     const deltas: unknown[] = []
     for (let index = 0; index < 4; index += 1) {
       const { body } = await sendIssued({ summary: `${index}`, amount_usdc: 40 })
@@ -266,14 +266,14 @@ describe('reputation', () => {
     await expectScoresHold()
   })
 
-  test('begins again at the first bracket in the next quarter', async () => {
+  test('reputation begins again at the first bracket in the next quarter', async () => {
     service.clock.advance(Date.UTC(2027, 0, 1) - 2 - service.clock.now())
     expect((await sendIssued({ summary: 'a', amount_usdc: 40 })).body['rep_delta']).toBe(0.6)
     service.clock.advance(1)
     expect((await sendIssued({ summary: 'b', amount_usdc: 40 })).body['rep_delta']).toBe(0.6)
   })
 
-  test('grows with the time for which the ledger knows the payer', async () => {
+  test('reputation grows with the time for which the ledger knows the payer', async () => {
     const independence: unknown[] = []
     for (const days of [0, 29, 1, 59, 1]) {
       service.clock.advance(days * dayMs)
@@ -283,7 +283,7 @@ describe('reputation', () => {
     expect(independence).toEqual([0.1, 0.1, 0.2, 0.2, 0.4])
   })
 
-  test('counts one receipt of a transaction for each worker', async () => {
+  test('reputation counts one receipt of a transaction for each worker', async () => {
     const payment = { chain: 'base', tx_hash: `0x${'ab'.repeat(32)}` }
     expect((await sendIssued({ ...payment, summary: 'a' })).body['rep_delta']).toBe(0.24)
     expect((await sendIssued({ ...payment, summary: 'b' })).body).toMatchObject({
@@ -296,7 +296,7 @@ describe('reputation', () => {
     )
   })
 
-  test('counts receipts without a payer as one payer per platform', async () => {
+  test('reputation counts receipts without a payer as one payer per platform', async () => {
     const facts40 = { amount_usdc: 40 }
     const first = await send(issued(receiptFacts(alice, { ...facts40, summary: 'a' }), platformKey))
     const second = await send(
@@ -305,7 +305,7 @@ describe('reputation', () => {
     expect([first.body['rep_delta'], second.body['rep_delta']]).toEqual([0.6, 0.48])
   })
 
-  test('can be recomputed from the published entries', async () => {
+  test('reputation can be recomputed from the published entries', async () => {
     for (let index = 0; index < 5; index += 1) {
       await sendIssued({ amount_usdc: 2.123456 + index, summary: `${index}` })
       service.clock.advance(9 * dayMs)
@@ -328,7 +328,7 @@ describe('reputation', () => {
     }
   })
 
-  test('shows the last 50 entries, newest first', async () => {
+  test('reputation shows its last 50 entries, newest first', async () => {
     for (let index = 0; index < 52; index += 1) {
       await sendIssued({ summary: `${index}` })
     }
@@ -339,14 +339,14 @@ describe('reputation', () => {
     )
   })
 
-  test('is zero for an unknown wallet, and hidden without credentials', async () => {
+  test('reputation is zero for an unknown wallet, and hidden without credentials', async () => {
     const score = await scoreOf(evmWallet('nobody'))
     expect(score).toMatchObject({ rep_score: 0, rank: null, entries: [] })
     const answer = await get(`/api/v1/reputation/${alice.address}`)
     expect([401, 402]).toContain(answer.status)
   })
 
-  test('has an append-only ledger, and recomputation detects changes', async () => {
+  test('the reputation ledger is append-only, and recomputation detects changes', async () => {
     await sendIssued()
     const { database } = service.actions
     await expectAppendOnly(database, 'reputation_ledger')
@@ -359,7 +359,7 @@ describe('reputation', () => {
     expect(differences).toMatchObject([{ wallet: alice.id, field: 'freshAtEpoch' }])
   })
 
-  test('ranks ties by the earlier first receipt, then by the wallet', async () => {
+  test('reputation ranks ties by the earlier first receipt, then by the wallet', async () => {
     const now = new Date(service.clock.now()).toISOString()
     const later = new Date(service.clock.now() + 1).toISOString()
     const { write } = service.actions.database
@@ -392,25 +392,23 @@ describe('reputation', () => {
   })
 })
 
-describe('the list of receipts', () => {
-  test('is paged and filtered', async () => {
-    for (let index = 0; index < 5; index += 1) {
-      await sendIssued({ summary: `p${index}`, chain: 'base' })
-    }
-    await sendIssued({ rail: 'olas', chain: 'gnosis' })
-    await send(workerSigned(facts(), workerKey))
-    const pages = await readPages(service, path, '?limit=2')
-    const lists = pages.map((page) => receiptList.strict().parse(page))
-    for (const { count, receipts, total } of lists)
-      expect([count, total]).toEqual([receipts.length, 7])
-    const seen = lists.flatMap(({ receipts }) => receipts.map(({ receipt_id: id }) => id))
-    expect([seen.length, new Set(seen).size]).toEqual([7, 7])
-    const found = async (query: string) => (await get(`${path}?${query}`)).body['total']
-    expect(await found('rail=olas')).toBe(1)
-    expect(await found('chain=base')).toBe(6)
-    expect(await found('status=unverified')).toBe(1)
-    expect(await found(`wallet=${alice.id}`)).toBe(7)
-    expect(await found(`wallet=${payer.address}`)).toBe(0)
-    expect(await found(`since=${new Date(service.clock.now() - 2).toISOString()}`)).toBe(2)
-  })
+test('the list of receipts is paged and filtered', async () => {
+  for (let index = 0; index < 5; index += 1) {
+    await sendIssued({ summary: `p${index}`, chain: 'base' })
+  }
+  await sendIssued({ rail: 'olas', chain: 'gnosis' })
+  await send(workerSigned(facts(), workerKey))
+  const pages = await readPages(service, path, '?limit=2')
+  const lists = pages.map((page) => receiptList.strict().parse(page))
+  for (const { count, receipts, total } of lists)
+    expect([count, total]).toEqual([receipts.length, 7])
+  const seen = lists.flatMap(({ receipts }) => receipts.map(({ receipt_id: id }) => id))
+  expect([seen.length, new Set(seen).size]).toEqual([7, 7])
+  const found = async (query: string) => (await get(`${path}?${query}`)).body['total']
+  expect(await found('rail=olas')).toBe(1)
+  expect(await found('chain=base')).toBe(6)
+  expect(await found('status=unverified')).toBe(1)
+  expect(await found(`wallet=${alice.id}`)).toBe(7)
+  expect(await found(`wallet=${payer.address}`)).toBe(0)
+  expect(await found(`since=${new Date(service.clock.now() - 2).toISOString()}`)).toBe(2)
 })

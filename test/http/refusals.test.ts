@@ -29,7 +29,7 @@ async function registration(nowMs = service.clock.now()) {
 }
 
 describe('an error response', () => {
-  test('to an invalid signature quotes the message that was checked', async () => {
+  test('the error for an invalid signature quotes the message that was checked', async () => {
     const body = { ...(await registration()), bio: 'added after it was signed' }
     const { code, details } = await refused('/workers/register', body)
     const { wallet, timestamp } = body
@@ -38,7 +38,7 @@ describe('an error response', () => {
     expect(details).toContain(messages.register(testService, expected))
   })
 
-  test('to an expired signature contains the current time', async () => {
+  test('the error for an expired signature contains the current time', async () => {
     const nowMs = service.clock.now()
     const answer = await refused('/workers/register', await registration(nowMs - hourMs))
     expect(answer).toMatchObject({
@@ -47,20 +47,20 @@ describe('an error response', () => {
     })
   })
 
-  test('to a partner call without credentials names the headers', async () => {
+  test('the error for a partner call without credentials names the headers', async () => {
     const { code, details } = await refused('/partners/subscription', { tier: 'free' })
     expect(code).toBe('credentials_missing')
     expect(details).toMatch(/Authorization: Bearer .*X-Partner-Timestamp/)
   })
 
-  test('to an unknown field lists the known ones', async () => {
+  test('the error for an unknown field lists the known fields', async () => {
     const { messagesByPath } = await refused('/feedback', { message: 'hello', massage: 'hello' })
     expect(messagesByPath).toEqual({
       massage: 'is unknown; known fields: message, page, contact, rating',
     })
   })
 
-  test('to a field of another form names the fields of its form', async () => {
+  test('the error for a field of another form names the fields of that form', async () => {
     const { messagesByPath } = await refused('/receipts', {
       rail: 'x402',
       to_wallet: alice.address,
@@ -81,14 +81,14 @@ describe('an error response', () => {
     })
   })
 
-  test('to a body that fits no form names the fields of each', async () => {
+  test('the error for a body that fits no form names the fields of each form', async () => {
     const { details } = await refused('/claim', {})
     expect(details).toBe(
       'The body must have one of 3 forms. Required fields: wallet, display_name, timestamp, signature, oath_signature; or email, display_name; or email, code',
     )
   })
 
-  test('to a missing choice lists the choices', async () => {
+  test('the error for a missing choice lists the choices', async () => {
     const { messagesByPath } = await refused('/partners/subscription', {})
     expect(messagesByPath['tier']).toMatch(/^is missing: must be one of .*starter/)
   })

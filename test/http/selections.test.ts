@@ -53,7 +53,7 @@ test('opportunities are selected by chain and limited, highest expected income f
   expect(await rowsAt('/api/v1/opportunities?chain=base', 'opportunities')).toEqual(onBase)
 })
 
-test('the history of a rail is limited and starts after a time', async () => {
+test('the history of a rail accepts a limit and a start time', async () => {
   const path = '/api/v1/rails/alpha/history'
   const all = await rowsAt(path, 'polls')
   expect(all.length).toBeGreaterThan(1)
@@ -81,24 +81,24 @@ test('the pages of the leaderboard contain every wallet once', async () => {
   expect([bad.status, bad.body['code']]).toEqual([400, 'bad_cursor'])
 })
 
-test('a value that a parameter does not have is refused with the values that it has', async () => {
+test('an unknown value of a parameter is refused with the list of its values', async () => {
   const { status, body } = await requestJson(service, '/api/v1/rails?status=payin')
   expect(status).toBe(400)
   expect(JSON.stringify(body)).toContain('paying, pre-traction, concentrated, potemkin, dormant')
 })
 
-test('a query before the first published set is answered with 503', async () => {
+test('a query before the first publication returns 503', async () => {
   const { status } = await requestJson(unpublished, '/api/v1/rails?status=paying')
   expect(status).toBe(503)
 })
 
-test('the index lists every request', async () => {
+test('the API index lists every request', async () => {
   const { body } = await requestJson(service, '/api/v1')
   const requests = z.array(z.object({ id: z.string() })).parse(body['requests'])
   expect(requests.map(({ id }) => id)).toEqual(routes.map(({ id }) => id))
 })
 
-test('partners are listed without what only they may see', async () => {
+test('the list of partners omits their private fields', async () => {
   const [partner] = await rowsAt('/api/v1/partners', 'partners')
   expect(partner).toMatchObject({ tier: expect.any(String) as unknown })
   expect(Object.keys(partner ?? {})).not.toContain('email')

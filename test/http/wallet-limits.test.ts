@@ -86,7 +86,7 @@ describe('the rate limit of a wallet', () => {
     ['pro', 3000],
   ] as const
   test.each(someOf(quotas, 1))(
-    'for the tier %s permits exactly %d signed calls at once',
+    'a wallet of the tier %s has exactly %d signed calls at once',
     async (...row) => {
       const [tier, quota] = row
       const service = await limitedPartner(tier)
@@ -100,14 +100,14 @@ describe('the rate limit of a wallet', () => {
     },
   )
 
-  longTest('does not exist for the tier team, nor do its headers', async () => {
+  longTest('a wallet of the tier team has no rate limit and no rate limit headers', async () => {
     const service = await limitedPartner('team')
     const { statuses, last } = await reads(service, alice, 700)
     expect(statuses).toEqual({ 200: 700 })
     expect(last.headers.has('ratelimit')).toBe(false)
   })
 
-  test('is that of a stranger for an unpaid tier', async () => {
+  test('a wallet with an unpaid tier has the rate limit of a stranger', async () => {
     const service = await limited()
     const timestamp = new Date(service.clock.now()).toISOString()
     const oath_signature = await signOath(service, 'partner', alice, timestamp)
@@ -119,20 +119,20 @@ describe('the rate limit of a wallet', () => {
     expect((await reads(service, alice, 301)).statuses).toEqual({ 200: 299, 429: 2 })
   })
 
-  test('is shown in the own record with the remaining calls', async () => {
+  test('the own partner record shows the rate limit with the remaining calls', async () => {
     const service = await limitedPartner('starter')
     await reads(service, alice, 9)
     const { body } = await (await signedRequest(service, alice, { method: 'GET', path: me }))()
     expect(body).toMatchObject({ usage: { requests_remaining: 590 } })
   })
 
-  test('covers signed bodies, including repeated ones', async () => {
+  test('the rate limit of a wallet covers signed bodies, including repeated ones', async () => {
     const service = await limited()
     const register = await registration(service, alice)
     expect((await tally(301, register)).statuses).toEqual({ 200: 299, 201: 1, 429: 1 })
   })
 
-  longTest('is 600 a minute for all unregistered wallets of one network', async () => {
+  longTest('all unregistered wallets of one network have 600 calls a minute together', async () => {
     const service = await limited()
     for (const name of ['one', 'two']) {
       const { statuses } = await tally(300, await registration(service, nearWallet(name)))
@@ -145,7 +145,7 @@ describe('the rate limit of a wallet', () => {
     expect((await reads(service, alice, 600)).statuses).toEqual({ 200: 600 })
   })
 
-  longTest('leaves forty free partners of one network 600 calls a minute together', async () => {
+  longTest('forty free partners of one network have 600 calls a minute together', async () => {
     const service = await limited()
     const total: Record<string, number> = {}
     for (let at = 0; at < 40; at += 1) {
@@ -183,7 +183,7 @@ async function leftUnproven(service: Service): Promise<number> {
 }
 
 describe('rate limits of signed calls', () => {
-  test('do not charge the calls of a partner to its address, nor limit them by it', async () => {
+  test('calls of a partner are neither charged to its address nor limited by it', async () => {
     const service = await limitedPartner()
     await reads(service, alice, 200)
     const health = () => fetch(`${service.url}/api/v1/health`)
@@ -201,13 +201,13 @@ describe('rate limits of signed calls', () => {
       200,
     ],
     ['partner reads without credentials', me, {}, 401],
-  ])('charge %s to the address', async (_reads, path, headers, status) => {
+  ])('charges %s to the address', async (_reads, path, headers, status) => {
     const { url } = await limited()
     const { statuses } = await tally(121, () => fetch(url + path, { headers }))
     expect(statuses).toEqual({ [status]: 120, 429: 1 })
   })
 
-  longTest('limit failed signatures by network before verification', async () => {
+  longTest('failed signatures are limited by network before verification', async () => {
     const service = await limited()
     const nowMs = service.clock.now()
     const mallory = evmWallet('mallory')
@@ -224,7 +224,7 @@ describe('rate limits of signed calls', () => {
   })
 
   longTest(
-    'let no /64 lock out its neighbours, and a /48 send ten times as many failed signatures',
+    'a /64 locks out no neighbours, and a /48 may send ten times as many failed signatures',
     async () => {
       const service = await limited({ trustedProxies: ['127.0.0.1'] })
       await makePartner(service, alice, { handle: 'acme', tier: 'starter' })
@@ -246,7 +246,7 @@ describe('rate limits of signed calls', () => {
     },
   )
 
-  test('do not charge a wallet beyond its limit to its network, nor verify its signatures', async () => {
+  test('a wallet beyond its limit is not charged to its network, and its signatures are not verified', async () => {
     let checks = 0
     const meter = createMeter()
     const service = await limited({
@@ -275,7 +275,7 @@ describe('rate limits of signed calls', () => {
     expect((await tally(2, register)).statuses).toEqual({ 200: 1, 429: 1 })
   })
 
-  test('do not charge concurrent calls of a wallet beyond its limit to its network', async () => {
+  test('concurrent calls of a wallet beyond its limit are not charged to its network', async () => {
     const checked = gate()
     let checks = 0
     const service = await limited({
@@ -303,7 +303,7 @@ describe('rate limits of signed calls', () => {
   })
 
   longTest(
-    'refuse a flood of a wallet at its limit early, while other networks continue to write',
+    'a flood of a wallet at its limit is refused early, while other networks continue to write',
     async () => {
       const meter = createMeter()
       const service = await limited({ meter, trustedProxies: ['127.0.0.1'] })
@@ -324,12 +324,12 @@ describe('rate limits of signed calls', () => {
         expect((await write()).status).toBe(201)
         await flooded
       }
-      // The door admits a signed request while 20 units are left, and each refused one costs 5 of them.
+      // A signed request is admitted while 20 units are left, and each refused one costs 5 of them.
       for (let before = -1; before < refusals('wallet'); await flood(50))
         before = refusals('wallet')
       expect(refusals('wallet')).toBe((12_000 - 20) / 5 + 1)
 
-      // After the time of 5 units and of one call: one call passes, one is over the limit of the wallet, one stays outside.
+      // After the time of 5 units and of one call: one call passes, one is over the limit of the wallet, one is refused early.
       service.clock.advance(200)
       const later = [await register(), await register(), await register()]
       expect(later.map(({ status }) => status)).toEqual([200, 429, 429])
@@ -338,7 +338,7 @@ describe('rate limits of signed calls', () => {
     },
   )
 
-  test('do not charge internal failures to anyone', async () => {
+  test('an internal failure of a signed call is charged to nobody', async () => {
     const limiter = createLimiter(handClock(), 2 ** 12)
     const { admit } = createRateLimits({
       limiter,
@@ -355,7 +355,7 @@ describe('rate limits of signed calls', () => {
     }
   })
 
-  test('refuse forged calls of a wallet at its limit like its own', async () => {
+  test('forged calls of a wallet at its limit are refused like its own', async () => {
     const service = await limited()
     await tally(300, await registration(service, alice))
     const forged = { ...alice, sign: evmWallet('mallory').sign }
@@ -475,7 +475,7 @@ describe('the daily count after a restart', () => {
     return service
   }
 
-  test('is that of the last flush', async () => {
+  test('the daily count after a restart is that of the last flush', async () => {
     const path = join(tempFolder(), 'ledger.db')
     await readAndFlush(path, 50, 20)
     const crashed = await restart(path)
@@ -484,14 +484,14 @@ describe('the daily count after a restart', () => {
     expect(await dayLeft(await restart(path))).toBe('948')
   })
 
-  test('starts at zero on another day', async () => {
+  test('the daily count after a restart starts at zero on another day', async () => {
     const path = join(tempFolder(), 'ledger.db')
     await readAndFlush(path, 50)
     const tomorrow = handClock(Date.UTC(2026, 10, 22))
     expect(await dayLeft(await restart(path, tomorrow))).toBe('999')
   })
 
-  test('includes the entries of the log, which are bounded for a network without a paid tier', async () => {
+  test('a restart keeps the daily count of log entries, which limits a network without a paid tier', async () => {
     const path = join(tempFolder(), 'ledger.db')
     const register = async (service: Service, name: string, fields: object = {}) => {
       const body = await registrationBody(service, evmWallet(name), fields)
@@ -529,7 +529,7 @@ describe('the daily count after a restart', () => {
     return counts
   }
 
-  test('is not loaded from truncated bytes or a table of another size', () => {
+  test('the daily count is not loaded from truncated bytes or a table of another size', () => {
     const clock = handClock()
     const claim = [{ policy: 'day' as const, key: 0x1f_ffff_1234_5678 }]
     const limiter = createLimiter(clock, 2 ** 12)

@@ -37,7 +37,7 @@ function startDeliveries(send: PinnedFetch) {
   const stop = new AbortController()
   const secretOf = (id: string) => webhookSecret(keys.hash, id)
   let roundEnds = gate()
-  // A round ends when nothing runs, or when the test says so.
+  // A round ends when nothing runs, or when the test ends it.
   const clock = { ...service.clock, sleep: () => (roundEnds = gate()).opened }
   const { signal } = stop
   setMaxListeners(0, signal)
@@ -105,7 +105,7 @@ async function hangingWhileDelivered(
 const hostNames = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, at) => `silent-${at}.example.com`)
 
-test('forty webhooks at names whose name servers never answer stop no poll', async () => {
+test('forty webhooks whose name servers never answer stop no poll', async () => {
   await subscribe(hostNames(4), 10)
   const nameServer = createSocket('udp4')
   const asked = new Set<string>()

@@ -42,7 +42,7 @@ function registration(wallet: TestWallet, changes: object = {}, spelling = walle
 const rows = (table: 'workers' | 'oath_history' | 'used_messages') => countRows(service, table)
 
 describe('worker registration', () => {
-  test('returns the worker, readable at once', async () => {
+  test('worker registration returns the worker, readable at once', async () => {
     const facts = {
       display_name: 'Zoë 日本 🙂',
       url: 'https://zoe.example/',
@@ -57,7 +57,7 @@ describe('worker registration', () => {
     }
   })
 
-  test('replaces the former entry of the same wallet in any case', async () => {
+  test('a second registration replaces the entry of the same wallet in upper or lower case', async () => {
     const first = await post(register, await registration(alice, { display_name: 'A' }))
     const again = await post(register, await registration(alice, { skills: [skills[0]] }, alice.id))
     expect(again.status).toBe(200)
@@ -69,7 +69,7 @@ describe('worker registration', () => {
     expect((await get(`/api/v1/workers?skill=${skills[1] ?? ''}`)).body['total']).toBe(0)
   })
 
-  test('accepts a skill outside the taxonomy from partners only', async () => {
+  test('worker registration accepts a skill outside the taxonomy from partners only', async () => {
     const refused = await post(register, await registration(alice, { skills: ['glass-blowing'] }))
     expectRefusal(refused, 422, 'refused')
     expect(await rows('workers')).toBe(0)
@@ -78,7 +78,7 @@ describe('worker registration', () => {
     expect(taken).toMatchObject({ status: 201, body: { skills: ['glass-blowing'] } })
   })
 
-  test('may include the worker oath, which adds a history row', async () => {
+  test('worker registration may include the worker oath, which adds a history row', async () => {
     const sworn = async (sign: TestWallet['sign']) => {
       const unsigned = await registration(alice, { oath_signature: '' })
       const oath = await signOath(service, 'worker', { ...alice, sign }, unsigned.timestamp)
@@ -91,7 +91,7 @@ describe('worker registration', () => {
     expect(await rows('oath_history')).toBe(1)
   })
 
-  test('is refused with the oath signature and the body signature swapped', async () => {
+  test('worker registration is refused with the oath and body signatures swapped', async () => {
     const unsigned = await registration(alice, { oath_signature: '' })
     const { timestamp, signature } = unsigned
     const oath = await signOath(service, 'worker', alice, timestamp)
@@ -109,7 +109,7 @@ describe('the list of workers', () => {
     }
   })
 
-  test('is listed in pages, newest first, without repetition', async () => {
+  test('the list of workers has pages, newest first, without repetition', async () => {
     const seen: string[] = []
     let query = '?limit=3'
     for (;;) {
@@ -120,7 +120,7 @@ describe('the list of workers', () => {
       seen.push(...page.workers.map(({ wallet }) => wallet))
       if (page.next_cursor === undefined) break
       query = `?limit=3&cursor=${page.next_cursor}`
-      // Somebody registers meanwhile: pages that were begun stay what they were.
+      // A registration in between does not change a listing that has begun.
       if (seen.length === 3) await post(register, await registration(nearWallet('worker 6')))
     }
     expect(seen).toEqual(
@@ -128,7 +128,7 @@ describe('the list of workers', () => {
     )
   })
 
-  test('is filtered by skill, wallet and time', async () => {
+  test('the list of workers is filtered by skill, wallet and time', async () => {
     const total = async (query: string) => (await get(`/api/v1/workers?${query}`)).body['total']
     expect(await total(`skill=${skills[0] ?? ''}`)).toBe(4)
     expect(await total(`skill=${skills[2] ?? ''}`)).toBe(3)
@@ -163,7 +163,7 @@ async function claim(
 }
 
 describe('a claim by wallet', () => {
-  test('claims the spot and stores the oath in the history', async () => {
+  test('a claim by wallet claims the spot and stores the oath in the history', async () => {
     const body = await claim(alice)
     const made = await post(claimPath, body)
     expect(made).toMatchObject({
@@ -192,13 +192,13 @@ describe('a claim by wallet', () => {
     expect(await rows('oath_history')).toBe(1)
   })
 
-  test('returns 409 for a claimed spot', async () => {
+  test('a claim by wallet returns 409 for a claimed spot', async () => {
     await post(claimPath, await claim(alice))
     expectRefusal(await post(claimPath, await claim(alice, { name: 'Other' })), 409, 'spot_claimed')
     expect(await rows('oath_history')).toBe(1)
   })
 
-  test('is refused without the claim oath signed by its wallet', async () => {
+  test('a claim by wallet is refused without the claim oath signed by that wallet', async () => {
     const wrong = [
       await claim(alice, { oathBy: evmWallet('mallory') }),
       await claim(alice, { kind: 'worker' }),
@@ -221,7 +221,7 @@ describe('a claim by e-mail', () => {
   const emailedCode = () => /\d{6}/.exec(service.actions.emails.at(-1)?.text ?? '')?.[0] ?? ''
   const wrongCode = () => String((Number(emailedCode()) + 1) % 1_000_000).padStart(6, '0')
 
-  test('sends a code and accepts it', async () => {
+  test('a claim by e-mail sends a code and accepts it', async () => {
     const asked = await post(claimPath, { email, display_name: 'Zoë' })
     expect(asked).toMatchObject({ status: 202, body: { status: 'code_sent' } })
     expect(service.actions.emails).toMatchObject([{ to: email }])
@@ -234,7 +234,7 @@ describe('a claim by e-mail', () => {
     expect(await post(claimPath, { email, code: emailedCode() })).toEqual({ ...made, status: 200 })
   })
 
-  test('sends no code for an old signature, even with an idempotency key', async () => {
+  test('a claim by e-mail sends no code for an old signature, even with an idempotency key', async () => {
     const body = await claim(alice, { email })
     service.clock.advance(10 * minuteMs)
     const late = await post(claimPath, body, { 'Idempotency-Key': 'late' })
@@ -242,7 +242,7 @@ describe('a claim by e-mail', () => {
     expect(service.actions.emails).toEqual([])
   })
 
-  test('added to a signed claim stores the oath, and never replaces a claim of the same key', async () => {
+  test('an e-mail in a signed claim stores the oath, and never replaces a claim of the same key', async () => {
     expect((await post(claimPath, await claim(alice, { email }))).status).toBe(202)
     expect(await rows('oath_history')).toBe(1)
     const code = { email, code: emailedCode() }
@@ -253,7 +253,7 @@ describe('a claim by e-mail', () => {
     expect(await rows('oath_history')).toBe(1)
   })
 
-  test('informs only the address that it already has a claim', async () => {
+  test('only the e-mail itself reveals that its address already has a claim', async () => {
     const asked = await post(claimPath, { email, display_name: 'Zoë' })
     await post(claimPath, { email, code: emailedCode() })
     const again = await post(claimPath, { email, display_name: 'Again' })
@@ -266,12 +266,12 @@ describe('a claim by e-mail', () => {
     expect(await reader.selectFrom('email_codes').select('used').execute()).toEqual([{ used: 1 }])
   })
 
-  test('names the wallet in the e-mail', async () => {
+  test('the e-mail with the code names the wallet', async () => {
     await post(claimPath, { email, display_name: 'Zoë', wallet: alice.id })
     expect(service.actions.emails.at(-1)?.text).toContain(`of the wallet ${alice.address}`)
   })
 
-  test('stores neither the address nor the code', async () => {
+  test('a claim by e-mail stores neither the address nor the code', async () => {
     await post(claimPath, { email, display_name: 'Zoë' })
     const { reader } = service.actions.database
     const code = await reader
@@ -285,7 +285,7 @@ describe('a claim by e-mail', () => {
     expect(logged).not.toContain(email.toLowerCase())
   })
 
-  test('allows five attempts, also when more are sent at once', async () => {
+  test('an e-mailed code allows five attempts, also when more are sent at once', async () => {
     await post(claimPath, { email, display_name: 'Zoë' })
     const answers = await atOnce(20, () => post(claimPath, { email, code: wrongCode() }))
     for (const answer of answers) expectRefusal(answer, 401, 'code_invalid')
@@ -294,7 +294,7 @@ describe('a claim by e-mail', () => {
     expectRefusal(await post(claimPath, { email, code: emailedCode() }), 401, 'code_invalid')
   })
 
-  test('expires after fifteen minutes', async () => {
+  test('an e-mailed code expires after fifteen minutes', async () => {
     await post(claimPath, { email, display_name: 'Zoë' })
     service.clock.advance(15 * 60_000)
     expect((await post(claimPath, { email, code: emailedCode() })).status).toBe(401)
@@ -303,7 +303,7 @@ describe('a claim by e-mail', () => {
     expect((await post(claimPath, { email, code: emailedCode() })).status).toBe(201)
   })
 
-  test('conflicts with a claim by wallet; a wallet replaces a claim by e-mail', async () => {
+  test('a wallet replaces a claim by e-mail, and a second e-mail does not', async () => {
     await post(claimPath, { email, display_name: 'Squatter', wallet: alice.id })
     expect((await post(claimPath, { email, code: emailedCode() })).status).toBe(201)
     const late = { email: 'other@ledger.example', display_name: 'Late', wallet: alice.address }
@@ -325,7 +325,7 @@ describe('a claim by e-mail', () => {
   }
   const needsKey = { status: 403, body: { code: 'wallet_needs_key' } }
 
-  test('is refused for a wallet that is registered, has receipts or is claimed with its key', async () => {
+  test('refuses a claim by e-mail of a wallet that is registered, has receipts or is claimed by key', async () => {
     const [registered, earning, claimed] = [evmWallet('bob'), evmWallet('carol'), evmWallet('dave')]
     await post(register, await registration(registered))
     await earn(earning)
@@ -337,13 +337,13 @@ describe('a claim by e-mail', () => {
     expect(service.actions.emails).toEqual([])
   })
 
-  test('is refused when the wallet signs a claim before the code is used', async () => {
+  test('a claim by e-mail is refused when the wallet signs a claim before the code is used', async () => {
     await post(claimPath, { email, display_name: 'Squatter', wallet: alice.id })
     await post(claimPath, await claim(alice))
     expect(await post(claimPath, { email, code: emailedCode() })).toMatchObject(needsKey)
   })
 
-  test('shows a wallet with receipts as unclaimed and without the name', async () => {
+  test('a wallet with receipts and a claim by e-mail is shown as unclaimed and without the name', async () => {
     const { database } = service.actions
     await post(claimPath, { email, display_name: 'Squatter', wallet: alice.id })
     await post(claimPath, { email, code: emailedCode() })
@@ -354,7 +354,7 @@ describe('a claim by e-mail', () => {
     expect(await shown()).toMatchObject({ claim: 'key', displayName: 'Alice' })
   })
 
-  test('is added by the key of a registered worker', async () => {
+  test('the key of a registered worker adds an e-mail to its claim', async () => {
     await post(register, await registration(alice))
     expect((await post(claimPath, await claim(alice, { email }))).status).toBe(202)
     expect(await post(claimPath, { email, code: emailedCode() })).toMatchObject({
@@ -363,7 +363,7 @@ describe('a claim by e-mail', () => {
     })
   })
 
-  test('sends three codes an hour to one address, and ten from one network', async () => {
+  test('at most three codes an hour are e-mailed to one address, and ten from one network', async () => {
     for (let sent = 0; sent < 3; sent += 1) {
       expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(202)
     }
@@ -378,7 +378,7 @@ describe('a claim by e-mail', () => {
     expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(202)
   })
 
-  test('sends ten codes an hour for one IPv6 /64, and thirty for its /48', async () => {
+  test('at most ten codes an hour are e-mailed for one IPv6 /64, and thirty for its /48', async () => {
     await service.restart({ trustedProxies: ['127.0.0.1'] })
     const ask = async (sent: number, address: string) => {
       const body = { email: `w${sent}@ledger.example`, display_name: 'Zoë' }
@@ -394,7 +394,7 @@ describe('a claim by e-mail', () => {
     expect(await ask(30, '2001:db8:1::1')).toBe(202)
   })
 
-  test('counts the forms of an address with plus and dots as one', async () => {
+  test('the forms of an e-mail address with plus and dots count as one', async () => {
     const forms = ['victim+1@ledger.example', 'v.ictim@ledger.example', 'Vic.Tim+2@ledger.example']
     for (const form of forms) {
       expect((await post(claimPath, { email: form, display_name: 'Zoë' })).status).toBe(202)
@@ -403,7 +403,7 @@ describe('a claim by e-mail', () => {
     expect((await post(claimPath, fourth)).status).toBe(429)
   })
 
-  test('sends 600 codes an hour in all', async () => {
+  test('at most 600 codes an hour are e-mailed in all', async () => {
     const { database, clock } = service.actions
     const now = isoTime(clock.now())
     await database.write(async (tx) => {
@@ -420,7 +420,7 @@ describe('a claim by e-mail', () => {
     expect((await post(claimPath, { email, display_name: 'Zoë' })).status).toBe(429)
   })
 
-  test('returns 503 if the e-mail is not accepted, and the unsent code is invalid', async () => {
+  test('a claim returns 503 if the e-mail is not accepted, and the unsent code is invalid', async () => {
     await service.restart({
       actions: {
         outbound: { mail: () => Promise.reject(new Error(`550 no such user ${email}`)) },

@@ -38,7 +38,7 @@ describe('a signed body', () => {
     registrationBody(service, alice, ...options)
   const accepted = () => countRows(service, 'used_messages')
 
-  test('sent 50 times at once has one effect, one 201 and 49 times 200 with the same body', async () => {
+  test('a signed body sent 50 times at once has one effect: one 201, and 49 times 200 with its answer', async () => {
     const body = await registration()
     const answers = await atOnce(50, () => register(body))
     expect(statusCounts(answers)).toEqual({ 200: 49, 201: 1 })
@@ -48,7 +48,7 @@ describe('a signed body', () => {
     expect(service.actions.nudges()).toBe(1)
   })
 
-  test('is refused after a change of any byte, and nothing is written', async () => {
+  test('a signed body is refused after a change of any byte, and nothing is written', async () => {
     const text = JSON.stringify(await registration({ display_name: 'abc' }))
     for (let at = 0; at < text.length; at += 7) {
       const changed = text[at] === 'x' ? 'y' : 'x'
@@ -64,21 +64,21 @@ describe('a signed body', () => {
     [0, 201],
     [300_000, 201],
     [300_001, 401],
-  ])('signed %i ms from now returns %i', async (offsetMs, status) => {
+  ])('a body signed %i ms from now returns %i', async (offsetMs, status) => {
     const answer = await register(await registration({}, { nowMs: service.clock.now() + offsetMs }))
     expect(answer.status).toBe(status)
     if (status === 401) expect(answer.body['code']).toBe('signature_expired')
   })
 
   test.each(['', '1795240000', '2026-11-21T06:00:00'])(
-    'is refused with the timestamp %j',
+    'a signed body is refused with the timestamp %j',
     async (timestamp) => {
       const answer = await register({ ...(await registration()), timestamp })
       expect(answer.body).toMatchObject({ code: 'invalid_input', issues: [{ path: 'timestamp' }] })
     },
   )
 
-  test('is refused if signed for another service, as another kind of message or by another key', async () => {
+  test('refuses a body signed for another service, as another kind of message or by another key', async () => {
     const body = await registration()
     const { signature: _, ...unsigned } = body
     const options = { nowMs: service.clock.now() }
@@ -98,7 +98,7 @@ describe('a signed body', () => {
     expect(await accepted()).toBe(0)
   })
 
-  test('is refused with its signature in any other spelling, before and after its first use', async () => {
+  test('refuses a body with its signature in any other spelling, before and after its first use', async () => {
     const body = await registration()
     const refuseAll = async () => {
       for (const signature of otherSpellings(body.signature)) {
@@ -112,7 +112,7 @@ describe('a signed body', () => {
     expect(await accepted()).toBe(1)
   })
 
-  test('with other key order and whitespace is the same statement, used once', async () => {
+  test('a signed body with other key order and whitespace is the same statement, used once', async () => {
     const body = await registration()
     const reordered = JSON.stringify(Object.fromEntries(Object.entries(body).toReversed()), null, 2)
     expect((await register(reordered)).status).toBe(201)
@@ -120,7 +120,7 @@ describe('a signed body', () => {
     expect(await accepted()).toBe(1)
   })
 
-  test('remains unused when its action refuses it', async () => {
+  test('a signed body remains unused when its action refuses it', async () => {
     const body = await registration({ skills: ['glass-blowing'] })
     for (let time = 0; time < 2; time += 1) expect((await register(body)).status).toBe(422)
     expect(await accepted()).toBe(0)
@@ -128,7 +128,7 @@ describe('a signed body', () => {
     expect((await register(body)).status).toBe(201)
   })
 
-  test('that has expired receives its first answer under its idempotency key, and permits nothing new', async () => {
+  test('an expired body gets its first answer under its idempotency key, and permits nothing new', async () => {
     const body = await registration()
     const first = await register(body, { 'Idempotency-Key': 'late' })
     service.clock.advance(hourMs)
@@ -172,7 +172,7 @@ describe('an idempotency key', () => {
     post(feedback, { message }, { 'Idempotency-Key': key })
   const stored = () => countRows(service, 'feedback')
 
-  test('returns the first answer to the same request, quoted or bare', async () => {
+  test('an idempotency key, quoted or bare, returns the first answer to the same request', async () => {
     const first = await say('a', '"k-1"')
     const again = await say('a', 'k-1')
     expect([first.status, again.status]).toEqual([201, 201])
@@ -180,20 +180,20 @@ describe('an idempotency key', () => {
     expect(await stored()).toBe(1)
   })
 
-  test('is refused with another body, and another key is a new request', async () => {
+  test('an idempotency key is refused with another body, and another key is a new request', async () => {
     await say('a', 'k')
     expectRefusal(await say('b', 'k'), 422, 'idempotency_key_reused')
     expect((await say('b', 'l')).status).toBe(201)
     expect(await stored()).toBe(2)
   })
 
-  test('has one effect when sent 50 times at once', async () => {
+  test('an idempotency key sent 50 times at once has one effect', async () => {
     const answers = await atOnce(50, () => say('a', 'many'))
     for (const { body } of answers) expect(body).toEqual(answers[0]?.body)
     expect(await stored()).toBe(1)
   })
 
-  test('expires after a day', async () => {
+  test('an idempotency key expires after a day', async () => {
     await say('a', 'day')
     service.clock.advance(dayMs - 1)
     await say('a', 'day')
@@ -203,7 +203,7 @@ describe('an idempotency key', () => {
     expect(await stored()).toBe(2)
   })
 
-  test('is scoped to one wallet', async () => {
+  test('an idempotency key is scoped to one wallet', async () => {
     for (const wallet of [alice, mallory]) {
       const body = await registrationBody(service, wallet)
       const answer = await post('/api/v1/workers/register', body, { 'Idempotency-Key': 'k' })
@@ -211,13 +211,16 @@ describe('an idempotency key', () => {
     }
   })
 
-  test.each(['', '"', '"a', 'a b', 'x'.repeat(256), '"é"'])('is refused as %j', async (key) => {
-    const raw = Buffer.from(key, 'utf8').toString('latin1')
-    const lines = ['Content-Type: application/json', `Idempotency-Key: ${raw}`]
-    const body = '{"message":"a"}'
-    lines.push(`Content-Length: ${body.length}`)
-    expect((await send(service.address, `POST ${feedback}`, lines, body)).status).toBe(400)
-  })
+  test.each(['', '"', '"a', 'a b', 'x'.repeat(256), '"é"'])(
+    'the idempotency key %j is refused',
+    async (key) => {
+      const raw = Buffer.from(key, 'utf8').toString('latin1')
+      const lines = ['Content-Type: application/json', `Idempotency-Key: ${raw}`]
+      const body = '{"message":"a"}'
+      lines.push(`Content-Length: ${body.length}`)
+      expect((await send(service.address, `POST ${feedback}`, lines, body)).status).toBe(400)
+    },
+  )
 })
 
 describe('the partner bearer token', () => {
@@ -245,14 +248,14 @@ describe('the partner bearer token', () => {
   })
 
   test.each(['bearer', 'headers'] as const)(
-    'is accepted as %s, bound to the path',
+    'the partner token is accepted as %s, bound to the path',
     async (form) => {
       expect((await patch(await headersFor({ form }))).status).toBe(200)
       expect(await bindings()).toEqual(['path'])
     },
   )
 
-  test('is accepted bound to the body, with a time in seconds or milliseconds', async () => {
+  test('the partner token is accepted bound to the body, with a time in seconds or milliseconds', async () => {
     const seconds = String(service.clock.now() / 1000)
     for (const timestamp of [seconds, `${seconds}001`]) {
       expect((await patch(await headersFor({ binding: 'body', timestamp }))).status).toBe(200)
@@ -260,7 +263,7 @@ describe('the partner bearer token', () => {
     expect(await bindings()).toEqual(['body', 'body'])
   })
 
-  test('uses the time of the Date header if it has no other', async () => {
+  test('the partner token uses the time of the Date header if it has no other', async () => {
     const nowMs = service.clock.now()
     const { Authorization = '' } = await headersFor({ timestamp: String(nowMs / 1000) })
     const lines = ['Content-Type: application/json', `Content-Length: ${raw.length}`]
@@ -271,7 +274,7 @@ describe('the partner bearer token', () => {
     expect(await sendWith(token)).toBe(401)
   })
 
-  test('returns the first answer when repeated, and 409 with another body', async () => {
+  test('the partner token returns the first answer when repeated, and 409 with another body', async () => {
     const headers = await headersFor()
     const first = await patch(headers)
     expect(first.status).toBe(200)
@@ -280,12 +283,12 @@ describe('the partner bearer token', () => {
     expect(await bindings()).toHaveLength(1)
   })
 
-  test('bound to the body returns 401 for another body', async () => {
+  test('a partner token bound to the body returns 401 for another body', async () => {
     const headers = await headersFor({ binding: 'body' })
     expectRefusal(await patch(headers, otherRaw), 401, 'signature_invalid')
   })
 
-  test('returns 401 for another path, method or service', async () => {
+  test('the partner token returns 401 for another path, method or service', async () => {
     for (const headers of [
       await headersFor({}, { path: '/api/v1/partners/subscription' }),
       await headersFor({}, { path: `${path}/` }),
@@ -300,7 +303,7 @@ describe('the partner bearer token', () => {
     expect(await bindings()).toEqual([])
   })
 
-  test('does not cover the query, and writes accept none', async () => {
+  test('a write accepts no query, since the partner token does not cover it', async () => {
     const refusal = await post(`${path}?tier=pro`, raw, await headersFor(), 'PATCH')
     expectRefusal(refusal, 400, 'unknown_parameter')
   })
@@ -311,7 +314,7 @@ describe('the partner bearer token', () => {
     [0, 200],
     [300, 200],
     [301, 401],
-  ])('signed %i seconds from now returns %i', async (offset, status) => {
+  ])('a partner token signed %i seconds from now returns %i', async (offset, status) => {
     const timestamp = String(service.clock.now() / 1000 + offset)
     expect((await patch(await headersFor({ timestamp }))).status).toBe(status)
   })
@@ -336,13 +339,13 @@ describe('the partner bearer token', () => {
     '１７９５２４００００',
     '2026-11-21T06:00:00Z',
     '1795240000,1795240000',
-  ])('is refused with the timestamp %j', async (timestamp) => {
+  ])('the partner token is refused with the timestamp %j', async (timestamp) => {
     const headers = await headersFor({ timestamp: '1795240000' })
     const latin1 = Buffer.from(timestamp).toString('latin1')
     expect((await patch({ ...headers, 'X-Partner-Timestamp': latin1 })).status).toBe(401)
   })
 
-  test('is refused if malformed or sent in two forms', async () => {
+  test('the partner token is refused if malformed or sent in two forms', async () => {
     expectRefusal(await patch({}), 401, 'credentials_missing')
     const good = await headersFor()
     const { Authorization = '' } = good
@@ -359,7 +362,7 @@ describe('the partner bearer token', () => {
     expect(await bindings()).toEqual([])
   })
 
-  test('may repeat a read within its time window only', async () => {
+  test('the partner token may repeat a read within its time window only', async () => {
     const headers = await headersFor({}, { method: 'GET', raw: '' })
     const read = async (more: object = {}) =>
       (await requestJson(service, path, { headers: { ...headers, ...more } })).status
@@ -391,7 +394,7 @@ describe('a request body', () => {
     'application/*',
     'json',
     '',
-  ])('of the type %j is refused', async (type) => {
+  ])('a request body of the type %j is refused', async (type) => {
     expectRefusal(await say(raw, { 'Content-Type': type }), 415, 'unsupported_media_type')
   })
 
@@ -399,11 +402,11 @@ describe('a request body', () => {
     'application/json',
     'Application/JSON; charset=UTF-8',
     'application/json;charset="utf-8"',
-  ])('of the type %j is accepted', async (type) => {
+  ])('a request body of the type %j is accepted', async (type) => {
     expect((await say(raw, { 'Content-Type': type })).status).toBe(201)
   })
 
-  test('of 64 KiB is read, and a larger one is refused without reading it', async () => {
+  test('a request body of 64 KiB is read, and a larger one is refused without reading it', async () => {
     const padded = (bytes: number) => raw + ' '.repeat(bytes - raw.length)
     expect((await say(padded(65_536))).status).toBe(201)
     const sendPart = async (length: string, part: string) => {
@@ -415,7 +418,7 @@ describe('a request body', () => {
     expect(await sendPart('Transfer-Encoding: chunked', chunk)).toBe(413)
   })
 
-  test('must match its Content-Digest', async () => {
+  test('a request body must match its Content-Digest', async () => {
     const digest = (algorithm: string, text: string) =>
       createHash(algorithm).update(text).digest('base64')
     for (const header of [
@@ -442,7 +445,7 @@ describe('a request body', () => {
     '{"__proto__":{"polluted":true},"message":"a"}',
     '\ufeff{"message":"a"}',
     `{"message":${'['.repeat(20_000)}`,
-  ])('of %j is refused as malformed JSON', async (text) => {
+  ])('the request body %j is refused as malformed JSON', async (text) => {
     expectRefusal(await say(text), 400, 'malformed_json')
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
@@ -455,7 +458,7 @@ describe('a request body', () => {
     ['{"message":1}', 'message'],
     ['{"message":"a","more":1}', 'more'],
     ['{"message":"a","constructor":{"prototype":1}}', 'constructor'],
-  ])('of %s is valid JSON and invalid input', async (text, field) => {
+  ])('the request body %s is valid JSON and invalid input', async (text, field) => {
     const answer = await say(text)
     expectRefusal(answer, 400, 'invalid_input')
     if (field !== '') expect(answer.body).toMatchObject({ issues: [{ path: field }] })

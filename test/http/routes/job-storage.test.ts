@@ -1,4 +1,4 @@
-/** What the database keeps of jobs that come to nothing. */
+/** Storage of jobs that are cancelled or expire. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 

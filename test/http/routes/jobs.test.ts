@@ -55,7 +55,7 @@ beforeEach(async () => {
 const detailOf = async (id: string) => jobDetail.parse((await exchange.look(`${jobs}/${id}`)).body)
 
 describe('a job from post to receipt', () => {
-  test('is public at once, with only the number of its bids', async () => {
+  test('a posted job is public at once, with only the number of its bids', async () => {
     const posted = await exchange.post()
     expect(posted).toMatchObject({
       poster: parties.poster.address,
@@ -73,7 +73,7 @@ describe('a job from post to receipt', () => {
     expect(JSON.stringify(body)).not.toContain(parties.worker.address)
   })
 
-  test('shows proposals to the poster, and to each bidder only their own', async () => {
+  test('a job shows all proposals to the poster, and to each bidder only their own', async () => {
     const { id } = await exchange.post()
     const mine = await exchange.bid(id, 'worker')
     const theirs = await exchange.bid(id, 'bidder')
@@ -90,7 +90,7 @@ describe('a job from post to receipt', () => {
     expect(bidList.parse(second.body)).toEqual({ count: 1, total: 2, bids: [theirs] })
   })
 
-  test('keeps a delivery that its readers can verify', async () => {
+  test('a job keeps a delivery that its readers can verify', async () => {
     const { id } = await exchange.delivered()
     const detail = await detailOf(id)
     expect(detail.delivery?.content_sha256).toBe('ab'.repeat(32))
@@ -108,7 +108,7 @@ describe('a job from post to receipt', () => {
     }
   })
 
-  test('ends with a receipt signed by the exchange, which proves no payment and earns nothing', async () => {
+  test('an accepted job ends with a receipt of the exchange, which proves no payment and earns nothing', async () => {
     const { id } = await exchange.delivered()
     const answer = await exchange.act('poster', id, 'accept')
     expect(answer.status).toBe(200)
@@ -154,7 +154,7 @@ describe('a job from post to receipt', () => {
       rep_score: 0,
       entries: [{ receipt_id: accepted.receipt_id, weight: 0, reason: noPaymentReason }],
     })
-    // The entry takes no rank of its payer, so that a later payment still counts in full.
+    // The entry does not count for its payer, so a later payment still counts in full.
     expect((await exchange.rows())['reputation_ledger']).toMatchObject([{ evidence: 0 }])
     expect(await recomputeScores(service.actions.database.reader)).toMatchObject({
       wallets: 1,
@@ -169,7 +169,7 @@ describe('a job from post to receipt', () => {
     ])
   })
 
-  test('shows a dispute with its reason, and ends it when the poster accepts after all', async () => {
+  test('a disputed job shows the reason, until the poster accepts after all', async () => {
     const { id } = await exchange.delivered()
     const reason = 'No answer for a week.'
     const disputed = await exchange.act('worker', id, 'dispute', { reason })
@@ -198,7 +198,7 @@ describe('a job from post to receipt', () => {
 })
 
 describe('a bid', () => {
-  test('is replaced by a second bid of the same bidder and keeps its id', async () => {
+  test('a second bid of the same bidder replaces the first and keeps its id', async () => {
     const { id } = await exchange.post()
     const first = await exchange.bid(id)
     const changes = { eta_hours: 3, proposal: 'Cheaper.' }
@@ -210,7 +210,7 @@ describe('a bid', () => {
     expect((await detailOf(id)).bids_count).toBe(1)
   })
 
-  test('on another job cannot be awarded', async () => {
+  test('a bid on another job cannot be awarded', async () => {
     const [one, other] = [await exchange.post(), await exchange.post()]
     const foreign = await exchange.bid(other.id)
     await exchange.bid(one.id)
@@ -222,7 +222,7 @@ describe('a bid', () => {
 })
 
 describe('concurrent requests to the job exchange', () => {
-  test('award a job once: the second award is a conflict', async () => {
+  test('of two concurrent awards of a job, one succeeds and the other is a conflict', async () => {
     const { id } = await exchange.post()
     const bids = [await exchange.bid(id, 'worker'), await exchange.bid(id, 'bidder')]
     const answers = await Promise.all(
@@ -234,7 +234,7 @@ describe('concurrent requests to the job exchange', () => {
     expect(states.toSorted()).toEqual(['awarded', 'rejected'])
   })
 
-  test('accept a delivery once: twenty acceptances yield one receipt and one reputation entry', async () => {
+  test('twenty concurrent acceptances of a delivery yield one receipt and one reputation entry', async () => {
     const { id } = await exchange.delivered()
     const answers = await atOnce(20, () => exchange.act('poster', id, 'accept'))
     expect(statusCounts(answers)).toEqual({ 200: 1, 409: 19 })
@@ -247,15 +247,18 @@ describe('a delivery', () => {
   test.each([
     ['worker', 'stranger'],
     ['stranger', 'worker'],
-  ] as const)('sent by the %s and signed by the %s returns 403', async (sender, signer) => {
-    const { id } = await exchange.awarded()
-    const body = await exchange.statement(parties[signer], id)
-    const before = await exchange.rows()
-    expectRefusal(await exchange.act(sender, id, 'deliver', body), 403, 'forbidden')
-    expect(await exchange.rows()).toEqual(before)
-  })
+  ] as const)(
+    'a delivery sent by the %s and signed by the %s returns 403',
+    async (sender, signer) => {
+      const { id } = await exchange.awarded()
+      const body = await exchange.statement(parties[signer], id)
+      const before = await exchange.rows()
+      expectRefusal(await exchange.act(sender, id, 'deliver', body), 403, 'forbidden')
+      expect(await exchange.rows()).toEqual(before)
+    },
+  )
 
-  test('returns 401 if signed for another job or changed after signing', async () => {
+  test('a delivery signed for another job or changed after signing returns 401', async () => {
     const [one, other] = [await exchange.awarded(), await exchange.awarded()]
     const foreign = await exchange.statement(parties.worker, other.id)
     const before = await exchange.rows()
@@ -266,7 +269,7 @@ describe('a delivery', () => {
     expect(await exchange.rows()).toEqual(before)
   })
 
-  test('returns the first answer when repeated with the same signatures', async () => {
+  test('a delivery repeated with the same signatures returns the first answer', async () => {
     const { id } = await exchange.awarded()
     const request = {
       path: `${jobs}/${id}/deliver`,
@@ -280,7 +283,7 @@ describe('a delivery', () => {
   })
 })
 
-/** A job in each state, with what the awardee and a rejected bidder did on the way. */
+/** Brings a job into each state, with the actions of the awardee and of a rejected bidder. */
 async function jobIn(status: JobStatus): Promise<string> {
   if (status === 'open' || status === 'cancelled' || status === 'expired') {
     const { id } = await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
@@ -311,7 +314,7 @@ const bodiesFor = (
 })
 
 describe.each(jobStatuses)('a job that is %s', (status) => {
-  test('refuses every transition that the matrix forbids, without changing a row', async () => {
+  test(`a job that is ${status} refuses every forbidden transition, without changing a row`, async () => {
     const id = await jobIn(status)
     if (status === 'expired') {
       service.clock.advance(2 * hourMs)
@@ -374,7 +377,7 @@ describe('a delivery without a response', () => {
     return acceptUnanswered(database, { key, siteUrl: site.url, nowMs: service.clock.now() })
   }
 
-  test('shows the end of the dispute period and cannot be disputed after it', async () => {
+  test('a delivery shows the end of its dispute period, and cannot be disputed after it', async () => {
     const { id, answer_due: due } = await exchange.delivered()
     expect(due).toBe(isoTime(service.clock.now() + answerDays * dayMs))
     service.clock.advance(answerDays * dayMs - 1)
@@ -383,7 +386,7 @@ describe('a delivery without a response', () => {
     expect([status, body['details']]).toEqual([409, 'the 14 days for a dispute have passed'])
   })
 
-  test('is accepted automatically once after 14 days, with a receipt that says so and earns nothing', async () => {
+  test('a delivery is accepted once after 14 days, with a receipt that states this and earns nothing', async () => {
     const { id } = await exchange.delivered()
     const disputed = await exchange.delivered()
     await exchange.act('poster', disputed.id, 'dispute', { reason: 'It is late.' })
@@ -409,7 +412,7 @@ describe('a delivery without a response', () => {
     expect([again.status, again.body['details']]).toEqual([409, 'the job is accepted'])
   })
 
-  test('may be accepted late by the poster before the scheduled job runs', async () => {
+  test('the poster may accept a delivery late, before the scheduled job runs', async () => {
     const { id } = await exchange.delivered()
     service.clock.advance((answerDays + 1) * dayMs)
     const answer = await exchange.act('poster', id, 'accept')
@@ -420,7 +423,7 @@ describe('a delivery without a response', () => {
 })
 
 describe('a write to the job exchange', () => {
-  test('returns 403 for a wallet without a partner, and 401 without credentials', async () => {
+  test('a write to the job exchange returns 403 without a partner, and 401 without credentials', async () => {
     const { id } = await exchange.post()
     const before = await exchange.rows()
     const outsider = partnerClient(service, evmWallet('outsider'))
@@ -448,24 +451,22 @@ describe('a write to the job exchange', () => {
   })
 })
 
-describe('a job post', () => {
-  test.each([
-    [-1, 400],
-    [0, 400],
-    [1, 201],
-    [maxDeadlineMs, 201],
-    [maxDeadlineMs + 1, 400],
-  ])('%i ms before its deadline returns %i', async (aheadMs, expected) => {
-    const before = await exchange.rows()
-    // The client advances the clock by a millisecond before it sends a write.
-    const deadline = isoTime(service.clock.now() + 1 + aheadMs)
-    const client = partnerClient(service, parties.poster)
-    const { status, body } = await client('POST', jobs, exchange.postBody({ deadline }))
-    expect(status).toBe(expected)
-    if (status === 201) return
-    expect(body).toMatchObject({ code: 'invalid_input', issues: [{ path: 'deadline' }] })
-    expect(await exchange.rows()).toEqual(before)
-  })
+test.each([
+  [-1, 400],
+  [0, 400],
+  [1, 201],
+  [maxDeadlineMs, 201],
+  [maxDeadlineMs + 1, 400],
+])('a job posted %i ms before its deadline returns %i', async (aheadMs, expected) => {
+  const before = await exchange.rows()
+  // The client advances the clock by a millisecond before it sends a write.
+  const deadline = isoTime(service.clock.now() + 1 + aheadMs)
+  const client = partnerClient(service, parties.poster)
+  const { status, body } = await client('POST', jobs, exchange.postBody({ deadline }))
+  expect(status).toBe(expected)
+  if (status === 201) return
+  expect(body).toMatchObject({ code: 'invalid_input', issues: [{ path: 'deadline' }] })
+  expect(await exchange.rows()).toEqual(before)
 })
 
 test('the job list is paged and filtered by state, skill and poster', async () => {
