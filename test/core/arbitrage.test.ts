@@ -29,7 +29,7 @@ const rowOf = (changes: Partial<ArbitrageRail>) => {
 }
 
 describe('rankRails', () => {
-  test("expects volume per creator and day, and per worker and day without the top earner's share", () => {
+  test("rankRails expects volume per creator and day, and per worker without the top earner's share", () => {
     expect(rowOf({})).toEqual({
       rail: 'plain',
       perCreatorMicroUsdc: 100_000_000,
@@ -40,7 +40,7 @@ describe('rankRails', () => {
     })
   })
 
-  test('breaks even after whole days, at once without an entry cost, or at an unknown time', () => {
+  test('a rail breaks even after whole days, at once without an entry cost, or at an unknown time', () => {
     const unknown = { ...figures, topWorkerShare: null }
     expect(rowOf({ entryCostMicroUsdc: 75_000_000 }).breakevenDays).toBe(1)
     expect(rowOf({ entryCostMicroUsdc: 75_000_001 }).breakevenDays).toBe(2)
@@ -53,7 +53,7 @@ describe('rankRails', () => {
     )
   })
 
-  test('never treats an unknown figure as zero', () => {
+  test('rankRails never treats an unknown figure as zero', () => {
     for (const name of ['tpv30dMicroUsdc', 'uniqueCreators30d'] as const) {
       const row = rowOf({ figures: { ...figures, [name]: null } })
       expect(row).toMatchObject({ perCreatorMicroUsdc: null, confidence: 0 })
@@ -100,7 +100,7 @@ describe('rankRails', () => {
   })
 })
 
-test('sorts the best first, unknown last, and ties by worker income and name', () => {
+test('sorts the best rails first, unknown ones last, and ties by worker income and name', () => {
   const railWith = (rail: string, changes: Partial<ArbitrageRail['figures']>) => ({
     ...plain,
     rail,

@@ -21,7 +21,7 @@ test('isJsonObject is true for objects only', () => {
 
 describe('the published vectors of RFC 8785', () => {
   test.each(['arrays', 'french', 'structures', 'unicode', 'values', 'weird'])(
-    '%s.json comes out byte for byte',
+    'the RFC 8785 vector %s.json comes out byte for byte',
     (name) => {
       const value = parseStrictJson(readVector(`jcs/testdata/input/${name}.json`))
       const text = canonicalize(value)
@@ -31,7 +31,7 @@ describe('the published vectors of RFC 8785', () => {
     },
   )
 
-  test('the first 10,000 numbers of the published sequence print as published', () => {
+  test('the first 10,000 numbers of the RFC 8785 sequence print as published', () => {
     const bytes = readVector('jcs/es6numbers-10000.txt')
     expect(createHash('sha256').update(bytes).digest('hex')).toMatch(/^b9f7a8e7/)
     const lines = bytes.toString('utf8').trimEnd().split('\n')
@@ -45,7 +45,7 @@ describe('the published vectors of RFC 8785', () => {
   })
 })
 
-describe('canonicalize refuses', () => {
+describe('canonicalize on unusual values', () => {
   const loop: { self?: unknown } = {}
   loop.self = { again: [loop] }
   const refused: ReadonlyArray<readonly [string, unknown]> = [
@@ -67,26 +67,26 @@ describe('canonicalize refuses', () => {
     ['a lone surrogate in a name', { '\uD83D': 1 }],
     ['a cycle', loop],
   ]
-  test.each(refused)('%s', (_, value) => {
+  test.each(refused)('canonicalize refuses %s', (_, value) => {
     expect(() => canonicalize(value)).toThrow(CanonicalJsonError)
     expect(() => canonicalize({ inside: [value] })).toThrow(/^\.inside\[0\]/)
     expect(() => prettySorted(value)).toThrow(CanonicalJsonError)
   })
 
-  test('refuses endless nesting without a crash', () => {
+  test('canonicalize refuses endless nesting without a crash', () => {
     let value: unknown = 1
     for (let depth = 0; depth < 100_000; depth += 1) value = [value]
     expect(() => canonicalize(value)).toThrow(CanonicalJsonError)
   })
 
-  test('accepts one object in two places', () => {
+  test('canonicalize accepts one object in two places', () => {
     const shared = { a: 1 }
     expect(canonicalize([shared, shared])).toBe('[{"a":1},{"a":1}]')
   })
 })
 
 describe('canonicalize', () => {
-  test('is independent of the order of members', () => {
+  test('canonical JSON is independent of the order of members', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.infiniteStream(fc.nat()), (value, picks) => {
         fc.pre(isCanonicalisable(value))
@@ -95,7 +95,7 @@ describe('canonicalize', () => {
     )
   })
 
-  test('parses back to itself, also from its pretty form', () => {
+  test('canonical JSON parses back to itself, also from its pretty form', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         fc.pre(isCanonicalisable(value))

@@ -41,7 +41,7 @@ function manualWork() {
 }
 
 describe('a semaphore', () => {
-  test('grants permits first come, first served', async () => {
+  test('a semaphore grants permits first come, first served', async () => {
     const semaphore = createSemaphore(2)
     const { started, work, finish } = manualWork()
     const all = ['a', 'b', 'c', 'd'].map((name) => semaphore.run(() => work(name)))
@@ -57,13 +57,13 @@ describe('a semaphore', () => {
     expect(semaphore.grants()).toBe(4)
   })
 
-  test('returns the permit of work that fails', async () => {
+  test('work that fails returns its permit to the semaphore', async () => {
     const semaphore = createSemaphore(1)
     await expect(semaphore.run(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
     expect(semaphore.active()).toBe(0)
   })
 
-  test('does not let a newcomer overtake a caller that waits', async () => {
+  test('a semaphore lets no newcomer overtake a waiting caller', async () => {
     const semaphore = createSemaphore(1)
     await semaphore.acquire()
     const next = semaphore.acquire()
@@ -79,7 +79,7 @@ describe('a semaphore', () => {
 })
 
 describe('a caller that waits for a mutex', () => {
-  test('can withdraw, and the next one gets the permit', async () => {
+  test('a caller that waits for a mutex can withdraw, and the next one gets the permit', async () => {
     const mutex = createSemaphore(1)
     const ends: string[] = []
     let withdraw: (reason: Error) => void = () => undefined
@@ -97,7 +97,7 @@ describe('a caller that waits for a mutex', () => {
     expect(mutex.active()).toBe(1)
   })
 
-  test('keeps a permit that it withdraws from too late', async () => {
+  test('a caller that withdraws from a mutex too late keeps the permit', async () => {
     const mutex = createSemaphore(1)
     let withdraw: (reason: Error) => void = () => undefined
     await mutex.acquire()
@@ -128,7 +128,7 @@ test('a serial queue runs work in the order of the calls, also after a failure',
 })
 
 describe('mapConcurrent', () => {
-  test('returns results in the order of the items, whichever ends first', async () => {
+  test('mapConcurrent returns results in the order of the items, whichever ends first', async () => {
     const { started, work, finish } = manualWork()
     const mapped = mapConcurrent(new Set(['a', 'b', 'c']), 2, work)
     expect(started).toEqual(['a', 'b'])
@@ -139,7 +139,7 @@ describe('mapConcurrent', () => {
     expect(await mapped).toEqual(['a done', 'b done', 'c done'])
   })
 
-  test('starts nothing after a failure and throws when all that runs has ended', async () => {
+  test('mapConcurrent starts nothing after a failure and throws when all running work has ended', async () => {
     const { started, work, finish, fail } = manualWork()
     let isSettled = false
     const mapped = mapConcurrent(['a', 'b', 'c'], 2, work)
@@ -155,11 +155,11 @@ describe('mapConcurrent', () => {
   })
 })
 
-test('a tick throttle starts so many callers per tick, in order', async () => {
+test('a tick throttle starts at most its number of callers per tick, in order', async () => {
   const ticks: (() => void)[] = []
-  const turn = createTickThrottle(2, (next) => ticks.push(next))
+  const nextTick = createTickThrottle(2, (next) => ticks.push(next))
   const started: number[] = []
-  for (const caller of [1, 2, 3, 4, 5]) void turn().then(() => started.push(caller))
+  for (const caller of [1, 2, 3, 4, 5]) void nextTick().then(() => started.push(caller))
   await flushPromises()
   expect(started).toEqual([1, 2])
   for (const expected of [

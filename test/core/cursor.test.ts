@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { decodeCursor, encodeCursor } from '../../src/core/cursor.ts'
 
 test.each([0, 1, 50, 123_456_789, Number.MAX_SAFE_INTEGER])(
-  '%i comes back from its cursor',
+  'the sequence number %i round-trips through a cursor',
   (seq) => {
     expect(decodeCursor('receipts', encodeCursor('receipts', seq))).toBe(seq)
   },

@@ -18,7 +18,7 @@ test.each([
   ['/desk/SKILL.md', 'text/markdown; charset=utf-8', 'desk/SKILL.md'],
   ['/', 'text/html; charset=utf-8', 'index.html'],
   ['/rails/x402', 'text/html; charset=utf-8', 'rails/x402.html'],
-])('%s (%s) is stored in %s', (path, contentType, file) => {
+])('the document %s (%s) is stored in %s', (path, contentType, file) => {
   expect(documentFile(path, contentType)).toBe(file)
 })
 
@@ -35,7 +35,7 @@ test.each([
   ['/a b', json, 'cannot be published'],
   ['a', json, 'cannot be published'],
   ['', json, 'cannot be published'],
-])('%j (%s) is refused: it %s', (path, contentType, reason) => {
+])('the document path %j (%s) is refused: it %s', (path, contentType, reason) => {
   expect(() => documentFile(path, contentType)).toThrow(reason)
 })
 
@@ -72,7 +72,7 @@ describe('a manifest', () => {
     set_sha256: 'c'.repeat(64),
   }
 
-  test('of the right form is accepted', () => {
+  test('a manifest of the right form is accepted', () => {
     expect(manifestSchema.parse(manifest)).toEqual(manifest)
     expect(manifestSetText(manifest.documents)).toBe(`${'a'.repeat(64)}  api/v1/rails.json\n`)
   })
@@ -84,7 +84,7 @@ describe('a manifest', () => {
     ['contains a path twice', { count: 2, documents: [entry, entry] }],
     ['has an unknown field', { more: 1 }],
     ['has no time', { computed_at: 'now' }],
-  ])('that %s is refused', (_, change) => {
+  ])('a manifest that %s is refused', (_, change) => {
     expect(manifestSchema.safeParse({ ...manifest, ...change }).success).toBe(false)
   })
 })

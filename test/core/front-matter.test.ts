@@ -5,7 +5,7 @@ import { parseFrontMatter } from '../../src/core/front-matter.ts'
 const withFields = (...lines: string[]): string => ['---', ...lines, '---', 'Body.'].join('\n')
 
 describe('parseFrontMatter', () => {
-  test('reads strings and lists and leaves the body unchanged', () => {
+  test('front matter has strings and lists, and the body stays unchanged', () => {
     const text =
       '---\ntitle: One rail\ndate: 2026-10-26\nkeywords: [x402, wash volume]\n---\n\n# Head\n\n---\n\nText\n'
     expect(parseFrontMatter(text)).toEqual({
@@ -26,18 +26,18 @@ describe('parseFrontMatter', () => {
     ['a: []', []],
     ['a: [ ]', []],
     [`a: ["b, c", 'd]', e f ]`, ['b, c', 'd]', 'e f']],
-  ])('reads %s as YAML would, with scalars as strings', (line, value) => {
+  ])('front matter reads %s as YAML would, with scalars as strings', (line, value) => {
     expect(parseFrontMatter(withFields(line)).fields['a']).toEqual(value)
   })
 
-  test('skips comments and blank lines and accepts CRLF', () => {
+  test('front matter skips comments and blank lines and accepts CRLF', () => {
     expect(parseFrontMatter('---\r\n# note\r\n\r\na: b\r\n---\r\nOne\r\nTwo')).toEqual({
       fields: { a: 'b' },
       body: 'One\nTwo',
     })
   })
 
-  test('reads a field with the name of an Object member as data', () => {
+  test('front matter reads a field with the name of an Object member as data', () => {
     const { fields } = parseFrontMatter(withFields('constructor: mine'))
     expect(Object.entries(fields)).toEqual([['constructor', 'mine']])
   })
@@ -65,7 +65,7 @@ describe('parseFrontMatter', () => {
     ['a block list', withFields('a: - b'), 'line 2: "- b" must be in quotes'],
     ['a block text', withFields('a: |'), 'line 2: "|" must be in quotes'],
     ['an unquoted colon in a list', withFields('a: [b: c]'), 'line 2: "b: c" must be in quotes'],
-  ])('refuses %s and names the line', (_name, text, message) => {
+  ])('parseFrontMatter refuses %s and names the line', (_name, text, message) => {
     expect(() => parseFrontMatter(text)).toThrow(message)
   })
 })

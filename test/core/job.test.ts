@@ -73,7 +73,7 @@ disputed  cancel   409       403       403       403       403
 disputed  expire   403       403       403       403       409
 `
 
-/** What is different from the moment of the deadline on; all other rows stay as they are. */
+/** The rows that differ from the deadline on. */
 const fromDeadline = `
 state     event    poster    awardee   bidder    stranger  clock
 none      post     400       403       403       403       403
@@ -86,7 +86,7 @@ awarded   cancel   409       403       403       403       403
 awarded   expire   403       403       403       403       expired
 `
 
-/** What is different once a delivery has waited for 14 days. */
+/** The rows that differ once a delivery has waited for 14 days. */
 const unanswered = `
 state     event    poster    awardee   bidder    stranger  clock
 delivered accept   accepted  403       403       403       accepted
@@ -122,7 +122,7 @@ const cases = states.flatMap((status) =>
 )
 
 describe('the transition matrix', () => {
-  test('lists every state, event and role once', () => {
+  test('the job transition matrix lists every state, event and role once', () => {
     const names = cases.map((at) => `${at.status} ${at.event} ${at.role}`)
     expect([...early.keys()].toSorted()).toEqual(names.toSorted())
     expect([late.size, unansweredCells.size]).toEqual([early.size, early.size])
@@ -134,7 +134,7 @@ describe('the transition matrix', () => {
     ['a millisecond before the time to answer is over', answerMs - 1, late],
     ['when the time to answer is over', answerMs, unansweredCells],
     ['long after the deadline', deadlineMs + maxDeadlineMs, unansweredCells],
-  ])('decides as listed %s', (_, nowMs, table) => {
+  ])('every job transition is decided as listed %s', (_, nowMs, table) => {
     const found = new Map(
       cases.map(({ status, event, role }) => {
         const decision = decide({ status, deadlineMs, deliveredMs }, event, role, nowMs)
@@ -148,7 +148,7 @@ describe('the transition matrix', () => {
     expect(found).toEqual(wanted)
   })
 
-  test('has a reason for every refusal', () => {
+  test('every refused job transition has a reason', () => {
     for (const { status, event, role } of cases) {
       const decision = decide({ status, deadlineMs, deliveredMs }, event, role, deadlineMs)
       if (!decision.ok) expect(decision.reason).toMatch(/^[a-z].{5,}[a-z]$/)

@@ -128,12 +128,12 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe('checkOutboundUrl', () => {
-  test.each(accepted)('accepts %s', (text) => {
+  test.each(accepted)('checkOutboundUrl accepts %s', (text) => {
     expect(checkOutboundUrl(text)).toEqual({ ok: true, url: new URL(text) })
   })
 
   for (const [kind, texts] of Object.entries(refused)) {
-    test(`refuses ${kind}, each with a reason`, () => {
+    test(`checkOutboundUrl refuses ${kind}, each with a reason`, () => {
       const verdicts = texts.map((text) => [text, checkOutboundUrl(text)] as const)
       expect(verdicts.filter(([, { ok }]) => ok)).toEqual([])
       for (const [, verdict] of verdicts) expect(verdict).toHaveProperty('problem')

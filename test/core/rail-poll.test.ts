@@ -46,7 +46,7 @@ function after(...outcomes: PollOutcome[]) {
 const kindsOf = (decision: ReturnType<typeof after>) => decision.raised.map(({ kind }) => kind)
 
 describe('a good poll', () => {
-  it('replaces the figures, derives the status and returns the transition', () => {
+  it('a good poll replaces the figures, derives the status and returns the transition', () => {
     const { state, transition } = after(good())
     expect(transition).toEqual({ from: 'dormant', to: 'paying' })
     expect(state).toMatchObject({
@@ -61,17 +61,17 @@ describe('a good poll', () => {
     })
   })
 
-  it('keeps the time of the status while the status stays', () => {
+  it('a good poll keeps the time of a status that stays', () => {
     expect(after(good(), good()).state.statusSinceMs).toBe(start)
     expect(after(good(), good()).transition).toBeNull()
   })
 
-  it('keeps the last known payout where the poll found none', () => {
+  it('a good poll without a payout keeps the last known one', () => {
     const { state } = after(good(), good({ lastPayoutAtMs: null }))
     expect(state.figures.lastPayoutAtMs).toBe(figures().lastPayoutAtMs)
   })
 
-  it('clears every flag whose condition is not met', () => {
+  it('a good poll clears every flag whose condition is not met', () => {
     const others = ['pact_sources_disagree', 'receipt_reversed']
     const kinds = flagTexts.map(([kind]) => kind).filter((kind) => !others.includes(kind))
     expect(after(good()).cleared).toEqual(kinds)
@@ -79,7 +79,7 @@ describe('a good poll', () => {
 })
 
 describe('a failed poll', () => {
-  it('keeps figures and status, and shows the error', () => {
+  it('a failed poll keeps figures and status, and shows the error', () => {
     const before = after(good()).state
     const { state, transition } = after(good(), failed())
     expect(state).toEqual({
@@ -91,7 +91,7 @@ describe('a failed poll', () => {
     expect(transition).toBeNull()
   })
 
-  it('opens poll_failed and keeps flags about figures', () => {
+  it('a failed poll opens poll_failed and keeps flags about figures', () => {
     const decision = after(good({ topWorkerShare: 0.95 }), failed())
     expect(kindsOf(decision)).toEqual(['poll_failed'])
     expect(decision.cleared).not.toContain('concentrated')
@@ -125,11 +125,11 @@ describe('flags', () => {
     ['a rise of a small figure from zero', [creators(0), creators(9)], []],
     ['a payout two minutes ahead', [paidAt(start + 120_000)], []],
     ['a payout more than two minutes ahead', [paidAt(start + 121_000)], ['clock_skew']],
-  ])('after %s are as listed', (_polls, outcomes, kinds) => {
+  ])('the flags after %s are as listed', (_polls, outcomes, kinds) => {
     expect(kindsOf(after(...outcomes))).toEqual(kinds)
   })
 
-  it('a tenfold change stays open while the figure is unknown, until two polls agree', () => {
+  it('the flag of a tenfold change stays open while the figure is unknown, until two polls agree', () => {
     const jumped = [creators(1), creators(10)]
     const clearedAfter = (...later: PollOutcome[]) => after(...jumped, ...later).cleared
     const unknown = good({ uniqueCreators30d: null })
@@ -138,7 +138,7 @@ describe('flags', () => {
     expect(clearedAfter(unknown, creators(10), creators(11))).toContain('figures_jump')
   })
 
-  it('report that one worker earns nearly everything', () => {
+  it('a flag reports that one worker earns nearly everything', () => {
     expect(after(good({ topWorkerShare: 0.99 })).raised).toEqual([
       {
         kind: 'concentrated',
@@ -167,11 +167,11 @@ describe('figures that cannot be true', () => {
     ['more after the filter than before it', { tpv30dMicroUsdc: 1_200_000_001 }],
     ['above a billion USDC', { tpv30dRawMicroUsdc: 1_000_000_000_000_001 }],
   ] as const
-  it.each(cases)('are refused: %s', (_, changes) => {
+  it.each(cases)('refuses figures that cannot be true: %s', (_, changes) => {
     expect(impossibleFigures(figures(changes))).not.toEqual([])
   })
 
-  it('are not found in a normal measurement or where all is unknown', () => {
+  it('finds no impossible figure in a normal measurement or where all is unknown', () => {
     expect(impossibleFigures(figures())).toEqual([])
   })
 })

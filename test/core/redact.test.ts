@@ -27,7 +27,7 @@ test.each([
   ['jwt eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl', 'jwt [redacted]'],
   [`private 0x${'a1'.repeat(32)}`, 'private [redacted]'],
   ['line one\nline\u0000two\u2028three', 'line one line two three'],
-])('%s is shown as %s', (text, shown) => {
+])('redact shows %s as %s', (text, shown) => {
   expect(redact(text)).toBe(shown)
 })
 
@@ -36,17 +36,17 @@ test.each([
   'api.example/jobs/734626a0-26b5-478b-b9cf-fb575aea8adc/status: HTTP 404',
   'getSignaturesForAddress at rpc.example: error -32005: too many requests',
   'eth_getTransactionReceipt_for_a_very_long_method_name',
-])('%s contains no secret and is unchanged', (text) => {
+])('redact leaves text without a secret unchanged: %s', (text) => {
   expect(redact(text)).toBe(text)
 })
 
-/** Where the greedy parts without a bound end in the source of a pattern: `*`, `+` and `{n,}` outside of classes. */
+/** Returns where unbounded greedy parts end in the source of a pattern: `*`, `+` and `{n,}` outside of classes. */
 function unboundedEnds(source: string): number[] {
   const bare = source.replaceAll(/\\.|\[(?:\\.|[^\]])*\]/g, (part) => '.'.repeat(part.length))
   return [...bare.matchAll(/[*+]|\{\d+,\}/g)].map(({ index, 0: part }) => index + part.length)
 }
 
-test.each(patterns)('%s is unbounded in its last part only', (pattern) => {
+test.each(patterns)('the pattern %s is unbounded in its last part only', (pattern) => {
   const ends = unboundedEnds(pattern.source)
   expect(ends.filter((end) => end !== pattern.source.length)).toEqual([])
   expect(ends.length).toBe(1)
@@ -65,7 +65,7 @@ function charactersRead(text: string): number {
   return lengths.reduce((sum, length) => sum + length, 0)
 }
 
-test('reading a URL takes linear time, however it repeats', () => {
+test('redact reads a URL in linear time, however it repeats', () => {
   for (const part of ['a://', '/?', '0', ' ', 'a://b@', '/a#', '/a?', '?=', 'a:', 'a.b:', '=/']) {
     const half = charactersRead(part.repeat(Math.floor(8000 / part.length)))
     const whole = charactersRead(part.repeat(Math.floor(16_000 / part.length)))

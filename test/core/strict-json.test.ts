@@ -22,27 +22,27 @@ describe('parseStrictJson on JSONTestSuite', () => {
   const mustFail = files.filter((name) => name.startsWith('n_'))
   const either = files.filter((name) => name.startsWith('i_'))
 
-  test('covers 95 files that must parse, 188 that must not and 35 of either kind', () => {
+  test('JSONTestSuite has 95 files that must parse, 188 that must not and 35 of either kind', () => {
     expect([mustParse.length, mustFail.length, either.length]).toEqual([95, 188, 35])
   })
 
   // RFC 8259 lets duplicates pass; RFC 7493 and this ledger do not.
   const duplicates = ['y_object_duplicated_key.json', 'y_object_duplicated_key_and_value.json']
 
-  test.each(mustParse.filter((name) => !duplicates.includes(name)))('%s parses', (name) => {
+  test.each(mustParse.filter((name) => !duplicates.includes(name)))('parses file %s', (name) => {
     const text = readVector(`JSONTestSuite/test_parsing/${name}`).toString('utf8')
     expect(parseFile(name)).toEqual(JSON.parse(text))
   })
 
-  test.each(duplicates)('refuses %s only for its duplicate name', (name) => {
+  test.each(duplicates)('refuses %s of JSONTestSuite only for its duplicate name', (name) => {
     expect(() => parseFile(name)).toThrow(/^position \d+: duplicate name "a"/)
   })
 
-  test.each(mustFail)('%s is refused', (name) => {
+  test.each(mustFail)('refuses %s of JSONTestSuite', (name) => {
     expect(() => parseFile(name)).toThrow(StrictJsonError)
   })
 
-  test('parses only exact numbers of the files of either kind', () => {
+  test('parses only exact numbers of the JSONTestSuite files of either kind', () => {
     const parsed = either.filter((name) => {
       try {
         parseFile(name)
@@ -72,7 +72,7 @@ describe('parseStrictJson on JSONTestSuite', () => {
     )
   })
 
-  test('treats composed and decomposed names as two names', () => {
+  test('parseStrictJson treats composed and decomposed names as two names', () => {
     const value = parseStrictJson(
       readVector('JSONTestSuite/test_transform/object_key_nfc_nfd.json'),
     )
@@ -80,7 +80,7 @@ describe('parseStrictJson on JSONTestSuite', () => {
   })
 })
 
-describe('parseStrictJson refuses', () => {
+describe('parseStrictJson on invalid text', () => {
   const nested33 = '['.repeat(33) + ']'.repeat(33)
   const deepObject = '{"a":'.repeat(20_000)
   const deepArray = '['.repeat(20_000) + ']'.repeat(20_000)
@@ -106,12 +106,12 @@ describe('parseStrictJson refuses', () => {
     ['nesting of 33', nested33, /^position 32: nested more than 32 levels deep/],
     ['20,000 brackets', deepArray, /nested more than 32/],
     ['20,000 objects', deepObject, /nested more than 32/],
-  ])('%s', (_, text, message) => {
+  ])('parseStrictJson refuses %s', (_, text, message) => {
     expect(() => parseStrictJsonText(text)).toThrow(message)
     expect(() => parseStrictJson(Buffer.from(text))).toThrow(StrictJsonError)
   })
 
-  test('quotes at most the start of a name in messages', () => {
+  test('a JSON error quotes at most the start of a name', () => {
     const name = 'n'.repeat(10_000)
     expect(() => parseStrictJsonText(`{"${name}":1,"${name}":2}`)).toThrow(
       expect.toSatisfy((error: StrictJsonError) => error.message.length < 200),
@@ -119,8 +119,8 @@ describe('parseStrictJson refuses', () => {
   })
 })
 
-describe('parseStrictJson accepts', () => {
-  test("nesting of 32, or of the caller's limit", () => {
+describe('parseStrictJson on valid text', () => {
+  test("parseStrictJson accepts nesting of 32, or of the caller's limit", () => {
     expect(() => parseStrictJsonText('['.repeat(32) + ']'.repeat(32))).not.toThrow()
     expect(() => parseStrictJsonText('[[]]', { maxDepth: 1 })).toThrow(
       /nested more than 1 levels deep/,
@@ -129,18 +129,18 @@ describe('parseStrictJson accepts', () => {
     expect(() => parseStrictJsonText(deep, { maxDepth: 500 })).not.toThrow()
   })
 
-  test('parses names of Object.prototype as ordinary members', () => {
+  test('parseStrictJson parses names of Object.prototype as ordinary members', () => {
     const value = parseStrictJsonText('{"constructor":{"prototype":{"polluted":1}},"toString":2}')
     expect(Object.keys(z.looseObject({}).parse(value))).toEqual(['constructor', 'toString'])
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  test('parses the largest safe integers, -0 and numbers with exponents', () => {
+  test('parseStrictJson parses the largest safe integers, -0 and numbers with exponents', () => {
     const text = '[9007199254740991,-9007199254740991,-0,1e21,1.5e-7,0.1]'
     expect(parseStrictJsonText(text)).toEqual(JSON.parse(text))
   })
 
-  test('everything that JSON.stringify writes, with the result of JSON.parse', () => {
+  test('parseStrictJson accepts what JSON.stringify writes, with the result of JSON.parse', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), fc.nat(3), (value, indent) => {
         const text = JSON.stringify(value, null, indent)
@@ -150,7 +150,7 @@ describe('parseStrictJson accepts', () => {
     )
   })
 
-  test('only text that JSON.parse reads alike', () => {
+  test('parseStrictJson accepts only text that JSON.parse reads alike', () => {
     const words = ['"a"', '"b"', '.5', 'e3', 'true', 'null', '"\\n"']
     const pieces = fc.constantFrom(...'{}[],:-1 '.split(''), ...words)
     fc.assert(
@@ -169,7 +169,7 @@ describe('parseStrictJson accepts', () => {
     )
   })
 
-  test('round-trips every naughty string', () => {
+  test('parseStrictJson round-trips every naughty string', () => {
     const strings = readVectors('naughty-strings/blns.json', z.array(z.string()))
     expect(strings).toHaveLength(515)
     expect(parseStrictJson(readVector('naughty-strings/blns.json'))).toEqual(strings)

@@ -8,7 +8,7 @@ describe('times on the wire', () => {
     ['2026-11-21t06:00:00.5z', '2026-11-21T06:00:00.500Z'],
     ['2026-11-21T06:00:00.123456789+01:00', '2026-11-21T05:00:00.123Z'],
     ['2024-02-29T23:59:59-12:30', '2024-03-01T12:29:59.000Z'],
-  ])('%s is read', (text, same) => {
+  ])('the time %s is read', (text, same) => {
     const timeMs = parseTime(text)
     expect(timeMs === null ? null : isoTime(timeMs)).toBe(same)
   })
@@ -28,7 +28,7 @@ describe('times on the wire', () => {
     ' 2026-11-21T06:00:00Z',
     '2026-11-21T06:00:00Z\n',
     '+002026-11-21T06:00:00Z',
-  ])('%s is refused', (text) => {
+  ])('the time %j is refused', (text) => {
     expect(parseTime(text)).toBeNull()
   })
 })

@@ -16,7 +16,7 @@ describe('parseWallet on EVM addresses', () => {
     z.array(z.object({ address: z.string() })),
   )
 
-  test('prints all 259 published accounts with their checksum, from any case', () => {
+  test('parseWallet prints all 259 published EVM accounts with their checksum, from any case', () => {
     expect(accounts).toHaveLength(259)
     for (const { address } of accounts) {
       const wallet = { kind: 'evm', id: address.toLowerCase(), display: address }
@@ -30,7 +30,7 @@ describe('parseWallet on EVM addresses', () => {
     'eip55/valid.json',
     z.array(z.object({ name: z.string(), text: z.string(), id: z.string(), display: z.string() })),
   )
-  test.each(valid)('accepts $name: $text', ({ text, id, display }) => {
+  test.each(valid)('parseWallet accepts $name: $text', ({ text, id, display }) => {
     expect(parseWallet(text)).toEqual({ kind: 'evm', id, display })
   })
 
@@ -38,11 +38,11 @@ describe('parseWallet on EVM addresses', () => {
     'eip55/invalid.json',
     z.array(z.object({ reason: z.string(), text: z.string() })),
   )
-  test.each(invalid)('refuses $reason: $text', ({ text }) => {
+  test.each(invalid)('parseWallet refuses $reason: $text', ({ text }) => {
     expect(() => parseWallet(text)).toThrow(WalletError)
   })
 
-  test('refuses any change of case that leaves the address mixed', () => {
+  test('parseWallet refuses any change of case that leaves an EVM address mixed', () => {
     const address = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (upper) => {
@@ -77,7 +77,7 @@ describe('ed25519 wallets', () => {
     expect(walletPublicKey(parseWallet(`0x${'12'.repeat(20)}`))).toBeNull()
   })
 
-  test.each([...SMALL_ORDER_ENCODINGS])('refuses the small-order key %s', (hex) => {
+  test.each([...SMALL_ORDER_ENCODINGS])('parseWallet refuses the small-order key %s', (hex) => {
     expect(() => parseWallet(hex)).toThrow(/small order/)
     const key = hexToBytes(hex) ?? new Uint8Array()
     expect(key).toHaveLength(32)
@@ -93,7 +93,7 @@ describe('ed25519 wallets', () => {
     },
   )
 
-  test('accepts the largest y coordinate that is not of small order', () => {
+  test('parseWallet accepts the largest y coordinate that is not of small order', () => {
     expect(parseWallet(`eb${'ff'.repeat(30)}7f`).kind).toBe('near')
   })
 
@@ -107,11 +107,11 @@ describe('ed25519 wallets', () => {
     ['a named NEAR account', 'alice.near'],
     ['31 bytes of base58', encodeBase58(new Uint8Array(31).fill(7))],
     ['33 bytes of base58', encodeBase58(new Uint8Array(33).fill(7))],
-    ['a letter that base58 leaves out', `0${encodeBase58(new Uint8Array(32).fill(7)).slice(1)}`],
-    ['a space behind', `${encodeBase58(new Uint8Array(32).fill(7))} `],
+    ['a letter outside of base58', `0${encodeBase58(new Uint8Array(32).fill(7)).slice(1)}`],
+    ['a trailing space', `${encodeBase58(new Uint8Array(32).fill(7))} `],
     ['a leading zero digit too many', `1${encodeBase58(new Uint8Array(32).fill(7))}`],
     ['100,000 digits', 'z'.repeat(100_000)],
-  ])('%s is refused', (_, text) => {
+  ])('parseWallet refuses %s', (_, text) => {
     expect(() => parseWallet(text)).toThrow(WalletError)
   })
 })

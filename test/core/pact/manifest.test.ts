@@ -63,12 +63,12 @@ const codes = ({ refusals }: CheckedManifest) => refusals.map(({ code }) => code
 describe.each(vectors)('the manifest of $file', (vector) => {
   const text = canonicalManifest(manifest(vector.file), spec.fields)
 
-  test('has the canonical form and hash of the vector', () => {
+  test(`the manifest of ${vector.file} has the canonical form and hash of the vector`, () => {
     expect(new TextEncoder().encode(text)).toHaveLength(vector.canonical_bytes)
     expect(workHashOf(text)).toBe(vector.keccak256_canonical)
   })
 
-  test('has another hash with a trailing newline', () => {
+  test(`the manifest of ${vector.file} has another hash with a trailing newline`, () => {
     expect(workHashOf(`${text}\n`)).toBe(vector.keccak256_canonical_plus_newline)
     expect(check(manifest(vector.file)).workHash).not.toBe(vector.keccak256_canonical_plus_newline)
   })
@@ -82,7 +82,7 @@ test.each([
   ['at-08-wrong-address.json', ['wrong_contract']],
   ['at-09-canonical-divergence.json', ['hash_divergence']],
   ['at-10-unknown-spec-version.json', ['unknown_spec_version']],
-])('%s is refused for %j', (file, expected) => {
+])('the check of the manifest %s finds %j', (file, expected) => {
   expect(codes(check(manifest(file)))).toEqual(expected)
 })
 
@@ -114,7 +114,7 @@ test.each<[string, Partial<Record<'spec' | 'instance', ReadManifest>>, ...string
     instanceWith(emptyEvidence),
     ...Array.from({ length: 19 }, () => 'missing_field'),
   ],
-])('%s is refused', (_name, changes, ...expected) => {
+])('a pact is refused for %s', (_name, changes, ...expected) => {
   const manifests = { spec: { json: specJson }, instance: { json: clean }, ...changes }
   const checked = checkManifests(manifests, identity)
   expect(codes(checked)).toEqual(expected)
@@ -154,7 +154,7 @@ describe('an attestation', () => {
     return found.map((refusals) => refusals.map(({ code }) => code))
   }
 
-  test('by the worker before the deadline is accepted, and is a replay when repeated', async () => {
+  test('an attestation by the worker before the deadline is accepted, and is a replay when repeated', async () => {
     const twice = await attest()
     const other = await attest({ attestation_id: 'a-2' })
     expect(await verdicts(twice, twice, other)).toEqual([[], ['replay'], []])
@@ -166,11 +166,11 @@ describe('an attestation', () => {
     ['for another contract', { contract_address: `0x${'01'.repeat(20)}` }, 'wrong_contract'],
     ['for another pact', { pact_id: 17 }, 'wrong_pact'],
     ['of another hash', { work_hash: `0x${'00'.repeat(32)}` }, 'hash_divergence'],
-  ])('%s is refused', async (_name, changes, code) => {
+  ])('an attestation %s is refused', async (_name, changes, code) => {
     expect(await verdicts(await attest(changes))).toEqual([[code]])
   })
 
-  test('signed by somebody else, or changed after signing, is refused', async () => {
+  test('an attestation signed by another wallet, or changed after signing, is refused', async () => {
     expect(await verdicts(await attest({}, stranger))).toEqual([['wrong_signer']])
     const changed = { ...(await attest()), attested_at: '2026-05-11T10:00:00Z' }
     expect(await verdicts(changed)).toEqual([['wrong_signer']])
@@ -182,7 +182,7 @@ describe('decodePact', () => {
   const answer = (changes: Readonly<Record<number, bigint>> = {}) =>
     `0x${Array.from({ length: 12 }, (_, at) => word(changes[at] ?? BigInt(at + 1))).join('')}`
 
-  test('reads the value word by word', () => {
+  test('decodePact reads the value word by word', () => {
     expect(getPactCall(16)).toBe(`0x3c7bc6b7${word(16)}`)
     expect(decodePact(answer({ 11: 2n, 5: 2n ** 256n - 1n }))).toMatchObject({
       creator: `0x${'1'.padStart(40, '0')}`,
@@ -195,7 +195,7 @@ describe('decodePact', () => {
     })
   })
 
-  test('returns null for zeros and refuses another length or status', () => {
+  test('decodePact returns null for zeros and refuses another length or status', () => {
     expect(decodePact(`0x${word(0).repeat(12)}`)).toBeNull()
     expect(() => decodePact('0x')).toThrow('twelve words')
     expect(() => decodePact(answer({ 11: 6n }))).toThrow('unknown status')

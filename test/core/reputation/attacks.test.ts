@@ -1,4 +1,4 @@
-/** What the known attacks on reputation earn, and what honest workers earn, by the function of `reputation try`. */
+/** Scores of the known attacks on reputation and of honest workers, by the function of `reputation try`. */
 import { expect, test } from 'vitest'
 
 import { tryReputation } from '../../../src/core/reputation/try.ts'
@@ -39,7 +39,7 @@ const scoreIn = (lines: readonly object[]) => scoresOf(lines).get('worker') ?? 0
 const payers = (count: number) =>
   Array.from({ length: count }, (_, at) => `payer ${at}`.replace(' ', '-'))
 
-/** The same million goes round over ten payers and the given wallets between. */
+/** The same million circulates over ten payers and the given wallets between them. */
 function circle(between: readonly string[]): readonly object[] {
   const file = createFile()
   for (const payer of payers(10)) {
@@ -73,7 +73,7 @@ test.each([
   expect(scoreIn(circle(between))).toBe(0)
 })
 
-test('the same circle over three wallets earns at most 50 points', () => {
+test('a million in a circle over ten payers and three wallets earns at most 50 points', () => {
   const score = scoreIn(circle(['a', 'b', 'c']))
   expect(score).toBeGreaterThan(0)
   expect(score).toBeLessThanOrEqual(50)

@@ -25,17 +25,17 @@ describe('a rail whose source gives only figures', () => {
     ['pre-traction', 'when few of many creators have a budget', { creatorsWithBudget30d: 3 }],
     ['pre-traction', 'with activity and no volume', { tpv30dMicroUsdc: 0 }],
     ['pre-traction', 'with less than 25 USDC in all', { tpv30dMicroUsdc: 24_999_999 }],
-  ] as const)('is %s %s', (status, _condition, changes) => {
+  ] as const)('a rail is %s %s', (status, _condition, changes) => {
     expect(judged(changes).status).toBe(status)
   })
 
-  it('is never paying on a rail that pays nobody', () => {
+  it('a rail that pays nobody is never paying', () => {
     expect(judged({}, 'activity').status).toBe('pre-traction')
     const unknownActivity = { activity30d: null, tpv30dMicroUsdc: 0 }
     expect(judged(unknownActivity, 'activity').status).toBe('pre-traction')
   })
 
-  it('shows the rules in order, with their values, up to the one that decides', () => {
+  it('a status shows its rules in order, with their values, up to the one that decides', () => {
     const { reasons, notes } = judged({ topWorkerShare: 0.95 })
     expect(reasons.map(({ rule, value, outcome }) => `${rule} ${value} ${outcome}`)).toEqual([
       'no_payouts 40 passes',
@@ -63,12 +63,13 @@ const poll = (past: RailState, day: number, changes: Partial<Figures>) =>
     },
   )
 
-describe('a rail of which too little is known', () => {
-  it.each([
-    ['volume', { tpv30dMicroUsdc: null }],
-    ['number of creators', { uniqueCreators30d: null }],
-    ['figure at all', unknownFigures],
-  ])('keeps its status for 14 days without a known %s, then is pre-traction', (_name, changes) => {
+it.each([
+  ['volume', { tpv30dMicroUsdc: null }],
+  ['number of creators', { uniqueCreators30d: null }],
+  ['figure at all', unknownFigures],
+])(
+  'a rail without a known %s keeps its status for 14 days, then is pre-traction',
+  (_name, changes) => {
     const audited = stateFromAudit({ rail: 'a', status: 'dormant', asOfMs: nowMs, figures: {} })
     const paying = poll(audited, 0, {}).state
     const first = poll(paying, 1, changes).state
@@ -79,19 +80,17 @@ describe('a rail of which too little is known', () => {
       status: 'paying',
       undecidedSinceMs: null,
     })
-  })
-})
+  },
+)
 
-describe('a transition', () => {
-  it('is marked where other rules decided before', () => {
-    const audited = stateFromAudit({ rail: 'a', status: 'paying', asOfMs: nowMs, figures: {} })
-    const rulesChanged = { rules_changed: { from: '1', to: '2' } }
-    const few = { uniqueCreators30d: 3 }
-    expect(poll({ ...audited, statusRules: '1' }, 0, few).transition).toEqual({
-      from: 'paying',
-      to: 'pre-traction',
-      ...rulesChanged,
-    })
-    expect(poll(audited, 0, few).transition).toEqual({ from: 'paying', to: 'pre-traction' })
+it('a transition is marked where other rules decided before', () => {
+  const audited = stateFromAudit({ rail: 'a', status: 'paying', asOfMs: nowMs, figures: {} })
+  const rulesChanged = { rules_changed: { from: '1', to: '2' } }
+  const few = { uniqueCreators30d: 3 }
+  expect(poll({ ...audited, statusRules: '1' }, 0, few).transition).toEqual({
+    from: 'paying',
+    to: 'pre-traction',
+    ...rulesChanged,
   })
+  expect(poll(audited, 0, few).transition).toEqual({ from: 'paying', to: 'pre-traction' })
 })

@@ -44,7 +44,7 @@ const isOfEmptyTree = ({ file }: { readonly file: string }) =>
   file === 'consistency/additional/size1-is-zero-and-size2-is-not-zero.json'
 
 test.each(vectors.filter((vector) => !isOfEmptyTree(vector)))(
-  'the vector $file is judged as it says',
+  'the proof of the vector $file is judged as the vector states',
   (vector) => {
     const { proof, wantErr } = vector
     const isGood =
@@ -85,7 +85,7 @@ function* changed(proof: readonly Uint8Array[]): Generator<readonly Uint8Array[]
 }
 
 describe('trees of all sizes', () => {
-  test('an inclusion proof holds for its leaf, and in no other form', async () => {
+  test('an inclusion proof is valid for its leaf, and in no other form', async () => {
     for (let size = 1; size <= largest; size += 1) {
       const tree = await treeOf(size)
       for (let index = 0; index < size; index += 1) {
@@ -106,7 +106,7 @@ describe('trees of all sizes', () => {
     }
   })
 
-  test('a consistency proof holds for its two trees, and in no other form', async () => {
+  test('a consistency proof is valid for its two trees, and in no other form', async () => {
     for (let size = 1; size <= largest; size += 1) {
       const newer = await treeOf(size)
       for (let olderSize = 0; olderSize <= size; olderSize += 1) {
@@ -121,7 +121,7 @@ describe('trees of all sizes', () => {
     }
   })
 
-  test('no proof is made for a leaf or a tree that is not there', async () => {
+  test('no proof is made for a leaf or a tree that does not exist', async () => {
     await expect(inclusionProof(3, 3, nodes)).rejects.toThrow('a tree of 3 has no leaf 3')
     await expect(consistencyProof(4, 3, nodes)).rejects.toThrow('a tree of 3 does not contain 4')
   })

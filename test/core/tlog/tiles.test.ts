@@ -49,7 +49,7 @@ test.each(sizes)('the sample log of %i entries is read and verified', async (siz
   )
 })
 
-test('a key is read only in its own form', () => {
+test('a verifier key is parsed only in its exact form', () => {
   expect(formatKey(key)).toBe(vkey)
   for (const other of [
     vkey.replace('33d7', '33d8'),
