@@ -1,3 +1,4 @@
+/** Responses to callers who have not paid. No chain runs, since none is called before a payment. */
 import { once } from 'node:events'
 import { IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -10,7 +11,6 @@ import { loadPayments } from '../../src/payments/load.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
-/** What who has not paid is told, without a chain: none is asked before there is a payment. */
 import { documentsOf } from '../support/site.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
@@ -59,7 +59,7 @@ afterAll(async () => {
 })
 
 describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) => {
-  it('returns 402 with the headers of the specification', async () => {
+  it(`GET ${path} without a payment returns 402 with the specified headers`, async () => {
     const { status, headers } = await fetch(`${service.url}${path}`)
     expect(status).toBe(402)
     expect(headers.get('x-accepted-payment')).toBe('x402')
@@ -68,7 +68,7 @@ describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) 
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it("contains the terms of both versions, based on the site's URL and not on Host", async () => {
+  it(`the 402 of ${path} contains the terms of both versions, based on the site's URL and not on Host`, async () => {
     const { headers, body } = await get(service, path, { Host: 'elsewhere.test' })
     const resource = `https://ledger.test${path}`
     const terms = {
@@ -91,11 +91,11 @@ describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) 
       resource: { url: resource, mimeType },
       accepts: [{ ...terms, network: 'eip155:8453', amount }],
     })
-    // Proxies have room for so much, and clients send part of it back.
+    // Proxies accept headers of this size, and clients send part of it back.
     expect(headers.get('payment-required')?.length).toBeLessThan(3000)
   })
 
-  it('can be read by a script of another site', async () => {
+  it(`the 402 of ${path} can be read by a script of another site`, async () => {
     const { headers } = await fetch(`${service.url}${path}`)
     const exposed = (headers.get('access-control-expose-headers') ?? '').split(', ')
     expect(exposed).toEqual(
@@ -115,7 +115,7 @@ describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) 
     )
   })
 
-  it('offers no way to pay where payments are off', async () => {
+  it(`the 402 of ${path} offers no way to pay where payments are off`, async () => {
     const { status, headers, body } = await get(off, path, {})
     expect(status).toBe(402)
     expect(body).toMatchObject({ code: 'payment_off', x402Version: 1, accepts: [] })
@@ -128,7 +128,7 @@ describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) 
     expect(paid).toMatchObject({ status: 402, body: { code: 'payment_off' } })
   })
 
-  it('returns 401 for invalid credentials', async () => {
+  it(`GET ${path} returns 401 for invalid credentials`, async () => {
     const credentials = { Authorization: 'Bearer nobody:nothing', 'X-Partner-Timestamp': '1' }
     for (const headers of [credentials, { ...credentials, 'X-PAYMENT': 'e30=' }]) {
       const answer = await get(service, path, headers)
@@ -142,7 +142,7 @@ describe('a partner', () => {
   const partner = evmWallet('a partner of the free tier')
   beforeAll(() => makePartner(service, partner, { handle: 'free-one' }))
 
-  it('whose tier does not include the read gets the terms', async () => {
+  it('a partner whose tier does not include the read gets the payment terms', async () => {
     const { status, body, headers } = await partnerClient(service, partner)(
       'GET',
       '/api/v1/arbitrage',
@@ -156,7 +156,7 @@ describe('a partner', () => {
     expect(headerChallenge(headers)).toMatchObject({ error: 'tier_required' })
   })
 
-  it('whose tier includes the read is served, and a payment sent along is not used', async () => {
+  it('a partner whose tier includes the read is served, and a payment sent along is not used', async () => {
     const path = '/api/v1/alerts/feed'
     const signed = await partnerHeaders(
       partner,
@@ -171,7 +171,7 @@ describe('a partner', () => {
     }
   })
 
-  it('reads its own record for free, and nobody can buy it', async () => {
+  it('a partner reads its own record for free, and nobody can buy it', async () => {
     const { status, headers } = await fetch(`${service.url}/api/v1/partners/me`)
     expect(status).toBe(401)
     expect(headers.get('x-payment-price-usdc')).toBeNull()
@@ -179,7 +179,7 @@ describe('a partner', () => {
 })
 
 describe('a payment header', () => {
-  it('that is not a payment gets 400 with the issues', async () => {
+  it('a payment header that is not a payment gets 400 with the issues', async () => {
     const { status, body } = await get(service, '/api/v1/alerts/feed', {
       'PAYMENT-SIGNATURE': Buffer.from('{"x402Version":2}').toString('base64'),
     })
@@ -187,7 +187,7 @@ describe('a payment header', () => {
     expect(body).toMatchObject({ code: 'payment_malformed', issues: [{}, {}] })
   })
 
-  it('has at most 7 KiB', async () => {
+  it('a payment header has at most 7 KiB', async () => {
     const ask = (length: number) =>
       get(service, '/api/v1/alerts/feed', { 'PAYMENT-SIGNATURE': 'e30='.repeat(length / 4) })
     expect(await ask(7168)).toMatchObject({ status: 400, body: { code: 'payment_malformed' } })
@@ -197,7 +197,7 @@ describe('a payment header', () => {
     expect(await ask(8192)).toMatchObject({ status: 431, body: { code: 'headers_too_large' } })
   })
 
-  it('that is sent twice is refused', async () => {
+  it('a payment header that is sent twice is refused', async () => {
     const asking = request(`${service.url}/api/v1/alerts/feed`, {
       headers: { 'X-PAYMENT': ['e30=', 'e30='] },
     }).end()
@@ -206,7 +206,7 @@ describe('a payment header', () => {
     expect(await json(answer)).toMatchObject({ code: 'malformed_request' })
   })
 
-  it('of a HEAD request is ignored', async () => {
+  it('the payment header of a HEAD request is ignored', async () => {
     const headers = { 'X-PAYMENT': 'e30=' }
     const answer = await fetch(`${service.url}/api/v1/alerts/feed`, { method: 'HEAD', headers })
     expect(answer.status).toBe(402)

@@ -98,7 +98,7 @@ test('the command line shows the price and how to pay, and reads a payment from 
   expect((await cli(`alerts feed --payment-file ${path}`)).code).toBe(2)
 })
 
-test('the command line pays for a read, up to the highest price that it was given', async () => {
+test('the command line pays for a read, up to the given maximum price', async () => {
   const key = join(folder, 'payer.key')
   writeFileSync(key, `${chainKey('payer')}\n`, { mode: 0o600 })
   const pay = `alerts feed --json --pay --key-file ${key}`

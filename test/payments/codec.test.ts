@@ -37,7 +37,7 @@ const withValue = (value: unknown) =>
   })
 
 describe('a payment in a header', () => {
-  it('is decoded in both versions, with addresses and nonce in lower case', () => {
+  it('a payment is decoded in both versions, with addresses and nonce in lower case', () => {
     for (const payment of [version1, version2]) {
       const decoded = decodePayment(headerOf(payment))
       expect(decoded).toMatchObject({
@@ -53,12 +53,12 @@ describe('a payment in a header', () => {
     }
   })
 
-  it('may contain unknown members', () => {
+  it('a payment may contain unknown members', () => {
     const more = { ...version2, resource: { url: 'https://a.test' }, extensions: { a: {} } }
     expect(decodePayment(headerOf(more)).version).toBe(2)
   })
 
-  it('with the recovery id as its last byte gets the byte that the token accepts', () => {
+  it('a payment signature that ends with the recovery id gets the byte that the token accepts', () => {
     for (const [sent, meant] of [
       ['00', '1b'],
       ['01', '1c'],
@@ -74,13 +74,13 @@ describe('a payment in a header', () => {
 
   it.each([
     ['nothing', ''],
-    ['what is no base64', '%%%'],
+    ['text that is not base64', '%%%'],
     ['base64 without its padding', headerOf({ a: 12 }).replace(/=+$/, '')],
     ['base64 of the other alphabet', `${'-_'.repeat(10)}==`],
     ['base64 with a space', ` ${headerOf(version2)}`],
-    ['bits behind the last byte', `${headerOf(version2).replace(/=*$/, '')}B`],
+    ['bits after the last byte', `${headerOf(version2).replace(/=*$/, '')}B`],
     ['no JSON', base64('payment')],
-    ['a name that stands twice', base64('{"x402Version":1,"x402Version":2}')],
+    ['a duplicate name', base64('{"x402Version":1,"x402Version":2}')],
     ['a list', headerOf([version2])],
     ['null', headerOf(null)],
     ['no version', headerOf({ ...version1, x402Version: undefined })],
@@ -96,7 +96,7 @@ describe('a payment in a header', () => {
       'half a byte of signature',
       headerOf({ ...version1, payload: { signature: '0x1', authorization } }),
     ],
-    ['a number that is a number', withValue(2000)],
+    ['a number that is not text', withValue(2000)],
     ['a number with a space', withValue(' 2000')],
     ['a number in hex', withValue('0x7d0')],
     ['a number with a leading zero', withValue('02000')],
@@ -105,11 +105,11 @@ describe('a payment in a header', () => {
     ['a number beyond 256 bits', withValue(String(2n ** 256n))],
     ['more than seven kibibytes', headerOf({ ...version2, padding: 'a'.repeat(5000) })],
     ['arrays in arrays', base64('['.repeat(500) + ']'.repeat(500))],
-  ])('that holds %s is malformed', (_, header) => {
+  ])('a payment header that contains %s is malformed', (_, header) => {
     expect(() => decodePayment(header)).toThrow(MalformedPaymentError)
   })
 
-  it('that lacks a member names it', () => {
+  it('the error for a payment that lacks a member names it', () => {
     const { nonce: _, ...rest } = authorization
     let issues: unknown
     try {

@@ -129,8 +129,8 @@ async function ourVerdict(payment: unknown): Promise<OurVerdict> {
   return 'refuses'
 }
 
-describe('the service and the reference facilitator agree, except for the listed differences, on a payment', () => {
-  it.each(hostilePayments)('$name', async ({ name, version, pay }) => {
+describe('the service and the reference facilitator', () => {
+  it.each(hostilePayments)('verdict on the payment: $name', async ({ name, version, pay }) => {
     const payer = chainAccount(`payer of: ${name}`)
     const { chain } = paid
     const { receiver } = paid.service
@@ -150,7 +150,7 @@ describe('the service and the reference facilitator agree, except for the listed
     }
   })
 
-  it('and every listed difference exists once in the table', () => {
+  it('every listed difference from the reference facilitator exists once in the table', () => {
     const names = hostilePayments.map(({ name }) => name)
     expect(names).toEqual([...new Set(names)])
     const listed = differences.flatMap(({ payments }) => payments)
@@ -158,7 +158,7 @@ describe('the service and the reference facilitator agree, except for the listed
     expect(listed.filter((name) => !names.includes(name))).toEqual([])
   })
 
-  it('and no transaction of the settler failed', async () => {
+  it('no transaction of the settler failed for a hostile payment', async () => {
     const sent = await paid.chain.sentBy(paid.service.settler)
     expect(sent.filter(({ succeeded }) => !succeeded)).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** Settlement by the facilitator of the x402 project over HTTP, and by one that fails or lies. */
+/** Settlement by the facilitator of the x402 project over HTTP, and by one that fails or gives false answers. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 
 import { createServiceNode } from '../../src/chain/node.ts'
@@ -55,7 +55,7 @@ async function expectNotCharged(answer: Answer): Promise<void> {
 }
 
 describe('a facilitator', () => {
-  it('settles payments of both versions', async () => {
+  it('a facilitator settles payments of both versions', async () => {
     for (const form of [paymentV2, paymentV1]) {
       const signed = await sign()
       const { status, headers } = await get(feed, { 'PAYMENT-SIGNATURE': headerOf(form(signed)) })
@@ -67,7 +67,7 @@ describe('a facilitator', () => {
     expect(await charged()).toBe(2n * price)
   })
 
-  it('is called once per payment, however often it is sent', async () => {
+  it('a facilitator is called once per payment, however often it is sent', async () => {
     const signed = await sign()
     const answers = await Promise.all(Array.from({ length: 20 }, () => buy(signed)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -75,12 +75,12 @@ describe('a facilitator', () => {
     expect(facilitator.calls.filter((path) => path === '/settle')).toHaveLength(1)
   })
 
-  it('whose response was lost has settled', async () => {
+  it('a payment is delivered although the response of its facilitator was lost', async () => {
     facilitator.behave((path) => (path === '/settle' ? 'lost' : undefined))
     await expectDelivered(await sign())
   })
 
-  it('that settled and denies it is not trusted', async () => {
+  it('a facilitator that settled and denies it is not trusted', async () => {
     facilitator.behave((path) =>
       path === '/settle'
         ? {
@@ -96,7 +96,7 @@ describe('a facilitator', () => {
     await expectDelivered(await sign())
   })
 
-  it('that names another transaction is not trusted', async () => {
+  it('a facilitator that names another transaction is not trusted', async () => {
     await t.paid.stop()
     const url = facilitator.url
     t.paid = await startPaidService({ chain: t.chain, facilitatorUrl: url, pausesMs: impatientMs })
@@ -106,7 +106,7 @@ describe('a facilitator', () => {
     await expectDelivered(await sign())
   })
 
-  it('that falsely claims a settlement gets nothing delivered', async () => {
+  it('a payment is not delivered if the facilitator falsely claims its settlement', async () => {
     const liar = await serveFacilitator(
       Object.assign(referenceFacilitator(t.chain.url), {
         settle: () =>
@@ -136,7 +136,7 @@ describe('a facilitator', () => {
     ['is broken', { status: 500, body: { error: 'no' } }],
     ['answers nonsense', { body: ['yes'] }],
     ['refuses us', { status: 401, body: { error: 'key' } }],
-  ])('that %s during verification settles nothing', async (_, answer) => {
+  ])('a facilitator that %s during verification settles nothing', async (_, answer) => {
     facilitator.behave((path) => (path === '/verify' ? answer : undefined))
     const signed = await sign()
     await expectNotCharged(await buy(signed))
@@ -144,7 +144,7 @@ describe('a facilitator', () => {
     await expectDelivered(signed)
   })
 
-  it('that is down settles nothing', async () => {
+  it('a facilitator that is down settles nothing', async () => {
     const dead = await serveFacilitator(referenceFacilitator(t.chain.url))
     await dead.stop()
     await t.paid.stop()
@@ -152,7 +152,7 @@ describe('a facilitator', () => {
     await expectNotCharged(await buy(await sign()))
   })
 
-  it('that refuses the payment charges nobody', async () => {
+  it('a facilitator that refuses the payment charges nobody', async () => {
     const poor = chainAccount('a payer without funds')
     const signed = await signAuthorization(poor, { to: t.paid.receiver, value: price })
     const { status, headers } = await buy(signed)
@@ -165,11 +165,11 @@ describe('a facilitator', () => {
     ['works', undefined, []],
     ['is down', 'lost', ['settlement: the facilitator is unavailable']],
     [
-      'settles elsewhere',
+      'settles on another chain',
       { body: { kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:1' }] } },
       ['settlement: the facilitator does not settle exact payments on Base'],
     ],
-  ] as const)("that %s is reported by the service's health", async (_, answer, problems) => {
+  ] as const)('the health report shows a facilitator that %s', async (_, answer, problems) => {
     facilitator.behave((path) => (path === '/supported' ? answer : undefined))
     const deps = { fetch, clock: systemClock, random: systemRandom }
     const node = createServiceNode(t.chain.url, deps)

@@ -38,7 +38,7 @@ async function expectHeld(signed: SignedAuthorization): Promise<void> {
 }
 
 const word = (hex: string) => `0x${hex.replace('0x', '').toLowerCase().padStart(64, '0')}`
-const stranger = chainAccount('somebody else').address.toLowerCase()
+const stranger = chainAccount('another wallet').address.toLowerCase()
 const someHash = `0x${'12'.repeat(32)}`
 
 /** Answers requests of one method in place of the node. */
@@ -58,7 +58,7 @@ async function expectNoneReverted(): Promise<void> {
 }
 
 describe('one payment', () => {
-  it('that is sent a hundred times concurrently buys once and settles once', async () => {
+  it('one payment sent a hundred times concurrently buys once and settles once', async () => {
     const signed = await sign()
     const answers = await Promise.all(Array.from({ length: 100 }, () => buy(signed)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -72,7 +72,7 @@ describe('one payment', () => {
     await expectNoneReverted()
   })
 
-  it('that a stranger settled is held even where there is nothing to deliver', async () => {
+  it('a payment that a stranger settled is held even if there is nothing to deliver', async () => {
     const signed = await signAuthorization(payer, { to: t.paid.receiver, value: 10_000n })
     await t.chain.call(settlementCall(signed))
     const answer = await buy(signed, '/api/v1/arbitrage')
@@ -81,7 +81,7 @@ describe('one payment', () => {
     expect((await rows())[0]).toMatchObject({ state: 'reconcile', deliveredAt: null })
   })
 
-  it('is not settled where there is nothing to deliver', async () => {
+  it('a payment is not settled if there is nothing to deliver', async () => {
     const signed = await signAuthorization(payer, { to: t.paid.receiver, value: 10_000n })
     const answer = await buy(signed, '/api/v1/arbitrage')
     expect([answer.status, answer.code]).toEqual([503, 'unavailable'])
@@ -91,7 +91,7 @@ describe('one payment', () => {
 })
 
 describe('a settlement', () => {
-  it('whose response was lost is found on-chain', async () => {
+  it('a settlement whose response was lost is found on-chain', async () => {
     const signed = await sign()
     t.rules = {
       change: ({ method }, answer) => (method === 'eth_sendRawTransaction' ? null : answer),
@@ -101,7 +101,7 @@ describe('a settlement', () => {
     await expectNoneReverted()
   })
 
-  it('that is not mined is pending, with its transaction hash, and buys nothing else', async () => {
+  it('a settlement that is not mined is pending, with its transaction hash, and buys nothing else', async () => {
     await t.chain.automine(false)
     const signed = await sign()
     const first = await buy(signed)
@@ -126,7 +126,7 @@ describe('a settlement', () => {
     await expectNoneReverted()
   })
 
-  it("is mined although the base fee rises, up to the operator's limit", async () => {
+  it("a settlement is mined although the base fee rises, up to the operator's limit", async () => {
     await t.chain.automine(false)
     const signed = await sign()
     expectPending(await buy(signed))
@@ -139,7 +139,7 @@ describe('a settlement', () => {
     await expectNoneReverted()
   })
 
-  it('leaves no nonce gap after a refused payment', async () => {
+  it('a refused payment leaves no nonce gap', async () => {
     const poor = chainAccount('a payer without funds')
     const terms = { to: t.paid.receiver, value: price }
     const answers = await Promise.all(
@@ -176,14 +176,14 @@ it('payments that wait for the settling wallet are recorded together before they
 })
 
 describe('a stranger who settles first', () => {
-  it('before the payer asks leaves a payment whose buyer is unproven', async () => {
+  it('a payment that a stranger settles before the payer sends it has an unproven buyer', async () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
     await expectHeld(signed)
     expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
   })
 
-  it('is found weeks later, and only the validity period is searched', async () => {
+  it('a settlement by a stranger is found weeks later, and only the validity period is searched', async () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
     const weeksMs = 14 * 24 * 3_600_000
@@ -199,13 +199,13 @@ describe('a stranger who settles first', () => {
     expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
   })
 
-  it('leaves the payment pending while a node does not show the transfer', async () => {
+  it('a payment that a stranger settled is pending while a node does not show the transfer', async () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
     t.paid.clock.advance(180_000)
     t.rules = replace('eth_getLogs', (request) => rpcResult(request, []))
     expectPending(await buy(signed))
-    // Nobody lags for so long.
+    // No node lags for so long.
     t.paid.clock.advance(600_000)
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
     expect((await rows())[0]).toBeUndefined()
@@ -214,7 +214,7 @@ describe('a stranger who settles first', () => {
     await expectHeld(signed)
   })
 
-  it('is found in blocks as full as those of Base', async () => {
+  it('a settlement by a stranger is found in blocks as full as those of Base', async () => {
     const hashes = JSON.stringify(Array.from({ length: 3000 }, () => someHash))
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
@@ -227,7 +227,7 @@ describe('a stranger who settles first', () => {
     await expectHeld(signed)
   })
 
-  it('between our check and our transaction changes nothing for the payer', async () => {
+  it('a stranger who settles between our check and our transaction changes nothing for the payer', async () => {
     const signed = await sign()
     let isFirst = true
     const frontRun = async () => {
@@ -245,10 +245,10 @@ describe('a stranger who settles first', () => {
     await race.stop()
   })
 
-  it('for a transfer to somebody else, under the same nonce, buys nothing', async () => {
+  it('a payment whose nonce was used for a transfer to another wallet buys nothing', async () => {
     const signed = await sign()
     const { nonce } = signed.authorization
-    const elsewhere = { to: chainAccount('somebody else').address, value: price, nonce }
+    const elsewhere = { to: chainAccount('another wallet').address, value: price, nonce }
     await t.chain.call(settlementCall(await signAuthorization(payer, elsewhere)))
     const answer = await buy(signed)
     expect([answer.status, answer.code]).toEqual([402, 'authorization_already_used'])
@@ -256,7 +256,7 @@ describe('a stranger who settles first', () => {
   })
 })
 
-/** The block that Base would have so much later. */
+/** Moves a block by so many seconds, with the number that Base would have reached. */
 function blockAfter(answer: string, seconds: number): string {
   const later = (name: string, by: number, text: string): string =>
     text.replace(
@@ -266,8 +266,8 @@ function blockAfter(answer: string, seconds: number): string {
   return later('number', seconds / 2, later('timestamp', seconds, answer))
 }
 
-describe('a chain that', () => {
-  it('turns out to have the wrong id receives no transaction', async () => {
+describe('a faulty chain', () => {
+  it('a chain that turns out to have the wrong id receives no transaction', async () => {
     t.rules = { instead: () => ({ status: 500, body: 'not yet' }) }
     await restart()
     const signed = await sign()
@@ -280,7 +280,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('has the wrong id prevents the start', async () => {
+  it('a chain with the wrong id prevents the start', async () => {
     t.rules = { instead: (request) => rpcResult(request, '0x1') }
     await expect(startPaidService({ chain: t.chain, rpcUrl: t.proxy.url })).rejects.toThrow(
       'RPC_URL_BASE',
@@ -297,7 +297,7 @@ describe('a chain that', () => {
         rpcError(request, -32000, 'transaction type not supported'),
       ),
     ],
-  ])('%s settles nothing and charges nobody', async (_, rules) => {
+  ])('a chain that %s settles nothing and charges nobody', async (_, rules) => {
     const signed = await sign()
     t.rules = rules
     const answer = await buy(signed)
@@ -307,7 +307,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('refuses the transaction but mines it delivers once', async () => {
+  it('a payment is delivered once if the chain refuses the transaction but mines it', async () => {
     const signed = await sign()
     t.rules = {
       instead: (request) =>
@@ -320,13 +320,13 @@ describe('a chain that', () => {
     const answer = await buy(signed)
     expectUnavailable(answer)
     t.rules = {}
-    // The payer may never come back: what was paid is known all the same.
+    // The payment is recorded even if the payer never returns.
     await createPaymentWatch(t.paid.actions).run()
     expect((await rows())[0]).toMatchObject({ state: 'settled', deliveredAt: null })
     await expectDeliveredOnce(signed)
   })
 
-  it('shows a failure of a transaction that succeeds later delivers once', async () => {
+  it('a payment is delivered once if its transaction is shown as failed and succeeds later', async () => {
     const signed = await sign()
     await t.chain.automine(false)
     t.rules = replace('eth_getTransactionReceipt', (request) => {
@@ -341,7 +341,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('stalls after it accepted the transaction does not delay the payer', async () => {
+  it('a chain that stalls after it accepted the transaction does not delay the payer', async () => {
     await restart({ speed: 4 })
     const signed = await sign()
     await t.chain.automine(false)
@@ -359,7 +359,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('cannot ask a contract wallet whether it signed does not make the payer sign again', async () => {
+  it('a chain that cannot check the signature of a contract wallet makes nobody sign again', async () => {
     const wallet = '0x00000000000000000000000000000000000c0de1'
     await t.chain.mint(wallet, price)
     await t.chain.rpc('anvil_setCode', [wallet, '0x631626ba7e60e01b60005260206000f3'])
@@ -370,7 +370,7 @@ describe('a chain that', () => {
     expect((await buy(signed)).status).toBe(200)
   })
 
-  it('stalls settles nothing, and the payer gets a response in time', async () => {
+  it('a chain that stalls settles nothing, and the payer gets a response in time', async () => {
     await restart({ speed: 40 })
     const signed = await sign()
     t.rules = { instead: () => ({ body: '', silent: true }) }
@@ -391,7 +391,7 @@ describe('a chain that', () => {
     ['of another token', /"address":"0x\w+"/g, `"address":"${stranger}"`],
     ['of another authorization', /0x\w+("\],"data":"0x",)/, `${someHash}$1`],
     ['of a transfer elsewhere in the block', /"logIndex":"0x1"/, '"logIndex":"0x5"'],
-  ])('shows a forged receipt %s is not trusted', async (_, original, forged) => {
+  ])('a chain that shows a forged receipt %s is not trusted', async (_, original, forged) => {
     const signed = await sign()
     await t.chain.automine(false)
     const shown: boolean[] = []
@@ -410,7 +410,7 @@ describe('a chain that', () => {
   })
 })
 
-/** As the node would show it, were the payment mined. */
+/** The receipt that the node would return if the payment were mined. */
 function receiptOf({ authorization }: SignedAuthorization, hash: string, payTo: string) {
   const [used, transfer] = ['AuthorizationUsed', 'Transfer'].map((name) =>
     encodeEventTopics({
@@ -432,7 +432,7 @@ function receiptOf({ authorization }: SignedAuthorization, hash: string, payTo: 
 }
 
 describe('a reorganisation', () => {
-  it('before the response leaves a payment that settles once', async () => {
+  it('a payment settles once despite a reorganisation before the response', async () => {
     const signed = await sign()
     await t.chain.automine(false)
     expectPending(await buy(signed))
@@ -442,7 +442,7 @@ describe('a reorganisation', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('of a delivered payment delivers nothing more, and becomes a problem for the operator once final', async () => {
+  it('a delivered payment that a reorganisation undoes delivers no more, and is a problem once final', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
     await t.chain.reorg(1)
@@ -466,7 +466,7 @@ describe('a reorganisation', () => {
     expect((await buy(signed)).status).toBe(402)
   })
 
-  it('that moves a payment to another block is tracked', async () => {
+  it('a reorganisation that moves a payment to another block is tracked', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
     await t.chain.reorg(1)

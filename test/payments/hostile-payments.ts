@@ -151,7 +151,7 @@ function after(
 
 const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** The other signature by the same key of the same hash, which the token does not take (EIP-2). */
+/** The other signature by the same key of the same hash, which the token refuses (EIP-2). */
 function highS(signature: Hex): Hex {
   const s = numberToHex(curveOrder - hexToBigInt(slice(signature, 32, 64)), { size: 32 })
   return concat([slice(signature, 0, 32), s, slice(signature, 64) === '0x1b' ? '0x1c' : '0x1b'])
@@ -167,7 +167,7 @@ function compact(signature: Hex): Hex {
 const recoveryId = (signature: Hex) =>
   concat([slice(signature, 0, 64), slice(signature, 64) === '0x1c' ? '0x01' : '0x00'])
 
-/** A signature of a wallet that is yet to be made (ERC-6492): a factory, its call, and the signature inside. */
+/** A signature of a wallet that is not deployed yet (ERC-6492): a factory, its call, and the signature inside. */
 const undeployed = (signature: Hex) =>
   concat([
     encodeAbiParameters(
@@ -196,10 +196,10 @@ export const hostilePayments: readonly HostilePayment[] = [
   signedWith('one unit too much', ({ amountMicroUsdc }) => ({ value: amountMicroUsdc + 1n })),
   signedWith('nothing', () => ({ value: 0n })),
   signedWith('more than there is', () => ({ value: 2n ** 256n - 1n })),
-  signedWith('to somebody else', () => ({ to: chainAccount('somebody else').address })),
+  signedWith('to another wallet', () => ({ to: chainAccount('another wallet').address })),
   signedWith('to the token', () => ({ to: usdcAddress })),
   signedWith('to nobody', () => ({ to: '0x0000000000000000000000000000000000000000' })),
-  signedWith('from somebody else', () => ({ from: chainAccount('somebody else').address })),
+  signedWith('from another wallet', () => ({ from: chainAccount('another wallet').address })),
   signedWith('from the receiver', ({ receiver }) => ({ from: receiver })),
   signedWith('not valid yet', () => ({ validAfter: nowSeconds() + 60n })),
   signedWith('valid for ten minutes', () => ({ validAfter: nowSeconds() - 600n })),
@@ -231,11 +231,11 @@ export const hostilePayments: readonly HostilePayment[] = [
     (signature) => `0x${signature.slice(2).toUpperCase()}`,
   ),
   withSignature('a signature of words', () => 'signed, the payer'),
-  withSignature('a wallet that is yet to be made', undeployed),
+  withSignature('a wallet that is not deployed yet', undeployed),
   withSignature('a signature of two thousand bytes', () => `0x${'ab'.repeat(2000)}`),
 
   accepting('accepts less', { amount: '1' }),
-  accepting('accepts another receiver', { payTo: chainAccount('somebody else').address }),
+  accepting('accepts another receiver', { payTo: chainAccount('another wallet').address }),
   accepting('accepts another token', { asset: chainAccount('token').address }),
   accepting('accepts Base Sepolia', { network: 'eip155:84532' }),
   accepting('accepts the network of version 1', { network: 'base' }),
@@ -294,14 +294,14 @@ export const hostilePayments: readonly HostilePayment[] = [
   inV1('version 3', (payment) => ({ ...payment, x402Version: 3 })),
   inV1('no version', ({ x402Version: _, ...payment }) => payment),
 
-  after('by somebody who has nothing', async ({ chain, payer, receiver, amountMicroUsdc }) => {
+  after('by a payer without funds', async ({ chain, payer, receiver, amountMicroUsdc }) => {
     const all = await chain.balanceOf(payer.address)
     const terms = { to: receiver, value: all - amountMicroUsdc + 1n }
     await chain.call(settlementCall(await signAuthorization(payer, terms)))
   }),
   after('that a stranger settled for another service', async ({ chain, payer }, payment) => {
     const { nonce } = payment.authorization
-    const elsewhere = { to: chainAccount('somebody else').address, value: 1n, nonce }
+    const elsewhere = { to: chainAccount('another wallet').address, value: 1n, nonce }
     await chain.call(settlementCall(await signAuthorization(payer, elsewhere)))
   }),
   after('that the payer took back', async ({ chain, payer }, payment) => {

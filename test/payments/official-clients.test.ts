@@ -59,24 +59,24 @@ const onlyV1: typeof fetch = async (input, init) => {
   return new Response(response.body, { status: response.status, headers })
 }
 
-describe('a client pays and gets the response', () => {
-  it('with @x402/fetch in version 2', async () => {
+describe('the official clients', () => {
+  it('@x402/fetch pays in version 2 and gets the response', async () => {
     const client = registerExactEvmScheme(new x402Client(), { signer: payer })
     await expectPaidOnce(() => byFetch(wrapFetchWithPayment(fetch, client)))
   })
 
-  it('with @x402/fetch in version 1', async () => {
+  it('@x402/fetch pays in version 1 and gets the response', async () => {
     const client = registerExactEvmScheme(new x402Client(), { signer: payer })
     await expectPaidOnce(() => byFetch(wrapFetchWithPayment(onlyV1, client)))
   })
 
-  it('with @x402/axios in version 2', async () => {
+  it('@x402/axios pays in version 2 and gets the response', async () => {
     const client = new x402AxiosClient().register('eip155:*', new ExactEvmScheme(payer))
     const api = wrapAxiosWithPayment(axios.create(), client)
     await expectPaidOnce(() => byAxios(api))
   })
 
-  it('with @x402/axios in version 1', async () => {
+  it('@x402/axios pays in version 1 and gets the response', async () => {
     const client = new x402AxiosClient().registerV1('base', new ExactEvmSchemeV1(payer))
     const instance = axios.create()
     instance.interceptors.response.use(undefined, (error: unknown) => {

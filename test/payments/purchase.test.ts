@@ -19,7 +19,7 @@ import type { SignedAuthorization } from '../support/x402-payment.ts'
 const { tests: t, get, buy, sign, charged, rows } = usePaymentTests()
 
 describe('a payment', () => {
-  it('of either version in either header buys the response and reports its settlement', async () => {
+  it('a payment of either version in either header buys the response and reports its settlement', async () => {
     for (const [names, paymentOf] of [
       [['PAYMENT-SIGNATURE'], paymentV2],
       [['PAYMENT-SIGNATURE'], paymentV1],
@@ -49,7 +49,7 @@ describe('a payment', () => {
     expect(await t.chain.balanceOf(t.paid.receiver)).toBe(5n * price)
   })
 
-  it('has a row with its times, transaction and block', async () => {
+  it('a payment has a row with its times, transaction and block', async () => {
     const signed = await sign()
     await buy(signed)
     const [used] = await t.chain.usedAuthorizations()
@@ -78,7 +78,7 @@ describe('a payment', () => {
     expect(timesMs.toSorted((a, b) => a - b)).toEqual(timesMs)
   })
 
-  it('that was used before is refused without a call to the chain', async () => {
+  it('a payment that was used before is refused without a call to the chain', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
     const calls = t.proxy.requests.length
@@ -99,7 +99,7 @@ describe('a payment', () => {
     expect(await charged()).toBe(price)
   })
 
-  it('is settled with four calls to the chain', async () => {
+  it('a payment is settled with four calls to the chain', async () => {
     const before = t.proxy.requests.length
     expect((await buy(await sign())).status).toBe(200)
     const methods = t.proxy.requests.slice(before).map(({ method }) => method)
@@ -111,7 +111,7 @@ describe('a payment', () => {
     ])
   })
 
-  it('is settled only for a caller whose tier does not include the read', async () => {
+  it('a payment is settled only for a caller whose tier does not include the read', async () => {
     const wallet = evmWallet('a partner')
     const path = '/api/v1/reputation/0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
     for (const isPartner of [false, true]) {
@@ -149,7 +149,7 @@ describe('a payment that buys nothing', () => {
     ],
     ['valid for hours', 'payment_expired', 0, () => sign({ validBefore: nowSeconds() + 7200n })],
     ['valid only later', 'payment_expired', 0, () => sign({ validAfter: nowSeconds() + 60n })],
-  ])('%s gets 402 %s with new terms, after %i calls to the chain', async (_, code, calls, make) => {
+  ])('a payment %s gets 402 %s and terms after %i chain calls', async (_, code, calls, make) => {
     const signed = await make()
     const payment = paymentV2(signed, await t.paid.terms(feed, 2))
     const before = t.proxy.requests.length
@@ -166,7 +166,7 @@ describe('a payment that buys nothing', () => {
     expect(await rows()).toEqual([])
   })
 
-  it('gets the difference in its terms', async () => {
+  it('a payment under other terms gets the difference', async () => {
     const accepted = { ...(await t.paid.terms(feed, 2)), network: 'eip155:1' }
     const { code, body } = await get(feed, {
       'PAYMENT-SIGNATURE': headerOf(paymentV2(await sign(), accepted)),
@@ -175,7 +175,7 @@ describe('a payment that buys nothing', () => {
     expect(body['details']).toBe('network is eip155:1 but must be eip155:8453')
   })
 
-  it('that the token refuses charges nobody and leaves no row', async () => {
+  it('a payment that the token refuses charges nobody and leaves no row', async () => {
     const poor = chainAccount('without funds')
     const terms = { to: t.paid.receiver, value: price }
     const byPoor = await signAuthorization(poor, terms)
@@ -194,7 +194,7 @@ describe('a payment that buys nothing', () => {
     expect((await buy(byPoor)).status).toBe(200)
   })
 
-  it('may be sent again where gas is too expensive', async () => {
+  it('a payment refused since gas is too expensive may be sent again', async () => {
     const { baseFeePerGas } = await t.chain.client.getBlock()
     await t.chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x3b9aca00'])
     await t.chain.mine()
@@ -213,7 +213,7 @@ describe('a payment that buys nothing', () => {
 
 describe('a contract wallet', () => {
   const wallet = '0x00000000000000000000000000000000000c0de1'
-  /** Answers the magic value of EIP-1271 to every question, after so many rounds of 26 gas. */
+  /** Code that answers every call with the magic value of EIP-1271, after so many rounds of 26 gas. */
   const yesAfter = (rounds: number) =>
     `0x61${rounds.toString(16).padStart(4, '0')}5b6001900380600357631626ba7e60e01b60005260206000f3`
   const loop = '0x5b600056'
@@ -222,7 +222,7 @@ describe('a contract wallet', () => {
     signature: '0x1234567890' as const,
   })
 
-  it('that needs more than 300,000 gas is refused without cost, and pays once below', async () => {
+  it('a contract wallet that needs more than 300,000 gas is refused without cost, and pays once below', async () => {
     await t.chain.mint(wallet, price)
     await t.chain.rpc('anvil_setCode', [wallet, yesAfter(9000)])
     const signed = await pay()
@@ -235,7 +235,7 @@ describe('a contract wallet', () => {
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
   })
 
-  it('that burns all gas or does not exist is refused without cost', async () => {
+  it('a contract wallet that burns all gas or does not exist is refused without cost', async () => {
     for (const code of ['0x', loop]) {
       await t.chain.rpc('anvil_setCode', [wallet, code])
       expect(await buy(await pay())).toMatchObject({
@@ -248,7 +248,7 @@ describe('a contract wallet', () => {
 })
 
 describe('a payer who hangs up', () => {
-  it('before the transaction is sent is not charged', async () => {
+  it('a payer who hangs up before the transaction is sent is not charged', async () => {
     const gone = hangUp('eth_estimateGas')
     const signed = await sign()
     await askAndLeave(signed, gone)
@@ -256,7 +256,7 @@ describe('a payer who hangs up', () => {
     expect(await rows()).toEqual([])
   })
 
-  it('after it was sent gets the response at the next try, once', async () => {
+  it('a payer who hangs up after the transaction was sent gets the response at the next try, once', async () => {
     const gone = hangUp('eth_sendRawTransaction')
     const signed = await sign()
     await askAndLeave(signed, gone)
@@ -268,7 +268,7 @@ describe('a payer who hangs up', () => {
     expect(await charged()).toBe(price)
   })
 
-  /** Ends the payer's connection when the chain is first asked so, and goes on once the service has noticed. */
+  /** Ends the payer's connection at the first call of `at`, which continues once the service has noticed. */
   function hangUp(at: string): AbortController {
     const gone = new AbortController()
     t.rules = {

@@ -89,7 +89,7 @@ async function backedUpFile(): Promise<() => Promise<void>> {
   return async () => expect(await admin('restore', backup)).toMatchObject({ code: 0 })
 }
 
-/** Stands for the backups of PostgreSQL itself. */
+/** Copies the database in place of PostgreSQL's own backup. */
 async function copiedDatabase(): Promise<() => Promise<void>> {
   const [url, backup] = [await databaseAt(databasePath()), await newDatabaseIn(folder)]
   await t.paid.stop()
@@ -109,7 +109,7 @@ async function restoreBefore(buys: () => Promise<void>): Promise<void> {
   expect(await rows()).toEqual([])
 }
 
-/** What anyone can read from the chain. */
+/** Reads the payment from the chain, as anyone can. */
 async function copyFromCalldata(): Promise<SignedAuthorization> {
   const [{ transaction } = { transaction: '0x' as Hex }] = await t.chain.usedAuthorizations()
   const { input } = await t.chain.client.getTransaction({ hash: transaction })
@@ -122,7 +122,7 @@ async function copyFromCalldata(): Promise<SignedAuthorization> {
 const signLong = async (value: bigint) =>
   await sign({ value, validBefore: BigInt(Math.floor(t.paid.clock.now() / 1000) + 3000) })
 
-test("after a restore, a stranger's copy of a payment from the chain buys nothing, and the operator gives it to its buyer", async () => {
+test("after a restore, a stranger's copy of a payment buys nothing, and the operator assigns its buyer", async () => {
   await makePartner(t.paid, alice, { handle: 'acme-agents' })
   await makePartner(t.paid, mallory, { handle: 'mallory' })
   const signed = await signLong(99_000_000n)

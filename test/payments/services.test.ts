@@ -34,23 +34,23 @@ beforeEach(async () => {
 const raw = () => t.proxy.requests.filter(({ method }) => method === 'eth_sendRawTransaction')
 const sent = async () => await t.chain.sentBy(t.paid.settler)
 
-/** Stops the first service at an RPC call; the returned function lets it continue. */
+/** Stops the first service at an RPC call; `resume` lets it continue. */
 function stopAt(method: string) {
-  const [reached, goOn] = [gate(), gate()]
+  const [reached, resume] = [gate(), gate()]
   let isFirst = true
   t.rules = {
     before: async (call) => {
       if (call.method !== method || !isFirst) return
       isFirst = false
       reached.open()
-      await goOn.opened
+      await resume.opened
     },
   }
-  return { reached: reached.opened, goOn: goOn.open }
+  return { reached: reached.opened, resume: resume.open }
 }
 
 describe('one payment that is sent to three services', () => {
-  it('at once is settled once and delivered once', async () => {
+  it('one payment sent to three services at once is settled once and delivered once', async () => {
     const signed = await sign()
     const answers = await Promise.all([
       buy(signed),
@@ -65,23 +65,23 @@ describe('one payment that is sent to three services', () => {
   })
 
   it.each(['eth_estimateGas', 'eth_sendRawTransaction'])(
-    'is pending in the others until the first one has finished, here with %s',
+    'a payment is pending in other services while the first one is stopped at %s',
     async (method) => {
       const signed = await sign()
-      const { reached, goOn } = stopAt(method)
+      const { reached, resume } = stopAt(method)
       const first = buy(signed)
       await reached
       for (const other of others) expectPending(await buyFrom(other, signed))
-      goOn()
+      resume()
       expect((await first).status).toBe(200)
       await expectUsed(signed)
       expect(await sent()).toMatchObject([{ succeeded: true }])
     },
   )
 
-  it('is not settled by a service that was paused while another one delivered it', async () => {
+  it('a payment is not settled by a service that was paused while another one delivered it', async () => {
     const signed = await sign()
-    const { reached, goOn } = stopAt('eth_estimateGas')
+    const { reached, resume } = stopAt('eth_estimateGas')
     const first = buy(signed)
     await reached
     // As if the time of the reservation had ended meanwhile.
@@ -90,7 +90,7 @@ describe('one payment that is sent to three services', () => {
     )
     const [other = t.paid] = others
     expect((await buyFrom(other, signed)).status).toBe(200)
-    goOn()
+    resume()
     expect((await first).status).not.toBe(200)
     await expectUsed(signed)
     expect(await sent()).toMatchObject([{ succeeded: true }])
@@ -98,7 +98,7 @@ describe('one payment that is sent to three services', () => {
 })
 
 describe('the settlement wallet', () => {
-  it('sends 24 payments of three services without a nonce that is used twice', async () => {
+  it('the settlement wallet sends 24 payments of three services and uses no nonce twice', async () => {
     const services = [t.paid, ...others]
     const before = raw().length
     const signed = await Promise.all(Array.from({ length: 24 }, () => sign()))
@@ -113,9 +113,9 @@ describe('the settlement wallet', () => {
     expect(raw()).toHaveLength(before + 24)
   })
 
-  it('is not used by a service whose turn was taken while it was paused', async () => {
+  it('a service that lost the settler lease while it was paused sends no transaction', async () => {
     const [first, second] = await Promise.all([sign(), sign()])
-    const { reached, goOn } = stopAt('eth_feeHistory')
+    const { reached, resume } = stopAt('eth_feeHistory')
     const paused = buy(first)
     await reached
     await t.paid.actions.database.write((tx) =>
@@ -123,7 +123,7 @@ describe('the settlement wallet', () => {
     )
     const [other = t.paid] = others
     expect((await buyFrom(other, second)).status).toBe(200)
-    goOn()
+    resume()
     expect(await paused).toMatchObject({ status: 503, code: 'settlement_pending' })
     expect(await sent()).toHaveLength(1)
     expect((await buy(first)).status).toBe(200)
@@ -131,20 +131,16 @@ describe('the settlement wallet', () => {
   })
 })
 
-describe('the watch of payments', () => {
-  it('runs in one service, and in another one when the lease of the first has ended', async () => {
-    const [first, second] = [t.paid, ...others].map(({ actions }) => createPaymentWatch(actions))
-    const states = async () => (await rows()).map(({ state }) => state)
-    await first?.run()
-    await t.chain.automine(false)
-    expectPending(await buy(await sign()))
-    await t.chain.mine()
-    await second?.run()
-    expect(await states()).toEqual(['submitted'])
-    await t.paid.actions.database.write((tx) =>
-      tx.updateTable('leases').set({ until: 0 }).execute(),
-    )
-    await second?.run()
-    expect(await states()).toEqual(['settled'])
-  })
+it('the payment watch runs in one service, and in another when the lease of the first has ended', async () => {
+  const [first, second] = [t.paid, ...others].map(({ actions }) => createPaymentWatch(actions))
+  const states = async () => (await rows()).map(({ state }) => state)
+  await first?.run()
+  await t.chain.automine(false)
+  expectPending(await buy(await sign()))
+  await t.chain.mine()
+  await second?.run()
+  expect(await states()).toEqual(['submitted'])
+  await t.paid.actions.database.write((tx) => tx.updateTable('leases').set({ until: 0 }).execute())
+  await second?.run()
+  expect(await states()).toEqual(['settled'])
 })

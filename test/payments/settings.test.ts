@@ -1,4 +1,4 @@
-/** What stops the start: a payment setting that cannot be used, said without the secret in it. */
+/** Unusable payment settings prevent the start, with an error that does not contain the secret. */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,11 +29,11 @@ const parse = (variables: Readonly<Record<string, string>>) =>
   parseConfig({ variables, readFile: () => '' })
 
 describe('payment settings', () => {
-  it('are off with nothing set', () => {
+  it('payments are off with nothing set', () => {
     expect(paymentSettingsOf(parse({}))).toEqual({ mode: 'off', receiver: null })
   })
 
-  it('are accepted where they are complete', () => {
+  it('complete payment settings are accepted', () => {
     expect(paymentSettingsOf(parse({ ...local, SETTLER_MAX_GAS_GWEI: '0.05' }))).toEqual({
       mode: 'local',
       receiver,
@@ -53,7 +53,7 @@ describe('payment settings', () => {
     ['PAYMENT_RECEIVER', facilitator],
     ['RPC_URL_BASE', facilitator],
     ['FACILITATOR_URL', facilitator],
-  ])('that lack %s stop the start', (name, whole) => {
+  ])('payment settings without %s prevent the start', (name, whole) => {
     const wanted = `${name}: must be set if SETTLEMENT is ${whole.SETTLEMENT}`
     expect(() => parse({ ...whole, [name]: '' })).toThrow(wanted)
   })
@@ -61,10 +61,10 @@ describe('payment settings', () => {
   it.each([
     ['in lower case', receiver.toLowerCase()],
     ['with a wrong checksum', receiver.replace('C8', 'c8')],
-    ['of no length', '0x7099'],
-    ['that is nobody', `0x${'0'.repeat(40)}`],
+    ['of another length', '0x7099'],
+    ['that is the zero address', `0x${'0'.repeat(40)}`],
     ['that is the token', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'],
-  ])('with a receiver %s stop the start', (_, address) => {
+  ])('payment settings with a receiver %s prevent the start', (_, address) => {
     expect(() => parse({ ...local, PAYMENT_RECEIVER: address })).toThrow(ConfigError)
   })
 })
@@ -95,7 +95,7 @@ describe("the settling wallet's key file", () => {
     return text
   }
 
-  it.each([0o640, 0o604, 0o660, 0o601, 0o644])('is refused with the mode %o', async (mode) => {
+  it.each([0o640, 0o604, 0o660, 0o601, 0o644])('refuses settler keys of mode %o', async (mode) => {
     const file = join(folder, `open-${mode}`)
     await writeFile(file, key)
     await chmod(file, mode)
@@ -109,7 +109,7 @@ describe("the settling wallet's key file", () => {
     ['half a key', key.slice(0, 40)],
     ['zero', `0x${'0'.repeat(64)}`],
     ['the order of the curve', `0x${'f'.repeat(64)}`],
-  ])('that contains %s is refused', async (name, text) => {
+  ])('a key file of the settling wallet that contains %s is refused', async (name, text) => {
     const file = join(folder, name)
     await writeFile(file, text, { mode: 0o600 })
     expect(await refusal(file)).toMatch(
@@ -117,11 +117,11 @@ describe("the settling wallet's key file", () => {
     )
   })
 
-  it('that does not exist is refused', async () => {
+  it('a key file of the settling wallet that does not exist is refused', async () => {
     expect(await refusal(join(folder, 'nowhere'))).toContain('the file cannot be read')
   })
 
-  it('with mode 0600 is accepted, also while the node is unavailable', async () => {
+  it('a settling key file with mode 0600 is accepted, also while the node is unavailable', async () => {
     const file = join(folder, 'good')
     await writeFile(file, `${key}\n`, { mode: 0o600 })
     const payments = await load(file)

@@ -42,7 +42,7 @@ async function signedRequest(binding: 'body' | 'path') {
 const me = async (wallet = alice) =>
   ownPartner.parse((await partnerClient(t.paid, wallet)('GET', '/api/v1/partners/me')).body)
 
-/** Valid for two minutes by the clock of the t.paid. */
+/** A payment that is valid for two minutes by the clock of the service. */
 const sign = async (usdc: number) =>
   await signPayment({
     value: usd(usdc),
@@ -76,7 +76,7 @@ async function signup(tier: string, wallet = alice, handle = 'acme-agents') {
 }
 
 describe('a subscription', () => {
-  test('passes through signup, payment, upgrade, grace period, renewal and cancellation', async () => {
+  test('a subscription passes through signup, payment, upgrade, grace period, renewal and cancellation', async () => {
     const joined = signupAnswer.parse((await signup('starter')).body)
     expect(joined.payment).toMatchObject({
       price_usdc: 29,
@@ -147,7 +147,7 @@ describe('a subscription', () => {
     ])
   })
 
-  test('offers the terms of both versions and accepts a version 1 payment', async () => {
+  test('a subscription offers the terms of both versions and accepts a version 1 payment', async () => {
     await joinAsPartner()
     const { status, body, headers } = await requestTier('team')
     expect([status, body['code'], body['x402Version']]).toEqual([402, 'payment_required', 1])
@@ -166,7 +166,7 @@ describe('a subscription', () => {
     expect(await received()).toBe(usd(299))
   })
 
-  test("is paid by the x402 project's client within its spending limit", async () => {
+  test("a subscription is paid by the x402 project's client within its spending limit", async () => {
     await joinAsPartner()
     const { url, init } = await signedRequest('body')
     const schemes = [{ network: 'eip155:8453', client: new ExactEvmScheme(payer) }] as const
@@ -177,7 +177,7 @@ describe('a subscription', () => {
     expect(ownSubscription.parse(await answer.json())).toMatchObject({ tier: 'pro' })
   })
 
-  test("does not start with a wrong amount or another tier's price, and nobody is charged", async () => {
+  test("a subscription does not start with a wrong amount or another tier's price, nor is it charged", async () => {
     await joinAsPartner()
     for (const usdc of [29, 98.999999, 99.000001]) {
       const { status, body } = await requestTier('pro', await payment(usdc))
@@ -188,7 +188,7 @@ describe('a subscription', () => {
     expect((await requestTier('gold')).status).toBe(400)
   })
 
-  test('is for partners only: others get no payment terms', async () => {
+  test('a subscription is for partners only: others get no payment terms', async () => {
     const { status, body } = await requestTier('pro', await payment(99), bob)
     expect([status, body['code']]).toEqual([403, 'not_a_partner'])
     const anyone = await fetch(`${t.paid.url}${path}`, {
@@ -199,7 +199,7 @@ describe('a subscription', () => {
     expect(anyone.status).toBe(401)
   })
 
-  test('requires the body-bound signature where the partner chose it', async () => {
+  test('a subscription requires the body-bound signature where the partner chose it', async () => {
     await joinAsPartner()
     const { write } = t.paid.actions.database
     await write((tx) => tx.updateTable('partners').set({ require_body_signature: 1 }).execute())
@@ -210,7 +210,7 @@ describe('a subscription', () => {
     expect((await me()).tier).toBe('free')
   })
 
-  test('of a lower tier starts at once with the rest of the paid time, and the expiry job ends it', async () => {
+  test('a lower tier starts at once with the rest of the paid time, and the expiry job ends it', async () => {
     await joinAsPartner('pro')
     t.paid.clock.advance(10 * dayMs)
     const nowMs = t.paid.clock.now()
@@ -232,7 +232,7 @@ describe('a subscription', () => {
     expect(await expire()).toBe(0)
   })
 
-  test('returns to free when the paid time ends, and keeps its handle', async () => {
+  test('a subscription returns to free when the paid time ends, and keeps its handle', async () => {
     await joinAsPartner('pro')
     const endMs = Date.parse((await me()).renews_at ?? '')
     expect((await requestTier('free')).body).toMatchObject({ tier: 'pro', next: { kind: 'free' } })
@@ -245,7 +245,7 @@ describe('a subscription', () => {
     expect(await paid('pro', 99)).toMatchObject({ handle: 'acme-agents', tier: 'pro' })
   })
 
-  test('that was not paid in time is cancelled, and starts when it is paid later', async () => {
+  test('a subscription not paid in time is cancelled, and starts when it is paid later', async () => {
     await signup('pro')
     t.paid.clock.advance(PATIENCE_MS)
     expect((await me()).status).toBe('cancelled')
@@ -254,7 +254,7 @@ describe('a subscription', () => {
 })
 
 describe('one payment', () => {
-  test('buys one period, however often it is sent', async () => {
+  test('one payment buys one period, however often it is sent', async () => {
     await joinAsPartner()
     await makePartner(t.paid, bob, { handle: 'bobs-agents' })
     const header = await payment(99)
@@ -278,7 +278,7 @@ describe('one payment', () => {
     expect((await me(bob)).tier).toBe('free')
   })
 
-  test('sent twice by the same signed request gets the same response, and a second payment is not settled', async () => {
+  test('a repeated signed request gets the same response, and a second payment in it is not settled', async () => {
     await joinAsPartner()
     const { url, init } = await signedRequest('body')
     const send = async () =>
@@ -290,7 +290,7 @@ describe('one payment', () => {
     expect(await received()).toBe(usd(99))
   })
 
-  test('sent concurrently buys one period', async () => {
+  test('one payment sent concurrently buys one period', async () => {
     await joinAsPartner()
     const startMs = t.paid.clock.now()
     const header = await payment(99)
@@ -301,7 +301,7 @@ describe('one payment', () => {
     expect(paidFrom(startMs, (await me()).renews_at)).toBe(1)
   })
 
-  test('concurrent with another one buys a period each', async () => {
+  test('two concurrent payments buy a period each', async () => {
     await joinAsPartner()
     const startMs = t.paid.clock.now()
     const headers = await Promise.all([payment(99), payment(99)])
@@ -311,7 +311,7 @@ describe('one payment', () => {
     expect(paidFrom(startMs, (await me()).renews_at)).toBe(2)
   })
 
-  test('concurrent with a payment for a higher tier loses no value', async () => {
+  test('a payment concurrent with one for a higher tier loses no value', async () => {
     await joinAsPartner()
     const [starter, pro] = [await payment(29), await payment(99)]
     const answers = await Promise.all([requestTier('starter', starter), requestTier('pro', pro)])
@@ -322,7 +322,7 @@ describe('one payment', () => {
     expect(usdc).toBeCloseTo(128)
   })
 
-  test('that is not mined is pending, and buys its period once it is, even if the price has changed', async () => {
+  test('an unmined payment is pending, and buys its period once mined, even if the price has changed', async () => {
     await joinAsPartner('starter')
     t.paid.clock.advance(10 * dayMs)
     const header = await payment(99)
@@ -342,7 +342,7 @@ describe('one payment', () => {
     expect([done.status, done.body['tier']]).toEqual([200, 'pro'])
   })
 
-  test('whose payer never returns still buys its period after a restart of the service', async () => {
+  test('a payment whose payer never returns still buys its period after a restart of the service', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'ledger-restart-'))
     const databasePath = join(folder, 'ledger.db')
     await t.paid.stop()
@@ -363,7 +363,7 @@ describe('one payment', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('that a reorganisation reverted for good loses its period', async () => {
+  test('a payment that a reorganisation reverted for good loses its period', async () => {
     await joinAsPartner()
     await paid('starter', 29)
     const end = (await me()).renews_at
@@ -384,7 +384,7 @@ describe('one payment', () => {
   })
 })
 
-test('is impossible where settlement is off, and the terms offer no way to pay', async () => {
+test('a subscription is impossible where settlement is off, and its terms offer no way to pay', async () => {
   const published = await publicDir()
   const off = await startService(published.dir)
   try {

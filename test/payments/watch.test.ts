@@ -1,4 +1,4 @@
-/** Payments that no request waits for: left by a stop, or in a block that is not final. */
+/** Payments that no request waits for: left by a stop, or in a block that is not final yet. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const start = ({ chain, proxy }: PaymentTests) =>
   startPaidService({ chain, rpcUrl: proxy.url, databasePath: join(folder, 'ledger.db') })
 const { tests: t, buy, sign, charged, rows } = usePaymentTests(start)
 
-/** What a stop and the next start of the service leave. */
+/** Restarts the service. */
 async function restart(): Promise<void> {
   await t.paid.stop()
   t.paid = await start(t)
@@ -43,7 +43,7 @@ async function later(seconds: number): Promise<void> {
 }
 
 describe('a payment left in flight by a stop', () => {
-  it('that was mined since is settled at the start and delivered to its payer', async () => {
+  it('a payment mined while the service was stopped is settled at the start and delivered', async () => {
     await t.chain.automine(false)
     const signed = await sign()
     expect(await buy(signed)).toMatchObject({ status: 503, code: 'settlement_pending' })
@@ -56,7 +56,7 @@ describe('a payment left in flight by a stop', () => {
     expect(await charged()).toBe(price)
   })
 
-  it('that never reached a node is sent again when its payer returns', async () => {
+  it('a payment that never reached a node is sent again when its payer returns', async () => {
     const signed = await sign()
     t.rules = lostOnTheWay
     await t.chain.automine(false)
@@ -72,7 +72,7 @@ describe('a payment left in flight by a stop', () => {
     expect(await t.chain.sentBy(t.paid.settler)).toHaveLength(1)
   })
 
-  it('that never reached a node fails once it has expired, and nobody was charged', async () => {
+  it('a payment that never reached a node fails once it has expired, and nobody is charged', async () => {
     const signed = await sign()
     t.rules = lostOnTheWay
     await t.chain.automine(false)
@@ -84,7 +84,7 @@ describe('a payment left in flight by a stop', () => {
     expect(await charged()).toBe(0n)
   })
 
-  it('that is mined while the service sleeps between two checks does not count as expired', async () => {
+  it('a payment mined while the service sleeps between two checks does not count as expired', async () => {
     await t.chain.automine(false)
     const signed = await sign()
     expect(await buy(signed)).toMatchObject({ status: 503, code: 'settlement_pending' })
@@ -110,7 +110,7 @@ describe('a payment left in flight by a stop', () => {
     expect(await charged()).toBe(price)
   })
 
-  it('that cannot be checked becomes a problem once it has expired, until it is found', async () => {
+  it('a payment that cannot be checked becomes a problem once it has expired, until it is found', async () => {
     const signed = await sign()
     await t.chain.automine(false)
     await buy(signed)
@@ -160,13 +160,13 @@ describe('a reservation left by a stop', () => {
   const leave = (payment: NewPayment) =>
     t.paid.actions.database.write((tx) => reservePayment(tx, payment))
 
-  it('does not block the same payment', async () => {
+  it('a reservation left by a stop does not block the same payment', async () => {
     const signed = await sign()
     expect(await leave(reservation(signed, signed.authorization.validBefore))).toBe(true)
     expect((await buy(signed)).status).toBe(200)
   })
 
-  it('is deleted once it has expired, and not before', async () => {
+  it('a reservation left by a stop is deleted once it has expired, and not before', async () => {
     const signed = await sign()
     const payment = reservation(signed, signed.authorization.validBefore)
     await leave(payment)
@@ -194,32 +194,28 @@ it('two services on one database deliver one payment once', async () => {
   expect(await t.chain.usedAuthorizations()).toHaveLength(1)
 })
 
-describe('a settled payment', () => {
-  it('is final when its block is, and is then not checked again', async () => {
-    await buy(await sign())
-    await watched().run()
-    expect(await rows()).toMatchObject([{ finality: 'latest', finalAt: null }])
-    await t.chain.mine(finalDepth)
-    await watched().run()
-    const [row] = await rows()
-    expect(row?.finality).toBe('final')
-    expect(row?.finalAt).not.toBeNull()
-    const asked = t.proxy.requests.length
-    const watch = watched()
-    await watch.run()
-    const methods = t.proxy.requests.slice(asked).map(({ method }) => method)
-    expect(methods).toEqual(['eth_getBalance'])
-    expect(watch.problems()).toEqual([])
-  })
+it('a settled payment is final when its block is, and is then not checked again', async () => {
+  await buy(await sign())
+  await watched().run()
+  expect(await rows()).toMatchObject([{ finality: 'latest', finalAt: null }])
+  await t.chain.mine(finalDepth)
+  await watched().run()
+  const [row] = await rows()
+  expect(row?.finality).toBe('final')
+  expect(row?.finalAt).not.toBeNull()
+  const asked = t.proxy.requests.length
+  const watch = watched()
+  await watch.run()
+  const methods = t.proxy.requests.slice(asked).map(({ method }) => method)
+  expect(methods).toEqual(['eth_getBalance'])
+  expect(watch.problems()).toEqual([])
 })
 
-describe('the watch', () => {
-  it('reports a settling wallet that runs out of ETH, with its address', async () => {
-    await t.chain.fund(t.paid.settler, 10n ** 12n)
-    const watch = watched()
-    await watch.run()
-    expect(watch.problems()).toEqual([
-      `settlement: the settlement wallet ${t.paid.settler} is low on ETH on Base`,
-    ])
-  })
+it('the payment watch reports a settling wallet that runs out of ETH, with its address', async () => {
+  await t.chain.fund(t.paid.settler, 10n ** 12n)
+  const watch = watched()
+  await watch.run()
+  expect(watch.problems()).toEqual([
+    `settlement: the settlement wallet ${t.paid.settler} is low on ETH on Base`,
+  ])
 })
