@@ -173,7 +173,7 @@ test('a failed save keeps the cursor and buckets of an hourly aggregate', async 
   expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual(stored)
 })
 
-test('returns the last run of each cron job; a run can be finished only once', async () => {
+test('the last run of each cron job is returned, and a run can be finished only once', async () => {
   const { reader, write } = await tempDatabase()
   const first = await write((tx) => startRun(tx, 'build', at(0)))
   const end = { finishedAt: at(1), outcome: 'ok', detail: null } as const

@@ -13,7 +13,7 @@ import { tempDatabase } from './temp-database.ts'
 const name = 'builder'
 const ttlMs = 15_000
 
-/** Two openings of one database, as two processes have. */
+/** Opens one database twice, as two processes do. */
 async function twoProcesses() {
   const first = await tempDatabase()
   const second = await tempDatabase({ url: first.url })
@@ -83,7 +83,7 @@ test('a transaction of a holder whose lease was taken stores nothing', async () 
   expect(await getMeta(first.reader, 'stored by')).toBe('a')
 })
 
-test('a lease whose end is too far away, since the clock was set back, is free', async () => {
+test('a lease that ends too far in the future, since the clock was set back, is free', async () => {
   const { first, second, take } = await twoProcesses()
   await take(first, 'a')
   await endAt(first, sql<number>`until + ${3_600_000}`)
@@ -96,7 +96,7 @@ test('a lease of an ended process of this machine is free, that of another machi
   expect(await take(first, endedHolder())).toBe(1)
   expect(await take(second, mine)).toBe(2)
   expect(await take(first, createHolder())).toBeNull()
-  // Another process had the number of this one before.
+  // An earlier process had the same number as this one.
   await endAt(first, sql<number>`0`)
   expect(await take(first, mine.replace(/ \d+ \S+$/, ' 0 earlier'))).toBe(3)
   expect(await take(second, mine)).toBe(4)

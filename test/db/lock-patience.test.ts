@@ -6,7 +6,7 @@ import { tempDatabase } from './temp-database.ts'
 
 test('a writer gets the lock while another process writes continuously', async () => {
   const busy = await tempDatabase()
-  // A turn is a matter of chance at each look, and a slow disk leaves few of them.
+  // Each attempt gets the lock by chance, and a slow disk leaves few attempts.
   const other = await openDatabase({ url: busy.url, lockPatienceMs: 20_000 })
   onTestFinished(() => other.close())
   const done = new AbortController()

@@ -49,7 +49,7 @@ test('names of migrations are numbered in order', () => {
   }
 })
 
-test('changes nothing when all migrations are applied', async () => {
+test('migrating changes nothing when all migrations are applied', async () => {
   const db = await emptyDatabase()
   await migrate(db)
   const version = await sql`pragma schema_version`.execute(db)
@@ -57,7 +57,7 @@ test('changes nothing when all migrations are applied', async () => {
   expect((await sql`pragma schema_version`.execute(db)).rows).toEqual(version.rows)
 })
 
-test('leaves the file unchanged when one migration fails', async () => {
+test('leaves the database unchanged when one migration fails', async () => {
   const db = await emptyDatabase()
   const failing = [
     ...migrations,
@@ -82,7 +82,7 @@ test('refuses a database with a migration that it does not know', async () => {
   await expect(refuseOtherSchema(db)).rejects.toThrow('9999_future')
 })
 
-test('the previous release goes on beside a schema that only adds, and is refused after the next', async () => {
+test('the previous release works with a schema that only adds, and is refused after the next', async () => {
   const url = await newDatabaseIn(tempFolder())
   const open = async () => {
     const database = await openDatabase({ url })

@@ -72,7 +72,7 @@ test('a read-only database reads writes of other processes and refuses its own',
   await expect(setMeta(reading.db, 'other', '1')).rejects.toThrow(/readonly|read-only/)
 })
 
-test('creates the folder and the file unless `create` is false', async () => {
+test('opening a database creates its folder and file unless `create` is false', async () => {
   const path = join(tempFolder(), 'new', 'folder', 'ledger.db')
   await expect(openDatabase({ url: path, create: false })).rejects.toThrow('Cannot open')
   const database = await openDatabase({ url: path })
@@ -82,7 +82,7 @@ test('creates the folder and the file unless `create` is false', async () => {
   await again.close()
 })
 
-test('damage of a large file is found during the first queries and reported once', async () => {
+test('damage of a large database is found during the first queries and reported once', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const before = await openDatabase({ url: path })
   for (let at = 0; at < 200; at += 1) {
@@ -90,31 +90,31 @@ test('damage of a large file is found during the first queries and reported once
   }
   await before.close()
   const bytes = readFileSync(path)
-  // The last page: no query of the start reads it.
+  // No query at the start reads the last page.
   writeFileSync(path, Buffer.concat([bytes.subarray(0, -4096), Buffer.alloc(4096, 0xff)]))
 
-  const told: Error[] = []
+  const reported: Error[] = []
   const damaged = await openDatabase({
     url: path,
     quickCheck: true,
     checkFirstUpToBytes: 0,
-    onBroken: (error) => told.push(error),
+    onBroken: (error) => reported.push(error),
   })
-  await expect.poll(() => told.length).toBe(1)
-  expect(told[0]).toBeInstanceOf(DatabaseBrokenError)
+  await expect.poll(() => reported.length).toBe(1)
+  expect(reported[0]).toBeInstanceOf(DatabaseBrokenError)
   await damaged.close()
 })
 
 test('closing the database ends a background check', async () => {
   const path = join(tempFolder(), 'ledger.db')
-  const told: Error[] = []
+  const reported: Error[] = []
   const open = { url: path, quickCheck: true, checkFirstUpToBytes: 0 }
   for (let round = 0; round < 5; round += 1) {
-    const database = await openDatabase({ ...open, onBroken: (error) => told.push(error) })
+    const database = await openDatabase({ ...open, onBroken: (error) => reported.push(error) })
     await database.write((tx) => setMeta(tx, `round ${round}`, '1'))
     await database.close()
   }
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
 })
 
 test.each(['sqlite:', 'sqlite://'])(
@@ -158,7 +158,7 @@ test('refuses a file that is not a database', async () => {
   await expect(openDatabase({ url: path })).rejects.toThrow('not a database')
 })
 
-test('opens a new file several times concurrently', async () => {
+test('opens a new database file several times concurrently', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const databases = await Promise.all([1, 2, 3].map(() => openDatabase({ url: path })))
   await Promise.all(

@@ -39,7 +39,7 @@ const award = {
   createdAt: now,
 } as const satisfies JobTransition
 
-test('one run expires hundreds of overdue jobs and no others', async () => {
+test('one expiry run expires hundreds of overdue jobs and no others', async () => {
   const database = await tempDatabase()
   await post(database, 402)
   expect(await expireJobs(database, nowMs + hourMs - 1)).toBe(0)
@@ -52,7 +52,7 @@ test('one run expires hundreds of overdue jobs and no others', async () => {
   expect(left).toEqual([{ id: 'job-401' }])
 })
 
-test('two concurrent runs write each expiry once', async () => {
+test('two concurrent expiry runs write each expiry once', async () => {
   const database = await tempDatabase()
   await post(database, 250)
   const atMs = nowMs + 2 * hourMs

@@ -50,7 +50,7 @@ const submit = (txHash: string) =>
 const state = async () => (await findPayment(database.reader, payment()))?.state
 
 describe('an authorization', () => {
-  it('is deleted with an old reservation, but not while a late authorization is being settled', async () => {
+  it('an old reservation is deleted, but not while a late authorization is being settled', async () => {
     const nowSeconds = Date.parse(now) / 1000
     await reserve({ validBefore: nowSeconds - 86_400 })
     const drop = (beforeSeconds: number) =>
@@ -61,14 +61,14 @@ describe('an authorization', () => {
     expect(await state()).toBeUndefined()
   })
 
-  it('that was submitted cannot be released, since it may still settle', async () => {
+  it('a submitted authorization cannot be released, since it may still settle', async () => {
     await reserve()
     await submit('0xaa')
     await database.write((tx) => releasePayment(tx, 'pay_1', 'test'))
     expect(await state()).toBe('submitted')
   })
 
-  it('that failed can be reserved again in the same row', async () => {
+  it('a failed authorization can be reserved again in the same row', async () => {
     await reserve()
     await submit('0xaa')
     expect(await database.write((tx) => failPayment(tx, 'pay_1', 'dead'))).toBe(true)
@@ -78,7 +78,7 @@ describe('an authorization', () => {
     ])
   })
 
-  it('that has settled can neither fail nor be submitted again', async () => {
+  it('a settled authorization can neither fail nor be submitted again', async () => {
     await reserve()
     await submit('0xaa')
     await database.write((tx) => settlePayment(tx, 'pay_1', foundIn, now))
@@ -87,7 +87,7 @@ describe('an authorization', () => {
     expect(await state()).toBe('settled')
   })
 
-  it('that was undone by a reorganisation can no longer be delivered', async () => {
+  it('an authorization undone by a reorganisation can no longer be delivered', async () => {
     await reserve()
     await submit('0xaa')
     await database.write((tx) => settlePayment(tx, 'pay_1', foundIn, now))

@@ -84,7 +84,7 @@ const facts = {
   },
 } as const satisfies Record<Engine, Record<string, string>>
 
-/** In the words of PostgreSQL, without what it adds to expressions. */
+/** Converts a fact of either engine to the terms of PostgreSQL, without its additions to expressions. */
 function normalised(kind: string, engine: Engine, fact: string): string {
   if (kind === 'columns') {
     const [name = '', type = '', ...rest] = fact.split(' ')
@@ -218,7 +218,7 @@ async function validRow(name: string, definition: TableDefinition): Promise<Row>
 }
 
 describe('the two baselines', () => {
-  test('have the same tables, columns, keys, indexes and references', async () => {
+  test('SQLite and PostgreSQL have the same tables, columns, keys, indexes and references', async () => {
     const [inSqlite, inPostgres] = [await catalogue('sqlite'), await catalogue('postgres')]
     for (const kind of Object.keys(facts.sqlite)) {
       expect(inPostgres[kind], kind).toEqual(inSqlite[kind])
@@ -226,7 +226,7 @@ describe('the two baselines', () => {
     expect(inSqlite['tables']).toEqual(Object.keys(tables).toSorted())
   })
 
-  test('compare texts by their bytes', async () => {
+  test('PostgreSQL compares texts by their bytes', async () => {
     const { rows } = await sql`select attrelid::regclass::text, attname from pg_attribute
       join pg_class as t on t.oid = attrelid join pg_collation as c on c.oid = attcollation
       where t.relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and collname <> 'C'
@@ -243,7 +243,7 @@ describe('the two baselines', () => {
       for (const { drop } of rows) await sql.raw(drop).execute(engines.postgres.db)
     })
 
-    test.each(definitions)('accept and refuse the same rows of %s', async (name, definition) => {
+    test.each(definitions)('both engines accept the same rows of %s', async (name, definition) => {
       const row = await validRow(name, definition)
       expect(await isAccepted(name, row)).toBe(true)
       const checks = (definition.constraints ?? []).filter((text) => text.startsWith('check'))
@@ -265,7 +265,7 @@ describe('the two baselines', () => {
       expect(answers.size, name).toBe(2)
     })
 
-    test('refuse the same changes of rows', async () => {
+    test('SQLite and PostgreSQL refuse the same changes of rows', async () => {
       const appendOnly: string[] = []
       for (const [name, definition] of definitions) {
         const row = await validRow(name, definition)
@@ -284,7 +284,7 @@ describe('the two baselines', () => {
       expect(appendOnly.length).toBeGreaterThan(4)
     })
 
-    test('let a receipt earn once, and be reversed once', async () => {
+    test('SQLite and PostgreSQL let a receipt earn once, and be reversed once', async () => {
       const definition = tables.reputation_ledger
       const row = await validRow('reputation_ledger', definition)
       const of = (kind: string): Row => ({ ...row, receipt_id: 'one', kind })
@@ -303,7 +303,7 @@ describe('the two baselines', () => {
       for (const rows of refused) expect(await isAccepted('reputation_ledger', ...rows)).toBe(false)
     })
 
-    test('assign the numbers of rows', async () => {
+    test('SQLite and PostgreSQL assign the numbers of rows', async () => {
       for (const [name, definition] of definitions) {
         const number = Object.entries(definition.columns).find(([, { sql: text }]) =>
           text.startsWith('integer primary key'),

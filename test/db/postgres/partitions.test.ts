@@ -58,7 +58,7 @@ async function placesOf({ reader }: OpenDatabase): Promise<readonly string[]> {
   return rows.map(({ name }) => name)
 }
 
-test('a key and a message have one effect across partitions, and the key is free after a day', async () => {
+test('a key and a message have one effect across partitions, and the key expires after a day', async () => {
   const database = await openNew()
   const service = await services.start({ actions: { database } })
   const { clock } = service

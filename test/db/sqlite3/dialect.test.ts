@@ -139,7 +139,7 @@ test('distinguishes a duplicate key from other errors', async () => {
   expect(areDuplicates).toEqual([true, true, false])
 })
 
-test('refuses streaming with a reason', async () => {
+test('refuses to stream query results, with a reason', async () => {
   const db = await database()
   const read = async (): Promise<void> => {
     for await (const _ of db.selectFrom('things').select('id').stream()) break
