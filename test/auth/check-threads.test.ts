@@ -75,7 +75,7 @@ async function personal(message: string): Promise<SignatureCheck> {
 }
 
 /** Ends the batch: the checks of one turn of the event loop form one. */
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const endBatch = () => new Promise((resolve) => setImmediate(resolve))
 
 test('two threads return the verdicts of an inline check', async () => {
   const workerFile = 'src/auth/check-worker.ts'
@@ -98,7 +98,7 @@ test('two threads return the verdicts of an inline check', async () => {
   compiled.remove()
 })
 
-test('batches that overtake each other keep their own verdicts', async () => {
+test('batches of checks that overtake each other keep their own verdicts', async () => {
   // The thread answers the first batch last.
   const thread = scripted(
     'overtakes',
@@ -124,7 +124,7 @@ test('a thread that exits rejects its unanswered checks, and the next check star
   expect(await thread.check(check)).toEqual({ valid: true })
 })
 
-test('checks run inline and a problem is reported where no thread loads', async () => {
+test('signature checks run inline and a problem is reported where no thread loads', async () => {
   const check = await personal('a message')
   const thread = threadsOf('is not there.js')
   expect(thread.problem()).toBeNull()
@@ -167,18 +167,18 @@ async function messagesTo(threads: CheckThreads) {
 
 test('waiting work starts a second thread on a second core, and one continues when the other exits', async () => {
   const threads = scripted('obeys', obeys, 3)
-  const tell = await messagesTo(threads)
-  const first = await tell('who')
-  const ofFirst = tell('hold')
-  await turn()
+  const send = await messagesTo(threads)
+  const first = await send('who')
+  const ofFirst = send('hold')
+  await endBatch()
   let second = first
-  while (JSON.stringify(second) === JSON.stringify(first)) second = await tell('who')
-  const ofSecond = tell('hold')
-  await turn()
+  while (JSON.stringify(second) === JSON.stringify(first)) second = await send('who')
+  const ofSecond = send('hold')
+  await endBatch()
   // Both threads have equally many checks, so the first thread receives the next one.
-  const ended = await Promise.allSettled([tell('die'), ofFirst])
+  const ended = await Promise.allSettled([send('die'), ofFirst])
   expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  expect([await tell('release'), await ofSecond]).toEqual([second, second])
+  expect([await send('release'), await ofSecond]).toEqual([second, second])
 })
 
 test('the next check starts a thread after the second failed to load and the first exited', async () => {
@@ -187,47 +187,47 @@ test('the next check starts a thread after the second failed to load and the fir
 if (existsSync(one) && !existsSync(two)) { writeFileSync(two, ''); throw new Error('not loaded') }
 writeFileSync(one, '')`
   const threads = scripted('second-fails', obeys, 3, failure)
-  const tell = await messagesTo(threads)
+  const send = await messagesTo(threads)
   const byThread = { valid: false, reason: expect.stringMatching(/^\d+$/) as unknown }
-  const first = await tell('who')
+  const first = await send('who')
   expect(first).toEqual(byThread)
-  const held = tell('hold')
-  await turn()
+  const held = send('hold')
+  await endBatch()
   const hasFailed = new Promise<void>((resolve) => {
     process.once('worker', (second) => second.once('exit', () => resolve()))
   })
-  expect(await tell('who')).toEqual(first)
+  expect(await send('who')).toEqual(first)
   await hasFailed
-  const ended = await Promise.allSettled([tell('die'), held])
+  const ended = await Promise.allSettled([send('die'), held])
   expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  const third = await tell('who')
+  const third = await send('who')
   expect(third).toEqual(byThread)
   expect(third).not.toEqual(first)
 })
 
 test('one core gets one thread', async () => {
   const threads = scripted('alone', obeys)
-  const tell = await messagesTo(threads)
-  const held = tell('hold')
-  await turn()
+  const send = await messagesTo(threads)
+  const held = send('hold')
+  await endBatch()
   const said: unknown[] = []
-  for (let at = 0; at < 40; at += 1) said.push(await tell('who'))
-  said.push(await tell('release'), await held)
+  for (let at = 0; at < 40; at += 1) said.push(await send('who'))
+  said.push(await send('release'), await held)
   expect(new Set(said.map((verdict) => JSON.stringify(verdict))).size).toBe(1)
 })
 
-test('unanswered and later checks are rejected on close', async () => {
+test('closing the check threads rejects unanswered and later checks', async () => {
   const threads = scripted('left', obeys, 3)
-  const tell = await messagesTo(threads)
+  const send = await messagesTo(threads)
   const left: Promise<unknown>[] = []
   for (let at = 0; at < 3; at += 1) {
-    left.push(tell('hold'))
-    await turn()
+    left.push(send('hold'))
+    await endBatch()
   }
-  const settled = Promise.allSettled([...left, tell('hold')])
+  const settled = Promise.allSettled([...left, send('hold')])
   await threads.close()
   expect((await settled).map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
-  await expect(tell('who')).rejects.toThrow(SchemeUnavailableError)
+  await expect(send('who')).rejects.toThrow(SchemeUnavailableError)
 })
 
 test('a receipt whose check was interrupted gets 503, leaves no row, and is accepted when it is sent again', async () => {

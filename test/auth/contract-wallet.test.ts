@@ -52,7 +52,7 @@ const isValid = async (
 ): Promise<boolean> => (await verifyContractSignature(text, signature, address, on)).valid
 
 describe('verifyContractSignature on a chain', () => {
-  test('accepts the owner only and names the block', async () => {
+  test('verifyContractSignature accepts the owner only and names the block', async () => {
     const wallet = await deploy(walletOf(owner.address), 1)
     const latest = await node.rpc('eth_getBlockByNumber', ['latest', false])
     const { number, hash } = z.object({ number: z.string(), hash: z.string() }).parse(latest)
@@ -67,7 +67,7 @@ describe('verifyContractSignature on a chain', () => {
     expect(await isValid(foreign, wallet)).toBe(false)
   })
 
-  test('refuses an owner who was replaced', async () => {
+  test('verifyContractSignature refuses an owner who was replaced', async () => {
     const wallet = await deploy(walletOf(owner.address), 2)
     const signature = await owner.signMessage({ message })
     expect(await isValid(signature, wallet)).toBe(true)
@@ -76,7 +76,7 @@ describe('verifyContractSignature on a chain', () => {
     expect(await isValid(signature, wallet)).toBe(false)
   })
 
-  test('never falls back to a plain key where there is code', async () => {
+  test('an address with code never falls back to its plain key', async () => {
     // Code at the address of a plain key, as EIP-7702 puts it there: the wallet's code decides.
     const address = owner.address.toLowerCase()
     await node.rpc('anvil_setCode', [address, refusesAll])
@@ -94,7 +94,7 @@ describe('verifyContractSignature on a chain', () => {
     ['answers two words', '0x631626ba7e60e01b60005260406000f3'],
     ['answers the magic at the wrong end', '0x631626ba7e60005260206000f3'],
     ['answers true', '0x600160005260206000f3'],
-  ])('refuses a wallet whose code %s', async (_, code) => {
+  ])('refuses a contract wallet whose code %s', async (_, code) => {
     const wallet = '0x00000000000000000000000000000000000c0de5'
     await node.rpc('anvil_setCode', [wallet, code])
     const signature = await owner.signMessage({ message })
@@ -114,13 +114,13 @@ describe('a signature of an undeployed wallet (EIP-6492)', () => {
     return [addressOf(walletOf(owner.address), salt), signature]
   }
 
-  test('is accepted by the future code, and the wallet stays undeployed', async () => {
+  test('an EIP-6492 signature is accepted by the future code, and the wallet stays undeployed', async () => {
     const [wallet, signature] = await wrapped(100, await owner.signMessage({ message }))
     expect(await isValid(signature, wallet)).toBe(true)
     expect(await node.rpc('eth_getCode', [wallet, 'latest'])).toBe('0x')
   })
 
-  test('is refused for another owner, message or address, and where the factory fails', async () => {
+  test('an EIP-6492 signature is refused for another owner, message or address, or if the factory fails', async () => {
     const [wallet, signature] = await wrapped(101, await owner.signMessage({ message }))
     const [, foreign] = await wrapped(101, await stranger.signMessage({ message }))
     const elsewhere = addressOf(walletOf(owner.address), 102)
@@ -140,7 +140,7 @@ describe('a signature of an undeployed wallet (EIP-6492)', () => {
     }
   })
 
-  test('is still accepted after the deployment', async () => {
+  test('an EIP-6492 signature is still accepted after the deployment', async () => {
     const [wallet, signature] = await wrapped(103, await owner.signMessage({ message }))
     expect(await deploy(walletOf(owner.address), 103)).toBe(wallet)
     expect(await isValid(signature, wallet)).toBe(true)
@@ -155,9 +155,9 @@ test('a plain key is recovered last and in strict form only', async () => {
   expect(await isValid(loose, address)).toBe(false)
 })
 
-describe('a signature is refused without a call to the chain if it is', () => {
+describe('a malformed signature of a contract wallet', () => {
   const silent = chainWith(() => {
-    throw new Error('the chain was asked')
+    throw new Error('the chain was called')
   })
   test.each([
     ['empty', ''],
@@ -165,12 +165,12 @@ describe('a signature is refused without a call to the chain if it is', () => {
     ['half a byte', '0x123'],
     ['upper case', '0xAB'],
     ['over 8 KiB', `0x${'00'.repeat(MAX_CONTRACT_SIGNATURE_BYTES + 1)}`],
-  ])('%s', async (_, signature) => {
+  ])('a signature that is %s is refused without a call to the chain', async (_, signature) => {
     expect(await isValid(signature, `0x${'1'.repeat(40)}`, { on: silent })).toBe(false)
   })
 })
 
-describe('verifyContractSignature on a failing node throws SchemeUnavailableError', () => {
+describe('verifyContractSignature on a failing node', () => {
   const wallet = `0x${'12'.repeat(20)}`
   const block = { number: '0x10', hash: `0x${'ab'.repeat(32)}`, timestamp: '0x1' }
   const failing = (answers: Readonly<Record<string, () => unknown>>) =>
@@ -198,7 +198,7 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
     ['a missing block', { ...healthy, eth_call: refuse(-32000, 'header not found') }],
     ['a time-out of the node', { ...healthy, eth_call: refuse(-32000, 'aborted (timeout = 5s)') }],
     ['no JSON-RPC error', { ...healthy, eth_call: refuse(undefined, 'reverted to HTTP/1.1') }],
-  ])('%s', async (_, answers) => {
+  ])('throws SchemeUnavailableError for a node with %s', async (_, answers) => {
     const verdict = verifyContractSignature(message, '0x12', wallet, failing(answers))
     await expect(verdict).rejects.toThrow(SchemeUnavailableError)
   })
@@ -211,12 +211,12 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
     ['a longer magic', { ...healthy, eth_call: () => `0x1626ba7e${'0'.repeat(58)}` }],
     ['1 MiB', { ...healthy, eth_call: () => `0x1626ba7e${'0'.repeat(2 ** 21)}` }],
     ['no text', { ...healthy, eth_call: () => null }],
-  ])('but returns a refusal for %s', async (_, answers) => {
+  ])('refuses a contract signature for which the node answers %s', async (_, answers) => {
     const verdict = await verifyContractSignature(message, '0x12', wallet, failing(answers))
     expect(verdict.valid).toBe(false)
   })
 
-  test('after 2 seconds without a response, and aborts the request', async () => {
+  test('throws SchemeUnavailableError after 2 seconds without a response, and aborts the request', async () => {
     const seen: number[] = []
     let signal: AbortSignal | undefined
     const stalled = chainWith(
@@ -248,7 +248,7 @@ describe('verifySignature', () => {
     expect(verdict).toEqual({ valid: true })
   })
 
-  test('throws while the chain is down if the signature is of another key', async () => {
+  test('verifySignature throws while the chain is down if the signature is of another key', async () => {
     const signature = await stranger.signMessage({ message })
     const wallet = parseWallet(owner.address)
     const unknown = verifySignature({ message, signature, wallet, chain: down })

@@ -65,18 +65,18 @@ const speccheck = readVectors(
 ).map(({ message, pub_key, signature }, index) => asCase(index, message, signature, pub_key))
 
 describe('verifyEd25519 on published vectors', () => {
-  test('decides all 151 cases of Wycheproof as published', () => {
+  test('verifyEd25519 decides all 151 cases of Wycheproof as published', () => {
     expect(wycheproof).toHaveLength(151)
     const mustVerify = wycheproof.filter((one) => one.mustVerify).map(({ id }) => id)
     expect(idsOfValid(wycheproof)).toEqual(mustVerify)
   })
 
-  test('verifies only case 3 of the 12 speccheck cases, which every library accepts', () => {
+  test('verifyEd25519 accepts only case 3 of 12 in speccheck, which every library accepts', () => {
     expect(speccheck).toHaveLength(12)
     expect(idsOfValid(speccheck)).toEqual([3])
   })
 
-  test('verifies none of the 914 CCTV cases that a strict verifier may refuse', () => {
+  test('verifyEd25519 accepts none of the 914 CCTV cases that a strict verifier may refuse', () => {
     expect(cctv).toHaveLength(914)
     const refused = /^(?:low_order_(?:A|R|residue)|non_canonical_[AR]|reencoded_k)$/
     const mayVerify = cctv.filter(({ flags }) => !flags.some((flag) => refused.test(flag)))
@@ -85,7 +85,7 @@ describe('verifyEd25519 on published vectors', () => {
 })
 
 describe('a signature forged under a small-order key', () => {
-  test.each([...SMALL_ORDER_ENCODINGS])('%s: is refused for any message', (hex) => {
+  test.each([...SMALL_ORDER_ENCODINGS])('refuses every signature of small-order key %s', (hex) => {
     const publicKey = Buffer.from(hex, 'hex')
     for (const r of SMALL_ORDER_ENCODINGS) {
       const signature = Buffer.concat([Buffer.from(r, 'hex'), Buffer.alloc(32)])
@@ -93,7 +93,7 @@ describe('a signature forged under a small-order key', () => {
     }
   })
 
-  test('is refused for an honest key with R of small order', () => {
+  test('a signature of an honest key with R of small order is refused', () => {
     const { message, signature, publicKey } = speccheck[2] ?? asCase(0, '', '', '')
     const reason = 'R is of small order or not canonical'
     expect(verifyEd25519(message, signature, publicKey)).toEqual({ valid: false, reason })
@@ -106,7 +106,7 @@ describe('malleable ed25519 signatures', () => {
   const signature = Buffer.from(signBytes(key, message))
   const order = 2n ** 252n + 27742317777372353535851937790883648493n
 
-  test('with S above the order are refused', () => {
+  test('ed25519 signatures with S above the order are refused', () => {
     const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`)
     for (let times = 1n; s + times * order < 2n ** 256n; times += 1n) {
       const hex = (s + times * order).toString(16).padStart(64, '0')
@@ -118,7 +118,7 @@ describe('malleable ed25519 signatures', () => {
     }
   })
 
-  test('of 63 and 65 bytes, or with a key of another length, are refused', () => {
+  test('ed25519 signatures of 63 or 65 bytes, or with a key of another length, are refused', () => {
     const longer = Buffer.concat([signature, Buffer.alloc(1)])
     for (const wrong of [signature.subarray(0, 63), longer, Buffer.alloc(0)]) {
       expect(verifyEd25519(message, wrong, key.publicKey).valid).toBe(false)
@@ -131,13 +131,13 @@ describe('malleable ed25519 signatures', () => {
     }
   })
 
-  test('with a key that is not on the curve are refused', () => {
+  test('an ed25519 signature with a key that is not on the curve is refused', () => {
     const publicKey = Buffer.alloc(32, 0)
     publicKey[0] = 2
     expect(verifyEd25519(message, signature, publicKey).valid).toBe(false)
   })
 
-  test('with any flipped bit in message, signature or key are refused', () => {
+  test('ed25519 signatures with any flipped bit in message, signature or key are refused', () => {
     const { publicKey } = key
     fc.assert(
       fc.property(fc.nat(message.length * 8 - 1), fc.nat(511), fc.nat(255), (m, s, k) => {
@@ -150,7 +150,7 @@ describe('malleable ed25519 signatures', () => {
 })
 
 describe('decodeEd25519Signature', () => {
-  test('reads the same 64 bytes from base58, padded base64 and lower-case hex', () => {
+  test('decodeEd25519Signature reads the same bytes from base58, padded base64 and lower-case hex', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 64, maxLength: 64 }), (bytes) => {
         const buffer = Buffer.from(bytes)
@@ -176,7 +176,7 @@ describe('decodeEd25519Signature', () => {
     ['63 bytes of base58', encodeBase58(bytes.subarray(1))],
     ['65 bytes of hex', `${bytes.toString('hex')}00`],
     ['nothing', ''],
-  ])('%s is refused', (_, text) => {
+  ])('decodeEd25519Signature refuses %s', (_, text) => {
     expect(decodeEd25519Signature(text)).toBeNull()
   })
 })

@@ -20,7 +20,7 @@ describe('verifyPersonalSign', () => {
     'personal-sign/valid.json',
     z.array(z.object({ name: z.string(), ...claim })),
   )
-  test.each(valid)('$name verifies', async ({ message, signature, address }) => {
+  test.each(valid)('the personal $name verifies', async ({ message, signature, address }) => {
     expect(await verifyPersonalSign(message, signature, address)).toEqual({ valid: true })
   })
 
@@ -28,18 +28,18 @@ describe('verifyPersonalSign', () => {
     'personal-sign/invalid.json',
     z.array(z.object({ reason: z.string(), ...claim })),
   )
-  test.each(invalid)('$reason is refused', async ({ message, signature, address }) => {
+  test.each(invalid)('refuses a signature: $reason', async ({ message, signature, address }) => {
     const verdict = await verifyPersonalSign(message, signature, address)
     expect(verdict).toHaveProperty('valid', false)
     expect(verdict).toHaveProperty('reason', expect.stringMatching(/./))
   })
 
-  test('verifies one of the 5 spellings of a signature', () => {
+  test('the refused personal signatures include 5 other spellings', () => {
     const spellings = invalid.filter(({ reason }) => reason.startsWith('spelling'))
     expect(new Set(spellings.map(({ reason }) => reason)).size).toBe(5)
   })
 
-  test('verifies signatures of an independent wallet for their own message and address only', async () => {
+  test('personal signatures of an independent wallet verify for their message and address only', async () => {
     const key = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => {
       bytes[0] = 1
       return bytes
@@ -93,7 +93,7 @@ describe('Wycheproof, secp256k1 with low s only', () => {
   // Its point has an x coordinate beyond the order: v 29 or 30, which Ethereum does not have.
   const withoutEthereumForm = [346]
 
-  test('decides all 463 cases as published', async () => {
+  test('decides all 463 Wycheproof cases of secp256k1 with low s as published', async () => {
     const wrong: number[] = []
     let count = 0
     for (const { publicKey, tests } of testGroups) {

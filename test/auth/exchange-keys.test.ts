@@ -20,7 +20,7 @@ beforeEach(() => {
   dir = tempFolder()
 })
 
-test('a rotation lists the public part of the old key as retired, newest first', async () => {
+test('a key rotation lists the public part of the old key as retired, newest first', async () => {
   const first = issuerOf(await loadExchangeKeys(dir, random))
   expect(first.retired).toBeUndefined()
   const second = issuerOf(await rotateExchangeKey(dir, { random, nowMs }))
@@ -36,7 +36,7 @@ test('a rotation lists the public part of the old key as retired, newest first',
   for (const path of paths) expect((await stat(path)).mode & 0o777).toBe(0o600)
 })
 
-test('an interrupted rotation lists no active key as retired', async () => {
+test('an interrupted key rotation lists no active key as retired', async () => {
   const { active } = await loadExchangeKeys(dir, random)
   const retired = [
     { public_key: publicKeyToBase64(active.publicKey), retired_at: '2026-11-21T00:00:00.000Z' },

@@ -40,11 +40,11 @@ describe('messages', () => {
       messages.partnerAuthV2(service, { ...request, rawSha256: hash }),
       `agent-income-ledger-partner-auth-v2:1767225600:POST:/api/v1/jobs:${hash}`,
     ],
-  ])('%s', (message, expected) => {
+  ])('a signed message reads %s', (message, expected) => {
     expect(message).toBe(expected)
   })
 
-  test('of two kinds are never equal, whatever the fields contain', () => {
+  test('messages of two kinds are never equal, whatever the fields contain', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom(
@@ -79,19 +79,19 @@ describe('messages', () => {
 })
 
 describe('oaths', () => {
-  test('are filled in once: braces in values stay text', () => {
+  test('an oath is filled in once: braces in values stay text', () => {
     const values = { wallet: '{TIMESTAMP}$&$1', timestamp: '{WALLET}' }
     expect(fillOath('{WALLET} at {TIMESTAMP}', values)).toBe('{TIMESTAMP}$&$1 at {WALLET}')
   })
 
-  test('keep every other brace', () => {
+  test('an oath keeps every brace that is no placeholder', () => {
     const template = '{wallet} {HANDLE} {{WALLET}}'
     expect(fillOath(template, { wallet: 'w', timestamp: 't' })).toBe('{wallet} {HANDLE} {w}')
   })
 })
 
 describe('the hash of a body', () => {
-  test('is the hash of its canonical JSON with empty signature fields', () => {
+  test('the hash of a body is that of its canonical JSON with empty signature fields', () => {
     const body = { signature: '0xabc', b: 1, a: 'é', oath_signature: 'x' }
     expect(signingText(body)).toBe('{"a":"é","b":1,"oath_signature":"","signature":""}')
     expect(bodySha256(body)).toBe(
@@ -102,7 +102,7 @@ describe('the hash of a body', () => {
     )
   })
 
-  test('changes with everything but the signature', () => {
+  test('the hash of a body changes with every field but the signature', () => {
     const body = { wallet, timestamp, signature: '' }
     expect(bodySha256({ ...body, signature: 'any' })).toBe(bodySha256(body))
     expect(bodySha256({ ...body, wallet: wallet.toLowerCase() })).not.toBe(bodySha256(body))
@@ -113,7 +113,7 @@ describe('the hash of a body', () => {
     )
   })
 
-  test('of a receipt is its id, independent of the signature', () => {
+  test('the hash of a receipt is its id, independent of the signature', () => {
     const receipt = { rail: 'x402', to_wallet: wallet, amount_usdc: 1.5 }
     const id = receiptId({ ...receipt, signature: 'a' })
     expect(id).toMatch(/^rcp_[0-9a-f]{64}$/)

@@ -25,11 +25,11 @@ const signers = {
 } as const satisfies Record<WalletKind, (message: string) => Promise<string>>
 
 describe('the table of signature schemes', () => {
-  test('has a scheme for every kind of wallet', () => {
+  test('every kind of wallet has a signature scheme', () => {
     expect(Object.keys(schemes).toSorted()).toEqual([...WALLET_KINDS].toSorted())
   })
 
-  test.each(WALLET_KINDS)('%s: a signature verifies for its own message only', async (kind) => {
+  test.each(WALLET_KINDS)('signatures of %s verify for their own message only', async (kind) => {
     const signature = await signers[kind]('a message')
     const wallet = wallets[kind]
     const verdict = await verifySignature({ message: 'a message', signature, wallet })
@@ -39,7 +39,7 @@ describe('the table of signature schemes', () => {
     })
   })
 
-  test.each(WALLET_KINDS)('%s: malformed text is refused with the expected form', async (kind) => {
+  test.each(WALLET_KINDS)('refuses malformed %s signatures, naming the form', async (kind) => {
     for (const signature of ['', '0x', 'null', '\0', 'z'.repeat(100_000), '{}', '0x'.repeat(66)]) {
       const verdict = await verifySignature({ message: 'm', signature, wallet: wallets[kind] })
       expect(verdict).toHaveProperty('valid', false)

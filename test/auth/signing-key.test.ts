@@ -42,7 +42,7 @@ describe('the keys of the service', () => {
     },
   )
 
-  test('round-trip through PEM and sign verifiable signatures', async () => {
+  test('signing keys round-trip through PEM and sign verifiable signatures', async () => {
     const key = signingKeyFromSeed(Buffer.alloc(32, 9))
     const again = signingKeyFromPem(signingKeyToPem(key))
     expect(again.publicKey).toEqual(key.publicKey)
@@ -53,13 +53,13 @@ describe('the keys of the service', () => {
     })
   })
 
-  test('have the first 16 hex digits of the SHA-256 of the public key as kid', () => {
+  test('the kid of a signing key is the first 16 hex digits of the SHA-256 of its public key', () => {
     const key = signingKeyFromSeed(Buffer.alloc(32, 9))
     expect(key.kid).toBe(createHash('sha256').update(key.publicKey).digest('hex').slice(0, 16))
     expect(kidOf(key.publicKey)).toBe(key.kid)
   })
 
-  test('are refused without quoting the key where they are invalid', () => {
+  test('an invalid signing key is refused without being quoted', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
     expect(() => signingKeyFromPem(pem)).toThrow(/not ed25519/)
@@ -71,12 +71,12 @@ describe('the keys of the service', () => {
 })
 
 describe('public keys in base64', () => {
-  test('round-trip', () => {
+  test('public keys round-trip through base64', () => {
     const { publicKey } = signingKeyFromSeed(Buffer.alloc(32, 9))
     expect(Uint8Array.from(publicKeyFromBase64(publicKeyToBase64(publicKey)))).toEqual(publicKey)
   })
 
-  test.each([...SMALL_ORDER_ENCODINGS])('refuse small order: %s', (hex) => {
+  test.each([...SMALL_ORDER_ENCODINGS])('refuses the public key of small order %s', (hex) => {
     const text = Buffer.from(hex, 'hex').toString('base64')
     expect(() => publicKeyFromBase64(text)).toThrow(/usable/)
   })
@@ -88,7 +88,7 @@ describe('public keys in base64', () => {
     ` ${'A'.repeat(43)}=`,
     `${'A'.repeat(42)}B=`,
     `${'-'.repeat(43)}=`,
-  ])('%j is no key', (text) => {
+  ])('%j is no public key in base64', (text) => {
     expect(() => publicKeyFromBase64(text)).toThrow(SigningKeyError)
   })
 })

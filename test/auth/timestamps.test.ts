@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { unixSecondsOfDateHeader } from '../../src/auth/timestamps.ts'
 
 describe('a Date header', () => {
-  test('is converted to Unix seconds', () => {
+  test('a Date header is converted to Unix seconds', () => {
     expect(unixSecondsOfDateHeader('Thu, 01 Jan 2026 00:00:00 GMT')).toBe('1767225600')
   })
 
@@ -20,7 +20,7 @@ describe('a Date header', () => {
     '2026-01-01T00:00:00Z',
     'Thu, 01 Jan 2026 00:00:00 GMT ',
     'thu, 01 jan 2026 00:00:00 gmt',
-  ])('%j is refused', (text) => {
+  ])('the Date header %j is refused', (text) => {
     expect(unixSecondsOfDateHeader(text)).toBeNull()
   })
 })
