@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { nodeError, notConfigured } from '../../src/chain/errors.ts'
 
-test('the text of a node is shortened before patterns are applied to it', () => {
+test('the error text of a node is shortened before patterns are applied to it', () => {
   const refusal = { code: 3, message: 'a'.repeat(100_000) }
   const { message } = nodeError('base RPC at node', 'http://node', refusal)
   expect(message).toBe('base RPC at node: error 3: ')

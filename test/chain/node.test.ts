@@ -8,8 +8,8 @@ import { serveDuringTest } from '../support/local-server.ts'
 const deps = { fetch, clock: systemClock, random: systemRandom }
 const never = new Promise<never>(() => undefined)
 
-describe('the check which chain a node serves', () => {
-  test('is repeated after a failure, and not after a success', async () => {
+describe('the check of the chain id', () => {
+  test('the check of the chain id is repeated after a failure, and not after a success', async () => {
     const answers = [Promise.reject(new Error('down')), '0x1', '0x2105']
     const methods: string[] = []
     const node = createEvmNode('base', async (method) => {
@@ -23,7 +23,7 @@ describe('the check which chain a node serves', () => {
     expect(methods).toEqual(['eth_chainId', 'eth_chainId', 'eth_chainId', 'c', 'd'])
   })
 
-  test('of one call that stalls does not delay another call', async () => {
+  test('a stalled check of the chain id does not delay another call', async () => {
     const checks: Promise<string>[] = [never, Promise.resolve('0x2105')]
     const node = createEvmNode('base', async (method) =>
       method === 'eth_chainId' ? await checks.shift() : method,
@@ -32,7 +32,7 @@ describe('the check which chain a node serves', () => {
     expect(await node.call('b')).toBe('b')
   })
 
-  test('is part of the time limit of a request of payments', async () => {
+  test('the check of the chain id counts toward the time limit of a payment request', async () => {
     const waits: number[] = []
     const sleep = async (delayMs: number) => {
       waits.push(delayMs)
@@ -50,7 +50,7 @@ describe('the check which chain a node serves', () => {
 })
 
 describe('the node of the service', () => {
-  test('follows no redirect', async () => {
+  test('a request to a node follows no redirect', async () => {
     const paths: (string | undefined)[] = []
     const url = await serveDuringTest((request, response) => {
       paths.push(request.url)
@@ -60,7 +60,7 @@ describe('the node of the service', () => {
     expect(paths).toEqual(['/'])
   })
 
-  test('may answer with at most a mebibyte', async () => {
+  test('a node may answer with at most a mebibyte', async () => {
     const url = await serveDuringTest((_request, response) => {
       response.end(`{"result":"0x${'0'.repeat(2 ** 20)}"}`)
     })

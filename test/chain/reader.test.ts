@@ -83,7 +83,7 @@ describe('a chain reader', () => {
     expect(proxy.requests.filter(({ method }) => method === 'eth_blockNumber')).toHaveLength(1)
   })
 
-  test('stops when the poll is aborted', async () => {
+  test('a chain reader stops when the poll is aborted', async () => {
     const proxy = await proxyDuringTest(anvil.url, { instead: () => ({ body: '', silent: true }) })
     const poll = new AbortController()
     const reader = createChainReader('gnosis', proxy.url, { ...quick, signal: poll.signal })
@@ -106,7 +106,7 @@ describe('a chain reader', () => {
     }
   })
 
-  test('follows no ERC-3668 redirect of a contract', async () => {
+  test('a chain reader follows no ERC-3668 redirect of a contract', async () => {
     const visited: string[] = []
     const inside = await serveDuringTest((request, response) => {
       visited.push(request.url ?? '')

@@ -34,7 +34,7 @@ function* objectsIn(value: OpenApiJson, path: string): Generator<[path: string, 
   }
 }
 
-test('every property is described', () => {
+test('every property in OpenAPI is described', () => {
   const properties = [...objectsIn(schemas, '')].flatMap(([path, { properties: found }]) =>
     isObject(found)
       ? Object.entries(found).map(([name, value]) => [`${path}/${name}`, value] as const)
@@ -47,7 +47,7 @@ test('every property is described', () => {
   expect(undescribed.map(([path]) => path)).toEqual([])
 })
 
-test('every schema has an example that it accepts', () => {
+test('every schema in OpenAPI has an example that it accepts', () => {
   const ajv = new Ajv({ strict: false })
   addFormats.default(ajv)
   for (const name of ['int64', 'int32']) ajv.addFormat(name, true)
@@ -60,7 +60,7 @@ test('every schema has an example that it accepts', () => {
   }
 })
 
-test('every JSON answer has a schema, every limit is an integer, and no enum is null alone', () => {
+test('in OpenAPI every JSON answer has a schema, every limit is an integer, and no enum is null alone', () => {
   for (const [path, found] of objectsIn(document, '')) {
     const json = isObject(found['content']) ? found['content']['application/json'] : undefined
     if (json !== undefined) expect(isObject(json) && json['schema'], path).toBeTypeOf('object')

@@ -21,7 +21,7 @@ const sold = all.flatMap((route) =>
 )
 const payTo = '0x52908400098527886E0F7030069857D2E4169EE7'
 
-test('four reads are sold, for the prices of the table', () => {
+test('four reads are sold for the listed prices', () => {
   expect(Object.fromEntries(sold.map(({ path, price }) => [path, price]))).toEqual({
     '/api/v1/arbitrage': '0.01',
     '/api/v1/reputation/{wallet}': '0.005',
@@ -41,16 +41,16 @@ test.each([
   expect(decimalUsdc(micro)).toBe(price)
 })
 
-test('what costs nothing or is no amount is no price', () => {
+test('zero, negative and malformed amounts are refused as prices', () => {
   for (const price of ['0', '-1', '1e3', '0.0000001', '']) {
     expect(() => microUsdcOf(price)).toThrow('is no price')
   }
 })
 
-describe.each(sold.map((route) => [route.path, route] as const))('%s', (_path, route) => {
+describe.each(sold.map((route) => [route.path, route] as const))('%s', (path, route) => {
   const terms = termsOf(route, `https://ledger.test${route.path}`, payTo)
 
-  test('has the same terms in both versions, in the form that the contract describes', () => {
+  test(`${path} has the same payment terms in both versions, in the form of the contract`, () => {
     const [one, two] = [
       acceptedV1.parse(acceptsV1({ ...terms, resource: 'https://ledger.test/a' })),
       acceptedV2.parse(acceptsV2(terms)),
@@ -60,9 +60,9 @@ describe.each(sold.map((route) => [route.path, route] as const))('%s', (_path, r
     expect(one).not.toHaveProperty('outputSchema')
   })
 
-  test('has an extension that catalogues take, and a header that stays under 3 kB', () => {
+  test(`${path} has an extension that catalogues accept, and a payment header under 3 kB`, () => {
     const extension = bazaarExtension(route)
-    // As catalogues do: the facts are held against the schema that comes with them.
+    // Catalogues validate the facts against the schema that comes with them.
     const validate = new Ajv2020({ strict: false, allErrors: true }).compile(extension.schema)
     expect(validate(extension.info), JSON.stringify(validate.errors)).toBe(true)
     const challenge = {
@@ -75,7 +75,7 @@ describe.each(sold.map((route) => [route.path, route] as const))('%s', (_path, r
     expect(Buffer.from(JSON.stringify(challenge)).toString('base64').length).toBeLessThan(3000)
   })
 
-  test('has an example that its own schema takes', () => {
+  test(`${path} has an example that its own schema accepts`, () => {
     const answer = route.answers[200]
     if (answer?.example === undefined) {
       expect(answer?.contentType).toBe('image/svg+xml')
@@ -84,7 +84,7 @@ describe.each(sold.map((route) => [route.path, route] as const))('%s', (_path, r
     expect(answer.schema?.safeParse(answer.example).error).toBeUndefined()
   })
 
-  test('carries x-payment-info, the headers of a payment and of a challenge in OpenAPI', () => {
+  test(`${path} has x-payment-info and the headers of payment and challenge in OpenAPI`, () => {
     const options = { serviceName: 'ledger', siteUrl: 'https://ledger.test', version: '0.1.0' }
     const document = JSON.stringify(openApiDocument([route], options))
     expect(document).toContain(

@@ -71,7 +71,7 @@ test('delivers a message to the mail server with its envelope and text', async (
   expect(message).toContain('Your code is 012345.')
 })
 
-test('uses user and password of the URL, percent-decoded', async () => {
+test('logs in to the mail server with the percent-decoded user and password of the URL', async () => {
   const server = await mailServer({ authOptional: false })
   await createSmtpMail(`smtp://ledger:p%40ss%2Fword@${server.address}`, 'l@ledger.example')(email)
   expect(server.received).toMatchObject([{ user: 'ledger' }])
@@ -80,7 +80,7 @@ test('uses user and password of the URL, percent-decoded', async () => {
   expect(server.received).toHaveLength(1)
 })
 
-test('treats an address as one recipient, whatever it contains', async () => {
+test('treats an e-mail address as one recipient, whatever it contains', async () => {
   const server = await mailServer()
   const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
   const tricks = ['a@ledger.example, b@ledger.example', 'a@ledger.example\r\nBcc: c@ledger.example']

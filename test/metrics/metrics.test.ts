@@ -103,7 +103,7 @@ async function get(path: string, times = 1): Promise<void> {
   for (let at = 0; at < times; at += 1) await (await fetch(service.url + path)).arrayBuffer()
 }
 
-/** Everything that appears only after something happened. */
+/** Causes every metric that appears only after its first event. */
 async function everythingHappens(): Promise<void> {
   await get('/api/v1/rails')
   await database.write(async (tx) => {
@@ -134,21 +134,21 @@ async function everythingHappens(): Promise<void> {
   await expect.poll(async () => await readFile(join(folder, 'builder-report.json'))).toBeDefined()
   stop.abort()
   await reporting
-  const away = () => Promise.reject(new Error('the facilitator is away'))
-  const facilitator = createFacilitator({ url: 'https://f.example', clock, fetch: away })
+  const unreachable = () => Promise.reject(new Error('the facilitator is unreachable'))
+  const facilitator = createFacilitator({ url: 'https://f.example', clock, fetch: unreachable })
   const settler = instrumentSettler(meter, facilitator)
   await expect(settler.check(authorization, terms)).rejects.toThrow(SettlementUnavailableError)
   await get('/api/v1/rails/x402', 125)
 }
 
 describe('the metrics server', () => {
-  test('renders every documented metric by the grammar', async () => {
+  test('the metrics server renders every documented metric by the grammar', async () => {
     await everythingHappens()
     const { kinds, samples } = await scrape()
     const documented = Object.entries(metricSpecs).map(([name, { kind }]) => [name, kind])
     const proc = process.platform === 'linux' ? [] : ['process_open_fds', 'process_max_fds']
     const missing = documented.filter(([name = '']) => !kinds.has(name) && !proc.includes(name))
-    // Counted when the service makes its first request to others; see below.
+    // Counted at the first outbound request of the service; see below.
     expect(missing.map(([name]) => name)).toEqual(['ledger_outbound_total'])
     expect([...kinds].every(([name, kind]) => metricSpecs[name]?.kind === kind)).toBe(true)
     for (const { name, labels } of samples) {
@@ -158,7 +158,7 @@ describe('the metrics server', () => {
     }
   })
 
-  test('renders values of rows, builder and disk', async () => {
+  test('the metrics server renders values of rows, builder and disk', async () => {
     await everythingHappens()
     const found = await scrape()
     const last = 'ledger_job_last_success_timestamp_seconds'
@@ -179,7 +179,7 @@ describe('the metrics server', () => {
     expect(total(found, 'ledger_metrics_source_up')).toBe(4)
   })
 
-  test('renders the other sources where one cannot be read', async () => {
+  test('the metrics server renders the other sources when one cannot be read', async () => {
     await writeFile(join(folder, 'builder-report.json'), '{"at":"yesterday"}')
     const found = await scrape()
     expect(total(found, 'ledger_metrics_source_up', { source: 'builder' })).toBe(0)
@@ -187,7 +187,7 @@ describe('the metrics server', () => {
     expect(total(found, 'process_resident_memory_bytes')).toBeGreaterThan(0)
   })
 
-  test('serves one path and one method, and the public port does not serve it', async () => {
+  test('the metrics server serves one path and one method, and the public port serves no metrics', async () => {
     const place = `http://127.0.0.1:${metrics.address.port}`
     expect((await fetch(`${place}/api/v1/rails`)).status).toBe(404)
     expect((await fetch(`${place}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405)
@@ -197,7 +197,7 @@ describe('the metrics server', () => {
 })
 
 describe('counters', () => {
-  test('count requests at the front door', async () => {
+  test('counters count requests at the front door', async () => {
     const before = await scrape()
     await get('/api/v1/rails', 3)
     await get('/api/v1/rails/x402?x=1', 2)
@@ -229,7 +229,7 @@ describe('counters', () => {
     expect(total(after, 'ledger_write_queue')).toBe(0)
   })
 
-  test('of writes count failed transactions by cause and show the queue', async () => {
+  test('write metrics count failed transactions by cause and show the queue', async () => {
     const observer = createWriteObserver(meter)
     observer.waiting(7)
     observer.failed(new BusyError('held'))
@@ -241,7 +241,7 @@ describe('counters', () => {
     expect(total(found, 'ledger_write_failures_total', { cause: 'broken' })).toBe(0)
   })
 
-  test('of outbound requests have kind and outcome as labels and never the remote', async () => {
+  test('outbound metrics have kind and outcome as labels and never the remote host', async () => {
     const answers = [
       () => Promise.resolve({ status: 204, contentType: null, body: null }),
       () => Promise.reject(new OutboundError('timeout', 'https://secret.example did not answer')),
@@ -270,53 +270,49 @@ describe('counters', () => {
   })
 })
 
-describe('labels', () => {
-  test('of routes come from the registry, whatever is requested', async () => {
-    const targets = [
-      '/api/v1/rails/0x52908400098527886e0f7030069857d2e4169ee7',
-      '/api/v1/workers/0x52908400098527886e0f7030069857d2e4169ee7',
-      '/api/v1/receipts/rcp_abc"} 1',
-      '/api/v1/jobs/job_1',
-      '/%0a%22evil',
-      '/a"b{c="d"}',
-      '/api/v1/rails/../../etc/passwd',
-      '//double',
-      '/x'.repeat(400),
-      '/desk/SKILL.md',
-      '/healthz',
-      '*',
-      'http://other.example/',
-    ]
-    for (const target of targets) await send(service.address, `GET ${target.replaceAll(' ', '')}`)
-    await send(service.address, 'BREW /coffee')
-    const { samples } = await scrape()
-    const known = new Set<string>(routes.map(({ path }) => path))
-    const other = new Set(['/healthz', '/readyz', '/mcp', 'page', 'unknown'])
-    const labelled = samples.flatMap(({ labels }) => labels['route'] ?? [])
-    expect(labelled.filter((route) => !known.has(route) && !other.has(route))).toEqual([])
-    const methods = new Set(samples.flatMap(({ labels }) => labels['method'] ?? []))
-    expect(methods).toEqual(new Set(['GET']))
-    expect(new Set(labelled)).toContain('/api/v1/workers/{wallet}')
-  })
+test('route labels come from the registry, whatever is requested', async () => {
+  const targets = [
+    '/api/v1/rails/0x52908400098527886e0f7030069857d2e4169ee7',
+    '/api/v1/workers/0x52908400098527886e0f7030069857d2e4169ee7',
+    '/api/v1/receipts/rcp_abc"} 1',
+    '/api/v1/jobs/job_1',
+    '/%0a%22evil',
+    '/a"b{c="d"}',
+    '/api/v1/rails/../../etc/passwd',
+    '//double',
+    '/x'.repeat(400),
+    '/desk/SKILL.md',
+    '/healthz',
+    '*',
+    'http://other.example/',
+  ]
+  for (const target of targets) await send(service.address, `GET ${target.replaceAll(' ', '')}`)
+  await send(service.address, 'BREW /coffee')
+  const { samples } = await scrape()
+  const known = new Set<string>(routes.map(({ path }) => path))
+  const other = new Set(['/healthz', '/readyz', '/mcp', 'page', 'unknown'])
+  const labelled = samples.flatMap(({ labels }) => labels['route'] ?? [])
+  expect(labelled.filter((route) => !known.has(route) && !other.has(route))).toEqual([])
+  const methods = new Set(samples.flatMap(({ labels }) => labels['method'] ?? []))
+  expect(methods).toEqual(new Set(['GET']))
+  expect(new Set(labelled)).toContain('/api/v1/workers/{wallet}')
 })
 
-describe('the exposition format', () => {
-  test('escapes labels, and accumulates buckets', () => {
-    const rail = '"quoted" \\ \n'
-    meter.gauge('ledger_rail_failures', { rail }).value = 1e21
-    const text = meter.render()
-    expect(text).toContain('\nledger_rail_failures{rail="\\"quoted\\" \\\\ \\n"} 1e+21\n')
-    expect(readExposition(text).samples).toContainEqual(
-      expect.objectContaining({ labels: { rail }, value: 1e21 }),
-    )
-    const cell = meter.histogram('ledger_write_group_size', {})
-    for (const size of [1, 1, 3, 256, 300]) observe(cell, size)
-    const read = readExposition(meter.render())
-    const bucket = (le: string) => total(read, 'ledger_write_group_size_bucket', { le })
-    expect([bucket('1'), bucket('2'), bucket('4'), bucket('256'), bucket('+Inf')]).toEqual([
-      2, 2, 3, 4, 5,
-    ])
-  })
+test('the exposition format escapes labels and accumulates buckets', () => {
+  const rail = '"quoted" \\ \n'
+  meter.gauge('ledger_rail_failures', { rail }).value = 1e21
+  const text = meter.render()
+  expect(text).toContain('\nledger_rail_failures{rail="\\"quoted\\" \\\\ \\n"} 1e+21\n')
+  expect(readExposition(text).samples).toContainEqual(
+    expect.objectContaining({ labels: { rail }, value: 1e21 }),
+  )
+  const cell = meter.histogram('ledger_write_group_size', {})
+  for (const size of [1, 1, 3, 256, 300]) observe(cell, size)
+  const read = readExposition(meter.render())
+  const bucket = (le: string) => total(read, 'ledger_write_group_size_bucket', { le })
+  expect([bucket('1'), bucket('2'), bucket('4'), bucket('256'), bucket('+Inf')]).toEqual([
+    2, 2, 3, 4, 5,
+  ])
 })
 
 test('the deployment notes list every metric', async () => {

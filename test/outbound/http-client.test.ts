@@ -117,7 +117,7 @@ test.each([
   ['seconds', '12', 12_000],
   ['a date', new Date(nowMs + 20_000).toUTCString(), 20_000],
   ['a date that has passed', new Date(nowMs - 20_000).toUTCString(), 0],
-])('Retry-After in %s is waited for', async (_form, value, waitMs) => {
+])('a retry waits for the Retry-After in %s', async (_form, value, waitMs) => {
   const { url } = await serveInTurn([429, { 'retry-after': value }], [200])
   const { http, pauses } = client()
   await http.json(url)
@@ -181,7 +181,7 @@ test.each([
   ['application/json', '[1,2', 'the JSON is cut off after 4 bytes'],
   ['application/json', '{"a" 1}', 'the answer is not valid JSON'],
   ['application/json', '["\u00ff"]', 'the answer is not UTF-8'],
-])('%s with %j: %s', async (contentType, body, reason) => {
+])('an answer of %s with %j is refused: %s', async (contentType, body, reason) => {
   const url = await serveText(Buffer.from(body, 'latin1'), contentType)
   expect(await failureOf(client().http.json(url))).toBe(`GET ${url.slice(7)}/: ${reason}`)
 })
@@ -238,7 +238,7 @@ test.each([
   ['https://superteam.fun/api', 'https://user@superteam.fun/', false],
   ['https://superteam.fun/api', 'https://169.254.169.254/', false],
   ['https://superteam.fun/api', 'file:///etc/passwd', false],
-])('from %s to %s: followed %s', (from, to, followed) => {
+])('a redirect from %s to %s is followed: %s', (from, to, followed) => {
   const following = (): URL => redirectTarget(new URL(from), to)
   if (followed) expect(following().protocol).toBe('https:')
   else expect(following).toThrow(SourceError)

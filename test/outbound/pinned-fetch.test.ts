@@ -100,14 +100,14 @@ describe('against DNS rebinding', () => {
     expect(receiver.connections()).toBe(0)
   })
 
-  test('the name is resolved once', async () => {
+  test('the host name of a request is resolved once', async () => {
     const pinned = withResolver(['127.0.0.1'], ['169.254.169.254'])
     expect((await pinned(request, limits)).status).toBe(200)
     expect(receiver.connections()).toBe(1)
   })
 
   test('a later loopback address of the resolver is never connected to', async () => {
-    // 127.0.0.2 stands for a public address at which nobody listens.
+    // 127.0.0.2 represents a public address where no server listens.
     const answers = [['127.0.0.2'], ['127.0.0.1']]
     let asked = 0
     const pinned = createPinnedFetch({
@@ -160,7 +160,7 @@ test('a redirect is returned as a response and never followed', async () => {
 })
 
 describe('at its limits', () => {
-  test('the limit is exact to the byte', async () => {
+  test('the size limit of a response is exact to the byte', async () => {
     const reply = (bytes: number) => {
       receiver.reply((_request, res) => void res.writeHead(200).end(Buffer.alloc(bytes)))
     }
@@ -170,7 +170,7 @@ describe('at its limits', () => {
     expect(await faultOf(receiver.fetch(request, limits))).toBe('too_large')
   })
 
-  test('a silent resolver runs into the deadline', async () => {
+  test('a request with a silent resolver ends at its deadline', async () => {
     const pinned = createPinnedFetch({ resolve: () => new Promise(() => undefined) })
     expect(await faultOf(pinned(request, { ...limits, timeoutMs: 50 }))).toBe('timeout')
   })

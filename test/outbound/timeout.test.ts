@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 import { TimeoutError, withTimeout, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 
-/** Work that goes on until its signal aborts, and what it did then. */
+/** Returns work that runs until its signal aborts, and records its end in `done`. */
 function untilAborted(done: string[]) {
   return async (signal: AbortSignal): Promise<string> => {
     await new Promise((resolve) => {
@@ -18,7 +18,7 @@ function untilAborted(done: string[]) {
 }
 
 describe('withTimeout', () => {
-  test('rejects although the work ignores its signal', async () => {
+  test('withTimeout rejects although the work ignores its signal', async () => {
     const deaf = withTimeout({ timeoutMs: 20 }, async () => await new Promise(() => undefined))
     await expect(deaf).rejects.toThrow('no complete response within 0.02 s')
   })
@@ -31,7 +31,7 @@ describe('withTimeout', () => {
     expect(done).toEqual(['tidied up'])
   })
 
-  test("rejects with the reason of the caller's signal", async () => {
+  test("withTimeout and withTimeoutAwaited reject with the reason of the caller's signal", async () => {
     for (const limit of [withTimeout, withTimeoutAwaited]) {
       const outer = new AbortController()
       const asked = limit({ timeoutMs: 60_000, signal: outer.signal }, untilAborted([]))
@@ -43,7 +43,7 @@ describe('withTimeout', () => {
     }
   })
 
-  test('returns the result of the work and removes its listener', async () => {
+  test('withTimeout returns the result of the work and removes its listener', async () => {
     const { signal } = new AbortController()
     const limit = { timeoutMs: 60_000, signal }
     expect(await withTimeout(limit, async () => await Promise.resolve('done'))).toBe('done')
