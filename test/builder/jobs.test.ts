@@ -29,7 +29,7 @@ test('a failed job is recorded without directory names, which are logged', async
   expect(logged.join()).toContain('/srv/ledger/public/current')
 })
 
-test('a job that the end of the builder stops is no failure', async () => {
+test('a job that is stopped by the end of the builder is not a failure', async () => {
   const stop = new AbortController()
   const { succeeded, logged, recorded } = await runBuild(async () => {
     stop.abort(new Error('received SIGTERM'))

@@ -7,7 +7,7 @@ const world = fullWorld('https://ledger.test')
 const later = { ...world, nowMs: world.nowMs + 1 }
 
 describe('memoizeByParts', () => {
-  test('keeps the result while the declared parts are the same values', () => {
+  test('memoizeByParts keeps the result while the declared parts are the same values', () => {
     const count = memoizeByParts(['rails'], ({ rails }) => ({ count: rails.length }))
     const first = count(world)
     expect(count(later)).toBe(first)
@@ -15,13 +15,13 @@ describe('memoizeByParts', () => {
     expect(count({ ...world, rails: [] })).toEqual({ count: 0 })
   })
 
-  test('passes the declared parts alone, so that a result cannot reference others', () => {
+  test('memoizeByParts passes only the declared parts, so that a result cannot reference others', () => {
     const partsOf = memoizeByParts(['nowMs', 'site'], (parts) => () => parts)
     expect(partsOf(world)()).toEqual({ nowMs: world.nowMs, site: world.site })
     expect(partsOf(later)()).toEqual({ nowMs: later.nowMs, site: world.site })
   })
 
-  test('tries again after a failure', () => {
+  test('memoizeByParts tries again after a failure', () => {
     let isBroken = true
     const read = memoizeByParts(['nowMs'], ({ nowMs }) => {
       if (isBroken) throw new Error('not now')

@@ -58,7 +58,7 @@ describe.each(receiptChains)('receipts on %s', (chain: EvmChainName) => {
     return chains
   }
 
-  test('are verified by USDC transfers on that chain, by its node alone', async () => {
+  test(`receipts on ${chain} are verified by USDC transfers on that chain, by its node alone`, async () => {
     const database = await tempDatabase()
     const hash = await node.pay(paidMs, payment)
     await node.mine(15)
@@ -77,7 +77,7 @@ describe.each(receiptChains)('receipts on %s', (chain: EvmChainName) => {
     expect(explorerUrl(chain, hash)).toContain(`/tx/${hash}`)
   })
 
-  test('are rejected when the transfer is USDC of another chain', async () => {
+  test(`a receipt on ${chain} is rejected when its transfer is USDC of another chain`, async () => {
     const database = await tempDatabase()
     const [other = chain] = others
     const { address } = chains[other].usdc

@@ -146,7 +146,7 @@ async function expectEntries(...entries: readonly string[]): Promise<void> {
 const openFlags = async () => await listOpenFlags(service.actions.database.reader)
 
 describe('a payment before finality', () => {
-  test('becomes soft, provisional and verified, and earns only when verified', async () => {
+  test('a payment becomes soft, provisional and verified, and earns only when verified', async () => {
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     await expectReceipt(id, 'pending', 0)
     expect(await runOf()).toMatchObject({ due: 1, checked: 1, waiting: 1, verified: 0 })
@@ -184,7 +184,7 @@ describe('a payment before finality', () => {
     ).toMatchObject([{ wallet: alice.id, receipts: 1, lifetimeMicroUsdc: 10_000_000 }])
   })
 
-  test('is checked once more a day after finality, and never again', async () => {
+  test('a verified payment is checked once more a day after finality, and never again', async () => {
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     await chain.mine(15)
     await runOf()
@@ -196,7 +196,7 @@ describe('a payment before finality', () => {
     await expectReceipt(id, 'verified', 0.3)
   })
 
-  test('raises what a platform signature had earned, and needs at least the stated amount', async () => {
+  test('a payment raises what a platform signature had earned, and needs at least the stated amount', async () => {
     const id = await sendIssued(await chain.pay(paidMs, payment({ usdc: 12.5 })))
     await expectReceipt(id, 'verified', 0.24)
     await chain.mine(15)
@@ -205,7 +205,7 @@ describe('a payment before finality', () => {
     await expectEntries('receipt_verified 0.24', 'adjustment 0.06')
   })
 
-  test('in the mempool is pending, and verified once mined', async () => {
+  test('a payment in the mempool is pending, and verified once mined', async () => {
     const id = await sendSigned(await chain.send(payment()))
     expect(await runOf()).toMatchObject({ waiting: 1 })
     expect((await detailOf(id)).onchain?.verdict).toBe('pending')
@@ -215,7 +215,7 @@ describe('a payment before finality', () => {
     expect(await detailOf(id)).toMatchObject({ verification: 'verified' })
   })
 
-  test('without a stated payer counts as paid by the wallet on the chain', async () => {
+  test('a payment without a stated payer counts as paid by the wallet on the chain', async () => {
     const hash = await chain.pay(paidMs, payment())
     const id = await sendSigned(hash, { from_wallet: undefined })
     await sendSigned(await chain.pay(paidMs + minuteMs, payment()))
@@ -252,7 +252,7 @@ describe('a transaction that does not support its receipt', () => {
       /more than 24 hours from occurred_at/,
     ],
   ])(
-    'is refused at once when it pays %s',
+    'a receipt is refused at once when its transaction pays %s',
     async (_name, { atMs = paidMs, ...paid }, changes, reason) => {
       const id = await sendSigned(await chain.pay(atMs, payment(paid)), changes)
       expect(await runOf()).toMatchObject({ failed: 1, reversed: 0 })
@@ -275,7 +275,7 @@ describe('a transaction that does not support its receipt', () => {
     },
   )
 
-  test('is rejected when it was reverted, and earnings by a platform signature are reversed', async () => {
+  test('a reverted transaction rejects its receipt, and earnings by a platform signature are reversed', async () => {
     const hash = await chain.sendReverting(payment())
     await chain.blockAt(paidMs)
     const id = await sendIssued(hash)
@@ -292,7 +292,7 @@ describe('a transaction that does not support its receipt', () => {
     expect(events).toMatchObject([{ kind: 'flag_opened', rail: 'x402' }])
   })
 
-  test('backs one receipt with each of its transfers, of which the first accepted one earns', async () => {
+  test('a transaction backs one receipt with each of its transfers, of which the first accepted one earns', async () => {
     const hash = await chain.pay(paidMs, payment({ usdc: 30 }), payment({ usdc: 10 }))
     const ids = []
     for (const summary of ['first', 'second', 'third'])
@@ -314,7 +314,7 @@ describe('a transaction that does not support its receipt', () => {
     await expectEntries('receipt_verified 0.3', 'receipt_verified 0')
   })
 
-  test('is rejected only after several runs within a day did not find it', async () => {
+  test('a receipt is rejected only after several runs within a day did not find its transaction', async () => {
     const id = await sendIssued(`0x${'ab'.repeat(32)}`)
     let checks = 0
     for (let hour = 0; hour < 30; hour += 1) checks += (await run()).chains.length
@@ -325,7 +325,7 @@ describe('a transaction that does not support its receipt', () => {
     await expectReceipt(id, 'rejected', 0, { onchain: { verdict: 'not_found' } })
   })
 
-  test('waits on after days without runs, which do not count as not found', async () => {
+  test('days without runs do not count as runs that did not find a transaction', async () => {
     const hash = `0x${'cd'.repeat(32)}`
     const id = await sendSigned(hash)
     await runOf()
@@ -339,7 +339,7 @@ describe('a chain that was reorganised', () => {
   test.each<readonly [string, () => Promise<unknown>]>([
     ['anvil_rollback', () => chain.rpc('anvil_rollback', [6])],
     ['anvil_reorg', () => chain.rpc('anvil_reorg', [6, []])],
-  ])('reverses provisional earnings with an entry and a flag: %s', async (_name, undo) => {
+  ])('a reorganisation reverses earnings with an entry and a flag: %s', async (_name, undo) => {
     const hash = await chain.pay(paidMs, payment())
     const id = await sendIssued(hash)
     await chain.mine(5)
@@ -360,7 +360,7 @@ describe('a chain that was reorganised', () => {
     expect(claims).toEqual([{ log_index: null }])
   })
 
-  test('reverses even a final payment at its second check', async () => {
+  test('a reorganisation reverses even a final payment at its second check', async () => {
     const undo = await chain.snapshot()
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     await chain.mine(15)
@@ -381,7 +381,7 @@ describe('a chain that was reorganised', () => {
     await chain.blockAt(paidMs + 2 * minuteMs)
   }
 
-  test('lets a receipt earn again once its transaction is final in another block', async () => {
+  test('a reversed receipt earns again once its transaction is final in another block', async () => {
     const undo = await chain.snapshot()
     const hash = await chain.pay(paidMs, payment())
     const id = await sendIssued(hash)
@@ -396,7 +396,7 @@ describe('a chain that was reorganised', () => {
     expect(await openFlags()).toEqual([])
   })
 
-  test('moves receipts of one transaction together to a block with other log indexes', async () => {
+  test('receipts of one transaction move together to a block with other log indexes', async () => {
     const undo = await chain.snapshot()
     const payments = [payment({ usdc: 10 }), payment({ usdc: 30 })] as const
     const hash = await chain.pay(paidMs, ...payments)
@@ -430,7 +430,7 @@ describe('a chain that was reorganised', () => {
     )
   })
 
-  test('withdraws a rejection, and a transaction that is valid later is verified and earns', async () => {
+  test('a reorganisation withdraws a rejection, and a transaction that is valid later is verified and earns', async () => {
     const undo = await chain.snapshot()
     const hash = await chain.sendReverting(payment())
     await chain.blockAt(paidMs)
@@ -485,7 +485,7 @@ describe('a node in trouble', () => {
     ['text that is no JSON', () => '<html>busy</html>'],
     ['answers without results', replaced('"result"', '"rseult"')],
     ['errors', (request) => rpcError(request, -32_000, 'overloaded').body],
-  ])('that returns %s changes no verdict', async (_name, change) => {
+  ])('a node that returns %s changes no verdict', async (_name, change) => {
     const report = await runBehind({ change })
     expect(report).toMatchObject({ verified: 0, failed: 0, reversed: 0, waiting: 0 })
     expect(report.state === 'failed' || report.errors === 1).toBe(true)
@@ -493,7 +493,7 @@ describe('a node in trouble', () => {
     expect(await runOf()).toMatchObject({ verified: 1 })
   })
 
-  test('that is unreachable changes no verdict, and its URL is not shown in full', async () => {
+  test('an unreachable node changes no verdict, and its URL is not shown in full', async () => {
     const url = 'http://127.0.0.1:1/v3/0123456789abcdef'
     const report = await run({ rpcUrls: { arbitrum: url } })
     expect(report.chains).toMatchObject([{ state: 'failed', due: 1, checked: 0 }])
@@ -506,7 +506,7 @@ describe('a node in trouble', () => {
   test.each([
     [5, 'safe'],
     [15, 'final'],
-  ])('that withholds the receipt of a block %i deep leaves it %s', async (blocks, verdict) => {
+  ])('a node that withholds a receipt %i blocks deep leaves it %s', async (blocks, verdict) => {
     const hash = await chain.pay(paidMs + hourMs, payment())
     const other = await sendSigned(hash)
     await chain.mine(blocks)
@@ -525,7 +525,7 @@ describe('a node in trouble', () => {
 })
 
 describe('a run', () => {
-  test('is published by chain, on the status page and as a document', async () => {
+  test('a run is published by chain, on the status page and as a document', async () => {
     await sendSigned(await chain.pay(paidMs, payment()))
     await sendSigned(await chain.pay(paidMs + minuteMs, payment({ usdc: 1 })))
     await chain.mine(15)
@@ -545,7 +545,7 @@ describe('a run', () => {
 })
 
 describe('a chain that is not checked', () => {
-  test('is reported as without RPC, and its receipts wait', async () => {
+  test('a chain without an RPC node is reported as such, and its receipts wait', async () => {
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     const report = await run({ rpcUrls: {} })
     expect(report.chains).toMatchObject([{ chain: 'arbitrum', state: 'no rpc', due: 1 }])
@@ -555,7 +555,7 @@ describe('a chain that is not checked', () => {
     await expectReceipt(id, 'pending', 0)
   })
 
-  test('is reported as without a checker when it is not an EVM chain', async () => {
+  test('a chain that is not an EVM chain is reported as without a checker', async () => {
     const worker = solanaWallet('worker')
     const receipt = receiptFacts(worker, {
       chain: 'solana',
@@ -593,7 +593,7 @@ describe('receipts of one worker with invented transactions', () => {
     })
   }
 
-  test('do not delay the receipt of another worker, which the next run verifies', async () => {
+  test('10,000 receipts with invented transactions do not delay the receipt of another worker', async () => {
     await invent(10_000)
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     await chain.mine(15)
@@ -602,7 +602,7 @@ describe('receipts of one worker with invented transactions', () => {
     await expectReceipt(id, 'verified', 0.3)
   })
 
-  test('cost at most 12 calls each before they are rejected', async () => {
+  test('receipts with invented transactions cost at most 12 calls each before they are rejected', async () => {
     await invent(100)
     let calls = 0
     for (let hour = 0; hour < 32; hour += 1) {

@@ -138,7 +138,7 @@ async function circleOver(...between: readonly TestWallet[]): Promise<readonly n
 }
 
 describe('a circle of 1,000,000 USDC over ten payers', () => {
-  test('over two wallets earns at most 50 points, and nothing after the first check', async () => {
+  test('a circle of payers over two wallets earns at most 50 points, and nothing after the first check', async () => {
     const scores = await circleOver(evmWallet('a'), evmWallet('b'))
     expect(scores).toEqual([50, 0, 0])
     const reversed = (await readScore()).entries.filter(({ kind }) => kind === 'receipt_reversed')
@@ -148,14 +148,14 @@ describe('a circle of 1,000,000 USDC over ten payers', () => {
     )
   })
 
-  test('over three wallets earns at most 50 points at any time', async () => {
+  test('a circle of payers over three wallets earns at most 50 points at any time', async () => {
     const scores = await circleOver(evmWallet('a'), evmWallet('b'), evmWallet('c'))
     expect(scores.every((score) => score > 0 && score <= 50)).toBe(true)
   })
 })
 
 describe('the check after 14 days', () => {
-  test('adds the rest with the age of the receipt, once', async () => {
+  test('the check after 14 days adds the rest with the age of the receipt, once', async () => {
     await pay(payer, 10)
     await chain.mine(settled)
     await runAfter(hourMs)
@@ -171,7 +171,7 @@ describe('the check after 14 days', () => {
     expect(entries[0]?.reason).toBe('counts after a look-up of USDC transfers on arbitrum')
   })
 
-  test('counts payers with one source of funds as one payer', async () => {
+  test('the check after 14 days counts payers with one source of funds as one payer', async () => {
     const source = evmWallet('source')
     for (const from of [payer, other]) {
       await move(source, from, 100)
@@ -190,7 +190,7 @@ describe('the check after 14 days', () => {
     expect((await readScore()).entries.reduce((sum, { delta }) => sum + delta, 0)).toBeCloseTo(6.5)
   })
 
-  test('adds what a payer paid before it joined a party', async () => {
+  test('the check after 14 days adds what a payer paid before it joined a party', async () => {
     await move(evmWallet('source'), payer, 100)
     await pay(payer, 100)
     await chain.mine(settled)
@@ -203,7 +203,7 @@ describe('the check after 14 days', () => {
     expect([last?.payer_party, last?.paid_before_usdc]).toEqual([evmWallet('source').id, 200])
   })
 
-  test('keeps what a refund of less than half has left', async () => {
+  test('the check after 14 days keeps what a refund of less than half has left', async () => {
     await pay(payer, 10)
     await move(worker, payer, 4)
     await chain.mine(settled)
@@ -212,7 +212,7 @@ describe('the check after 14 days', () => {
     expect(await entriesOf()).toEqual(['receipt_verified 0.3 0.1', 'adjustment 0.7 0.1'])
   })
 
-  test('raises an independent payer, whose later receipts count more at once', async () => {
+  test('the check after 14 days raises an independent payer, whose later receipts count more at once', async () => {
     const strangers = ['x', 'y', 'z'].map((name) => evmWallet(name))
     for (const to of strangers) {
       await post(issued(factsOf(payer, 5, { to_wallet: to.address }), platformKey))
@@ -230,11 +230,11 @@ describe('the check after 14 days', () => {
     expect((await readScore()).entries[0]).toMatchObject({ independence: 1, delta: 2.4 })
   })
 
-  test('knows a payer that held USDC 30 days before the receipt, but not 90 days before', async () => {
+  test('a payer that held USDC 30 but not 90 days before the receipt doubles its weight', async () => {
     await pay(payer, 10)
     await chain.mine(settled)
     await runAfter(hourMs)
-    // Block 0 is older than every time that is asked for.
+    // Block 0 is older than every requested time.
     const instead = (request: RpcRequest) =>
       request.method === 'eth_call'
         ? rpcResult(request, `0x${(request.params[1] === '0x0' ? '0' : '1').padStart(64, '0')}`)
@@ -247,7 +247,7 @@ describe('the check after 14 days', () => {
     expect(await entriesOf()).toEqual(['receipt_verified 0.3 0.1', 'adjustment 1.7 0.2'])
   })
 
-  test('says that it read no transfers where no node is set', async () => {
+  test('a check says that it read no transfers where no node is set', async () => {
     await post(issued(factsOf(payer, 10, { chain: 'base' }), platformKey))
     const run = await runAfter(15 * dayMs, false)
     expect(run.reviews).toMatchObject([{ chain: 'base', due: 1, adjusted: 1 }])
@@ -261,7 +261,7 @@ describe('the check after 14 days', () => {
     ['a range', 1],
     ['a block', 0],
   ])(
-    'waits three nights if %s has too many transfers, then counts without them',
+    'a check waits three nights if %s has too many transfers, then counts without them',
     async (_, wide) => {
       await pay(payer, 10)
       await pay(other, 10)
@@ -307,7 +307,7 @@ describe('the check after 14 days', () => {
     },
   )
 
-  test('waits for a node that fails', async () => {
+  test('a check waits for a node that fails', async () => {
     await pay(payer, 10)
     await chain.mine(settled)
     await runAfter(hourMs)

@@ -114,7 +114,7 @@ function isSigned({ headers, body }: ReceivedRequest): boolean {
 }
 
 describe('webhooks', () => {
-  test('deliver each event once, signed by Standard Webhooks', async () => {
+  test('webhooks deliver each event once, signed by Standard Webhooks', async () => {
     await addEvent()
     await subscribe('sub', { afterSeq: 1 })
     await addEvent({ title: 'news' })
@@ -135,7 +135,7 @@ describe('webhooks', () => {
     expect(await only('sub')).toMatchObject({ status: 'delivered', attempts: 1, lastStatus: 200 })
   })
 
-  test('go only to subscriptions to this rail and severity', async () => {
+  test('webhooks go only to subscriptions to the rail and severity of the event', async () => {
     await subscribe('all')
     await subscribe('olas', { rails: ['olas', 'near'] })
     await subscribe('critical', { severity: 'critical' })
@@ -148,7 +148,7 @@ describe('webhooks', () => {
     expect(paths).toEqual(['/all', '/all', '/all', '/both', '/critical', '/critical', '/olas'])
   })
 
-  test('that fail are retried ten times at the standard intervals, then dropped', async () => {
+  test('a delivery that fails is retried ten times at the standard intervals, then dropped', async () => {
     await subscribe('sub')
     await addEvent()
     receiver.reply(statusReply(500))
@@ -177,7 +177,7 @@ describe('webhooks', () => {
     expect(await only('sub')).toMatchObject({ status: 'dead', attempts: 10, nextAttemptAt: null })
   })
 
-  test('end when the receiver responds with 410', async () => {
+  test('a subscription ends when its receiver responds with 410', async () => {
     await subscribe('sub')
     await addEvent()
     await addEvent()
@@ -197,17 +197,17 @@ describe('webhooks', () => {
 
   test.each<readonly [string, Reply, { lastStatus: number | null; lastError?: string }]>([
     [
-      'are redirected',
+      'is redirected',
       (_request, res) =>
         void res.writeHead(307, { Location: 'http://169.254.169.254/latest/meta-data/' }).end(),
       { lastStatus: 307 },
     ],
     [
-      'get an endless response',
+      'gets an endless response',
       (_request, res) => void res.writeHead(200).end(Buffer.alloc(65_537)),
       { lastStatus: null, lastError: 'The response exceeds 65536 bytes' },
     ],
-  ])('that %s fail after one connection', async (_name, reply, failure) => {
+  ])('a delivery that %s fails after one connection', async (_name, reply, failure) => {
     await subscribe('sub')
     await addEvent()
     receiver.reply(reply)
@@ -216,7 +216,7 @@ describe('webhooks', () => {
     expect(await only('sub')).toMatchObject({ status: 'pending', ...failure })
   })
 
-  test('stay below 20 kB, with longer content left to the feed', async () => {
+  test('messages of webhooks stay below 20 kB, with longer content left to the feed', async () => {
     await subscribe('sub')
     await addEvent({ data: { text: 'ü'.repeat(20_000) } })
     await addEvent({ data: { text: 'x'.repeat(15_000) } })
@@ -226,7 +226,7 @@ describe('webhooks', () => {
     expect(bodies.filter((body) => body.includes('"truncated":true'))).toHaveLength(1)
   })
 
-  test('are deleted thirty days after they ended', async () => {
+  test('deliveries are deleted thirty days after they ended', async () => {
     await subscribe('sub')
     await addEvent()
     await builder().run()
@@ -240,7 +240,7 @@ describe('webhooks', () => {
 })
 
 describe('a host that fails', () => {
-  test('is paused after five failures for 1, 2, … minutes, and delays no other host', async () => {
+  test('a host that fails is paused after five failures for 1, 2, … minutes, and delays no other host', async () => {
     await subscribe('failing', { wallet: '0xbb', url: 'https://other.example.com/' })
     for (let index = 0; index < 8; index += 1) await addEvent()
     receiver.reply(statusReply(500))
@@ -266,7 +266,7 @@ describe('a host that fails', () => {
 })
 
 describe('two builders on one ledger', () => {
-  test('send each delivery once', async () => {
+  test('several builders on one ledger send each delivery once', async () => {
     const other = await openDatabase({ url: database.url })
     for (const id of ['a', 'b', 'c']) await subscribe(id)
     for (let index = 0; index < 20; index += 1) await addEvent()
@@ -281,7 +281,7 @@ describe('two builders on one ledger', () => {
     await other.close()
   })
 
-  test('never overlap on one subscription', async () => {
+  test('two builders never send to one subscription at the same time', async () => {
     await subscribe('sub')
     for (let index = 0; index < 6; index += 1) await addEvent()
     let active = 0
@@ -299,7 +299,7 @@ describe('two builders on one ledger', () => {
     expect(peak).toBe(1)
   })
 
-  test('the one with an expired lease cannot settle a delivery', async () => {
+  test('a builder with an expired lease cannot settle a delivery', async () => {
     await subscribe('sub')
     await addEvent()
     const requested = gate()
@@ -324,7 +324,7 @@ describe('two builders on one ledger', () => {
     expect(subscription).toMatchObject({ status: 'active' })
   })
 
-  test('one that is stopped leaves its deliveries to the next', async () => {
+  test('a builder that is stopped leaves its deliveries to the next', async () => {
     await subscribe('sub')
     await addEvent()
     const stopped = new AbortController()

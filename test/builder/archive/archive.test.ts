@@ -75,7 +75,7 @@ function bareRemote(dir = remote): void {
 }
 
 describe('the archive', () => {
-  test('contains every file with the message, the author and the time of the build', async () => {
+  test('a first commit contains every file, with message, author and time of the build', async () => {
     const first = await record()
     expect(first).toMatchObject({ state: 'ok', behind: null, error: null })
     const log = git(repoDir, 'log', '--format=%H|%an|%ae|%aI|%cI|%B', 'main').trim()
@@ -85,14 +85,14 @@ describe('the archive', () => {
     expect(git(repoDir, 'show', 'main:api/v1/rails/olas.json')).toBe(olas('paying'))
   })
 
-  test('gets no commit when no file changed', async () => {
+  test('a build that changes no file makes no commit', async () => {
     const first = await record()
     const again = await record({ nowMs: startMs + 60_000 })
     expect(again).toMatchObject({ state: 'ok', committed: null })
     expect(head()).toBe(first.committed)
   })
 
-  test('gets one commit with exactly the changed, added and removed files', async () => {
+  test('a commit contains exactly the changed, added and removed files', async () => {
     await record()
     const files = new Map([
       ['api/v1/rails/olas.json', olas('dormant')],
@@ -105,11 +105,11 @@ describe('the archive', () => {
     expectIntact()
   })
 
-  test('is not overwritten when another process committed', async () => {
+  test('a commit of another process becomes the parent of the next one', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     await recordStatus('dormant', { memory })
-    // Another builder commits meanwhile: its commit is read and becomes the parent of the next one.
+    // Another builder commits in between: its commit is read and becomes the parent of the next one.
     await recordStatus('another')
     const next = await recordStatus('concentrated', { memory })
     expect(next).toMatchObject({ state: 'ok' })
@@ -117,7 +117,7 @@ describe('the archive', () => {
     expectIntact('--no-dangling')
   })
 
-  test('ignores the settings and hooks of the machine', async () => {
+  test('the archive ignores git settings and hooks of the machine', async () => {
     await record()
     const hooks = join(repoDir, 'hooks')
     mkdirSync(hooks)
@@ -133,7 +133,7 @@ describe('the archive', () => {
     expect(existsSync(trap)).toBe(false)
   })
 
-  test('removes old lock files of git and respects fresh ones', async () => {
+  test('the archive removes old lock files of git and respects fresh ones', async () => {
     await record()
     const lock = join(repoDir, 'refs/heads/main.lock')
     writeFileSync(lock, '')
@@ -146,13 +146,13 @@ describe('the archive', () => {
     expect(subjects(repoDir)).toHaveLength(2)
   })
 
-  test('lets one of two builders commit at a time', async () => {
+  test('of two builders that commit at once, one succeeds and one fails', async () => {
     const outcomes = await Promise.all([record(), record()])
     expect(outcomes.map(({ state }) => state).sort()).toEqual(['failed', 'ok'])
     expect(subjects(repoDir)).toHaveLength(1)
   })
 
-  test('is created again after deletion and ignores foreign files in it', async () => {
+  test('a deleted archive is created again, and foreign files in it are ignored', async () => {
     await record()
     writeFileSync(join(repoDir, 'index'), 'not an index')
     writeFileSync(join(repoDir, 'notes.txt'), 'dirty')
@@ -163,7 +163,7 @@ describe('the archive', () => {
   })
 })
 
-describe('a damaged archive fails each build until it is moved away', () => {
+describe('a damaged archive fails each build until it is moved', () => {
   const objects = () =>
     filesBelow(join(repoDir, 'objects')).map((file) => join(repoDir, 'objects', file))
   const damages: [string, () => void][] = [
@@ -172,15 +172,15 @@ describe('a damaged archive fails each build until it is moved away', () => {
     ['lost objects', () => objects().forEach((file) => rmSync(file))],
     ['emptied objects', () => objects().forEach(empty)],
     ['no HEAD', () => rmSync(join(repoDir, 'HEAD'))],
-    ['no repository at all', () => readdirSync(repoDir).forEach(remove)],
+    ['no repository', () => readdirSync(repoDir).forEach(remove)],
   ]
   const processes = [
     ['in a new process', () => undefined],
     ['in the same process', emptyArchiveMemory],
   ] as const
 
-  describe.each(processes)('%s', (_process, memoryOf) => {
-    test.each(damages)('%s', async (_damage, damage) => {
+  describe.each(processes)('%s', (where, memoryOf) => {
+    test.each(damages)(`an archive with %s fails builds ${where}`, async (_damage, damage) => {
       const memory = memoryOf()
       const remembered = memory === undefined ? {} : { memory }
       await record(remembered)
@@ -198,7 +198,7 @@ describe('a damaged archive fails each build until it is moved away', () => {
     })
   })
 
-  test('then continues the history that the remote has', async () => {
+  test('a new archive continues the history of the remote', async () => {
     bareRemote()
     await record({ remote })
     renameSync(repoDir, `${repoDir}.broken`)
@@ -218,7 +218,7 @@ describe('a damaged archive fails each build until it is moved away', () => {
 })
 
 describe('the remote', () => {
-  test('gets every commit', async () => {
+  test('the remote gets every commit', async () => {
     bareRemote()
     const pushed = { state: 'ok', behind: 0 }
     expect(await record({ remote })).toMatchObject(pushed)
@@ -227,30 +227,30 @@ describe('the remote', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(git(repoDir, 'rev-parse', 'main'))
   })
 
-  test('that is unreachable is reported with the number of missing commits and gets them later', async () => {
+  test('an unreachable remote is reported with its number of missing commits and gets them later', async () => {
     bareRemote()
     await record({ remote })
-    renameSync(remote, `${remote}.away`)
+    renameSync(remote, `${remote}.moved`)
     for (const [index, status] of ['dormant', 'potemkin', 'paying'].entries()) {
       const outcome = await recordStatus(status, { remote })
       expect(outcome).toMatchObject({ state: 'failed', behind: index + 1 })
       expect(outcome.committed).toMatch(/^[0-9a-f]{40}$/)
       expect(outcome.error).toContain('git push')
     }
-    renameSync(`${remote}.away`, remote)
+    renameSync(`${remote}.moved`, remote)
     const later = await record({ files: filesWith('paying'), remote })
     expect(later).toMatchObject({ state: 'ok', committed: null, behind: 0 })
     expect(subjects(remote)).toHaveLength(4)
   })
 
-  test('is not contacted when it has everything', async () => {
+  test('a remote that has every commit is not contacted', async () => {
     bareRemote()
     await record({ remote })
     rmSync(remote, { recursive: true })
     expect(await record({ remote })).toMatchObject({ state: 'ok', committed: null, behind: 0 })
   })
 
-  test('that was replaced gets the whole history', async () => {
+  test('a new remote gets the whole history', async () => {
     bareRemote()
     await record({ remote })
     const other = join(root, 'other.git')
@@ -260,7 +260,7 @@ describe('the remote', () => {
     expect(subjects(other)).toEqual(['rails: first'])
   })
 
-  test('with another history is never overwritten', async () => {
+  test('a remote with another history is never overwritten', async () => {
     bareRemote()
     await record({ repoDir: join(root, 'other.git'), message: 'another history\n', remote })
     await record()
@@ -269,7 +269,7 @@ describe('the remote', () => {
     expect(subjects(remote)).toEqual(['another history'])
   })
 
-  test('is continued by a builder on a fresh machine, and by the first one after that', async () => {
+  test('a builder on a fresh machine continues the history of the remote, and so does the first one', async () => {
     bareRemote()
     const second = { repoDir: join(root, 'second.git'), remote }
     await record({ remote })
@@ -287,7 +287,7 @@ describe('the remote', () => {
     expectIntact('--no-dangling')
   })
 
-  test('gets nothing from a builder whose lease was taken while it committed', async () => {
+  test('a builder whose lease was taken while it committed pushes nothing', async () => {
     bareRemote()
     await record({ remote })
     const check = () => Promise.reject(new LeaseLostError('lost'))
@@ -296,18 +296,18 @@ describe('the remote', () => {
     expect(subjects(remote)).toEqual(['rails: first'])
   })
 
-  test('that a fresh machine cannot reach gets no second history later', async () => {
+  test('a fresh machine that could not reach the remote continues its history later', async () => {
     bareRemote()
     await record({ remote })
-    renameSync(remote, `${remote}.away`)
+    renameSync(remote, `${remote}.moved`)
     const fresh = { repoDir: join(root, 'fresh.git'), remote }
     expect(await record(fresh)).toMatchObject({ state: 'failed', committed: null, behind: null })
-    renameSync(`${remote}.away`, remote)
+    renameSync(`${remote}.moved`, remote)
     expect(await record({ ...moved, ...fresh })).toMatchObject({ state: 'ok', behind: 0 })
     expect(subjects(remote)).toEqual(['rails: olas paying → concentrated', 'rails: first'])
   })
 
-  test('never shows its credentials: not in outcomes, not in the repository', async () => {
+  test('credentials of the remote appear neither in outcomes nor in the repository', async () => {
     const secret = 'http://robot:s3cr%40t-token@127.0.0.1:9/ledger.git?key=t0psecret'
     await record()
     const outcome = await record({ remote: secret })
@@ -327,7 +327,7 @@ describe('the remote', () => {
     ],
     ['https://u:p%40ss@host/x', 'p@ss p%40ss u', '*** *** ***'],
     ['git@host:x.git', 'fatal: git@host:x.git', 'fatal: git@host:x.git'],
-  ])('of %s: the message %j becomes %j', (address, message, clean) => {
+  ])('credentials of %s are removed: the message %j becomes %j', (address, message, clean) => {
     expect(withoutCredentials(message, address)).toBe(clean)
   })
 })

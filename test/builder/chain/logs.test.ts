@@ -68,7 +68,7 @@ const withoutTimes: ProxyRules = {
 }
 
 describe('readLogs', () => {
-  test('returns every log once, in order, decoded and dated', async () => {
+  test('readLogs returns every log once, in order, decoded and dated', async () => {
     const { chunks, logs, ranges } = await read({}, [all])
     expect(ranges).toEqual([
       { from: 1, to: 40 },
@@ -120,7 +120,7 @@ describe('readLogs', () => {
   test.each([
     ['a time-out', () => ({ body: '', silent: true })],
     ['HTTP 413', () => ({ body: '{}', status: 413 })],
-  ])('reads less at once after %s', async (_, answer) => {
+  ])('readLogs requests smaller ranges after %s', async (_, answer) => {
     const rules: ProxyRules = {
       instead: (request) => {
         const range = rangeOf(request)
@@ -134,7 +134,7 @@ describe('readLogs', () => {
     ['where a single block is too large', -32602, 'range exceeds limit', 20, 1],
     ['after a rate limit, without a smaller range', -32016, 'rate limit exceeded', 1, 1],
     ['after a refusal, without further requests', -32000, 'header not found', 10, 40],
-  ])('throws %s', async (_case, code, message, mostRequests, filters) => {
+  ])('readLogs throws %s', async (_case, code, message, mostRequests, filters) => {
     const many = Array.from({ length: filters }, (_, at): LogFilter => ({
       addresses: [contract],
       topics: [null, [addressTopic(wallet(at))]],
@@ -157,7 +157,7 @@ describe('readLogs', () => {
     expect(logs.every(({ atMs, block }) => atMs === startMs + block * minuteMs)).toBe(true)
   })
 
-  test('interpolates between the ends of a chunk where too many blocks have logs', async () => {
+  test('interpolates log times between the ends of a chunk where too many blocks have logs', async () => {
     const { logs, chunks } = await read(withoutTimes, [all], blocks)
     expect(chunks.map(({ exactTimes }) => exactTimes)).toEqual([false])
     expect(logs.every(({ atMs, block }) => Math.abs(atMs - startMs - block * minuteMs) <= 1)).toBe(
@@ -165,7 +165,7 @@ describe('readLogs', () => {
     )
   })
 
-  test('stops between chunks when the poll is aborted', async () => {
+  test('an aborted poll stops reading logs between two chunks', async () => {
     const poll = new AbortController()
     const reader = createChainReader('base', anvil.url, quickRequests())
     const chunks: unknown[] = []

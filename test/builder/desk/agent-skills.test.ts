@@ -31,7 +31,7 @@ const textOf = (name: (typeof names)[number]) => skills.get(name) ?? ''
 describe.each(names)('the agent skill %s', (name) => {
   const { fields, body } = parseFrontMatter(textOf(name))
 
-  test('has the name of its directory, and a description and a text of allowed length', () => {
+  test(`the agent skill ${name} is named by its directory and keeps to the allowed lengths`, () => {
     expect(fields['name']).toBe(name)
     expect(Object.keys(fields).toSorted()).toEqual(['description', 'license', 'name'])
     expect(String(fields['description'])).toMatch(/^[A-Z].* Use it when .*\.$/)
@@ -40,12 +40,12 @@ describe.each(names)('the agent skill %s', (name) => {
     expect(body.length / 4).toBeLessThan(5000)
   })
 
-  test('has only placeholders that the builder fills in', () => {
+  test(`the agent skill ${name} has only placeholders that the builder fills in`, () => {
     const placeholders = textOf(name).match(/\{[A-Z_]+\}/g) ?? []
     expect(new Set(placeholders)).toEqual(new Set(['{SITE_URL}', '{BASE_URL}', '{SERVICE_NAME}']))
   })
 
-  test('contains only addresses that are served', () => {
+  test(`the agent skill ${name} contains only addresses that are served`, () => {
     const world = fullWorld('https://ledger.test', { agentSkills: skills })
     const documents = [...documentsOf(world), ...siteOf(world)].map(({ path }) => path)
     const handled = routes.filter(({ serving }) => serving.kind === 'handler')
@@ -95,13 +95,13 @@ describe('the scripts in the agent skills', () => {
     ['/api/v1/rails', 'signature good listed'],
     ['/desk/first-words.md', 'signature good listed'],
     ['/snapshot.json', 'signature good'],
-  ])('accept %s as served', async (path, verdict) => {
+  ])('the script of the desk skill accepts %s as served', async (path, verdict) => {
     const { code, out } = await runNode('desk', service.url, path)
     expect(code).toBe(0)
     expect(out).toContain(verdict)
   })
 
-  test('reject a document changed in transit', async () => {
+  test('the script of the desk skill rejects a document changed in transit', async () => {
     /** Forwards a document with one digit changed. */
     const forward = async (path: string, response: ServerResponse) => {
       const upstream = await fetch(service.url + path)
@@ -120,7 +120,7 @@ describe('the scripts in the agent skills', () => {
     })
   })
 
-  test('verify with curl and OpenSSL', async () => {
+  test('the desk skill verifies a document with curl and OpenSSL', async () => {
     const script = block('desk', 'sh', service.url)
     const verdict = { code: 0, out: 'Signature Verified Successfully' }
     expect(await execute('sh', ['-c', script], tempFolder())).toMatchObject(verdict)
@@ -149,7 +149,7 @@ describe('the scripts in the agent skills', () => {
     ['failed', receipt({ status: '0x0' }), '12.5'],
     ['pays less', receipt({ value: 12_499_999 }), '12.499999'],
     ['pays another wallet', receipt({ to: pact?.payer ?? '' }), '0'],
-  ])('do not confirm a transaction that %s', async (_case, result, paid) => {
+  ])('the pacts skill does not confirm a transaction that %s', async (_case, result, paid) => {
     answer = result
     const out = `NOT CONFIRMED ${paid} of 12.5 USDC`
     expect(await runNode('pacts', service.url, '12', node.url)).toEqual({ code: 1, out })

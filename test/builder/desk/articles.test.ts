@@ -26,7 +26,7 @@ function article(changes: Record<string, string | null> = {}, body = 'Text.\n'):
 }
 
 describe('loadArticles', () => {
-  test('reads every Markdown file by slug and leaves others alone', async () => {
+  test('loadArticles reads every Markdown file by slug and ignores other files', async () => {
     await writeFile(join(dir, 'zebra.md'), article())
     await writeFile(join(dir, 'apple.md'), article({ title: '"One: two"' }, '## Head\n'))
     await writeFile(join(dir, 'notes.txt'), 'no article')
@@ -57,7 +57,7 @@ describe('loadArticles', () => {
       article(),
       'ledger-week-2026-w01.md: file name: begins with "ledger-week-"',
     ],
-  ])('refuses %s and names file and field', async (_name, file, text, message) => {
+  ])('refuses an article with %s and names file and field', async (_name, file, text, message) => {
     await writeFile(join(dir, file), text)
     await expect(loadArticles(dir)).rejects.toThrow(message)
   })

@@ -51,7 +51,7 @@ test('the receipt of the example verifies under the printed id', async () => {
 describe('the service', () => {
   const service = useService({ options: () => ({ clock: handClock(Date.parse(timestamp)) }) })
 
-  test('accepts registration and receipt of the example at its time', async () => {
+  test('the service accepts registration and receipt of the example at its time', async () => {
     const [, signature] = fenced('text register').split('\n')
     const register = { ...registration, signature }
     expect((await service.postJson('/api/v1/workers/register', register)).status).toBe(201)

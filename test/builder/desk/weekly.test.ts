@@ -92,7 +92,7 @@ describe('the weekly article', () => {
   const article = list.at(-1)
   const body = article?.body ?? ''
 
-  test('lists changes as start and end of the week, the largest change of volume first', () => {
+  test('lists changes as start and end of the week, with the largest change of volume first', () => {
     expect(body).toContain(
       [
         '| Rail | 30-day volume, USDC | Workers in 30 days | Status |',
@@ -106,12 +106,12 @@ describe('the weekly article', () => {
     expect(body).not.toContain('9,999')
   })
 
-  test('lists rails without a reading in the week before in a section of their own', () => {
+  test('lists rails without a reading in the week before in a separate section', () => {
     expect(body).toContain('## New readings')
     expect(body).toContain('| Rail zeta (`zeta`) | 50.00 | 2 | paying |')
   })
 
-  test('counts only the polls and failures of its week', () => {
+  test('the weekly article counts only the polls and failures of its week', () => {
     expect(body).toContain(
       'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 7 polls of 5 rails. 2 polls failed.',
     )
@@ -139,7 +139,7 @@ describe('the weekly article', () => {
     expect(body).not.toMatch(/a failed poll|before$|after$/m)
   })
 
-  test('has the ISO week as its name and the Monday after as its date', () => {
+  test('the weekly article is named by its ISO week and dated on the Monday after', () => {
     expect(article).toMatchObject({
       slug: 'ledger-week-2026-w47',
       title: 'The ledger in week 47 of 2026: 2 rails changed, 1 new reading',
@@ -163,7 +163,7 @@ describe('the weekly article', () => {
     expect(body).toContain('The total excludes 2 rails whose volume became known during the week.')
   })
 
-  test('is the same at any later time for the same history', () => {
+  test('the weekly article is the same at any later time for the same history', () => {
     const later = articles(busyWeek, { events: busyEvents, nowMs: at('2027-02-01T08:00:00Z') })
     expect(later.slice(0, 2)).toEqual(list)
     expect(weeks(later)).toEqual([...weeks(list), 'ledger-week-2026-w48'])
@@ -182,7 +182,7 @@ test('a quiet week yields one paragraph without table, chart and empty sections'
 })
 
 describe('a week of failures', () => {
-  test('carries earlier figures over and states that none of the week is known', () => {
+  test('a week without a good poll shows earlier figures and states that none of the week is known', () => {
     const article = articles({
       alpha: [
         goodPoll(at('2026-11-15T12:00:00Z'), usdc(1000)),
@@ -198,7 +198,7 @@ describe('a week of failures', () => {
     expect(article?.body).not.toContain('Nothing changed')
   })
 
-  test('shows no figures and no chart before the first good poll', () => {
+  test('a week before the first good poll shows no figures and no chart', () => {
     const article = only(articles({ alpha: [failedPoll(at('2026-11-16T12:00:00Z'))] }))
     expect(article.charts).toEqual([])
     expect(article.excerpt).not.toContain('30-day volume')
@@ -208,18 +208,18 @@ describe('a week of failures', () => {
 describe('weekly articles', () => {
   const polled = (...times: string[]) => ({ alpha: times.map((time) => goodPoll(at(time))) })
 
-  test('cover only complete weeks', () => {
+  test('weekly articles cover only complete weeks', () => {
     const polls = polled('2026-11-16T00:00:00Z')
     expect(articles(polls, { nowMs: at('2026-11-22T23:59:59.999Z') })).toEqual([])
     expect(weeks(articles(polls, { nowMs: at('2026-11-23T00:00:00Z') }))).toHaveLength(1)
   })
 
-  test('cover only weeks with polls', () => {
+  test('weekly articles cover only weeks with polls', () => {
     const list = articles(polled('2026-11-02T00:00:00Z', '2026-11-16T00:00:00Z'))
     expect(weeks(list)).toEqual(['ledger-week-2026-w45', 'ledger-week-2026-w47'])
   })
 
-  test('are named by the year of the Thursday', () => {
+  test('weekly articles are named by the year of their Thursday', () => {
     const times = ['2026-12-31', '2027-01-03', '2027-01-04', '2020-12-28', '2021-01-03']
     const slugs = times.map((day) => {
       const timeMs = at(`${day}T12:00:00Z`)
@@ -234,7 +234,7 @@ describe('weekly articles', () => {
     ])
   })
 
-  test('do not cover weeks more than 52 weeks ago', () => {
+  test('weekly articles do not cover weeks more than 52 weeks ago', () => {
     const list = articles(polled('2026-11-16T00:00:00Z'), { nowMs: at('2027-11-15T00:00:01Z') })
     expect(list).toEqual([])
   })

@@ -76,7 +76,7 @@ describe('the feed', () => {
   ] as const
   const built = feed(viewed)
 
-  test('has the content that the specification requires', () => {
+  test('the feed has the content that the specification requires', () => {
     const { articles, ...envelope } = built.feed
     expect(envelope).toEqual({
       count: 3,
@@ -97,13 +97,13 @@ describe('the feed', () => {
     })
   })
 
-  test('has no hot field for an article that is not hot', () => {
+  test('the feed has no hot field for an article that is not hot', () => {
     expect(built.feed.articles.slice(1).map((article) => Object.keys(article))).not.toContainEqual(
       expect.arrayContaining(['hot']),
     )
   })
 
-  test('is archived by date, without views', () => {
+  test('the feed is archived by date, without views', () => {
     const archived = z.object({ articles: z.array(z.looseObject({ slug: z.string() })) })
     const { articles } = archived.parse(built.archive)
     expect(articles.map(({ slug }) => slug)).toEqual(['new', 'mid', 'old'])
@@ -118,7 +118,7 @@ describe('an article', () => {
     return document !== undefined && 'text' in document.body ? document.body.text : ''
   }
 
-  test('is Markdown with a front matter that can be read back', () => {
+  test('an article is Markdown with a front matter that can be read back', () => {
     expect(parseFrontMatter(textOf('/desk/first-words.md'))).toEqual({
       fields: {
         title: 'First "words" \\ and more',
@@ -130,7 +130,7 @@ describe('an article', () => {
     })
   })
 
-  test('is published with its charts', () => {
+  test('an article is published with its charts', () => {
     expect(textOf('/desk/second-words.md')).toContain('https://ledger.test/desk/second-words.svg')
     expect(textOf('/desk/second-words.svg')).toMatch(/^<svg /)
     expect(documents.get('/desk/second-words.svg')?.contentType).toBe('image/svg+xml')

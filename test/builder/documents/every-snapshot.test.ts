@@ -56,7 +56,7 @@ function keysOf(value: unknown): string[] {
 
 describe('every family of documents', () => {
   test.each(snapshotFamilies.map((family) => [family.routes.join(', '), family] as const))(
-    '%s: builds a document for each route that it names, and no other',
+    'the family of %s builds a document for each of its routes, and no other',
     (_name, family: SnapshotFamily) => {
       const built = family.memoized()(smallWorld())
       const found = built.map(({ path }) => routeOfPath(path, family.routes))
@@ -65,7 +65,7 @@ describe('every family of documents', () => {
     },
   )
 
-  test('together build every document route of the contract', () => {
+  test('the families together build every document route of the contract', () => {
     const wanted = routes.filter((route) => route.serving.kind === 'document').map(({ id }) => id)
     const built = snapshotFamilies.flatMap((family) => family.routes)
     expect([...built, ...derivedByPublisher].toSorted()).toEqual([...wanted].toSorted())
@@ -79,13 +79,13 @@ describe.each(documents.map((document) => [document.path, document] as const))(
     const route = routeOf(routeOfPath(path, ids) ?? 'getHealth')
     const answer = route.answers[200]
 
-    test('has the content type and max-age of its route', () => {
+    test(`${path} has the content type and max-age of its route`, () => {
       expect(document.contentType).toBe(answer?.contentType ?? 'application/json')
       expect(route.serving).toEqual({ kind: 'document', maxAgeSeconds: document.maxAgeSeconds })
       expect(() => documentFile(path, document.contentType)).not.toThrow()
     })
 
-    test('matches the schema of the contract exactly', () => {
+    test(`${path} matches the schema of its route and has no other members`, () => {
       const source = text(document)
       const value: unknown =
         document.contentType === 'application/json' ? JSON.parse(source) : source
@@ -95,13 +95,13 @@ describe.each(documents.map((document) => [document.path, document] as const))(
 )
 
 describe('the documents as a whole', () => {
-  test('are the same when they are built again', () => {
+  test('documents are the same when they are built again', () => {
     const built = (all: readonly PublicDocument[]) =>
       all.map((document) => ({ ...document, body: text(document) }))
     expect(built([...documentsOf(smallWorld())])).toEqual(built(documents))
   })
 
-  test('leave volatile members out of the archive', () => {
+  test('archived documents contain no volatile members', () => {
     const volatile = ['polled_at', 'poll_duration_ms', 'computed_at', 'figures_as_of', 'views_24h']
     const facts = documents.filter(({ path }) => path !== '/openapi.json')
     const keys = facts.flatMap(({ path, archive }) =>
@@ -111,7 +111,7 @@ describe('the documents as a whole', () => {
     expect(keys.filter((entry) => volatile.some((key) => entry.endsWith(` ${key}`)))).toEqual([])
   })
 
-  test('fill in the placeholders of the agent skills', () => {
+  test('agent skills are published with their placeholders filled in', () => {
     expect(textAt('/pacts/SKILL.md')).toBe(
       '---\nname: pacts\n---\nagent-income-ledger: https://ledger.test/api/v1/pacts, https://ledger.test\n',
     )
@@ -130,7 +130,7 @@ test('a skill that only dormant rails offer says so', () => {
 })
 
 describe('unknown figures', () => {
-  test('are 0 in a rail and named in unknown_figures', () => {
+  test('an unknown figure is 0 in a rail and named in unknown_figures', () => {
     expect(body('/api/v1/rails/beta')).toMatchObject({
       tpv_30d_usdc: 0,
       unique_creators_30d: 3,
@@ -149,7 +149,7 @@ describe('unknown figures', () => {
     })
   })
 
-  test('are empty cells in CSV, unlike a known zero', () => {
+  test('an unknown figure is an empty cell in CSV, unlike a known zero', () => {
     const [header = [], ...rows] = csvRows(textAt('/api/v1/rails.csv'))
     const column = header.indexOf('tpv_30d_usdc')
     // The rails are sorted by slug.
@@ -161,7 +161,7 @@ describe('unknown figures', () => {
     ])
   })
 
-  test('are null in the history of a rail', () => {
+  test('an unknown figure is null in the history of a rail', () => {
     expect(body('/api/v1/rails/beta/history')).toMatchObject({
       polls: [{ tpv_30d_usdc: null, unique_creators_30d: 3, top_worker_share: null }],
     })
@@ -180,14 +180,14 @@ describe('figures of a rail', () => {
   const history = new Map([['alpha', [goodPoll(worldNowMs, { topWorkerShare: share })]]])
   const built = [...documentsOf(smallWorld({ rails, history, openFlags: [] }))]
 
-  test('are the same number in the rail and in its history', () => {
+  test('a figure is the same number in the rail and in its history', () => {
     expect(body('/api/v1/rails/alpha', built)).toMatchObject({ top_worker_share: 0.333333 })
     expect(body('/api/v1/rails/alpha/history', built)).toMatchObject({
       polls: [{ top_worker_share: 0.333333 }],
     })
   })
 
-  test('from an audit are marked as such, and only polled rails become stale', () => {
+  test('figures from an audit are marked as such, and only polled rails become stale', () => {
     const audit = 'status and figures come from the audit of 2026-10-01.'
     expect(body('/api/v1/opportunities', built)).toMatchObject({
       opportunities: [
@@ -197,7 +197,7 @@ describe('figures of a rail', () => {
     })
   })
 
-  test('have a history whose revision changes with one more poll', () => {
+  test('the revision of a history changes with one more poll', () => {
     const revision = (polls: readonly PollRecord[]) => {
       const world = smallWorld({ rails, history: new Map([['alpha', polls]]) })
       const body = historyDocuments.memoized()(world)[0]?.body
@@ -214,14 +214,14 @@ describe('figures of a rail', () => {
 describe('CSV', () => {
   const tables = documents.filter(({ contentType }) => contentType.startsWith('text/csv'))
 
-  test('contains no cell that a spreadsheet would run', () => {
+  test('CSV contains no cell that a spreadsheet would run', () => {
     const cells = tables.flatMap((table) => csvRows(text(table)).flat())
     expect(cells).toContain(`'=HYPERLINK("https://evil.example","Beta")`)
     expect(cells).toContain(`'@host answered HTTP 500`)
     expect(cells.filter((cell) => /^[=+\-@]/.test(cell))).toEqual([])
   })
 
-  test('has as many cells in every row as in its header', () => {
+  test('CSV has as many cells in every row as in its header', () => {
     expect(tables.length).toBe(5)
     for (const table of tables) {
       const rows = csvRows(text(table))

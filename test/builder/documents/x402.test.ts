@@ -39,7 +39,7 @@ test('the offers list every sold read with the terms of both x402 versions', asy
 test.each([
   ['settlement is off', { settlement: 'off', receiver }],
   ['there is no receiver', { settlement: 'local', receiver: null }],
-] as const)('where %s the document says so and offers no way to pay', async (_why, payments) => {
+] as const)('where %s the offers say so and list no way to pay', async (_why, payments) => {
   const found = await offered(payments)
   expect(found.payable).toBe(false)
   expect(found.resources).toEqual([])

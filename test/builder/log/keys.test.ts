@@ -53,7 +53,7 @@ test('each key of service, exchange and platforms is queued once, and a revocati
   ])
 })
 
-test('key changes in one millisecond, or after the clock was set back, are entries of their own', async () => {
+test('key changes in one millisecond, or after the clock was set back, are separate entries', async () => {
   const wallet = evmWallet('worker')
   const [first, second] = ['one', 'two'].map((name) => ed25519Key(name).base64)
   for (const [at, receipt_key] of [first, second, first, second, first].entries()) {

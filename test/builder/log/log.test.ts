@@ -86,7 +86,7 @@ async function readLog(
   return { ...opened, entries, nodes }
 }
 
-test('each published checkpoint continues the one before, with every entry once and in the order of the queue', async () => {
+test('each published checkpoint continues the one before and has every entry once, in queue order', async () => {
   const database = await tempDatabase()
   const dir = tempFolder()
   const log = logOf(database, dir)
@@ -133,7 +133,7 @@ test('an entry names the last entry of its kind and subject, also within one bat
   expect(entries.map(({ prev }) => prev)).toEqual([null, null, 0, null, 2, 1])
 })
 
-test('what is queued again is not logged again', async () => {
+test('an entry that is queued again is not logged again', async () => {
   const database = await tempDatabase()
   const dir = tempFolder()
   const log = logOf(database, dir)
@@ -144,7 +144,7 @@ test('what is queued again is not logged again', async () => {
   expect((await readLog(dir)).entries.map(({ id }) => id)).toEqual(['rcp_0', 'rcp_1', 'rcp_2'])
 })
 
-test('what has the id of another entry and other content fails the run, and the other entries are logged', async () => {
+test('an entry with the id of another and other content fails the run, and the others are logged', async () => {
   const dir = tempFolder()
   const url = await newDatabaseIn(dir)
   const settings = { DATABASE_URL: isPostgresUrl(url) ? url : `sqlite:${url}`, DATA_DIR: dir }
@@ -180,7 +180,7 @@ test('what has the id of another entry and other content fails the run, and the 
   await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_9 with other content')
 })
 
-test('times never fall, even if the clock is set back', async () => {
+test('entry times never decrease, even if the clock is set back', async () => {
   const database = await tempDatabase()
   const dir = tempFolder()
   for (const nowMs of [startMs, startMs - 3_600_000, startMs + 1]) {
@@ -221,7 +221,7 @@ test('a run that ends at any step is continued by the next one, and no checkpoin
   expect(ended.length).toBeGreaterThan(5)
 })
 
-test('a database that lacks published entries takes them back before anything is signed', async () => {
+test('a database that lacks published entries restores them before anything is signed', async () => {
   const dir = tempFolder()
   const lost = await tempDatabase()
   await queue(lost, receipts(0, 300))
@@ -274,7 +274,7 @@ test('a published log of another key stops the log', async () => {
   )
 })
 
-test('without the newest published log nothing is signed until the operator accepts the end of the log by its name', async () => {
+test('nothing is signed without the newest published log until the operator accepts its name and size', async () => {
   const [dir, copy] = [tempFolder(), tempFolder()]
   const url = await newDatabaseIn(tempFolder())
   const database = await tempDatabase({ url })
@@ -321,7 +321,7 @@ test('a checkpoint that a paused builder has set back is replaced by the newest 
   expect((await readLog(dir)).size).toBe(600)
 })
 
-test('versions continue after the last one in the log', async () => {
+test('versions of sets continue after the last one in the log', async () => {
   const database = await tempDatabase()
   const log = logOf(database, tempFolder())
   expect(await log.lastVersion()).toBe(0)
@@ -337,22 +337,22 @@ async function publishedOf(database: OpenDatabase) {
   return published
 }
 
-test('proofs have the checkpoint that a quorum has cosigned once it has their entry', async () => {
+test('a proof has the checkpoint that a quorum has cosigned, once that one contains its entry', async () => {
   const database = await tempDatabase()
   const log = logOf(database, tempFolder())
   const checkpointOf = async (id: string) =>
     parseProof((await proofOf(database.reader, 'receipt', id)) ?? '')?.checkpoint
   await queue(database, receipts(0, 300))
   await log.grow()
-  const asked = await publishedOf(database)
+  const cosigned = await publishedOf(database)
   await queue(database, receipts(300, 300))
   await log.grow()
-  await log.cosign(asked, ['— one.test AAAA'], false)
+  await log.cosign(cosigned, ['— one.test AAAA'], false)
   const { note: newest } = await publishedOf(database)
   expect(await checkpointOf('rcp_299')).toBe(newest)
-  await log.cosign(asked, ['— one.test AAAA', '— two.test AAAA'], true)
+  await log.cosign(cosigned, ['— one.test AAAA', '— two.test AAAA'], true)
   const proof = parseProof((await proofOf(database.reader, 'receipt', 'rcp_299')) ?? '')
-  expect(proof?.checkpoint).toBe(`${asked.note}— one.test AAAA\n— two.test AAAA\n`)
+  expect(proof?.checkpoint).toBe(`${cosigned.note}— one.test AAAA\n— two.test AAAA\n`)
   const { size, root } = openCheckpoint(proof?.checkpoint ?? '', signer.key)
   const leaf = leafHash(proof?.entry ?? new Uint8Array())
   expect(includes({ size, root }, { index: 299, leaf, proof: proof?.hashes ?? [] })).toBe(true)
@@ -378,7 +378,7 @@ test('a cosigned checkpoint is published unless there is a newer one', async () 
   await expect(logOf(database, dir).grow()).rejects.toThrow('is not a signed checkpoint')
 })
 
-test('a run ends although entries arrive all the time, so that witnesses have their turn', async () => {
+test('a run ends although entries arrive all the time, so that cosignatures are requested too', async () => {
   const [database, dir] = [await tempDatabase(), tempFolder()]
   await queue(database, receipts(0, 10))
   const arriving: Promise<void>[] = []

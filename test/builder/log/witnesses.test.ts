@@ -1,4 +1,4 @@
-/** The builder asks witnesses over HTTP, and publishes what they cosign. */
+/** The builder requests cosignatures over HTTP, and publishes them. */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -77,7 +77,7 @@ async function startLog() {
   }
 }
 
-test('each checkpoint is cosigned by all witnesses, from where each of them has stopped', async () => {
+test('each checkpoint is cosigned by all witnesses, each from the size that it has seen last', async () => {
   const { grow, checkpoint, cosigning } = await startLog()
   await grow(300)
   const first = await startWitness(51)
@@ -98,21 +98,21 @@ test('each checkpoint is cosigned by all witnesses, from where each of them has 
   }
 })
 
-test('witnesses that are away, or answer with the signature of another key, delay nothing', async () => {
+test('a witness that is unreachable, or signs with another key, delays nothing', async () => {
   const { grow, checkpoint, cosigning } = await startLog()
   await grow(3)
   const good = await startWitness(51)
-  const away = { key: keyOf(52), url: 'http://127.0.0.1:1' }
+  const down = { key: keyOf(52), url: 'http://127.0.0.1:1' }
   const forged = { key: keyOf(53), url: good.url }
   const warnings: unknown[] = []
-  expect(await cosigning([away, good, forged], warnings)()).toBe('1 of 3 witnesses cosigned size 3')
+  expect(await cosigning([down, good, forged], warnings)()).toBe('1 of 3 witnesses cosigned size 3')
   expect(warnings).toHaveLength(2)
   expect(warnings.join()).toContain('no cosignature by its key')
   expect(openCheckpoint(checkpoint(), signer.key, [good.key]).cosigned).toHaveLength(1)
   expect(checkpoint()).not.toContain('witness.test/53')
 })
 
-test('a witness that has seen more than the log has is reported', async () => {
+test('a witness that has seen a longer log than the builder has is reported', async () => {
   const { grow, cosigning } = await startLog()
   await grow(10)
   const witness = await startWitness(51)
@@ -124,7 +124,7 @@ test('a witness that has seen more than the log has is reported', async () => {
   expect(warnings.join()).toContain('it has seen size 10 of this log, which has 5 entries')
 })
 
-test('nothing is signed if a witness has seen more than database and published files have', async () => {
+test('nothing is signed if a witness has seen more entries than database and published files have', async () => {
   const { grow, cosigning } = await startLog()
   await grow(10)
   const witness = await startWitness(51)
@@ -132,9 +132,9 @@ test('nothing is signed if a witness has seen more than database and published f
   for (const size of [5, 0]) {
     const older = await startLog()
     if (size > 0) await older.grow(size)
-    const asked = older.started([witness]).grow()
+    const growing = older.started([witness]).grow()
     const says = `the database has ${size} entries of the log, but witness.test/51 has seen 10`
-    await expect(asked).rejects.toThrow(says)
+    await expect(growing).rejects.toThrow(says)
   }
 })
 
@@ -143,10 +143,10 @@ test('a log whose published files are lost continues if a witness has seen all t
   await grow(10)
   const witness = await startWitness(51)
   await cosigning([witness])()
-  const away = { key: keyOf(52), url: 'http://127.0.0.1:1' }
+  const down = { key: keyOf(52), url: 'http://127.0.0.1:1' }
   const lost = 'what was published is lost'
   loseFiles()
-  for (const others of [[], [away]]) {
+  for (const others of [[], [down]]) {
     await expect(started(others).grow()).rejects.toThrow(lost)
   }
   // Asking must not show the witness the checkpoint of the database.
@@ -155,7 +155,7 @@ test('a log whose published files are lost continues if a witness has seen all t
   await expect(blocked.grow()).rejects.toThrow(lost)
   await expect(started([plain]).grow()).rejects.toThrow(lost)
   expect(await cosigning([plain], [], 1, blocked)()).toBeNull()
-  await started([away, witness]).grow()
+  await started([down, witness]).grow()
   expect(checkpoint()).toContain('ledger.test/log\n10\n')
   await grow(1)
   loseFiles()
@@ -166,16 +166,16 @@ test('a checkpoint counts as witnessed once the quorum has cosigned it, together
   const { grow, cosigning, witnessed } = await startLog()
   await grow(3)
   const [first, second] = [await startWitness(51), await startWitness(52)]
-  const away = { key: keyOf(52), url: 'http://127.0.0.1:1' }
-  expect(await cosigning([first, away])()).toBe('1 of 2 witnesses cosigned size 3')
+  const down = { key: keyOf(52), url: 'http://127.0.0.1:1' }
+  expect(await cosigning([first, down])()).toBe('1 of 2 witnesses cosigned size 3')
   expect(await witnessed()).toBeNull()
   expect(await cosigning([first, second])()).toBe('2 of 2 witnesses cosigned size 3')
   expect(await witnessed()).toBe(3)
   await grow(3)
-  await cosigning([first, away])()
+  await cosigning([first, down])()
   expect(await witnessed()).toBe(3)
   await grow(3)
-  await cosigning([first, away], [], 1)()
+  await cosigning([first, down], [], 1)()
   expect(await witnessed()).toBe(9)
 })
 

@@ -95,7 +95,7 @@ async function command(
 const wordsOf = (out = '') => /"result":"0x([0-9a-f]+)"/.exec(out)?.[1]?.match(/.{64}/g) ?? []
 
 describe('the documents of pacts', () => {
-  test('are served with their max-age, and an unknown pact is a 404', async () => {
+  test('documents of pacts are served with their max-age, and an unknown pact is a 404', async () => {
     await readAndPublish()
     const list = await get('/api/v1/pacts')
     expect(list.headers.get('cache-control')).toMatch(/^public, max-age=60\b/)
@@ -116,7 +116,7 @@ describe('the documents of pacts', () => {
     expect((await get('/pacts/999/spec.json')).status).toBe(404)
   })
 
-  test('list published settlements as recorded and unverified, with their sources', async () => {
+  test('the list of pacts shows published settlements as recorded and unverified, with their sources', async () => {
     await publishAuthored()
     const { recorded, settled, in_flight: inFlight } = await listPacts()
     expect(settled).toEqual([])
@@ -135,7 +135,7 @@ describe('the documents of pacts', () => {
     expect(inFlight[0]?.phase_blocker).toContain('deadline_passed: the deadline 2026-05-13')
   })
 
-  test('mark a publication that the escrow confirms, and one that the escrow contradicts', async () => {
+  test('a publication that the escrow confirms is marked, and so is one that the escrow contradicts', async () => {
     await submitted()
     const approval = await pact.approve()
     await pact.chain.create(deadlineMs, genesisMs + 4 * dayMs)
@@ -202,7 +202,7 @@ describe('the commands of the skill file', () => {
       .replace('verify 16', `verify ${id}`)
   }
 
-  test('compute the hash, query the escrow, and check everything at once', async () => {
+  test('commands of the pacts skill compute the hash, query the escrow and check everything at once', async () => {
     await submitted()
     await readAndPublish()
     const hash = await command('sh', ['-ec', block('reproduce.mjs')])
@@ -216,7 +216,7 @@ describe('the commands of the skill file', () => {
     expect((await ledgerCommand(...args)).code).toBe(0)
   })
 
-  test('find the payment of a settled pact, and report one that disappeared', async () => {
+  test('the script of the pacts skill finds the payment of a settled pact and reports one that disappeared', async () => {
     const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(skill) ?? []
     const file = join(dir, 'pact.mjs')
     writeFileSync(file, script.replaceAll('{BASE_URL}', `${service.url}/api/v1`))
@@ -248,7 +248,7 @@ describe('the script that reproduces a hash', () => {
   }
   const node = async (...args: readonly string[]) => await command(process.execPath, args)
 
-  test('prints it from the served manifest, a URL or a file', async () => {
+  test('reproduce.mjs prints the hash from the served manifest, a URL or a file', async () => {
     await readAndPublish()
     const file = await saveScript()
     const url = `${service.url}/pacts/${id}/instance.json`
@@ -266,7 +266,7 @@ describe('the script that reproduces a hash', () => {
     ['a version of the future', { spec_version: '999.0.0' }, 'unknown_spec_version: 999.0.0'],
     ['a missing field', { report: { title: 't', pages: 1 } }, 'missing_field: report.sha256'],
     ['a wrong claim', { workhash_claimed_by_publisher: '0x00' }, 'the publisher claims 0x00'],
-  ])('refuses %s, and prints the hash all the same', async (_name, changes, refusal) => {
+  ])('reproduce.mjs refuses %s and still prints the hash', async (_name, changes, refusal) => {
     await readAndPublish()
     const changed = save({ ...manifests.instance, ...changes })
     const { code, out, err } = await node(await saveScript(), changed)
@@ -275,14 +275,14 @@ describe('the script that reproduces a hash', () => {
     expect(err).toContain(refusal)
   })
 
-  test('reports an unreachable manifest', async () => {
+  test('reproduce.mjs reports an unreachable manifest', async () => {
     await readAndPublish()
     const { code, out, err } = await node(await saveScript(), `${service.url}/nothing.json`)
     expect([code, out]).toEqual([1, ''])
     expect(err).toContain('manifest_unreachable: the instance cannot be read')
   })
 
-  test('prints the published hash of every vector for pact 16', async () => {
+  test('reproduce.mjs prints the published hash of every vector for pact 16', async () => {
     await publishAuthored()
     const file = await saveScript(16)
     const clean = '0xa67d408151085fdb4fd484bac555fcbab3cfc60f1fb2cce861edadcc78183999'
@@ -314,7 +314,7 @@ async function verify(rpc = pact.chain.url, ...more: readonly string[]) {
 }
 
 describe('pact verify', () => {
-  test('confirms a pact in flight in three ways, with a line for each check', async () => {
+  test('pact verify confirms a pact in flight in three ways, with a line for each check', async () => {
     await submitted()
     await readAndPublish()
     const { code, out } = await verify()
@@ -334,7 +334,7 @@ describe('pact verify', () => {
     expect(json).toMatchObject({ pact_id: String(id), state: 'in_flight', good: true })
   })
 
-  test('confirms a settled pact until a reorganisation removes its payment', async () => {
+  test('pact verify confirms a settled pact until a reorganisation removes its payment', async () => {
     await submitted()
     const undo = await pact.chain.snapshot()
     await approvedAndPaid()
@@ -410,14 +410,14 @@ describe('pact verify', () => {
       },
       'escrow and record: ledger: verifying; escrow: Active',
     ],
-  ])('rejects %s', async (_name, publish, finding) => {
+  ])('pact verify rejects %s', async (_name, publish, finding) => {
     await publish()
     const { code, out } = await verify()
     expect(code).toBe(1)
     expect(out).toContain(`BAD   ${finding}`)
   })
 
-  test('never follows the manifest addresses in the record of a pact', async () => {
+  test('pact verify never follows the manifest addresses in the record of a pact', async () => {
     let requests = 0
     const elsewhere = await serveDuringTest((_, response) => {
       requests += 1
@@ -428,7 +428,7 @@ describe('pact verify', () => {
     expect([(await verify()).code, requests]).toEqual([0, 0])
   })
 
-  test('rejects a node of another chain', async () => {
+  test('pact verify rejects a node of another chain', async () => {
     await readAndPublish()
     const { url } = await proxyDuringTest(pact.chain.url, {
       change: ({ method }, answer) =>
@@ -441,7 +441,7 @@ describe('pact verify', () => {
     )
   })
 
-  test('exits with 3 for a dead node, 2 for a wrong command line, 1 for an unknown pact', async () => {
+  test('pact verify exits with 3 for a dead node, 2 for a wrong command line, 1 for an unknown pact', async () => {
     await readAndPublish()
     expect((await verify('http://127.0.0.1:9')).code).toBe(3)
     expect((await ledgerCommand('pact', 'verify', 'x', '--rpc', pact.chain.url)).code).toBe(2)
@@ -451,7 +451,7 @@ describe('pact verify', () => {
     expect(nobody.out).toContain('BAD   record: the ledger has no pact 999')
   })
 
-  test('checks the signature of each attestation, and counts each once', async () => {
+  test('pact verify checks the signature of each attestation, and counts each once', async () => {
     const signer = evmWallet('attesting worker')
     await pact.chain.rpc('anvil_setBalance', [signer.address, '0xde0b6b3a7640000'])
     await pact.chain.act(

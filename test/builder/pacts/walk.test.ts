@@ -44,7 +44,7 @@ const settledOnly = { settled: [String(id)], in_flight: [], recorded: [] }
 const inPhase = (phase: string) => ({ groups, phase, blocker: null })
 
 describe('a pact', () => {
-  test('goes from its manifests to a verified receipt, in one group at each step', async () => {
+  test('a pact goes from its manifests to a verified receipt, in one group at each step', async () => {
     const blocker = 'The ledger has not read the escrow yet.'
     expect(await currentPacts()).toMatchObject({ groups, phase: 'drafted', blocker })
     expect(await readPacts()).toMatchObject(inPhase('drafted'))
@@ -91,7 +91,7 @@ describe('a pact', () => {
     expect(await pact.ledger.openFlags()).toEqual([])
   })
 
-  test('is settled by a release after the dispute window', async () => {
+  test('a pact is settled by a release after the dispute window', async () => {
     await pact.create()
     await pact.submit()
     await pact.chain.act(worker, 'release', [id], genesisMs + 2 * dayMs + 2 * hourMs)
@@ -101,7 +101,7 @@ describe('a pact', () => {
     expect((await readPacts()).groups).toEqual(settledOnly)
   })
 
-  test('with several verified receipts is listed once, with the first receipt that the escrow confirms', async () => {
+  test('a pact with several verified receipts is listed once, with the first that the escrow confirms', async () => {
     await pact.complete()
     const first = await pact.pay()
     await pact.pay({ name: '2', microUsdc: 1_000_000, atMs: genesisMs + 4 * dayMs })
@@ -111,7 +111,7 @@ describe('a pact', () => {
     expect(found.settled?.receipt_id).toBe(first)
   })
 
-  test('without a manifest in the ledger is recorded as the escrow reports it', async () => {
+  test('a pact without a manifest in the ledger is recorded as the escrow reports it', async () => {
     await pact.create()
     await pact.chain.create(deadlineMs, genesisMs + dayMs + hourMs)
     await pact.read()
@@ -128,8 +128,8 @@ describe('a pact', () => {
   })
 })
 
-describe('a pact is blocked with the reason', () => {
-  test('from its deadline on when no work was submitted', async () => {
+describe('a blocked pact', () => {
+  test('a pact without submitted work is blocked from its deadline on', async () => {
     await pact.create()
     await pact.read()
     pact.ledger.at(deadlineMs + 1000)
@@ -142,7 +142,7 @@ describe('a pact is blocked with the reason', () => {
     })
   })
 
-  test('when it was refunded', async () => {
+  test('a refunded pact is blocked', async () => {
     await pact.create()
     await pact.chain.act(creator, 'reclaim', [id], deadlineMs + hourMs)
     const { next, ...found } = await readPacts()
@@ -151,7 +151,7 @@ describe('a pact is blocked with the reason', () => {
     expect(next).toContain('can no longer be settled')
   })
 
-  test('when it is disputed, until the arbitrator rules for the worker', async () => {
+  test('a disputed pact is blocked until the arbitrator rules for the worker', async () => {
     await pact.create()
     await pact.submit()
     const disputedMs = genesisMs + 3 * dayMs
@@ -171,7 +171,7 @@ describe('a pact is blocked with the reason', () => {
     })
   })
 
-  test('and flagged for honesty when the work hash differs from its manifest', async () => {
+  test('a pact whose work hash differs from its manifest is blocked and flagged', async () => {
     await pact.create()
     const other = `0x${'99'.repeat(32)}`
     await pact.submit(other)
@@ -186,7 +186,7 @@ describe('a pact is blocked with the reason', () => {
     ])
   })
 
-  test('when its work was already submitted for an earlier pact', async () => {
+  test('a pact whose work was already submitted for an earlier pact is flagged', async () => {
     await pact.create()
     await pact.chain.create(deadlineMs, genesisMs + dayMs + hourMs)
     await pact.submit()
@@ -200,7 +200,7 @@ describe('a pact is blocked with the reason', () => {
     )
   })
 
-  test('while its manifest is rejected', async () => {
+  test('a pact is blocked and flagged while its manifest is rejected', async () => {
     pact.ledger.addManifests(id, { ...manifests, instance: { ...manifests.instance, chain_id: 1 } })
     await pact.create()
     expect((await readPacts()).blocker).toContain('wrong_chain: the instance names chain 1')
@@ -212,8 +212,8 @@ describe('a pact is blocked with the reason', () => {
   })
 })
 
-describe('a verified receipt does not settle a pact', () => {
-  test('when it pays another recipient; the ledger opens a flag', async () => {
+describe('a verified receipt', () => {
+  test('a verified receipt that pays another recipient does not settle a pact and opens a flag', async () => {
     await pact.complete()
     await pact.pay({ to: arbitrator })
     await pact.settle()
@@ -226,7 +226,7 @@ describe('a verified receipt does not settle a pact', () => {
     )
   })
 
-  test('when the escrow has not paid the worker', async () => {
+  test('a verified receipt does not settle a pact while the escrow has not paid the worker', async () => {
     await pact.create()
     await pact.pay()
     await pact.settle()
@@ -235,7 +235,7 @@ describe('a verified receipt does not settle a pact', () => {
     expect(found.blocker).toContain('the escrow has not paid the recipient: its status is Active')
   })
 
-  test('when the escrow does not contain the pact', async () => {
+  test('a verified receipt does not settle a pact that the escrow does not contain', async () => {
     await pact.pay({ pactId: 777, atMs: genesisMs + dayMs })
     await pact.settle()
     await pact.read()
@@ -245,7 +245,7 @@ describe('a verified receipt does not settle a pact', () => {
     )
   })
 
-  test('until its block is read, and opens no flag', async () => {
+  test('a verified receipt does not settle a pact until its block is read, and opens no flag', async () => {
     await pact.create()
     await pact.read()
     await pact.submit()
@@ -259,7 +259,7 @@ describe('a verified receipt does not settle a pact', () => {
 })
 
 describe('a reorganisation', () => {
-  test('that orphans the block of a log returns the pact to the phase before', async () => {
+  test('a reorganisation that orphans the block of a log returns the pact to the phase before', async () => {
     await pact.create()
     await pact.chain.mine(finalBlocks)
     await pact.submit()
@@ -269,7 +269,7 @@ describe('a reorganisation', () => {
     expect((await readPacts()).phase).toBe('in_progress')
   })
 
-  test('that moves a log to another block counts the log once', async () => {
+  test('a log that a reorganisation moves to another block is counted once', async () => {
     await pact.create()
     await pact.chain.mine(finalBlocks)
     const undo = await pact.chain.snapshot()
@@ -281,7 +281,7 @@ describe('a reorganisation', () => {
     expect((await readPacts()).phase).toBe('submitted')
   })
 
-  test('to empty blocks returns the pact to its draft', async () => {
+  test('a reorganisation to empty blocks returns a pact to its draft', async () => {
     await pact.create()
     expect((await readPacts()).phase).toBe('funded')
     await pact.chain.rpc('anvil_reorg', [1, []])
@@ -289,7 +289,7 @@ describe('a reorganisation', () => {
     expect((await readPacts()).phase).toBe('drafted')
   })
 
-  test('that removes the payment of a settled pact returns the pact to verifying', async () => {
+  test('a reorganisation that removes the payment of a settled pact returns it to verifying', async () => {
     await pact.complete()
     await pact.chain.mine(finalBlocks)
     await pact.read()
@@ -305,7 +305,7 @@ describe('a reorganisation', () => {
     expect(await readPacts()).toMatchObject({ groups, phase: 'verifying' })
   })
 
-  test('of final blocks is ignored', async () => {
+  test('a reorganisation of final blocks changes no pact and opens a flag', async () => {
     await pact.create()
     await pact.chain.mine(finalBlocks)
     await pact.read()
@@ -317,7 +317,7 @@ describe('a reorganisation', () => {
   })
 })
 
-describe('pacts stay unchanged when the node', () => {
+describe('a node with a fault', () => {
   /** A pact in progress whose work was submitted in a block that the ledger has not read. */
   async function inProgress() {
     await pact.create()
@@ -332,14 +332,14 @@ describe('pacts stay unchanged when the node', () => {
   }
   const word = (number: number) => number.toString(16).padStart(64, '0')
 
-  test('is unreachable', async () => {
+  test('an unreachable node changes no pact', async () => {
     await inProgress()
     pact.ledger.useNode('http://127.0.0.1:9')
     await expectUnchanged('arbitrum RPC at 127.0.0.1:9: the connection failed')
     expect(await pact.ledger.openFlags()).toEqual([])
   })
 
-  test('is hours behind', async () => {
+  test('a node that is hours behind changes no pact', async () => {
     await inProgress()
     pact.ledger.at((await pact.chain.headTimeMs()) + 3 * hourMs)
     await expectUnchanged(/is behind: the head \d+ is 180 minutes old/)
@@ -348,7 +348,7 @@ describe('pacts stay unchanged when the node', () => {
   test.each([
     ['is on another chain', 'eth_chainId', /0xa4b1/, '0x1', 'serves chain 1, not 42161'],
     ['lacks the contract', 'eth_getCode', /"0x\w+"/, '"0x"', 'no contract at the escrow address'],
-  ])('%s', async (_fault, method, from, to, failure) => {
+  ])('a node that %s changes no pact', async (_fault, method, from, to, failure) => {
     await inProgress()
     await pact.distort((request, answer) =>
       request.method === method ? answer.replace(from, to) : answer,
@@ -356,7 +356,7 @@ describe('pacts stay unchanged when the node', () => {
     await expectUnchanged(failure)
   })
 
-  test('hides logs that getPact contradicts, and a flag is open until they are back', async () => {
+  test('a node that hides logs that getPact reveals changes no pact, and a flag is open until they are back', async () => {
     await inProgress()
     await pact.distort(({ method }, answer) =>
       method === 'eth_getLogs' ? answer.replace(/"result":\[.*\]/, '"result":[]') : answer,
@@ -373,7 +373,7 @@ describe('pacts stay unchanged when the node', () => {
     expect(await pact.ledger.openFlags()).toEqual([])
   })
 
-  test('reports Completed and the logs show submitted work', async () => {
+  test('a node whose getPact says Completed before its logs do changes no pact', async () => {
     await inProgress()
     await pact.distort(({ method, params }, answer) =>
       method === 'eth_call' && JSON.stringify(params).includes(word(id))
@@ -383,7 +383,7 @@ describe('pacts stay unchanged when the node', () => {
     await expectUnchanged('but getPact returns Completed')
   })
 
-  test('hides a pact that the next number reveals', async () => {
+  test('a node that hides a pact that the next number reveals changes no pact', async () => {
     await inProgress()
     await pact.chain.create(deadlineMs, genesisMs + 3 * dayMs)
     await pact.toHead()
@@ -395,7 +395,7 @@ describe('pacts stay unchanged when the node', () => {
     await expectUnchanged(`about pact ${id + 1}`)
   })
 
-  test('is not configured, and no escrow is reported', async () => {
+  test('without a configured node a pact is reported as not read from the escrow', async () => {
     expect(await pact.ledger.checkWithoutNode()).toContain('RPC_URL_ARBITRUM is not set')
     expect((await currentPacts()).blocker).toBe('The ledger has not read the escrow yet.')
   })
@@ -405,13 +405,13 @@ test('a check of pacts that takes too long keeps what it has read, and the next 
   await pact.create()
   await pact.chain.mine(100)
   await pact.toHead()
-  const asked: number[] = []
+  const starts: number[] = []
   const { url } = await proxyDuringTest(pact.chain.url, {
     instead: (request) => {
       const range = rangeOf(request)
       if (range === null) return undefined
       if (range.to - range.from > 20) return rpcError(request, -32_005, 'too many blocks')
-      asked.push(range.from)
+      starts.push(range.from)
       pact.ledger.wait(6 * minuteMs)
       return undefined
     },
@@ -420,9 +420,9 @@ test('a check of pacts that takes too long keeps what it has read, and the next 
   for (const runs of [1, 2]) {
     expect(await pact.ledger.check()).toContain('escrow caught up to block')
     // Two readings of 6 minutes each, every one above the blocks that are stored.
-    expect(asked).toHaveLength(2 * runs)
+    expect(starts).toHaveLength(2 * runs)
   }
-  expect(asked).toEqual([...new Set(asked)].toSorted((a, b) => a - b))
+  expect(starts).toEqual([...new Set(starts)].toSorted((a, b) => a - b))
   pact.ledger.useNode(pact.chain.url)
   expect(await readPacts()).toMatchObject(inPhase('in_progress'))
 })

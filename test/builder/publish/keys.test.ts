@@ -102,10 +102,10 @@ test('processes that start at once agree on one key', async () => {
 })
 
 test.each([
-  ['the file', 0o640, () => file],
-  ['the file', 0o604, () => file],
-  ['the directory', 0o755, () => dir],
-])('%s open to others (%o) is refused with the command that closes it', async (_, mode, path) => {
+  ['the file', '640', () => file],
+  ['the file', '604', () => file],
+  ['the directory', '755', () => dir],
+])('%s open to others (%s) is refused with the command that closes it', async (_, mode, path) => {
   await load()
   chmodSync(path(), mode)
   await expect(load()).rejects.toThrow(/chmod [67]00 /)

@@ -57,14 +57,14 @@ const documents = [jsonDocument('/api/v1/rails', { n: 1 })]
 const another = 'https://another.test'
 
 describe('a set of another SITE_URL', () => {
-  test('is not overwritten', async () => {
+  test('a set of another SITE_URL is not overwritten', async () => {
     const { manifest } = await place.publish(documents)
     const publishing = place.publish(documents, { siteUrl: another })
     await expect(publishing).rejects.toThrow('belongs to https://ledger.test')
     expect(place.read().manifest).toEqual(manifest)
   })
 
-  test('is overwritten on request, and if it was published for a loopback address', async () => {
+  test('a set of another SITE_URL is overwritten on request, or if that was a loopback address', async () => {
     await place.publish(documents, { siteUrl: 'http://127.0.0.1:8787' })
     await place.publish(documents)
     await place.publish(documents, { siteUrl: another, move: true })
@@ -73,7 +73,7 @@ describe('a set of another SITE_URL', () => {
 })
 
 describe('a manifest', () => {
-  test('has the version after the one before, its hash, and the time when it expires', async () => {
+  test('a manifest has the next version, the hash of the one before, and the time when it expires', async () => {
     const { manifest: first } = await place.publish(documents)
     const bytes = readFileSync(inCurrent('snapshot.json'))
     const changed = [jsonDocument('/api/v1/rails', { n: 2 })]
@@ -86,7 +86,7 @@ describe('a manifest', () => {
     })
   })
 
-  test('is queued for the log by the transaction that makes it the current one', async () => {
+  test('a manifest is queued for the log by the transaction that makes it the current one', async () => {
     for (const n of [1, 2]) await place.publish([jsonDocument('/a', { n })], { nowMs: startMs + n })
     const publications = await latestPublications(place.database.reader, 9)
     const queued = await place.database.reader.selectFrom('log_queue').selectAll().execute()
@@ -95,7 +95,7 @@ describe('a manifest', () => {
     )
   })
 
-  test('is renewed a day before it expires, with the same documents', async () => {
+  test('a manifest is renewed a day before it expires, with the same documents', async () => {
     const { manifest: first } = await place.publish(documents)
     const early = await place.publish(documents, { nowMs: startMs + dayMs - 1 })
     expect(early.manifest).toEqual(first)
@@ -104,8 +104,8 @@ describe('a manifest', () => {
   })
 })
 
-describe('the memory of a process about its published set', () => {
-  test('does not hide a changed byte, and a new process finds one with the old time', async () => {
+describe('a byte that changed since a publication', () => {
+  test('a build repairs a byte that changed, and a new process also one in a file with its old time', async () => {
     const memory = emptyMemory()
     await place.publish(documents, { memory })
     await place.publish(documents, { memory })
@@ -154,40 +154,40 @@ describe('a deferred body', () => {
   }
   const published = (): unknown => JSON.parse(place.read().bodies.get(path)?.toString() ?? 'null')
 
-  test('with a published revision is not rendered again', async () => {
+  test('a deferred body with a published revision is not rendered again', async () => {
     expect(await publish(0, [history(1)])).toBe(1)
     const before = touches(place.publicDir)
     expect(await publish(1, [history(1)])).toBe(0)
     expect(touches(place.publicDir)).toEqual(before)
   })
 
-  test('stays published with its time when another document changes', async () => {
+  test('a deferred body stays published with its time when another document changes', async () => {
     await publish(0, [history(1), other(1)])
     expect(await publish(1, [history(1), other(2)])).toBe(0)
     expect(published()).toEqual({ computed_at: '2026-11-21T06:00:00.000Z', polls: 1 })
   })
 
-  test('with a new revision is rendered and published', async () => {
+  test('a deferred body with a new revision is rendered and published', async () => {
     await publish(0, [history(1)])
     expect(await publish(1, [history(2)])).toBeGreaterThan(0)
     expect(published()).toEqual({ computed_at: '2026-11-21T06:01:00.000Z', polls: 2 })
   })
 
-  test('is rendered once by a new process', async () => {
+  test('a deferred body is rendered once by a new process', async () => {
     await publish(0, [history(1)])
     memory = emptyMemory()
     expect(await publish(1, [history(1)])).toBe(1)
     expect(await publish(1, [history(1)])).toBe(0)
   })
 
-  test('is rendered again when another process published a different body', async () => {
+  test('a deferred body is rendered again when another process published a different one', async () => {
     await publish(0, [history(1)])
     await publish(0.5, [history(2)], { memory: emptyMemory() })
     expect(await publish(1, [history(1)])).toBeGreaterThan(0)
     expect(published()).toMatchObject({ polls: 1 })
   })
 
-  test('is rendered again after a build died before its row', async () => {
+  test('a deferred body is rendered again after a build died before its row', async () => {
     await publish(0, [history(1)])
     const beforeStep = (step: string) => {
       if (step === 'record') throw new Error('died')
@@ -199,7 +199,7 @@ describe('a deferred body', () => {
 })
 
 describe('a build', () => {
-  test('publishes canonical JSON with the time of its facts, verifiable with the public keys alone', async () => {
+  test('a build publishes canonical JSON with the time of its facts, which public keys alone verify', async () => {
     const published = await place.publish([jsonDocument('/api/v1/rails', { b: 1, a: [2, 'é'] })])
 
     expect(published).toMatchObject({ changed: ['/api/v1/rails'], unchanged: 0 })
@@ -210,7 +210,7 @@ describe('a build', () => {
     expect(canonicalize(manifest)).toBe(readFileSync(inCurrent('snapshot.json'), 'utf8'))
   })
 
-  test('compresses only what gets smaller', async () => {
+  test('a build compresses only documents that get smaller', async () => {
     const png = Buffer.from('89504e470d0a1a0a', 'hex')
     await place.publish([
       jsonDocument('/long', { text: 'a line that repeats '.repeat(50) }),
@@ -231,7 +231,7 @@ describe('a build', () => {
     place.read()
   })
 
-  test('of the same world at a later time changes no file and makes no set', async () => {
+  test('a later build of the same world changes no file and makes no set', async () => {
     const memory = emptyMemory()
     await place.publish(worldOf(1), { memory })
     const before = touches(place.publicDir)
@@ -247,7 +247,7 @@ describe('a build', () => {
     expect(touches(place.publicDir)).toEqual(before)
   })
 
-  test('of the same world gives the same bytes on another machine', async () => {
+  test('a build of the same world gives the same bytes on another machine', async () => {
     const other = await workspace()
     await place.publish(worldOf(1))
     await other.publish(worldOf(1).reverse())
@@ -258,7 +258,7 @@ describe('a build', () => {
     expect(there.manifest.set_sha256).toBe(here.manifest.set_sha256)
   })
 
-  test('keeps inode, time and stamp of unchanged documents', async () => {
+  test('an unchanged document keeps its inode, file time and changed_at in the next build', async () => {
     const steady = jsonDocument('/api/v1/rails/steady', { figures: 'x'.repeat(1200) })
     await place.publish([steady, jsonDocument('/api/v1/rails', { n: 1 })])
     const old = statSync(inCurrent('api/v1/rails/steady.json.br'))
@@ -281,14 +281,14 @@ describe('a build', () => {
     place.read()
   })
 
-  test('reports documents that are no longer published', async () => {
+  test('a build reports documents that are no longer published', async () => {
     await place.publish(worldOf(1, 3))
     const next = await place.publish(worldOf(1, 2), { nowMs: startMs + 1000 })
     expect(next.removed).toEqual(['/api/v1/rails/rail-2'])
     expect(place.read().bodies.has('/api/v1/rails/rail-2')).toBe(false)
   })
 
-  test('notices a new max-age without touching the bytes', async () => {
+  test('a build notices a new max-age without touching the bytes', async () => {
     const document = jsonDocument('/api/v1/rails', { n: 1 })
     await place.publish([document])
     const { ino } = statSync(inCurrent('api/v1/rails.json'))
@@ -298,7 +298,7 @@ describe('a build', () => {
     expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
   })
 
-  test('publishes authored assets, and ignores unknown files of the public directory', async () => {
+  test('a build publishes authored assets, and ignores unknown files of the public directory', async () => {
     const assetsDir = join(place.publicDir, '../static')
     mkdirSync(join(assetsDir, 'fonts'), { recursive: true })
     writeFileSync(join(assetsDir, 'fonts/inter.woff2'), 'font')
@@ -321,7 +321,7 @@ describe('a build', () => {
     ])
   })
 
-  test('rejects two documents with one file name, and reserved names', async () => {
+  test('a build rejects two documents with one file name, and reserved names', async () => {
     const twice = [jsonDocument('/a', {}), jsonDocument('/a.json', {})]
     await expect(place.publish(twice)).rejects.toThrow(
       '/a.json and /a would both have the file a.json',
@@ -334,7 +334,7 @@ describe('a build', () => {
 })
 
 describe('keys', () => {
-  test('that were rotated leave old signatures valid and sign changed documents', async () => {
+  test('after a key rotation old signatures stay valid, and changed documents get the new key', async () => {
     const documents = (n: number) => [jsonDocument('/a', { n: 1 }), jsonDocument('/b', { n })]
     const memory = emptyMemory()
     await place.publish(documents(1), { memory })
@@ -354,7 +354,7 @@ describe('keys', () => {
     readSet(place.publicDir, rotated.publicKeys)
   })
 
-  test('that were lost and replaced sign everything again without changing a body', async () => {
+  test('after a loss of keys the new key signs everything again without changing a body', async () => {
     await place.publish(worldOf(1))
     const { ino } = statSync(inCurrent('api/v1/rails.json'))
     const fresh = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
@@ -399,7 +399,7 @@ test('a set after the loss of all rows keeps the times of documents that have no
   ])
 })
 
-describe('a builder that finds the set damaged publishes its successor', () => {
+describe('a damaged set', () => {
   const damages: [string, () => void | Promise<void>][] = [
     ['a truncated manifest', async () => truncateSync(await manifestFile(), 100)],
     ['an empty manifest', async () => truncateSync(await manifestFile(), 0)],
@@ -409,7 +409,7 @@ describe('a builder that finds the set damaged publishes its successor', () => {
     ['no files', () => rmSync(place.publicDir, { recursive: true })],
   ]
 
-  test.each(damages)('%s', async (_, damage) => {
+  test.each(damages)('a builder that finds %s publishes a newer set', async (_, damage) => {
     const [first, second] = [worldOf(1), worldOf(2)]
     await place.publish(first)
     const { manifest } = await place.publish(second, { nowMs: startMs + 1000 })
@@ -442,14 +442,14 @@ describe('the files of the current set by path', () => {
     ['a missing directory', () => rmSync(realpathSync(current()), { recursive: true })],
   ]
 
-  test.each(damages)('%s: they are linked again by the next builder', async (_, damage) => {
+  test.each(damages)('a builder that finds %s links the files by path again', async (_, damage) => {
     const { manifest } = await place.publish(worldOf(1))
     damage()
     await place.publish(worldOf(1), { store: place.startStore(), nowMs: startMs + 1000 })
     expect(place.read().manifest).toEqual(manifest)
   })
 
-  test('follow each publication of one process, in two directories by turns', async () => {
+  test('files by path follow each publication of one process, alternately in two directories', async () => {
     const memory = emptyMemory()
     const store = place.startStore()
     const targets = new Set<string>()
@@ -462,7 +462,7 @@ describe('the files of the current set by path', () => {
     expect([...targets]).toEqual(['views/1/a', 'views/1/b'])
   })
 
-  test('are linked to repaired bytes in both directories', async () => {
+  test('files by path are linked to repaired bytes in both directories', async () => {
     const memory = emptyMemory()
     const store = place.startStore()
     const more = { store, memory }
@@ -482,7 +482,7 @@ describe('the files of the current set by path', () => {
     }
   })
 
-  test('and all others are made again by the publication after the one that missed them', async () => {
+  test('all files are written again by the publication after the one that missed them', async () => {
     const store = place.startStore()
     await place.publish(worldOf(1), { store })
     rmSync(place.publicDir, { recursive: true })
@@ -492,7 +492,7 @@ describe('the files of the current set by path', () => {
     expect(versionsOf(place.read())).toEqual([2])
   })
 
-  test('replace those of earlier leaders, whatever is left of them', async () => {
+  test('files by path replace those of earlier leaders, whatever is left of them', async () => {
     for (const name of ['2', 'old-2', 'old-1', '9']) {
       mkdirSync(join(place.publicDir, 'views', name, 'a'), { recursive: true })
     }
@@ -508,7 +508,7 @@ describe('the files of the current set by path', () => {
     expect(left).toEqual(['5', '9', 'old-4'])
   })
 
-  test('are copied where the file system refuses links', async () => {
+  test('files by path are copied where the file system refuses links', async () => {
     // A link to a file of another file system is refused.
     const other = mkdtempSync('/dev/shm/bodies-')
     onTestFinished(() => rmSync(other, { recursive: true }))
@@ -525,14 +525,14 @@ function relink(target: string) {
   expect(lstatSync(current()).isSymbolicLink()).toBe(true)
 }
 
-describe('a builder that finds damaged files of documents writes them again', () => {
+describe('damaged files of documents', () => {
   const damages: [string, () => void][] = [
-    ['a document that was edited', () => edit('api/v1/rails.json', '"version":1', '"version":7')],
-    ['a document that is gone', () => unlinkSync(bodyOf('/api/v1/rails'))],
+    ['an edited document', () => edit('api/v1/rails.json', '"version":1', '"version":7')],
+    ['a missing document', () => unlinkSync(bodyOf('/api/v1/rails'))],
     ['a flipped bit in a compressed form', () => flip('api/v1/rails.json.br')],
   ]
 
-  test.each(damages)('%s: with the old time and signature, in a new file', async (_, damage) => {
+  test.each(damages)('a builder repairs %s in a new file with the old time', async (_, damage) => {
     const { manifest } = await place.publish(worldOf(1))
     damage()
     const logged: string[] = []
@@ -545,7 +545,7 @@ describe('a builder that finds damaged files of documents writes them again', ()
     expect(again.manifest.version).toBe(2)
   })
 
-  test.each(damages)('%s: with its new body if it has changed', async (_, damage) => {
+  test.each(damages)('a builder replaces %s by its new body', async (_, damage) => {
     await place.publish(worldOf(1))
     damage()
     await place.publish(worldOf(2), { nowMs: startMs + 1000 })
@@ -572,10 +572,10 @@ function flip(file: string) {
 
 test('a builder that was paused before it shows its set changes nothing after another has published', async () => {
   await place.publish(worldOf(1))
-  const [arrived, goOn] = [gate(), gate()]
+  const [arrived, resumed] = [gate(), gate()]
   const check = async () => {
     arrived.open()
-    await goOn.opened
+    await resumed.opened
   }
   const slow = createDirectory({ publicDir: place.publicDir, fence: 2, check })
   const paused = place.publish(worldOf(2), { store: slow, nowMs: startMs + 1000 })
@@ -589,7 +589,7 @@ test('a builder that was paused before it shows its set changes nothing after an
     store: next,
     nowMs: startMs + 2000,
   })
-  goOn.open()
+  resumed.open()
   await expect(paused).rejects.toThrow('ENOENT')
   expect(place.read().manifest).toEqual(manifest)
   expect(versionsOf(place.read())).toEqual([3])

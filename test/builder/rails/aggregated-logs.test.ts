@@ -64,7 +64,7 @@ async function read(ctx: AdapterContext, chunkBlocks = 2) {
 }
 
 describe('aggregated logs', () => {
-  test('contain every payment once, with the blocks that were read as evidence', async () => {
+  test('aggregated logs contain every payment once, with the blocks that were read as evidence', async () => {
     const { sums, lastPayoutAtMs, evidence } = await read(await contextOf())
     expect(sums).toEqual([BigInt(total), BigInt(total)])
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
@@ -72,7 +72,7 @@ describe('aggregated logs', () => {
     expect(evidence).toEqual([{ kind: 'logs', chain: 'base', contract, ...range }])
   })
 
-  test('resume after a failure of the node, with the same sums', async () => {
+  test('aggregated logs resume after a failure of the node, with the same sums', async () => {
     const database = await tempDatabase()
     const proxy = await proxyDuringTest(chain.anvil().url, {
       instead: (request) =>
@@ -88,7 +88,7 @@ describe('aggregated logs', () => {
     expect(Math.min(...watched.ranges().map(({ from }) => from))).toBe(71)
   })
 
-  test('are the same after a crash between the saves of two streams', async () => {
+  test('aggregated logs have the same sums after a crash between the saves of two streams', async () => {
     const database = await tempDatabase()
     const ctx = await contextOf({ database })
     let saves = 0
@@ -110,7 +110,7 @@ describe('aggregated logs', () => {
     expect((await read(ctx)).sums).toEqual([BigInt(total), BigInt(total)])
   })
 
-  test('date the newest payment by the header of its block where other times are interpolated', async () => {
+  test('the newest payment is dated by its block header where other times are interpolated', async () => {
     const database = await tempDatabase()
     const proxy = await proxyDuringTest(chain.anvil().url, {
       change: (request, answer) =>
@@ -122,7 +122,7 @@ describe('aggregated logs', () => {
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
   })
 
-  test('keep hours older than 31 days, and the time of the last payment', async () => {
+  test('aggregated logs keep hours older than 31 days, and the time of the last payment', async () => {
     const database = await tempDatabase()
     await read(await contextOf({ database }))
     const snapshot = await chain.anvil().rpc('evm_snapshot', [])
@@ -137,7 +137,7 @@ describe('aggregated logs', () => {
     expect((await ctx.payouts.open('one', 0, cursor)).hours()).toHaveLength(payments)
   })
 
-  test('have evidence after a turn that ended early: filters, lines and memory of both turns', async () => {
+  test('logs read in two polls have the evidence of both: filters, lines and memory', async () => {
     const database = await tempDatabase()
     const turn = { ...(await contextOf({ database })), isTurnOver: () => true }
     await expect(read(turn, 50)).rejects.toThrow('other rails have their turn')
@@ -158,7 +158,7 @@ describe('aggregated logs', () => {
     expect(remembered).toEqual([[], ['chunk 1']])
   })
 
-  test('are refused from a node that is behind', async () => {
+  test('aggregated logs are refused from a node that is behind', async () => {
     const ctx = await contextOf({ endMs: endMs + 3 * hourMs })
     await expect(read(ctx)).rejects.toThrow(
       /base RPC is behind: its settled block \d+ is 181 minutes old/,

@@ -82,7 +82,7 @@ test.each([
     /olas\.json: audit\.status: is not what the rules say of the audited figures: potemkin/,
   ],
   ['a negative entry cost', { entry_cost_usdc: -1 }, /olas\.json: entry_cost_usdc/],
-])('%s is refused with file and field', async (_name, changes, message) => {
+])('a rail with %s is refused with file and field', async (_name, changes, message) => {
   await writeFile(join(dir, 'olas.json'), await olas(changes))
   await expect(loadAuthoredRails(dir)).rejects.toThrow(message)
 })

@@ -143,8 +143,8 @@ async function poll(adapter: AnyRailAdapter, rpcUrl: string, timeoutMs = 10_000)
 }
 
 const rails = evmRails.map((adapter, at) => [adapter.rail, adapter, at] as const)
-describe.each(rails)('%s', (_rail, adapter, at) => {
-  test('reads a chain without events as zero, not as unknown', async () => {
+describe.each(rails)('%s', (rail, adapter, at) => {
+  test(`${rail} reads a chain without events as zero, not as unknown`, async () => {
     const instead: Answer = (request) => healthy(adapter, request)
     const { url } = await proxyDuringTest('', { instead })
     const { measurement } = await (await poll(adapter, url)).polling
@@ -163,7 +163,7 @@ describe.each(rails)('%s', (_rail, adapter, at) => {
 
   // All rails share one client of the chain: one rail meets every failure, and the others two.
   test.each(at === 0 ? failures : someOf(failures, 2))(
-    'fails on %s, stores nothing and exposes no key',
+    `${rail} fails on %s, stores nothing and exposes no key`,
     async (...failure) => {
       const [, method, answer, reason] = failure
       const instead: Answer = (request) =>
@@ -182,7 +182,7 @@ describe.each(rails)('%s', (_rail, adapter, at) => {
     },
   )
 
-  test('fails on an unreachable node with its host in the error', async () => {
+  test(`${rail} fails on an unreachable node with its host in the error`, async () => {
     const { polling } = await poll(adapter, `http://127.0.0.1:1/${key}`)
     await expect(polling).rejects.toThrow(/RPC at 127\.0\.0\.1:1: the connection failed$/)
   })

@@ -288,7 +288,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
     await server.close()
   })
 
-  test.each(replayModes)('reports an answer that is %s as expected', async (mode) => {
+  test.each(replayModes)(`${rail} reads the answer "%s" as expected`, async (mode) => {
     const own = mode === 'empty' || mode === 'absurd' || mode === 'negative' ? expected[mode] : null
     const wanted = failures[mode] ?? own ?? expected.normal
     const measuring = adapterOf(rail).measure(await contextFor(rail, server, mode))
@@ -308,7 +308,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
     expect(server.unmatched).toEqual([])
   })
 
-  test('has evidence with the source, the hash of the bytes and the number of items', async () => {
+  test(`${rail} has evidence with the source, the hash of the bytes and the number of items`, async () => {
     const { measurement } = await adapterOf(rail).measure(await contextFor(rail, server))
     expect(measurement.evidence.length).toBe(fixturesOf(rail).length)
     for (const pointer of measurement.evidence) {
@@ -322,7 +322,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
 test.each([
   ['l402', '4 endpoints of 3 hosts ask for payment over Lightning.'],
   ['immunefi', '3 programmes are open to everybody'],
-])('%s tells in its notes what is offered', async (rail, wanted) => {
+])('the notes of %s state what is offered', async (rail, wanted) => {
   const server = await startReplayServer(rail)
   onTestFinished(server.close)
   const { measurement } = await adapterOf(rail).measure(await contextFor(rail, server))
@@ -340,7 +340,7 @@ describe('lifetime counters', () => {
     counters,
   })
 
-  test('give Taskmarket a volume by their growth over 30 and 7 days', async () => {
+  test('lifetime counters give Taskmarket a volume by their growth over 30 and 7 days', async () => {
     const { measurement, counters } = await measureWith('taskmarket', [
       at(0.25, { paid_micro_usdc: usd(2789) }),
       at(7.2, { paid_micro_usdc: usd(2500.5) }),
@@ -351,7 +351,7 @@ describe('lifetime counters', () => {
     expect(measurement.figures).toMatchObject(volumes(789_623_764, 289_123_764))
   })
 
-  test('give no volume where no poll is within twelve hours, or a counter fell', async () => {
+  test('lifetime counters give no volume where no poll is within twelve hours, or a counter fell', async () => {
     const tooFar = await measureWith('taskmarket', [
       at(29.4, { paid_micro_usdc: 1 }),
       at(30.6, { paid_micro_usdc: 1 }),
@@ -364,7 +364,7 @@ describe('lifetime counters', () => {
   test.each([
     ['frantic', 1106, 2],
     ['execution_market', 268.43, 753],
-  ])('give %s its volume and its activity', async (rail, paidUsd, completed) => {
+  ])('lifetime counters give %s its volume and its activity', async (rail, paidUsd, completed) => {
     const { measurement, counters } = await measureWith(rail, [
       at(7, { paid_micro_usdc: usd(200), completed: 2 }),
       at(30, { paid_micro_usdc: usd(100.25), completed: 1 }),
@@ -377,7 +377,7 @@ describe('lifetime counters', () => {
     })
   })
 
-  test('give toku its workers: agents whose counter grew, and new ones', async () => {
+  test('lifetime counters give toku its workers: agents whose counter grew, and new ones', async () => {
     const past = [at(30, { jobs_completed: 10, 'agent.t1': 10 })]
     const { measurement, counters } = await measureWith('toku', past)
     expect(counters).toEqual({ jobs_completed: 15, 'agent.t1': 12, 'agent.t2': 3 })
@@ -389,12 +389,12 @@ describe('lifetime counters', () => {
     })
   })
 
-  test('give Smithery its activity by the growth of uses', async () => {
+  test('lifetime counters give Smithery its activity by the growth of uses', async () => {
     const { measurement } = await measureWith('smithery', [at(30, { uses: 400 })])
     expect(measurement.figures.activity30d).toBe(600)
   })
 
-  test('of Opire are compared in the notes and not used as figures', async () => {
+  test('lifetime counters of Opire are compared in the notes and not used as figures', async () => {
     const past = [at(30, { 'kpi.rewards.paid': 300 })]
     const { measurement, counters } = await measureWith('opire', past)
     expect(counters).toEqual({

@@ -174,7 +174,7 @@ function expectWhole(ranges: readonly { from: number; to: number }[], first: num
 const chunk = 9000
 const inChunks = (days: number) => Math.ceil(blocksOf(days) / chunk)
 
-test('the first poll reads 30 days before the first payment within its requests, and tests who links wallets', async () => {
+test('the first poll reads 30 days before the first payment and tests wallets that link others', async () => {
   const { lookedUp, wallets } = await firstPoll()
   expect(lookedUp?.payers.size).toBe(payers.length)
   expect([...(lookedUp?.payees ?? [])]).toEqual([...workers, collector])
@@ -206,7 +206,7 @@ test('transfers count once, whichever wallet was looked up first', async () => {
   expect(sum(payers[0] ?? stranger)).toBe(0)
 })
 
-test('income of a worker from before the window is no funding of a worker who buys', async () => {
+test('income before the window does not count as funding of a worker who buys', async () => {
   const [worker, seller] = workers
   if (worker === undefined || seller === undefined) throw new Error('no workers')
   const bought = { payer: worker, payee: seller, microUsdc: 40_000_000, daysAgo: 5 }
@@ -235,7 +235,7 @@ test('after a long pause a poll makes 144 requests for new blocks, and the next 
   expect(later.at(-1)?.to).toBeGreaterThan(head - chunk)
 })
 
-test('a restart goes on where the look-ups stopped, and reads no block twice', async () => {
+test('a restart continues the look-ups where they stopped, and reads no block twice', async () => {
   let turns = 0
   const cut = await lookUpAt(endMs, { isTurnOver: () => (turns += 1) > 100 })
   expect(cut.lookedUp?.payers.size).toBe(0)
@@ -246,7 +246,7 @@ test('a restart goes on where the look-ups stopped, and reads no block twice', a
   expectWhole(rangesOf('into'), head - blocksOf(58.5), head)
 })
 
-test('a day has 144 requests for the look-backs of new payers', async () => {
+test('look-backs of new payers make at most 144 requests a day', async () => {
   await afterFirstPoll()
   const before = methods().all
   const newcomers = of(600, 10).map((payer): Payment => ({
@@ -280,7 +280,7 @@ test('without a node of the operator nothing is looked up, and the notes say so'
   expect(methods().all).toBe(0)
 })
 
-test('a node that fails ends the look-ups with a note, and the next poll goes on', async () => {
+test('a node that fails ends the look-ups with a note, and the next poll continues', async () => {
   await node.stop()
   const { lookedUp, note } = await lookUpAt(endMs)
   expect(lookedUp?.payers.size).toBe(0)

@@ -75,7 +75,7 @@ describe('readPages', () => {
       [{ items: ['a', 'b', 'a'], total: 3 }],
       { items: ['a', 'b'], repeated: 1 },
     ],
-  ])('ends %s', async (_name, pages, expected) => {
+  ])('readPages ends %s', async (_name, pages, expected) => {
     await expect(read(pages)).resolves.toMatchObject(expected)
   })
 
@@ -107,7 +107,7 @@ describe('readPages', () => {
       'list.example/rows: page 2 repeats earlier rows, paging is ignored',
     ],
     ['a list without an end', endless, 'does not end after 10 pages'],
-  ])('refuses %s', async (_name, pages, message) => {
+  ])('readPages refuses %s', async (_name, pages, message) => {
     await expect(read(pages)).rejects.toThrow(message)
   })
 })

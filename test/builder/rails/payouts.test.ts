@@ -25,7 +25,7 @@ function payout(atMs: number, usdc: number, rest: Partial<Payout> = {}): Payout 
 }
 
 describe('aggregating payouts by hour', () => {
-  test('returns only the hours that changed', () => {
+  test('aggregating payouts returns only the hours that changed', () => {
     const before = aggregatePayouts(
       [],
       [payout(endMs - 5 * hourMs, 1), payout(endMs - 2 * hourMs, 1)],
@@ -35,7 +35,7 @@ describe('aggregating payouts by hour', () => {
     expect(changed[0]?.pairs).toEqual([['payer', 'payee', 2, '4000000', 4_000_000, 3_000_000]])
   })
 
-  test('yields the same hours for payouts in any portions', () => {
+  test('aggregating payouts yields the same hours for payouts in any portions', () => {
     const some = fc.record({
       atMs: fc.integer({ min: endMs - 3 * hourMs, max: endMs }),
       usdc: fc.integer({ min: 0, max: 1000 }),
@@ -59,7 +59,7 @@ describe('aggregating payouts by hour', () => {
 })
 
 describe('reducing hours to figures', () => {
-  test('uses whole hours and never more than the window contains', () => {
+  test('figures use whole hours and never more than the window contains', () => {
     const hour = Math.floor(endMs / hourMs) * hourMs
     const buckets = aggregatePayouts(
       [],
@@ -77,7 +77,7 @@ describe('reducing hours to figures', () => {
     expect(figures.tpv30dMicroUsdc).toBe(15_000_000)
   })
 
-  test('yields an unknown volume above the safe integers', () => {
+  test('a volume above the safe integers is unknown', () => {
     const huge = payout(endMs, 1, { microUsdc: Number.MAX_SAFE_INTEGER })
     const { figures } = reducePayouts(aggregatePayouts([], [huge, huge]), window, options)
     expect(figures.tpv30dMicroUsdc).toBeNull()
@@ -90,7 +90,7 @@ describe('facts for the rules', () => {
   const factsOfPayouts = (payouts: readonly Payout[], groupOf?: (payee: string) => string) =>
     factsOf(aggregatePayouts([], payouts), window, groupOf)
 
-  test('contain pairs by day, payers by hour and removed amounts, which sum up to the figures', () => {
+  test('facts contain pairs by day, payers by hour and removed amounts, which sum up to the figures', () => {
     const payouts = [
       payout(dayStart + hourMs, 1),
       payout(dayStart + 2 * hourMs, 3),
@@ -116,7 +116,7 @@ describe('facts for the rules', () => {
     expect(figures.tpv30dMicroUsdc).toBe(9e6)
   })
 
-  test('keep the 2,000 largest pairs of a day, and the sum of the others', () => {
+  test('facts keep the 2,000 largest pairs of a day, and the sum of the others', () => {
     const many = Array.from({ length: 2003 }, (_, at) =>
       payout(dayStart, at + 1, { payer: `p${at}` }),
     )
@@ -126,7 +126,7 @@ describe('facts for the rules', () => {
     expect(rest).toEqual([{ day, pairs: 3, count: 3, microUsdc: 6e6 }])
   })
 
-  test('find equal sums from one payer to 20 payees in an hour', () => {
+  test('facts find equal sums from one payer to 20 payees in an hour', () => {
     const toMany = (count: number, usdc: (at: number) => number) =>
       Array.from({ length: count }, (_, at) =>
         payout(dayStart, usdc(at), { payee: `worker ${at}` }),

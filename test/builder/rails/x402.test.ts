@@ -116,7 +116,7 @@ describe('x402 on Base', () => {
     expect([...isAddressCache.keys()].filter((text) => text.length > 100)).toEqual([])
   })
 
-  test('counts payments to sellers of the Bazaar by authorization, before and after the rule', async () => {
+  test('x402 on Base counts payments to Bazaar sellers by authorization, before and after the rule', async () => {
     const { measurement } = await chain.poll(x402, { baseUrl: bazaar.url })
     // 1.50 + 2.00 + 0.75 + 0.50, in 7 days 0.75 + 0.50; raw also 0.25 + 9 + 4 + 1 + 150 + 0.50.
     expect(measurement.figures).toEqual({
@@ -142,7 +142,7 @@ describe('x402 on Base', () => {
     expect(measurement.evidence.map(({ kind }) => kind)).toEqual(['http', 'logs'])
   })
 
-  test('reads only new blocks in the second poll and adds their payments', async () => {
+  test('x402 on Base reads only new blocks in the second poll and adds their payments', async () => {
     await chain.undone(async () => {
       const proxy = await proxyDuringTest(chain.anvil().url)
       const poll = { database: await tempDatabase(), rpcUrl: proxy.url, baseUrl: bazaar.url }
@@ -159,7 +159,7 @@ describe('x402 on Base', () => {
     })
   })
 
-  test('counts settlements with Permit2, and no other transfer of their transaction', async () => {
+  test('x402 on Base counts settlements with Permit2, and no other transfer of their transaction', async () => {
     await chain.undone(async () => {
       const before = await chain.poll(x402, { baseUrl: bazaar.url })
       await chain
@@ -177,7 +177,7 @@ describe('x402 on Base', () => {
     })
   })
 
-  test('keeps a wallet with its host, however often a stranger lists it', async () => {
+  test('x402 on Base keeps a wallet with its host, however often a stranger lists it', async () => {
     const poll = { database: await tempDatabase(), baseUrl: bazaar.url }
     const before = await chain.poll(x402, poll)
     const strangers = [1, 2, 3].map((at) => ({
@@ -190,7 +190,7 @@ describe('x402 on Base', () => {
     expect(after.measurement.figures).toEqual(before.measurement.figures)
   })
 
-  test('fails where the Bazaar lists no seller', async () => {
+  test('x402 on Base fails where the Bazaar lists no seller', async () => {
     items = []
     await expect(chain.poll(x402, { baseUrl: bazaar.url })).rejects.toThrow(
       'the Bazaar lists no seller on Base',

@@ -125,7 +125,7 @@ async function ledger() {
 }
 
 describe('the x402 Solana rail', () => {
-  test('counts transfers in transactions paid by a facilitator, by owner, after its rule', async () => {
+  test('x402 on Solana counts transfers in transactions paid by a facilitator, by owner, after its rule', async () => {
     const { measurement } = await (await ledger()).poll()
     expect(measurement.figures).toEqual(expected)
     expect(measurement.removed30d).toEqual(removed)
@@ -142,7 +142,7 @@ describe('the x402 Solana rail', () => {
     ])
   })
 
-  test('reads only new transactions in the next poll', async () => {
+  test('x402 on Solana reads only new transactions in the next poll', async () => {
     const { node, poll } = await ledger()
     await poll()
     const before = node.requests.length
@@ -161,7 +161,7 @@ describe('the x402 Solana rail', () => {
     expect(transactions).toHaveLength(1)
   })
 
-  test('counts nothing twice where the node lost the last signature', async () => {
+  test('x402 on Solana counts nothing twice where the node lost the last signature', async () => {
     const { node, poll } = await ledger()
     await poll()
     // The newest known transaction is gone from the list, so `until` matches nothing and the node answers everything.
@@ -170,7 +170,7 @@ describe('the x402 Solana rail', () => {
     expect(measurement.figures).toEqual(expected)
   })
 
-  test('gives no figures beyond its limit per turn, tells how far it is, and goes on in the next turn', async () => {
+  test('a poll of x402 on Solana that reaches its limit reports its progress, and the next one completes it', async () => {
     const { node, poll } = await ledger()
     const many = Array.from({ length: 2100 }, (_, at) =>
       settled((at + 1) * minuteMs, [pay(`Buyer${at % 7}`, `Seller${at % 3}`, 1)]),
@@ -198,7 +198,7 @@ describe('the x402 Solana rail', () => {
     })
   })
 
-  test('stores what a failed poll read and counts nothing twice', async () => {
+  test('x402 on Solana stores what a failed poll read and counts nothing twice', async () => {
     const { node, poll } = await ledger()
     const cut = chain[10]
     node.setTransactions(
@@ -209,7 +209,7 @@ describe('the x402 Solana rail', () => {
     await expect(poll()).resolves.toMatchObject({ measurement: { figures: expected } })
   })
 
-  describe('with a node whose answer is', () => {
+  describe('answers of a node', () => {
     const nothing: Figures = {
       ...expected,
       ...volumes(0, 0),
@@ -237,7 +237,7 @@ describe('the x402 Solana rail', () => {
     }
 
     test.each(replayModes)(
-      '%s, yields the expected figures or error, without a key of the address',
+      'x402 on Solana yields the expected figures or error for the answer "%s", without a key',
       async (mode) => {
         const { poll } = await ledger()
         const wanted = outcomes[mode] ?? expected

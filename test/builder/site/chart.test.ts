@@ -29,8 +29,8 @@ const charts: readonly (readonly [string, Draw])[] = [
   ],
 ]
 
-describe.each(charts)('%s', (_name, draw) => {
-  test('escapes names', () => {
+describe.each(charts)('%s', (name, draw) => {
+  test(`${name} escapes names`, () => {
     for (const setting of ['page', 'standalone'] as const) {
       expect(kinds(draw(hostile, setting))).toEqual(kinds(draw('plain', setting)))
       expect(draw(hostile, setting)).not.toContain('\u0000')
@@ -38,33 +38,33 @@ describe.each(charts)('%s', (_name, draw) => {
     }
   })
 
-  test('is an image with a title and a description', () => {
+  test(`${name} is an image with a title and a description`, () => {
     const svg = draw('A & B', 'page')
     expect(svg).toMatch(/^<svg [^>]*role="img" aria-label="A &amp; B"/)
     expect(svg).toContain('<title>A &amp; B</title><desc>A &amp; B</desc>')
   })
 
-  test('takes its colours from the page, or contains both colour schemes if standalone', () => {
+  test(`${name} takes its colours from the page, or contains both colour schemes if standalone`, () => {
     expect(draw('A', 'page')).toContain('="var(--chart-line,#0b62c4)"')
     expect(draw('A', 'page')).not.toContain('<style>')
     expect(draw('A', 'standalone')).toContain('<style>@media (prefers-color-scheme:dark){')
     expect(draw('A', 'standalone')).not.toContain('var(')
   })
 
-  test('is rendered outside a browser', async () => {
+  test(`${name} is rendered outside a browser`, async () => {
     const { width, height, channels } = await sharp(Buffer.from(draw('A', 'standalone'))).metadata()
     expect([width, height, channels].every((size) => size > 0)).toBe(true)
   })
 })
 
 describe('a line chart', () => {
-  test('has gaps for unknown values and dots for isolated ones', () => {
+  test('a line chart has gaps for unknown values and dots for isolated ones', () => {
     const svg = line(1, 2, null, 3, null, 4, 5)
     expect(svg.match(/stroke-linejoin/g)).toHaveLength(2)
     expect(svg.match(/<circle/g)).toHaveLength(1)
   })
 
-  test('has a scale from zero to a round number', () => {
+  test('a line chart has a scale from zero to a round number', () => {
     const svg = line(900, 1234)
     const ticks = [...svg.matchAll(/text-anchor="end"[^>]*>([^<]*)</g)].map(([, text]) => text)
     expect(ticks).toEqual(['0', '500', '1k', '1.5k'])
@@ -80,17 +80,17 @@ describe('a line chart', () => {
     ['very small values', [1e-6, 2e-6]],
     ['very large values', [1e9, 9e9]],
     ['values below zero', [-5, 5]],
-  ])('can be drawn with %s', (_case, values) => {
+  ])('a line chart can be drawn with %s', (_case, values) => {
     const svg = line(...values)
     expect(svg).not.toMatch(/NaN|Infinity|undefined|null/)
     svgElements(svg)
   })
 
-  test('shows the word unknown if no value is known', () => {
+  test('a line chart shows the word unknown if no value is known', () => {
     expect(line(null, null)).toContain('>unknown</text>')
   })
 
-  test('labels as many days of a year as fit', () => {
+  test('a line chart labels as many days of a year as fit', () => {
     const svg = line(...Array.from({ length: 365 }, (_, day) => day))
     const labels = svg.match(/>day \d+</g) ?? []
     expect(labels.length).toBeGreaterThan(3)

@@ -50,7 +50,7 @@ describe('the model of caches', () => {
     [20_000, false],
     [20_000, true],
     [200_000, true],
-  ])('agrees with a simulation: %i reads a day, shield %s', (reads, hasShield) => {
+  ])('the cache model agrees with a simulation: %i reads a day, shield %s', (reads, hasShield) => {
     const days = Math.ceil(400_000 / reads)
     const played = playedOut(reads, { ...edge, hasShield }, days)
     const expected = edgeDay(reads, [page], { ...edge, hasShield })
@@ -59,7 +59,7 @@ describe('the model of caches', () => {
     expect(off(played.edgeMisses / days, (1 - expected.hitShare) * reads)).toBeLessThan(0.02)
   })
 
-  test('counts a body only if it changed or was evicted, and headers always', () => {
+  test('the cache model counts a body only if it changed or was evicted, and headers always', () => {
     const same = edgeDay(1e6, [page], edge)
     expect(same.originBytes).toBeCloseTo(same.originRequests * 500, 3)
     const changing = edgeDay(1e6, [{ ...page, changesPerDay: 1e9 }], edge)
@@ -70,11 +70,11 @@ describe('the model of caches', () => {
 })
 
 describe('the cost tables', () => {
-  test('distribute all reads over the kinds of documents', () => {
+  test('the cost tables distribute all reads over the kinds of documents', () => {
     expect(readKinds.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12)
   })
 
-  test('have a number in every cell', () => {
+  test('the cost tables have a number in every cell', () => {
     const tables = [readsTable(), documentsTable(), writesTable(), storageTable()]
     const text = tables.map(({ md }) => md).join('\n')
     expect(text).toContain('1,000,000,000, with a shield')

@@ -24,7 +24,7 @@ async function rendered(drawings = [...sharedPages(smallWorld())]) {
 }
 
 describe('share images', () => {
-  test('exist for the home page, each rail and each article', async () => {
+  test('share images exist for the home page, each rail and each article', async () => {
     const { documents, pending } = await rendered()
     expect(pending).toEqual([])
     expect(documents.map(({ path }) => path)).toEqual([
@@ -38,7 +38,7 @@ describe('share images', () => {
     }
   })
 
-  test('are rendered again only when their drawing changed, with the old one published until then', async () => {
+  test('a share image is rendered again only when its drawing changed, and the old one stays until then', async () => {
     const before = (await rendered()).documents.map(shown)
     const others = smallWorld().rails.slice(1)
     const rails = [railRecord('alpha', { state: { status: 'dormant' } }), ...others]
@@ -61,7 +61,7 @@ describe('share images', () => {
     expect(await readdir(dir)).toHaveLength(after.length + 1)
   })
 
-  test('are all rendered again when their index is damaged', async () => {
+  test('all share images are rendered again when their index is damaged', async () => {
     const { documents } = await rendered()
     await writeFile(join(dir, 'index.json'), '{"/share/home.png":"../../etc/passwd"}')
     const { documents: found, pending } = await readShareImages(dir, [...sharedPages(smallWorld())])
@@ -69,7 +69,7 @@ describe('share images', () => {
     expect(pending).toHaveLength(documents.length)
   })
 
-  test('are referenced by their page once they exist', async () => {
+  test('share images are referenced by their page once they exist', async () => {
     const world = fullWorld('https://ledger.test')
     const image = '<meta property="og:image" content="https://ledger.test/share/rails/alpha.png" />'
     expect(textAt('/rails/alpha', siteOf(world))).not.toContain('og:image')

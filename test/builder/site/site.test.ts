@@ -29,14 +29,14 @@ function withFirst<Item>(list: readonly Item[], changes: Partial<Item>): Item[] 
 }
 
 describe('the site', () => {
-  test('is identical when built again, and shares no path with the documents of the API', () => {
+  test('the site is identical when built again, and shares no path with the documents of the API', () => {
     const again = [...siteOf(world)]
     expect(again.map(({ path }) => path)).toEqual(documents.map(({ path }) => path))
     for (const { path } of again) expect(text(path, again), path).toBe(text(path))
     expect(allPaths.filter((path, at) => allPaths.indexOf(path) !== at)).toEqual([])
   })
 
-  test('does not change when only an hour passes and no figures are carried over', () => {
+  test('the site does not change when only an hour passes and no figures are carried over', () => {
     const fresh: World = { ...world, rails: world.rails.slice(0, 1) }
     const later: World = { ...fresh, nowMs: fresh.nowMs + hourMs }
     const textsOf = (from: World) =>
@@ -44,7 +44,7 @@ describe('the site', () => {
     expect(textsOf(later)).toEqual(textsOf(fresh))
   })
 
-  test('shows how many days of a rail are read', () => {
+  test('the site shows how many days of a rail are read', () => {
     const fromMs = Date.UTC(2026, 9, 1)
     const backfill = { fromMs, toMs: fromMs + 30 * dayMs, readUntilMs: fromMs + 12.7 * dayMs }
     const reading: World = { ...world, rails: withFirst(world.rails, { backfill }) }
@@ -58,7 +58,7 @@ describe('the site', () => {
     })
   })
 
-  test('marks unknown figures, and shows the age of carried-over ones', () => {
+  test('the site marks unknown figures, and shows the age of carried-over ones', () => {
     expect(text('/rails/beta')).toContain('unknown')
     expect(text('/')).toContain('carried over, 2 days old')
     expect(text('/rails/delta.md')).toContain(
@@ -66,7 +66,7 @@ describe('the site', () => {
     )
   })
 
-  test('names the sums in which no volume is known', () => {
+  test('live statistics name the sums in which no volume is known', () => {
     const audited = world.rails.map((record) => ({
       ...record,
       state: { ...record.state, figuresSource: 'audit' as const },
@@ -79,7 +79,7 @@ describe('the site', () => {
     expect(live(unread)).toMatchObject({ tpv_30d_usdc: 0, unknown_figures })
   })
 
-  test('names workers only where somebody was paid', () => {
+  test('a rail that is judged by activity lists no workers but listings', () => {
     const [first] = world.rails
     if (first === undefined) throw new Error('the world has no rails')
     const listing: World = {
@@ -94,7 +94,7 @@ describe('the site', () => {
     expect(text('/index.md', [...siteOf(listing)])).toContain('none known')
   })
 
-  test('has an anchor for every error code and every endpoint', () => {
+  test('the docs have an anchor for every error code and every endpoint', () => {
     const errors = text('/docs/errors')
     for (const code of Object.keys(errorCodes)) expect(errors).toContain(`id="${code}"`)
     const reference = text('/docs/reference')
@@ -112,12 +112,12 @@ describe('the page of a pact', () => {
     return text('/pacts/14', [...siteOf(changed)])
   }
 
-  test('shows commands of its recipe as code, and a single backtick as text', () => {
+  test('the page of a pact shows commands of its recipe as code, and a single backtick as text', () => {
     expect(page(['Fetch it: `curl <x>` now'])).toContain('<code>curl &lt;x&gt;</code>')
     expect(page(['A lone ` stays'])).toContain('A lone ` stays')
   })
 
-  test('is not rendered again while its pact is unchanged', () => {
+  test('the page of a pact is not rendered again while its pact is unchanged', () => {
     const revisions = (from: World) =>
       [...siteOf(from)]
         .filter(({ path }) => /^\/pacts\/\d+$/.test(path))
@@ -133,7 +133,7 @@ describe('the page of a pact', () => {
 })
 
 describe('the indexes for programs', () => {
-  test('link in llms.txt only to published Markdown', () => {
+  test('llms.txt links only to published Markdown', () => {
     const paths = new Set(allPaths)
     const named = [...text('/llms.txt').matchAll(/\]\(https:\/\/ledger\.test(\/[^)]*)\)/g)].map(
       ([, path]) => path,
@@ -142,7 +142,7 @@ describe('the indexes for programs', () => {
     expect(named.filter((path) => path !== '/snapshot.json' && !paths.has(path ?? ''))).toEqual([])
   })
 
-  test('contain the digests of the agent skills as served', () => {
+  test('the index of agent skills contains their digests as served', () => {
     const { skills } = z
       .object({
         skills: z.array(z.object({ name: z.string(), url: z.string(), digest: z.string() })),
@@ -155,14 +155,14 @@ describe('the indexes for programs', () => {
     }
   })
 
-  test('have a security.txt that expires in five to six months', () => {
+  test('security.txt expires in five to six months', () => {
     const expires = /^Expires: (\S+)$/m.exec(text('/.well-known/security.txt'))?.[1]
     const days = (Date.parse(expires ?? '') - world.nowMs) / (24 * hourMs)
     expect(days).toBeGreaterThan(140)
     expect(days).toBeLessThan(190)
   })
 
-  test('have feeds with the newest entry first and unique entry ids', () => {
+  test('feeds have the newest entry first and unique entry ids', () => {
     const feed = z
       .object({
         version: z.string(),
@@ -194,7 +194,7 @@ describe('the indexes for programs', () => {
     expect(changes).not.toContain('Soon')
   })
 
-  test('link in the catalogues only to published documents', () => {
+  test('the catalogues link only to published documents', () => {
     const linkset = documents.find(({ path }) => path === '/.well-known/api-catalog')
     expect(linkset?.contentType).toContain('application/linkset+json')
     const paths = new Set(allPaths)
@@ -215,7 +215,7 @@ describe('the indexes for programs', () => {
     expect(text('/.well-known/mcp/server-card.json')).toBe(text('/mcp/server-card'))
   })
 
-  test('collect skills, guides and lists in llms-full.txt', () => {
+  test('llms-full.txt collects skills, guides and lists', () => {
     const all = text('/llms-full.txt')
     expect(all).toContain('name: pacts')
     for (const heading of ['# Sign a request', '# Errors', '# Receipts']) {
