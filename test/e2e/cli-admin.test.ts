@@ -146,7 +146,7 @@ describe('agent-income-ledger admin, while the service runs', () => {
 })
 
 describe('a backup', () => {
-  test('is made while the service runs, restored while it is stopped, and accepts no replay', async () => {
+  test('a backup is made while the service runs, restored while it is stopped, and accepts no replay', async () => {
     const post = 'receipt post --rail x402 --amount'
     const before = await done(`${post} 1 --save ${at('before.json')}`)
     expect((await admin(`backup ${at('backup.db')}`)).code).toBe(0)
@@ -182,7 +182,7 @@ describe('a backup', () => {
     expect(readdirSync(shell.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
   }, 300_000)
 
-  test('is not restored if it was changed, is damaged, has no manifest or is not a ledger', async () => {
+  test('a backup is not restored if it was changed, is damaged, has no manifest or is not a ledger', async () => {
     await shell.stop()
     const before = readFileSync(join(shell.dataDir, 'ledger.db'))
     const bad = at('bad')
@@ -229,7 +229,7 @@ describe('a backup', () => {
     expect(readFileSync(join(shell.dataDir, 'ledger.db')).equals(before)).toBe(true)
   })
 
-  test('replaces a damaged database only when told to', async () => {
+  test('a restore replaces a damaged database only with the option --damaged', async () => {
     writeFileSync(join(shell.dataDir, 'ledger.db'), 'x'.repeat(8192))
     expect((await admin(`restore ${at('backup.db')}`)).code).toBe(2)
     expect((await admin(`restore ${at('backup.db')} --damaged`)).code).toBe(0)
@@ -238,7 +238,7 @@ describe('a backup', () => {
 })
 
 describe('agent-income-ledger admin without a database', () => {
-  test('creates none', async () => {
+  test('an admin command without a database creates none', async () => {
     const ended = await shell.cli('admin flags list', { DATA_DIR: at('nowhere') })
     expect(ended.code).toBe(2)
     expect(existsSync(at('nowhere'))).toBe(false)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 120_000)
 
 describe('a new wallet', () => {
-  test('registers, posts a receipt and verifies every answer about it', async () => {
+  test('a new wallet registers, posts a receipt and verifies every answer about it', async () => {
     expect(statSync(at('worker.json')).mode & 0o777).toBe(0o600)
     const profile = ['--skill', 'proofreading', '--display-name', 'O’Neil & "Co"', '--oath']
     const receiptKey = ['--receipt-key-file', at('worker-receipts.json')]
@@ -43,13 +43,13 @@ describe('a new wallet', () => {
     })
   })
 
-  test('receives the first answer again for the same idempotency key', async () => {
+  test('a receipt posted again receives the first answer again', async () => {
     const args = ['receipt', 'post', '--file', at('receipt.json')]
     const [first, second] = [await done(args, keys), await done(args, keys)]
     expect(second['receipt_id']).toBe(first['receipt_id'])
   })
 
-  test('sees the refusal of the ledger and exit code 1', async () => {
+  test('a refusal of the ledger is printed and exits with code 1', async () => {
     const ended = await shell.cli('receipt post --rail nowhere --amount 1', keys)
     expect(ended).toMatchObject({ code: 1, out: '' })
     expect(ended.err).toContain('422')
@@ -62,7 +62,7 @@ describe('an answer that curl has saved', () => {
     expect(sent.code).toBe(0)
   }
 
-  test('verifies as a receipt, with the id that the answer states', async () => {
+  test('an answer that curl has saved verifies as a receipt, with the id that it states', async () => {
     const post = 'receipt post --rail x402 --amount 3'.split(' ')
     const id = String((await done(post, keys))['receipt_id'])
     await save(`/api/v1/receipts/${id}`, 'answer.json')
@@ -73,7 +73,7 @@ describe('an answer that curl has saved', () => {
     expect((await shell.cli(verify)).code).toBe(1)
   })
 
-  test('verifies as a document of the published set, by its SHA-256', async () => {
+  test('an answer that curl has saved verifies as a document of the published set, by its SHA-256', async () => {
     await save('/api/v1/skills', 'skills.json')
     const verify = `document verify ${at('skills.json')}`
     expect(await done(verify)).toMatchObject({ good: true })
@@ -83,7 +83,7 @@ describe('an answer that curl has saved', () => {
 })
 
 describe('a receipt with one changed byte', () => {
-  test('fails verification', async () => {
+  test('a receipt with one changed byte fails verification', async () => {
     const text = readFileSync(at('receipt.json'), 'utf8')
     writeFileSync(at('changed.json'), text.replace('12.5', '12.6'))
     const ended = await shell.cli(`receipt verify ${at('changed.json')} --json`)
@@ -93,7 +93,7 @@ describe('a receipt with one changed byte', () => {
 })
 
 describe('a printed curl command', () => {
-  test('does the same as the command and contains no key', async () => {
+  test('a printed curl command does the same as the command and contains no key', async () => {
     const { private_key: secret } = json(readFileSync(at('worker.json'), 'utf8'))
     for (const args of [
       ['register', '--skill', 'proofreading', '--bio', `It's $HOME, \`id\` and "quotes" \\ here`],
@@ -113,7 +113,7 @@ describe('a printed curl command', () => {
     expect(worker['attestation_endpoint_url']).toBe('https://oneil.example.com/attest?a=b')
   })
 
-  test('is printed without sending anything, like a dry run', async () => {
+  test('a curl command is printed without sending anything, like a dry run', async () => {
     const before = await done('partner me', keys)
     for (const option of ['--print-curl', '--dry-run']) {
       await shell.cli(
@@ -128,7 +128,7 @@ describe('a printed curl command', () => {
 })
 
 describe('the job exchange', () => {
-  test('is used by two partners from the posted job to its receipt', async () => {
+  test('two partners use the job exchange from the posted job to its receipt', async () => {
     const bidder = await shell.newWallet('bidder')
     await done('partner signup --handle bidder --display-name b', bidder)
     writeFileSync(at('work.txt'), 'the work')
@@ -160,7 +160,7 @@ describe('the job exchange', () => {
 })
 
 describe('the published set', () => {
-  test('is verified over the network, as files, and with saved keys', async () => {
+  test('the published set is verified over the network, as files, and with saved keys', async () => {
     expect(await done('document verify /api/v1/rails')).toMatchObject({ good: true })
     const keysFile = at('public/current/.well-known/signing-keys.json')
     for (const more of [[], ['--keys', keysFile], ['--dir', at('public/current')]]) {
@@ -168,7 +168,7 @@ describe('the published set', () => {
     }
   })
 
-  test('fails verification after one byte of a document or of the manifest was changed', async () => {
+  test('the published set fails verification after one byte of a document or of its manifest changed', async () => {
     const copy = at('copy')
     await shell.bash(`cp -r '${at('public/current/')}' '${copy}'`)
     const file = join(copy, 'api/v1/oaths.json')
@@ -185,7 +185,7 @@ describe('the published set', () => {
     expect((await shell.cli(['document', 'verify', join(copy, 'api/v1/rails.json')])).code).toBe(1)
   })
 
-  test('fails verification with other keys', async () => {
+  test('the published set fails verification with other keys', async () => {
     const path = at('other-keys.json')
     const keysFile = readFileSync(at('public/current/.well-known/signing-keys.json'), 'utf8')
     const { public_key: other } = await done(`keygen ${at('other.json')} --kind ed25519`)
@@ -195,11 +195,11 @@ describe('the published set', () => {
 })
 
 describe('the command line without a ledger', () => {
-  test('exits with code 3', async () => {
+  test('the command line exits with code 3 without a ledger', async () => {
     expect((await shell.cli('rails', { LEDGER_URL: 'http://127.0.0.1:9' })).code).toBe(3)
   })
 
-  test('exits with code 0 when the reader of its output stops early', async () => {
+  test('the command line exits with code 0 when the reader of its output stops early', async () => {
     const main = shell.program.scriptOf('scripts/cli/main.ts')
     const ended = await shell.bash(
       `set -o pipefail; '${process.execPath}' '${main}' --help | head -1`,

@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 describe('npm run demo', () => {
-  test('serves workers, receipts, jobs and a year of polls', async () => {
+  test('npm run demo serves workers, receipts, jobs and a year of polls', async () => {
     expect(JSON.parse(published('api/v1/leaderboard.json'))).toMatchObject({ count: 8 })
     expect(JSON.parse(published('api/v1/receipts.json'))).toMatchObject({ total: 50 })
     expect(JSON.parse(published('api/v1/jobs.json'))).toMatchObject({ total: 7 })
@@ -42,7 +42,7 @@ describe('npm run demo', () => {
     expect((await history.text()).match(/"polled_at":/g)?.length).toBeGreaterThan(50)
   })
 
-  test('marks every page, JSON document, feed and answer as a demo', async () => {
+  test('npm run demo marks every page, JSON document, feed and answer as a demo', async () => {
     const { documents } = manifestSchema.parse(JSON.parse(published('snapshot.json')))
     const formats = /^(?:text\/(?:html|markdown|plain)|application\/(?:json|.*xml))/
     const hashedElsewhere = /^\/(?:pacts\/.*\.json$|\.well-known\/agent-skills\/)/
@@ -57,7 +57,7 @@ describe('npm run demo', () => {
     }
   })
 
-  test('refuses an existing folder that it did not make', async () => {
+  test('npm run demo refuses an existing folder that it did not make', async () => {
     const other = join(folder, 'other')
     mkdirSync(other)
     const refused = run(program.scriptOf('scripts/demo.ts'), [], { DATA_DIR: other, PORT: '0' })
@@ -75,7 +75,7 @@ describe('the service', () => {
       () => ({ DATA_DIR: join(folder, 'real'), DEMO: 'on' }),
       'is not a demo folder',
     ],
-  ])('refuses to start with %s', async (_case, settings, reason) => {
+  ])('service and builder refuse to start with %s', async (_case, settings, reason) => {
     for (const script of [program.service, program.builder]) {
       const refused = run(script, [], { ...settings(), PORT: '0' })
       expect(await refused.ended).toBe(78)

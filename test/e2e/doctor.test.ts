@@ -133,14 +133,15 @@ const breaks: Readonly<
     },
   },
   'jobs of the builder': {
-    says: /^pacts: the node is away$/,
+    says: /^pacts: the node is unreachable$/,
     harm: async () => {
       const time = '2026-01-01T00:00:00.000Z'
       await sqlOn(
         `insert into job_runs (job, started_at, finished_at, outcome, detail)
-         values ('pacts', '${time}', '${time}', 'failed', 'the node is away')`,
+         values ('pacts', '${time}', '${time}', 'failed', 'the node is unreachable')`,
       )
-      return async () => await sqlOn(`delete from job_runs where detail = 'the node is away'`)
+      return async () =>
+        await sqlOn(`delete from job_runs where detail = 'the node is unreachable'`)
     },
   },
   'signing keys': {
@@ -174,7 +175,7 @@ const breaks: Readonly<
 }
 
 describe('agent-income-ledger admin doctor', () => {
-  test('reports no problem of a sound ledger after all checks', async () => {
+  test('doctor reports no problem of a sound ledger after all checks', async () => {
     const { good, checks } = await diagnose(ledger)
     expect(checks.filter((check) => !check.good)).toEqual([])
     expect(good).toBe(true)
@@ -184,24 +185,24 @@ describe('agent-income-ledger admin doctor', () => {
     expect(said.out).toContain('All checks passed.')
   })
 
-  test('has a test that breaks each thing it checks', () => {
+  test('each check of doctor has a test that breaks what it checks', () => {
     expect(Object.keys(breaks).toSorted()).toEqual(doctorChecks.map(({ what }) => what).toSorted())
   })
 
-  test('reports missing keys and creates none', async () => {
-    const [file, aside] = ['signing-keys.json', 'aside.json'].map((name) => inData('keys', name))
-    renameSync(file ?? '', aside ?? '')
+  test('doctor reports missing keys and creates none', async () => {
+    const [file, moved] = ['signing-keys.json', 'moved.json'].map((name) => inData('keys', name))
+    renameSync(file ?? '', moved ?? '')
     try {
       const { checks } = await diagnose(ledger)
       expect(checks.filter(({ good }) => !good).map(({ what }) => what)).toContain('signing keys')
       expect(existsSync(file ?? '')).toBe(false)
     } finally {
-      renameSync(aside ?? '', file ?? '')
+      renameSync(moved ?? '', file ?? '')
     }
   })
 
   test.each(Object.entries(breaks))(
-    'reports only the broken part: %s',
+    'doctor reports only the broken part: %s',
     async (what, { says, args = [], harm }) => {
       const undo = await harm()
       try {
@@ -217,16 +218,16 @@ describe('agent-income-ledger admin doctor', () => {
     },
   )
 
-  test('reports a missing database and the result of every check that works without it', async () => {
+  test('doctor reports a missing database and the result of every check that works without it', async () => {
     const path = inData('ledger.db')
-    renameSync(path, `${path}.away`)
+    renameSync(path, `${path}.moved`)
     const { checks } = await diagnose(ledger)
-    renameSync(`${path}.away`, path)
+    renameSync(`${path}.moved`, path)
     expect(checks.filter(({ good }) => !good).map(({ what }) => what)).toEqual(['database'])
     expect(checks.map(({ what }) => what)).toContain('snapshot repository')
   })
 
-  test('reports no problem after all damage is undone', async () => {
+  test('doctor reports no problem after all damage is undone', async () => {
     expect((await diagnose(ledger)).good).toBe(true)
   })
 })

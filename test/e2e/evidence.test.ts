@@ -135,7 +135,7 @@ it('a second program recomputes figures of nine rails from evidence that the ser
 })
 
 it.each(railAdapters.map(({ rail }) => rail))(
-  'recompute gives what is published of %s',
+  'recompute reproduces the published history of %s',
   async (rail) => {
     const { code, out, err } = await recompute(await serve(), rail)
     expect(`${out}${err}`).toMatch(/good {2}history: \d+ lines are the same/)
@@ -144,7 +144,7 @@ it.each(railAdapters.map(({ rail }) => rail))(
 )
 
 it.each(['x402', 'poidh', 'virtuals_acp', 'erc8004_base', 'pact', 'olas'] as const)(
-  'the logs of %s, read again from a node, are the published ones',
+  'recompute reads the logs of %s again from a node and finds the published ones',
   async (rail) => {
     const { code, out, err } = await recompute(await serve(), rail, '--rpc', nodeOf(rail))
     expect(`${out}${err}`).toMatch(/good {2}logs of the blocks \d+ to \d+: [1-9]\d* lines/)
@@ -161,7 +161,7 @@ const forgeries = {
   'an invented row': (lines: string[]) =>
     [lines[0]?.replace(/^\d+,\d+/, '5,5') ?? '', ...lines].toSorted(),
 }
-it.each(Object.entries(forgeries))('%s is found, with the line', async (_name, edit) => {
+it.each(Object.entries(forgeries))('recompute finds %s and names the line', async (_name, edit) => {
   let [before, after]: [string[], string[]] = [[], []]
   const forged = forgeRows('poidh', (lines) => {
     before = lines
@@ -180,7 +180,7 @@ it.each(Object.entries(forgeries))('%s is found, with the line', async (_name, e
   expect(audited.code).toBe(1)
 })
 
-it('an invented answer is found, with the figure', async () => {
+it('recompute finds an invented answer and names the figure', async () => {
   const forged = forge('superteam_earn', (bundle, put) => {
     const rows = fileOf(`/evidence/${text(bundle['buckets'])}.json`)
     bundle['buckets'] = put(JSON.parse(rows.replace(/"amount":(\d+)/, '"amount":9$1')))
@@ -194,7 +194,7 @@ it('an invented answer is found, with the figure', async () => {
   )
 })
 
-it('changed bytes are found, with the file', async () => {
+it('recompute finds changed bytes and names the file', async () => {
   const path = bundlePath('poidh')
   const site = await serve(new Map([[path, fileOf(path).replace('"v":1', '"v":2')]]))
   const { code, err } = await recompute(site, 'poidh')
@@ -242,7 +242,7 @@ it('the archive links evidence that exists, and the second poll adds only what i
   expect(names.toSorted()).toEqual(stored.map((row) => `${row.sha256}.json`).toSorted())
 })
 
-it('aggregates of a later poll are those before it and the rows that were read since', async () => {
+it('aggregates of a later poll are the earlier ones and the rows that were read since', async () => {
   await sources.settle(firstPollMs + 6 * hourMs)
   await poll(firstPollMs + 6 * hourMs)
   const honest = await serve()
@@ -269,14 +269,14 @@ it('aggregates of a later poll are those before it and the rows that were read s
 it.each([
   ['evidence of another poll', { at: '2026-01-01T00:00:00.000Z' }, /BAD {3}poll: published /],
   ['figures without aggregates', { buckets: null }, /BAD {3}evidence: the poll has figures, /],
-])('%s is refused', async (_name, change, says) => {
+])('recompute refuses %s', async (_name, change, says) => {
   const forged = forge('poidh', (bundle) => void Object.assign(bundle, change))
   const { code, out } = await recompute(await serve(forged), 'poidh')
   expect(out).toMatch(says)
   expect(code).toBe(1)
 })
 
-it('a digest that is none is refused', async () => {
+it('recompute refuses a malformed digest', async () => {
   const forged = forge('poidh', (bundle) => {
     const [first, ...others] = z.array(json).parse(bundle['inputs'])
     bundle['inputs'] = [{ ...first, url: 'u', rows_digest: 'none' }, ...others]

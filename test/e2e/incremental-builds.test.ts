@@ -184,7 +184,7 @@ test(
   timeoutMs,
 )
 
-/** Nothing is written meanwhile. */
+/** Nothing is written between the builds. */
 async function copyOfDatabase(dir: string): Promise<OpenDatabase> {
   mkdirSync(dir, { recursive: true })
   for (const file of ['ledger.db', 'ledger.db-wal']) cpSync(join(root, file), join(dir, file))

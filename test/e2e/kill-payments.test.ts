@@ -120,7 +120,7 @@ describe('a service killed with SIGKILL', () => {
     ['learns that its transaction was submitted', 'eth_sendRawTransaction', 'after', price],
     ['learns that its transaction was mined', 'eth_getTransactionReceipt', 'after', price],
   ] as const)(
-    'before it %s delivers once after the restart, with one transaction',
+    'a service killed before it %s delivers once after the restart, with one transaction',
     async (_name, method, moment, chargedBefore) => {
       const signed = await sign()
       await buyAndKill(signed, method, moment)
@@ -130,7 +130,7 @@ describe('a service killed with SIGKILL', () => {
     },
   )
 
-  test('while its transaction is not mined answers settlement_pending until it is', async () => {
+  test('a service killed while its transaction is not mined answers settlement_pending until it is', async () => {
     const signed = await sign()
     await tests.chain.automine(false)
     await buyAndKill(signed, 'eth_sendRawTransaction', 'after')
@@ -150,7 +150,7 @@ describe('a service killed with SIGKILL', () => {
     ['has reserved a payment', 'eth_estimateGas'],
     ['sends its transaction', 'eth_sendRawTransaction'],
   ] as const)(
-    'while it %s leaves it to the other services, which deliver once',
+    'a service killed while it %s leaves the payment to the others, which deliver once',
     async (_name, method) => {
       const signed = await sign()
       const others = await Promise.all([ledger.start(), ledger.start()])
@@ -168,7 +168,7 @@ describe('a service killed with SIGKILL', () => {
     },
   )
 
-  test('before a third party settles the payment still delivers', async () => {
+  test('a service killed before a third party settles the payment still delivers', async () => {
     const signed = await sign()
     await buyAndKill(signed, 'eth_sendRawTransaction', 'before')
     await tests.chain.call(settlementCall(signed))
@@ -177,7 +177,7 @@ describe('a service killed with SIGKILL', () => {
   })
 })
 
-test('a settler key file that other users can read stops the start, and the error names the file but not the key', async () => {
+test('a settler key file that other users can read stops the start with an error that names only the file', async () => {
   const loose = join(program.dir, 'loose.key')
   writeFileSync(loose, `${chainKey('settler')}\n`)
   chmodSync(loose, 0o644)

@@ -117,7 +117,7 @@ async function killedAt(path: string, line: number): Promise<void> {
   }
 }
 
-test('a killed run is completed by the next one, and no receipt earns twice', async () => {
+test('a killed run of receipt checks is completed by the next one, and no receipt earns twice', async () => {
   const database = await ledger()
   const after: number[] = []
   for (const line of [1, 2, 3, 4, 5]) {
@@ -167,7 +167,7 @@ test('a node without eth_getBlockReceipts receives batches of single receipt req
   await database.close()
 })
 
-test('a run stops at its call budget, and later runs complete the work', async () => {
+test('a run of receipt checks stops at its call budget, and later runs complete the work', async () => {
   const database = await ledger()
   const done: number[] = []
   for (let run = 0; run < 30 && done.at(-1) !== total; run += 1) {

@@ -150,7 +150,7 @@ async function killed(running: Running): Promise<void> {
 
 describe('a builder killed with SIGKILL', () => {
   it(
-    'in its first build does not hinder the next build',
+    'a builder killed in its first build does not hinder the next build',
     async () => {
       writeVersion(program, 1)
       const measured = newLedger(program, { POLL: 'off' })
@@ -176,7 +176,7 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'in a later build leaves the old set or the new one, whole',
+    'a builder killed in a later build leaves the old set or the new one, whole',
     async () => {
       const ledger = newLedger(program, { POLL: 'off' })
       writeVersion(program, 1)
@@ -224,7 +224,7 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'while it polls loses no recorded event and records none twice',
+    'a builder killed while it polls loses no recorded event and records none twice',
     async () => {
       const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
       const ledger = newLedger(program, { ...sources.env, ...clock })
@@ -248,7 +248,7 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'together with its service under load loses no acknowledged receipt',
+    'a builder killed together with its service under load loses no acknowledged receipt',
     async () => {
       const ledger = newLedger(program, { POLL: 'off' })
       const clients = createClients()
@@ -280,7 +280,7 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'while its service runs leaves the old set or the new one, and all requests of clients succeed',
+    'a builder killed while its service runs leaves a whole set, and all requests of clients succeed',
     async () => {
       const ledger = newLedger(program, { POLL: 'off' })
       const { service, url } = await ledger.start(withHooks(program, pidHook))

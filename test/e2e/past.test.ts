@@ -97,7 +97,7 @@ describe('a published set that cannot be read', () => {
     ledger.remove()
   })
 
-  it.each(damages)('%s: the next build publishes a whole set', async (_name, file, damage) => {
+  it.each(damages)('a build that finds %s publishes a whole set', async (_name, file, damage) => {
     const { version } = ledger.manifest()
     // The same file as in the store.
     damage(join(ledger.publicDir, 'current', file))
@@ -105,7 +105,7 @@ describe('a published set that cannot be read', () => {
     expect(ledger.manifest().version).toBeGreaterThan(version)
   })
 
-  it('is not published from stored figures that are invalid', async () => {
+  it('stored figures that are invalid are not published', async () => {
     const store = async (figures: string) =>
       await ledger.withDatabase(async ({ db }) => {
         const { numUpdatedRows } = await db
@@ -131,7 +131,7 @@ describe('a published set that cannot be read', () => {
 })
 
 describe('a builder without git', () => {
-  it('publishes, reports that git is missing, and archives once git is installed', async () => {
+  it('a builder without git publishes, reports that git is missing, and archives once it is installed', async () => {
     ledger = newLedger(program, { POLL: 'off' })
     const nothing = join(ledger.dataDir, 'nothing')
     mkdirSync(nothing, { recursive: true })

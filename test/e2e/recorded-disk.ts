@@ -40,7 +40,7 @@ export async function readTrace(path: string, directory: string): Promise<readon
   return events
 }
 
-/** Call the returned function with each line in turn. */
+/** Call the returned function with each line, in order. */
 export function createLineReader(directory: string): (line: string) => DiskEvent | null {
   /** Unfinished flushes by thread: a flush takes effect at its end. */
   const unfinished = new Map<string, DiskEvent>()

@@ -239,7 +239,7 @@ let commitOfTheDay = ''
 let commitOfTheBrokenPoll = ''
 
 describe('a recorded world', () => {
-  it('is published with its audits before the first poll', async () => {
+  it('audits of rails are published before the first poll', async () => {
     await runOnce(firstPollMs - minuteMs, { POLL: 'off' })
     expect(subject()).toMatch(/^ledger: first build, \d+ rails in \d+ documents$/)
     for (const { rail } of railAdapters) {
@@ -247,7 +247,7 @@ describe('a recorded world', () => {
     }
   })
 
-  it('is polled in one run without a failure, with a log line per rail', async () => {
+  it('all recorded rails are polled in one run without a failure, with a log line per rail', async () => {
     const output = await runOnce(firstPollMs)
     expect(sources.unmatched()).toEqual([])
     const lines = output.split('\n').filter((line) => /^(?:ok|failed) /.test(line))
@@ -258,7 +258,7 @@ describe('a recorded world', () => {
     expect(problemsOfSet(ledger)).toEqual([])
   })
 
-  it('covers every polled rail with expected figures', () => {
+  it('the expected figures cover every polled rail', () => {
     expect(Object.keys(expected).toSorted()).toEqual(
       railAdapters.map(({ rail }) => rail).toSorted(),
     )
@@ -278,7 +278,7 @@ describe('a recorded world', () => {
     if (wanted.from !== undefined) expect(found.status_since).toBe(isoTime(firstPollMs))
   })
 
-  it('stores every status change as a transition and opens the flags that the figures require', async () => {
+  it('every status change is stored as a transition, and the flags that the figures require are opened', async () => {
     expect((await eventTitles('rail_transition')).toSorted()).toEqual(
       moved.map((line) => line.replace(/:.*/, '')).toSorted(),
     )
@@ -290,7 +290,7 @@ describe('a recorded world', () => {
     })
   })
 
-  it('is archived with a message that counts the changes, and a diff that lists them', () => {
+  it('the archive of a poll has a message that counts the changes, and a diff that lists them', () => {
     const diff = ledger.git('show', 'HEAD:diffs/latest.md')
     expect(subject()).toBe(
       `rails: ${moved.length} rails changed status; 7 flags opened; ${railAdapters.length} rails with new figures`,
@@ -312,14 +312,14 @@ describe('a recorded world', () => {
       .map(({ path }) => path)
       .toSorted()
 
-  it('causes no commit when built again and rewrites only documents about the run', async () => {
+  it('a repeated build causes no commit and rewrites only documents about the run', async () => {
     const before = new Map(ledger.manifest().documents.map((entry) => [entry.path, entry.sha256]))
     await runOnce(firstPollMs + 10 * minuteMs, { POLL: 'off' })
     expect(changedSince(before)).toEqual(documentsOfRuns)
     expect(head()).toBe(commitOfTheDay)
   })
 
-  it('causes no commit when polled again and rewrites only documents with poll times', async () => {
+  it('a repeated poll causes no commit and rewrites only documents with poll times', async () => {
     const before = new Map(ledger.manifest().documents.map((entry) => [entry.path, entry.sha256]))
     await runOnce(secondPollMs)
     expect(head()).toBe(commitOfTheDay)
@@ -334,7 +334,7 @@ describe('a recorded world', () => {
     expect(railOf('x402')).toMatchObject({ polled_at: isoTime(secondPollMs), tpv_30d_usdc: 5 })
   })
 
-  it('changes and reports only the rails whose sources fail', async () => {
+  it('a poll in which sources fail changes and reports only their rails', async () => {
     for (const [rail, mode] of Object.entries(brokenSources)) sources.setMode(rail, mode)
     await sources.settle(brokenPollMs)
     const before = new Map(brokenRails.map((rail) => [rail, railOf(rail)]))
@@ -372,7 +372,7 @@ describe('a recorded world', () => {
     )
   })
 
-  it('has its former figures once the sources answer again', async () => {
+  it('rails have their former figures once their sources answer again', async () => {
     for (const rail of brokenRails) sources.setMode(rail, 'normal')
     await sources.settle(lastPollMs)
     await runOnce(lastPollMs)
@@ -384,7 +384,7 @@ describe('a recorded world', () => {
     for (const rail of brokenRails) expect(railOf(rail).poll_error).toBeUndefined()
   })
 
-  it('keeps every poll in the history, failed ones without figures', () => {
+  it('the history keeps every poll, failed ones without figures', () => {
     const { polls } = z
       .object({
         polls: z.array(z.object({ outcome: z.string(), tpv_30d_usdc: z.number().nullable() })),

@@ -51,7 +51,7 @@ afterAll(async () => {
 })
 
 describe('a fresh start with nothing configured', () => {
-  it('is healthy and names its jobs', async () => {
+  it('a fresh start with nothing configured is healthy and names its jobs', async () => {
     await expect
       .poll(async () => {
         const body: unknown = await (await get('/api/v1/health')).json()
@@ -65,16 +65,16 @@ describe('a fresh start with nothing configured', () => {
       })
   })
 
-  it('keeps its data from other users of the machine', () => {
+  it('a fresh start keeps its data from other users of the machine', () => {
     expect(statSync(join(state, 'data')).mode & 0o777).toBe(0o700)
   })
 
-  it('logs its address and what is turned off', () => {
+  it('a fresh start logs its address and what is turned off', () => {
     expect(service.output()).toContain('/api/v1/rails')
     expect(service.output()).toContain('POLL=off')
   })
 
-  it('answers every document as /openapi.json describes it, signed over the bytes received', async () => {
+  it('a fresh start answers every document as /openapi.json describes it, signed over the bytes received', async () => {
     const validator = openApiValidator(await (await get('/openapi.json')).json())
     const keys = signingKeys.parse(await (await get('/.well-known/signing-keys.json')).json())
     const setOf = async () => (await get('/snapshot.json')).headers.get('etag')
@@ -155,7 +155,7 @@ describe('a fresh start with nothing configured', () => {
       .toEqual({ isCounted: true, hot: true })
   })
 
-  it('exits with code 0 on SIGTERM', async () => {
+  it('the service exits with code 0 on SIGTERM', async () => {
     const other = run(program.service, [], {
       PORT: '0',
       POLL: 'off',

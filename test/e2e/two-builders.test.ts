@@ -59,7 +59,7 @@ async function expectSound(ledger: Ledger): Promise<void> {
 }
 
 describe('two builders on one ledger', () => {
-  it('poll and build at the same time without recording an event twice', async () => {
+  it('two builders poll and build at the same time without recording an event twice', async () => {
     const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
     const ledger = newLedger(program, { ...sources.env, ...clock })
     const builders = [ledger.builder(['--once']), ledger.builder(['--once'])]
@@ -78,7 +78,7 @@ describe('two builders on one ledger', () => {
     ledger.remove()
   })
 
-  it('do not wait for each other: the second one says that another works, and records nothing', async () => {
+  it('a second builder does not wait: it says that another works, and records nothing', async () => {
     const ledger = newLedger(program, { POLL: 'off' })
     const holder = ledger.builder(['--once'], withHooks(program, lockHook))
     await holder.says('publishing is blocked')
@@ -98,7 +98,7 @@ describe('two builders on one ledger', () => {
     ledger.remove()
   })
 
-  it('wait in standby and take over from a leader that was killed or paused', async () => {
+  it('a builder waits in standby and takes over from a leader that was killed or paused', async () => {
     const ledger = newLedger(program, { POLL: 'off' })
     const startNext = async () => {
       const builder = ledger.builder([])
@@ -122,7 +122,7 @@ describe('two builders on one ledger', () => {
   })
 
   it(
-    'publish nothing after a pause, at whichever step, in which another has published',
+    'a builder paused at any step publishes nothing after another has published',
     async () => {
       const ledger = newLedger(program, { POLL: 'off' })
       const { NODE_OPTIONS } = withHooks(program, killHook)
@@ -155,7 +155,7 @@ describe('two builders on one ledger', () => {
         await paused.says('paused')
         const hasRow = (await publishedVersion(ledger)) === version
         reached.add(linked() !== linkedBefore ? 'switch' : hasRow ? 'row' : 'start')
-        // As if the lease had ended meanwhile.
+        // As if the lease had ended in between.
         await ledger.withDatabase(async ({ write }) => {
           await write((tx) => tx.updateTable('leases').set({ until: 0 }).execute())
         })
@@ -182,7 +182,7 @@ describe('two builders on one ledger', () => {
 })
 
 describe('a service and its builder', () => {
-  it('restart the builder when it dies, with a degraded health until then', async () => {
+  it('a service restarts its builder when it dies, with a degraded health until then', async () => {
     const ledger = newLedger(program, { POLL: 'off', ...withHooks(program, pidHook) })
     const { service, url } = await ledger.start()
     await service.says('"message":"serving"')
@@ -204,7 +204,7 @@ describe('a service and its builder', () => {
     ledger.remove()
   })
 
-  it('serve what another builder process publishes, within the watch interval', async () => {
+  it('a service serves what another builder process publishes, within the watch interval', async () => {
     const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
     const ledger = newLedger(program, { ...sources.env })
     const { service, url } = await ledger.start({ BUILDER: 'off' })
