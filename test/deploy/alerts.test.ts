@@ -35,7 +35,7 @@ function seriesOf(expression: string): readonly string[] {
 }
 
 describe('the alerts', () => {
-  test('use metrics that exist', () => {
+  test('alerts use metrics that exist', () => {
     expect(found.length).toBeGreaterThan(15)
     for (const { name, expression } of found) {
       const series = seriesOf(expression)
@@ -49,19 +49,19 @@ describe('the alerts', () => {
     }
   })
 
-  test('select by labels that exist', () => {
+  test('alerts select by labels that exist', () => {
     for (const { name, expression } of found) {
       for (const [, series = '', labels = ''] of expression.matchAll(/(\w+)\{([^}]*)\}/g)) {
         const known: readonly string[] = metricSpecs[series]?.labels ?? []
-        const asked = [...labels.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label)
+        const used = [...labels.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label)
         // Prometheus itself adds `job` and `instance`.
-        const unknown = asked.filter((label) => label !== 'job' && !known.includes(label))
+        const unknown = used.filter((label) => label !== 'job' && !known.includes(label))
         expect({ name, unknown }).toEqual({ name, unknown: [] })
       }
     }
   })
 
-  test('do not rely on the labels `job` and `instance`, which Prometheus sets itself', () => {
+  test('alerts do not rely on the labels `job` and `instance`, which Prometheus sets itself', () => {
     for (const [name, { labels }] of Object.entries(metricSpecs)) {
       const taken = labels.filter((label) => ['job', 'instance'].includes(label))
       expect({ name, taken }).toEqual({ name, taken: [] })
@@ -69,7 +69,7 @@ describe('the alerts', () => {
     expect(rules).not.toMatch(/\bjob(?!="ledger")(?:=|!=|=~|!~)"/)
   })
 
-  test('have a severity and an entry in the runbook', () => {
+  test('each alert has a severity and an entry in the runbook', () => {
     for (const { name, severity } of found) {
       expect({ name, isKnown: severity === 'page' || severity === 'ticket' }).toEqual({
         name,
@@ -84,7 +84,7 @@ describe('the alerts', () => {
     expect(headings.map(([, name]) => name)).toEqual(found.map(({ name }) => name))
   })
 
-  test('have a test without and a test with a firing alert', () => {
+  test('each alert has a test in which it fires and one in which it does not', () => {
     const tries = readFileSync('test/deploy/alerts.yml', 'utf8')
     const expected = [...tries.matchAll(/alertname: (\w+)\n +exp_alerts:( \[\])?$/gm)]
     for (const how of [' []', undefined]) {
@@ -93,7 +93,7 @@ describe('the alerts', () => {
     }
   })
 
-  test.skipIf(!isRunnable('promtool'))('are valid for promtool and pass its tests', () => {
+  test.skipIf(!isRunnable('promtool'))('alerts are valid for promtool and pass its tests', () => {
     const promtool = (...args: readonly string[]): string => {
       const { stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' })
       return `${stdout}${stderr}`

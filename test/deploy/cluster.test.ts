@@ -78,7 +78,7 @@ const ipv4 = Array.from({ length: 60 }, (_, at) => `203.0.113.${at}`)
 const ipv6 = Array.from({ length: 60 }, (_, at) => `2001:db8:0:${at.toString(16)}::1`)
 
 describe.skipIf(!isRunnable('nginx'))('the balancer', () => {
-  test('sends all requests of a network to one replica, and uses every replica', async () => {
+  test('the balancer sends all requests of a network to one replica, and uses every replica', async () => {
     const { ask } = await startCluster()
     const used = new Set<string>()
     for (const from of [...ipv4, ...ipv6]) {
@@ -93,7 +93,7 @@ describe.skipIf(!isRunnable('nginx'))('the balancer', () => {
     expect([...used].toSorted()).toEqual(['0', '1', '2'])
   })
 
-  test('moves only the networks of a replica that is down', async () => {
+  test('the balancer moves only the networks of a replica that is down', async () => {
     const { ask, replicas } = await startCluster()
     const before = await Promise.all(ipv4.map((from) => ask(from)))
     await replicas[1]?.stop()
@@ -104,7 +104,7 @@ describe.skipIf(!isRunnable('nginx'))('the balancer', () => {
     }
   })
 
-  test('repeats a read whose replica breaks the connection, and never a write', async () => {
+  test('the balancer repeats a read whose replica breaks the connection, and never a write', async () => {
     const firsts = new Set(['GET', 'POST'])
     const { ask, received } = await startCluster(
       ({ method = '', url }) => url !== '/healthz' && firsts.delete(method),
@@ -115,7 +115,7 @@ describe.skipIf(!isRunnable('nginx'))('the balancer', () => {
     expect(received.slice(2)).toEqual([expect.stringMatching(/^\d POST 203\.0\.113\.2$/)])
   })
 
-  test('answers 503 to programs and browsers while no replica is up', async () => {
+  test('the balancer answers 503 to programs and browsers while no replica is up', async () => {
     const { ask, replicas } = await startCluster()
     for (const { stop } of replicas) await stop()
     const asBrowser = 'Accept: text/html'
@@ -150,7 +150,7 @@ describe('the compose file', () => {
     'snapshot-git-remote': 'ssh://git@example/ledger.git',
   }
 
-  test('sets only settings of the program, which accepts their values', () => {
+  test('the compose file sets only settings of the program, which accepts their values', () => {
     const known = entriesOf(settings).flatMap(([name, setting]) =>
       'secret' in setting ? [name, `${name}_FILE`] : [name],
     )
@@ -174,7 +174,7 @@ describe('the compose file', () => {
     expect([...read, 'postgres-password'].toSorted()).toEqual(declared.toSorted())
   })
 
-  test('mounts the folders of keys that the program reads, and no process can write to them', async () => {
+  test('the compose file mounts the folders of keys that the program reads, which no process can write', async () => {
     const state = mkdtempSync(join(tmpdir(), 'ledger-keys-'))
     onTestFinished(() => rmSync(state, { recursive: true }))
     await runCommand(['admin', 'keys', 'create'], { DATA_DIR: state })

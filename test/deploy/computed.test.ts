@@ -54,11 +54,11 @@ test.each([
   const reads = await computedReads()
   expect(reads.map(({ path }) => path)).toContain('/view/receipts')
 
-  // Answers with what it was asked, and lets everybody store the answer.
+  // Answers with the requested URL, and allows every cache to store the answer.
   const service = createServer(({ url, headers }, answer) => {
     const given = credentials.find((name) => headers[name.toLowerCase()] !== undefined)
     answer.setHeader('Cache-Control', 'public, max-age=600')
-    answer.end(`${url} ${given ?? 'anybody'}`)
+    answer.end(`${url} ${given ?? 'anonymous'}`)
   })
   const servicePort = await listen(service)
   const published = await publicDir()
@@ -77,9 +77,9 @@ test.each([
   for (const { path, names } of reads) {
     const queries = names.flatMap((name) => [`?${name}=a`, `?${name}=b`])
     for (const target of queries.length > 0 ? queries : ['']) {
-      for (const caller of ['anybody', ...credentials, 'anybody']) {
+      for (const caller of ['anonymous', ...credentials, 'anonymous']) {
         const asked = withParameters(path) + target
-        const headers = caller === 'anybody' ? [] : [`${caller}: one`]
+        const headers = caller === 'anonymous' ? [] : [`${caller}: one`]
         const body = (await send(edge.address, `GET ${asked}`, headers)).body.toString()
         if (body !== `${asked} ${caller}`) wrong.push({ asked, caller, body })
       }

@@ -1,4 +1,4 @@
-/** The shipped firewall rules, loaded by the real nft into a network namespace of their own. */
+/** The shipped firewall rules, loaded by the real nft into a new network namespace. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 

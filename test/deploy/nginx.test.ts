@@ -270,7 +270,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       await origin.service.stop()
     })
 
-    test('answers cached documents with their signatures', async () => {
+    test('answers cached documents with their signatures while the service is stopped', async () => {
       await until(async () => (await get(shortLived)).headers.get('x-cache') === 'STALE')
       for (const path of [list, shortLived]) {
         const { status, body, headers } = await get(path)
@@ -280,7 +280,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       }
     })
 
-    test('answers uncached documents from the published files', async () => {
+    test('answers uncached documents from the published files while the service is stopped', async () => {
       for (const [path, original] of documents) {
         const { status, body, headers } = await get(path, 'Accept-Encoding: identity')
         expect([path, status]).toEqual([path, 200])
@@ -293,20 +293,20 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
       expect(headers.get('x-cache')).toBe('FILE')
     })
 
-    test('sends files compressed to a client that accepts gzip', async () => {
+    test('sends published files compressed to a client that accepts gzip while the service is stopped', async () => {
       const { headers, body } = await get(neverRead, 'Accept-Encoding: gzip')
       expect(headers.get('content-encoding')).toBe('gzip')
       expect(headers.get('vary')).toBe('Accept-Encoding')
       expect(gunzipSync(body)).toEqual(documents.get(neverRead)?.body)
     })
 
-    test('does not serve files of the set that are not documents', async () => {
+    test('does not serve files of the set that are not documents while the service is stopped', async () => {
       for (const path of [`${neverRead}.json.gz`, `${neverRead}.json.br`, '/../keys/x']) {
         expect((await get(path)).status).toBeGreaterThanOrEqual(400)
       }
     })
 
-    test('answers 503 with no-store where there is no file', async () => {
+    test('answers 503 with no-store where there is no file while the service is stopped', async () => {
       const reads = [get('/api/v1/health'), get(list, 'Authorization: Bearer x'), get(premium)]
       const written = send(origin.edge.address, `POST ${echo('down')}`, ['Content-Length: 0'])
       for (const answer of [...reads, written]) {

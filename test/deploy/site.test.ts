@@ -146,7 +146,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
         isStopped = true
       })
 
-      test('answers pages as HTML', async () => {
+      test('answers pages as HTML while the service is stopped', async () => {
         for (const path of ['/', '/receipts', '/docs/errors']) {
           const { status, headers, body } = await get(path, browser)
           expect([path, status, headers.get('content-type')]).toEqual([
@@ -158,7 +158,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
         }
       })
 
-      test('answers every document from its file, with its bytes and content type', async () => {
+      test('answers every document from its file while the service is stopped, with its content type', async () => {
         // A new edge has an empty cache and can only use the files.
         const fresh = await start({ servicePort: service.address.port, publicDir: published.dir })
         const problems = await differing(fresh)
@@ -168,7 +168,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
         expect(live.headers.get('cache-control')).toContain('max-age=5,')
       })
 
-      test('answers 503 with a page to browsers and with the error body to programs', async () => {
+      test('answers 503 with a page or the error body, by the kind of client, while the service is stopped', async () => {
         const person = await get('/workers/0x8617E340B3D01FA5F11F306F4090FD50E238070D', browser)
         expect([person.status, person.headers.get('cache-control')]).toEqual([503, 'no-store'])
         expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')

@@ -39,18 +39,18 @@ function analyze(name: string, text: string, ...options: readonly string[]): str
 const verify = ['verify', '--man=no'] as const
 
 describe.runIf(isRunnable('systemd-analyze'))('systemd', () => {
-  test.each(names)('reports no problem in %s', (name) => {
+  test.each(names)('systemd reports no problem in %s', (name) => {
     expect(analyze(name, unit(name), ...verify)).toBe('')
   })
 
-  test.each(names)('reports an unknown key and a missing program in %s', (name) => {
+  test.each(names)('systemd reports an unknown key and a missing program in %s', (name) => {
     const misspelt = unit(name).replace('ProtectClock=', 'ProtectClok=')
     expect(analyze(name, misspelt, ...verify)).toContain("Unknown key 'ProtectClok'")
     const elsewhere = unit(name).replace('/usr/bin/node', '/nowhere/node')
     expect(analyze(name, elsewhere, ...verify)).toContain('/nowhere/node is not executable')
   })
 
-  test.each(names)('rates the exposure of %s below 2 of 10', (name) => {
+  test.each(names)('systemd rates the exposure of %s below 2 of 10', (name) => {
     const verdict = analyze(name, unit(name), 'security', '--offline=true', '--no-pager')
     const level = /exposure level for \S+ ([\d.]+)/.exec(verdict)?.[1]
     expect(Number(level)).toBeLessThan(2)
