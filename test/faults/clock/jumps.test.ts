@@ -161,7 +161,7 @@ async function endsByClock(job: string): Promise<readonly string[]> {
 }
 
 describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout: 400_000 }, () => {
-  test('starts from polled rails, some of them with a changed status', async () => {
+  test('all rails are polled before the clock jumps, and some have a changed status', async () => {
     await expect.poll(async () => (await rows()).polls.size, patience).toBe(railAdapters.length)
     const { transitions } = await rows()
     expect(transitions.length).toBeGreaterThan(0)
@@ -176,7 +176,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     ['three hours back', -3 * hourMs],
     ['a year forward', 365 * 24 * hourMs],
     ['back from there', 0],
-  ] as const)('%s', async ([name, aheadMs]) => {
+  ] as const)('the ledger keeps its rules if the clock jumps %s', async ([name, aheadMs]) => {
     const signedBefore = clock.now()
     const used = await receipt(`used ${name}`, signedBefore)
     const unused = await receipt(`unused ${name}`, signedBefore)
@@ -187,7 +187,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
 
     const shown = clock.jumpTo(aheadMs)
     const isForward = shown > signedBefore
-    // Signed before the jump, hours away from the new time.
+    // Signed before the jump, hours before or after the new time.
     expect(await sendReceipt(unused)).toMatchObject({ status: 401, code: 'signature_expired' })
     expect((await sendReceipt(used)).status).toBe(401)
     for (const [offMs, status] of [
@@ -216,7 +216,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     const after = await rows()
     // However many minutes the jump has skipped.
     for (const [rail, polls] of after.polls) {
-      // A second poll may have become due meanwhile.
+      // A second poll may have become due in between.
       const more = polls - (before.polls.get(rail) ?? 0)
       expect([rail, Math.min(more, 2)]).toEqual([rail, more])
     }
@@ -225,7 +225,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     transitionsAfter.set(name, after.transitions)
   })
 
-  test('records the status changes of each jump: dormant a year ahead, and back again', () => {
+  test('each clock jump records its status changes: dormant a year ahead, and back again', () => {
     const [there, yearOn, back] = ['three hours back', 'a year forward', 'back from there'].map(
       (name) => transitionsAfter.get(name) ?? [],
     )
@@ -233,7 +233,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect(back?.slice(yearOn?.length).map(({ data }) => data['from'])).toContain('dormant')
   })
 
-  test('never accepts a used signature again', async () => {
+  test('a used signature is never accepted again after a clock jump', async () => {
     const body = await signedBody(
       worker,
       'register',
@@ -255,7 +255,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect((await register()).status).toBe(200)
   })
 
-  test('never makes event times go backwards', async () => {
+  test('event times never go backwards when the clock does', async () => {
     const times = (await rows()).events.map(({ createdAt }) => createdAt)
     expect(times).toEqual([...new Set(times)].toSorted())
     // Some happened after the jump back, and still follow events of the later year.

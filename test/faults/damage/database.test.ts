@@ -85,7 +85,7 @@ const doctor = (): Running =>
   run(program.scriptOf('scripts/cli/main.ts'), ['admin', 'doctor'], ledger.env)
 
 describe('a damaged database', () => {
-  test.for(damages)('$name: is detected by every check', async ({ name, does }) => {
+  test.for(damages)('damage to $name is detected by every check', async ({ name, does }) => {
     damage(does)
     const service = ledger.service({ BUILDER: 'off' })
     expect(await service.ended).toBe(1)
@@ -115,7 +115,7 @@ describe('a damaged database', () => {
   ] as const
 
   test.each(endings)(
-    '%s ends the service, which answers 503 and serves documents until then',
+    'a database %s ends the service, which answers 503 and serves documents until then',
     async (_name, receipts, does) => {
       const { service, url } = await ledger.start({ BUILDER: 'off' })
       await createClients(1).post(url, receipts)
@@ -129,7 +129,7 @@ describe('a damaged database', () => {
     },
   )
 
-  test('whose write-ahead log is cut ends the builder', async () => {
+  test('a database whose write-ahead log is cut ends the builder', async () => {
     const builder = ledger.builder([])
     await builder.says('"message":"published"')
     cutLog()
@@ -137,7 +137,7 @@ describe('a damaged database', () => {
     expect(builder.output()).toMatch(/"level":"error","message":"the database has failed/)
   })
 
-  test('with a damaged write-ahead log keeps all commits before the damage, and accepts the rest again', async () => {
+  test('after damage to the write-ahead log earlier commits are kept, and the others are accepted again', async () => {
     const { service, url } = await ledger.start({ BUILDER: 'off' })
     const clients = createClients(1)
     const answers = await clients.post(url, 20)

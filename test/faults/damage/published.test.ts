@@ -140,7 +140,7 @@ const damages = [
 ] as const
 
 describe('a published set', () => {
-  test.for(documentDamages)('%s lacks only this document', async ([_name, file, does, problem]) => {
+  test.for(documentDamages)('a set %s lacks only that one', async ([, file, does, problem]) => {
     does(inSet(file))
     const { service, url } = await ledger.start({ BUILDER: 'off' })
     expect(await healthOf(url)).toMatchObject({
@@ -159,7 +159,7 @@ describe('a published set', () => {
     expect(await rebuilt()).toContain('were damaged and are written again')
   })
 
-  test.for(damages)('%s', async ([_name, file, does, problem, said]) => {
+  test.for(damages)('an older set replaces one %s', async ([, file, does, problem, said]) => {
     does(inSet(file))
     const { service: next, url: nextUrl } = await ledger.start({ BUILDER: 'off' })
     const { status, problems, snapshot_sha256: served } = await healthOf(nextUrl)
@@ -181,7 +181,7 @@ describe('a published set', () => {
     expect(ledger.manifest().version).toBe(version + 1)
   })
 
-  test('with a damaged manifest is not served if there is no older one, and other reads continue', async () => {
+  test('a set with a damaged manifest and no older one is not served, and other reads continue', async () => {
     for (const name of locations().slice(0, -1)) remove(join(ledger.publicDir, 'g', name))
     cut(inSet('snapshot.json'))
     const { service, url } = await ledger.start({ BUILDER: 'off' })
@@ -197,7 +197,7 @@ describe('a published set', () => {
     await stop(service)
   })
 
-  test('that is damaged is still served from memory by a service that loaded it before', async () => {
+  test('a set that was damaged after a service loaded it is still served from memory', async () => {
     const { service, url } = await ledger.start({ BUILDER: 'off' })
     const read = async () => await (await fetch(`${url}/api/v1/rails`)).text()
     const whole = await read()
@@ -208,7 +208,7 @@ describe('a published set', () => {
     await stop(service)
   })
 
-  test('whose links for plain web servers are lost is served, and linked again by the next builder', async () => {
+  test('a set without the links for plain web servers is served, and linked again by the next builder', async () => {
     remove(join(ledger.publicDir, 'current'))
     remove(join(ledger.publicDir, 'views'))
     const { service, url } = await ledger.start({ BUILDER: 'off' })
@@ -226,7 +226,7 @@ function lockFiles(repository: string): void {
   }
 }
 
-/** Name, damage, and whether the builder needs the operator to move the repository away. */
+/** Name, damage, and whether the operator has to move the repository. */
 const archives = [
   ['without its objects', (path: string) => remove(join(path, 'objects')), true],
   ['with stale lock files of git', lockFiles, false],

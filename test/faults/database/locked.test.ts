@@ -45,7 +45,7 @@ async function lock(): Promise<() => Promise<void>> {
 }
 
 describe('a database that another process has locked', () => {
-  test('for three seconds delays writes and not reads', async () => {
+  test('a database locked for three seconds delays writes and not reads', async () => {
     const free = await lock()
     const posting = clients.post(url, 3)
     await expectReads(url)
@@ -56,7 +56,7 @@ describe('a database that another process has locked', () => {
     expect(await clients.expectStored(ledger)).toBe(answers.length)
   })
 
-  test('for ten seconds refuses writes until the lock is released, and answers reads at once', async () => {
+  test('a database locked for ten seconds refuses writes until it is released, and answers reads at once', async () => {
     const free = await lock()
     const heldUntil = delay(10_000)
     const answers = await clients.post(url, 1)

@@ -40,7 +40,7 @@ async function post(url: string, path: string, raw: string) {
 }
 
 describe('two services on one database', () => {
-  test('store concurrent writes exactly once', async () => {
+  test('two services on one database store concurrent writes exactly once', async () => {
     const before = (await wholeReceipts(ledger)).size
     const sides = urls.map((url) => ({ url, clients: createClients(4) }))
     const answers = await Promise.all(sides.map(({ url, clients }) => clients.post(url, 15)))
@@ -48,7 +48,7 @@ describe('two services on one database', () => {
     expect((await wholeReceipts(ledger)).size).toBe(before + answers.flat().length)
   })
 
-  test('accept the same receipt once, whichever it reaches first', async () => {
+  test('two services on one database accept the same receipt once, whichever it reaches first', async () => {
     for (let at = 0; at < 10; at += 1) {
       const raw = await boardReceipt(100_000 + at)
       const answers = await Promise.all(urls.map((url) => post(url, '/api/v1/receipts', raw)))
@@ -57,7 +57,7 @@ describe('two services on one database', () => {
     await wholeReceipts(ledger)
   })
 
-  test('accept a signed statement once and repeat the first answer', async () => {
+  test('two services on one database accept a signed statement once and repeat the first answer', async () => {
     for (let at = 0; at < 5; at += 1) {
       const wallet = nearWallet(`two services ${at}`)
       const profile = { display_name: `worker ${at}`, skills: ['agent-news-reporting'] }
@@ -71,7 +71,7 @@ describe('two services on one database', () => {
     }
   })
 
-  test('count rate limits separately', async () => {
+  test('two services on one database count rate limits separately', async () => {
     const [first = '', second = ''] = urls
     let status = 200
     let requests = 0

@@ -72,7 +72,7 @@ const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
 
 describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, () => {
   test.for(publishing)(
-    'that %s',
+    'a builder that %s leaves a whole set, and publishes again once the disk works',
     async ([_name, calls, error, paths, serves], { onTestFinished }) => {
       await waitUntilPublished()
       const before = ledger.manifest().set_sha256
@@ -109,7 +109,7 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
     },
   )
 
-  test('without room for its own rows publishes nothing until there is room', async ({
+  test('a builder without room for its own rows publishes nothing until there is room', async ({
     onTestFinished,
   }) => {
     await waitUntilPublished()
@@ -129,7 +129,7 @@ describe.skipIf(noInjection !== null)(`a builder on a failing disk${skipped}`, (
     expect(builderPid(service)).toBe(builder)
   })
 
-  test('with a failing flush of its own rows exits, and the next builder continues', async ({
+  test('a builder with a failing flush of its own rows exits, and the next builder continues', async ({
     onTestFinished,
   }) => {
     await expect.poll(async () => await healthOf(url)).toMatchObject(sound)

@@ -27,7 +27,7 @@ const program = useProgram(installBoardProgram)
 const skipped = noMount === null ? '' : ` (left out, no file system can be mounted: ${noMount})`
 
 describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => {
-  test('under the database refuses writes, keeps acknowledged ones and serves reads', async () => {
+  test('a full disk under the database refuses writes, keeps acknowledged ones and serves reads', async () => {
     const disk = mountSmallDisk('16m')
     const ledger = newLedger(program, { POLL: 'off' }, { dataDir: join(disk.dir, 'data') })
     const builder = ledger.builder(['--once'])
@@ -60,7 +60,7 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     disk.remove()
   })
 
-  test('under the published files serves the old set whole until there is space', async () => {
+  test('a full disk under the published files serves the old set whole until there is space', async () => {
     const disk = mountSmallDisk('48m')
     const ledger = newLedger(program, { POLL: 'off' }, { publicDir: join(disk.dir, 'public') })
     const { service, url } = await ledger.start()

@@ -40,17 +40,17 @@ afterAll(() => {
 
 const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
 
-describe.skipIf(noInjection !== null)(`a disk under the service of which${skipped}`, () => {
+describe.skipIf(noInjection !== null)(`a failing disk under the service${skipped}`, () => {
   const clients = createClients()
 
-  test.for(faults)('%s', async ([_name, calls, does, files, ends, refuses]) => {
+  test.for(faults)('keeps receipts although %s', async ([, calls, does, files, ends, refuses]) => {
     const { service, url } = await ledger.start({ BUILDER: 'off' })
     const calm = await clients.post(url, 4)
     expect(calm.every(({ status }) => status === 201)).toBe(true)
 
     const paths = files.map((file) => join(ledger.dataDir, file))
     const fault = await inject(service.pid, { calls, does, paths })
-    // The list has a connection of its own. A flush in the background may already have ended the service.
+    // The list uses a separate connection. A flush in the background may already have ended the service.
     const reads = ends && calls !== 'pread64' ? [] : ['?rail=x402', `/${calm[0]?.receiptId}`]
     for (const read of reads) {
       const answer = await fetch(`${url}/api/v1/receipts${read}`)

@@ -17,7 +17,7 @@ const inside = useLocalServer((request, response) => {
 })
 let visits = 0
 
-/** Forces garbage collection: `fetch` and `AbortSignal.any` hold signals weakly, so that one may be lost during a read. */
+/** Forces garbage collection: `fetch` and `AbortSignal.any` reference signals weakly, so that one may be lost during a read. */
 beforeAll(() => {
   const collecting = setInterval(createCollector(), 250)
   return () => clearInterval(collecting)
@@ -31,8 +31,8 @@ const fine = new Set([
   'answers 200 with an error',
 ])
 
-describe.each(kinds)('$name that', ({ name, tls, mostBytes, ask }) => {
-  test.each(misbehaviours)('$name', async (misbehaviour) => {
+describe.each(kinds)('$name', ({ name, tls, mostBytes, ask }) => {
+  test.each(misbehaviours)(`${name} that $name cannot exceed limits`, async (misbehaviour) => {
     const liar = await startLiar(misbehaviour, inside.url, tls)
     const mostKib = process.resourceUsage().maxRSS
     const reason = await ask(liar)

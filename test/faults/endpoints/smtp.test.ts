@@ -137,8 +137,8 @@ function follow(script: Script): (socket: Socket) => void {
 
 const email = { to: 'worker@example.org', subject: 'Your code', text: '123456' }
 
-describe.concurrent('a mail server that', () => {
-  test.for(servers)('$name', async ({ script }, { expect: expectHere }) => {
+describe.concurrent('sending an e-mail', () => {
+  test.for(servers)('mail fails if a server $name', async ({ script }, { expect: expectHere }) => {
     const server = await startMailServer(follow(script))
     const send = createSmtpMail(server.url, 'ledger@example.org')
     await expectHere(send(email)).rejects.toThrow(/\w{3}/)
@@ -147,7 +147,7 @@ describe.concurrent('a mail server that', () => {
     await server.stop()
   })
 
-  test.for(drips)('drips $name', async ({ script }, { expect: expectHere }) => {
+  test.for(drips)('fails if a server drips $name', async ({ script }, { expect: expectHere }) => {
     const server = await startMailServer(follow(script))
     const send = createSmtpMail(server.url, 'ledger@example.org', 2000)
     await expectHere(send(email)).rejects.toThrow(

@@ -18,7 +18,7 @@ allowSlowTests('opens thousands of connections')
 
 const CLIENTS = 60
 const IDLE = 5000
-/** Descriptors that this process needs besides both ends of each connection. */
+/** Descriptors that this process needs in addition to both ends of each connection. */
 const SPARE = 500
 /** Pause between two pieces of a client. */
 const DRIP_MS = 250

@@ -174,7 +174,7 @@ describe(`seed ${seed}`, () => {
 })
 
 describe('after the fuzzing', () => {
-  test('no log contains a signature, a payment or a secret', () => {
+  test('no log contains a signature, a payment or a secret after the fuzzing', () => {
     const log = target.service
       .lines()
       .map((line) => JSON.stringify(line))
@@ -184,11 +184,11 @@ describe('after the fuzzing', () => {
     expect(target.service.lines().filter((line) => line['level'] === 'error')).toEqual([])
   })
 
-  test('no prototype was changed', () => {
+  test('no prototype was changed by the fuzzing', () => {
     expect(Reflect.get({}, 'isAdmin')).toBeUndefined()
   })
 
-  test('the service answers as before', async () => {
+  test('the service answers as before after the fuzzing', async () => {
     const { status } = await send(target.service.address, 'GET /api/v1/rails')
     expect(status).toBe(200)
   })

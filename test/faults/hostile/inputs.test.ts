@@ -14,9 +14,9 @@ const cases = Object.entries(inputs).flatMap(([answer, group]) =>
   Object.entries(group).map(([name, bytes]) => ({ name, bytes, answer })),
 )
 
-test.each(cases)('$name: answered with $answer', async ({ bytes, answer }) => {
+test.each(cases)('the input $name is answered with $answer', async ({ bytes, answer }) => {
   const before = await countRows(service, 'feedback')
-  // Bytes behind the end of a connection would be an input of their own.
+  // Bytes behind the end of a connection would be a second input.
   const end = bytes.includes(last) ? '' : smuggled
   const answers = await answersTo(service.address, bytes + end)
   const seen = answers.map((one) => {

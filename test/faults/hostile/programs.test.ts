@@ -26,7 +26,7 @@ beforeAll(async () => {
   await makePartner(service, partner, { handle: 'partner', tier: 'pro' })
 })
 
-/** Runs a program to its end in a folder of its own and returns its output. */
+/** Runs a program to its end in a new folder and returns its output. */
 async function outputOf(program: string, args: readonly string[]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), `ledger-${program}-`))
   const attack = runCommand(program, args, { HOME: folder }, folder)
@@ -41,7 +41,7 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
     ['a name in a path', '/api/v1/partners/poster*', []],
     ['the queries of a signed read', `${feed}?rail=x402&severity=info`, []],
     ['a body', '/api/v1/claim', ['--data', '{"email":"a@b.example*","code":"000000*"}']],
-  ])('finds nothing to inject into %s', async (_name, path, how) => {
+  ])('sqlmap finds nothing to inject into %s', async (_name, path, how) => {
     const before = service.lines().length
     const options = ['--batch', '--flush-session', '--disable-coloring', '--dbms', 'sqlite']
     const signed = path.startsWith(feed)
@@ -70,7 +70,7 @@ describe.skipIf(!isRunnable('slowhttptest'))('slowhttptest', () => {
     ['headers', ['-H', '-x', '24', '-t', 'GET'], '/api/v1/health'],
     ['bodies', ['-B', '-s', '8192', '-t', 'POST', '-x', '10'], '/api/v1/feedback'],
     ['reads', ['-X', '-w', '10', '-y', '20', '-n', '5', '-z', '32'], '/api/v1/rails/large'],
-  ])('finds the service available while it is slow with %s', async (_name, how, path) => {
+  ])('slowhttptest finds the service available during slow %s', async (_name, how, path) => {
     const bounds = ['-c', '150', '-r', '150', '-i', '2', '-p', '10', '-l', '6']
     const address = ['-u', `${service.url}${path}`]
     const output = await outputOf('slowhttptest', [...bounds, ...how, ...address])

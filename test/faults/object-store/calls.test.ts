@@ -21,7 +21,7 @@ describe.skipIf(noGateway !== null)(`calls of an object store${leftOut}`, () => 
     }
   }
 
-  test('write, read, list and remove objects, and keep to conditions', async () => {
+  test('an object store writes, reads, lists and removes objects, and keeps to conditions', async () => {
     const store = openBucket(await gateway.newBucket())
     expect(await store.get('a')).toBeNull()
     expect(await store.put('a', Buffer.from('first'), { 'if-none-match': '*' })).toBe(true)
@@ -39,7 +39,7 @@ describe.skipIf(noGateway !== null)(`calls of an object store${leftOut}`, () => 
   })
 
   test.each<Fault>(['refused', 'lost', 'cut', 'changed', 'slow', 'twice'])(
-    'arrive whole although every second request is %s',
+    'objects arrive whole although every second request is %s',
     async (fault) => {
       const { proxy, direct, store } = await bucketBehindFaults()
       let count = 0
@@ -53,7 +53,7 @@ describe.skipIf(noGateway !== null)(`calls of an object store${leftOut}`, () => 
     },
   )
 
-  test('fail with the reason when the store stays away, and name no address', async () => {
+  test('calls of an unavailable object store fail with the reason and name no address', async () => {
     const { proxy, store } = await bucketBehindFaults(800)
     proxy.fail(() => 'refused')
     const broken = store.put('a', Buffer.from('x'), {})

@@ -1,4 +1,4 @@
-/** The compiled program with a bucket: services, builders that are killed, and a store that is away. */
+/** The compiled program with a bucket: services, builders that are killed, and an unavailable store. */
 import { cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -51,7 +51,7 @@ describe.skipIf(noGateway !== null)(`the program with an object store${leftOut}`
     expect(code, running.output()).toBe(0)
   }
 
-  test('publishes pages, assets, images and evidence, and a service without a builder serves them', async () => {
+  test('a builder publishes pages, assets, images and evidence to a bucket, and a service alone serves them', async () => {
     const { settings, objects } = await place()
     const ledger = machine(settings)
     await endOf(ledger.builder(['--once']))

@@ -53,7 +53,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     return { proxy, database, direct, objects, start }
   }
 
-  /** Holds the next matching request until `release` is called. */
+  /** Delays the next matching request until `release` is called. */
   function holdOnce(proxy: FaultyProxy, matches: (request: ProxiedRequest) => boolean) {
     const [arrival, release] = [gate(), gate()]
     proxy.fail(async (request) => {
@@ -126,7 +126,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     }
   })
 
-  test('uploads only what has changed, and nothing when nothing has', async () => {
+  test('a publication uploads only what has changed, and nothing when nothing has', async () => {
     const { proxy, start } = await place()
     const builder = await start()
     await builder.publish(smallWorld(1))
@@ -151,7 +151,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
   })
 
   test(
-    '400 times with faults, kills and failovers shows readers one whole set, never an older one',
+    '400 publications with faults, kills and failovers show readers one whole set, never an older one',
     { timeout: 1_200_000 },
     async () => {
       const publications = 400
@@ -220,7 +220,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     },
   )
 
-  test('is continued after a kill at each step, with a version that nobody has stored', async () => {
+  test('a publication killed at any step is continued, with a version that nobody has stored', async () => {
     const { database, direct, start } = await place()
     await (await start()).publish(smallWorld(0))
     const replica = startReplica(database, direct)
@@ -266,7 +266,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     )
   })
 
-  test('of a builder that was paused before its row changes nothing', async () => {
+  test('a publication of a builder that was paused before its row changes nothing', async () => {
     const { proxy, database, direct, objects, start } = await place()
     const paused = await start()
     await paused.publish(smallWorld(1))
@@ -286,7 +286,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     expect(servedVersions(replica)).toEqual([3])
   })
 
-  test('of a builder that was paused before it moved the pointer does not move it back', async () => {
+  test('a builder that was paused before it moved the pointer does not move it back', async () => {
     const { proxy, database, direct, start } = await place()
     const paused = await start()
     await paused.publish(smallWorld(1))
@@ -303,7 +303,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     expect((await readBucket(direct, keys.publicKeys)).manifest).toEqual(manifest)
   })
 
-  test('by two builders at once leaves one chain of sets, whichever holds the lease', async () => {
+  test('publications by two builders at once leave one chain of sets, whichever has the lease', async () => {
     const { database, direct, start } = await place()
     let builder = await start()
     await builder.publish(smallWorld(0))
@@ -324,7 +324,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     await expectChain(direct, database)
   })
 
-  test('fails as a whole while the store fails; replicas keep the old set and say so', async () => {
+  test('a publication fails as a whole while the store fails; replicas keep the old set and say so', async () => {
     const { proxy, database, direct, objects, start } = await place(500)
     const builder = await start()
     await builder.publish(smallWorld(1))
@@ -372,7 +372,7 @@ describe.skipIf(noGateway !== null)(`publishing to an object store${leftOut}`, (
     expect(replica.state()).toMatchObject({ problem: null, manifest })
   })
 
-  test('to a store that ignores conditions leaves no pointer, and the health report says so', async () => {
+  test('a store that ignores conditions gets no pointer, and the health report says so', async () => {
     const { proxy, database, direct, objects, start } = await place()
     proxy.fail(({ method }) => (method === 'PUT' ? 'unconditional' : undefined))
     const lines: string[] = []

@@ -33,7 +33,7 @@ test('a write whose transaction ended while its process stalled stores nothing',
     database.write((tx) => setMeta(tx, 'locked', '1'), ['key']),
   ]
   await expect.poll(waiting).toEqual([{ waiting: 2 }])
-  // The server goes on by itself while this process stalls.
+  // The server keeps running while this process stalls.
   const freed = holder.query('select pg_sleep(0.2); commit')
   await new Promise((resolve) => setImmediate(resolve))
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs)

@@ -71,7 +71,7 @@ async function record(): Promise<Promises> {
     await Promise.all(Array.from({ length: perGroup }, post))
     const sizeOf = async () =>
       Number((await (await fetch(`${url}/log/checkpoint`)).text()).split('\n')[1])
-    // Each receipt has an entry of its own and one of the reputation ledger.
+    // Each receipt has one entry, and one of the reputation ledger.
     await expect.poll(sizeOf).toBeGreaterThanOrEqual(group * perGroup * 2)
   }
   const service = readFileSync(`/proc/${strace.pid}/task/${strace.pid}/children`, 'utf8').trim()

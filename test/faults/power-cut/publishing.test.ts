@@ -161,7 +161,7 @@ const manifestOf = (publicDir: string): string =>
   readFileSync(join(publicDir, 'current', MANIFEST_FILE), 'utf8')
 
 describe('after a power cut at any flush readers find the old set or the new one, whole', () => {
-  test('of a builder', { timeout: timeoutMs }, async () => {
+  test('readers find a whole set after any cut of a builder', { timeout: timeoutMs }, async () => {
     const ledger = newLedger(program, { POLL: 'off' })
     const { publicDir, env } = ledger
     expect(await ledger.builder(['--once']).ended).toBe(0)
@@ -184,23 +184,27 @@ describe('after a power cut at any flush readers find the old set or the new one
     ['a large set, flushed with its file system', 120, ['sync'], 1],
     ['a large set without the program sync, flushed file by file', 120, [], 0],
     ['a large set with a failing sync, flushed file by file', 120, ['false as sync'], 0],
-  ])('of %s', { timeout: timeoutMs }, async (_name, rails, programs, fileSystemFlushes) => {
-    const { root, publicDir, keysDir, keys, remove } = await workspace()
-    const env = { PATH: folderOf(join(root, 'bin'), ['strace', ...programs]) }
-    const child = program.scriptOf('test/builder/publish/publish-child.ts')
-    const publish = (version: number) => [child, publicDir, keysDir, `${version}`, `${rails}`]
-    expect(await runCommand(process.execPath, publish(1), env).ended).toBe(0)
-    const publishing = {
-      publicDir,
-      keys: { keys: [...keys.publicKeys.keys] },
-      command: publish(2),
-      env,
-    }
-    const found = await publishWithCuts(publishing)
-    expect(found).toMatchObject({ fileSystemFlushes })
-    expect(Math.min(found.withOld, found.withNew, found.withRow)).toBeGreaterThan(2)
-    await remove()
-  })
+  ])(
+    'after a power cut at any flush of %s readers find a whole set',
+    { timeout: timeoutMs },
+    async (_name, rails, programs, fileSystemFlushes) => {
+      const { root, publicDir, keysDir, keys, remove } = await workspace()
+      const env = { PATH: folderOf(join(root, 'bin'), ['strace', ...programs]) }
+      const child = program.scriptOf('test/builder/publish/publish-child.ts')
+      const publish = (version: number) => [child, publicDir, keysDir, `${version}`, `${rails}`]
+      expect(await runCommand(process.execPath, publish(1), env).ended).toBe(0)
+      const publishing = {
+        publicDir,
+        keys: { keys: [...keys.publicKeys.keys] },
+        command: publish(2),
+        env,
+      }
+      const found = await publishWithCuts(publishing)
+      expect(found).toMatchObject({ fileSystemFlushes })
+      expect(Math.min(found.withOld, found.withNew, found.withRow)).toBeGreaterThan(2)
+      await remove()
+    },
+  )
 })
 
 /** Creates a directory for PATH that contains only these programs. */
