@@ -40,7 +40,7 @@ function cardOf(name: string): Card {
 describe('a preview image', () => {
   const template = svgElements(ogCard(cardOf('A name')))
 
-  test('has only the elements and attributes of its template, whatever the names are', async () => {
+  test('a preview image has only the elements and attributes of its template, whatever the names are', async () => {
     const same = new Set(template)
     for (const name of [...markup, ...naughty]) {
       const svg = ogCard(cardOf(name))
@@ -60,21 +60,21 @@ describe('a preview image', () => {
     }
   })
 
-  test('shows markup as text', () => {
+  test('a preview image shows markup as text', () => {
     expect(ogCard(cardOf('<b>&"\'</b>'))).toContain('&lt;b&gt;&amp;&quot;&#39;&lt;/b&gt;')
   })
 
-  test('truncates a long name after 80 grapheme clusters', () => {
+  test('a preview image truncates a long name after 80 grapheme clusters', () => {
     const family = '👩‍👩‍👧‍👦'
     expect(graphemes(family.repeat(100), 80)).toHaveLength(80)
     const svg = ogCard({ ...cardOf('x'), title: 'w'.repeat(5000) })
     expect(svg.length).toBeLessThan(4000)
     expect(svg).toContain('…')
-    // A letter under hundreds of marks would be one character.
+    // One base character under hundreds of marks would be one grapheme cluster.
     expect(graphemes(`Z${'\u0300'.repeat(500)}`, 80).join('')).toHaveLength(8)
   })
 
-  test('draws gaps for unknown figures and shows the word unknown', () => {
+  test('a preview image draws gaps for unknown figures and shows the word unknown', () => {
     const rail: Rail = {
       ...railView(railRecord('alpha'), smallWorld()),
       tpv_30d_usdc: 0,
@@ -108,7 +108,7 @@ describe('a count on a preview image', () => {
     [1_234_567, '1.23M'],
     [98_765_432_100, '98.7G'],
     [7_000_000_000_000, '7T'],
-  ])('of %d is shown as %s, truncated to three digits', (count, text) => {
+  ])('a preview image shows the count %d as %s, truncated to three digits', (count, text) => {
     const stats = { ...statsOf(smallWorld()), receipts_verified: count }
     const { figures } = homeCard(stats, [])
     expect(new Map(figures).get('verified receipts')).toBe(text)
@@ -116,14 +116,14 @@ describe('a count on a preview image', () => {
 })
 
 describe('wrapped lines', () => {
-  test('break between words, or within a word that is too long', () => {
+  test('wrapped lines break between words, or within a word that is too long', () => {
     expect(wrap('one two three', 8, 3)).toEqual(['one two', 'three'])
     expect(wrap('abcdefghij', 4, 2)).toEqual(['abcd', 'efg…'])
     expect(wrap('one two three four', 8, 2)).toEqual(['one two', 'three f…'])
     expect(wrap('', 8, 2)).toEqual([])
   })
 
-  test('count East Asian letters as two columns', () => {
+  test('wrapped lines count East Asian letters as two columns', () => {
     expect(textWidth(graphemes('市場 ab', 80))).toBe(7)
     expect(wrap('市場市場', 4, 2)).toEqual(['市場', '市場'])
   })

@@ -40,7 +40,7 @@ const lists = [
 const singles = [...strings.keys()].filter((index) => index < markup.length || index % 60 === 0)
 
 describe('hostile names and notes', () => {
-  test('run no script on any page', async () => {
+  test('hostile names and notes run no script on any page', async () => {
     const { page, problems } = await visit()
     const hex = (index: number) => index.toString(16).padStart(64, '0')
     const paths = [
@@ -76,12 +76,12 @@ describe('hostile names and notes', () => {
     expect(problems).toEqual([])
   })
 
-  test('are shown as text', async () => {
+  test('hostile names are shown as text', async () => {
     const { page } = await visit('/rails/rail-0', { javaScriptEnabled: false })
     expect(await page.locator('h1').innerText()).toBe('<script>alert(1)</script>')
   })
 
-  test('leave feeds well-formed', async () => {
+  test('hostile names and notes leave feeds well-formed', async () => {
     const { page } = await visit('/')
     for (const path of [
       '/feeds/desk.atom',
@@ -120,7 +120,7 @@ describe('hostile names and notes', () => {
     }
   })
 
-  test('are neither formulas in CSV nor markup in Markdown', async () => {
+  test('hostile names are neither formulas in CSV nor markup in Markdown', async () => {
     const csv = await (await fetch(`${site.url}/api/v1/rails.csv`)).text()
     expect(csv).toContain(`'=cmd|/c calc!A0`)
     expect(

@@ -90,7 +90,7 @@ async function checkReceipt(page: Page, expected: 'good' | 'bad'): Promise<strin
 }
 
 describe('the list of receipts', () => {
-  test('appends older receipts up to the oldest', async () => {
+  test('the list of receipts appends older receipts up to the oldest', async () => {
     const { page, problems } = await visit('/receipts')
     const rows = page.locator('#receipts tbody tr')
     expect(await rows.count()).toBe(50)
@@ -104,14 +104,14 @@ describe('the list of receipts', () => {
     expect(problems).toEqual([])
   })
 
-  test('links without JavaScript to a page of older receipts', async () => {
+  test('the list of receipts links without JavaScript to a page of older receipts', async () => {
     const { page } = await visit('/receipts', { javaScriptEnabled: false })
     await page.getByRole('link', { name: 'Show older receipts' }).click()
     expect(await page.locator('#receipts tbody tr').count()).toBe(10)
     expect(await page.locator('main').innerText()).toContain('Newest first, 10 of 60.')
   })
 
-  test('is searched by the wallet of a worker, including old receipts, with and without JavaScript', async () => {
+  test('receipts are searched by the wallet of a worker, also old ones, with and without JavaScript', async () => {
     for (const javaScriptEnabled of [true, false]) {
       const { page, problems } = await visit('/receipts', {
         javaScriptEnabled,
@@ -127,12 +127,12 @@ describe('the list of receipts', () => {
     }
   })
 
-  test('can be linked to with a search', async () => {
+  test('the list of receipts can be linked to with a search', async () => {
     const { page } = await visit(`/receipts?q=${veteran.address}`)
     await page.getByText('2 found').waitFor()
   })
 
-  test('finds a receipt by its id and checks its signature', async () => {
+  test('a search finds a receipt by its id, and its page checks the signature', async () => {
     const { page, problems } = await visit('/receipts')
     await page.getByRole('searchbox').fill(oldest)
     await page.getByRole('searchbox').press('Enter')
@@ -159,7 +159,7 @@ describe('the list of receipts', () => {
       (first: string) => (first === 'A' ? 'B' : 'A'),
       '',
     ],
-  ])('reports a receipt whose %s was changed in transit', async (_, pattern, change, says) => {
+  ])('the page of a receipt reports a %s changed in transit', async (_, pattern, change, says) => {
     const { page } = await visit()
     await page.route(`**/api/v1/receipts/${oldest}`, async (route) => {
       const answer = await route.fetch()
@@ -172,7 +172,7 @@ describe('the list of receipts', () => {
     expect(await checkReceipt(page, 'bad')).toContain(`NOT GOOD. ${says}`)
   })
 
-  test('explains who can check the signature of a platform', async () => {
+  test('the page of a receipt explains who can check the signature of a platform', async () => {
     const { page } = await visit(`/receipts/${platformReceipt}`)
     expect(await checkReceipt(page, 'good')).toContain(
       'checked by the ledger with the platform’s key',
@@ -181,7 +181,7 @@ describe('the list of receipts', () => {
 })
 
 describe('pages rendered on request', () => {
-  test('show a worker with receipts', async () => {
+  test('the page of a worker shows its skills and receipts', async () => {
     const { page, problems } = await visit(`/workers/${veteran.address}`)
     await page.getByText('Newest first, 2 of 2.').waitFor()
     await page.goto(`/workers/${nearWallet('worker 0').address}`)
@@ -190,7 +190,7 @@ describe('pages rendered on request', () => {
     expect(problems).toEqual([])
   })
 
-  test('show a job with its history', async () => {
+  test('the page of a job shows its history', async () => {
     const { page, problems } = await visit('/jobs')
     await page.getByRole('searchbox').fill(jobId)
     await page.getByRole('searchbox').press('Enter')
@@ -200,20 +200,20 @@ describe('pages rendered on request', () => {
     expect(problems).toEqual([])
   })
 
-  test('show a partner with the history of oaths', async () => {
+  test('the page of a partner shows the history of its oaths', async () => {
     const { page, problems } = await visit('/partners/poster')
     await page.getByRole('heading', { name: 'Oaths and writes' }).waitFor()
     expect(await page.locator('table').innerText()).toContain('signupPartner')
     expect(problems).toEqual([])
   })
 
-  test('list all workers with a skill', async () => {
+  test('a search by a skill lists all workers with it', async () => {
     const { page } = await visit('/workers?q=data-labelling')
     await page.getByText('1 found').waitFor()
     expect(await page.locator('#workers tbody').innerText()).toContain('Worker 0')
   })
 
-  test('have no serious axe violation in light or dark mode, and fit a phone', async () => {
+  test('pages rendered on request fit a phone and have no serious axe violation in light or dark mode', async () => {
     const paths = [
       `/receipts/${oldest}`,
       `/workers/${veteran.address}`,
@@ -232,7 +232,7 @@ describe('pages rendered on request', () => {
     }
   })
 
-  test('show the 404 page for an unknown receipt', async () => {
+  test('the page of an unknown receipt is the 404 page', async () => {
     const { page } = await visit()
     const answer = await page.goto(`/receipts/rcp_${'0'.repeat(64)}`)
     expect(answer?.status()).toBe(404)

@@ -35,7 +35,7 @@ async function onEachPage(
 }
 
 describe('every page', () => {
-  test('opens without errors, policy violations or requests to other hosts', async () => {
+  test('every page opens without errors, policy violations or requests to other hosts', async () => {
     expect(pagePaths().length).toBeGreaterThan(30)
     await onEachPage(pagePaths(), async ({ page, problems }, path) => {
       await page.goto(path, { waitUntil: 'networkidle' })
@@ -45,7 +45,7 @@ describe('every page', () => {
     })
   })
 
-  test('links only to published documents, routes and existing anchors', async () => {
+  test('every page links only to published documents, routes and existing anchors', async () => {
     const { page } = await visit()
     const published = new Set([...site.paths, '/snapshot.json', '/api/v1/health'])
     // A build derives this document from the changes since the last build; the first build has none.
@@ -79,7 +79,7 @@ describe('every page', () => {
     expect(dead).toEqual([])
   })
 
-  test('fits a phone, where only tables and code scroll sideways', async () => {
+  test('every page fits a phone, where only tables and code scroll sideways', async () => {
     const { page } = await visit(null, {
       viewport: { width: 360, height: 780 },
     })
@@ -90,7 +90,7 @@ describe('every page', () => {
     }
   })
 
-  test('has a Markdown form', () => {
+  test('every page has a Markdown form', () => {
     const published = new Set(site.paths)
     const missing = pagePaths().filter(
       (path) => !published.has(path === '/' ? '/index.md' : `${path}.md`),
@@ -100,8 +100,8 @@ describe('every page', () => {
 })
 
 describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
-  test('axe finds no serious violation on any page', async () => {
-    // Swagger UI is the work of others.
+  test(`axe finds no serious violation on any page in ${colorScheme} mode`, async () => {
+    // Swagger UI is third-party code.
     const paths = pagePaths().filter((candidate) => candidate !== '/docs/try')
     const check = async ({ page }: Visit, path: string) => {
       await page.goto(path)

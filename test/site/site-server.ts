@@ -27,7 +27,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const health = { status: 'ok', database: 'ok', snapshot_age_s: 60, problems: [] }
 
 /**
- * Publishes the world with a key of its own and serves it. The address of the site is that of the server, so that
+ * Publishes the world with a new key and serves it. The address of the site is that of the server, so that
  * tests can follow its links.
  */
 export async function startSite(

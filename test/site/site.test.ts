@@ -9,7 +9,7 @@ const site = useSite((url) => fullWorld(url))
 const visit = useBrowser(() => site.url)
 
 describe('a page of the documentation', () => {
-  test('lists all pages, marks itself, and leads to the next page', async () => {
+  test('a page of the documentation lists all pages, marks itself, and leads to the next page', async () => {
     const { page } = await visit('/docs/quickstart')
     const side = page.getByRole('navigation', { name: 'Documentation' })
     expect(await side.locator('[aria-current=page]').innerText()).toBe('Quickstart')
@@ -20,7 +20,7 @@ describe('a page of the documentation', () => {
     expect(await side.locator('[aria-current=page]').getAttribute('href')).toBe(target)
   })
 
-  test('copies an example by keyboard', async () => {
+  test('an example in the documentation is copied by keyboard', async () => {
     const { page } = await visit('/docs/quickstart', {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
@@ -34,7 +34,7 @@ describe('a page of the documentation', () => {
 })
 
 describe('/find', () => {
-  test('shows what an agent with a skill and no money can expect, and says when nothing matches', async () => {
+  test('/find shows what an agent with a skill and no money can expect, and says when nothing matches', async () => {
     const { page } = await visit('/find')
     const rows = page.locator('#found tbody tr').filter({ visible: true })
     const all = await rows.count()
@@ -56,7 +56,7 @@ describe('/find', () => {
     for (const row of await rows.all()) expect(await row.getAttribute('data-chain')).toBe('base')
   })
 
-  test('lists all rails without JavaScript, the paying ones first', async () => {
+  test('/find lists all rails without JavaScript, the paying ones first', async () => {
     const { page } = await visit('/find?chain=base', { javaScriptEnabled: false })
     const statuses = await page
       .locator('#found tbody tr')
@@ -69,14 +69,14 @@ describe('/find', () => {
 })
 
 describe('the home page', () => {
-  test('transfers at most 60 KB including assets', async () => {
+  test('the home page transfers at most 60 KB including assets', async () => {
     const { transferred } = await visit('/', { waitUntil: 'networkidle' })
     const bytes = await transferred()
     expect(bytes).toBeGreaterThan(3000)
     expect(bytes).toBeLessThanOrEqual(60_000)
   })
 
-  test('has no layout shift', async () => {
+  test('the home page has no layout shift', async () => {
     const { page } = await visit()
     await page.addInitScript(() => {
       Object.assign(globalThis, { shift: 0 })
@@ -92,7 +92,7 @@ describe('the home page', () => {
     expect(await page.evaluate('shift')).toBe(0)
   })
 
-  test('shows all rails and can be filtered without JavaScript', async () => {
+  test('the home page shows all rails and can be filtered without JavaScript', async () => {
     const { page } = await visit('/', { javaScriptEnabled: false })
     const rows = page.locator('#rails tbody tr')
     expect(await rows.count()).toBe(4)
@@ -103,7 +103,7 @@ describe('the home page', () => {
     ])
   })
 
-  test('filters by status, chain and category, counts the rows, and keeps the selection in the address', async () => {
+  test('the home page filters rails by status, chain and category, and keeps the selection in its address', async () => {
     const { page } = await visit('/')
     const visible = page.locator('#rails tbody tr').filter({ visible: true })
     await page.getByLabel('Status').selectOption('paying')
@@ -118,7 +118,7 @@ describe('the home page', () => {
     expect(await visible.count()).toBe(1)
   })
 
-  test('sorts by a header in both directions with unknown last, and sets aria-sort', async () => {
+  test('the home page sorts by a header in both directions with unknown last, and sets aria-sort', async () => {
     const { page } = await visit('/')
     const names = () => page.locator('#rails tbody th a').allInnerTexts()
     const header = page.getByRole('columnheader', { name: 'Volume USDC' })
@@ -137,7 +137,7 @@ describe('the home page', () => {
 
 describe('the keyboard alone', () => {
   test.each(['/', '/rails/alpha', '/receipts', '/docs/reference'])(
-    'reaches every control on %s',
+    'the keyboard alone reaches every control on %s',
     async (path) => {
       const { page } = await visit(path, { waitUntil: 'networkidle' })
       await page.keyboard.press('Tab')
@@ -170,7 +170,7 @@ describe('the keyboard alone', () => {
     },
   )
 
-  test('sorts a table and checks a signature', async () => {
+  test('the keyboard alone sorts a table and checks a signature', async () => {
     const { page } = await visit('/rails/alpha')
     await page.getByRole('button', { name: 'Check the signature' }).focus()
     await page.keyboard.press('Enter')
@@ -182,7 +182,7 @@ describe('the keyboard alone', () => {
   })
 })
 
-test('each volume opens its origin beside it', async () => {
+test('each volume opens its origin next to it', async () => {
   const { page, problems } = await visit('/rails/alpha')
   await page.getByRole('button', { name: 'Origin of this figure: filtered' }).click()
   const opened = page.locator('[popover]:popover-open')
@@ -193,7 +193,7 @@ test('each volume opens its origin beside it', async () => {
   expect(problems).toEqual([])
 })
 
-test('the search is one key away, narrows by words, and opens its only match or an id', async () => {
+test('one key opens the search, which narrows by words and opens its only match or an id', async () => {
   const { page, problems } = await visit('/rails/alpha')
   await page.keyboard.press('/')
   await page.waitForURL('**/search')
@@ -242,7 +242,7 @@ const checked = [
 ] as const
 
 describe.each(checked)('the signature check on %s', (path, documentPath) => {
-  test('shows hash, key and a good result for an unchanged document', async () => {
+  test(`the signature check on ${path} shows hash, key and a good result for an unchanged document`, async () => {
     const { page, problems } = await visit(path)
     const result = await checkSignature(page, 'good')
     const entry = site.published.manifest.documents.find(
@@ -253,7 +253,7 @@ describe.each(checked)('the signature check on %s', (path, documentPath) => {
     expect(problems).toEqual([])
   })
 
-  test('reports a document with one bit changed in transit', async () => {
+  test(`the signature check on ${path} reports a document with one bit changed in transit`, async () => {
     const { page } = await visit()
     await changeInTransit(page, documentPath, ({ body }) => flipBit(body))
     await page.goto(path)
@@ -269,7 +269,7 @@ describe('the signature check', () => {
   test.each([
     ['without a signature', 'x-signature', 'has no signature'],
     ['with an unknown key', 'x-signature-key', 'not among the published keys'],
-  ])('rejects a document %s', async (_case, header, reason) => {
+  ])('the signature check rejects a document %s', async (_case, header, reason) => {
     const { page } = await visit()
     await page.route('**/snapshot.json', (route) => route.fulfill({ json: { documents: [] } }))
     await changeInTransit(page, document, ({ headers }) => {
@@ -279,7 +279,7 @@ describe('the signature check', () => {
     expect(await checkSignature(page, 'bad')).toContain(reason)
   })
 
-  test('uses the signature from the manifest if the response has no signature headers', async () => {
+  test('the signature check uses the manifest if the response has no signature headers', async () => {
     const { page, problems } = await visit()
     let isChanged = false
     await changeInTransit(page, document, ({ body, headers }) => {
@@ -294,7 +294,7 @@ describe('the signature check', () => {
     expect(problems).toEqual([])
   })
 
-  test('compares the figures of the page with the signed ones, and names one that differs', async () => {
+  test('the signature check compares shown figures with signed ones, and names one that differs', async () => {
     const { page } = await visit('/rails/alpha')
     expect(await checkSignature(page, 'good')).toMatch(/The \d+ figures .* are the same/)
     await page.locator('[data-of=tpv_30d_usdc]').evaluate((figure) => {
@@ -305,7 +305,7 @@ describe('the signature check', () => {
     )
   })
 
-  test('works in a browser without Ed25519', async () => {
+  test('the signature check works in a browser without Ed25519', async () => {
     const { page, problems } = await visit()
     await page.addInitScript(() => {
       const { subtle } = globalThis.crypto
@@ -319,7 +319,7 @@ describe('the signature check', () => {
 })
 
 describe('the playground', () => {
-  test('sends a request to this site and shows the response', async () => {
+  test('the playground sends a request to this site and shows the response', async () => {
     const { page, problems } = await visit('/docs/try', { waitUntil: 'networkidle' })
     const operation = page.locator('#operations-Rails-listRails')
     await operation.locator('.opblock-summary-control').click()

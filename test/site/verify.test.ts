@@ -29,7 +29,7 @@ async function verify(page: Page, text: string): Promise<string> {
   return await output.innerText()
 }
 
-test('shows each step of a proof, and a fork of a log that it has seen before', async () => {
+test('the page /verify shows each step of a proof, and a fork of a log that it has seen before', async () => {
   const { page, problems } = await visit('/verify')
   const found = await verify(page, await log.prove(7))
   expect(found.split('\n').map((line) => line.split(':')[0])).toEqual([
@@ -56,7 +56,7 @@ test('shows each step of a proof, and a fork of a log that it has seen before', 
   expect(problems).toEqual([])
 })
 
-test('takes a file, and works without Ed25519 in Web Crypto', async () => {
+test('the page /verify reads a file, and works without Ed25519 in Web Crypto', async () => {
   const { page, problems } = await visit()
   await page.addInitScript(() => {
     const refuse = () => Promise.reject(new DOMException('unknown', 'NotSupportedError'))
@@ -74,7 +74,7 @@ test('takes a file, and works without Ed25519 in Web Crypto', async () => {
   expect(problems).toEqual([])
 })
 
-test('says in words what it cannot check', async () => {
+test('the page /verify says in words what it cannot check', async () => {
   const { page } = await visit('/verify')
   expect(await verify(page, 'hello')).toContain('has no document with the SHA-256')
   const forged = (await log.prove(7)).replace('\n300\n', '\n301\n')
