@@ -43,8 +43,8 @@ const later: readonly Entry[] = [entry('receipt', 10, 'rcp_c')]
 const without = (index: number) => honest.filter((_, place) => place !== index)
 const changed = (index: number, by: Entry) =>
   honest.map((one, place) => (place === index ? { ...one, ...by } : one))
-/** Chains as an operator would mend them. */
-const mended = (entries: readonly Entry[]): readonly Entry[] => {
+/** Corrects the links between entries, as a cheating operator would. */
+const relinked = (entries: readonly Entry[]): readonly Entry[] => {
   const last = new Map<string, number>()
   return entries.map((one, place) => {
     if (one['subject'] === undefined) return one
@@ -58,13 +58,13 @@ const mended = (entries: readonly Entry[]): readonly Entry[] => {
 const forked = 'the log has forked'
 const cheats: readonly (readonly [what: string, forged: readonly Entry[], message: string])[] = [
   ['changes the evidence of a past poll', changed(0, { id: hashes[2], sha256: hashes[2] }), forked],
-  ['inserts a poll for an earlier time', mended([poll(0, 2, null), ...honest]), forked],
-  ['deletes a failed poll', mended(without(3)), forked],
-  ['deletes a receipt', mended(without(1)), forked],
+  ['inserts a poll for an earlier time', relinked([poll(0, 2, null), ...honest]), forked],
+  ['deletes a failed poll', relinked(without(3)), forked],
+  ['deletes a receipt', relinked(without(1)), forked],
   ['redates a receipt', changed(1, { at: at(3) }), forked],
   ['changes the entry of a wallet', changed(2, { sha256: sha256Hex('more') }), forked],
   [
-    'orders the entries of a wallet anew',
+    'reorders the entries of a wallet',
     [...honest, reputation(9, 'third', 2)],
     'wrongly names 2 as the one before it',
   ],
@@ -76,7 +76,7 @@ const cheats: readonly (readonly [what: string, forged: readonly Entry[], messag
   ],
 ]
 
-test.each(cheats)('who looked before notices that the operator %s', async (_, forged, message) => {
+test.each(cheats)('log verify notices that the operator %s', async (_, forged, message) => {
   let log = createTestLog()
   await log.grow(honest)
   const { url } = await serveTestLog(() => log)
@@ -91,7 +91,7 @@ test.each(cheats)('who looked before notices that the operator %s', async (_, fo
   expect(code).toBe(1)
 })
 
-test('an honest log that grows is accepted by those who looked before', async () => {
+test('log verify accepts an honest log that grew since its last run', async () => {
   const log = createTestLog()
   await log.grow(honest)
   const { url } = await serveTestLog(() => log)

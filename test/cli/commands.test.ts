@@ -18,7 +18,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('help', () => {
-  test('lists every command once, with its summary', async () => {
+  test('help lists every command once, with its summary', async () => {
     const { code, out } = await runCommand(['--help'])
     expect(code).toBe(0)
     for (const { words, summary } of commands) {
@@ -34,7 +34,7 @@ describe('help', () => {
   })
 
   test.each(commands.map((command) => [command.words, command] as const))(
-    'for %s lists its operands and options without a key or a network',
+    'help for %s lists its operands and options without a key or a network',
     async (words, command) => {
       const { code, out, err } = await runCommand([...words.split(' '), '--help'])
       expect([code, err]).toEqual([0, ''])
@@ -45,14 +45,14 @@ describe('help', () => {
     },
   )
 
-  test('lists the words that an option takes, however many there are', async () => {
+  test('help lists the words that an option takes, however many there are', async () => {
     const few = await runCommand(['alerts', 'feed', '--help'])
     expect(few.out).toContain('--severity <info|warning|critical>')
     const many = await runCommand(['skill', 'propose', '--help'])
     expect(many.out).toMatch(/--category <text> +category: writing-content, .*agent-infrastructure/)
   })
 
-  test('for a group lists its commands', async () => {
+  test('help for a group lists its commands', async () => {
     const { code, out } = await runCommand(['job', '--help'])
     expect(code).toBe(0)
     expect(out).toContain('job post')
@@ -81,7 +81,7 @@ describe('a wrong command line', () => {
     ['a key in the arguments', ['register', '--key', `0x${'1'.repeat(64)}`]],
     ['no key at all', ['register', '--skill', 'proofreading']],
     ['an unknown severity', ['alerts', 'feed', '--severity', 'grave']],
-  ])('with %s exits with 2, gives the reason and writes no result', async (_, args) => {
+  ])('a command line with %s exits with 2, a reason and no result', async (_, args) => {
     const { code, out, err } = await runCommand(args)
     expect([code, out]).toEqual([2, ''])
     expect(err).not.toBe('')
@@ -101,22 +101,22 @@ describe('a wrong command line', () => {
       ['alerts', 'feed', '--severity', 'grave'],
       'severity: must be one of info',
     ],
-  ])('names the option of %s', async (_case, args, message) => {
+  ])('the error message names the option of %s', async (_case, args, message) => {
     expect((await runCommand(args)).err).toContain(message)
   })
 
-  test('cannot move the cursor of a terminal through its error message', async () => {
+  test('an error message cannot move the cursor of a terminal', async () => {
     const { err } = await runCommand(['\u001B[2Jrails'])
     expect(err).not.toContain('\u001B')
   })
 
-  test('for a ledger that cannot be reached exits with 3', async () => {
+  test('a command for a ledger that cannot be reached exits with 3', async () => {
     expect(await runCommand(['rails'])).toMatchObject({ code: 3, out: '' })
   })
 })
 
 describe('a key file', () => {
-  test('is readable by its owner only, never shown and never overwritten', async () => {
+  test('a key file is readable by its owner only, never shown and never overwritten', async () => {
     const file = at('new.json')
     const first = await runCommand(['keygen', file, '--kind', 'evm', '--json'])
     expect(first.code).toBe(0)
@@ -128,7 +128,7 @@ describe('a key file', () => {
     expect(readFileSync(file, 'utf8')).toContain(secret)
   })
 
-  test.each([0o644, 0o640, 0o604, 0o622, 0o601])('with mode %o is refused', async (mode) => {
+  test.each(['644', '640', '604', '622', '601'])('refuses a key file of mode %s', async (mode) => {
     const file = at(`loose-${mode}`)
     writeFileSync(file, `0x${'ab'.repeat(32)}`)
     chmodSync(file, mode)
@@ -139,7 +139,7 @@ describe('a key file', () => {
     expect((await runCommand(['partner', 'me', '--key-file', file, '--dry-run'])).code).toBe(0)
   })
 
-  test('without a key is refused, and its content is not shown', async () => {
+  test('a key file without a key is refused, and its content is not shown', async () => {
     const file = at('not-a-key')
     writeFileSync(file, 'hunter2', { mode: 0o600 })
     const { code, err } = await runCommand(['partner', 'me', '--key-file', file])
@@ -147,7 +147,7 @@ describe('a key file', () => {
     expect(err).not.toContain('hunter2')
   })
 
-  test('may be replaced by LEDGER_KEY', async () => {
+  test('a key file may be replaced by LEDGER_KEY', async () => {
     const { code, out } = await runCommand(['partner', 'me', '--dry-run'], {
       LEDGER_KEY: `0x${'ab'.repeat(32)}`,
     })
@@ -158,14 +158,14 @@ describe('a key file', () => {
 })
 
 describe('output', () => {
-  test('of nested values has a line for each field and a table for each list', () => {
+  test('nested values are printed with a line for each field and a table for each list', () => {
     const value = { job: { id: 'x', tags: [] }, bids: [{ id: 1, price: 2 }, { id: 3 }] }
     expect(describeValue(value)).toBe(
       'job.id    x\njob.tags  none\n\nbids\nid  price\n1   2\n3   -\n',
     )
   })
 
-  test('escapes control characters and bidirectional marks', () => {
+  test('printed values have no control characters and bidirectional marks', () => {
     expect(plain('a\u001B[31mb\u202Ec\u0007')).toBe(String.raw`a\u{1b}[31mb\u{202e}c\u{7}`)
     expect(table(['name'], [{ name: 'x\ny' }])).toBe('name\nx y\n')
     expect(describeValue({ a: null, long_name: ['x', 'y'] })).toBe(
@@ -173,7 +173,7 @@ describe('output', () => {
     )
   })
 
-  test('as a curl command keeps every character of a body', () => {
+  test('a printed curl command keeps every character of a body', () => {
     const curl = curlCommand({
       method: 'POST',
       url: 'https://ledger.test/api/v1/feedback',

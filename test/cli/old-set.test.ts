@@ -54,7 +54,7 @@ test('snapshot verify refuses an expired set', async () => {
   expect(late.out).toContain('expires')
 })
 
-test('snapshot verify --seen and document verify --seen notice a step back', async () => {
+test('snapshot verify --seen and document verify --seen notice an older set', async () => {
   const nowMs = worldNowMs + 2 * hourMs
   const seen = ['--seen', join(tempFolder(), 'seen.json')]
   const document = (dir: string) =>

@@ -80,7 +80,7 @@ async function tryOne(...lines: readonly object[]) {
 }
 
 describe('rules try', () => {
-  it('prints one line per rail with status, flags, figures and reasons', async () => {
+  it('rules try prints one line per rail with status, flags, figures and reasons', async () => {
     const [first, second] = await tryLines(
       start('one'),
       ...honest,
@@ -131,7 +131,7 @@ describe('rules try', () => {
       { status: 'pre-traction' },
     ],
     [
-      'a large customer beside small ones',
+      'one large customer and many small ones',
       [
         ...customers.map((payer, day) => paid(payer, 'v', 3, day + 1)),
         ...customers.map((payer, day) => paid(payer, 'w', 1, day + 9)),
@@ -210,7 +210,7 @@ describe('rules try', () => {
       [paid('w', 'w', 9, 3, 'self_payment'), paid('a', 'w', 1)],
       { kinds: '' },
     ],
-  ])('judges a rail with %s', async (_name, lines, expected) => {
+  ])('rules try judges a rail with %s', async (_name, lines, expected) => {
     expect(await tryOne(...lines)).toMatchObject(expected)
   })
 
@@ -225,14 +225,14 @@ describe('rules try', () => {
       'line 2: payment.amount_usdc',
     ],
     ['{"paymnt":{}}', 'line 2: must have a member'],
-  ])('refuses %s', async (line, message) => {
+  ])('rules try refuses the line %s', async (line, message) => {
     writeFileSync(file, `${JSON.stringify(start('a'))}\n${line}\n`)
     const { code, err } = await runCommand(['rules', 'try', file])
     expect(code).not.toBe(0)
     expect(err).toContain(message)
   })
 
-  it('joins payers and workers although their funder and collector get and pay dust here', async () => {
+  it('rules try joins payers of one funder even if funder and collector also trade dust', async () => {
     const lines = [
       verdict('source', plain),
       verdict('collector', plain),
@@ -247,7 +247,7 @@ describe('rules try', () => {
     expect(await tryOne(...lines, ...dust)).toMatchObject({ status: 'potemkin' })
   })
 
-  it('refuses a payment before the first rail', async () => {
+  it('rules try refuses a payment before the first rail', async () => {
     writeFileSync(file, JSON.stringify(paid('a', 'b', 1)))
     expect((await runCommand(['rules', 'try', file])).err).toContain(
       'line 1: comes before the first rail',

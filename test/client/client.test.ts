@@ -67,7 +67,7 @@ const tooMany = {
 }
 
 describe('the client', () => {
-  test('sends the same bytes again after the time of Retry-After', async () => {
+  test('the client sends the same bytes again after the time of Retry-After', async () => {
     const { url, seen } = await serverOf((nth) =>
       nth < 3
         ? { status: 429, headers: { 'Retry-After': '7' }, body: tooMany }
@@ -87,7 +87,7 @@ describe('the client', () => {
     ['503 with waits over a minute in total', 503, { 'Retry-After': '20' }, 4],
     ['503 without Retry-After', 503, {}, 1],
     ['500', 500, { 'Retry-After': '1' }, 1],
-  ])('fails for %s', async (_, status, headers, requests) => {
+  ])('a call of the client fails for %s', async (_, status, headers, requests) => {
     const { url, seen } = await serverOf(() => ({ status, headers, body: tooMany }))
     const { client } = await clientOf(url)
     const call = client.call('submitFeedback', { body: { message: 'hello' } })
@@ -124,20 +124,20 @@ describe('an error of the client', () => {
       { status: 200, body: null, stalls: true },
       { message: expect.stringMatching(/no complete response within 0\.1 s/) as unknown },
     ],
-  ])('%s', async (_name, answer, expected) => {
+  ])('an error of the client %s', async (_name, answer, expected) => {
     const { url } = await serverOf(() => answer)
     const { client } = await clientOf(url, answer.stalls === true ? 100 : 30_000)
     await expect(client.call('listRails')).rejects.toMatchObject(expected)
   })
 
-  test('is a LedgerUnreachableError if the network fails', async () => {
+  test('an error of the client is a LedgerUnreachableError if the network fails', async () => {
     const { client } = await clientOf('http://127.0.0.1:9')
     await expect(client.call('listRails')).rejects.toThrow(LedgerUnreachableError)
   })
 })
 
 describe('a signed request', () => {
-  test('does not follow a redirect', async () => {
+  test('a signed request does not follow a redirect', async () => {
     const other = await serverOf(() => ({ status: 201, body: accepted }))
     const { url } = await serverOf(() => ({
       status: 307,
@@ -152,7 +152,7 @@ describe('a signed request', () => {
     expect(other.seen).toEqual([])
   })
 
-  test('covers the body of a partner’s write and the time in milliseconds', async () => {
+  test('a signed request covers the body of a partner’s write and the time in milliseconds', async () => {
     const { client } = await clientOf('https://ledger.test')
     const { request } = await client.prepare('updateMyPartner', { body: { display_name: 'x' } })
     const raw = createHash('sha256')
@@ -164,7 +164,7 @@ describe('a signed request', () => {
     ])
   })
 
-  test('never signs a text of a server that is not an oath', async () => {
+  test('the client never signs a text of a server that is not an oath', async () => {
     const { client } = await clientOf('https://ledger.test')
     const good = 'agent-income-ledger claim oath, version 1\n\n{WALLET} {TIMESTAMP}'
     const claim = (text: string) =>
@@ -187,7 +187,7 @@ describe('a signed request', () => {
 })
 
 describe('a call', () => {
-  test('with an invalid input is refused before it is sent', async () => {
+  test('a call with an invalid input is refused before it is sent', async () => {
     const { client } = await clientOf('https://ledger.test')
     for (const call of [
       () => client.call('getRail', { params: { name: '../health' } }),
@@ -203,11 +203,11 @@ describe('a call', () => {
     'https://me@ledger.test',
     'ledger',
     '',
-  ])('to %j is refused', (url) => {
+  ])('the ledger address %j is refused', (url) => {
     expect(() => siteUrlOf(url)).toThrow(CallError)
   })
 
-  test('accepts the address of the site with or without /api/v1', () => {
+  test('the ledger address is accepted with or without /api/v1', () => {
     for (const end of ['', '/', '/api/v1', '/api/v1/']) {
       expect(siteUrlOf(`https://ledger.test${end}`)).toBe('https://ledger.test')
     }

@@ -33,7 +33,7 @@ const settled = (entries: readonly object[], read = () => undefined) =>
   })
 
 describe('createLogAudit', () => {
-  it('accepts entries in order and reads none of them again', async () => {
+  it('the audit of a log accepts entries in order and reads none of them again', async () => {
     const audit = audited(good)
     expect(audit.at()).toBe(at(3))
     await settled(good, () => {
@@ -52,11 +52,11 @@ describe('createLogAudit', () => {
       { id: 'e', at: at(4), subject: 'ada', prev: null },
       '(reputation e) about ada wrongly names none as the one before it',
     ],
-  ])('notices an entry %s when it reads the log again', async (_, entry, reason) => {
+  ])('the audit notices an entry %s when it reads the log again', async (_, entry, reason) => {
     await expect(settled([...good, entry])).rejects.toThrow(`entry 6 ${reason}`)
   })
 
-  it('reports nothing that occurs once when it reads the log again', async () => {
+  it('the audit of a log reports nothing that occurs once when it reads the log again', async () => {
     const repeated = { id: 'c', at: at(3), kind: 'receipt' }
     const entries = [...good, { ...repeated, id: 'e' }].map(bytesOf)
     const audit = audited([...good, repeated])
@@ -101,12 +101,12 @@ describe('createLogAudit', () => {
       { id: 'e', at: at(4), more: 1 },
       'is not the canonical form of an entry',
     ],
-  ])('refuses an entry %s', (_, entry, reason) => {
+  ])('the audit of a log refuses an entry %s', (_, entry, reason) => {
     const audit = audited(good)
     expect(() => audit.add(bytesOf(entry))).toThrow(`entry 6 ${reason}`)
   })
 
-  it('refuses bytes that say the same in another form', () => {
+  it('the audit of a log refuses an entry with the same content in another form', () => {
     const bytes = Buffer.from(`${bytesOf(first).toString()} `)
     expect(() => createLogAudit(salt).add(bytes)).toThrow('entry 0 is not the canonical form')
   })

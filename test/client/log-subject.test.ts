@@ -209,7 +209,7 @@ test.each([
     'BAD document: version 4 of the manifest has no document with the SHA-256',
   ],
   ['a malformed proof', 'c2sp.org/tlog-proof@v1\n', 'BAD proof: this is not a proof'],
-])('%s is refused', async (_, subject, message) => {
+])('verification in the log refuses %s', async (_, subject, message) => {
   const { url } = await site()
   expect(await verify(url, subject)).toContain(message)
 })

@@ -21,7 +21,7 @@ const pair = Buffer.concat([seed, publicKey])
 
 describe('a wallet’s signature', () => {
   test.each(['evm', 'solana', 'near'] as const)(
-    'by a new %s key is accepted by the ledger',
+    'a signature by a new %s key is accepted by the ledger',
     async (kind) => {
       for (let tries = 0; tries < 20; tries += 1) {
         const signer = await signerOf(parseSecretKey(secretKeyText(kind, randomBytes(32))))
@@ -34,7 +34,7 @@ describe('a wallet’s signature', () => {
     },
   )
 
-  test('by an EVM key equals the one of other wallet libraries', async () => {
+  test('a signature by an EVM key equals the one of other wallet libraries', async () => {
     const hex = `0x${seed.toString('hex')}` as const
     const signer = await signerOf(parseSecretKey(hex))
     const account = privateKeyToAccount(hex)
@@ -58,7 +58,7 @@ describe('a private key', () => {
     ['a seed', `seed:${seed.toString('hex')}`, 'ed25519'],
     ['PKCS#8 PEM', signingKeyToPem(signingKeyFromSeed(seed)), 'ed25519'],
     ['a line with white space around it', `  0x${seed.toString('hex')}\n`, 'evm'],
-  ])('is read from %s', async (_, text, kind) => {
+  ])('a private key is read from %s', async (_, text, kind) => {
     const key = parseSecretKey(text)
     expect(key.kind).toBe(kind)
     const secret = key.kind === 'evm' ? key.privateKey : key.seed
@@ -73,17 +73,17 @@ describe('a private key', () => {
     ['invalid JSON', '{'],
     ['an empty text', ''],
     ['a PEM without a key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'],
-  ])('is refused as %s, and never shown', (_, text) => {
+  ])('a private key is refused if it is %s, and never shown', (_, text) => {
     expect(() => parseSecretKey(text)).toThrow(KeyFormatError)
     expect(() => parseSecretKey(text)).not.toThrow(seed.toString('hex'))
   })
 
-  test('for EVM is refused outside the range of the curve', async () => {
+  test('an EVM key outside the range of the curve is refused', async () => {
     await expect(signerOf(parseSecretKey(`0x${'0'.repeat(64)}`))).rejects.toThrow(KeyFormatError)
     await expect(signerOf(parseSecretKey(`0x${'f'.repeat(64)}`))).rejects.toThrow(KeyFormatError)
   })
 
-  test('for EVM signs no receipts, and a bare ed25519 key is not a wallet', async () => {
+  test('an EVM key signs no receipts, and a bare ed25519 key is not a wallet', async () => {
     expect(() => receiptKeyOf(parseSecretKey(`0x${seed.toString('hex')}`))).toThrow(KeyFormatError)
     const bare = parseSecretKey(`seed:${seed.toString('hex')}`)
     await expect(signerOf(bare)).rejects.toThrow(KeyFormatError)

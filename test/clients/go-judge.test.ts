@@ -26,7 +26,7 @@ const signer = noteSigner('ledger.test/log', key)
 const hasPackages = existsSync('/usr/share/gocode/src/golang.org/x/mod/sumdb/tlog')
 
 describe.runIf(leavesNothingOut || (hasPackages && isRunnable('go')))('Go', () => {
-  test('verifies checkpoint, consistency and every entry of a published log, and refuses a changed one', async () => {
+  test('Go verifies checkpoint, consistency and every entry of a published log, and refuses a changed one', async () => {
     const [database, dir] = [await tempDatabase(), tempFolder()]
     const deps = {
       database,

@@ -39,7 +39,7 @@ async function npx(pkg: string, program: string, ...args: readonly string[]): Pr
   return stdout
 }
 
-test('every scenario of the conformance suite passes, except for the listed ones', async () => {
+test('every scenario of the MCP conformance suite passes, except for the listed ones', async () => {
   const expected = fileURLToPath(new URL('mcp-expected-failures.yml', import.meta.url))
   const url = `${service.url}/mcp`
   const options = ['--url', url, '--expected-failures', expected]
@@ -47,7 +47,7 @@ test('every scenario of the conformance suite passes, except for the listed ones
   expect(out).toMatch(/tools-list: [1-9]\d* passed, 0 failed/)
 })
 
-test('the Inspector lists and calls tools, prompts and resources', async () => {
+test('the MCP Inspector lists and calls tools, prompts and resources', async () => {
   const inspect = async (method: string, ...args: readonly string[]): Promise<unknown> => {
     const target = ['--cli', `${service.url}/mcp`, '--transport', 'http', '--method', method]
     return JSON.parse(await npx(inspector, 'mcp-inspector', ...target, ...args))
