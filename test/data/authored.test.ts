@@ -11,7 +11,7 @@ const reference = await loadReference('data')
 describe('data/tiers.json', () => {
   const tiers = [...reference.tiers.values()]
 
-  test('lists five tiers by price, with their limits', () => {
+  test('data/tiers.json lists five tiers by price, with their limits', () => {
     expect(
       tiers.map((tier) => [tier.tier, tier.price_usdc_month, tier.wallet_rate_multiplier]),
     ).toEqual([
@@ -23,7 +23,7 @@ describe('data/tiers.json', () => {
     ])
   })
 
-  test('covers the sold reads in every tier, and the arbitrage ranking from pro on', () => {
+  test('every tier covers the sold reads, and the arbitrage ranking from pro on', () => {
     const fromFree = ['/reputation/{wallet}', '/alerts/feed', '/og']
     const all = ['/arbitrage', ...fromFree]
     expect(tiers.map(({ covers }) => covers)).toEqual([fromFree, fromFree, all, all, all])
@@ -33,19 +33,19 @@ describe('data/tiers.json', () => {
 describe('data/oaths.json', () => {
   const oaths = [...reference.oaths.values()]
 
-  test('opens each oath with fixed words that name service, kind and version', () => {
+  test('each oath opens with fixed words that name service, kind and version', () => {
     for (const { kind, version, text } of oaths) {
       expect(text.split('\n')[0]).toBe(`agent-income-ledger ${kind} oath, version ${version}`)
     }
   })
 
-  test('has one placeholder for the wallet and one for the time', () => {
+  test('each oath has one placeholder for the wallet and one for the time', () => {
     for (const { text } of oaths) {
       expect(text.match(/\{[^}]*\}/g)).toEqual(['{WALLET}', '{TIMESTAMP}'])
     }
   })
 
-  test('contains no bytes that wallets display or sign differently', () => {
+  test('oaths contain no bytes that wallets display or sign differently', () => {
     for (const { text } of oaths) expect(text).toMatch(/^[ -~\n]+$/)
   })
 })

@@ -17,54 +17,54 @@ function repeated(values: readonly string[]): readonly string[] {
 }
 
 describe('the authored rails', () => {
-  test('contain at least 45 rails, sorted by slug', () => {
+  test('at least 45 rails are authored, sorted by slug', () => {
     expect(rails.map((rail) => `${rail.rail}.json`)).toEqual(names.toSorted())
     expect(rails.length).toBeGreaterThanOrEqual(45)
   })
 
-  test('have unique display names and methodologies', () => {
+  test('authored rails have unique display names and methodologies', () => {
     expect(repeated(rails.map((rail) => rail.display_name.toLowerCase()))).toEqual([])
     expect(repeated(rails.map((rail) => rail.methodology))).toEqual([])
   })
 
-  test('include every rail with an adapter', () => {
+  test('every rail with an adapter is authored', () => {
     const slugs = rails.map((rail) => rail.rail)
     expect(railAdapters.filter(({ rail }) => !slugs.includes(rail))).toEqual([])
   })
 })
 
 describe.each(rails)('$rail', (rail) => {
-  test('has its keys in the order of the schema, indented by two spaces', async () => {
+  test(`${rail.rail} has its keys in the order of the schema, indented by two spaces`, async () => {
     const source = await readFile(`${dataDir}${rail.rail}.json`, 'utf8')
     const raw = authoredRailSchema.parse(JSON.parse(source))
     expect(source).toBe(`${JSON.stringify(raw, null, 2)}\n`)
   })
 
-  test('describes its methodology in a few sentences', () => {
+  test(`${rail.rail} describes its methodology in a few sentences`, () => {
     expect(rail.methodology.length).toBeGreaterThanOrEqual(80)
     const sentences = rail.methodology.split(/[.!?](?: |$)/).filter((part) => part !== '')
     expect(sentences.length).toBeGreaterThanOrEqual(2)
     expect(sentences.length).toBeLessThanOrEqual(12)
   })
 
-  test('says that it is not polled if it has no adapter, and only then', () => {
+  test(`${rail.rail} says that it is not polled if it has no adapter, and only then`, () => {
     const isPolled = railAdapters.some((adapter) => adapter.rail === rail.rail)
     const says = rail.methodology.startsWith('This rail is audited manually and not polled.')
     expect(says).toBe(!isPolled)
   })
 
-  test('links only to https pages', () => {
+  test(`${rail.rail} links only to https pages`, () => {
     const reference = withSiteUrl(rail.reference_url, 'https://ledger.test')
     for (const link of [reference, rail.sample_apply_url ?? reference]) {
       expect(new URL(link).protocol).toBe('https:')
     }
   })
 
-  test('has an audit date in the past', () => {
+  test(`${rail.rail} has an audit date in the past`, () => {
     expect(rail.audit.as_of >= '2020-01-01' && rail.audit.as_of <= newestAuditDay).toBe(true)
   })
 
-  test('has possible audit figures', () => {
+  test(`${rail.rail} has possible audit figures`, () => {
     const { tpv_30d_usdc, tpv_7d_usdc, top_worker_share, unique_workers_30d } = rail.audit.figures
     if (tpv_30d_usdc !== undefined && tpv_7d_usdc !== undefined) {
       expect(tpv_7d_usdc).toBeLessThanOrEqual(tpv_30d_usdc)
@@ -78,7 +78,7 @@ describe.each(rails)('$rail', (rail) => {
     }
   })
 
-  test('has a status by payments, or explains why by activity', () => {
+  test(`${rail.rail} has a status by payments, or explains why by activity`, () => {
     if (rail.category === 'earning') {
       expect(rail.status_basis).toBe('payments')
     } else {

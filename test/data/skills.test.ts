@@ -41,7 +41,7 @@ function repeated(values: readonly string[]): string[] {
 }
 
 describe('data/skills.json', () => {
-  test('contains 225 skills in twelve categories, in the specified order', () => {
+  test('data/skills.json contains 225 skills in twelve categories, in the specified order', () => {
     expect(skills).toHaveLength(225)
     expect(categories).toEqual(CATEGORIES)
     const order = skills.map((skill) => CATEGORIES.indexOf(skill.category))
@@ -49,20 +49,20 @@ describe('data/skills.json', () => {
     expect(order).toEqual(order.toSorted((left, right) => left - right))
   })
 
-  test.each(CATEGORIES)('contains 15 to 25 skills in %s, sorted by slug', (category) => {
+  test.each(CATEGORIES)('the category %s has 15 to 25 skills, sorted by slug', (category) => {
     const slugs = skills.filter((skill) => skill.category === category).map(({ slug }) => slug)
     expect(slugs.length).toBeGreaterThanOrEqual(15)
     expect(slugs.length).toBeLessThanOrEqual(25)
     expect(slugs).toEqual(slugs.toSorted())
   })
 
-  test('has unique slugs and names', () => {
+  test('skills have unique slugs and names', () => {
     expect(skills.filter((skill) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(skill.slug))).toEqual([])
     expect(repeated(skills.map((skill) => skill.slug))).toEqual([])
     expect(repeated(skills.map((skill) => skill.name.toLowerCase()))).toEqual([])
   })
 
-  test('describes each skill in one unique sentence', () => {
+  test('each skill is described in one unique sentence', () => {
     const descriptions = skills.map((skill) => skill.description)
     expect(descriptions.filter((sentence) => !/^[A-Z][^.!?]{58,198}\.$/.test(sentence))).toEqual([])
     const openings = descriptions.map((sentence) =>
@@ -71,18 +71,18 @@ describe('data/skills.json', () => {
     expect(repeated(openings)).toEqual([])
   })
 
-  test('offers skills only on listed rails', async () => {
+  test('skills are offered only on listed rails', async () => {
     const files = await readdir(new URL('rails/', dataDir))
     const rails = new Set(files.map((file) => file.replace(/\.json$/, '')))
     const isUnknown = (rail: string): boolean => !rails.has(rail)
     expect(skills.filter(({ surface }) => surface.some(isUnknown))).toEqual([])
   })
 
-  test('lists the rails of a skill once each, in order', () => {
+  test('the rails of a skill are listed once each, in order', () => {
     for (const { surface } of skills) expect(surface).toEqual([...new Set(surface)].toSorted())
   })
 
-  test('mentions that partners may declare other skills', () => {
+  test('data/skills.json mentions that partners may declare other skills', () => {
     expect(note).toMatch(/^Partners may declare skills outside this list.*stored unchanged.*\.$/)
   })
 })
