@@ -23,7 +23,7 @@ const parse = (variables: Record<string, string>) =>
   })
 
 describe('settings', () => {
-  it('have defaults if nothing is set', () => {
+  it('settings have defaults if nothing is set', () => {
     expect(parse({})).toMatchObject({
       PORT: 8787,
       HOST: '127.0.0.1',
@@ -35,13 +35,13 @@ describe('settings', () => {
     })
   })
 
-  it('read secrets from files', () => {
+  it('settings read secrets from files', () => {
     expect(parse({ RPC_URL_BASE_FILE: '/run/secrets/base' }).RPC_URL_BASE).toBe(
       'https://rpc.test/key',
     )
   })
 
-  it('include the bucket, at Amazon S3 unless there is an endpoint', () => {
+  it('settings include the bucket, at Amazon S3 unless there is an endpoint', () => {
     const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'key' }
     const of = (PUBLISH_URL: string) => parse({ ...keys, PUBLISH_URL }).bucket
     const found = { bucket: 'ledger.test', accessKeyId: 'id', secretAccessKey: 'key' }
@@ -56,7 +56,7 @@ describe('settings', () => {
     expect(parse(keys).bucket).toBeNull()
   })
 
-  it('include a base address for each rail', () => {
+  it('settings include a base address for each rail', () => {
     const { railBaseUrls } = parse({ RAIL_BASE_URL_X402_BAZAAR: 'http://127.0.0.1:9/' })
     expect([...railBaseUrls]).toEqual([['x402_bazaar', 'http://127.0.0.1:9']])
   })
@@ -74,12 +74,12 @@ describe('settings', () => {
     ['S3_SECRET_ACCESS_KEY', { PUBLISH_URL: 's3://bucket', S3_ACCESS_KEY_ID: 'id' }],
     ['RPC_URL_BASE_FILE', { RPC_URL_BASE_FILE: '/nowhere' }],
     ['RAIL_BASE_URL_X402', { RAIL_BASE_URL_X402: 'x402' }],
-  ])('with an invalid %s are refused with its name', (name, variables) => {
+  ])('settings with an invalid %s are refused with its name', (name, variables) => {
     expect(() => parse(variables)).toThrow(ConfigError)
     expect(() => parse(variables)).toThrow(name)
   })
 
-  it('do not repeat an invalid secret in the message', () => {
+  it('the error for an invalid secret does not repeat it', () => {
     let message = ''
     try {
       parse({ RPC_URL_BASE: 'secret-key-without-scheme' })
@@ -90,7 +90,7 @@ describe('settings', () => {
     expect(message).not.toContain('secret-key')
   })
 
-  it('of replicas require keys, a mail server and a git remote', () => {
+  it('settings of replicas require keys, a mail server and a git remote', () => {
     const DATABASE_URL = 'postgres://ledger@db.test/ledger'
     expect(parse({}).KEYS).toBe('create')
     expect(parse({ DATABASE_URL, KEYS: 'create' }).KEYS).toBe('required')
@@ -103,7 +103,7 @@ describe('settings', () => {
     require({})()
   })
 
-  it('are listed in the README', () => {
+  it('all settings are listed in the README', () => {
     expect(readFileSync('README.md', 'utf8')).toContain(settingsTable())
   })
 })

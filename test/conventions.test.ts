@@ -52,23 +52,23 @@ function found(lines: readonly Line[], pattern: RegExp): string[] {
 describe('the source', () => {
   const program = linesOf('src', 'builder')
 
-  it('reads the time only from the injected clock', () => {
+  it('the source reads the time only from the injected clock', () => {
     expect(found(program, /\bnew Date\(\s*\)|\bDate\(\)|\bprocess\.hrtime\(/)).toEqual([])
   })
 
-  it('uses no global object that the linter cannot see', () => {
+  it('the source uses no global object that the linter cannot see', () => {
     expect(found(program, /\bglobalThis\b|\bglobal\./)).toEqual([])
   })
 
-  it('uses no AbortSignal.timeout, whose timer can be garbage-collected', () => {
+  it('the source uses no AbortSignal.timeout, whose timer can be garbage-collected', () => {
     expect(found(program, /\bAbortSignal\.timeout\b/)).toEqual([])
   })
 
-  it('has no dynamic imports of its own files, which the folder rules would miss', () => {
+  it('the source never imports its own files dynamically, which the folder rules would miss', () => {
     expect(found(program, /\bimport\(\s*['"`]\.|\brequire\(/)).toEqual([])
   })
 
-  it('loads slow packages lazily', () => {
+  it('the service loads slow packages lazily', () => {
     // A client of the library signs at once.
     const service = linesOf('src').filter(({ file }) => !file.includes('/client'))
     const slow =
@@ -77,18 +77,18 @@ describe('the source', () => {
     expect(text.match(slow) ?? []).toEqual([])
   })
 
-  it('has classes only for errors and the database driver', () => {
+  it('the source has classes only for errors and the database driver', () => {
     const classes = found(program, /^(?:export )?(?:abstract )?class /)
     const others = classes.filter((line) => !/ extends \w*Error\b|^src\/db\//.test(line))
     expect(others).toEqual([])
   })
 
-  it('contains no reminders for later', () => {
+  it('the source contains no reminders for later', () => {
     const everything = linesOf('src', 'builder', 'test', 'scripts')
     expect(found(everything, /\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b/)).toEqual([])
   })
 
-  it('suppresses compiler and linter only with a reason', () => {
+  it('the source suppresses compiler and linter only with a reason', () => {
     const everything = linesOf('src', 'builder', 'test', 'scripts')
     const silenced = everything.filter(({ text }) => /\/\/ @ts-(?!expect-error -- )/.test(text))
     const unreasoned = everything.filter(
@@ -131,11 +131,11 @@ function foldersInCycles(imports: ReadonlyMap<string, ReadonlySet<string>>): str
 describe('the folders', () => {
   const program = linesOf('src', 'builder')
 
-  it('import each other in one direction only', () => {
+  it('folders import each other in one direction only', () => {
     expect(foldersInCycles(folderImports(program))).toEqual([])
   })
 
-  it('are reported when a planted import closes a cycle', () => {
+  it('a planted import that closes a cycle of folders is reported', () => {
     const text = "import { routes } from '../contract/routes.ts'"
     const planted = [...program, { file: 'src/core/plant.ts', text, before: '' }]
     expect(foldersInCycles(folderImports(planted))).toEqual(['src/contract', 'src/core'])
@@ -157,7 +157,7 @@ it('the tests mock no module, skip nothing and retry nothing', () => {
 })
 
 describe('SECURITY.md', () => {
-  it('lists existing test files for each promise', () => {
+  it('SECURITY.md lists existing test files for each promise', () => {
     const [text = ''] = readText('SECURITY.md').split('## Shared resources')
     const rows = text.split('\n').filter((line) => line.startsWith('| ') && !line.includes('---'))
     const named = rows.slice(1).map((row) => {
@@ -173,7 +173,7 @@ describe('SECURITY.md', () => {
 })
 
 describe('ARCHITECTURE.md and CONTRIBUTING.md', () => {
-  it('name files that exist', () => {
+  it('ARCHITECTURE.md and CONTRIBUTING.md name files that exist', () => {
     const named = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].flatMap((name) => {
       return [...readText(name).matchAll(/`((?:src|builder|scripts|test|data)\/[\w./-]+)`/g)].map(
         ([, path]) => path ?? '',
@@ -291,11 +291,11 @@ describe('the linter reports when', () => {
     }
   })
 
-  it.each(Object.entries(plants))('%s', (name, { rule }) => {
+  it.each(Object.entries(plants))('the linter reports when %s', (name, { rule }) => {
     expect(reported.get(name)).toContain(rule)
   })
 
-  it('no rule is broken: no violation', () => {
+  it('the linter reports nothing when no rule is broken', () => {
     expect(reported.get('')).toEqual([])
   })
 })

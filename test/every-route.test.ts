@@ -105,7 +105,7 @@ test.each(all.map((route) => [route.method, route.path, route] as const))(
 )
 
 describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_name, route) => {
-  test('returns what /openapi.json describes', async () => {
+  test(`GET ${route.path} returns what /openapi.json describes`, async () => {
     const path = pathOf(route)
     const answer = await send('GET', path)
     const { status, headers } = answer
@@ -119,7 +119,7 @@ describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_na
     }
   })
 
-  test('answers HEAD like GET, without the body', async () => {
+  test(`HEAD ${route.path} is answered like GET, without the body`, async () => {
     const path = pathOf(route)
     for (const coding of ['identity', 'br', 'gzip']) {
       const accept = `Accept-Encoding: ${coding}`
@@ -129,7 +129,7 @@ describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_na
     }
   })
 
-  test('says in plain words what a query parameter must be', async () => {
+  test(`GET ${route.path} says in plain words what a query parameter must be`, async () => {
     for (const name of Object.keys(route.query ?? {})) {
       const answer = await send('GET', `${pathOf(route).split('?')[0] ?? ''}?${name}=%7B%7D`)
       expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -137,7 +137,7 @@ describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_na
     }
   })
 
-  test('returns the error body for an unknown name', async () => {
+  test(`GET ${route.path} returns the error body for an unknown name`, async () => {
     if (route.params === undefined) return
     const answer = await send(
       'GET',
@@ -168,7 +168,7 @@ describe.each(all.map((route) => [route.path, route] as const))('%s', (path, rou
   const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].toSorted()
   const allowed = ({ headers }: RawAnswer) => headers.get('allow')?.split(', ').toSorted()
 
-  test('refuses every other method with 405 and lists its own', async () => {
+  test(`${path} refuses every other method with 405 and lists its own`, async () => {
     for (const method of ['PUT', 'DELETE', 'POST', 'PATCH', 'PROPFIND', 'TRACE']) {
       if (methods.includes(method)) continue
       const answer = await send(method, pathOf(route))
@@ -178,7 +178,7 @@ describe.each(all.map((route) => [route.path, route] as const))('%s', (path, rou
     }
   })
 
-  test('answers OPTIONS with the same methods', async () => {
+  test(`OPTIONS ${path} is answered with the allowed methods`, async () => {
     const answer = await send('OPTIONS', pathOf(route))
     expect([answer.status, allowed(answer)]).toEqual([204, expected])
   })

