@@ -1,4 +1,4 @@
-/** Rounds of about a minute, each with a seed and a database of its own. */
+/** Rounds of about a minute, each with its own seed and database. */
 import { expect, test } from 'vitest'
 
 import { installBoardProgram } from '../e2e/board.ts'

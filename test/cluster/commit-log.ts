@@ -29,7 +29,7 @@ const columnsSql = `
     select 1 from pg_class p where p.relname = c.table_name and p.relispartition)
   order by c.table_name, c.ordinal_position`
 
-/** A savepoint has a number of its own, which tells the writes of one transaction apart. */
+/** A savepoint has its own number, which distinguishes the writes of one transaction. */
 const takeSql = `
   with taken as (delete from audit.changes returning seq, xmin::text as write, name, before, after)
   select * from taken order by seq`

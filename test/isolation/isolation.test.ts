@@ -1,6 +1,6 @@
 /**
- * One attacker, who uses all that the limits allow to one network or one free account, beside everybody else on a
- * ledger of 1,000,000 receipts.
+ * One attacker, who uses all that the limits allow to one network or one free account, and other clients on a ledger
+ * of 1,000,000 receipts.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -13,7 +13,7 @@ import { installBoardProgram } from '../e2e/board.ts'
 import { addressOf, newLedger, stop, useProgram } from '../e2e/ledger.ts'
 import type { Ledger } from '../e2e/ledger.ts'
 import { startClients } from '../support/client-process.ts'
-import { askInTurn, askSteadily, openConnections, p99Of } from '../support/clients.ts'
+import { sendQueue, sendSteadily, openConnections, p99Of } from '../support/clients.ts'
 import type { Timed } from '../support/clients.ts'
 import { openConnection, requestText } from '../support/keep-alive.ts'
 import { chains, fillLedger, rails, statuses, workerOf } from '../support/large-ledger.ts'
@@ -67,7 +67,7 @@ afterAll(async () => {
   ledger.remove()
   process.stdout.write(
     [
-      '| resource | owner | cap | attack | p99 of everybody else at rest, beside the attack (ms) |',
+      '| resource | owner | cap | attack | p99 of other clients at rest, during the attack (ms) |',
       '| --- | --- | --- | --- | --- |',
       ...rows,
       '',
@@ -83,7 +83,7 @@ const ask = (path: string, from: string, body?: string): string =>
     ...(body === undefined ? {} : { body }),
   })
 
-/** Each request of everybody else comes from a network of its own. */
+/** Each request of the other clients comes from another network. */
 function anybody(path: string, body?: string): string {
   number += 1
   return ask(path, `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`, body)
@@ -100,7 +100,7 @@ function listPath(at: number): string {
     `wallet=${workerOf(1 + ((at * 7919) % 100_000))}`,
     `since=${new Date(Date.UTC(2026, 0, 1) + at * 997_000).toISOString()}`,
   ]
-  // Every set of filters in turn.
+  // Goes through all sets of filters.
   const set = filters.filter((_, bit) => ((at >> bit) & 1) === 1)
   return `/api/v1/receipts?${[...set, 'limit=50'].join('&')}`
 }
@@ -113,8 +113,8 @@ async function registration(name: string): Promise<string> {
   return JSON.stringify(await signedBody(nearWallet(name), 'register', fields, { nowMs }))
 }
 
-/** The requests of everybody else in a round, written and signed before its times are measured. */
-async function everybodyElse() {
+/** The requests of the other clients in a round, written and signed before its times are measured. */
+async function otherClients() {
   const numbers = Array.from({ length: ROUND_MS / EVERY_MS }, () => (honest += 1))
   const paths = {
     health: () => '/api/v1/health',
@@ -151,19 +151,19 @@ interface Attack {
 }
 
 async function measure({ next, isPipelined = false, ...attack }: Attack): Promise<void> {
-  const all = { rest: new Map<string, Timed[]>(), beside: new Map<string, Timed[]>() }
+  const all = { rest: new Map<string, Timed[]>(), attack: new Map<string, Timed[]>() }
   let reached = 0
   for (let round = 0; round < ROUNDS; round += 1) {
     // Signed before the times are measured.
     const numbers = Array.from({ length: isPipelined ? 1 : ATTACKS }, (_, at) => at)
     const requests = await Promise.all(numbers.map(async (at) => await next(round, at)))
-    for (const state of ['rest', 'beside'] as const) {
-      const others = await everybodyElse()
+    for (const state of ['rest', 'attack'] as const) {
+      const others = await otherClients()
       const clients = isPipelined ? null : CLIENTS
       const order = { address, requests, clients, durationMs: ROUND_MS }
       const attacking = state === 'rest' ? [] : attacker.follow(order)
       const over = AbortSignal.timeout(ROUND_MS)
-      const answers = await askSteadily(address, others, { everyMs: EVERY_MS, over })
+      const answers = await sendSteadily(address, others, { everyMs: EVERY_MS, over })
       for (const one of kinds) {
         all[state].set(one, [...(all[state].get(one) ?? []), ...(answers[one] ?? [])])
       }
@@ -171,18 +171,18 @@ async function measure({ next, isPipelined = false, ...attack }: Attack): Promis
     }
   }
   const p99s = kinds.map((kind) => {
-    const [rest, beside] = [p99Of(all.rest.get(kind)), p99Of(all.beside.get(kind))]
-    return { kind, rest, beside }
+    const [rest, during] = [p99Of(all.rest.get(kind)), p99Of(all.attack.get(kind))]
+    return { kind, rest, during }
   })
   const shown = p99s.map(
-    ({ kind, rest, beside }) => `${kind} ${rest.toFixed(0)}, ${beside.toFixed(0)}`,
+    ({ kind, rest, during }) => `${kind} ${rest.toFixed(0)}, ${during.toFixed(0)}`,
   )
   rows.push(
     `| ${attack.resource} | service | ${attack.cap} | ${attack.name} | ${shown.join('; ')} |`,
   )
   process.stdout.write(`${rows.at(-1)} ${reached} reached\n`)
   for (const kind of kinds) {
-    const answers = [...(all.rest.get(kind) ?? []), ...(all.beside.get(kind) ?? [])]
+    const answers = [...(all.rest.get(kind) ?? []), ...(all.attack.get(kind) ?? [])]
     const others = answers.filter(({ status }) => status !== (kind === 'writes' ? 201 : 200))
     expect([kind, others]).toEqual([kind, []])
   }
@@ -191,9 +191,9 @@ async function measure({ next, isPipelined = false, ...attack }: Attack): Promis
   const [floorMs, mostTimes] = isPipelined
     ? [QUIET_MS, MOST_TIMES_PIPELINED]
     : [FLOOR_MS, MOST_TIMES]
-  for (const { kind, rest, beside } of p99s) {
-    const times = Math.max(beside, floorMs) / Math.max(rest, floorMs)
-    expect(times, `${kind}: ${rest} ms at rest, ${beside} ms`).toBeLessThanOrEqual(mostTimes)
+  for (const { kind, rest, during } of p99s) {
+    const times = Math.max(during, floorMs) / Math.max(rest, floorMs)
+    expect(times, `${kind}: ${rest} ms at rest, ${during} ms`).toBeLessThanOrEqual(mostTimes)
   }
 }
 
@@ -201,7 +201,7 @@ async function measure({ next, isPipelined = false, ...attack }: Attack): Promis
 const attackerIn = (name: string, round: number, at: number, subnets: number): string =>
   `2001:db8:${name}${round}:${(at % subnets).toString(16)}::1`
 
-test('lists of one network delay nobody else', () =>
+test('lists of one network do not delay other clients', () =>
   measure({
     resource: 'list connections',
     cap: 'one list at a time per IPv4 address or IPv6 /48, 2 s each, then a pause of three times its duration',
@@ -210,7 +210,7 @@ test('lists of one network delay nobody else', () =>
     next: (round, at) => ask(listPath(at), attackerIn('a', round, at, 16)),
   }))
 
-test('failed signatures of one network delay nobody else', () =>
+test('failed signatures of one network do not delay other clients', () =>
   measure({
     resource: 'signature threads',
     cap: '600 failed signatures at once per IPv4 address or IPv6 /64, then 75 a minute; 4 at the same time',
@@ -219,7 +219,7 @@ test('failed signatures of one network delay nobody else', () =>
     next: (round, at) => ask(register, attackerIn('b', round, at, 1), forged(at)),
   }))
 
-test('writes of one network delay nobody else', () =>
+test('writes of one network do not delay other clients', () =>
   measure({
     resource: 'concurrent writes',
     cap: '4 at the same time, and 124 that wait, per IPv4 address or IPv6 /48; 200 new workers a day per address or /64',
@@ -229,7 +229,7 @@ test('writes of one network delay nobody else', () =>
       ask(register, attackerIn('c', round, at, 1), await registration(`attacker ${round} ${at}`)),
   }))
 
-test('reads of the log of one network delay nobody else', async () => {
+test('reads of the log of one network do not delay other clients', async () => {
   const checkpoint = await fetch(`http://${address.host}:${address.port}/log/checkpoint`)
   const size = Number((await checkpoint.text()).split('\n')[1])
   const path = size < 256 ? `/log/tile/entries/000.p/${size}` : '/log/tile/entries/000'
@@ -264,7 +264,7 @@ test('64 clients that read lists with every set of filters wait at most 20 ms', 
       documents: Array.from({ length: 320 }, () => anybody('/api/v1/rails')),
     }
     const over = AbortSignal.timeout(5000)
-    const { lists = [], documents = [] } = await askSteadily(address, requests, {
+    const { lists = [], documents = [] } = await sendSteadily(address, requests, {
       everyMs: 1000 / 64,
       over,
     })
@@ -274,7 +274,7 @@ test('64 clients that read lists with every set of filters wait at most 20 ms', 
   }
   const delay = await loopDelay()
   const connections = await openConnections(address, 64)
-  const unpaced = await askInTurn(connections, listsOf(5000), { over: AbortSignal.timeout(5000) })
+  const unpaced = await sendQueue(connections, listsOf(5000), { over: AbortSignal.timeout(5000) })
   for (const { close } of connections) close()
   process.stdout.write(
     `64 clients, 60 lists a minute each: p99 ${windows.map((one) => one.toFixed(0)).join(', ')} ms, event loop held ${delay.p99Ms.toFixed(0)} ms (p99), ${delay.mostMs.toFixed(0)} ms (longest); without pauses: ${unpaced.length / 5} lists a second, p99 ${p99Of(unpaced).toFixed(0)} ms\n`,
@@ -295,7 +295,7 @@ async function loopDelay(): Promise<{ readonly p99Ms: number; readonly mostMs: n
   return { p99Ms: msOf('0.99'), mostMs: msOf('1') }
 }
 
-test('10,000 idle connections of one address keep no newcomer out', async () => {
+test('10,000 idle connections of one address do not block a new client', async () => {
   const idle: Socket[] = []
   while (idle.length < IDLE) {
     const more = Array.from({ length: 250 }, async () => {

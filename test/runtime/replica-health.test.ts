@@ -77,7 +77,7 @@ test('a replica whose clock is wrong says so, and refuses signatures of the righ
   }
 })
 
-test('each replica writes one row of its own at most every five seconds', async () => {
+test('each replica writes its own row at most every five seconds', async () => {
   const database = await openDatabase({ url: await newPostgresDatabase(server.url) })
   onTestFinished(() => database.close())
   const clock = handClock()

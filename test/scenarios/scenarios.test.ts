@@ -17,7 +17,7 @@ const targets: readonly (readonly [FamilyResult['group'], number, number, number
 
 describe('made-up rails', () => {
   it.each(targets)(
-    'of the %s families are judged as well as the target',
+    'made-up rails of the %s families are judged as well as the target',
     (group, unflagged, demoted, flagged) => {
       const share = (isHonest: boolean, of: (result: FamilyResult) => number) =>
         groupShare(results, group, isHonest, of)
@@ -33,7 +33,7 @@ describe('made-up rails', () => {
     },
   )
 
-  it('cover at least 24 families', () => {
+  it('made-up rails cover at least 24 families', () => {
     expect(results.length).toBeGreaterThanOrEqual(24)
   })
 })

@@ -87,7 +87,7 @@ export class Stage {
     this.lines.push(JSON.stringify({ offers: { count, creators } }))
   }
 
-  /** Where customers get their money: mostly exchanges, some from wallets of their own. */
+  /** Where customers get their money: mostly exchanges, some from their own wallets. */
   fund(payer: string, usdc: number): void {
     const from = this.chance(0.8) ? this.exchange() : this.ordinary()
     const times = this.int(1, 3)

@@ -18,7 +18,7 @@ const PHASE_MS = 3000
 /** The flood has seven times the concurrency limit, so that every machine refuses most requests. */
 const CONNECTIONS = { atCapacity: 64, flood: 2000 } as const
 const TIMES = 5
-/** A read waits for one turn of the event loop, which may read a request from each connection. */
+/** A read waits for one iteration of the event loop, which may read a request from each connection. */
 const READS_SLOWER = CONNECTIONS.flood / CONNECTIONS.atCapacity
 /** Memory that may remain: pools of the engine and tables of the limits. */
 const REMAINING_BYTES = 16 * 2 ** 20
@@ -38,7 +38,7 @@ async function postOf(at: number, network?: string): Promise<string> {
 }
 
 const kinds = { document: '/api/v1/rails', list: '/api/v1/receipts?rail=x402&limit=5' } as const
-/** A document and a list in turn. */
+/** A document and a list alternately. */
 const reads = Array.from({ length: 5000 }, (_, at) =>
   Object.values(kinds).map((path) => readOf(path, at)),
 ).flat()
@@ -204,11 +204,11 @@ test.for([
     expect(refused.filter(({ text }) => !(Number(headerOf(text, 'retry-after')) > 0))).toEqual([])
     expect(p50(refused)).toBeLessThanOrEqual(p50(accepted))
     for (const kind of ['document', 'list'] as const) {
-      const [atRest, beside] = [calm.reads[kind], flood.reads[kind]]
-      const statuses = new Set([...atRest, ...beside].map(({ status }) => status))
+      const [atRest, during] = [calm.reads[kind], flood.reads[kind]]
+      const statuses = new Set([...atRest, ...during].map(({ status }) => status))
       expect(statuses).toEqual(new Set([200]))
-      expect(p50(beside)).toBeLessThan(READS_SLOWER * p50(atRest))
-      expect(p50(beside)).toBeLessThan(p50(accepted))
+      expect(p50(during)).toBeLessThan(READS_SLOWER * p50(atRest))
+      expect(p50(during)).toBeLessThan(p50(accepted))
     }
     expect(afterwards?.status).toBe(201)
 

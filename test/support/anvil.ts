@@ -135,7 +135,7 @@ function binaryPath(): string {
   return join(dirname(manifest), 'bin', 'anvil')
 }
 
-/** The node chooses its port, since another program may take a free port meanwhile. */
+/** The node chooses its port, since another program may take a free port in between. */
 async function addressOf(output: Readable): Promise<string> {
   let address: string | undefined
   for await (const line of createInterface(output)) {

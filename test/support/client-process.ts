@@ -1,4 +1,4 @@
-/** Starts clients in a process of their own, which is not delayed by the work of the test. */
+/** Starts clients in a separate process, which is not delayed by the work of the test. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 

@@ -1,5 +1,5 @@
-/** Clients in a process of their own. Each order is answered with the answers that they got until `stop` or the end. */
-import { askInTurn, askPipelined, openConnections } from './clients.ts'
+/** Clients in a separate process. Each order is answered with the answers that they got until `stop` or the end. */
+import { sendQueue, sendPipelined, openConnections } from './clients.ts'
 import type { Timed } from './clients.ts'
 import type { Address } from './raw-http.ts'
 
@@ -26,9 +26,9 @@ process.on('disconnect', () => process.exit(0))
 
 async function follow(order: Order, over: AbortSignal): Promise<readonly Timed[]> {
   const { address, requests, clients, gapMs = 0 } = order
-  if (clients === null) return await askPipelined(address, requests[0] ?? '', over)
+  if (clients === null) return await sendPipelined(address, requests[0] ?? '', over)
   const connections = await openConnections(address, clients)
-  const answers = await askInTurn(connections, requests, { over, gapMs })
+  const answers = await sendQueue(connections, requests, { over, gapMs })
   for (const { close } of connections) close()
   return answers
 }

@@ -11,8 +11,8 @@ import type { Address } from './raw-http.ts'
 export type Timed = Pick<Answer, 'status' | 'tookMs'>
 type ByKind<Value> = Readonly<Record<string, readonly Value[]>>
 
-/** Sends a request of each kind in turn every `everyMs`, whether or not earlier ones are answered. */
-export async function askSteadily(
+/** Sends a request of each kind every `everyMs`, whether or not earlier ones are answered. */
+export async function sendSteadily(
   address: Address,
   requests: ByKind<string>,
   { everyMs, over }: { readonly everyMs: number; readonly over: AbortSignal },
@@ -40,7 +40,7 @@ export async function askSteadily(
 }
 
 /** Each connection sends its next request after an answer and the gap, or after a second if it was refused. */
-export async function askInTurn(
+export async function sendQueue(
   connections: readonly Connection[],
   requests: Iterable<string>,
   { over, gapMs = 0 }: { readonly over: AbortSignal; readonly gapMs?: number },
@@ -60,7 +60,7 @@ export async function askInTurn(
 }
 
 /** Keeps sending a request over two connections without waiting for answers, and opens those again that are closed. */
-export async function askPipelined(
+export async function sendPipelined(
   address: Address,
   request: string,
   over: AbortSignal,

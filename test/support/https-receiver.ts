@@ -31,7 +31,7 @@ export interface Receiver {
 export const okReply: Reply = ({ body }, res) =>
   void res.writeHead(200).end(challengeIn(body) ?? '')
 
-/** The proof for which an endpoint is asked. */
+/** The proof that is requested from an endpoint. */
 export function challengeIn(body: string): string | null {
   const found = /^\{"type":"endpoint\.challenge",.*"challenge":"(\w+)"/.exec(body)
   return found?.[1] ?? null

@@ -31,7 +31,7 @@ export async function expectLogged(service: Service): Promise<void> {
   const shown: { kind: string; sha256: string; subject: string | null }[] = []
   const list = await requestJson(service, '/api/v1/receipts?limit=200', {})
   const rows = z.object({ receipts: z.array(z.looseObject({})) }).parse(list.body).receipts
-  // Rows that a test has inserted have ids of their own.
+  // Rows that a test has inserted have other ids.
   const receipts = rows.flatMap((row) => receipt.safeParse(row).data ?? [])
   for (const { receipt_id: id } of receipts) {
     const answer = await requestJson(service, `/api/v1/receipts/${id}`, {})

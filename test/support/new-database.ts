@@ -58,7 +58,7 @@ async function createDatabase(server: string, from: string): Promise<string> {
   return `${server}/${name}`
 }
 
-/** Replaces all that a database holds by what another one holds; nothing may use either. */
+/** Replaces the content of a database by that of another one; nothing may use either. */
 export async function copyPostgresDatabase(from: string, to: string): Promise<void> {
   const [[server, source], [, target]] = [parts(from), parts(to)]
   await ask(server, `drop database if exists ${target}`)

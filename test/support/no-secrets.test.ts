@@ -51,7 +51,7 @@ function lineWith(text: string): string {
   return `{"message":"before"}\n${written}{"message":"after"}\n`
 }
 
-describe('a log is found to hold', () => {
+describe('expectNoSecrets', () => {
   test.each([
     ['a signature of an EVM wallet', evmSignature],
     ['an ed25519 signature in base64', signature],
@@ -79,12 +79,12 @@ describe('a log is found to hold', () => {
     ['a private key', chainKey('settler').slice(2).toUpperCase()],
     ['a private key', seed.toString('hex')],
     ['a private key', seed.toString('base64')],
-  ])('%s', (what, text) => {
+  ])('a log line with %s is found', (what, text) => {
     expect(() => expectNoSecrets(lineWith('nothing'))).not.toThrow()
     expect(() => expectNoSecrets(lineWith(text))).toThrow(`a log line contains ${what}: `)
   })
 
-  test('the password and the keys that a process was given or has made', () => {
+  test('a log line with a password or a key that a process was given or has made is found', () => {
     const dir = mkdtempSync(join(tmpdir(), 'ledger-secrets-'))
     onTestFinished(() => rmSync(dir, { recursive: true }))
     const hashKey = randomBytes(32)
@@ -104,14 +104,14 @@ describe('a log is found to hold', () => {
     }
   })
 
-  test('what is found, which is not shown', () => {
+  test('the secret that is found in a log line is not shown', () => {
     const settler = chainKey('settler')
     expect(() => expectNoSecrets(lineWith(settler))).toThrow(/refused \(0x[0-9a-f]{10}…$/)
     expect(() => neverLogPassword('short')).toThrow('too short')
   })
 })
 
-test('hashes, addresses, public keys and transactions are no secrets', () => {
+test('hashes, addresses, public keys and transactions in a log line are no secrets', () => {
   const hash = createHash('sha256').update('a')
   const texts = [
     `0x${hash.copy().digest('hex')}`,

@@ -164,7 +164,7 @@ export function usePaymentTests(
   }
 }
 
-/** Expects the answer that asks the payer to repeat the request with the same payment. */
+/** Expects the answer that tells the payer to repeat the request with the same payment. */
 export function expectPending({ status, code, headers }: Answer): void {
   expect([status, code]).toEqual([503, 'settlement_pending'])
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)

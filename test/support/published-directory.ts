@@ -1,4 +1,4 @@
-/** A public directory with a database of its own, which names its current set. */
+/** A public directory and its database, which names the current set. */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
@@ -18,7 +18,7 @@ export const noFacts: PublishedFacts = {
   compressed: () => Promise.resolve(new Uint8Array()),
 }
 
-/** The database is beside the directory, so that other processes find it. */
+/** The database is next to the directory, so that other processes find it. */
 export async function publishedDirectory(publicDir: string) {
   mkdirSync(dirname(publicDir), { recursive: true })
   const database = await openDatabase({ url: `${publicDir}.db` })
