@@ -1,6 +1,6 @@
 import { dayMs } from './time.ts'
 
-/** How far a rail is read that has more than a day to read, as at the first start. Times in Unix milliseconds. */
+/** Reading progress of a rail with more than a day to read, as at the first start. Times in Unix milliseconds. */
 export interface Backfill {
   readonly fromMs: number
   readonly toMs: number

@@ -1,4 +1,4 @@
-/** One step of a verification: what was checked, with which result. */
+/** One step of a verification, with its result. */
 export interface Check {
   readonly what: string
   readonly good: boolean

@@ -3,7 +3,7 @@
  *
  *     o/<sha256>, <sha256>.br, .gz                      bodies and their compressed forms, each under its own hash
  *     g/<fence>-<version>-<sha256>/snapshot.json        the manifest of a set, with .sig (its signature), .br and .gz
- *     facts/<sha256>.json.gz                            the facts of a set, with which the next build compares
+ *     facts/<sha256>.json.gz                            the facts of a set, which the next build compares
  *
  * The newest row of the table `publications` names the current set. For readers without the database:
  *
@@ -57,9 +57,9 @@ const manifestEntrySchema = z
 export const manifestSchema = z
   .strictObject({
     site_url: z.string().max(256),
-    /** Grows with each manifest; where one is left out, `previous` may differ from what a reader has seen. */
+    /** Increases with each manifest. If a version is skipped, `previous` may differ from the last manifest a reader saw. */
     version: z.int().min(1),
-    /** SHA-256 of the manifest before; null for the first. */
+    /** SHA-256 of the previous manifest; null for the first. */
     previous: sha256Hex.nullable(),
     computed_at: timeSchema,
     /** After this time a reader should look for a newer manifest. */
@@ -165,7 +165,7 @@ export function encodedFile(file: string, encoding: Encoding): string {
 const STALE_WHILE_REVALIDATE_FACTOR = 5
 const STALE_IF_ERROR_SECONDS = 86_400
 
-/** `Cache-Control` of what has its hash as its name (RFC 8246). */
+/** `Cache-Control` of files that are named by their hash (RFC 8246). */
 export const immutable = 'public, max-age=31536000, immutable'
 
 /** `Cache-Control` (RFC 9111). */

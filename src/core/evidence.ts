@@ -26,7 +26,7 @@ const logInput = z.object({
 
 export type LogInput = z.infer<typeof logInput>
 
-/** What a check reads of a bundle. */
+/** The part of a bundle that a check reads. */
 export const checkedBundle = z.looseObject({
   rail: z.string(),
   at: z.string(),
@@ -46,8 +46,8 @@ const partLength = 64 * 1024
 const maxPartLength = 4 * partLength
 
 /**
- * JSON in which maps, sets and big integers have a tag. A long list is cut into documents of its own, where its content says,
- * so that most of them are the same in the next poll.
+ * Encodes a value as JSON with tags for maps, sets and big integers. Splits a long list into separate documents at
+ * content-defined boundaries, so that most of them are the same in the next poll.
  */
 export function pack(value: unknown, keep: (text: string) => string): string {
   const inner = (member: unknown): string => pack(member, keep)
@@ -75,7 +75,7 @@ function packList(items: readonly string[], keep: (text: string) => string): str
   return JSON.stringify({ $parts: parts })
 }
 
-/** Digests of the documents into which the lists of this one are cut. */
+/** Digests of the documents into which the lists of this one were split. */
 export function partsOf(text: string): readonly string[] {
   const lists = [...text.matchAll(/"\$parts":\[([^\]]*)\]/g)].map(([list]) => list).join()
   return lists.match(/[0-9a-f]{64}/g) ?? []
@@ -95,7 +95,7 @@ export function unpack(text: string, documents: ReadonlyMap<string, string>): un
   })
 }
 
-/** Names the first line that differs; null if none does. */
+/** Describes the first line that differs; null if none does. */
 export function firstDifference(
   published: readonly string[],
   found: readonly string[],

@@ -1,4 +1,4 @@
-/** At most `limit` running items have the share `key`. */
+/** Limits the running items with the share `key` to `limit`. */
 export interface LaneShare {
   readonly key: string
   readonly limit: number
@@ -6,7 +6,7 @@ export interface LaneShare {
 
 export interface LaneItem {
   readonly id: string
-  /** Parties take turns: the next item belongs to the party that waits longest. */
+  /** Parties take turns: the next item belongs to the party that has waited longest. */
   readonly party: string
   readonly shares: readonly LaneShare[]
 }

@@ -1,4 +1,4 @@
-/** All figures of the limits: who may send how much, what a request costs, and how many rows one caller may write. */
+/** All limits: requests and bytes per caller, the cost of a request, and the rows that one caller may write. */
 import { dayMs, hourMs, minuteMs } from './time.ts'
 
 /**
@@ -67,7 +67,7 @@ export const limitPolicies = {
     per: `${network}, for all callers without a paid tier together`,
     advice: 'send shorter texts, wait for the next day, or subscribe to a paid tier',
   }),
-  /** Entries stay for good. All write quotas of a network together need 3,740; the rest is for 1,100 jobs of free partners. */
+  /** Entries are permanent. All write quotas of a network together need 3,740; the rest is for 1,100 jobs of free partners. */
   log_entries: perDay('log-entries', 6000, {
     what: 'entries of the log',
     per: `${network}, for all callers without a paid tier together`,
@@ -75,7 +75,7 @@ export const limitPolicies = {
   }),
 } as const satisfies Record<string, LimitPolicy>
 
-/** What an entry adds to the bytes of its write: its row with indexes, its hash in the tiles and its published copy. */
+/** Bytes that an entry adds to its write: its row with indexes, its hash in the tiles and its published copy. */
 export const logEntryBytes = 1100
 
 export type PolicyName = keyof typeof limitPolicies
@@ -170,7 +170,7 @@ export function excessText(limit: Quota & { readonly burst?: number | null }): s
 
 export interface LimitDecision {
   readonly allowed: boolean
-  /** Units left afterwards. */
+  /** Units left after the request. */
   readonly remaining: number
   readonly retryAfterMs: number
   readonly resetMs: number

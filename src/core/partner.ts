@@ -30,7 +30,7 @@ export const PATIENCE_MS = 14 * dayMs
 export const tierNames = ['free', 'starter', 'pro', 'team', 'enterprise'] as const
 export type TierName = (typeof tierNames)[number]
 
-/** What follows the paid time: a renewal, the free tier, or the end of the subscription. */
+/** The change at the end of the paid time: a renewal, the free tier, or the end of the subscription. */
 export const followUps = ['renewal', 'free', 'end'] as const
 export type ExpiryAction = (typeof followUps)[number]
 
@@ -39,7 +39,7 @@ export interface PartnerSubscription {
   readonly status: SubscriptionStatus
   readonly renewsAtMs: number | null
   readonly createdAtMs: number
-  /** What was paid for 30 days of the time that is left; 0 for granted time. */
+  /** Price paid per 30 days of the remaining time; 0 for granted time. */
   readonly rateMicroUsdc: number
   readonly onExpiry: ExpiryAction
 }
@@ -131,7 +131,7 @@ function withTime(
   return { subscription: { ...current, ...paid, status: 'active' }, fromMs, untilMs }
 }
 
-/** Takes back the value of a reversed payment, at most all that is left. */
+/** Deducts the value of a reversed payment, at most the remaining time. */
 export function withoutPayment(
   subscription: PartnerSubscription,
   paidMicroUsdc: number,

@@ -15,7 +15,7 @@ export interface RailState {
   /** Version of the rules that decided, and why. */
   readonly statusRules: string
   readonly statusReasons: readonly StatusReason[]
-  /** Since when no rule decides, so that the former status counts. */
+  /** Start of the time in which no rule decides and the former status applies. */
   readonly undecidedSinceMs: number | null
   readonly figures: Figures
   readonly removed30d: Readonly<Record<string, number>>
@@ -29,7 +29,7 @@ export interface RailState {
   readonly consecutiveFailures: number
 }
 
-/** Failed also if the figures cannot be true. */
+/** A poll with figures that cannot be true also failed. */
 export type PollOutcome = { readonly kind: 'good'; readonly measurement: Measurement } | FailedPoll
 
 export interface PollFacts {
@@ -43,14 +43,14 @@ export interface PollFacts {
 export interface RailTransition {
   readonly from: RailStatus
   readonly to: RailStatus
-  /** Present if other rules decided before: the rail itself may be as it was. */
+  /** Present if other rules decided before: the rail itself may be unchanged. */
   readonly rules_changed?: { readonly from: string; readonly to: string }
 }
 
 /** Flags whose condition is met are raised; opening an open flag changes nothing. */
 export interface PollDecision extends DetectedFlags {
   readonly state: RailState
-  /** What the poll measured, with what the rules add; null for a failed poll. */
+  /** The figures of the poll and of the rules; null for a failed poll. */
   readonly figures: Figures | null
   readonly transition: RailTransition | null
 }

@@ -44,7 +44,7 @@ export const notListed: WalletFacts = {
   contract: null,
 }
 
-/** A wallet without an age and recipients is no hub, unless it is listed. */
+/** A wallet without an age and recipients is not a hub, unless it is listed. */
 export const tryWalletFacts = z
   .object({
     address: tryWallet,

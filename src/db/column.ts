@@ -33,7 +33,7 @@ export const optionalObject: Column<string | null, Json<JsonObject | null, objec
   sql: optionalText.sql,
   read: objectFromJsonText,
 }
-/** Given by the program. */
+/** Assigned by the program. */
 export const integerKey: Column<number> = { sql: 'integer not null primary key' }
 /** Assigned by SQLite. */
 export const rowNumber: Column<Generated<number>> = { sql: 'integer primary key' }
@@ -42,7 +42,7 @@ export const sequence: Column<GeneratedAlways<number>> = {
   sql: 'integer primary key autoincrement',
 }
 
-/** What is read, and what may be written. */
+/** The type of values that are read, and of those that may be written. */
 type Json<Read, Written> = ColumnType<Read, Written, Written>
 
 /** @param read makes the member from the text */

@@ -35,15 +35,15 @@ export interface OpenDatabase {
   readonly reader: Kysely<Database>
   readonly list: ReadList
   readonly write: Write<Database>
-  /** For single statements on counts of limits, beside the writes; null if no other process can serve this database. */
+  /** For single statements on counts of limits, concurrent with writes; null if no other process can serve this database. */
   readonly shared: Kysely<Database> | null
   /** True if the last write transaction failed. */
   readonly isFailing: () => boolean
   readonly broken: () => DatabaseBrokenError | null
   readonly close: () => Promise<void>
   readonly engine: Engine
-  /** As it was opened. */
+  /** As passed to `openDatabase`. */
   readonly url: string
-  /** The file of SQLite. */
+  /** The SQLite file; null for PostgreSQL. */
   readonly path: string | null
 }

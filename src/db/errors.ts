@@ -13,10 +13,10 @@ export class DiskFullError extends DatabaseUnavailableError {
   override readonly name = 'DiskFullError'
 }
 
-/** A list took too long, or its client has gone. */
+/** A list took too long, or its client has disconnected. */
 export class ListEndedError extends DatabaseUnavailableError {
   override readonly name = 'ListEndedError'
-  override readonly message = 'The list took too long: ask for fewer entries or add a filter'
+  override readonly message = 'The query took too long: request fewer entries or add a filter'
 }
 
 /** Disk failure or damaged file. The last commit may not be durable, so all later writes fail: restart the process. */

@@ -49,9 +49,9 @@ async function answerOf(
   return row === null ? null : { ...row, body: objectFromJsonText(row.answer) }
 }
 
-/** Messages and keys must not be found, under the locks of their wallets and callers. */
+/** Requires that messages and keys are unused, and that the locks of their wallets and callers are held. */
 export async function insertAnswers(db: Db, { answers, messages, keys }: AnswerRows) {
-  // At once, for one round trip.
+  // Sent together, for one round trip.
   await Promise.all([
     ...answers.map((answer) => insertRecord(db, 'answers', answer)),
     ...messages.map((message) => insertRecord(db, 'used_messages', message)),
@@ -59,10 +59,10 @@ export async function insertAnswers(db: Db, { answers, messages, keys }: AnswerR
   ])
 }
 
-/** What refers to an answer comes before it, since an answer outlives that. */
+/** Rows that refer to an answer come first, since the answer outlives them. */
 export const expiringTables = ['used_messages', 'idempotency_keys', 'answers'] as const
 
-/** Deletes at most `limit` rows; returns their number. On PostgreSQL those of the default partitions. */
+/** Deletes at most `limit` rows; returns their number. On PostgreSQL only in the default partitions. */
 export async function deleteExpiredAnswers(db: Db, now: string, limit: number): Promise<number> {
   const engine = engineOf(db)
   const place = sql.ref(rowPlaces[engine])

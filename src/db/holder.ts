@@ -1,4 +1,4 @@
-/** Names of the processes that hold leases, which show on the same machine whether the process has ended. */
+/** Names of processes that hold leases. On the same machine, a name shows whether its process has ended. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -6,14 +6,14 @@ import { kill, pid } from 'node:process'
 
 import { isErrno } from '../core/errno.ts'
 
-/** Distinguishes this process from earlier ones with its number. */
+/** Distinguishes this process from earlier ones with the same number. */
 const started = String(Math.round(performance.timeOrigin))
 
 export function createHolder(): string {
   return [machine(), pid, started, randomUUID()].join(' ')
 }
 
-/** False for a process of another machine, of which nothing is known. */
+/** False for a process on another machine, whose state is unknown. */
 export function hasEnded(holder: string): boolean {
   const [where, number, since] = holder.split(' ')
   if (where !== machine()) return false
@@ -25,7 +25,7 @@ export function hasEnded(holder: string): boolean {
   }
 }
 
-/** The boot, and the container, since containers number their processes separately. */
+/** Boot and container, since containers number their processes separately. */
 function machine(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()

@@ -1,4 +1,4 @@
-/** Leases on the clock of the database. Every effect carries the fence, so that a replaced holder changes nothing. */
+/** Leases by the clock of the database. Every effect carries the fence, so that a replaced holder changes nothing. */
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 
@@ -35,7 +35,7 @@ export async function databaseTimeMs(db: Db): Promise<number> {
   return rows[0]?.now ?? Number.NaN
 }
 
-/** The end of a lease from now on, and the condition for taking it. A later end: the clock of the database was set back. */
+/** End of a lease that starts now, and the condition for taking it. A later end means that the database clock was set back. */
 export function leaseTerms(
   db: Db,
   { holder, ttlMs }: Omit<WantedLease, 'name'>,
@@ -50,7 +50,7 @@ export function leaseTerms(
   return { end, free }
 }
 
-/** In a write. Returns the fence, or null while another holder has the lease. A repeated call of the holder prolongs its lease. */
+/** Call it in a write. Returns the fence, or null while another holder has the lease. A repeated call extends the lease. */
 export async function takeLease(db: Db, { name, holder, ttlMs }: WantedLease) {
   const other = await findRecord(db, 'leases', { name })
   const columns = { by: 'leases.holder', until: 'leases.until' }
@@ -69,7 +69,7 @@ export async function releaseLease(db: Db, { name, fence }: HeldLease): Promise<
   return await updateRecord(db, 'leases', { name, fence }, { until: 0 })
 }
 
-/** In a write, and before an effect outside of the database. @throws LeaseLostError if it has another holder */
+/** Call it in a write, and before an effect outside the database. @throws LeaseLostError if the lease has another holder */
 export async function requireLease(db: Db, { name, fence }: HeldLease): Promise<void> {
   if ((await findRecord(db, 'leases', { name, fence })) !== null) return
   throw new LeaseLostError(`Another process has taken the lease ${name}`)

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { isoTime, minuteMs } from '../core/time.ts'
 import type { Db } from './schema.ts'
 
-/** Lists count no further, so that a count reads at most as many rows. */
+/** Largest total of a list, so that a count reads few rows. */
 export const countedRows = 1000
 
 export interface ListTotal {
@@ -29,12 +29,12 @@ export async function countList<DB, Tables extends keyof DB>(
   return total > countedRows ? { total: countedRows, total_is_exact: false } : { total }
 }
 
-/** Longer than any write takes from its time to its commit, which gives it its place in the list. */
+/** Longer than any write takes from its time to its commit, which determines its place in the list. */
 const commitDelayMs = minuteMs
 
 /**
- * Whether the time of a row is later than `since`: a range of `seq`, with which the indexes of lists end. Only rows near the
- * start of the range compare their time; an `or` would compare all. Rows from a time when the clock was wrong count as their neighbours do.
+ * Selects the rows after `since` by a range of `seq`, the last column of the list indexes. Only rows near the start of the
+ * range compare their time; an `or` would compare all. Rows written under a wrong clock are treated like their neighbours.
  * @param seq the column that the list is ordered by
  */
 export function isLater(

@@ -1,17 +1,17 @@
-/** Reads of lists on connections of their own, so that no other read waits for a list. */
+/** Reads of lists on separate connections, so that no other read waits for a list. */
 import { createSemaphore } from '../core/concurrency.ts'
 import type { OnWait, Semaphore } from '../core/concurrency.ts'
 import { ListEndedError } from './errors.ts'
 import type { Db } from './schema.ts'
 
-/** Who reads a list. Each network reads one list at a time, and readers without `ListReader` share one turn. */
+/** Each network reads one list at a time, as do all reads without a `ListReader` together. */
 export interface ListReader {
   readonly gone: AbortSignal
   /** Null without a limit. */
   readonly network: number | null
 }
 
-/** @throws ListEndedError after the deadline, which includes the wait, or when the reader has gone */
+/** @throws ListEndedError after the deadline, which includes the wait, or when the reader has disconnected */
 export type ReadList = <Result>(
   read: (db: Db) => Promise<Result>,
   reader?: ListReader,

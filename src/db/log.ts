@@ -16,9 +16,9 @@ import type { Db } from './schema.ts'
 import { eachElement, engineOf } from './statements.ts'
 import type { Engine } from './statements.ts'
 
-/** An entry without the members that its place in the log decides. */
+/** An entry without the members that depend on its place in the log. */
 export type QueuedEntry = {
-  /** Once for each kind: what is queued again is not logged again. */
+  /** Unique for each kind: an entry that is queued again is not logged again. */
   readonly id: string
   readonly sha256: string
   readonly subject?: string
@@ -39,7 +39,7 @@ const queued = new WeakMap<Db, number>()
 /** The number of entries that a transaction has queued. */
 export const queuedBy = (tx: Db): number => queued.get(tx) ?? 0
 
-/** Called in the transaction of the effect, so that neither is without the other. */
+/** Call it in the transaction of the effect, so that both are stored or neither. */
 export async function queueEntries(tx: Db, entries: readonly QueuedEntry[]): Promise<void> {
   queued.set(tx, queuedBy(tx) + entries.length)
   const rows = entries.map(({ kind, id, sha256, subject = null, extra }) => {

@@ -13,7 +13,7 @@ export interface Migration {
   readonly up: Readonly<Record<Engine, readonly string[]>>
   /**
    * The number of migrations that a program must know to work with the schema after this one; default: this one too. During
-   * a rolling upgrade, programs of the previous release go on beside a migration that only adds.
+   * a rolling upgrade, programs of the previous release keep running after a migration that only adds.
    */
   readonly compatibleFrom?: number
 }

@@ -1,18 +1,18 @@
 import { sql } from 'kysely'
 
-/** Partitions of the expiring tables on PostgreSQL. Each has the rows of one period, and is dropped as a whole. */
+/** Partitions of the expiring tables on PostgreSQL. Each contains the rows of one period, and is dropped as a whole. */
 import { dayMs, hourMs, isoTime } from '../core/time.ts'
 import { expiringTables } from './guard.ts'
 import type { Db } from './schema.ts'
 import { defaultPartition } from './table.ts'
 
-/** Of 1, 6 and 24 hours: look-ups ask the index of each partition, and rows stay for up to a period after their expiry. */
+/** A compromise: lookups search the index of every partition, and rows remain for up to a period after their expiry. */
 const periodMs = 6 * hourMs
 
-/** Rows live for up to a day. Without a builder for longer than the rest, they are stored in the default partition. */
+/** Rows live for up to a day. If no builder runs for two periods, new rows go to the default partition. */
 const aheadMs = dayMs + 2 * periodMs
 
-/** A reader of hours, such as a dump, must not hold up all writes: then the next call tries again. */
+/** A long read, such as a dump, must not block all writes; the next call tries again. */
 const lockLimitMs = 200
 
 /** Adds partitions for rows of the next day, and drops those whose rows have all expired. */
@@ -31,7 +31,7 @@ export async function keepPartitions(
     const unsorted = await newestIn(tx, defaultPartition(table))
     for (let from = present; from <= nowMs + aheadMs; from += periodMs) {
       const name = nameOf(table, from)
-      // Rows are not moved: PostgreSQL refuses a partition for rows that the default one has.
+      // Rows are not moved: PostgreSQL refuses a partition for rows in the default partition.
       if (names.includes(name) || isoTime(from) <= unsorted) continue
       const [begin, end] = [from, from + periodMs].map((ms) => sql.lit(isoTime(ms)))
       await sql`create table ${sql.table(name)} partition of ${sql.table(table)} for values from (${begin}) to (${end})`.execute(

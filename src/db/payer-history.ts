@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from 'kysely'
 
-/** What payers have paid workers, and what the ledger knows about payers. */
+/** Sums that payers have paid workers, and facts about payers. */
 import type { PayerHistory, SumChange } from '../core/reputation/entries.ts'
 import { quarterOf } from '../core/reputation/formula.ts'
 import { saturated } from '../core/reputation/standing.ts'

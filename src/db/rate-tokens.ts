@@ -9,13 +9,13 @@ export interface TokenDraw {
   readonly unit: number
   /** Units of a full limit. */
   readonly capacity: number
-  /** Milliseconds to which stored values up to now are equal: a day, or 1 for rates. */
+  /** Values before the current multiple of this many milliseconds count as empty: a day, or 1 for rates. */
   readonly stepMs: number
   readonly wanted: number
 }
 
 export interface DrawnTokens {
-  /** At most as many as were wanted. */
+  /** At most `wanted`. */
   readonly granted: number
   /** The stored value afterwards. */
   readonly value: number
@@ -23,7 +23,7 @@ export interface DrawnTokens {
   readonly nowMs: number
 }
 
-/** The generic cell rate algorithm in one statement on PostgreSQL, by whose clock all replicas count. */
+/** The generic cell rate algorithm in one statement on PostgreSQL, whose clock all replicas use. */
 export async function drawTokens(db: Db, draw: TokenDraw): Promise<DrawnTokens> {
   const { policy, key, unit, capacity, stepMs, wanted } = draw
   const nowMs = sql`floor(extract(epoch from clock_timestamp()) * 1000)`
@@ -44,7 +44,7 @@ export async function drawTokens(db: Db, draw: TokenDraw): Promise<DrawnTokens> 
   return drawn
 }
 
-/** Removes the values that no limit counts any more. */
+/** Removes values that no longer affect a limit. */
 export async function dropRateTokens(db: Db, beforeMs: number): Promise<void> {
   await db.deleteFrom('rate_tokens').where('value', '<', beforeMs).execute()
 }

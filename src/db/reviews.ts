@@ -33,7 +33,7 @@ export interface DueReview {
   readonly countsFrom: string
   readonly knownSince: string
   readonly postponed: number
-  /** What the payer has paid the worker since `since`. */
+  /** Amount that the payer has paid the worker since `since`. */
   readonly paidMicroUsdc: number
 }
 
@@ -67,7 +67,7 @@ export interface ReviewFinding extends Pick<Finding, 'link' | 'isHub' | 'reason'
   readonly knownSince: string | null
 }
 
-/** Stores what a check found about the payer, and the entries that follow. Does nothing if another run was faster. */
+/** Stores the findings of a check about the payer, and the resulting entries. Does nothing if another run was faster. */
 export async function applyReview(
   db: Db,
   review: Pick<DueReview, 'receiptId' | 'worker' | 'display' | 'payer'>,
@@ -95,7 +95,7 @@ export async function applyReview(
   const isOlder = isSender && found.knownSince !== null && found.knownSince < payer.knownSince
   const olderSince = isOlder ? found.knownSince : payer.knownSince
   const knownSince = found.isHub ? now : olderSince
-  // A payer that was found independent stays so while it pays enough workers, this one included.
+  // A payer once found independent remains so while it pays enough workers, including this one.
   const stillPays = payer.paysWorkers === 1 && (await paysStrangers(db, party, ''))
   const paysWorkers = !found.isHub && (stillPays || (await paysStrangers(db, party, worker)))
   const known = { wallet, party, knownSince, paysWorkers: paysWorkers ? 1 : 0 } as const
@@ -123,7 +123,7 @@ export async function postponeReview(
   await updateRecord(db, 'reputation_reviews', { receiptId }, changes)
 }
 
-/** True if the party has also paid enough other workers that hold receipts of platforms. */
+/** True if the party has also paid enough other workers with platform receipts. */
 async function paysStrangers(db: Db, party: string, worker: string): Promise<boolean> {
   const { rows } = await sql<{ workers: number; paid: number | null }>`
     select count(distinct wallet) as workers, sum(paid_micro_usdc) as paid from payer_sums

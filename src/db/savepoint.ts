@@ -5,7 +5,7 @@ import { ConnectionHeldError } from './errors.ts'
 import type { WriteConnection } from './write-connection.ts'
 
 export interface Savepoint {
-  /** Starts a write. Its savepoint is set before its first query, since PostgreSQL undoes a query that fails like a change. */
+  /** Starts a write. Its savepoint is set before its first query, since PostgreSQL needs it to undo a failed query. */
   readonly next: () => void
   readonly ensure: () => Promise<void>
   readonly undo: () => Promise<void>

@@ -24,7 +24,7 @@ export const eachElement = {
   postgres: 'jsonb_array_elements($1::jsonb) with ordinality as element (value, key)',
 } as const satisfies Record<Engine, string>
 
-/** The column that every table has, with the place of the row. */
+/** The implicit column that locates the row. */
 export const rowPlaces = {
   sqlite: 'rowid',
   postgres: 'ctid',

@@ -13,11 +13,11 @@ export interface TableDefinition {
   readonly uniqueIndexes?: Readonly<Record<string, string>>
   /** The error of triggers that refuse updates and deletions. */
   readonly appendOnly?: string
-  /** Lost with a crash of PostgreSQL, and not copied to its standbys. SQLite keeps it. */
+  /** Lost in a crash of PostgreSQL, and not replicated to standbys. SQLite keeps it. */
   readonly unlogged?: true
   /** On PostgreSQL, rows are in partitions by this column, see `partitions.ts`. All unique keys contain it. */
   readonly partitionedBy?: string
-  /** The numbers of rows follow the order of commits, so that who reads on from a number misses none. */
+  /** Row numbers follow the order of commits, so that a reader who continues from a number misses no row. */
   readonly inOrder?: true
   /** Refuses inserts of rows (`new`) for which the condition holds. */
   readonly guard?: { readonly refuses: string; readonly message: string }
@@ -86,7 +86,7 @@ export function postgresStatements(name: string, definition: TableDefinition): r
       : [
           `${table} partition by range (${partitionedBy})`,
           `create table ${defaultPartition(name)} partition of ${name} default`,
-          // The other partitions are dropped as a whole, and read by their keys only.
+          // Only the default partition needs indexes: the others are dropped as a whole, and read by their keys only.
           ...indexStatements(defaultPartition(name), definition),
         ]),
     ...(appendOnly === undefined
@@ -109,10 +109,10 @@ export function postgresStatements(name: string, definition: TableDefinition): r
   ]
 }
 
-/** Has the rows for which there is no other partition. */
+/** Contains the rows without another partition. */
 export const defaultPartition = (table: string): string => `${table}_default`
 
-/** For after all tables, since some refer to later ones. */
+/** Run after all tables exist, since some refer to later ones. */
 export function foreignKeyStatements(
   name: string,
   { columns }: TableDefinition,

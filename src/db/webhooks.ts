@@ -103,7 +103,7 @@ export async function dueSubscriptions(db: Db, now: string): Promise<readonly Du
     .execute()
 }
 
-/** Leases the delivery that is due longest. Returns null if none is due, or another one is leased. */
+/** Leases the delivery that has been due longest. Returns null if none is due, or another one is leased. */
 export async function leaseDelivery(
   tx: Db,
   { id, url }: Pick<DueSubscription, 'id' | 'url'>,

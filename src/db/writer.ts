@@ -12,8 +12,8 @@ import type { WriteConnection } from './write-connection.ts'
  * `work` uses only `tx`, and awaits every query. It may run long before the commit, so it has no effects but its rows.
  * Its own errors reject only this write. DatabaseUnavailableError means that nothing may be acknowledged.
  *
- * No other write overlaps. With `locks`, PostgreSQL lets writes overlap that have none in common, so `work` then decides by
- * no other rows than those that its locks stand for, and may run again.
+ * No other write overlaps. With `locks`, PostgreSQL lets writes without a common lock overlap, so `work` must then depend
+ * only on rows that its locks protect, and may run again.
  */
 export type Write<DB> = <T>(
   work: (tx: Transaction<DB>) => Promise<T>,

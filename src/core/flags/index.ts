@@ -17,7 +17,7 @@ export const flagTexts = [
   ['receipt_reversed', 'A previously verified receipt is no longer verified.'],
 ] as const
 
-/** Says that our own reader has trouble, and nothing about the rail. */
+/** Reports a problem of our own reader, not of the rail. */
 export function isReaderTrouble({ kind }: { readonly kind: string }): boolean {
   return kind === 'poll_failed' || kind === 'stale_figures'
 }

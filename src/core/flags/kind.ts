@@ -6,7 +6,7 @@ export interface GoodPoll {
   readonly kind: 'good'
   readonly figures: Figures
   readonly measures: PaymentMeasures | null
-  /** Payouts that the filter rule leaves out, by reason; amounts are null if a payout has no price, or only counts are known. */
+  /** Payouts that the filter rule excludes, by reason; amounts are null if a payout has no price, or only counts are known. */
   readonly removed: Readonly<Record<string, PaymentSum>>
 }
 
@@ -30,7 +30,7 @@ export interface FlagContext {
 export const severities = ['info', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
-/** `title`: what follows the name of the rail. */
+/** `title`: the text after the name of the rail. */
 export interface FlagFinding {
   readonly severity: Severity
   readonly title: string
@@ -47,5 +47,5 @@ interface Detector<Poll> {
 
 /** A failed poll has no figures: it leaves these flags unchanged. */
 export type FlagDetector = Detector<GoodPoll>
-/** A good poll closes these flags. */
+/** A successful poll closes these flags. */
 export type FailureDetector = Detector<FailedPoll>

@@ -6,23 +6,23 @@ import type { PartySum, PaymentMeasures } from '../rules/measures.ts'
 import { concentratedAbove, largestWorkerShare } from '../rules/status.ts'
 import type { FlagDetector, FlagFinding, GoodPoll, Severity } from './kind.ts'
 
-/** No flag about less money, in micro-USDC. */
+/** Smallest amount that can raise a flag, in micro-USDC. */
 const floorMicroUsdc = 10 * microPerUsdc
 const singlePaymentAbove = 0.8
 const removedAbove = 0.5
-/** Payer and payee are one wallet, or wallets that the rail's own list gives to one operator. Nothing is inferred. */
+/** Payer and payee are one wallet, or wallets that the rail's own list assigns to one operator. Nothing is inferred. */
 const ownPaymentReasons = ['self_payment', 'same_operator', 'self_dealing']
 
 /** In the title, `N %` stands for the share. */
 interface MeasuredShare {
   readonly microUsdc: number
-  /** Else of the gross volume. */
+  /** The default is the gross volume. */
   readonly ofMicroUsdc?: number
   readonly title: string
   readonly evidence?: FlagFinding['evidence']
 }
 
-/** A flag about a share of a rail's volume; never raised where nobody knows who paid whom. */
+/** A flag about a share of a rail's volume; never raised if it is unknown who paid whom. */
 function shareFlag<const Kind extends string>(
   kind: Kind,
   [severity, threshold]: readonly [Severity, number],
@@ -48,7 +48,7 @@ function shareFlag<const Kind extends string>(
   } as const satisfies FlagDetector
 }
 
-/** A flag about the share of the raw volume that the filter rule leaves out for some reasons. */
+/** A flag about the share of the raw volume that the filter rule excludes for some reasons. */
 function filterFlag<const Kind extends string>(
   kind: Kind,
   [severity, leastMicroUsdc]: readonly [Severity, number],
@@ -113,8 +113,8 @@ export const paymentFlags = [
   filterFlag(
     'mostly_filtered',
     ['info', 0],
-    'The filter rule leaves out more than half of the raw volume, for other reasons.',
-    'the filter rule leaves out N % of the raw volume',
+    'The filter rule excludes more than half of the raw volume, for other reasons.',
+    'the filter rule excludes N % of the raw volume',
     filteredSum,
   ),
   shareFlag(

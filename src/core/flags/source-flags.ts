@@ -1,4 +1,4 @@
-/** Flags about polls and about what a source says. */
+/** Flags about polls and about the data of a source. */
 import { publicFigure } from '../figures.ts'
 import type { FigureName } from '../figures.ts'
 import { isoTime, minuteMs } from '../time.ts'

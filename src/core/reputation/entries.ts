@@ -27,15 +27,15 @@ export interface ReceiptGrant {
   readonly now: string
 }
 
-/** What the ledger knows about a payer when an entry is written. */
+/** Knowledge of the ledger about a payer when an entry is written. */
 export interface PayerHistory {
   readonly party: string
   /** RFC 3339; null for a payer that was never seen. */
   readonly knownSince: string | null
   readonly paysWorkers: boolean
-  /** What the party has paid the worker in the quarter. */
+  /** Amount that the party has paid the worker in the quarter. */
   readonly paidBeforeMicroUsdc: number
-  /** A check has found before that worker and party are linked: new receipts count only after theirs. */
+  /** An earlier check found that worker and party are linked: new receipts count only after their own check. */
   readonly wasLinked: boolean
   /** Another receipt of the worker with the same transaction has weight. */
   readonly isRepeated: boolean
@@ -76,14 +76,14 @@ function independenceAt(
   return independenceOf({ knownMs, paysWorkers })
 }
 
-/** What a check of a receipt found. `paidBeforeMicroUsdc`: what the party alone has paid the worker in the quarter. */
+/** Result of the check of a receipt. `paidBeforeMicroUsdc`: amount that the party alone has paid the worker in the quarter. */
 export interface Finding extends Pick<
   PayerHistory,
   'party' | 'knownSince' | 'paysWorkers' | 'paidBeforeMicroUsdc'
 > {
   /** How payer and worker are linked; null if no link was found. */
   readonly link: string | null
-  /** An exchange or another hub pays for strangers, so that its age proves nothing about who paid. */
+  /** An exchange or another hub pays for strangers, so its age proves nothing about the actual payer. */
   readonly isHub: boolean
   readonly reason: string
 }
@@ -108,7 +108,7 @@ export function checkedEntries(
   return adjustmentsOf(entries, changes, { reason: finding.reason, now })
 }
 
-/** Takes back what the entries earned. Empty only without entries: a reversal of 0 still ends their claim to the payment. */
+/** Reverses the earnings of the entries. Empty only without entries: a reversal of 0 still ends their claim to the payment. */
 export function reversalOf(
   entries: readonly LedgerEntry[],
   reason: string,
@@ -121,7 +121,7 @@ export function reversalOf(
   return [{ ...last, ...changes, reason, createdAt: now }]
 }
 
-/** Moves what was earned from the fresh to the solid sum by two entries, so that a receipt has all in one of them. */
+/** Moves the earnings of a receipt from the fresh to the solid sum by two entries, so that one sum contains all of them. */
 export function adjustmentsOf(
   entries: readonly LedgerEntry[],
   changes: Partial<EntryTerms>,
@@ -160,7 +160,7 @@ export interface SumChange {
   readonly microUsdc: number
 }
 
-/** Changes of what parties have paid the worker, from the last entry of a receipt before (null: none) to the one after. */
+/** Changes of the sums paid by parties to the worker, from the previous entry of a receipt (null: none) to the next one. */
 export function sumChanges(before: LedgerEntry | null, after: LedgerEntry): readonly SumChange[] {
   const [from, to] = [before === null ? null : countedParty(before), countedParty(after)]
   if (from === to) return []

@@ -1,4 +1,4 @@
-/** What a receipt earns, in integers of micro-points: one point is about one USDC of the first ten that a payer pays. */
+/** Earnings of a receipt, in integers of micro-points: one point is about one USDC of the first ten that a payer pays. */
 import { dayMs } from '../time.ts'
 
 const microPerPoint = 1_000_000
@@ -6,7 +6,7 @@ const microPerPoint = 1_000_000
 /** In tenths. Exchange receipts prove no payment: with a weight, partners could grant each other any score. */
 export const evidenceTenths = { onchain: 10, platform: 8, exchange: 0, signed: 0 } as const
 
-/** In tenths. `known`: for how long the ledger, or an old balance on the chain, knows the payer. */
+/** In tenths. `known`: how long the payer is known, to the ledger or by an old balance on the chain. */
 export const independenceTenths = {
   linked: 0,
   new: 1,
@@ -22,7 +22,7 @@ export const freshAllowancePoints = 50
 export const firstPercent = 30
 /** Days from `counts_from` to the checks. The rest counts after the first one. */
 export const checkDays = [14, 60] as const
-/** A payer is independent if it has also paid this total to so many other workers with receipts of platforms. */
+/** A payer is independent if it has also paid this total to this many other workers with platform receipts. */
 export const strangers = { workers: 3, microUsdc: 10_000_000 } as const
 
 /** Points per USDC of one payer party in a quarter, in fiftieths so that every value is an integer. */

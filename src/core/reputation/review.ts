@@ -6,7 +6,7 @@ import { checkDays } from './formula.ts'
 import { linkOf, linkText, moneyGraph, partyOf } from './links.ts'
 import type { IsHub, PaidPair } from './links.ts'
 
-/** Transfers are read from so many days before the receipts. */
+/** Transfers are read from this many days before the receipts. */
 const lookBackDays = 30
 
 /** The UTC midnight after the check's days, or null after the last check. `stage` counts from 0. */
@@ -34,7 +34,7 @@ export function findLinks<Pair extends PaidPair>(
       pair,
       link: found === null ? null : linkText(found, pair),
       party: party === pair.worker ? pair.payer : party,
-      // The wallets that must not be hubs if this result is to hold.
+      // Wallets that must not be hubs for this result to be valid.
       via: [...(found?.via ?? []), ...(party === pair.payer ? [] : [party])],
     }
   })

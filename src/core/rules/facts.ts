@@ -1,5 +1,5 @@
 /**
- * What a rail's kept payments of 30 days are, aggregated. Amounts are micro-USDC, and null if a payment has no price. Days and
+ * The kept payments of a rail over 30 days, aggregated. Amounts are micro-USDC, and null if a payment has no price. Days and
  * hours are counted from 1970. Wallets of EVM chains are in lower case.
  */
 export interface PaymentFacts {
@@ -12,11 +12,11 @@ export interface PaymentFacts {
   /** Equal payments from one payer to 20 or more payees in an hour. */
   readonly batches: readonly PaymentBatch[]
   readonly removed: Readonly<Record<string, PaymentSum>>
-  /** Payees that belong together by the list of the rail: operator by payee. */
+  /** Operator by payee, as the rail lists them. */
   readonly operators: ReadonlyMap<string, string>
   /** Transfers of wallets that were looked up, without the kept payments of the rail. */
   readonly transfers: readonly TransferDay[]
-  /** Wallets that are listed as hubs, or were tested. One without an entry links nobody. */
+  /** Wallets that are listed as hubs or were tested. A wallet without an entry links nobody. */
   readonly wallets: ReadonlyMap<string, WalletFacts>
   /** Null: without look-ups. */
   readonly lookedUp: LookedUpWallets | null
@@ -70,8 +70,8 @@ export interface WalletFacts {
 }
 
 export interface LookedUpWallets {
-  /** All that these received is known, from 30 days before their first payment on. */
+  /** Everything that these received is known, from 30 days before their first payment. */
   readonly payers: ReadonlySet<string>
-  /** All that these passed on is known, from their first payment on; collectors included. */
+  /** Everything that these sent is known, from their first payment; includes collectors. */
   readonly payees: ReadonlySet<string>
 }

@@ -1,6 +1,6 @@
 /** Sums of money between wallets. */
 
-/** All that one wallet sent another in a window, in micro-USDC. */
+/** Total that one wallet sent another in a window, in micro-USDC. */
 export interface WalletFlow {
   readonly from: string
   readonly to: string

@@ -4,7 +4,7 @@ import type { PaymentFacts, WalletFacts } from './facts.ts'
 export const hubAgeDays = 90
 export const hubRecipients = 200
 
-/** Null: not tested, so that nothing is concluded from the wallet. */
+/** Null: not tested, so nothing is concluded from the wallet. */
 export function isHub(wallet: WalletFacts | undefined): boolean | null {
   if (wallet === undefined) return null
   const { listedHub, ageDays, recipients } = wallet
@@ -14,7 +14,7 @@ export function isHub(wallet: WalletFacts | undefined): boolean | null {
   return ageDays === null || recipients === null ? null : true
 }
 
-/** Returns true for wallets over which money may be followed: members of the rail that are no hubs, and wallets that a test showed to be none. */
+/** Returns true for wallets through which money may be traced: members of the rail and tested wallets, except hubs. */
 export function createLinkTest(
   { wallets }: Pick<PaymentFacts, 'wallets'>,
   isMember: (wallet: string) => boolean,

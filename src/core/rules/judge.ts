@@ -4,10 +4,10 @@ import type { PaymentMeasures } from './measures.ts'
 import { decideStatus, formerStatusMs } from './status.ts'
 import type { RailStatus, StatusBasis, StatusReason } from './status.ts'
 
-/** What counted before this poll. */
+/** The status before this poll. */
 export interface FormerStatus {
   readonly status: RailStatus
-  /** Since when no rule decides; null if one did. */
+  /** Start of the time in which no rule decides; null if a rule decided. */
   readonly undecidedSinceMs: number | null
 }
 
@@ -21,7 +21,7 @@ export interface Judgement {
   readonly notes: readonly string[]
 }
 
-/** @param former null if the rail was never judged; its status is then `pre-traction` where no rule decides */
+/** @param former null if the rail was never judged; its status is then `pre-traction` if no rule decides */
 export function judge(
   { figures, facts }: Pick<Measurement, 'figures' | 'facts'>,
   basis: StatusBasis,

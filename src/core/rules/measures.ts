@@ -1,4 +1,4 @@
-/** What the rules know of a rail's payments. Money that came back, and money within one party, is taken out first. */
+/** Measures of a rail's payments for the rules, without money that came back and money within one party. */
 import { groupBy } from '../group-by.ts'
 import { microPerUsdc } from '../money.ts'
 import type { PaymentFacts } from './facts.ts'
@@ -15,7 +15,7 @@ import type { UniformPayers } from './uniform.ts'
 /** A party that spends this much is a funded creator. */
 export const fundedMicroUsdc = microPerUsdc
 const spendingMicroUsdc = microPerUsdc / 100
-/** A pair counts for nothing if a larger share of its payments came back. */
+/** A pair is ignored if a larger share of its payments came back. */
 export const returnedPairShare = 0.5
 
 export interface PartySum {
@@ -28,7 +28,7 @@ export interface PartySum {
 export interface PaymentMeasures {
   readonly grossMicroUsdc: number
   readonly netMicroUsdc: number
-  /** What came back, and what was paid within one party. */
+  /** Money that came back or was paid within one party. */
   readonly circularMicroUsdc: number
   /** False if the search for returned money ended early, so that more may have come back. */
   readonly isReturnedComplete: boolean

@@ -42,10 +42,10 @@ export function findParties(
   }
   for (const { from, to, microUsdc } of transfers) {
     if (from === to) continue
-    // What a wallet paid counts too, so that a stranger cannot join customers by sending each a little money.
+    // The amount that a wallet paid counts too, so that a stranger cannot join customers by sending each a little money.
     const ofPayer = Math.max(received.get(to) ?? 0, paid.get(to) ?? 0)
     const isFunded = payers?.has(to) === true && microUsdc >= funderShare * ofPayer
-    // A worker who buys spends what it earned. Less than that exempts no funder, and no collector, from being joined.
+    // A worker who buys spends its earnings. This exempts a funder or collector only if the amount covers the transfer.
     const spendsIncome = (earned.get(from) ?? 0) >= microUsdc
     if (isFunded && !spendsIncome && mayLink(from)) join(to, from)
     const ofPayee = earned.get(from) ?? 0

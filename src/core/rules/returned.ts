@@ -6,13 +6,13 @@ import type { WalletFlow } from './flows.ts'
 const maxTransfersInARow = 3
 export const maxCycle = 12
 /**
- * Least share of what its payer spends and of what its payee earns, for a payment in a cycle of several payments. Among wallets
- * that buy from each other, such as agents, cycles of small payments arise by chance.
+ * In a cycle of several payments, each is at least this share of its payer's spending and of its payee's earnings. Among
+ * wallets that buy from each other, such as agents, cycles of small payments arise by chance.
  */
 export const mainPaymentShare = 0.25
-/** A transfer of less closes no cycle that a rule would see, and costs as many steps as any other. */
+/** Smaller transfers close no cycle that affects a rule, but cost as many steps as larger ones. */
 const dustMicroUsdc = 10_000
-/** Visited edges. A rail that needs more keeps the rest of its volume, which is stated. */
+/** Limit of visited edges. A rail that needs more keeps the rest of its volume, with a note. */
 const maxSteps = 20_000_000
 
 interface GraphEdge {

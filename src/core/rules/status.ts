@@ -106,7 +106,7 @@ export const statusRules = [
   },
 ] as const satisfies readonly StatusRule[]
 
-/** The last row of the table: what no rule above decides. */
+/** The last row of the table, for rails that no rule above decides. */
 export const lastRule = {
   id: 'known_volume',
   status: 'paying',
@@ -118,7 +118,7 @@ export const formerStatusMs = 14 * dayMs
 
 export type StatusRuleId = (typeof statusRules)[number]['id'] | typeof lastRule.id
 
-/** `keeps`: nothing is known that could decide, and the rail keeps its former status. */
+/** `keeps`: no known figure decides, and the rail keeps its former status. */
 export type RuleOutcome = 'decides' | 'passes' | 'unknown' | 'keeps'
 
 export interface StatusReason {

@@ -24,7 +24,7 @@ export const ruleThresholds = {
   ],
   returned_pair_share: [
     returnedPairShare,
-    'A customer and a worker count for nothing if more than this share of the payments between them came back.',
+    'Payments between a customer and a worker are ignored if more than this share of them came back.',
   ],
   longest_cycle: [maxCycle, 'Money is followed over at most this many payments and transfers.'],
   main_payment_share: [
@@ -32,11 +32,11 @@ export const ruleThresholds = {
     'In a cycle of several payments, each must be at least this share of what its payer spends and of what its payee earns.',
   ],
   funded_usdc: [toUsdc(fundedMicroUsdc), 'A party that pays this much net is a funded creator.'],
-  session_hours: [sessionHours, 'The hours in a row that count as one session.'],
+  session_hours: [sessionHours, 'The consecutive hours that count as one session.'],
   burst_hours: [burstHours, 'The flag `burst` counts at most this many hours.'],
-  burst_share: [burstShare, 'These hours hold at least this share of the payments.'],
+  burst_share: [burstShare, 'These hours contain at least this share of the payments.'],
   former_status_days: [
     formerStatusMs / dayMs,
-    'A rail of which too little is known keeps its status for this many days.',
+    'A rail about which too little is known keeps its status for this many days.',
   ],
 } as const satisfies Readonly<Record<string, readonly [number, string]>>

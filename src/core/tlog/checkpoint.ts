@@ -24,7 +24,7 @@ export function parseCheckpoint(text: string): Checkpoint | null {
   return number === null ? null : { origin, size: number, root }
 }
 
-/** The message says what a note lacks. */
+/** The message states the defect of the note. */
 export class NoteError extends Error {
   override readonly name = 'NoteError'
 }
@@ -35,8 +35,8 @@ export interface OpenedCheckpoint extends Checkpoint {
 }
 
 /**
- * Reads a note with its signatures by the log and by the witnesses that have signed. The checkpoint counts once each of
- * the signatures is verified.
+ * Reads a note with its signatures by the log and by the witnesses that have signed. The caller verifies each of the
+ * signatures.
  * @throws NoteError if the note is malformed or not signed by the log
  */
 export function readSignedCheckpoint(

@@ -1,4 +1,4 @@
-/** Entries of the log. They hold hashes, so that a text can be erased and what was logged can still be checked. */
+/** Entries of the log. They contain hashes, so that a text can be erased while its entry remains verifiable. */
 import { z } from 'zod'
 
 import { canonicalize } from '../canonical-json.ts'
@@ -8,7 +8,7 @@ const fromUtf8 = new TextDecoder()
 const hash = z.string().regex(/^[0-9a-f]{64}$/)
 const time = z.iso.datetime()
 const index = z.int().min(0)
-/** Two bytes hold the length of an entry. */
+/** The length of an entry is stored in two bytes. */
 const maxEntryBytes = 65_535
 
 export const logEntryKind = z.enum([
@@ -24,7 +24,7 @@ export const logEntryKind = z.enum([
 ])
 export type LogEntryKind = z.infer<typeof logEntryKind>
 
-/** What `sha256` is taken of: the bytes of a document, or the canonical JSON of the rest. */
+/** The input of `sha256`: the bytes of a document, or the canonical JSON of anything else. */
 export const loggedText: Readonly<Record<LogEntryKind, string>> = {
   receipt: '`content` of `GET /api/v1/receipts/{id}`: the receipt with its signatures',
   check:
@@ -40,12 +40,12 @@ export const loggedText: Readonly<Record<LogEntryKind, string>> = {
 
 const common = {
   v: z.literal(1),
-  /** When the entry got its index; never before its predecessor. */
+  /** Time at which the entry got its index; never before the time of its predecessor. */
   at: time,
   /** Occurs once for each kind. */
   id: z.string(),
   sha256: hash,
-  /** What the entry is about: a wallet, a rail or the owner of a key. */
+  /** A wallet, a rail or the owner of a key. */
   subject: z.string().optional(),
   /** The index of the last entry of the same kind and subject; null for the first one. */
   prev: index.nullable().optional(),
@@ -85,7 +85,7 @@ export function parseEntry(bytes: Uint8Array): LogEntry | null {
   }
 }
 
-/** What the key of the log signs when it promises that an entry will be in the log by a time. */
+/** The text that the log signs to promise that an entry will be in the log by a time. */
 export function promiseText(promised: {
   readonly origin: string
   readonly kind: LogEntryKind

@@ -4,7 +4,7 @@ import { sha256 } from '@noble/hashes/sha2'
 export const hashLength = 32
 
 /**
- * Reads the root of a complete subtree: the leaves from `at * 2 ** height` on, `2 ** height` of them.
+ * Reads the root of a complete subtree: `2 ** height` leaves, starting at `at * 2 ** height`.
  * @throws Error if it is not known
  */
 export type ReadNode = (height: number, at: number) => Promise<Uint8Array>

@@ -28,7 +28,7 @@ export interface Note {
   readonly signatures: readonly string[]
 }
 
-/** What a signature covers. The time is null for signatures of logs, else Unix seconds. */
+/** A signature and the message that it covers. `time`: Unix seconds; null for signatures of logs. */
 export interface NoteSignature {
   readonly message: Uint8Array
   readonly signature: Uint8Array
@@ -62,7 +62,7 @@ export function formatNote({ text, signatures }: Note): string {
 
 export function parseNote(note: string): Note | null {
   const [, text, lines = ''] = /^((?:.|\n)*\n)\n((?:— [^\s+]+ \S+\n)+)$/u.exec(note) ?? []
-  // A note that any program reads in the same way has no other control characters.
+  // Programs may read other control characters differently.
   // oxlint-disable-next-line no-control-regex -- see above
   if (text === undefined || /[\u0000-\u0009\u000b-\u001f]/.test(note)) return null
   return { text, signatures: lines.split('\n').slice(0, -1) }
@@ -73,7 +73,7 @@ export function signatureLine(key: NoteKey, signature: Uint8Array): string {
   return `— ${key.name} ${toBase64(Uint8Array.of(...keyId(key), ...signature))}`
 }
 
-/** The signatures of a note that name this key. The caller verifies each of them; any that is not valid spoils the note. */
+/** The signatures of a note that name this key. The caller verifies each of them; an invalid one makes the note invalid. */
 export function signaturesBy(key: NoteKey, { text, signatures }: Note): readonly NoteSignature[] {
   const id = keyId(key)
   return signatures.flatMap((line) => {

@@ -13,11 +13,11 @@ export interface KnownWitness {
 
 export interface WitnessPolicy {
   readonly witnesses: readonly KnownWitness[]
-  /** How many of them must have cosigned. */
+  /** Number of witnesses that must have cosigned. */
   readonly quorum: number
 }
 
-/** Reads the witnesses, and before them the quorum, which is else more than half. @throws RangeError that says what to write */
+/** Parses an optional quorum (default: more than half) and the witnesses. @throws RangeError that states the expected form */
 export function parseWitnessPolicy(text: string): WitnessPolicy {
   const parts = text.split(',').map((part) => part.trim())
   const given = parseNumber(parts[0] ?? '')
@@ -26,7 +26,7 @@ export function parseWitnessPolicy(text: string): WitnessPolicy {
     .filter((part) => part !== '')
     .map(parseWitness)
   const keys = new Set(witnesses.map(({ key }) => bytesToHex(key.publicKey)))
-  if (keys.size < witnesses.length) throw new RangeError('each witness must have a key of its own')
+  if (keys.size < witnesses.length) throw new RangeError('each witness must have its own key')
   const quorum = given ?? Math.floor(witnesses.length / 2) + 1
   if (given !== null && (given === 0 || given > witnesses.length)) {
     throw new RangeError(`the quorum must be from 1 to ${witnesses.length}`)

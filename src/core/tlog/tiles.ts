@@ -5,7 +5,7 @@ import type { ReadNode } from './merkle.ts'
 export const tileWidth = 256
 const tileHeight = 8
 
-/** Level 0 holds the hashes of the leaves. A tile that is not full has less than `tileWidth` hashes. */
+/** Level 0 contains the hashes of the leaves. A partial tile has fewer than `tileWidth` hashes. */
 export interface Tile<Level = number> {
   readonly level: Level
   readonly at: number
@@ -41,7 +41,7 @@ export function tilePath({ level, at, width }: Tile<number | 'entries'>): string
   return `tile/${level}/${name.join('/')}${width === tileWidth ? '' : `.p/${width}`}`
 }
 
-/** Null for another path, also one that no tree of a number of leaves below 2 ** 53 has. */
+/** Null for other paths, including tiles that exist only in trees of 2 ** 53 leaves or more. */
 export function parseTilePath(path: string): Tile<number | 'entries'> | null {
   const [, level = '', groups = '', width] =
     /^tile\/(entries|[0-6])\/((?:x\d{3}\/)*\d{3})(?:\.p\/([1-9]\d{0,2}))?$/.exec(path) ?? []
@@ -123,7 +123,7 @@ export function subtreeRoot(hashes: Uint8Array): Uint8Array {
   return root
 }
 
-/** Entries of a tile: each with its length as two bytes, big-endian, before it. */
+/** Encodes the entries of a tile, each after its length in two bytes (big-endian). */
 export function packEntries(entries: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(entries.reduce((sum, entry) => sum + 2 + entry.length, 0))
   const view = new DataView(bytes.buffer)

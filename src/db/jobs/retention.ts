@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-/** Removes the texts of jobs and bids that came to nothing. Their SHA-256, parties, amounts and times remain. */
+/** Removes the texts of unsuccessful jobs and bids. Their SHA-256, parties, amounts and times remain. */
 import { sha256Hex } from '../../auth/messages.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { jobTextsKeptDays } from '../../core/job.ts'
@@ -9,7 +9,7 @@ import { toJsonText } from '../json.ts'
 import { deleteRecords, selectRecords, updateRecord } from '../records.ts'
 import type { Db } from '../schema.ts'
 
-/** `settledMs`: the time has certainly come. Handles at most `limit` jobs and as many bids; returns the larger number. */
+/** `settledMs`: a time that has certainly passed. Handles at most `limit` jobs and as many bids; returns the larger number. */
 export async function removeOldTexts(
   db: Db,
   { nowMs, settledMs }: { readonly nowMs: number; readonly settledMs: number },
@@ -31,7 +31,7 @@ export async function removeOldTexts(
     const texts = removed({ title, description, skills })
     await deleteRecords(db, 'job_skills', { skill: skills, jobSeq: seq })
     await updateRecord(db, 'jobs', { seq }, { title: '', description: '', skills: [], ...texts })
-    // The award of a job that has ended: the other bids are rejected or lapsed.
+    // Includes the awarded bid of an ended job; the other bids are rejected or lapsed.
     if (job.awardedBid !== null) await removeProposals([job.awardedBid])
   }
   const bids = await selectRecords(db, 'job_bids')

@@ -16,7 +16,7 @@ import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.
 /** Longer than a purchase waits for its transfer. */
 const heldMs = minuteMs
 
-/** Takes an unsettled payment for one service, or prolongs its time. Returns false while another one works on it. */
+/** Takes an unsettled payment for one service, or extends its time. Returns false while another one works on it. */
 export async function takePayment(
   db: Db,
   { id, holder: other }: Pick<PaymentRecord, 'id' | 'holder'>,
@@ -63,7 +63,7 @@ export async function findPayment(db: Db, key: PaymentKey): Promise<PaymentRecor
   return await findRecord(db, 'payments', { chainId, asset, payer, nonce })
 }
 
-/** Deletes a reservation. A submitted payment remains, for any service that the payer asks again. */
+/** Deletes a reservation. A submitted payment remains, for whichever service receives it again. */
 export async function releasePayment(db: Db, id: string, holder: string): Promise<void> {
   await deleteRecords(db, 'payments', { id, state: 'reserved' })
   await updateRecord(db, 'payments', { id, holder, state: 'submitted' }, { holder: null })
@@ -91,7 +91,7 @@ export function isUnassigned({ state, reason }: PaymentRecord): boolean {
   return state === 'reconcile' && reason !== ASSIGNED
 }
 
-/** Lets a held payment settle for its proven buyer, who may not be the first who showed it. */
+/** Lets a held payment settle for its proven buyer, who may not be the first to present it. */
 export async function claimHeldPayment(
   db: Db,
   id: string,

@@ -47,7 +47,7 @@ export class PostgresConnection implements WriteConnection {
   readonly #options: PostgresOptions
   readonly #names = new Map<string, string>()
   #client: Promise<pg.Client> | null = null
-  /** The same after it has connected. */
+  /** The client once it has connected. */
   #live: pg.Client | null = null
   #inTransaction = false
   #lost: Error | null = null
@@ -71,10 +71,10 @@ export class PostgresConnection implements WriteConnection {
     )
   }
 
-  /** Overlaps with other transactions that begin so and have no lock in common. */
+  /** Begins a transaction that overlaps only with those begun by this method without a common lock. */
   async beginWith(locks: readonly string[]): Promise<void> {
     const keys = locks.map((lock) => createHash('sha256').update(lock).digest().readBigInt64BE())
-    // In one order everywhere, so that no two transactions wait for each other.
+    // The same order everywhere prevents deadlocks.
     const sorted = [...new Set(keys)].toSorted((a, b) => (a < b ? -1 : 1)).join(', ')
     await this.#begin(
       `select pg_advisory_xact_lock_shared(${ledgerLock}); ` +
@@ -86,7 +86,7 @@ export class PostgresConnection implements WriteConnection {
     const patienceMs = this.#options.lockPatienceMs ?? defaultLockPatienceMs
     const begin = `begin; set local lock_timeout = ${patienceMs}; ${locks}; set local lock_timeout = 0`
     for (let isFirst = true; ; isFirst = false) {
-      // Before the answer: a connection that ends right after it must not be replaced within the transaction.
+      // Set before the answer: a connection that ends right after it must not be replaced within the transaction.
       this.#inTransaction = true
       try {
         await this.exec(begin)
@@ -131,7 +131,7 @@ export class PostgresConnection implements WriteConnection {
     return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
   }
 
-  // oxlint-disable-next-line require-yield -- Kysely asks for a generator; streaming is refused.
+  // oxlint-disable-next-line require-yield -- Kysely requires a generator; streaming is refused.
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('Streaming is not supported on this database: page through the rows by key.')
   }
@@ -183,7 +183,7 @@ export class PostgresConnection implements WriteConnection {
       connectionTimeoutMillis: connectLimitMs,
       application_name: 'agent-income-ledger',
       statement_timeout: statementLimitMs,
-      // Longer than the server's limit: only a connection without a server gets here.
+      // Longer than the server's limit, so only a connection that has lost its server reaches it.
       query_timeout: statementLimitMs + connectLimitMs,
       idle_in_transaction_session_timeout: idleInTransactionLimitMs,
       options: `-c synchronous_commit=on -c timezone=UTC ${readOnly ? reading : writing}`,

@@ -1,4 +1,4 @@
-/** Writes with locks: each has a transaction of its own, on one of several connections. */
+/** Runs each write with locks in a separate transaction, on one of several connections. */
 import type { Dialect } from 'kysely'
 import type { Kysely, Transaction } from 'kysely'
 
@@ -10,12 +10,12 @@ import type { WriterOptions } from '../writer.ts'
 import type { PostgresConnection } from './connection.ts'
 import { isUndone } from './failures.ts'
 
-/** Enough for round trips of 1 ms; each replica takes as many connections of the server. */
+/** Enough for round trips of 1 ms; each replica uses this many connections of the server. */
 const laneCount = 8
 /** Two transactions may still wait for each other's rows, and PostgreSQL then undoes one of them. */
 const tries = 3
 
-/** All of the transaction is undone. */
+/** The whole transaction is undone. */
 const noSavepoint = { next: () => undefined, ensure: async () => {}, undo: async () => {} }
 
 interface Lane<DB> {
@@ -68,7 +68,7 @@ export function createLanes<DB>(connect: () => Lane<DB>, { workLimitMs, observer
           idle.push(lane)
         }
       }),
-    /** Waits for the writes that have begun. */
+    /** Waits for the running writes. */
     settled: async () => {
       await Promise.all(Array.from({ length: laneCount }, () => permits.acquire()))
       for (let at = 0; at < laneCount; at += 1) permits.release()

@@ -1,5 +1,6 @@
 /**
- * One connection of the `sqlite3` package (node-sqlite3), for Kysely. The package is archived upstream and pinned. Its faults and their workarounds in this folder:
+ * One connection of the `sqlite3` package (node-sqlite3), for Kysely. The package is archived upstream and pinned.
+ * Its faults and their workarounds in this folder:
  * - It stores a bigint, NaN and undefined as NULL, an object as `[object Object]`, a Date as a number, a lone
  * surrogate as U+FFFD, and returns integers beyond 2^53 rounded. All are refused.
  * - Statements of several async scopes interleave on its connection: a rollback of one request undoes an acknowledged
@@ -36,7 +37,7 @@ const restoreBusyTimeout = 'pragma busy_timeout = 5000'
 
 const statementLimit = 256
 
-/** @throws Error with the reason where the file cannot be opened */
+/** @throws Error with the reason if the file cannot be opened */
 export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Connection> {
   const flags = {
     create: sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE,
@@ -146,7 +147,7 @@ export class Sqlite3Connection implements WriteConnection {
       : this.#run<Row>(statement, parameters, query.query)
   }
 
-  // oxlint-disable-next-line require-yield -- Kysely asks for a generator; streaming is refused.
+  // oxlint-disable-next-line require-yield -- Kysely requires a generator; streaming is refused.
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('Streaming is not supported on this database: page through the rows by key.')
   }

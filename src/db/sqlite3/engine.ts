@@ -105,7 +105,7 @@ export async function openSqliteFile(options: OpenOptions): Promise<OpenDatabase
         const { connection: listing, kysely } = await connectReader()
         return { db: kysely, interrupt: () => listing.interrupt() }
       } catch (cause) {
-        throw new DatabaseUnavailableError('A connection for lists does not open.', { cause })
+        throw new DatabaseUnavailableError('A connection for lists could not be opened.', { cause })
       }
     }, options.listDeadlineMs)
 

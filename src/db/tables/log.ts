@@ -3,7 +3,7 @@ import * as column from '../column.ts'
 import type { TableDefinition } from '../table.ts'
 
 export const logTables = {
-  /** What waits for an index. Written in the transaction of its effect, and deleted when it is in `log_entries`. */
+  /** Entries without an index yet. Written in the transaction of the effect, and deleted once in `log_entries`. */
   log_queue: {
     columns: {
       seq: column.sequence,

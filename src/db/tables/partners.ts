@@ -23,7 +23,7 @@ export const partnerTables = {
       status: column.oneOf(...subscriptionStatuses),
       /** Null for the free tier, and until the first payment. */
       renews_at: column.optionalText,
-      /** What was paid for 30 days of the time that is left. */
+      /** Price paid per 30 days of the remaining time. */
       rate_micro_usdc: column.withDefault(column.check(column.integer, '$ >= 0'), '0'),
       on_expiry: column.withDefault(column.oneOf(...followUps), "'renewal'"),
       oath_signed_at: column.text,

@@ -45,7 +45,7 @@ export const pollTables = {
     withoutRowid: true,
   },
 
-  // Rails of which more than a day is still to be read.
+  // Rails with more than a day still to be read.
   backfills: {
     columns: {
       rail: column.textKey,

@@ -101,14 +101,14 @@ export const receiptTables = {
       /** The payer, or the wallet that funds it and other payers. */
       party: column.optionalText,
       amount_micro_usdc: column.integer,
-      /** What the party had paid the worker in the quarter. */
+      /** Amount that the party had paid the worker in the quarter. */
       paid_before_micro_usdc: column.integer,
       /** In tenths. */
       evidence: column.integer,
       /** In tenths. */
       independence: column.integer,
       percent: column.integer,
-      /** What the entry adds; negative in a reversal. */
+      /** Points that the entry adds; negative in a reversal. */
       value_micro_points: column.integer,
       reason: column.text,
       counts_from: column.text,
@@ -152,7 +152,7 @@ export const receiptTables = {
     },
   },
 
-  /** What a payer party has paid a worker in a calendar quarter, by receipts that have weight and are not reversed. */
+  /** Total paid by a payer party to a worker in a calendar quarter, by receipts that have weight and are not reversed. */
   payer_sums: {
     columns: {
       wallet: column.text,
@@ -173,7 +173,7 @@ export const receiptTables = {
       party: column.text,
       /** First seen by the ledger, or the time of an old balance on a chain. */
       known_since: column.text,
-      /** 1 after a check has found that the party also pays other workers with receipts of platforms. */
+      /** 1 after a check has found that the party also pays other workers with platform receipts. */
       pays_workers: column.bit,
     },
     withoutRowid: true,
@@ -185,7 +185,7 @@ export const receiptTables = {
       receipt_id: column.references(column.textKey, 'receipts (id)'),
       due_at: column.text,
       stage: column.integer,
-      /** How often this check was put off, since its wallets have too many transfers. */
+      /** Number of times this check was postponed because its wallets have too many transfers. */
       postponed: column.integer,
     },
     withoutRowid: true,

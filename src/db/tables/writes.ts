@@ -76,14 +76,14 @@ export const writeTables = {
     },
   },
 
-  /** What replicas have drawn from limits, which restart with a crash of the database. */
+  /** Units that replicas have drawn from limits. A crash of the database resets the limits. */
   rate_tokens: {
     columns: {
       policy: column.text,
       /** Hash of the caller. */
       key: column.integer,
       value: column.real,
-      /** To the last draw. */
+      /** Units granted in the last draw. */
       granted: column.real,
     },
     constraints: ['primary key (policy, key)'],

@@ -213,7 +213,7 @@ test.each([
     ['a.test', 'b.test']
       .map((name) => `${formatKey(cosignerOf(name, 51).key)} https://${name}`)
       .join(),
-    'a key of its own',
+    'its own key',
   ],
 ])('WITNESSES with %s is refused', (_, value, message) => {
   const parse = () => parseConfig({ variables: { WITNESSES: value }, readFile: () => '' })
