@@ -40,7 +40,7 @@ try {
   const payer = privateKeyToAccount(generatePrivateKey())
   await chain.mint(payer.address, 1_000_000n)
 
-  say(`# The ledger starts; it is paid at ${receiver} and asks the chain at ${chain.url}`)
+  say(`# Starting the ledger, which is paid at ${receiver} and reads the chain at ${chain.url}`)
   const ledger = await startNodeServer(new URL('../src/main.js', import.meta.url), {
     env: {
       DATA_DIR: join(folder, 'data'),
@@ -48,7 +48,7 @@ try {
       DATABASE_URL: '',
       BUILDER: 'embedded',
       POLL: 'off',
-      // The requests before the service is ready could reach the limit of an address.
+      // Requests before the service is ready could reach the rate limit of the address.
       LIMITS: 'off',
       SETTLEMENT: 'local',
       SETTLER_KEY_FILE: settlerKeyFile,
@@ -70,7 +70,9 @@ try {
     say(`HTTP ${unpaid.status}, and in PAYMENT-REQUIRED:`)
     show(decoded(unpaid.headers.get('PAYMENT-REQUIRED')))
 
-    say(`\n# ${payer.address}, with ${usdc(await chain.balanceOf(payer.address))}, asks and pays`)
+    say(
+      `\n# ${payer.address}, with ${usdc(await chain.balanceOf(payer.address))}, requests and pays`,
+    )
     const client = registerExactEvmScheme(new x402Client(), { signer: payer })
     const seen: typeof fetch = async (input, init) => {
       const request = new Request(input, init)

@@ -1,4 +1,4 @@
-/** A benchmark: what is measured, its peer, and the figures that are compared. */
+/** Benchmarks: each measures the ledger and a peer, and compares figures of both. */
 import { median } from '../../src/core/median.ts'
 import type { ServerProcess } from '../../test/support/server-process.ts'
 
@@ -14,7 +14,7 @@ export interface Bench {
   readonly figures: Readonly<Record<string, Target & { readonly unit: string }>>
 }
 
-/** At most one bound: of the ratio to the peer, or of our figure alone. */
+/** At most one bound: on the ratio to the peer, or on our figure alone. */
 interface Target {
   readonly mostRatio?: number
   readonly leastRatio?: number
@@ -37,7 +37,7 @@ export interface Suite {
 }
 
 /**
- * Measures both in each round, in reversed order every other round, so that other load does not always meet the same one.
+ * Measures both in each round, in reversed order every other round, so that other load does not always affect the same one.
  * Returns the rows of the table. A ratio is ours divided by the peer's of the same round.
  */
 export async function measure(bench: Bench, rounds: number): Promise<object[]> {

@@ -30,7 +30,7 @@ if (unknown.length > 0) {
   process.exit(64)
 }
 
-// Removed at the end: for minutes after thousands of files were removed, ext4 takes up to ten times as long to create others.
+// Removed at the end: for minutes after thousands of files are deleted, ext4 creates new files up to ten times more slowly.
 const runDir = mkdtempSync(join(tmpdir(), 'ledger-bench-'))
 try {
   for (const [name, suite] of entriesOf(suites)) {

@@ -1,4 +1,4 @@
-/** The processes that are measured, and their load. CPU times are from `/proc` (Linux only). */
+/** The measured processes, and their load. CPU times come from `/proc` (Linux only). */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Receipts issued by a platform and submitted by Ethereum wallets: the same ones for the same seed. */
+/** Receipts issued by a platform and submitted by Ethereum wallets. The same seed gives the same receipts. */
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ async function fastWallet(at: number): Promise<TestWallet> {
   return { address, id: address, sign: signMessage }
 }
 
-/** Makes the folder of a ledger that lists the platform, and returns its settings. */
+/** Creates the folder of a ledger that lists the platform, and returns its settings. */
 export function listPlatform(dataDir: string): Readonly<Record<string, string>> {
   const authored = join(dataDir, 'authored')
   const filter = (path: string) => path !== join(packageRoot, 'data/run')

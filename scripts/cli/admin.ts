@@ -1,5 +1,5 @@
 /**
- * The commands of operators. Implementations in `admin/` are loaded on use, since commands of other users need no database.
+ * Operator commands. Implementations in `admin/` are loaded on use, since the other commands need no database.
  */
 import { z } from 'zod'
 
@@ -70,15 +70,15 @@ export const adminCommands: readonly Command[] = [
     dispute,
     reason: requiredOption('text', 'the answer, which is published'),
   }),
-  admin('disputes uphold', 'upholdDispute', 'Decide that a dispute is right', decision),
-  admin('disputes reject', 'rejectDispute', 'Decide that a dispute is not right', decision),
+  admin('disputes uphold', 'upholdDispute', 'Uphold a dispute', decision),
+  admin('disputes reject', 'rejectDispute', 'Reject a dispute', decision),
   admin('keys list', 'listKeys', 'List the signing keys of the service, the active one first'),
   admin(
     'keys create',
     'createKeys',
-    'Make the keys and secrets of a new ledger that are missing, in DATA_DIR/keys and DATA_DIR/secrets',
+    'Create the missing keys and secrets of a new ledger in DATA_DIR/keys and DATA_DIR/secrets',
     {},
-    'Run it once before the first start with KEYS=required, and give the files to every replica.',
+    'Run it once before the first start with KEYS=required, and copy the files to every replica.',
   ),
   admin(
     'keys rotate',
@@ -135,7 +135,7 @@ export const adminCommands: readonly Command[] = [
       days: option('number', 'number of days (default: 30)', days),
       reason,
     },
-    'Time of the same tier is extended; paid time of another tier is converted at its price. Time that was given is worth nothing in another tier.',
+    'Extends time of the same tier; converts paid time of another tier at its price. Granted time is worth nothing in another tier.',
   ),
   admin(
     'payments export',
@@ -158,7 +158,7 @@ export const adminCommands: readonly Command[] = [
     'assignHeldPayment',
     'Name the partner that may use a payment in state reconcile',
     { payment: operand('id of the payment'), handle, reason },
-    'Demand a message that the key of the payer signed and that names the partner: anyone can copy the payment from the chain. The partner then repeats its request with the same payment.',
+    'Demand a message that is signed by the key of the payer and names the partner, since anyone can copy the payment from the chain. The partner then repeats its request with the same payment.',
   ),
   admin(
     'scores check',
@@ -168,16 +168,16 @@ export const adminCommands: readonly Command[] = [
   admin(
     'backup',
     'backUp',
-    'Copy the database while the service runs, with a manifest of hashes beside it',
+    'Copy the database while the service runs, with a manifest of hashes next to it',
     { file: operand('path of the copy, a new file') },
-    'Also keep what the output names in `keep_too`: the keys, in a safer place, and the newest copy of the published log.',
+    'Also keep the files listed in `keep_too` of the output: the keys, in a safer place, and the newest copy of the published log.',
   ),
   admin(
     'restore',
     'restore',
     'Replace the database with a backup, while no service runs',
     {
-      file: operand('the backup, with its manifest beside it'),
+      file: operand('the backup, with its manifest next to it'),
       damaged: flag('confirm that the current file is unreadable and no service runs'),
     },
     'Verifies the backup first: hash, schema, integrity, references. Keeps the current file under another name.\nSigned writes are then refused for five minutes, to prevent replays of writes from before the restore.',
@@ -192,20 +192,20 @@ export const adminCommands: readonly Command[] = [
   admin(
     'log accept',
     'acceptLog',
-    'Let the log continue from the end that the database has, without the published log',
+    'Let the log continue from its end in the database, without the published log',
     {
       origin: operand('name of the log, as in /log/vkey'),
       size: operand('number of entries in the database', block),
       reason,
     },
-    'If readers or witnesses have seen more entries, the log forks for good.',
+    'If readers or witnesses have seen more entries, the log forks permanently.',
   ),
   admin(
     'log drop',
     'dropFromQueue',
     'Drop queued entries that contradict a logged entry, and list them',
     { reason },
-    'Each time the logged entry stays. What the database has now gets no proof, so a promise for it is never kept.',
+    'The logged entries stay. The current content of the database gets no proof, so promises for it are never kept.',
   ),
   admin(
     'doctor',

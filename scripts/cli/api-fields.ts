@@ -82,7 +82,7 @@ export function isRepeated(schema: z.ZodType): boolean {
 /** Longer lists of choices would widen the columns of the help. */
 const MAX_PLACEHOLDER = 60
 
-/** The choices that the placeholder has no space for. */
+/** The choices that do not fit in the placeholder. */
 function longChoices(schema: z.ZodType): string {
   const choices = schema instanceof z.ZodArray ? schema.element : schema
   if (!(choices instanceof z.ZodEnum) || placeholder('', choices) !== 'text') return ''

@@ -1,4 +1,4 @@
-/** Commands about the log, and what other commands check in it. */
+/** Commands about the log, and the checks of the log by other commands. */
 import { writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 
@@ -34,32 +34,33 @@ import { printChecks } from './output.ts'
 import type { PublishedSet } from './published-set.ts'
 import type { Session } from './session.ts'
 
-/** Possible repetitions after which the audit reads the log again, which bounds their memory. */
+/** After this many possible repetitions the audit reads the log again, which bounds its memory. */
 const mostDoubts = 65_536
 
 export const logVerify: Command = {
   words: 'log verify',
   summary: 'Verify the log: signature, tiles, and every entry',
   description:
-    'With --state the log must also continue the checkpoint that the last run saw; if it does not, both signed checkpoints are printed, which prove it.',
+    'With --state the log must also continue the checkpoint that the last run saw. If it does not, both signed checkpoints are printed as proof.',
   groups: ['log', 'ledger'],
   run: async (session, input) => {
     const checks = await logChecks(session, input, async (log, note) => {
       const tree = await log.check()
       for (const one of tree.checks) note(one)
-      // They collect garbage earlier, which saves 70 MB and takes longer.
+      // These options collect garbage earlier, which saves 70 MB but takes longer.
       setFlagsFromString('--optimize-for-size')
       setFlagsFromString('--semi-space-growth-factor=1')
       const audit = createLogAudit(session.random.bytes(32))
-      // One at a time: what waits would be kept for longer, and grow by 50 MB.
+      // One at a time: waiting tiles would be kept for longer and need 50 MB more.
       for (let at = 0; at * tileWidth < tree.size; at += 1) {
         for (const bytes of await tree.entriesOf(at)) audit.add(bytes)
         await audit.settle(tree.entriesOf, mostDoubts)
       }
       await audit.settle(tree.entriesOf)
       note(check('tiles', true, 'all of them lead to the root of the checkpoint'))
-      const last = audit.at() === null ? '' : `; the last one is of ${audit.at()}`
-      const rules = 'canonical, times never fall, versions rise, ids occur once, chains close'
+      const last = audit.at() === null ? '' : `; the last one is from ${audit.at()}`
+      const rules =
+        'canonical, times never decrease, versions increase, ids are unique, chains are complete'
       note(check('entries', true, `${tree.size}: ${rules}${last}`))
     })
     return printChecks(session, {}, checks)
@@ -95,7 +96,7 @@ async function openLog(session: Session, input: Input): Promise<LogReader> {
   })
 }
 
-/** Checks that the log has the manifest, by its proof or else by a search, and how old the newest entry is. */
+/** Checks that the log contains the manifest, by its proof or a search, and the age of the newest entry. */
 export async function manifestInLog(
   session: Session,
   input: Input,
@@ -114,11 +115,11 @@ export async function manifestInLog(
     const last = (await tree.entriesOf(Math.floor((tree.size - 1) / tileWidth))).at(-1)
     const at = last === undefined ? null : parseEntry(last)?.at
     const age = Math.floor((session.clock.now() - Date.parse(at ?? '')) / minuteMs)
-    note(check('newest entry', age <= maxMinutes, `is of ${at}, ${age} minutes ago`))
+    note(check('newest entry', age <= maxMinutes, `is from ${at}, ${age} minutes ago`))
   })
 }
 
-/** Asks the ledger for the proof that the log has the poll with this bundle. */
+/** Requests the proof that the log contains the poll with this bundle. */
 export async function pollInLog(
   session: Session,
   input: Input,
@@ -141,7 +142,7 @@ interface LoggedReceipt {
   readonly platforms: readonly Pick<ListedPlatform, 'platform' | 'revoked_index'>[]
 }
 
-/** Asks the ledger for the proof that the log has the receipt. Without a proof, its promise counts. */
+/** Requests the proof that the log contains the receipt. Without a proof, checks its promise. */
 export async function receiptInLog(
   session: Session,
   input: Input,

@@ -10,7 +10,7 @@ import type { Session } from './session.ts'
 const NONCE_BYTES = 32
 
 /**
- * Signs a payment for the terms of an answer 402 (x402 version 1, scheme `exact`), which only USDC on Base accepts.
+ * Signs a payment in USDC on Base for the terms of an answer 402 (x402 version 1, scheme `exact`).
  * @throws PaymentRequiredError if the ledger accepts no payments, UsageError if the price is above `--max-usdc`
  */
 export async function signPayment(

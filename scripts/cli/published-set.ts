@@ -42,7 +42,7 @@ export interface PublishedSet {
   /** `ed25519:<base64> <kid>` */
   readonly signature: () => Promise<string>
   readonly keys: () => Promise<Uint8Array>
-  /** That the log has the manifest (c2sp.org/tlog-proof); null if there is none. */
+  /** Proof that the log contains the manifest (c2sp.org/tlog-proof); null if there is none. */
   readonly proof: () => Promise<string | null>
   readonly document: (entry: ManifestEntry) => Promise<Uint8Array | null>
   /** Null if the source has no compressed files. */
@@ -127,12 +127,12 @@ type OpenedManifest = Awaited<ReturnType<typeof openManifest>>
 
 interface ManifestReader {
   readonly nowMs: number
-  /** File with the newest manifest that was seen. */
+  /** File with the newest manifest seen. */
   readonly seenFile: string | undefined
   readonly keysFile: string | undefined
 }
 
-/** Verifies signature, expiry and version of the manifest, and notes the version if all of them hold. */
+/** Verifies signature, expiry and version of the manifest, and records the version if all are valid. */
 async function openCurrentManifest(
   set: PublishedSet,
   { nowMs, seenFile, keysFile }: ManifestReader,
@@ -194,7 +194,7 @@ export async function verifyCurrentSet(
 
 const MAX_REPLACEMENTS = 5
 
-/** Starts again if a new set replaces the set meanwhile. */
+/** Starts again if a new set replaces the set in the meantime. */
 async function verifyCurrent(
   open: () => PublishedSet,
   verify: (set: PublishedSet) => Promise<readonly Check[]>,
@@ -245,8 +245,8 @@ export async function verifyAnswer(
 }
 
 /**
- * Keys in the file, and the published ones that they vouch for if the key `kid` is not in it; without a file the published
- * ones. @throws UsageError, UnexpectedAnswerError if the file or the set has no keys
+ * Returns the keys in the file and, if `kid` is not among them, the published keys that they vouch for; without a file the
+ * published keys. @throws UsageError, UnexpectedAnswerError if the file or the set has no keys
  */
 async function readKeys(
   keysFile: string | undefined,

@@ -85,7 +85,7 @@ export const receiptCommands: readonly Command[] = [
       ),
       id: option('rcp_…', 'the expected id'),
       promise: option('path', 'with --log: file with `log.promise` of the answer that accepted it'),
-      log: flag('also verify the proof of the ledger that the log has the receipt'),
+      log: flag('also verify the proof that the log contains the receipt'),
     },
     groups: ['log', 'ledger'],
     run: async (session, input) => {
@@ -110,13 +110,13 @@ export const receiptCommands: readonly Command[] = [
   },
 ]
 
-/** None if the ledger does not answer: then the signature is reported as one by an unknown key. */
+/** Returns none if the ledger does not answer: the signature is then reported as one by an unknown key. */
 async function listedPlatforms(session: Session, input: Input) {
   try {
     return (await session.reader().call('listPlatforms')).platforms
   } catch (error) {
     const isAway = error instanceof LedgerError || error instanceof LedgerUnreachableError
-    // With the log, a revoked key must not pass unnoticed.
+    // With `--log`, a revoked key must not go unnoticed.
     if (isAway && !input.flag('log')) return []
     throw error
   }

@@ -29,7 +29,7 @@ const aggregatedReading = z.object({ streams: hourlyStreams })
 
 type Sums = Map<string, { readonly units: bigint; readonly microUsdc: number | null }>
 
-/** By payer and payee, of the hours from `firstHour` on; null if the rail is not read from logs. */
+/** Sums by payer and payee, from `firstHour`; null if the rail is not read from logs. */
 function sumsOf(reading: unknown, firstHour = 0): Sums | null {
   const either = z.union([aggregatedReading, z.object({ aggregated: aggregatedReading })])
   const { data } = either.safeParse(reading)
@@ -52,7 +52,7 @@ function addTo(sums: Sums, pair: string, units: string, microUsdc: number | null
   sums.set(pair, sum)
 }
 
-/** Lines of logs have no price, so the amounts of pairs with new payments are left out. */
+/** Log lines have no price, so the amounts of pairs with new payments are omitted. */
 function sumLines(sums: Sums, renewed: ReadonlySet<string>): readonly string[] {
   const lines = [...sums].map(([pair, { units, microUsdc }]) =>
     renewed.has(pair) ? `${pair}: ${units}` : `${pair}: ${units} for ${microUsdc}`,
@@ -64,13 +64,13 @@ export const recompute: Command = {
   words: 'recompute',
   summary: 'Recompute the figures of a poll from its evidence',
   description:
-    'Downloads the evidence, checks every SHA-256, and runs the adapter and the status rules over it. Compares what was\nadded to the aggregates with the lines of the logs. With --rpc, also reads the logs again from that node. Names the first\nline that differs.',
+    'Downloads the evidence, checks every SHA-256, and runs the adapter and the status rules over it. Compares the\nadditions to the aggregates with the log lines. With --rpc, also reads the logs again from that node. Prints the first\nline that differs.',
   args: {
     rail: operand('slug of the rail'),
     at: option('time', '`polled_at` of the poll (default: the newest successful poll)'),
     site: option('url', 'the same as --ledger'),
     rpc: option('url', 'node of the chain of this rail'),
-    log: flag('also check that the log has the poll with this evidence'),
+    log: flag('also check that the log contains the poll with this evidence'),
   },
   groups: ['ledger', 'log'],
   run: async (session, input) => {
@@ -116,7 +116,7 @@ export const recompute: Command = {
       inputs.flatMap((one) => ('from' in one ? one : []))
     const logs = logsOf(bundle)
     let before = bundle.previous === null ? null : await bundleOf(bundle.previous)
-    // Failed polls have read chunks too.
+    // Failed polls also read chunks.
     while (before !== null && before.buckets === null) {
       logs.unshift(...logsOf(before))
       before = before.previous === null ? null : await bundleOf(before.previous)
@@ -136,9 +136,7 @@ export const recompute: Command = {
       }
     }
     if (poll.outcome === 'ok' && bundle.buckets === null)
-      checks.push(
-        check('evidence', false, '', 'the poll has figures, and nothing they follow from'),
-      )
+      checks.push(check('evidence', false, '', 'the poll has figures but no evidence for them'))
     if (poll.outcome === 'ok' && bundle.buckets !== null) {
       const reading = await valueOf(bundle.buckets)
       const lookedUp = z.looseObject({}).parse((await valueOf(lists['looked_up'])) ?? {})
@@ -162,12 +160,12 @@ export const recompute: Command = {
       const added = sumsOf(await valueOf(before?.buckets ?? undefined), firstKeptHour(window))
       const isOld = Date.parse(polls[0]?.polled_at ?? '') - window.endMs > rowsKeptMs
       const isLong = logs.some((one) => one.rows === null && !readHere.has(one.rows_digest))
-      // The aggregates have lost hours that such a reading began with.
+      // The aggregates no longer contain the first hours of such a reading.
       const isSlow = logs.some((one) => window.endMs - Date.parse(one.at) > dayMs)
       if (sums !== null && (isOld || isLong || isSlow)) {
         const unread = isLong ? 'are too long; --rpc reads them' : 'were read over more than a day'
         const reason = isOld ? 'are older than 35 days' : unread
-        checks.push(check('aggregates', true, `not compared, since lines of the logs ${reason}`))
+        checks.push(check('aggregates', true, `not compared, since the log lines ${reason}`))
       } else if (sums !== null) {
         const expected: Sums = added ?? new Map()
         const renewed = new Set<string>()

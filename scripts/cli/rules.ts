@@ -10,7 +10,7 @@ export const rulesTry: Command = {
   words: 'rules try',
   summary: 'Judge made-up or exported payments with the status rules of the ledger',
   description:
-    'Reads one JSON object a line: rail, payment, transfer, wallet or offers. Prints one line per rail.\nThe lines are described at /docs/rules#try.',
+    'Reads one JSON object per line: rail, payment, transfer, wallet or offers. Prints one line per rail.\nThe lines are described at /docs/rules#try.',
   args: { file: operand('a file of lines, or - for standard input') },
   run: async (session, input) => {
     const bytes = readBytes(input.required('file'))
@@ -25,7 +25,7 @@ export const reputationTry: Command = {
   words: 'reputation try',
   summary: 'Score made-up receipts with the code that scores real ones',
   description:
-    'Reads one JSON object a line: receipt, transfer or wallet. Prints one line per worker: its score after both checks,\nand its entries. The lines are described at /docs/reputation#try.',
+    'Reads one JSON object per line: receipt, transfer or wallet. Prints one line per worker: its score after both checks,\nand its entries. The lines are described at /docs/reputation#try.',
   args: { file: operand('a file of lines, or - for standard input') },
   run: async (session, input) => {
     const lines = linesOf(readBytes(input.required('file')))
@@ -35,7 +35,7 @@ export const reputationTry: Command = {
   },
 }
 
-/** One by one, since all lines together may be longer than a string can be. */
+/** Reads line by line, since the input may exceed the maximum length of a string. */
 function* linesOf(bytes: Buffer): Generator<string> {
   for (let start = 0; start < bytes.length;) {
     const newline = bytes.indexOf(10, start)

@@ -81,7 +81,7 @@ async function fetchManifest(
 ): Promise<CheckedManifest | null> {
   if (record.state === 'recorded') return null
   if (record.state === 'settled' && !record.confirmed_by.includes('manifest')) return null
-  // Not at the addresses in the record, which could lead anywhere.
+  // The addresses in the record are not used, since they could point anywhere.
   const at = `${siteUrl}/pacts/${record.pact_id}`
   const spec = await manifestAt(transport, `${at}/spec.json`)
   const instance = await manifestAt(transport, `${at}/instance.json`)

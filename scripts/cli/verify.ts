@@ -29,7 +29,7 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https U
 
 const seen = option(
   'path',
-  'file with the newest manifest seen; a manifest that is older fails, a newer one is noted',
+  'file with the newest manifest seen; an older manifest fails, a newer one is recorded',
 )
 
 export const verifyCommands: readonly Command[] = [
@@ -56,7 +56,7 @@ export const verifyCommands: readonly Command[] = [
     args: {
       dir: option('path', 'a published directory (public/current) instead of the site'),
       'max-age': option('minutes', 'maximum age of the set, and of the newest entry', minutes),
-      log: flag('also verify that the log has the manifest'),
+      log: flag('also verify that the log contains the manifest'),
       seen,
     },
     groups: ['signingKeys', 'log', 'ledger'],

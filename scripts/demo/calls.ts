@@ -9,7 +9,7 @@ import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { bytesToHex } from '../../src/core/hex.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 
-/** A ledger that the calls reach. */
+/** The ledger that receives the calls. */
 export interface CalledLedger {
   readonly origin: string
   readonly serviceName: string

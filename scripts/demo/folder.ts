@@ -37,7 +37,7 @@ export function demoSettings(dataDir: string): Readonly<Record<string, string>> 
 export async function prepareDemoFolder(dataDir: string): Promise<void> {
   if (isDemoFolder(dataDir)) return
   if (existsSync(dataDir)) {
-    throw new Error(`${dataDir} exists and is not the folder of a demo: give another DATA_DIR`)
+    throw new Error(`${dataDir} exists and is not a demo folder: choose another DATA_DIR`)
   }
   const authored = join(dataDir, 'authored')
   const source = join(packageRoot, 'data')

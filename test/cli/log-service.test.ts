@@ -95,5 +95,5 @@ test('log verify accepts the log of a service, and snapshot verify --log its man
   expect(verified).toMatch(/good {2}entry: 2: snapshot/)
   expect(verified).toContain('0 minutes ago')
   service.clock.advance(61 * minuteMs)
-  expect(await verify('--max-age', '60')).toContain('BAD   newest entry: is of')
+  expect(await verify('--max-age', '60')).toContain('BAD   newest entry: is from')
 })

@@ -62,7 +62,7 @@ describe('npm run demo', () => {
     mkdirSync(other)
     const refused = run(program.scriptOf('scripts/demo.ts'), [], { DATA_DIR: other, PORT: '0' })
     expect(await refused.ended).toBe(78)
-    expect(refused.output()).toContain(`${other} exists and is not the folder of a demo`)
+    expect(refused.output()).toContain(`${other} exists and is not a demo folder`)
     expect(existsSync(join(other, 'ledger.db'))).toBe(false)
   })
 })

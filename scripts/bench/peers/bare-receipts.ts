@@ -1,6 +1,6 @@
 /**
- * Receipts with the checks and rows of the service, and nothing else: no schema, no look-up, no limit, no signed promise.
- * SQLite copies the rows of each group from those that receipts left in the database of the service.
+ * Accepts receipts with the checks and rows of the service, but without schemas, lookups, limits and signed promises.
+ * SQLite copies the rows of each group from the database of the service, which accepted the same receipts before.
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -72,7 +72,7 @@ async function store(): Promise<void> {
   isStoring = false
 }
 
-/** @throws Error for a wrong signature */
+/** @throws Error for an invalid signature */
 async function checkSignatures(body: Submission): Promise<void> {
   const { wallet, timestamp, signature, platform_signature: issued, ...facts } = body
   const signed = { ...facts, platform_signature: '' }
@@ -83,7 +83,7 @@ async function checkSignatures(body: Submission): Promise<void> {
     check({ scheme: 'eip191', message, signature, address: wallet }),
     check({ scheme: 'ed25519', ...receipt, publicKey: platformKey.base64 }),
   ])
-  if (!verdicts.every(({ valid }) => valid)) throw new Error('a wrong signature')
+  if (!verdicts.every(({ valid }) => valid)) throw new Error('invalid signature')
 }
 
 async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {

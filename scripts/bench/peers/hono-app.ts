@@ -1,4 +1,4 @@
-/** What every service of this kind loads: Hono, zod, Kysely, and sqlite3 with an open file. */
+/** Loads the packages that every service of this kind needs: Hono, zod, Kysely, and sqlite3 with an open file. */
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely'

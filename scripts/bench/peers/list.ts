@@ -1,4 +1,4 @@
-/** The page of receipts that the service returns, without its total and without limits. */
+/** Returns the same page of receipts as the service, without a total and limits. */
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 

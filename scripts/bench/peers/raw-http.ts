@@ -1,4 +1,4 @@
-/** `<url> <headers as JSON>`: repeats the answer of the service to one request, the least that Node can do. */
+/** `<url> <headers as JSON>`: repeats the answer of the service to one request, the least work for Node. */
 import { createServer, get } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'

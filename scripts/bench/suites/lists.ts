@@ -1,4 +1,4 @@
-/** Filtered lists of receipts, against the same rows without their total and without limits. */
+/** Filtered lists of receipts, against the same rows without total and limits. */
 import { requestText } from '../../../test/support/keep-alive.ts'
 import { fillLedger } from '../../../test/support/large-ledger.ts'
 import type { ServerProcess } from '../../../test/support/server-process.ts'

@@ -1,4 +1,4 @@
-/** Entries of the log: how they are added, against their files alone, and verified, against hashing them. */
+/** Adding entries to the log, against writing their files alone, and verifying them, against hashing them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { databaseIn, programOf, startService, timed } from '../processes.ts'
 
 const workersCount = 10_000
 const together = 1000
-/** Two entries for each: every width of a tile occurs. */
+/** Two entries each, so that every tile width occurs. */
 const alone = 128
 
 export const log: Suite = {
@@ -40,11 +40,11 @@ export const log: Suite = {
     const ledgerLog = createLedgerLog(deps)
 
     let receipts = 0
-    /** Returns the CPU time of giving the entries of the receipts their place and publishing them, per receipt. */
+    /** Returns the CPU time per receipt for sequencing and publishing its entries. */
     const add = async (count: number): Promise<number> => {
       const entries = Array.from({ length: count }, (_, at) => entriesOf(receipts + at)).flat()
       receipts += count
-      // Part of the transaction of the receipts, which `writes` measures.
+      // The suite `writes` measures this part of the transaction.
       await database.write((tx) => queueEntries(tx, entries))
       return (await timed(() => ledgerLog.grow())).cpuMs / count
     }
@@ -90,7 +90,7 @@ export const log: Suite = {
   },
 }
 
-/** @throws Error unless the program ends with 0 */
+/** @throws Error unless the program exits with 0 */
 async function runAndTime(args: readonly string[]): Promise<Sample> {
   const { ms } = await timed(async () => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
@@ -100,7 +100,7 @@ async function runAndTime(args: readonly string[]): Promise<Sample> {
   return { ms }
 }
 
-/** What a receipt adds to the log: itself and its entry of the reputation ledger. */
+/** Entries of a receipt in the log: itself and its entry of the reputation ledger. */
 function entriesOf(number: number) {
   const [sha256, reputation] = [sha256Hex(`receipt ${number}`), sha256Hex(`entry ${number}`)]
   const subject = `0x${(number % workersCount).toString(16).padStart(40, '0')}`

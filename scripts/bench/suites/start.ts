@@ -24,7 +24,7 @@ export const start: Suite = {
     }
     const ours = measure(() => startService(dir, { probeEveryMs, env: { LIMITS: 'on' } }))
     const env = { DATABASE: databaseIn(dir) }
-    // Reads the files into the cache of the system.
+    // Reads the files into the page cache.
     await ours()
     return [
       {

@@ -28,7 +28,7 @@ const follow =
     return await changeDatabase(
       session,
       { command: `disputes ${event}`, subject: id, reason: text },
-      'No dispute with this id waits for this step.',
+      'No dispute with this id allows this step.',
       async (tx) =>
         (await followDispute(tx, id, { event, at, text }))
           ? { dispute_id: id, state: event }

@@ -59,7 +59,7 @@ async function runCheck(
   context: DoctorContext,
 ): Promise<DoctorResult | null> {
   for (let attempt = 1; ; attempt += 1) {
-    // A check that fails to run is a bad result, and the other checks follow.
+    // A check that cannot run is a bad result; the other checks still run.
     const result = await check.run(context).catch((error: unknown) => ({
       good: false,
       detail: `cannot be checked: ${error instanceof Error ? error.message : String(error)}`,

@@ -20,7 +20,7 @@ export async function listKeys(session: Session): Promise<void> {
   session.print(publicKeys, table(columns, publicKeys.keys))
 }
 
-/** Makes what is missing, also with KEYS=required, and replaces nothing. */
+/** Creates missing keys, even with KEYS=required, and replaces nothing. */
 export async function createKeys(session: Session): Promise<void> {
   const { dir, nowMs } = keysOf(session)
   const { DATA_DIR } = settingsOf(session)
@@ -36,9 +36,7 @@ export async function rotateSigningKey(session: Session): Promise<void> {
   const { publicKeys, signer } = await orUsageError(rotateKey(keysOf(session)))
   await logAct(session, settingsOf(session), { command: 'keys rotate', subject: signer.kid })
   session.print(publicKeys, table(columns, publicKeys.keys))
-  session.warn(
-    'A running builder signs with the new key from its next build on, within a minute.\n',
-  )
+  session.warn('A running builder signs with the new key from its next build, within a minute.\n')
 }
 
 export async function rotateExchange(session: Session): Promise<void> {

@@ -4,12 +4,12 @@ import type { Input } from '../input.ts'
 import type { Session } from '../session.ts'
 import { changeDatabase } from './settings.ts'
 
-/** `admin log accept`: the operator vouches that nobody has seen more of the log than the database has. */
+/** `admin log accept`: the operator vouches that no reader has seen entries that the database lacks. */
 export async function acceptLog(session: Session, input: Input): Promise<number> {
   const [origin, size] = [input.required('origin'), Number(input.required('size'))]
   const subject = `${origin} ${size}`
   const act = { command: 'log accept', subject, reason: input.required('reason') }
-  const refusal = 'The database has another log, or it has another number of entries.'
+  const refusal = 'The database has a different log or a different number of entries.'
   return await changeDatabase(session, act, refusal, async (tx) => {
     const signed = await findCheckpoint(tx, 'signed')
     if (signed?.note.startsWith(`${origin}\n${size}\n`) !== true) return null
@@ -18,7 +18,7 @@ export async function acceptLog(session: Session, input: Input): Promise<number>
   })
 }
 
-/** `admin log drop`: without it the job `log` would fail for good. */
+/** `admin log drop`: without it the job `log` would never succeed again. */
 export async function dropFromQueue(session: Session, input: Input): Promise<number> {
   const act = { command: 'log drop', subject: 'log_queue', reason: input.required('reason') }
   const refusal = 'No queued entry contradicts a logged entry.'

@@ -109,7 +109,7 @@ export async function assignHeldPayment(session: Session, input: Input): Promise
   return await changeDatabase(
     session,
     { command: `payments assign ${handle}`, subject: payment, reason },
-    'No payment of a subscription is held under this id, or no partner has this handle.',
+    'No held payment of a subscription has this id, or no partner has this handle.',
     async (tx) => {
       if ((await findPartner(tx, { handle })) === null) return null
       return (await assignPayment(tx, payment, handle)) ? { payment, handle } : null

@@ -22,7 +22,7 @@ import { examineBackup, withPlainFile } from './integrity.ts'
 import { changeDatabase, logAct, requireFile, settingsOf } from './settings.ts'
 
 /**
- * Checks the backup, copies it beside the database, records the time of the restore, flushes the copy and renames it.
+ * Checks the backup, copies it next to the database, records the time of the restore, flushes the copy and renames it.
  * After a crash the file is either the old database or the new one. The old file remains under another name.
  */
 export async function restore(session: Session, input: Input): Promise<number> {
@@ -40,7 +40,7 @@ export async function restore(session: Session, input: Input): Promise<number> {
     await copyFile(backup, draft)
     await withPlainFile(draft, 'read-write', async (db) => {
       await setRestoredAt(db, isoTime(session.clock.now()))
-      // The service uses WAL mode; the file must have it before the service starts, so that others can read it.
+      // The file must be in WAL mode before the service starts, so that other processes can read it.
       await sql`pragma journal_mode = wal`.execute(db)
     })
     await syncFile(draft)

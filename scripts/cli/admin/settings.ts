@@ -25,7 +25,7 @@ export function settingsOf({ environment }: Pick<Session, 'environment'>): Confi
   return orUsageError(ConfigError, () => parseConfig({ variables, readFile }))
 }
 
-/** The file of SQLite, null with PostgreSQL. */
+/** The SQLite file; null with PostgreSQL. */
 export function databasePath({ DATABASE_URL: url, DATA_DIR }: Config): string | null {
   if (url === null) return join(DATA_DIR, 'ledger.db')
   return isPostgresUrl(url) ? null : url.replace(/^sqlite:(?:\/\/(?=\/))?/, '')

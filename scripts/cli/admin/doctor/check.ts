@@ -6,7 +6,7 @@ import type { ReadableFiles } from '../../../../src/files/readable-files.ts'
 export interface DoctorContext {
   readonly config: Config
   readonly nowMs: number
-  /** The file of SQLite. */
+  /** The SQLite file. */
   readonly databasePath: string | null
   /** Null if the database cannot be opened; checks that need it are skipped. */
   readonly database: OpenDatabase | null

@@ -27,7 +27,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
           : good(databasePath ?? database.engine),
       ),
   },
-  // This check is before the slow ones, since the doctor read the time at its start.
+  // Runs before the slow checks, since the doctor reads the time at its start.
   {
     what: 'clock',
     remedy:

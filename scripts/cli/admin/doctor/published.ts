@@ -11,7 +11,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'published set',
     remedy:
-      'The next build writes missing and damaged files again; the service continues to serve the set in its memory. If this remains, the `build` job gives the reason (here and in /api/v1/health).',
+      'The next build writes missing and damaged files again; the service continues to serve the set in its memory. If the problem persists, the `build` job states the reason (here and in /api/v1/health).',
     mayChange: true,
     run: async ({ database, files }) => {
       if (database === null) return null
