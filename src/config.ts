@@ -43,7 +43,7 @@ const secret = <const Schema extends z.ZodType>(schema: Schema, doc: string) =>
 
 const node = (chain: string, effect = '') =>
   secret(rpcUrl, `JSON-RPC URL of ${chain}. If unset, a public endpoint is used${effect}.`)
-const withoutLookUps = ', and it is not looked up who funds the payers of rails'
+const withoutLookUps = ', and the wallets that fund the payers of rails are not looked up'
 
 /** The README's table has the same order. */
 export const settings = {
@@ -119,7 +119,7 @@ export const settings = {
     default: 'off',
   },
   KEYS: {
-    doc: '`create` makes the keys and secrets that are missing in `DATA_DIR`; with `required` the service and the builder start only if they exist. With PostgreSQL always `required`, since all replicas need the same keys.',
+    doc: '`create` creates the missing keys and secrets in `DATA_DIR`; with `required` the service and the builder start only if they exist. PostgreSQL implies `required`, since all replicas need the same keys.',
     schema: z.enum(['create', 'required']),
     default: 'create',
   },
@@ -145,7 +145,7 @@ export const settings = {
     default: '',
   },
   WITNESSES: {
-    doc: 'Comma-separated witnesses of the log, each as `<verifier key> <address>`. Once a minute the builder asks them to cosign the newest checkpoint (c2sp.org/tlog-witness). A number before them is the quorum of `/log/policy`, which else is more than half.',
+    doc: 'Comma-separated witnesses of the log, each as `<verifier key> <address>`. Once a minute the builder requests their cosignatures of the newest checkpoint (c2sp.org/tlog-witness). A number before them sets the quorum of `/log/policy`; the default is more than half.',
     schema: z.string().transform((value, context) => {
       try {
         return parseWitnessPolicy(value)
@@ -158,7 +158,7 @@ export const settings = {
   },
   RPC_URL_BASE: secret(
     rpcUrl,
-    'JSON-RPC URL of Base. If unset, rails are read from a public endpoint, it is not looked up who funds their payers, and receipts on this chain are not verified.',
+    'JSON-RPC URL of Base. If unset, rails are read from a public endpoint, the wallets that fund their payers are not looked up, and receipts on this chain are not verified.',
   ),
   RPC_URL_ETHEREUM: secret(
     rpcUrl,
@@ -166,7 +166,7 @@ export const settings = {
   ),
   RPC_URL_ARBITRUM: secret(
     rpcUrl,
-    'JSON-RPC URL of Arbitrum One. If unset, rails are read from a public endpoint, it is not looked up who funds their payers, receipts on this chain are not verified, and the escrow of pacts is not read.',
+    'JSON-RPC URL of Arbitrum One. If unset, rails are read from a public endpoint, the wallets that fund their payers are not looked up, receipts on this chain are not verified, and the escrow of pacts is not read.',
   ),
   RPC_URL_GNOSIS: secret(
     rpcUrl,
@@ -194,7 +194,7 @@ export const settings = {
     default: null,
   },
   SETTLER_MAX_GAS_GWEI: {
-    doc: 'Gas price in gwei above which no payments are settled. Payers are then asked to retry later.',
+    doc: 'Gas price in gwei above which no payments are settled. Payers are then told to retry later.',
     schema: z.coerce.number().min(0.001).max(1000),
     default: '0.1',
   },

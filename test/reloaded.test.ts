@@ -89,7 +89,7 @@ test('an invalid file changes nothing and is reported in the health of the servi
     problems: [expect.stringContaining('cannot be used; the previous version remains in use')],
   })
   expect(JSON.stringify(body)).not.toContain(folder)
-  expect(lines).toContain('not read anew')
+  expect(lines).toContain('could not be reloaded')
   await writeFile(join(data, 'oaths.json'), whole)
   await reference.reload()
   expect((await health()).body).toMatchObject({ status: 'ok', problems: [] })
@@ -118,7 +118,7 @@ test('a read that failed for a temporary reason is repeated and logged once', as
   await read.reload()
   expect(read.current()).toBe(1)
   expect(read.problem()).toContain('too many open files')
-  expect(lines.match(/not read anew/g)).toHaveLength(1)
+  expect(lines.match(/could not be reloaded/g)).toHaveLength(1)
   fault = null
   await read.reload()
   expect(read.current()).toBe(4)

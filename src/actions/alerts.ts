@@ -86,8 +86,8 @@ function challengeDelivery({ random }: ActionDeps, id: string, createdAt: string
 }
 
 /**
- * Sends a new challenge, after whose answer only newer events are delivered (202).
- * @throws ApiError 409 for an active subscription, and while the first attempt of an earlier challenge is due
+ * Sends a new challenge (202). Once it is answered, only newer events are delivered.
+ * @throws ApiError 409 for an active subscription, or while the first attempt of an earlier challenge is due
  */
 export async function enableSubscription(
   deps: ActionDeps,

@@ -1,4 +1,4 @@
-/** Records each attempt before sending, so a repeat never sends again. It gets 409 meanwhile, `unknown` after a crash. */
+/** Records each attempt before sending, so a repeat never sends again: it gets 409 meanwhile, or `unknown` after a crash. */
 
 import { sha256Hex, signingText } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'

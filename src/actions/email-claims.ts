@@ -24,7 +24,7 @@ import type { IncomingWrite } from './signed-body.ts'
 
 interface SignedClaim {
   readonly proof: SignedProof
-  /** Stores what a signed claim leaves besides the code. */
+  /** Stores the rows of a signed claim other than the code. */
   readonly recordSigned: (tx: Db) => Promise<void>
 }
 

@@ -61,7 +61,7 @@ const keyLifeMs = dayMs
  * Runs `decide` in a transaction unless its result is stored. A message repeated for the same request, or a known
  * idempotency key, returns the first result; another request gets 409 or 422. Nothing is stored if `decide` throws.
  * `decide` may only write rows; slow work belongs before it. `proofs`: all signatures, the caller's first. `locks`: set if
- * all rows by which `decide` decides belong to the caller, the signers and these.
+ * `decide` depends only on rows of the caller, the signers and these locks.
  * @throws ApiError, and DatabaseUnavailableError if nothing may be acknowledged
  */
 export async function commitOnce<Body extends object>(
@@ -191,7 +191,7 @@ interface Written {
 export function answerRows({ request, proofs, outcome }: Written): AnswerRows {
   const { requestSha256, nowMs, idempotencyKey: key } = request
   const caller = callerOf(request, proofs)
-  // A message is accepted once. A key is accepted again when it has expired, while its row may still exist.
+  // A message is accepted once. A key is accepted again once it has expired, even if its row still exists.
   const answerId = sha256Hex(`${caller}\n${proofs[0]?.messageSha256 ?? `${key}\n${nowMs}`}`)
   const messages = proofs.map((proof) => ({ ...messageOf(proof), answerId }))
   const keys =

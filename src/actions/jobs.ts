@@ -51,7 +51,7 @@ export async function postJob(
   })
 }
 
-/** Returns 201, or 200 where it replaces the bidder's own bid. */
+/** Returns 201, or 200 if it replaces the bidder's earlier bid. */
 export async function bidOnJob(
   deps: ActionDeps,
   jobId: string,

@@ -16,7 +16,7 @@ export interface SwornOath {
   readonly bodySha256: string
 }
 
-/** @throws ApiError 401 for an oath that the wallet has not signed, 503 where its chain is unreachable */
+/** @throws ApiError 401 for an oath that the wallet has not signed, 503 if its chain is unreachable */
 export async function requireOath(
   deps: Pick<ActionDeps, 'reference' | 'signatures' | 'outboundLimits'>,
   oath: {

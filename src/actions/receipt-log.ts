@@ -1,4 +1,4 @@
-/** What the answers about a receipt say of its place in the log. */
+/** The member `log` of answers about receipts. */
 import { sha256Hex } from '../auth/messages.ts'
 import type { NoteSigner } from '../auth/notes.ts'
 import type { ReceiptLog } from '../contract/schemas/receipt.ts'
@@ -17,7 +17,7 @@ interface LoggedReceipt {
   readonly acceptedAt: string
 }
 
-/** Always the same for a receipt, so that it need not be stored. */
+/** Always the same for a receipt, so it is not stored. */
 export function promiseOf(signer: NoteSigner, receipt: LoggedReceipt): ReceiptLog {
   const { id, content, acceptedAt } = receipt
   const by = isoTime(Date.parse(acceptedAt) + minuteMs)

@@ -69,7 +69,7 @@ export async function acceptSingleReceipt(
 ): Promise<AcceptedOutcome> {
   const { request, proof, draft, fingerprint } = submission
   const { nowMs } = request
-  // A platform answers for what it issues.
+  // A platform is responsible for the receipts that it issues.
   const free = { ...request, chargeStorage: () => undefined }
   const accept = (tx: Db) =>
     acceptOne(tx, submission, deps.site.url, async () => {

@@ -71,7 +71,7 @@ export async function chargeNetworkQuota(
     readonly kind: NetworkWrite
     readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
     readonly nowMs: number
-    /** Whose key changes. */
+    /** The worker whose key changes. */
     readonly worker?: string
   },
 ): Promise<void> {
@@ -88,7 +88,7 @@ export async function chargeNetworkQuota(
   }
 }
 
-/** For writes that count what a network has written. */
+/** For writes with a quota per network. */
 export function networkLocks({
   network,
   range,

@@ -28,7 +28,7 @@ interface Running {
 }
 
 const batchLimit = 16
-/** The event loop needs as long for a receipt as a thread for its check, so more threads would be idle. */
+/** A receipt takes the event loop as long as its check takes a thread, so more threads would be idle. */
 const mostThreads = 2
 const batchesBetweenTries = 256
 

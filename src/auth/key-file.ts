@@ -14,13 +14,13 @@ export async function createSecretFile(path: string, content: string | Uint8Arra
   await createFile(path, content, OWNER_ONLY)
 }
 
-/** Makes the keys that are missing; null if none may be made, since replicas need the same. */
+/** Creates missing keys; null if keys must not be created, since replicas share them. */
 export type KeyMaker = Pick<Random, 'bytes'> | null
 
 export function missingKeyError(path: string): Error {
   return new Error(
-    `${path} is missing, and with KEYS=required none is made. Mount the keys of this ledger; ` +
-      '`agent-income-ledger admin keys create` makes the keys of a new one.',
+    `${path} is missing, and KEYS=required prevents its creation. Mount the keys of this ledger; ` +
+      '`agent-income-ledger admin keys create` creates the keys of a new one.',
   )
 }
 

@@ -28,7 +28,7 @@ export function noteSigner(name: string, signingKey: SigningKey): NoteSigner {
 
 export const logKeyFile = 'log.pem'
 
-/** Creates the key of the log if there is none. The log has the name of its key for good. @throws Error like `loadKeyFile` */
+/** Creates the key of the log if there is none. Its name is the log's permanent name. @throws Error like `loadKeyFile` */
 export async function loadLogSigner(keysDir: string, maker: KeyMaker): Promise<NoteSigner> {
   const key = await loadKeyFile(join(keysDir, logKeyFile), maker)
   return noteSigner(`agent-income-ledger/log/${key.kid}`, key)

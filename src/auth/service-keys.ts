@@ -57,7 +57,7 @@ export interface Keys {
   readonly publicKeys: SigningKeys
 }
 
-/** Creates missing keys, unless `required`. @throws Error if others may read the file or the file is invalid; it is never replaced */
+/** Creates missing keys unless `required`; replaces no file. @throws Error if others can read the file or it is invalid */
 export async function loadKeys(options: {
   readonly dir: string
   readonly nowMs: number
@@ -82,7 +82,7 @@ export async function readKeys(dir: string): Promise<Keys> {
   return openKeys(await readKeyFile(join(dir, SIGNING_KEYS_FILE)))
 }
 
-/** `before` is the key that the new one replaces, and signs it. */
+/** `before` is the key that the new one replaces; it signs the new one. */
 export function newKey(nowMs: number, before?: KeyFile['active']): KeyFile['active'] {
   const key = signingKeyFromSeed(randomBytes(32))
   const public_key = publicKeyToBase64(key.publicKey)
@@ -123,7 +123,7 @@ function assertFits({ active, retired }: KeyFile): void {
   }
   const derived = signingKeyFromPem(active.private_key_pem).publicKey
   if (publicKeyToBase64(derived) !== active.public_key) {
-    throw new MisfitError(`the private part of ${active.kid} is the part of another key`)
+    throw new MisfitError(`the private part of ${active.kid} belongs to another key`)
   }
 }
 

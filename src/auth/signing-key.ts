@@ -40,7 +40,7 @@ export function signBytes(key: SigningKey, bytes: Uint8Array): Uint8Array {
   return sign(null, bytes, key.privateKey)
 }
 
-/** What a signing key of the service signs about the key that replaces it. */
+/** The text that a signing key of the service signs to vouch for its successor. */
 export function successorText(publicKey: string): string {
   return `service-key-v1\n${publicKey}\n`
 }
@@ -63,7 +63,7 @@ export function publicKeyFromBase64(text: string): Uint8Array {
   return publicKey
 }
 
-/** Null where `publicKeyFromBase64` throws. */
+/** Null if `publicKeyFromBase64` throws. */
 export function publicKeyOrNull(text: string): Uint8Array | null {
   try {
     return publicKeyFromBase64(text)

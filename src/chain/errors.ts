@@ -55,7 +55,7 @@ const busyWords = /rate|per second|too many requests|quota|credits|capacity/i
 const sizeWords =
   /range|too (?:many|large|big|wide)|limit|exceed|more than|response size|timed? ?out|deadline|\d+ blocks/i
 
-/** Of one call, or of all `calls` of a request, which the node may accept in parts. `failure`: the HTTP status of the answer. */
+/** The error of one call, or of all `calls` of a request, which can be split. `failure`: the HTTP status of the answer. */
 export function nodeError(
   name: string,
   rpcUrl: string,

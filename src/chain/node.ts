@@ -22,7 +22,7 @@ export interface EvmNode {
 
 export function createEvmNode(name: EvmChainName, call: EvmNode['call']): EvmNode {
   let isChecked = false
-  // First calls at the same time each ask, so that none depends on the time limit of another.
+  // Concurrent first calls each query the node, so that none depends on the timeout of another.
   const requireChain: EvmNode['requireChain'] = async (signal) => {
     if (isChecked) return
     requireChainId(name, await call('eth_chainId', [], signal))

@@ -1,4 +1,4 @@
-/** Spreads the requests to a node that limits them, for all its readers together. */
+/** Paces requests to a node with a rate limit, for all its readers together. */
 import type { Clock } from '../core/deps.ts'
 import { secondMs } from '../core/time.ts'
 
@@ -15,7 +15,7 @@ export function createPace({ monotonic, sleep }: Pick<Clock, 'monotonic' | 'slee
   let nextMs = 0
   let slowedMs = 0
   return {
-    /** Waits for the turn of a request, and returns its time. */
+    /** Resolves with the time at which the request may be sent, at that time. */
     turn: async (signal?: AbortSignal) => {
       const nowMs = monotonic()
       const turnMs = Math.max(nowMs, nextMs)
@@ -26,9 +26,9 @@ export function createPace({ monotonic, sleep }: Pick<Clock, 'monotonic' | 'slee
     answered: () => {
       pauseMs = pauseMs < firstPauseMs / 10 ? 0 : pauseMs * faster
     },
-    /** The node was too busy for a request of this time. */
+    /** Call it if the node was too busy for the request sent at this time. */
     refused: (turnMs: number) => {
-      // Several requests of one moment are refused together.
+      // Requests sent at the same time are refused together.
       if (turnMs < slowedMs) return
       pauseMs = Math.min(maxPauseMs, Math.max(firstPauseMs, pauseMs * slower))
       slowedMs = monotonic()

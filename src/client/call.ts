@@ -46,7 +46,7 @@ interface CallOptions {
   readonly idempotencyKey?: string | undefined
   /** Base64 of an x402 payment of version 1 or 2. */
   readonly payment?: string | undefined
-  /** Of `messages.payment`, by the wallet that pays. */
+  /** Signature of the paying wallet over `messages.payment`. */
   readonly payerSignature?: string | undefined
 }
 

@@ -28,7 +28,7 @@ interface ClientOptions extends TransportDeps {
   /** The log to check, by its verifier key (c2sp.org/signed-note). */
   readonly log?:
     | (LogKeys & {
-        /** The default is the memory of this client. */
+        /** Stores the newest checkpoint; by default in memory. */
         readonly store?: CheckpointStore
       })
     | undefined
@@ -48,7 +48,7 @@ export interface LedgerClient {
   readonly prepare: <Id extends RouteId>(id: Id, ...parts: PartsArgument<Id>) => Promise<Call<Id>>
   /** Sends a prepared call. @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
   readonly submit: <Id extends RouteId>(call: Call<Id>) => Promise<AnswerOf<Id>>
-  /** Null without the option `log`. Each check compares the log with the newest checkpoint that was seen. */
+  /** Null without the option `log`. Each check compares the log with the newest checkpoint seen. */
   readonly log: LogReader | null
   /** Passed to `prepareCall` for routes known only at run time. */
   readonly caller: Caller

@@ -57,7 +57,7 @@ export class LedgerUnreachableError extends Error {
   override readonly name = 'LedgerUnreachableError'
 }
 
-/** The manifest has expired, or is older than one that this client has seen, so someone serves an old set. */
+/** The manifest has expired, or is older than one that this client has seen: the site serves an old set. */
 export class OldSetError extends Error {
   override readonly name = 'OldSetError'
 }

@@ -1,4 +1,4 @@
-/** Audits the entries of a log in order: what each must be, given those before it. Needs 2 bytes an entry and 32 MiB. */
+/** Audits the entries of a log in order, each against the entries before it. Needs 2 bytes per entry and 32 MiB. */
 import { sha256 } from '@noble/hashes/sha2'
 
 import { bytesToHex } from '../core/hex.ts'
@@ -11,8 +11,8 @@ export interface LogAudit {
   /** Returns the entry. @throws LogError if it breaks a rule of the log */
   readonly add: (bytes: Uint8Array) => LogEntry
   /**
-   * Reads the entries again if at least `most` of them (default: one) may repeat an earlier one. Without such a call at the
-   * end, repetitions stay unnoticed. @throws LogError for the first repetition
+   * Reads the entries again if at least `most` of them (default: one) may repeat an earlier one. Must be called at the end,
+   * or repetitions go unnoticed. @throws LogError for the first repetition
    */
   readonly settle: (entriesOf: LogTree['entriesOf'], most?: number) => Promise<void>
   /** The time of the last entry, null before the first one. */
@@ -50,12 +50,12 @@ export function createLogAudit(salt: Uint8Array): LogAudit {
   }
   const chainOf = ({ kind, subject }: LogEntry) => hashOf(`chain ${kind} ${subject}`)
 
-  /** What must not occur twice, and the reason if it does. */
+  /** The hashes that must not occur twice, each with the error text for a repetition. */
   function uniqueIn(entry: LogEntry): (readonly [hash: Uint8Array, reason: string])[] {
     const { kind, id, subject, prev } = entry
     const ofId = [hashOf(`id ${kind} ${id}`), 'has an id that occurred before'] as const
     if (prev !== null) return [ofId]
-    return [ofId, [chainOf(entry), `about ${subject} wrongly names none as the one before it`]]
+    return [ofId, [chainOf(entry), `about ${subject} wrongly names none as its predecessor`]]
   }
 
   function mark(hash: Uint8Array): void {
@@ -86,7 +86,7 @@ export function createLogAudit(salt: Uint8Array): LogAudit {
     const isNext = typeof prev === 'number' && before?.[prev % entriesOfPart] === tag
     if (subject === undefined ? prev !== undefined : prev !== null && !isNext) {
       const about = subject === undefined ? 'without a subject' : `about ${subject}`
-      throw wrong(size, entry, `${about} wrongly names ${prev ?? 'none'} as the one before it`)
+      throw wrong(size, entry, `${about} wrongly names ${prev ?? 'none'} as its predecessor`)
     }
     if (entry.kind === 'snapshot' && entry.version <= version) {
       const reason = `has the version ${entry.version}, not above ${version} of the manifest before it`

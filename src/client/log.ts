@@ -33,7 +33,7 @@ export interface LogSource {
   readonly key: NoteKey
   /** Each of them must have cosigned before a checkpoint counts as witnessed. */
   readonly witnesses: readonly NoteKey[]
-  /** How many of them suffice, where none is demanded. */
+  /** Number of witnesses that suffice if none is demanded. */
   readonly quorum?: number
   readonly read: ReadLogFile
   /** Verifies Ed25519. */
@@ -44,7 +44,7 @@ export interface LogSource {
   ) => boolean | Promise<boolean>
 }
 
-/** Keeps the signed note of the newest checkpoint that was seen. */
+/** Stores the signed note of the newest checkpoint seen. */
 export interface CheckpointStore {
   readonly load: () => Promise<string | null>
   readonly save: (note: string) => Promise<void>
@@ -53,7 +53,7 @@ export interface CheckpointStore {
 /** A check failed. */
 export class LogError extends Error {
   override readonly name: string = 'LogError'
-  /** What was checked. */
+  /** The subject of the check. */
   readonly what: string
 
   constructor(what: string, message: string, options?: ErrorOptions) {
@@ -82,7 +82,7 @@ export function describeCheckpoint({ size, note }: OpenedCheckpoint): string {
   return `the checkpoint of size ${size} with the root ${note.split('\n')[2]}`
 }
 
-/** The failed check that an error means; other errors are thrown again. */
+/** Converts an error to a failed check; rethrows other errors. */
 export function failedCheck(error: unknown): Check {
   if (error instanceof LogError) return check(error.what, false, error.message)
   if (error instanceof NoteError) return check('checkpoint', false, error.message)
@@ -200,9 +200,9 @@ export interface ProvenEntry {
 
 /** All methods throw LogError, InconsistentLogError or NoteError. */
 export interface LogReader {
-  /** Reads the newest checkpoint and compares it with the newest one that was seen. */
+  /** Reads the newest checkpoint and compares it with the newest one seen. */
   readonly check: () => Promise<CheckedLog>
-  /** Verifies a proof (c2sp.org/tlog-proof); its checkpoint is compared in the same way. `note` gets each step. */
+  /** Verifies a proof (c2sp.org/tlog-proof); its checkpoint is compared in the same way. `note` receives each step. */
   readonly prove: (
     proof: string,
     expected: ExpectedEntry,
@@ -246,7 +246,7 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
     ]
   }
 
-  /** Compares with the newest checkpoint that was seen, and remembers the newer one. */
+  /** Compares with the newest checkpoint seen, and stores the newer one. */
   async function remember(found: OpenedCheckpoint, tree?: LogTree): Promise<Check> {
     const note = await store.load()
     const seen = note === null ? null : await open(note)
@@ -255,7 +255,7 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
       const [older, newer] = isNewer ? [seen, found] : [found, seen]
       const proof = await proveConsistency(older.size, newer, isNewer ? tree : undefined).catch(
         (error: unknown) => {
-          // The log cannot show the tree that it has signed before.
+          // The log cannot produce the tree that it signed before.
           if (isNewer || !(error instanceof LogError)) throw error
           throw new InconsistentLogError(seen, found, { cause: error })
         },
@@ -288,7 +288,7 @@ export function createLogReader(source: LogSource, store = createMemoryStore()):
       const expected = promiseText({ origin: key.name, kind: 'receipt', ...receipt, by })
       const [signature] = note?.text === expected ? signaturesBy(key, note) : []
       if (signature === undefined || !(await isValid({ ...signature, key }))) {
-        return check('promise', false, 'is not a promise of this receipt that the log has signed')
+        return check('promise', false, 'is not a promise for this receipt that the log has signed')
       }
       const broken = `and broken: the receipt is not in the log, which was promised by ${by}`
       const isKept = isProven || nowMs <= Date.parse(by)

@@ -40,8 +40,8 @@ export function verifyScore(reputation: Reputation): readonly Check[] {
     check(
       'entries',
       wrong === undefined,
-      `${listed}, each as its terms and the entries before it give`,
-      `entry ${wrong?.seq} differs from what its terms and the entries before it give`,
+      `${listed}, each follows from its terms and the entries before it`,
+      `entry ${wrong?.seq} does not follow from its terms and the entries before it`,
     ),
     check(
       'score',

@@ -39,7 +39,7 @@ export async function verifyDocument(
   return check(what, valid, valid ? `${key.status} key` : 'the bytes differ from the signed bytes')
 }
 
-/** Adds the listed keys that a trusted key signed, or a key added before. */
+/** Adds the listed keys that were signed by a trusted key, or by one of the keys added before. */
 export function followKeys(trusted: SigningKeys, listed: SigningKeys): SigningKeys {
   const keys = [...trusted.keys]
   // The list starts with the newest key.

@@ -46,7 +46,7 @@ export type McpReadId = (typeof mcpReads)[keyof typeof mcpReads]
 
 const mcpLimit = z.int().min(1).max(200).default(50).describe('Maximum number of entries.')
 
-/** A list takes `limit`, since whole documents exceed the context of models. */
+/** Lists accept `limit`, since whole documents exceed the context of models. */
 function inputOf({ params, query, answers }: Route) {
   const { schema } = answers[200] ?? {}
   const members = schema instanceof z.ZodObject ? Object.values(schema.shape) : []

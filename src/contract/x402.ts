@@ -70,7 +70,7 @@ export function acceptsV1({
   }
 }
 
-/** An entry of `accepts` in version 2, which lists the resource once, beside the entries. */
+/** An entry of `accepts` in version 2, which lists the resource once, outside the entries. */
 export function acceptsV2({
   amountMicroUsdc,
   payTo,
@@ -86,7 +86,7 @@ export function acceptsV2({
 /** Micro-USDC of a price in the registry. @throws Error if it is not an amount */
 export function microUsdcOf(price: string): number {
   const micro = parseUsdc(price)
-  if (micro === null || micro === 0) throw new Error(`${price} is no price`)
+  if (micro === null || micro === 0) throw new Error(`${price} is not a price`)
   return micro
 }
 

@@ -65,6 +65,6 @@ export async function refuseLoose(path: string, wanted: number): Promise<void> {
   if ((mode & OTHERS) === 0) return
   const command = `chmod ${wanted.toString(8)} ${path}`
   throw new Error(
-    `${path} can be read by other users than its owner (mode ${mode.toString(8)}): ${command}`,
+    `${path} can be read by users other than its owner (mode ${mode.toString(8)}): ${command}`,
   )
 }

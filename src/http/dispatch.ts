@@ -45,7 +45,7 @@ export function createHonoApp(deps: AppErrorDeps): Hono<HonoEnv> {
   return hono
 }
 
-/** Where a page is that is asked for with a final slash or by the word for its content; null if there is none. */
+/** Returns the path of the page for a URL with a trailing slash or an alias; null if there is none. */
 function pageAt(path: string, store: Pick<DocumentStore, 'get'>): string | null {
   const place = pageAliases[path] ?? path.replace(/(?<=.)\/$/, '')
   const type = place === path ? undefined : store.get(place)?.entry.content_type

@@ -9,7 +9,7 @@ import type { SetPlace, SetSource } from './published-sets.ts'
 
 interface StoreState {
   readonly manifest: Manifest | null
-  /** Why the current published set is not served, or not completely; null if it is. */
+  /** The reason why the current published set is not served, or not completely; null if it is. */
   readonly problem: string | null
   /** Documents of the served set that are not served, since their files are damaged. */
   readonly damaged: ReadonlyMap<string, string>
@@ -83,7 +83,7 @@ export function createDocumentStore({ source, clock, log }: Deps): DocumentStore
       if (broken === null && manifest !== null) {
         const { computed_at: computedAt } = manifest
         const without = damaged.size === 0 ? '' : `, although ${damagedText(damaged)}`
-        substitution = `; until there is a good one, the set of ${computedAt} is served${without}`
+        substitution = `; until there is a valid one, the set of ${computedAt} is served${without}`
         log.error('an older published set is served', {
           set: place.location,
           documents: documents.size,

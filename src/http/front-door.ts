@@ -202,7 +202,7 @@ function methodsOf(
   return document === undefined ? methods : [...new Set([...documentMethods, ...(methods ?? [])])]
 }
 
-/** Published pages and their assets have no limit, since one page causes many requests. Other paths have one of their own. */
+/** Published pages and their assets have no limit, since one page causes many requests. Other paths have a separate limit. */
 function countsAsApi(path: string, match: RouteMatch | null): boolean {
   return path.startsWith(apiPrefix) || path === mcpPath || match?.resource.label === 'page'
 }

@@ -14,7 +14,7 @@ import type { PartnerProof } from './partner-auth.ts'
 export interface ReadContext {
   readonly incoming: IncomingMessage
   readonly nowMs: number
-  /** Reads of lists; they end when the client has gone. @throws ListEndedError after the deadline */
+  /** Reads of lists; they end when the client disconnects. @throws ListEndedError after the deadline */
   readonly list: ReadList
   /** Verifies the credentials and charges the wallet. @throws ApiError 401, or 429 if the wallet is over its limit */
   readonly partner: () => Promise<PartnerProof>

@@ -29,7 +29,7 @@ export function publicReads(
     const query = picked(given, route.query)
     const hasPages = route.query?.['cursor'] !== undefined
     const sent = hasPages ? { ...query, limit: String(limit) } : query
-    // A list without pages does not state what a limit leaves out.
+    // A list without pages does not state how many entries a limit omits.
     const shown = (answer: object | string) =>
       typeof answer === 'string' || limit === undefined || hasPages
         ? answer
@@ -56,7 +56,7 @@ function picked(given: Given, parameters: object = {}): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, String(given[name])]))
 }
 
-/** Cuts the lists of a document; `omitted` counts what is missing in each. */
+/** Cuts the lists of a document; `omitted` counts the missing entries of each. */
 function shortened(document: object, limit: number): object {
   const cut: Record<string, unknown> = { ...document }
   const omitted: Record<string, number> = {}

@@ -63,7 +63,7 @@ const pageSources = {
   partners: partnerPageOf,
 } as const satisfies Readonly<Record<string, PageSource>>
 
-/** The lists of a page end when the client has gone. */
+/** Reads of lists for a page end when the client disconnects. */
 function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
   const list = listWhileOpen(deps.database, c.env)
   return { ...deps, database: { ...deps.database, list } }

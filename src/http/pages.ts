@@ -33,11 +33,11 @@ export interface ListedRows<Row> {
 
 export interface RowPage<Row> {
   readonly rows: readonly Row[]
-  /** The fields that every page of a list has in its answer. */
+  /** Fields in the answer for every page of a list. */
   readonly fields: ListTotal & { readonly count: number; readonly next_cursor?: string }
 }
 
-/** Reads of lists in turn with other networks, which end when the connection of the request closes. */
+/** Reads of lists that alternate with other networks and end when the connection of the request closes. */
 export function listWhileOpen(
   { list }: Pick<OpenDatabase, 'list'>,
   { incoming: { socket }, admission: { network } }: Pick<RequestContext, 'incoming' | 'admission'>,

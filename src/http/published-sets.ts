@@ -4,9 +4,9 @@ import type { Publication } from '../db/publications.ts'
 import type { Db } from '../db/schema.ts'
 import type { ReadableFiles } from '../files/readable-files.ts'
 
-/** One published set. A publication of another set does not change what is read. */
+/** One published set. Reads are not affected by the publication of another set. */
 export interface SetPlace {
-  /** Names the set, and differs for each. */
+  /** Unique name of the set. */
   readonly location: string
   readonly version: number
   /** Bodies have a hash. @throws ObjectStoreError if the store is unavailable, Error */
@@ -19,7 +19,7 @@ export interface SetSource {
   readonly current: () => Promise<SetPlace | null>
   /** The last sets that were published before this one, newest first. */
   readonly before: (current: SetPlace) => Promise<readonly SetPlace[]>
-  /** What the operator should know of the source, or null. */
+  /** A problem of the source for the operator, or null. */
   readonly problem: () => string | null
 }
 
@@ -33,7 +33,7 @@ export function createSetSource(files: ReadableFiles, reader: Db): SetSource {
   return {
     current: async () => {
       const found = await newestPublication(reader).catch(() => null)
-      // A database that has lost rows, or is unavailable, never takes a reader back.
+      // A database that has lost rows, or is unavailable, never returns a reader to an older set.
       if (found !== null && found.version > (newest?.version ?? 0)) newest = found
       return newest === null ? null : placeOf(newest)
     },

@@ -105,7 +105,7 @@ export function createRateLimits(deps: RateLimitDeps): RateLimits {
           takeOrThrow(limiter, storageClaims(ofNetwork(network), bytes, logEntries)),
         refusal: take(claims),
         headers: () => limiter.report(requests).headers,
-        // Refunds would make a flood of reads that only the share of their network refuses cost nothing.
+        // With refunds, a flood of reads that only the share of their network refuses would cost nothing.
         release: () => undefined,
       }
     },

@@ -20,7 +20,7 @@ const limits = {
   rail: [32, 'Too many applications are being forwarded'],
 } as const satisfies Record<ConcurrencyLimitName, readonly [capacity: number, reason: string]>
 
-/** Writes, or reads, of one network that run at the same time. Others wait at most for so many at each step. */
+/** Concurrent writes, or reads, of one network. Requests of others wait for at most this many at each step. */
 const runningPerNetwork = 4
 
 export interface ConcurrencyLimit {
@@ -40,7 +40,7 @@ export interface ConcurrencyLimit {
 
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
 
-/** Limits of work that waits for third parties. */
+/** Limits on work that waits for third parties. */
 export type OutboundConcurrency = Pick<ConcurrencyLimits, 'chain' | 'mail' | 'rail'>
 
 /**
@@ -71,7 +71,7 @@ function createConcurrencyLimit(
   onShed: (limit: ConcurrencyLimitName) => void,
 ): ConcurrencyLimit {
   const [capacity, reason] = limits[name]
-  // Work for third parties is part of a write, so the limit of writes holds for it.
+  // Work for third parties is part of a write, so the limit of writes covers it.
   const running = name === 'write' || name === 'read' ? runningPerNetwork : capacity
   let active = 0
   let refused = 0
@@ -80,7 +80,7 @@ function createConcurrencyLimit(
     const held = network === null ? 0 : (shares.get(network)?.held ?? 0)
     return active >= capacity || held >= capacity / 2
   }
-  /** Of the requests of one network, some run, and the others wait. */
+  /** Runs some of the requests of one network at a time; the others wait. */
   const inShare = async <Result>(
     network: number | null,
     work: () => Promise<Result>,

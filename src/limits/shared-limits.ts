@@ -1,7 +1,7 @@
 /**
- * Limits of wallets that all replicas count together. A replica draws units in batches, and counts those that it has not
- * drawn as used. So the replicas never allow more than one limiter would, except one batch that ends later, and the bytes
- * of writes that they accept at the same time; they allow less by at most the unused rest of each replica's batch.
+ * Limits of wallets that all replicas count together. A replica draws units in batches, and counts units that it has not
+ * drawn as used. The replicas therefore allow no more than one limiter would, except for one batch that ends later and for
+ * bytes of concurrent writes. They allow less by at most the unused rest of each replica's batch.
  */
 import type { Clock } from '../core/deps.ts'
 import { emptyValue, limitPolicies, multiplied, unitOf } from '../core/limits.ts'

@@ -42,7 +42,7 @@ export async function writeBuilderReport(dataDir: string, report: BuilderReport)
   await rename(`${path}.next`, path)
 }
 
-/** Returns null before the first report. @throws Error where the file is invalid */
+/** Returns null before the first report. @throws Error if the file is invalid */
 export async function readBuilderReport(dataDir: string): Promise<BuilderReport | null> {
   const bytes = await readIfExists(join(dataDir, FILE))
   return bytes === null ? null : builderReport.parse(JSON.parse(bytes.toString()))

@@ -181,7 +181,7 @@ async function statusError(
   }
   const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), clock)
   const isLong = retryAfterMs !== null && retryAfterMs > maxRetryAfterMs
-  const wish = isLong ? `, asks for a pause of ${Math.ceil(retryAfterMs / secondMs)} s` : ''
+  const wish = isLong ? `, requests a pause of ${Math.ceil(retryAfterMs / secondMs)} s` : ''
   return new SourceError(`HTTP ${status}${wish}`, 'unreachable', { retryAfterMs, body })
 }
 

@@ -39,7 +39,7 @@ export class ObjectStoreError extends Error {
 const attemptMs = 15 * secondMs
 const firstPauseMs = 100
 const maxPauseMs = 5 * secondMs
-/** Answers about the object. Others are repeated. */
+/** Statuses that depend on the object. Requests with other statuses are repeated. */
 const finalStatuses: readonly number[] = [200, 204, 404, 412]
 
 /** @param patienceMs failed requests are repeated for this time. @throws ObjectStoreError from all calls */

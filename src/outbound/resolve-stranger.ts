@@ -6,8 +6,8 @@ import type { Resolve } from './pinned-fetch.ts'
 const timeoutMs = 2 * secondMs
 
 /**
- * Asks name servers without the thread pool of the process, whose few threads `dns.lookup` would occupy for as long as
- * a silent name server takes. Reads no hosts file. IPv4 addresses come first.
+ * Queries name servers without the thread pool of the process, whose few threads `dns.lookup` would block while a name
+ * server does not answer. Reads no hosts file. IPv4 addresses come first.
  */
 export function createStrangersResolve(servers?: readonly string[]): Resolve {
   const resolver = new Resolver({ timeout: timeoutMs, tries: 1 })

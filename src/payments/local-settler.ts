@@ -1,6 +1,6 @@
 /**
- * Settles with the wallet of this ledger, of which one service sends at a time. Waiting transactions are recorded together, in one group commit, and sent in
- * the order of their nonces. After one that was not sent, the others get new nonces: none waits for a nonce never sent.
+ * Settles with the wallet of this ledger, from which one service at a time sends. Waiting transactions are recorded in one
+ * group commit and sent in the order of their nonces. If one is not sent, the later ones get new nonces, without a gap.
  */
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
@@ -39,7 +39,7 @@ const LEAST_TIP_WEI = 1_000_000n
 const FEES_LIFE_MS = 2000
 const MOST_TOGETHER = 64
 const MOST_TRIES = 3
-/** Lets other services have their turn. */
+/** Gives other services a chance to send. */
 const TURN_PAUSE_MS = 50
 const LEAST_SETTLEMENTS_LEFT = 20n
 
@@ -168,7 +168,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     isSending = false
   }
 
-  /** Returns those that need a new nonce. @throws if nothing was signed */
+  /** Returns the settlements that need a new nonce. @throws if nothing was signed */
   async function sendTogether(
     batch: readonly WaitingSettlement[],
     turn: number,

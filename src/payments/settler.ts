@@ -14,12 +14,12 @@ export type SettlementCheck =
   | { readonly ok: true; readonly gas: bigint }
   | { readonly ok: false; readonly refusal: SettlementRefusal }
 
-/** Stores what this service is about to send, and in which turn; null if the facilitator sends. */
+/** Stores the transaction that this service is about to send, and its turn; null if the facilitator sends. */
 export type RecordSubmission = (
   signed: { readonly txHash: string; readonly turn: number } | null,
 ) => Promise<void>
 
-/** One service at a time sends from the wallet of a ledger. The number grows when another one has sent since. */
+/** One service at a time sends from the wallet of a ledger. The turn increases when another service has sent in between. */
 export type Turns = <T>(work: (turn: number) => Promise<T>) => Promise<T>
 
 export interface Settler {

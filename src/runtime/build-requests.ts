@@ -1,4 +1,4 @@
-/** Requests of builds through a row of the database, for builders that are no child of the service. */
+/** Requests builds through a row of the database, for builders that are not a child process of the service. */
 import type { Clock, Log, Random } from '../core/deps.ts'
 import { redact } from '../core/redact.ts'
 import { getMeta, setMeta } from '../db/meta.ts'
@@ -7,7 +7,7 @@ import type { OpenDatabase } from '../db/open.ts'
 const requestedKey = 'build_requested'
 const debounceMs = 250
 
-/** A request that is lost with a crash changes nothing: the builder also builds after its jobs of every minute. */
+/** A request may be lost in a crash, since the builder also builds after the jobs that it runs every minute. */
 export function createBuildRequests({
   database,
   clock,
@@ -22,7 +22,7 @@ export function createBuildRequests({
   let isRequested = false
   async function send(): Promise<void> {
     await clock.sleep(debounceMs)
-    // A write that commits from here on is not covered by this request.
+    // This request does not cover writes that commit from here on.
     isRequested = false
     const mark = Buffer.from(random.bytes(8)).toString('hex')
     await database.write((tx) => setMeta(tx, requestedKey, mark), [requestedKey])
@@ -36,7 +36,7 @@ export function createBuildRequests({
   }
 }
 
-/** Builds if a service has requested it since the last call. An unavailable database is asked again. */
+/** Builds if a service has requested it since the last call. Queries an unavailable database again at the next call. */
 export function createBuildRequestWatch(
   { reader }: Pick<OpenDatabase, 'reader'>,
   build: () => Promise<unknown>,

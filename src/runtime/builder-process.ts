@@ -48,7 +48,7 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
       child = null
       if (stopping.signal.aborted) return
       pauseMs = clock.monotonic() - startedMs > stableAfterMs ? firstRestartMs : pauseMs
-      problem = `the builder ended (${reason ?? how}); it starts again in ${pauseMs / secondMs} s`
+      problem = `the builder exited (${reason ?? how}); it restarts in ${pauseMs / secondMs} s`
       reason = null
       log.error('builder ended', { how, restart_in_ms: pauseMs })
       await clock.sleep(pauseMs, stopping.signal).catch(() => undefined)

@@ -69,7 +69,7 @@ function skewProblem(skewMs: number | null): string | null {
   if (skewMs === null || Math.abs(skewMs) <= skewLimitMs) return null
   const seconds = Math.round(Math.abs(skewMs) / secondMs)
   const side = skewMs > 0 ? 'ahead of' : 'behind'
-  return `the clock of this service is ${seconds} s ${side} the clock of the database, and signatures are judged by it`
+  return `the clock of this service is ${seconds} s ${side} the clock of the database, and signatures are checked against it`
 }
 
 async function jobStates({

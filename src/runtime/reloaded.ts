@@ -9,7 +9,7 @@ import { secondMs } from '../core/time.ts'
 
 export interface Reloaded<Value> {
   readonly current: () => Value
-  /** Why the current files are not used; null if they are used. */
+  /** The reason why the current files are not used; null if they are. */
   readonly problem: () => string | null
   /** Reads changed files; on errors logs each reason once and keeps the last valid value. Never throws. */
   readonly reload: () => Promise<void>
@@ -50,7 +50,7 @@ export async function loadReloaded<Value>(
           `${name} cannot be used; the previous version remains in use: ${reason}`,
         ),
       )
-      if (message !== problem) log.error('not read anew', { what: name, error: message })
+      if (message !== problem) log.error('could not be reloaded', { what: name, error: message })
       problem = message
     }
   }

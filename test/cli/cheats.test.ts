@@ -66,7 +66,7 @@ const cheats: readonly (readonly [what: string, forged: readonly Entry[], messag
   [
     'reorders the entries of a wallet',
     [...honest, reputation(9, 'third', 2)],
-    'wrongly names 2 as the one before it',
+    'wrongly names 2 as its predecessor',
   ],
   ['adds a poll of yesterday', [...honest, poll(0, 2, 3)], 'has the time'],
   [

@@ -50,7 +50,7 @@ describe('createLogAudit', () => {
     [
       'that begins a chain again',
       { id: 'e', at: at(4), subject: 'ada', prev: null },
-      '(reputation e) about ada wrongly names none as the one before it',
+      '(reputation e) about ada wrongly names none as its predecessor',
     ],
   ])('the audit notices an entry %s when it reads the log again', async (_, entry, reason) => {
     await expect(settled([...good, entry])).rejects.toThrow(`entry 6 ${reason}`)
@@ -74,22 +74,22 @@ describe('createLogAudit', () => {
     [
       'that skips its predecessor',
       { id: 'e', at: at(4), subject: 'ada', prev: 2 },
-      '(reputation e) about ada wrongly names 2 as the one before it',
+      '(reputation e) about ada wrongly names 2 as its predecessor',
     ],
     [
       'that names an entry about another subject',
       { id: 'e', at: at(4), subject: 'ada', prev: 1 },
-      '(reputation e) about ada wrongly names 1 as the one before it',
+      '(reputation e) about ada wrongly names 1 as its predecessor',
     ],
     [
       'that names no entry',
       { id: 'e', at: at(4), subject: 'ada', prev: 5 },
-      '(reputation e) about ada wrongly names 5 as the one before it',
+      '(reputation e) about ada wrongly names 5 as its predecessor',
     ],
     [
       'with a predecessor and no subject',
       { id: 'e', at: at(4), prev: 4 },
-      '(reputation e) without a subject wrongly names 4 as the one before it',
+      '(reputation e) without a subject wrongly names 4 as its predecessor',
     ],
     [
       'with a version that does not rise',

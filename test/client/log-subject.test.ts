@@ -248,12 +248,12 @@ test('receipt verify --promise proves that a receipt was left out', async () => 
   )
   const forged = promise.replace(promised.by, '2026-11-02T00:09:00.000Z')
   expect(await verifyPromise(forged)).toContain(
-    'BAD   promise: is not a promise of this receipt that the log has signed',
+    'BAD   promise: is not a promise for this receipt that the log has signed',
   )
   const ofAnother = promise.replace(id, `rcp_${'ab'.repeat(32)}`).split('\n\n')[0] ?? ''
   const text = `${ofAnother}\n`
   const signed = formatNote({ text, signatures: [logSigner.sign(text)] })
-  expect(await verifyPromise(signed)).toContain('BAD   promise: is not a promise of this receipt')
+  expect(await verifyPromise(signed)).toContain('BAD   promise: is not a promise for this receipt')
   const later = promiseText({
     origin: logSigner.key.name,
     kind: 'receipt',

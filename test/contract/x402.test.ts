@@ -43,7 +43,7 @@ test.each([
 
 test('zero, negative and malformed amounts are refused as prices', () => {
   for (const price of ['0', '-1', '1e3', '0.0000001', '']) {
-    expect(() => microUsdcOf(price)).toThrow('is no price')
+    expect(() => microUsdcOf(price)).toThrow('is not a price')
   }
 })
 

@@ -191,9 +191,7 @@ describe('a service and its builder', () => {
       .poll(async () => await healthOf(url), { interval: 50, timeout: 60_000 })
       .toMatchObject({
         status: 'degraded',
-        problems: [
-          expect.stringMatching(/^the builder ended \(SIGKILL\); it starts again in 1 s$/),
-        ],
+        problems: [expect.stringMatching(/^the builder exited \(SIGKILL\); it restarts in 1 s$/)],
       })
     expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
     await expect

@@ -153,7 +153,7 @@ test.each(damages)(
     expect(served).toEqual(manifest)
     const [reason = '', rest] = shown?.split('; ') ?? []
     expect(reason).toMatch(problem)
-    expect(rest).toBe(`until there is a good one, the set of ${manifest.computed_at} is served`)
+    expect(rest).toBe(`until there is a valid one, the set of ${manifest.computed_at} is served`)
     expect(problems).toEqual(['published set refused', 'an older published set is served'])
   },
 )
@@ -291,7 +291,7 @@ describe('a service started on a damaged set', () => {
         expect.arrayContaining([['error', 'an older published set is served']]),
       )
       await service.store.reload()
-      expect(service.store.state().problem).toContain('; until there is a good one, ')
+      expect(service.store.state().problem).toContain('; until there is a valid one, ')
       await published.publish(numbered(3), aged(3))
       await service.store.reload()
       expect((await headersOf(service.url))[0]).toBe('{"name":"a","number":3}')

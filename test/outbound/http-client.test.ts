@@ -126,7 +126,7 @@ test.each([
 
 test('a Retry-After of more than 30 seconds prevents a retry', async () => {
   const { url, requests } = await serveInTurn([429, { 'retry-after': '31' }])
-  expect(await failureOf(client().http.json(url))).toContain('HTTP 429, asks for a pause of 31 s')
+  expect(await failureOf(client().http.json(url))).toContain('HTTP 429, requests a pause of 31 s')
   expect(requests).toHaveLength(1)
 })
 

@@ -40,7 +40,7 @@ import {
 } from './sale.ts'
 import type { PurchaseResult, PurchaseRequest, Sale } from './sale.ts'
 
-/** @throws ApiError 400 malformed; 402 with new terms if nobody was charged; 503 to repeat the payment; as `produce` */
+/** @throws ApiError 400 malformed; 402 with new terms if nobody was charged; 503 to repeat the payment; errors of `produce` */
 export async function purchase<T>(
   deps: ActionDeps,
   request: PurchaseRequest<T>,
@@ -120,7 +120,7 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
   }
 }
 
-/** A failure after it loses nothing: the payment is then known as the buyer's. */
+/** A later failure loses nothing: the payment is then known to be the buyer's. */
 async function claimHeld<T>(sale: Sale<T>, held: PaymentRecord): Promise<PaymentRecord> {
   if (!(await isBuyerProven(sale, held))) throw unprovenBuyer(sale, held.txHash)
   const { terms, purpose, detail = null, nowMs } = sale.request
@@ -157,7 +157,7 @@ async function handleExpiredAuthorization<T>(
   throw refusal(request, problem.code, problem.details, key.payer)
 }
 
-/** @param left the unused reservation of a service that has ended, or that still works on it */
+/** @param left an unused reservation of a service that has ended or is still working on it */
 async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<PaymentRecord> {
   const { deps, payments, request, authorization, key, signatureSha256 } = sale
   const { terms, purpose, detail = null, nowMs } = request
@@ -194,7 +194,7 @@ interface Reservation {
   readonly reserved: PaymentRecord
 }
 
-/** The chain had the transfer before this request: after a restore from a backup, or through a stranger. */
+/** The chain had the transfer before this request: after a restore from a backup, or sent by a stranger. */
 async function serveOrHold<T>(
   sale: Sale<T>,
   { known, reserved }: Reservation,

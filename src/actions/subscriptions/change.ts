@@ -28,7 +28,7 @@ export interface SubscriptionRequest extends PartnerWrite {
   readonly isGone: () => boolean
 }
 
-/** @throws ApiError 402 with the terms, 403 without a partner, and as `purchase` */
+/** @throws ApiError 402 with the terms, 403 without a partner, and the errors of `purchase` */
 export async function changeSubscription(
   deps: ActionDeps,
   write: SubscriptionRequest,

@@ -13,7 +13,7 @@ export async function cancelOwnSubscription(
   return await changeWithoutMoney(deps, { ...write, action: 'cancelSubscription' }, 'cancelled')
 }
 
-/** Paid time is kept to its end. */
+/** Paid time remains usable until its end. */
 export async function changeToFree(
   deps: ActionDeps,
   write: PartnerWrite,

@@ -61,7 +61,7 @@ function asInteger({
   Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: 200 })
 }
 
-/** zod emits no discriminator; OpenAPI clients need it to tell the members apart. */
+/** zod emits no discriminator; OpenAPI clients need it to distinguish the members. */
 function unionOf(schema: z.ZodDiscriminatedUnion): OpenApiJson {
   const members = schema.options.filter((option) => option instanceof z.ZodType).map(schemaOf)
   return { oneOf: members, discriminator: { propertyName: schema.def.discriminator } }
@@ -97,7 +97,7 @@ function correct(value: OpenApiJson, codeNote: string | null): OpenApiJson {
   ) {
     result['type'] = 'object'
   }
-  // A schema that is null alone compiles in no generator.
+  // No generator can compile a schema that is only null.
   const any = result['anyOf']
   if (Array.isArray(any) && any.some((member) => isNull(member))) {
     result['anyOf'] = any.flatMap((member) =>

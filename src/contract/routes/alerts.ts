@@ -67,7 +67,7 @@ export const alertRoutes = {
     path: `${apiPrefix}/alerts/subscribe`,
     summary: 'Subscribe a webhook to events',
     description:
-      'New events are posted to `url` according to Standard Webhooks: headers `webhook-id`, `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret), body `{type, timestamp, data}` of less than 20 kB. Any 2xx within 15 s is success. Failed deliveries are retried after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h; 410 disables the subscription. The first delivery has the type `endpoint.challenge`, and the endpoint proves itself by a 2xx whose body is `data.challenge`, or JSON with the member `challenge`; events wait for this proof. After 5 failures in a row nothing is sent for 1 minute, then for twice as long after each failure, up to 1 hour. A subscription is disabled if every attempt of 3 days failed. A delivery may arrive twice with the same `webhook-id`. At most 10 subscriptions per wallet. The service never connects to a non-public address.',
+      'New events are posted to `url` according to Standard Webhooks: headers `webhook-id`, `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret), body `{type, timestamp, data}` of less than 20 kB. Any 2xx within 15 s is success. Failed deliveries are retried after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h; 410 disables the subscription. The first delivery has the type `endpoint.challenge`, and the endpoint proves itself by a 2xx whose body is `data.challenge`, or JSON with the member `challenge`; events wait for this proof. After 5 failures in a row nothing is sent for 1 minute, then for twice as long after each failure, up to 1 hour. A subscription is disabled if every attempt within 3 days failed. A delivery may arrive twice with the same `webhook-id`. At most 10 subscriptions per wallet. The service never connects to a non-public address.',
     body: subscribeBody,
     answers: {
       200: repeated(subscriptionCreated),
@@ -110,7 +110,7 @@ export const alertRoutes = {
     path: `${apiPrefix}/alerts/subscriptions/{id}/enable`,
     summary: 'Enable a webhook subscription again',
     description:
-      'Sends a new challenge to an endpoint that is disabled or has not proved itself. After its answer the subscription receives new events. The feed contains the events that a disabled subscription missed.',
+      'Sends a new challenge to an endpoint that is disabled or has not proved itself. Once it has answered, the subscription receives new events. The feed contains the events that were missed.',
     params: { id },
     body: emptyBody,
     answers: {

@@ -43,7 +43,7 @@ export const disputeRoutes = {
     path: `${apiPrefix}/disputes/{id}/withdraw`,
     summary: 'Withdraw a dispute',
     description:
-      'Signed by the wallet that opened it, as the dispute was. Returns 409 after the decision.',
+      'Signed like the dispute, by the wallet that opened it. Returns 409 after the decision.',
     params,
     body: withdrawalBody,
     answers: {

@@ -44,14 +44,14 @@ export const logRoutes = {
     path: '/log/tile/{level}/{tile}',
     summary: 'Get a tile of the log',
     description:
-      'c2sp.org/tlog-tiles: `<level>/<number>` has 256 hashes of SHA-256, `entries/<number>` has 256 entries, each after its length as two bytes. A tile that is not full ends with `.p/<width>`. Entries are canonical JSON; /docs/transparency describes them.',
+      'c2sp.org/tlog-tiles: `<level>/<number>` has 256 SHA-256 hashes, `entries/<number>` has 256 entries, each after its length in two bytes. The path of a partial tile ends with `.p/<width>`. Entries are canonical JSON; /docs/transparency describes them.',
     params: {
-      level: parameter(z.string().max(7), 'A level from 0 on, or `entries`.', 'entries'),
+      level: parameter(z.string().max(7), 'A level, 0 or higher, or `entries`.', 'entries'),
       tile: parameter(z.string().max(40), 'The number, and the width if it is not 256.', '000'),
     },
     answers: {
       200: text('The tile.', 'application/octet-stream'),
-      404: { description: 'The log has no such tile, or not yet.' },
+      404: { description: 'The log does not have this tile, at least not yet.' },
     },
   }),
 }

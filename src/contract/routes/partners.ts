@@ -66,7 +66,7 @@ export const partnerRoutes = {
     priceRange: { min: '0.000001', max: '999' },
     summary: 'Pay for, renew or change your tier',
     description: [
-      'For a paid tier the answer is 402 with the price of 30 days, in both versions of x402. Repeat the request with the payment to start the period. Any wallet may pay; the credentials identify the subscription. A wallet other than the one that signs the request names the partner by its signature in `X-Payer-Signature`, else the answer is 409 `payment_buyer_unproven` and nobody is charged.',
+      'For a paid tier the answer is 402 with the price of 30 days, in both versions of x402. Repeat the request with the payment to start the period. Any wallet may pay; the credentials identify the subscription. A wallet other than the one that signs the request names the partner by its signature in `X-Payer-Signature`; otherwise the answer is 409 `payment_buyer_unproven` and nobody is charged.',
       'The same tier continues where its paid time ends, even if you pay up to 7 days later. Another tier starts at once, and the rest of the paid time extends it in proportion to the prices: ten days of a 99 USDC tier become about 34 days of a 29 USDC tier.',
       '`free` costs nothing and starts when the paid time ends. Two payments buy 60 days. Repeating a payment returns the first answer.',
     ].join(' '),

@@ -81,7 +81,7 @@ export const railRoutes = {
     params: { sha256: { schema: sha256Hex, description: 'SHA-256 of the bundle.' } },
     answers: {
       200: text('The proof.', 'text/plain; charset=utf-8'),
-      404: { description: 'No poll in the log has this bundle, or not yet.' },
+      404: { description: 'No poll in the log has this bundle, at least not yet.' },
     },
   }),
   getStatusRules: document(300, {

@@ -64,7 +64,7 @@ const subscriptionFields = {
   status: z
     .enum(['pending', 'active', 'disabled'])
     .describe(
-      '`pending`: events wait until the endpoint has answered the challenge. `disabled`: nothing is sent, because the endpoint answered 410 or every attempt of 3 days failed.',
+      '`pending`: events wait until the endpoint has answered the challenge. `disabled`: nothing is sent, because the endpoint answered 410 or every attempt within 3 days failed.',
     ),
   created_at: time,
 }

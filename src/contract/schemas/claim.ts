@@ -49,7 +49,7 @@ export const claimBody = named(
 )
 export type ClaimBody = z.infer<typeof claimBody>
 
-/** An e-mail claim proves a mailbox and nothing about the wallet. */
+/** An e-mail claim proves control of a mailbox and nothing about the wallet. */
 export const claimProof = z
   .enum(['key', 'email'])
   .describe('What proves the claim: a signature of the wallet, or only an e-mail address.')

@@ -14,7 +14,7 @@ export const disputeStandings = ['subject', 'anyone', 'unknown'] as const
 export const disputeStanding = z
   .enum(disputeStandings)
   .describe(
-    '`subject`: the signing key is a platform key of the rail, or the rail names it in `wallets` of its `/.well-known/agent-income-ledger.json`; `anyone`: it is not; `unknown`: that file has not been read yet.',
+    '`subject`: the signing key is a platform key of the rail, or the rail names it in `wallets` of its `/.well-known/agent-income-ledger.json`; `anyone`: neither; `unknown`: that file has not been read yet.',
   )
 
 /** In the document of a rail. */

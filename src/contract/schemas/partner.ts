@@ -92,7 +92,7 @@ const subscriptionNext = z.object({
   at: time,
   tier: tierName
     .nullable()
-    .describe('The tier that is to be paid or starts; null if the subscription ends.'),
+    .describe('The tier that must be paid for or starts; null if the subscription ends.'),
   price_usdc: usdc
     .nullable()
     .describe('The amount due at that time for 30 days; null if nothing is due.'),

@@ -117,7 +117,7 @@ export const rail = model('Rail', {
     .object({ from: time, to: time, read_until: time, percent: z.int().min(0).max(100) })
     .optional()
     .describe(
-      'Present while the logs from `from` to `to` are being read: all of them up to `read_until` are read. The poll gives no figures before the end.',
+      'Present while the logs from `from` to `to` are being read; those up to `read_until` have been read. The poll gives no figures until all have been read.',
     ),
   evidence_tier: z
     .enum(['A', 'B', 'C', 'D'])

@@ -75,7 +75,7 @@ export const receiptLog = model('ReceiptLog', {
   promise: text(1000)
     .optional()
     .describe(
-      'Until the receipt is in the log: a note, signed with the key of `/log/vkey`, that it will be by the time in its fifth line. Keep it: it proves a receipt that was left out.',
+      'Until the receipt is in the log: a note, signed with the key of `/log/vkey`, which promises that it will be there by the time in the fifth line. Keep the note: it proves an omission.',
     ),
   index: z.int().min(0).optional().describe('The place in the log.'),
   leaf_hash: text(44).optional().describe('Base64. `GET /receipts/{id}/proof` has the proof.'),

@@ -15,7 +15,9 @@ export const reputationEntry = model('ReputationEntry', {
     .number()
     .min(-325)
     .max(325)
-    .describe('Points that the entry adds to what its receipt earns; negative for a reversal.'),
+    .describe(
+      'Points that the entry adds to the earnings of its receipt; negative for a reversal.',
+    ),
   payer: text(128)
     .optional()
     .describe('Wallet of the payer, or `platform:<slug>` if the platform names none.'),
@@ -25,19 +27,21 @@ export const reputationEntry = model('ReputationEntry', {
   paid_before_usdc: z
     .number()
     .min(0)
-    .describe('What the party had paid the worker in the calendar quarter of `counts_from`.'),
+    .describe(
+      'Amount that the party had paid the worker in the calendar quarter of `counts_from`.',
+    ),
   evidence: z.number().min(0).max(1),
   independence: share.describe(
-    'What the ledger knows about the payer; entries with 0.4 or more are solid.',
+    'Known independence of the payer; entries with 0.4 or more are solid.',
   ),
   percent: z
     .int()
     .min(0)
     .max(100)
-    .describe('Share that counts: 30 at first, 100 after the check 14 days later.'),
+    .describe('Percentage that counts: 30 at first, 100 after the check 14 days later.'),
   reason: text(300),
   counts_from: time.describe(
-    'Start of the age of the entry; all entries of a receipt have the same.',
+    'Start of the age of the entry; the same for all entries of a receipt.',
   ),
   created_at: time,
 })

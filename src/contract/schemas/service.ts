@@ -106,8 +106,8 @@ export const manifestEntry = z.object({
 
 export const snapshotManifest = model('SnapshotManifest', {
   site_url: text(256).describe('`SITE_URL` of the ledger.'),
-  version: z.int().min(1).describe('Grows with each manifest, mostly by one.'),
-  previous: sha256Hex.nullable().describe('SHA-256 of the manifest before; null for the first.'),
+  version: z.int().min(1).describe('Increases with each manifest, usually by one.'),
+  previous: sha256Hex.nullable().describe('SHA-256 of the previous manifest; null for the first.'),
   computed_at: time,
   expires: time.describe('After this time a reader should look for a newer manifest.'),
   count,

@@ -34,7 +34,7 @@ export function logHandlers(
     async getSnapshotProof() {
       const proof = await proofOf(reader, 'snapshot', manifestSha256() ?? '')
       if (proof === null)
-        throw new ApiError('not_found', 'Not in the log yet; ask again in a few seconds')
+        throw new ApiError('not_found', 'Not in the log yet; try again in a few seconds')
       return { text: proof, cache: 'public, max-age=5' }
     },
     async getEvidenceProof({ params: { sha256 } }) {

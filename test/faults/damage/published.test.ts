@@ -167,7 +167,7 @@ describe('a published set', () => {
     const [problemText = '', ...more] = problems
     expect(more).toEqual([])
     expect(problemText.split('; ')[0]).toMatch(problem)
-    expect(problemText).toMatch(/; until there is a good one, the set of \d{4}-\S+Z is served$/)
+    expect(problemText).toMatch(/; until there is a valid one, the set of \d{4}-\S+Z is served$/)
     expect(next.output()).toContain('an older published set is served')
     await expectServedWhole(nextUrl)
     await stop(next)
