@@ -208,7 +208,7 @@ function hashOf(deps: Pick<ActionDeps, 'keys'>, email: string): string {
   return deps.keys.hash('email', email.toLowerCase())
 }
 
-/** The address without what many providers ignore: the part after a plus, and dots. For limits only. */
+/** The address without the parts that many providers ignore: dots, and text after a plus. For limits only. */
 function mailboxOf(email: string): string {
   const [local = '', domain = ''] = email.toLowerCase().split('@')
   return `${local.split('+', 1)[0]?.replaceAll('.', '')}@${domain}`

@@ -76,7 +76,7 @@ export async function loadKeys(options: {
   return openKeys(await readKeyFile(path))
 }
 
-/** @throws Error like `loadKeys`, and when there is no file */
+/** @throws Error like `loadKeys`, and if the file is missing */
 export async function readKeys(dir: string): Promise<Keys> {
   await refuseLoose(dir, OWNER_ONLY_DIRECTORY)
   return openKeys(await readKeyFile(join(dir, SIGNING_KEYS_FILE)))

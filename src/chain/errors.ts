@@ -76,7 +76,7 @@ export function nodeError(
 function publicText(text: string, rpcUrl: string): string {
   let clean = text.replaceAll(/\w+:\/\/\S+/g, '[address]')
   for (const secret of secretsOf(rpcUrl)) clean = clean.replaceAll(secret, '[removed]')
-  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
+  // oxlint-disable-next-line no-control-regex -- control characters are removed
   return clean.replaceAll(/[\u0000-\u001F\u007F-\u009F]+/g, ' ').slice(0, maxNodeText)
 }
 

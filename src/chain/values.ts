@@ -72,7 +72,7 @@ export function parseHeader(chain: ChainName, result: unknown, block?: BlockTag)
   throw new ChainError(`${chain} RPC: the node sent a block that was not requested`)
 }
 
-/** Null if the node knows no receipt. @throws ChainError unless it and its logs are of this transaction and one block */
+/** Null if the node has no receipt. @throws ChainError unless it and its logs are of this transaction and one block */
 export function parseReceipt(
   chain: ChainName,
   result: unknown,

@@ -77,7 +77,7 @@ function issueText(issue: z.core.$ZodIssue): string {
   }
   if (issue.code === 'not_multiple_of') return `must be a multiple of ${issue.divisor}`
   if (issue.code !== 'invalid_format') return issue.message
-  // Most patterns of the contract have messages of their own.
+  // Most patterns of the contract have a custom message.
   const isUntold = issue.message.startsWith('Invalid string')
   return formatTexts[issue.format] ?? (isUntold ? `must match ${issue.pattern}` : issue.message)
 }

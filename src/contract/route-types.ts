@@ -5,7 +5,7 @@ import type { RouteById, RouteId } from './routes.ts'
 
 type GoodAnswers<R extends RouteFacts> = R['answers'][keyof R['answers'] & (200 | 201 | 202)]
 
-/** The body of a successful answer; a string where it is not JSON. */
+/** The body of a successful answer; a string if it is not JSON. */
 export type AnswerOfRoute<R extends RouteFacts> =
   GoodAnswers<R> extends { readonly schema: infer Schema extends z.ZodType }
     ? z.output<Schema>

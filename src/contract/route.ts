@@ -87,7 +87,7 @@ export function notFound(code: ErrorCode, description = `${errorCodes[code].mess
 type OwnFacts = Omit<RouteFacts, 'method' | 'tag' | 'access' | 'serving'>
 type Exact<Facts> = Facts & Record<Exclude<keyof Facts, keyof OwnFacts>, never>
 
-/** Creates the routes of one tag; each function adds what all routes of its kind share. */
+/** Creates the routes of one tag; each function adds the parts that all routes of its kind share. */
 export function routesOf(tag: string) {
   const publicRead = { method: 'GET', tag, access: 'public' } as const
   return {

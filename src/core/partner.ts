@@ -84,7 +84,7 @@ export interface Extension {
 }
 
 /**
- * Starts a paid tier now, or continues it where it ends, also within the grace period. The rest of the time of another
+ * Starts a paid tier now, or continues it from its end, even within the grace period. The rest of the time of another
  * tier counts at the rate paid for it, rounded up to a millisecond.
  */
 export function extended(
@@ -99,7 +99,7 @@ export function extended(
   return withTime(subscription, bought, { rateMicroUsdc: bought.priceMicroUsdc, nowMs })
 }
 
-/** Adds time that is worth nothing in another tier. It starts now, or where the tier ends. */
+/** Adds time that is worth nothing in another tier. It starts now, or at the end of the tier. */
 export function granted(
   subscription: PartnerSubscription,
   given: Extension,

@@ -43,7 +43,7 @@ export async function countWrongTry(db: Db, emailHash: string): Promise<void> {
     .execute()
 }
 
-/** Keyed hashes of where a code goes and who requests it. */
+/** Keyed hashes of the address that receives a code and of the requesting network. */
 export interface EmailSend {
   readonly emailHash: string
   readonly remoteHash: string

@@ -9,7 +9,7 @@ import type { StoredType } from './statements.ts'
 export interface Column<Value = unknown, Member = Value> {
   /** Type and constraints; `$` represents the name of the column. */
   readonly sql: string
-  /** Makes the member of a record from the stored text; `toRow` makes the text. */
+  /** Parses the stored text to the member of a record; `toRow` writes the text. */
   readonly read?: (text: string) => unknown
   /** For the compiler only. */
   readonly types?: { readonly value: Value; readonly member: Member }
@@ -45,7 +45,7 @@ export const sequence: Column<GeneratedAlways<number>> = {
 /** The type of values that are read, and of those that may be written. */
 type Json<Read, Written> = ColumnType<Read, Written, Written>
 
-/** @param read makes the member from the text */
+/** @param read parses the text to the member */
 export function json<Member>(read: (text: string) => SelectType<Member>): Column<string, Member> {
   return { sql: text.sql, read }
 }

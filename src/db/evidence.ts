@@ -3,7 +3,7 @@ import { findRecord } from './records.ts'
 import type { NewRecordOf } from './rows.ts'
 import type { Db } from './schema.ts'
 
-/** `keptUntil`: null keeps it for good. */
+/** `keptUntil`: null keeps it permanently. */
 export type EvidenceDocument = Required<Omit<NewRecordOf<'evidence'>, 'seq'>>
 
 export async function saveEvidence(db: Db, documents: Iterable<EvidenceDocument>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Append-only; every entry updates the wallet's standing and what payers have paid the worker. */
+/** Append-only; every entry updates the standing of the wallet and the sums that payers have paid it. */
 
 import { sha256Hex } from '../auth/messages.ts'
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
@@ -113,7 +113,7 @@ export async function grantReceipt(
   return { valueMicroPoints: entry.valueMicroPoints, standing }
 }
 
-/** Appends the full value, or the difference to what worse evidence earned, with the age of the first entry. */
+/** Appends the full value, or its difference from the earnings by weaker evidence, with the age of the first entry. */
 export async function grantOnchain(db: Db, grant: Omit<Grant, 'evidence'>): Promise<void> {
   const entries = await liveEntries(db, grant.receiptId)
   const last = entries.at(-1)

@@ -28,7 +28,7 @@ export interface DueReview {
   readonly worker: string
   readonly display: string
   readonly chain: string | null
-  /** The sender on the chain where it is known. */
+  /** The sender on the chain, if known. */
   readonly payer: string
   readonly countsFrom: string
   readonly knownSince: string

@@ -15,7 +15,7 @@ export const PIPELINED_PER_CONNECTION = 8
 const SWEEP_INTERVAL_MS = 1000
 /** Idle time allowed while more than half of all connections are in use. */
 const CROWDED_IDLE_MS = 5000
-/** A response must be taken within this time plus the time that its bytes need at the slowest rate. */
+/** The client must receive a response within this time plus the time that its bytes need at the slowest rate. */
 const DELIVERY_BASE_MS = 30_000
 const SLOWEST_BYTES_PER_MS = 16
 

@@ -45,7 +45,7 @@ export const apiHeaders = {
   'Content-Security-Policy': dataPolicy,
 } as const
 
-/** What browsers may do with a body of this type. */
+/** Restrictions for browsers that show a body of this type. */
 export function policyHeaders(contentType: string): Readonly<Record<string, string>> {
   if (contentType.startsWith('text/html')) return pageHeaders
   const isImage = contentType.startsWith('image/svg+xml')

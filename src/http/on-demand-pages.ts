@@ -47,7 +47,7 @@ import { listWhileOpen } from './pages.ts'
 const pageType = 'text/html; charset=utf-8'
 const maxAgeSeconds = 60
 const markdownType = 'text/markdown; charset=utf-8'
-/** Shared caches may leave the query out of their keys. */
+/** Shared caches may omit the query from their keys. */
 const privateCache = `private, max-age=${maxAgeSeconds}`
 const shownReceipts = 200
 const shownOaths = 50
@@ -69,7 +69,7 @@ function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
   return { ...deps, database: { ...deps.database, list } }
 }
 
-const searched = parameter(z.string(), 'What the page shows.', '')
+const searched = parameter(z.string(), 'Filter of the list.', '')
 
 /** `/receipts/{id}` and its Markdown form `/receipts/{id}.md`, the list `/view/receipts`, and the same for the other kinds. */
 export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endpoint[] {

@@ -28,7 +28,7 @@ export interface Limiter {
   /** True if the units must be drawn first, which `take` does not check. See `shared-limits.ts`. */
   readonly mustDraw: (claims: readonly Claim[]) => boolean
   readonly draw: (claims: readonly Claim[]) => Promise<void>
-  /** Replaces what is stored by a used part of the limit, in milliseconds of a rate or units of a day. */
+  /** Replaces the stored value by a used part of the limit, in milliseconds of a rate or units of a day. */
   readonly replace: (claim: Claim, used: number) => void
   /** Units left; 0 if fewer than the claim costs. */
   readonly remaining: (claim: Claim) => number

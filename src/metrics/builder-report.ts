@@ -1,4 +1,4 @@
-/** The builder's report about itself: a file beside the database, read by the service's metrics. */
+/** The builder's report about itself: a file next to the database, read by the service's metrics. */
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 

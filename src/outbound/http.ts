@@ -29,7 +29,7 @@ export interface Http {
 
 /**
  * `unreachable`: no answer, or the source is too busy. `late`: no complete answer in time. `too large`: a request for less
- * data may succeed. `refused`: the same request will fail again. `malformed`: the answer is not what the source promises.
+ * data may succeed. `refused`: the same request will fail again. `malformed`: the answer has the wrong format.
  */
 export type SourceFailure = 'unreachable' | 'late' | 'too large' | 'refused' | 'malformed'
 

@@ -21,7 +21,9 @@ test('with KEYS=required a missing key is named and not made, and admin keys cre
   const command = (...args: string[]) =>
     runCommand(['admin', 'keys', ...args], { DATA_DIR: folder, KEYS: 'required' })
   for (const [path, load] of Object.entries(loads)) {
-    await expect(load()).rejects.toThrow(`${path} is missing, and KEYS=required prevents its creation`)
+    await expect(load()).rejects.toThrow(
+      `${path} is missing, and KEYS=required prevents its creation`,
+    )
   }
   for (const args of [['list'], ['rotate'], ['rotate-exchange']]) {
     expect((await command(...args)).err).toContain('admin keys create')

@@ -1,4 +1,4 @@
-/** Examples of schemas that have none of their own, made from types, formats and patterns. */
+/** Examples for schemas without one, derived from types, formats and patterns. */
 import { isObject } from './json.ts'
 import type { OpenApiJson, OpenApiObject } from './json.ts'
 

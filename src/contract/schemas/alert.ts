@@ -9,7 +9,7 @@ export const alertKind = z.enum(['flag_opened', 'flag_closed', 'rail_transition'
 export const alertEvent = model('AlertEvent', {
   id: text(80),
   kind: alertKind,
-  rail: railSlug.nullable().describe('Null where the event concerns the ledger itself.'),
+  rail: railSlug.nullable().describe('Null if the event concerns the ledger itself.'),
   severity,
   title: text(300),
   data: z

@@ -101,7 +101,7 @@ export const manifestEntry = z.object({
   changed_at: time,
   encodings: z
     .object({ br: encodedBody.optional(), gzip: encodedBody.optional() })
-    .describe('Compressed variants stored beside the file.'),
+    .describe('Compressed variants stored next to the file.'),
 })
 
 export const snapshotManifest = model('SnapshotManifest', {

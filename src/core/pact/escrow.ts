@@ -44,7 +44,7 @@ export function getPactCall(pactId: number): `0x${string}` {
   return `${getPactSelector}${pactId.toString(16).padStart(wordDigits, '0')}`
 }
 
-/** Null where the escrow returns zeros: it has no such pact. @throws RangeError for invalid bytes */
+/** Null if the escrow returns zeros: it has no such pact. @throws RangeError for invalid bytes */
 export function decodePact(answer: string): EscrowPact | null {
   const digits = answer.toLowerCase().replace(/^0x/, '')
   if (!/^[0-9a-f]*$/.test(digits) || digits.length !== pactWords * wordDigits) {

@@ -17,7 +17,7 @@ import type { LedgerEntry } from './standing.ts'
 export interface ReceiptGrant {
   readonly receiptId: string
   readonly worker: string
-  /** The payer's wallet, or `platform:<slug>` where the platform names none. */
+  /** The payer's wallet, or `platform:<slug>` if the platform names none. */
   readonly payer: string
   readonly amountMicroUsdc: number
   /** Tenths. */

@@ -36,7 +36,7 @@ export const brackets = [
 export const reputationFormula =
   'rep_score = solid + min(fresh, solid + 50) in points; solid, fresh = sum over ledger entries of delta * exp(-age_days / 60), solid of entries with independence 0.4 or more, fresh of the others; the age starts at counts_from; after each entry, the deltas of its receipt since its last reversal add up to bracket * evidence * independence * percent / 100, rounded down to 6 decimals; bracket = points for the USDC from paid_before_usdc to paid_before_usdc + amount_usdc: 1 per USDC up to 10, 0.5 up to 100, 0.1 up to 1000, 0.02 up to 10000, then 0; paid_before_usdc = what the payer party had paid the worker in the calendar quarter (UTC); evidence = 1 verified on chain, 0.8 issued by a registered platform, else 0; independence = 0 if payer and worker are one, 0.1 new payer, 0.2 known for 30 days, 0.4 for 90 days, 1 if it also paid 10 USDC to 3 other workers with platform receipts; percent = 30, after 14 days 100, after a reversal 0'
 
-/** The terms of an entry, which determine what its receipt has earned after it. */
+/** The terms of an entry, which determine the total earnings of its receipt after the entry. */
 export interface EntryTerms {
   readonly payer: string | null
   /** The payer, or the wallet that funds it and other payers. */

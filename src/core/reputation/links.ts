@@ -32,7 +32,7 @@ function addToPair(sums: SumsByPair, from: string, to: string, microUsdc: number
 export interface PaidPair {
   readonly worker: string
   readonly payer: string
-  /** What the payer paid the worker in the same time. */
+  /** Sum that the payer paid the worker in the same time. */
   readonly paidMicroUsdc: number
 }
 

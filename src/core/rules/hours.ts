@@ -7,7 +7,7 @@ export const burstHours = 6
 export const burstShare = 0.8
 
 export interface Sessions {
-  /** Funded creators that also pay outside the two hours in a row in which most of them pay. Null: no hours are known. */
+  /** Funded creators that also pay outside the two consecutive hours in which most of them pay. Null: no hours are known. */
   readonly creatorsOutside: number | null
   readonly payments: number
   /** The fewest hours with four fifths of the payments. */

@@ -15,7 +15,7 @@ export interface Judgement {
   readonly status: RailStatus
   readonly reasons: readonly StatusReason[]
   readonly undecidedSinceMs: number | null
-  /** With net volume, parties and funded creators, where they are known. */
+  /** With net volume, parties and funded creators, if known. */
   readonly figures: Figures
   readonly measures: PaymentMeasures | null
   readonly notes: readonly string[]

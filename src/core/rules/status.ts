@@ -14,7 +14,7 @@ export type StatusBasis = 'payments' | 'activity'
 
 export interface JudgedFigures {
   readonly figures: Figures
-  /** Null: nobody knows who paid whom, or a payment has no price. */
+  /** Null if it is unknown who paid whom, or if a payment has no price. */
   readonly measures: PaymentMeasures | null
 }
 
@@ -173,7 +173,7 @@ function isCreatorCount({ rule, value }: StatusReason): boolean {
   return rule === 'funded_creators' && value !== null
 }
 
-/** Of the net volume, by party; else as the source gives it. */
+/** Of the net volume, by party; otherwise as the source reports it. */
 export function largestWorkerShare({ figures, measures }: JudgedFigures): number | null {
   if (measures === null) return figures.topWorkerShare
   const { payees, netMicroUsdc } = measures

@@ -131,7 +131,7 @@ function largestPowerBelow(count: number): number {
   return power
 }
 
-/** The root of the leaves from `from` to before `to`; `from` is where a subtree of this size begins. */
+/** The root of the leaves from `from` to before `to`; `from` must be the start of a subtree of this size. */
 async function rangeRoot(from: number, to: number, read: ReadNode): Promise<Uint8Array> {
   const count = to - from
   const height = Math.log2(count)

@@ -19,7 +19,7 @@ export function isPostgresUrl(url: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(url)
 }
 
-/** @throws DatabaseRefusedError for an old server, or one that does not keep what it has confirmed */
+/** @throws DatabaseRefusedError for an old server, or one that can lose confirmed writes */
 export async function openPostgres(options: OpenOptions): Promise<OpenDatabase> {
   const { url, readOnly = false, heldLimitMs = 5000, lockPatienceMs, observer = null } = options
   const opened = new Set<PostgresConnection>()
