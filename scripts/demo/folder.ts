@@ -45,7 +45,7 @@ export async function prepareDemoFolder(dataDir: string): Promise<void> {
   mkdirSync(dataDir, { recursive: true })
   writeFileSync(
     demoMarkerPath(dataDir),
-    'Invented by `npm run demo`. Delete this folder at will.\n',
+    'Created by `npm run demo` with invented data. You can delete this folder.\n',
   )
   cpSync(source, authored, { recursive: true, dereference: true, filter: isAuthored })
   const key = receiptKeyOf(parseSecretKey(`seed:${bytesToHex(random.bytes(32))}`))

@@ -19,7 +19,7 @@ export async function dropMetaBefore(db: Db, prefix: string, value: string): Pro
 
 const RESTORED_AT = 'restored_at'
 
-/** Also forgets the end of the log that the operator accepted before the backup. */
+/** Also deletes the end of the log that the operator accepted before the backup. */
 export async function setRestoredAt(db: Db, restoredAt: string): Promise<void> {
   await deleteRecords(db, 'log_checkpoints', { name: 'accepted' })
   await setMeta(db, RESTORED_AT, restoredAt)

@@ -106,7 +106,7 @@ export async function verifiedPactReceipts(db: Db): Promise<readonly PactReceipt
     ])
     .where('receipts.job_id', '>', 'pact-0')
     .where('receipts.job_id', '<', 'pact-:')
-    // As expressions they take no index: nearly all receipts are verified.
+    // Expressions, so that no index is used for them: nearly all receipts are verified.
     .where(sql<boolean>`receipts.onchain || '' = 'verified'`)
     .where(sql<boolean>`receipts.verification || '' = 'verified'`)
     .orderBy('receipt_checks.block_number')

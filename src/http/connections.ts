@@ -110,7 +110,7 @@ export function limitConnections(
     const connection = bySocket.get(req.socket)
     if (connection === undefined || req.socket.destroyed) return
     connection.unanswered += 1
-    // One read of a socket brings up to a thousand requests.
+    // One read of a socket can contain up to a thousand requests.
     if (connection.unanswered > PIPELINED_PER_CONNECTION) {
       req.socket.destroy()
       return

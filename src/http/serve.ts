@@ -76,7 +76,7 @@ export async function serve(
   }
 }
 
-/** Connections that the kernel keeps until they are accepted. It drops more, and their clients try again after 1 s or 3 s. */
+/** Connections that the kernel queues before they are accepted. It drops further ones, whose clients retry after 1 s or 3 s. */
 const backlog = 4096
 
 /** Returns the bound address. Rejects if the address is unavailable. */

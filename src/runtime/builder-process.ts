@@ -50,7 +50,7 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
       pauseMs = clock.monotonic() - startedMs > stableAfterMs ? firstRestartMs : pauseMs
       problem = `the builder exited (${reason ?? how}); it restarts in ${pauseMs / secondMs} s`
       reason = null
-      log.error('builder ended', { how, restart_in_ms: pauseMs })
+      log.error('builder exited', { how, restart_in_ms: pauseMs })
       await clock.sleep(pauseMs, stopping.signal).catch(() => undefined)
       pauseMs = Math.min(maxRestartMs, pauseMs * 2)
     }

@@ -60,7 +60,7 @@ export const workerRoutes = {
     path: `${apiPrefix}/claim`,
     summary: 'Claim a spot on the leaderboard',
     description:
-      'By wallet: the wallet signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail, in two steps: `{email, display_name, wallet?}` sends a six-digit code, valid for 15 minutes and 5 attempts; `{email, code}` claims the spot. An address with an existing claim gets the same answer and is notified by e-mail. An e-mail proves a mailbox and nothing about a wallet. So the e-mail claim of a wallet that is registered, has receipts or is claimed with its key is refused with `wallet_needs_key`. The e-mail claim of another wallet is published as `claimed: false, claim: "email"` without its name, until the wallet signs a claim. A claim by wallet may contain an `email`; it then takes effect with the code.',
+      'By wallet: the wallet signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail, in two steps: `{email, display_name, wallet?}` sends a six-digit code, valid for 15 minutes and 5 attempts; `{email, code}` claims the spot. An address with an existing claim gets the same answer and is notified by e-mail. An e-mail proves control of a mailbox but nothing about a wallet, so the e-mail claim of a wallet that is registered, has receipts or is claimed with its key is refused with `wallet_needs_key`. The e-mail claim of another wallet is published as `claimed: false, claim: "email"` without its name, until the wallet signs a claim. A claim by wallet may contain an `email`; it then takes effect with the code.',
     body: claimBody,
     answers: {
       200: repeated(z.union([claim, codeSent])),

@@ -19,7 +19,9 @@ export const walletClaimBody = bodyModel('WalletClaim', {
   oath_signature: signatureInput.describe('Signature over the filled-in claim oath.'),
   email: email
     .optional()
-    .describe('Added to the claim. The claim is made when the code from the e-mail is sent back.'),
+    .describe(
+      'Added to the claim, which then takes effect when the code from the e-mail is sent back.',
+    ),
 })
 export type WalletClaimBody = z.infer<typeof walletClaimBody>
 

@@ -71,7 +71,7 @@ export const recordedPact = model('RecordedPact', {
   verification: z
     .enum(['unverified', 'confirmed', 'contradicted'])
     .describe(
-      'Whether a node confirms the publication: `unverified` until the escrow was read; `confirmed` if every claim that the escrow can answer is true. A confirmation is no evidence of a payment in USDC.',
+      'Whether a node confirms the publication: `unverified` until the escrow was read; `confirmed` if every claim that the escrow can answer is true. A confirmation is not evidence of a payment in USDC.',
     ),
   confirmed: list(text(40), 16).describe('The claims that a node confirmed.'),
   contradictions: list(text(300), 16),

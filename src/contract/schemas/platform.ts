@@ -27,7 +27,7 @@ export type ListedPlatform = z.infer<typeof listedPlatform>
 export const platformList = model('PlatformList', {
   count,
   platforms: list(listedPlatform, 5000).describe(
-    'Revoked keys included: they verify the receipts that were accepted before.',
+    'Includes revoked keys, which verify receipts that were accepted before the revocation.',
   ),
   receipts_by: jobIssuer.describe('The job exchange of this ledger, which also issues receipts.'),
 })

@@ -90,7 +90,7 @@ export const rail = model('Rail', {
   status_basis: z
     .enum(['payments', 'activity'])
     .describe(
-      '`payments`: workers were paid; creators paid, or posted the work where `methodology` says so. `activity`: nobody is known to have been paid; creators and workers are counted from listings or registrations.',
+      '`payments`: workers were paid; creators paid, or posted the work where `methodology` says so. `activity`: no payments are known; creators and workers are counted from listings or registrations.',
     ),
   unique_creators_30d: count,
   unique_workers_30d: count,

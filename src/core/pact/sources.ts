@@ -33,7 +33,7 @@ export interface EscrowReading {
   readonly caughtUp: boolean
 }
 
-/** Logs, oldest first; `state` is null where `getPact` was not read. */
+/** Logs, oldest first; `state` is null if `getPact` was not read. */
 export interface PactOnChain {
   readonly events: readonly EscrowEvent[]
   readonly state: EscrowPact | null

@@ -38,7 +38,7 @@ export interface PaidPair {
 
 export interface MoneyLink {
   readonly microUsdc: number
-  /** At most two wallets between worker and payer on each way. */
+  /** At most two wallets between worker and payer in each direction. */
   readonly via: readonly string[]
 }
 
@@ -81,7 +81,7 @@ export function linkOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): MoneyLi
 const maxFundingSteps = 3
 
 /**
- * Returns the wallet from which the payer, or its funder in turn, received at least 40 % of its money; else the payer. Less
+ * Returns the wallet from which the payer, or its funder in turn, received at least 40 % of its money; or else the payer. Less
  * than 40 % of what the payer paid does not count, since anyone can send a little money to a wallet that receives none.
  */
 export function partyOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): string {

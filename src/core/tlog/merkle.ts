@@ -5,7 +5,7 @@ export const hashLength = 32
 
 /**
  * Reads the root of a complete subtree: `2 ** height` leaves, starting at `at * 2 ** height`.
- * @throws Error if it is not known
+ * @throws Error if it is unknown
  */
 export type ReadNode = (height: number, at: number) => Promise<Uint8Array>
 

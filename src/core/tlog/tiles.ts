@@ -12,7 +12,7 @@ export interface Tile<Level = number> {
   readonly width: number
 }
 
-/** Returns the hashes of a tile, or more of them. @throws Error if they are not known */
+/** Returns at least the hashes of the tile. @throws Error if they are unknown */
 export type ReadTile = (tile: Tile) => Promise<Uint8Array>
 
 /** The tiles of a tree of `size` that differ from those of a tree of `olderSize`, lowest level first. */
@@ -54,7 +54,7 @@ export function parseTilePath(path: string): Tile<number | 'entries'> | null {
   return level !== '' && Number.isSafeInteger(at) && tilePath(tile) === path ? tile : null
 }
 
-/** Reads nodes from the tiles of a tree of `size`. Keeps the last tile of each level, from which a proof reads up to eight. */
+/** Reads nodes from the tiles of a tree of `size`. Caches the last tile of each level, which a proof reads repeatedly. */
 export function nodesOf(size: number, readTile: ReadTile): ReadNode {
   const last = new Map<number, readonly [at: number, hashes: Promise<Uint8Array>]>()
   return async (height, at) => {

@@ -93,7 +93,7 @@ function filtered(db: Db, filter: ReceiptFilter = {}) {
   if (wallet !== undefined) query = query.where('to_wallet', '=', wallet)
   for (const [column, value] of entriesOf({ rail, chain, verification: status })) {
     if (value === undefined) continue
-    // As an expression it takes no index: the index of the worker has far fewer rows.
+    // An expression, so that no index is used for it: the index of the worker has far fewer rows.
     const compared = wallet === undefined ? sql.ref(column) : sql`${sql.ref(column)} || ''`
     query = query.where(sql<boolean>`${compared} = ${value}`)
   }

@@ -36,11 +36,11 @@ export const receiptTables = {
     },
     indexes: {
       receipts_by_rail: '(rail, seq)',
-      // Covers the other filters, whose rows of one worker are too few for an index each.
+      // Serves the other filters too: a worker has too few rows for an index per filter.
       receipts_by_worker: '(to_wallet, seq, rail, chain, verification)',
       receipts_by_chain: '(chain, seq)',
       receipts_by_verification: '(verification, seq)',
-      // Rows of an index that has every filter are in the order of the list.
+      // An index on all filters returns rows in the order of the list.
       receipts_by_rail_chain: '(rail, chain, seq)',
       receipts_by_rail_verification: '(rail, verification, seq)',
       receipts_by_chain_verification: '(chain, verification, seq)',
