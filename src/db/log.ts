@@ -66,7 +66,7 @@ const lastOf = (engine: Engine) => `
   from ${eachElement[engine]}
   order by element.key`
 
-/** For each row of the queue, in order: the index of the last entry of its kind and subject, and the entry with its id. */
+/** Returns for each queued row, in order, the index of the last entry of its kind and subject, and the entry with its id. */
 export async function lastOfEach(
   tx: Db,
   rows: readonly Pick<RecordOf<'log_queue'>, 'kind' | 'entryId' | 'subject'>[],

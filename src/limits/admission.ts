@@ -234,7 +234,7 @@ function admitSigned(
       try {
         while (limiter.mustDraw(shared)) await limiter.draw(shared)
       } catch (error) {
-        // As above.
+        // A fault of the service, as above.
         settle(arrival)
         throw error
       }

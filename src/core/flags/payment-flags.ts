@@ -88,7 +88,7 @@ export const paymentFlags = [
       if (share === null || share <= concentratedAbove) return null
       const net = poll.measures?.netMicroUsdc ?? null
       const of = net ?? volume
-      // Without a volume, the share is one of payouts or of other activity.
+      // Without a volume, the share refers to payouts or other activity.
       if (of !== null && of > 0 && share * of < floorMicroUsdc) return null
       return {
         severity: 'warning',

@@ -81,8 +81,8 @@ export function linkOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): MoneyLi
 const maxFundingSteps = 3
 
 /**
- * Returns the wallet from which the payer, or its funder in turn, received at least 40 % of its money; or else the payer. Less
- * than 40 % of what the payer paid does not count, since anyone can send a little money to a wallet that receives none.
+ * Returns the wallet from which the payer, or its funder in turn, received at least 40 % of its money, otherwise the payer.
+ * Less than 40 % of the sum that the payer paid does not count: anyone can send a little money to a wallet that receives none.
  */
 export function partyOf(graph: MoneyGraph, pair: PaidPair, isHub: IsHub): string {
   let party = pair.payer

@@ -17,7 +17,7 @@ const parsers = new Map<number, (text: string) => unknown>([
   [INT8, wholeNumber],
   // Sums of integers.
   [NUMERIC, wholeNumber],
-  // As SQLite answers conditions.
+  // SQLite returns conditions as numbers.
   [BOOL, (text) => (text === 't' ? 1 : 0)],
 ])
 

@@ -25,7 +25,7 @@ export const pollTables = {
     },
   },
 
-  // Never changed, except that a document may be kept for longer.
+  // Rows do not change, except that a document may be kept for longer.
   evidence: {
     columns: {
       seq: column.sequence,

@@ -13,7 +13,7 @@ import { readPage } from '../pages.ts'
 import { present, sinceOf, walletIdOf } from '../query.ts'
 
 const notYet =
-  'The receipt is not in the published log yet. Try again in a few seconds; `log.promise` of the receipt states the latest time.'
+  'The receipt is not in the published log yet. Try again in a few seconds; `log.promise` of the receipt states the latest time of its entry.'
 
 export function receiptHandlers(deps: ActionDeps) {
   const siteUrl = deps.site.url
