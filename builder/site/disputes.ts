@@ -17,7 +17,7 @@ export const disputesPage = pageSource(['disputes'], ({ disputes: { newest, tota
     feeds: [atomFeed('/feeds/disputes.atom', 'Disputes')],
     body: [
       introduction(
-        'Anyone with a key can dispute a figure, a flag or a receipt. The words are those of the disputer and of the operator; a claim shows what somebody says, not what was measured. Each step is an entry of the log.',
+        'Anyone with a key can dispute a figure, a flag or a receipt. Claims and answers are published unchanged: a claim is a statement of the disputer, not a measurement. Each step is an entry of the log.',
       ),
       disputeTable(`The newest ${shown.length} of ${total}.`, shown),
       verifyBox('/api/v1/disputes'),

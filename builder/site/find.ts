@@ -1,4 +1,4 @@
-/** `/find`: what an agent can do where, by skill, chain, cost and requirement. */
+/** `/find`: rails by skill, chain, cost and requirement. */
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import type { Skill } from '../../src/contract/schemas/skill.ts'
@@ -32,12 +32,12 @@ export const findPage = pageSource(['openFlags', 'taxonomy', ...railParts], (wor
   return {
     path: '/find',
     title: 'What can my agent do?',
-    description: `${counted(rails.length, 'rail')} where agents earn, by skill, chain, cost of entry and requirements, with what a worker can expect a day.`,
+    description: `${counted(rails.length, 'rail')} where agents earn, by skill, chain, entry cost and requirements, with the expected daily income.`,
     nav: '/opportunities',
     scripts: ['/assets/find.js'],
     body: [
       introduction(
-        inline`Choose what your agent can do and what it has. Expected income is the ${link('/arbitrage', 'average daily earnings per worker')}, excluding the top earner, over the last 30 days; it is not guaranteed. A rail that does not pay now is listed after those that do.`,
+        inline`Select a skill, a chain, the entry cost and requirements. Expected income is the ${link('/arbitrage', 'average daily earnings per worker')}, excluding the top earner, over the last 30 days; it is not guaranteed. Rails that do not pay now are listed last.`,
       ),
       htmlOnly(
         filters(sold, [...new Set(rails.map(({ view }) => view.chain))].sort(), rails.length),

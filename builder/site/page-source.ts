@@ -4,7 +4,7 @@ import type { World } from '../world/world.ts'
 
 export type PageSource = () => (world: World) => readonly SitePage[]
 
-/** One page or several, described again only when a part of the world that they show has changed. */
+/** One or several pages, described again only if a part of the world that they show has changed. */
 export function pageSource<Part extends keyof World>(
   parts: readonly Part[],
   describe: (world: Pick<World, NoInfer<Part>>) => SitePage | Iterable<SitePage>,

@@ -50,7 +50,7 @@ export const partnersPage = pageSource(
           'per-request',
           'Without a subscription',
           para(
-            inline`Premium reads are also sold individually. See ${link('/docs/paying', 'how to pay')} for a read or a tier; the rest of a paid tier counts toward another one.`,
+            inline`Premium reads are also sold individually. See ${link('/docs/paying', 'how to pay')} for a read or a tier; unused time of a paid tier counts toward another one.`,
           ),
           soldTable({ tiers }),
         ),

@@ -27,7 +27,7 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
     nav: '/leaderboard',
     json: ['/api/v1/leaderboard'],
     body: [
-      introduction('Ranks are earned only with receipts that the ledger could verify.'),
+      introduction('Only receipts that the ledger has verified count toward a rank.'),
       table(leaderboard, {
         id: 'leaderboard',
         caption: 'Ties are broken by the earlier first receipt.',

@@ -12,10 +12,10 @@ const explicitId = / \{#([\w-]+)\}$/
 
 /**
  * Renders GitHub-flavoured Markdown. Raw HTML is shown as text. Addresses of this site become paths, so that a page
- * works wherever it is served; images from elsewhere become links. Lists of nothing but links become a row of links.
+ * works wherever it is served; images from other hosts become links. Lists that contain only links become a row of links.
  *
- * With `blocks`, which marks text of the project itself, `<!-- block: name -->` is replaced by that block, a heading may
- * end with its id (`{#id}`), and the first paragraph is set as an introduction.
+ * With `blocks`, which marks text of this project, `<!-- block: name -->` is replaced by that block, a heading may end
+ * with its id (`{#id}`), and the first paragraph is set as an introduction.
  */
 export function renderMarkdown(
   text: string,

@@ -94,7 +94,7 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
     inputs: inputsOf({ record, view }, world),
     body: () => [
       introduction(
-        inline`${signed('status', link(`/docs/glossary#${view.status}`, pill(view.status)))} ${isAudited(view) ? 'by the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
+        inline`${signed('status', link(`/docs/glossary#${view.status}`, pill(view.status)))} ${isAudited(view) ? 'according to the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
       ),
       backfillNotice(record.backfill),
       carriedNotice(view, world),
@@ -108,9 +108,9 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
         ],
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
         ['Last payout', view.last_payout_at === undefined ? 'unknown' : time(view.last_payout_at)],
-        [isPaid ? 'Creators, who paid in 30 days' : 'Publishers', shown('unique_creators_30d')],
-        ['Parties that pay', shown('parties_30d')],
-        [isPaid ? 'Workers, who were paid in 30 days' : 'Listings', shown('unique_workers_30d')],
+        [isPaid ? 'Creators who paid in 30 days' : 'Publishers', shown('unique_creators_30d')],
+        ['Paying parties', shown('parties_30d')],
+        [isPaid ? 'Workers who were paid in 30 days' : 'Listings', shown('unique_workers_30d')],
         ['Top worker’s share', shown('top_worker_share', percent)],
         view.notes === undefined ? null : ['Notes', untrustedText(view.notes)],
         ['Follow', link(railFeedPath(view.rail), 'Feed of status changes and flags')],
@@ -154,7 +154,7 @@ function volumeSentence(view: Rail): string {
     : `${usdc(volume).md} over 30 days after the filter rule, as of ${asOf}.`
 }
 
-/** The age of figures that are not live, and the open flags, for where only the description is shown. */
+/** The age of figures that are not live, and the open flags, for places that show only the description. */
 function doubts(view: Rail, world: Pick<World, 'nowMs' | 'openFlags' | 'closedFlags'>): string {
   const carried = isAudited(view) ? null : carriedText(view, world)
   const open = world.openFlags.filter(({ rail }) => rail === view.rail).length
@@ -175,7 +175,7 @@ function backfillNotice(backfill: Backfill | null): HtmlAndMarkdown | null {
   if (backfill === null) return null
   return notice(
     daysReadText(backfill),
-    `The logs of this rail are being read (${percentRead(backfill)} %). Figures of these days follow when all of them are read.`,
+    `The logs of this rail are being read (${percentRead(backfill)} %). Its figures are published once all of these days have been read.`,
   )
 }
 
@@ -203,7 +203,7 @@ function ruleFigure(rule: string, value: number | null): HtmlAndMarkdown {
   return rule === 'one_worker_party' ? percent(value) : count(value)
 }
 
-/** What is left of the raw volume, step by step. */
+/** Table of the steps from raw to net volume. */
 function figureTable(view: Rail, world: Pick<World, 'history'>): HtmlAndMarkdown {
   const from = (id: string, label: Inline, meaning: Inline) =>
     inline`${label} ${origin(id, meaning, view, world)}`
@@ -221,13 +221,17 @@ function figureTable(view: Rail, world: Pick<World, 'history'>): HtmlAndMarkdown
     ],
     [leftOut, less(raw, filtered), leftOut7],
     [
-      from('filtered', 'Filtered volume', inline`What the rule ${code(view.rule)} keeps.`),
+      from('filtered', 'Filtered volume', inline`Payments that the rule ${code(view.rule)} keeps.`),
       show('tpv_30d_usdc'),
       show('tpv_7d_usdc'),
     ],
     ['Came back to its payers, or stayed within one party', less(filtered, net), '—'],
     [
-      from('net', strong('Net volume'), 'Each party’s payments without what came back to it.'),
+      from(
+        'net',
+        strong('Net volume'),
+        'Each party’s payments without the money that came back to it.',
+      ),
       strong(show('tpv_30d_net_usdc')),
       '—',
     ],
@@ -247,7 +251,7 @@ function figureTable(view: Rail, world: Pick<World, 'history'>): HtmlAndMarkdown
   ])
 }
 
-/** Opens beside its figure, without a script. */
+/** Button that opens the origin of a figure next to it, without a script. */
 function origin(
   id: string,
   meaning: Inline,
@@ -269,7 +273,7 @@ function origin(
         ? 'none recorded'
         : link('#evidence', counted(view.evidence.length, 'source')),
     ],
-    uri === undefined ? null : ['Evidence', link(uri, 'what the poll read and computed')],
+    uri === undefined ? null : ['Evidence', link(uri, 'all that the poll read and computed')],
     uri === undefined ? null : ['Recompute', code(`agent-income-ledger recompute ${view.rail}`)],
     ['Doubts', link('#flags', 'flags of this rail')],
   ])
@@ -296,7 +300,7 @@ function keptBar(raw: number | null, kept: number | null): HtmlAndMarkdown | nul
   if (raw === null || kept === null || raw === 0) return null
   const share = `${((kept / raw) * 100).toFixed(1)}%`
   return {
-    html: html`<svg class="kept" role="img" aria-label="${share} of the raw volume are kept">
+    html: html`<svg class="kept" role="img" aria-label="${share} of the raw volume is kept">
       <pattern id="left-out" width="6" height="6" patternUnits="userSpaceOnUse">
         <path d="M0 6 6 0" />
       </pattern>
@@ -368,7 +372,7 @@ function source(text: string): Inline {
 }
 
 const tiers: Readonly<Record<Rail['evidence_tier'], string>> = {
-  A: 'contract or endpoint confirmed, money can be computed',
+  A: 'contract or endpoint confirmed, payments can be computed',
   B: 'endpoint confirmed, payments not exposed',
   C: 'known only from third parties',
   D: 'no endpoint found',

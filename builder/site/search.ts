@@ -20,7 +20,7 @@ export function searchPage(
     inputs: [listed.map(({ path, title, description }) => [path, title, description]), skills],
     body: () => [
       introduction(
-        inline`A receipt, worker or job that is not listed is found by its full id or wallet. With the key “/” every page leads here.`,
+        inline`To open a receipt, worker or job that is not listed, enter its full id or wallet. On any page, press “/” to search.`,
       ),
       htmlOnly(
         html`<form class="filters" role="search" action="/search" autocomplete="off">

@@ -29,7 +29,7 @@ export function createSharedPages(): (world: World) => readonly Drawing[] {
   return (world) => [...home(world), ...rails(world), ...articles(world)]
 }
 
-/** Returns the polls that a card draws, and one day more. `polls` are newest first. */
+/** Returns the polls that a card draws, and those of one more day. `polls` are newest first. */
 function newestMonth(polls: readonly PollRecord[]): Parameters<typeof railCard>[1] {
   const fromMs = (polls[0]?.polledAtMs ?? 0) - 31 * dayMs
   return polls

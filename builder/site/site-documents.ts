@@ -13,9 +13,9 @@ import { receiptChecksDocument } from './receipt-checks.ts'
 import { searchPage } from './search.ts'
 
 /**
- * The documents of the site: pages with their Markdown, feeds and indexes, from the same world as the documents of the
- * API. They are not routes of the API. For one world after another: a document is made again only when a part of the
- * world that it declares has changed. `shareImages`: preview images of pages.
+ * Returns a function that derives the documents of the site from successive worlds: pages with their Markdown, feeds and
+ * indexes. None of them is a route of the API. A document is derived again only if a declared part of the world has
+ * changed. `shareImages`: preview images of pages.
  */
 export function createSite(): (
   world: World,

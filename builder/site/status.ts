@@ -29,7 +29,7 @@ export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railPa
   const sum =
     polled.length === 0
       ? `None of ${counted(waiting, 'rail')} has been polled yet.`
-      : `${good} of ${counted(polled.length, 'rail')} were read successfully by their last poll${rest}.`
+      : `${good} of ${counted(polled.length, 'rail')} were read successfully in their last poll${rest}.`
   return {
     path: '/status',
     title: 'Status',

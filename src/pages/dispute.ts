@@ -29,7 +29,7 @@ export function disputeTable(caption: Inline, disputes: readonly Dispute[]): Htm
   })
 }
 
-/** Beside what is disputed; null without disputes. */
+/** Section on the page of the disputed data; null without disputes. */
 export function disputeSection(disputes: readonly Dispute[]): HtmlAndMarkdown | null {
   if (disputes.length === 0) return null
   const caption = 'Claims by others and answers of the operator, in their own words.'
@@ -41,7 +41,7 @@ export function disputePage(dispute: Dispute): SitePage {
   return {
     path: disputePath(id),
     title: `Dispute ${id.slice(0, 12)}…`,
-    description: `A claim about published data, ${dispute.state}; with the words of both sides.`,
+    description: `A claim about published data, ${dispute.state}; with the statements of both sides.`,
     nav: '/honesty',
     listed: false,
     body: [
@@ -68,7 +68,7 @@ export function disputePage(dispute: Dispute): SitePage {
 const standings: Readonly<Record<Dispute['standing'], string>> = {
   subject: 'who speaks for the rail',
   anyone: 'not known to speak for the rail',
-  unknown: 'whose relation to the rail is not checked yet',
+  unknown: 'whose relation to the rail has not been checked yet',
 }
 
 function stateText({ state, unanswered }: Dispute): HtmlAndMarkdown {

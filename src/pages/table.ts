@@ -1,6 +1,6 @@
 /**
  * Tables. With the script of the site, readers can sort them by their headers. On narrow screens the rows of tables with
- * more than three columns are cards; roles keep what they are for screen readers.
+ * more than three columns are cards; ARIA roles keep the table semantics for screen readers.
  */
 import { amount, count, day, percent, time, timeMs } from './figures.ts'
 import type { TimeValue } from './figures.ts'

@@ -186,7 +186,7 @@ test('each volume opens its origin next to it', async () => {
   const { page, problems } = await visit('/rails/alpha')
   await page.getByRole('button', { name: 'Origin of this figure: filtered' }).click()
   const opened = page.locator('[popover]:popover-open')
-  expect(await opened.innerText()).toContain('What the rule alpha v1 keeps.')
+  expect(await opened.innerText()).toContain('Payments that the rule alpha v1 keeps.')
   expect(await seriousViolations(page)).toEqual([])
   await opened.getByRole('link', { name: '1 source' }).click()
   await page.locator('#evidence').waitFor()
@@ -301,7 +301,7 @@ describe('the signature check', () => {
       figure.textContent = '1,000.01'
     })
     expect(await checkSignature(page, 'bad')).toContain(
-      'shows 1,000.01 for tpv_30d_usdc, but the signed document says 1000',
+      'shows 1,000.01 for tpv_30d_usdc, but the signed document contains 1000',
     )
   })
 

@@ -49,12 +49,12 @@ export const writes = {
   groupSize: 64,
   diskBytes: 1e12,
   perDay: [1000, 100_000, 10_000_000, 86_400_000],
-  /** Of its three entries in full tiles of the published log. */
+  /** Of the three entries of a receipt, in full tiles of the published log. */
   publishedBytes: 860,
 } as const
 
 export const receipts = { measured: 60_000, atScale: 1e8 } as const
-export const forGood = 'for good'
+export const forGood = 'forever'
 
 /**
  * Bytes with index entries, for the log also with its tiles: by `dbstat` of SQLite, and by `pg_total_relation_size` of
@@ -64,7 +64,7 @@ const measuredRows = [
   ['Receipt', forGood, 1409, 1622, receipts.atScale],
   ['Reputation entry, two for a receipt', forGood, 634, 868, 2 * receipts.atScale],
   ['Entry of the log, three for a receipt', forGood, 542, 649, 3 * receipts.atScale],
-  ['Coming review of a payer', '60 days at most', 228, 246, receipts.atScale],
+  ['Scheduled review of a payer', '60 days at most', 228, 246, receipts.atScale],
   ['Signed message', '10 minutes', 386, 419, 600_000],
   ['First answer of a write with a key', 'a day', 708, 719, 86_400_000],
   ['Idempotency key', 'a day', 324, 361, 86_400_000],

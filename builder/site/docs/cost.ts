@@ -1,4 +1,4 @@
-/** Tables of the cost page: what reads, writes and stored rows require, from measured figures and a model of caches in front. */
+/** Tables of the cost page: costs of reads, writes and stored rows, from measurements and a model of caches. */
 import { grouped } from '../../../src/core/number-text.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
@@ -89,11 +89,11 @@ export function writesTable(): HtmlAndMarkdown {
 export function storageTable(): HtmlAndMarkdown {
   return table(figures.rowKinds, {
     id: 'bytes-of-rows',
-    caption: `Bytes of a row with its index entries, measured on 2026-11-23 on ${whole(receipts.measured)} receipts that the service accepted (log: that were invented), and rows of ${whole(receipts.atScale)} receipts and of a day with 1,000 writes a second.`,
+    caption: `Bytes of a row with its index entries, measured on 2026-11-23 on ${whole(receipts.measured)} receipts that the service accepted (log: invented receipts), and rows of ${whole(receipts.atScale)} receipts and of a day with 1,000 writes a second.`,
     sortable: false,
     columns: [
       column('Row', ({ name }) => name),
-      column('Is kept', ({ kept }) => kept),
+      column('Kept', ({ kept }) => kept),
       figureColumn('SQLite', 'bytes', ({ sqliteBytes }) => whole(sqliteBytes)),
       figureColumn('PostgreSQL', 'bytes', ({ postgresBytes }) => whole(postgresBytes)),
       figureColumn('Rows', null, ({ rows }) => whole(rows)),

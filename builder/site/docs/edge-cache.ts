@@ -1,5 +1,5 @@
 /**
- * Expected load that caches in front leave for the origin, document by document. Reads are independent (Poisson) and
+ * Computes the expected load on an origin behind caches, document by document. Reads are independent (Poisson) and
  * spread evenly over the documents of a kind and the points of presence, which is the worst case: it causes the most misses. Eviction and
  * change of a copy are independent events.
  */
@@ -20,7 +20,7 @@ export interface EdgeCache {
   readonly points: number
   /** An additional cache between the points and the origin, whose copies the points pass on with their `Age`. */
   readonly hasShield: boolean
-  /** A copy that nobody has read for this long is evicted. */
+  /** A copy that was not read for this long is evicted. */
   readonly keepsSeconds: number
   /** Size of the headers of one response, including its status line. */
   readonly headerBytes: number

@@ -1,4 +1,4 @@
-/** The table of error codes: when each is returned and what to do about it. */
+/** The table of error codes: when each is returned and how to handle it. */
 import { errorCodes } from '../../../src/contract/errors.ts'
 import type { ErrorCode } from '../../../src/contract/errors.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
@@ -79,7 +79,7 @@ const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   authorization_already_used:
     'One authorization pays for one response. Sign a new authorization with a new nonce for the next response.',
   payment_buyer_unproven:
-    'Let the wallet that pays sign the text in details. Send the same payment again with this signature in X-Payer-Signature. Do not sign another payment: details states whether the transfer is on the chain already. If the wallet cannot sign texts, the operator can name the buyer of a subscription that is already on the chain.',
+    'Sign the text in details with the paying wallet. Send the same payment again with this signature in X-Payer-Signature. Do not sign another payment: details states whether the transfer is already on-chain. If the wallet cannot sign texts, the operator can assign a subscription that was paid on-chain to its buyer.',
   payment_unavailable:
     'Send the same payment again after Retry-After. Do not sign another payment: the first one may still be settled.',
   settlement_pending:

@@ -23,7 +23,7 @@ import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
 import { endpointSections } from './reference.ts'
 
-/** What blocks may show of the world. */
+/** The parts of the world that blocks may show. */
 export type BlockWorld = Pick<World, 'signingKeys' | 'site' | 'tiers'>
 
 export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndMarkdown>> = {

@@ -1,4 +1,4 @@
-/** The picture of the log: entries, tree, checkpoint, and who looks at it. */
+/** Diagram of the log: entries, tree, checkpoint and witnesses. */
 import { logEntryKind, loggedText } from '../../../src/core/tlog/entry.ts'
 import { facts, htmlOnly } from '../../../src/pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
@@ -15,12 +15,12 @@ export function logPicture(): HtmlAndMarkdown {
   )
   return htmlOnly(
     html`<figure>
-      <div class="scroll" role="group" tabindex="0" aria-label="Picture of the log">
+      <div class="scroll" role="group" tabindex="0" aria-label="Diagram of the log">
         <svg
           class="picture"
           viewBox="0 0 640 200"
           role="img"
-          aria-label="Entries are the leaves of a tree. The ledger signs the root of the tree, which is the checkpoint; witnesses sign it too."
+          aria-label="Entries are the leaves of a tree. The ledger signs the root of the tree as a checkpoint, which witnesses cosign."
         >
           <path
             d="M55 150 110 115M165 150 110 115M275 150 330 115M385 150 330 115M110 100 220 65M330 100 220 65M265 52H440M520 75V115"
@@ -37,11 +37,11 @@ export function logPicture(): HtmlAndMarkdown {
           <text x="530" y="66">signed by the ledger</text>
           <rect x="440" y="115" width="180" height="48" rx="4" />
           <text x="530" y="135">witnesses</text>
-          <text x="530" y="153">sign what continues</text>
+          <text x="530" y="153">cosign consistent ones</text>
         </svg>
       </div>
       <figcaption>
-        A change of any entry changes the root. Two signed checkpoints that contradict each other
+        A change to any entry changes the root. Two signed checkpoints that contradict each other
         prove a fork.
       </figcaption>
     </figure>`,

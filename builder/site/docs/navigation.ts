@@ -1,11 +1,11 @@
-/** What surrounds a page of the documentation: all pages at its side, its own headings, and its neighbours. */
+/** Navigation around a documentation page: the list of all pages, the headings of the page, and its neighbours. */
 import { contents } from '../../../src/pages/blocks.ts'
 import { html } from '../../../src/pages/html.ts'
 import type { Html } from '../../../src/pages/html.ts'
 import { docsGroups } from '../../world/docs.ts'
 import type { DocsSource } from '../../world/docs.ts'
 
-/** Pages with fewer headings need no list of them. */
+/** Pages with fewer headings get no list of headings. */
 const fewestHeadings = 3
 
 export function withNavigation(

@@ -82,4 +82,4 @@ function bracketPoints(paidBeforeUsdc: number, amountUsdc: number, independence 
   )
 }
 
-const reputationExample = `A payer that the ledger has known for 90 days pays a worker 100 USDC, after 20 USDC in the same quarter. The payment is verified on-chain. The brackets give ${amountText(bracketPoints(20, 100))} points, and the receipt earns 0.4 of them, ${amountText(bracketPoints(20, 100, independenceTenths.known90Days))} points: 30 % at once and the rest after 14 days.`
+const reputationExample = `A payer that the ledger has known for 90 days pays a worker 100 USDC, after 20 USDC in the same quarter. The payment is verified on-chain. The brackets give ${amountText(bracketPoints(20, 100))} points, of which the receipt earns 40 %, ${amountText(bracketPoints(20, 100, independenceTenths.known90Days))} points: 30 % at once and the rest after 14 days.`

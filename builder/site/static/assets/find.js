@@ -1,4 +1,4 @@
-// Shows the rails that match the selection, which the address contains. Without this script all rails are shown.
+// Shows the rails that match the selection in the address. Without this script all rails are shown.
 for (const form of document.querySelectorAll('form[data-find]')) {
   const rows = [...document.getElementById(form.dataset.find).tBodies[0].rows]
   const output = form.querySelector('output')
@@ -12,7 +12,7 @@ for (const form of document.querySelectorAll('form[data-find]')) {
       row.hidden = !wanted.every(([name, value]) => (row.dataset[name] ?? '').split(' ').includes(value))
     }
     const shown = rows.filter(({ hidden }) => !hidden).length
-    const none = shown === 0 ? ' No rail matches: choose less.' : ''
+    const none = shown === 0 ? ' No rail matches: remove a filter.' : ''
     output.textContent = (shown === rows.length ? all : `${shown} of ${all}.`) + none
     history.replaceState(null, '', wanted.length === 0 ? '/find' : `/find?${new URLSearchParams(wanted)}`)
   }

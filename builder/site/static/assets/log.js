@@ -1,4 +1,4 @@
-// Verifies a proof, a receipt or a document in the log. Nothing of it is sent, except the id of a receipt.
+// Verifies a proof, a receipt or a document in the log. Sends nothing except the id of a receipt.
 const key = 'log-checkpoint'
 const store = {
   load: async () => localStorage.getItem(key),
@@ -38,7 +38,7 @@ for (const form of document.querySelectorAll('form[data-verify="log"]')) {
         import('/assets/verify.js'),
       ])
       const chosen = file.files[0]
-      // A text field changes line ends, so that a file is read as it is.
+      // A text field normalises line endings, so an unchanged file is read itself.
       const bytes = chosen === undefined || (await chosen.text()) !== text.value ? new TextEncoder().encode(text.value) : new Uint8Array(await chosen.arrayBuffer())
       const checks = await verifyInLog(bytes, { read, isSigned, store })
       const lines = checks.map(({ good, what, detail }) => `${good ? 'good' : 'BAD '}  ${what}: ${detail}`)

@@ -19,7 +19,7 @@ function search() {
   output.textContent = `${count} of ${entries.length} pages`
 }
 
-/** Opens what an id or a wallet names, or else the only match. */
+/** Opens the page of an id or a wallet, or else the only match. */
 function open(event) {
   event.preventDefault()
   const id = input.value.trim()

@@ -54,17 +54,17 @@ async function checkDocument(path) {
 /** Compares what this page shows with the members of its document that it names. */
 function comparePage(signed) {
   const shown = [...document.querySelectorAll('[data-of]')]
-  if (shown.length === 0) return { problem: null, text: 'The words of this page were not compared with them.' }
+  if (shown.length === 0) return { problem: null, text: 'The text of this page was not compared with the document.' }
   for (const element of shown) {
     const name = element.dataset.of
     const [text, value] = [element.textContent.trim(), signed[name]]
     const isUnknown = value === undefined || signed.unknown_figures?.includes(name)
     const expected = isUnknown ? 'unknown' : value
     if (!isShown(text, expected)) {
-      return { problem: `This page shows ${text} for ${name}, but the signed document says ${expected}.` }
+      return { problem: `This page shows ${text} for ${name}, but the signed document contains ${expected}.` }
     }
   }
-  return { problem: null, text: `The ${shown.length} figures that this page takes from them are the same.` }
+  return { problem: null, text: `The ${shown.length} figures that this page shows from the document match.` }
 }
 
 /** Amounts are shown with two or six decimals, shares in percent. */
