@@ -1,4 +1,4 @@
-/** Commits changed facts to a bare git repository and pushes them. What fails is repeated by the next build. */
+/** Commits changed facts to a bare git repository and pushes them. The next build retries after a failure. */
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
@@ -94,7 +94,7 @@ async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable
       : await commit(git, options)
   if (remote === null) return
   await check?.()
-  // A ref per remote has what it has, so that a build without new commits needs no network.
+  // A ref per remote records its state, so that a build without new commits needs no network.
   const pushed = `refs/pushed/${sha256Hex(remote).slice(0, 16)}`
   const countMissing = async () => {
     const known = await read(git, 'for-each-ref', '--format=%(objectname)', pushed)

@@ -1,4 +1,4 @@
-/** What a commit of the archive has, and the stream that makes one. */
+/** Reads the files of an archive commit, and builds the stream that creates one. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
@@ -19,7 +19,7 @@ export async function headOf(git: Git): Promise<string | null> {
   return name === '' ? null : name
 }
 
-/** The object names of the files of a commit by path. Anything but a regular file has a name that no content has. */
+/** The object names of the files of a commit by path. Anything but a regular file gets a name that no content has. */
 export async function treeOf(git: Git, commit: string): Promise<ReadonlyMap<string, string>> {
   const out = await runGit(git, ['ls-tree', '-r', '-z', '--full-tree', commit])
   const lines = out.toString('utf8').split('\0').slice(0, -1)
@@ -47,7 +47,7 @@ export interface Commit {
   readonly written: readonly (readonly [path: string, text: string])[]
 }
 
-/** A stream that is cut short makes no commit, and neither does one whose parent is no longer the branch. */
+/** A truncated stream creates no commit, and neither does one whose parent is no longer the head of the branch. */
 export const FAST_IMPORT = ['fast-import', '--quiet', '--done', '--date-format=raw'] as const
 
 /** Paths and message may contain anything but NUL. */

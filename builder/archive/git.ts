@@ -56,7 +56,7 @@ export async function runGit(
     const child = spawn('git', [`--git-dir=${git.repoDir}`, ...args], {
       env: environment(git),
       cwd: '/',
-      // A process group of its own, so that ssh ends together with git.
+      // A separate process group, so that ssh ends together with git.
       detached: true,
     })
     let stopped: string | null = null

@@ -43,7 +43,7 @@ export interface ReadLogs<TAbi extends Abi> {
   readonly signal: AbortSignal
   /** False saves the requests for block times: all logs then have the time 0. */
   readonly isDated?: boolean
-  /** Asked after each chunk: true ends the reading. */
+  /** Called after each chunk; true ends the reading. */
   readonly isEnough?: () => boolean
   /** Called in the order of blocks. If it throws a `ChainError` with `isTooLarge`, it is called again with a smaller chunk. */
   readonly onChunk: (chunk: LogChunk<TAbi>) => Promise<void>

@@ -1,4 +1,4 @@
-/** What the check of a payer reads from a chain: USDC transfers and old balances. */
+/** Reads USDC transfers and old balances from a chain, to check a payer. */
 import { encodeFunctionData, getAddress, parseAbi } from 'viem'
 
 import { chains } from '../../src/chain/chains.ts'
@@ -11,7 +11,7 @@ import type { LogFilter } from './logs.ts'
 import { readTransferChunks, transferFilters } from './usdc-transfers.ts'
 
 const balanceFunction = parseAbi(['function balanceOf(address owner) view returns (uint256)'])
-/** Collectors of workers, or funders of payers, beyond this number are left out. */
+/** Collectors of workers, or funders of payers, beyond this number are ignored. */
 const maxBetween = 200
 
 /** Reads transfers from the workers, transfers to the payers, and transfers between the wallets on the other sides. */

@@ -1,4 +1,4 @@
-/** Atom (RFC 4287) and JSON Feed 1.1 of what changes: articles, rails, flags, disputes, releases, receipts, jobs and pacts. */
+/** Atom (RFC 4287) and JSON Feed 1.1 feeds of articles, rails, flags, disputes, releases, receipts, jobs and pacts. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
@@ -109,7 +109,7 @@ function deskFeed({ articles, site }: Pick<World, 'articles' | 'site'>): Feed {
 function transitionFeed(world: Pick<World, 'events' | 'site'>): Feed {
   return {
     name: 'transitions',
-    title: 'Agent Income Ledger: changes of status',
+    title: 'Agent Income Ledger: status changes',
     page: '/',
     items: transitionItems(world, () => true),
   }
@@ -131,7 +131,7 @@ function transitionItems(
 
 export const railFeedPath = (rail: string) => `/feeds/rails/${rail}.atom`
 
-/** Changes of status and flags of one rail. */
+/** Status changes and flags of one rail. */
 function railFeed(
   { rail, display_name: name }: { readonly rail: string; readonly display_name: string },
   world: Pick<World, 'closedFlags' | 'events' | 'openFlags' | 'site'>,
@@ -269,7 +269,7 @@ function datedAt(time: string): Pick<Item, 'date_published' | 'date_modified'> {
   return { date_published: time, date_modified: time }
 }
 
-/** The time of the newest entry; for an empty feed the time when the ledger made its first key. */
+/** The time of the newest entry; for an empty feed the time when the ledger created its first key. */
 function updatedOf({ items }: Feed, { signingKeys: { keys } }: Pick<World, 'signingKeys'>): string {
   const began = keys.at(-1)?.created_at ?? isoTime(0)
   return items.reduce(

@@ -1,4 +1,4 @@
-/** Stores how far a rail is read, for its document and page, and tells the log or terminal. */
+/** Stores the progress of reading a rail for its document and page, and reports it to the log or terminal. */
 import { daysReadText, percentRead } from '../../src/core/backfill.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
 import type { Clock } from '../../src/core/deps.ts'
@@ -48,7 +48,7 @@ function isTold(last: Backfill | null, now: Backfill | null): boolean {
   return isSame && percentRead(now) <= percentRead(last)
 }
 
-/** By the speed since the begin of the turn; empty before there is one. */
+/** Estimated from the speed since the start of the poll; empty until it is known. */
 function leftText(first: Backfill, now: Backfill, tookMs: number): string {
   const readMs = now.readUntilMs - first.readUntilMs
   if (readMs <= 0) return ''

@@ -79,7 +79,7 @@ export function createJobs(deps: JobsDeps) {
           ? null
           : { detail: null, quiet: !had }
       }),
-    /** A witness that is away does not fail the run. */
+    /** An unreachable witness does not fail the run. */
     cosign: () =>
       runJob('witnesses', deps, async () => {
         const detail = await deps.cosign()

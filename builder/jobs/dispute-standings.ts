@@ -1,4 +1,4 @@
-/** Reads at the rails who may speak for them, for disputes whose standing is not known yet. */
+/** Determines the standing of disputes from the wallets that each rail names on its site. */
 import { z } from 'zod'
 
 import { mapConcurrent } from '../../src/core/concurrency.ts'
@@ -15,7 +15,7 @@ import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 export const wellKnownPath = '/.well-known/agent-income-ledger.json'
 const wellKnown = z.object({ wallets: z.array(z.string().max(64)).max(1000) })
 const limits = { timeoutMs: 5 * secondMs, maxAnswerBytes: 64 * 1024 }
-/** A rail that cannot be read for this long has named nobody. */
+/** A rail that cannot be read for this long counts as naming no wallet. */
 const patienceMs = dayMs
 const atOnce = 4
 
@@ -27,7 +27,7 @@ export interface StandingDeps {
   readonly signal: AbortSignal
 }
 
-/** Returns how many disputes have a standing now. */
+/** Returns the number of disputes whose standing was determined. */
 export async function readStandings(
   deps: StandingDeps,
   rails: readonly { readonly rail: string; readonly reference_url: string }[],

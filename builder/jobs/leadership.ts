@@ -1,4 +1,4 @@
-/** One builder works at a time. Others stand by, and one of them goes on when the lease of the first has ended. */
+/** One builder works at a time. Others wait in standby; one of them takes over when the lease of the first has expired. */
 import { repeatEvery } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { redact } from '../../src/core/redact.ts'

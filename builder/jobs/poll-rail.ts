@@ -48,7 +48,7 @@ export type PollReport =
     }
   | { readonly rail: string; readonly outcome: 'unfinished'; readonly durationMs: number }
 
-/** A longer read leaves the turn to other rails, and continues afterwards. */
+/** A longer read is interrupted for other rails, and continues at its next poll. */
 const turnMs = 5 * minuteMs
 /** Results stored before the timeout remain, and the next poll continues. */
 const pollTimeoutMs = 15 * minuteMs
@@ -96,7 +96,7 @@ async function measure(
   startedAtMs: number,
   signal: AbortSignal,
 ): Promise<{
-  /** An unfinished poll continues in its next turn; only its end is recorded. */
+  /** An unfinished read continues at the next poll; only a completed poll is recorded. */
   readonly outcome: PollOutcome | { readonly kind: 'unfinished' }
   readonly counters: Readonly<Record<string, number>>
 }> {
@@ -115,7 +115,7 @@ async function measure(
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof UnfinishedRead) {
-      deps.log.info(`the read of ${adapter.rail} goes on in its next turn`, {
+      deps.log.info(`reading ${adapter.rail} continues at its next poll`, {
         reason: error.message,
       })
       return { outcome: { kind: 'unfinished' }, counters: {} }

@@ -16,7 +16,7 @@ export interface RoundOptions {
   readonly onReport?: ((report: PollReport) => void) | undefined
 }
 
-/** Rails that are not finished get another turn after the others: here with `all`, else in the next round. */
+/** Unfinished rails are polled again after the others: in this run with `all`, otherwise in the next round. */
 export async function pollRound(
   deps: PollDeps,
   options: RoundOptions,

@@ -37,7 +37,7 @@ export interface ReviewDeps {
 const receiptsPerBatch = 200
 /** 90 days of Base in chunks of five hours are 432 calls for each of three filters. */
 const maxCallsPerBatch = 8000
-/** Wallets with more transfers than that are looked up again on the next days, so many times. */
+/** Number of further days on which wallets with too many transfers are looked up again. */
 const maxPostponed = 3
 const perWrite = 50
 /** Ages that count, best first. */
@@ -158,7 +158,7 @@ async function lookUp(
   return new Map(findings)
 }
 
-/** Decides with what the ledger knows: nothing is concluded from transfers that nobody read. */
+/** Decides from the ledger alone: transfers that were not read prove nothing. */
 async function writeUnread(
   deps: ReviewDeps,
   day: ReviewDay,

@@ -1,4 +1,4 @@
-/** One attempt of a delivery, and what its outcome means for the subscription. */
+/** One delivery attempt, and its effect on the subscription. */
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'

@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts'
 
 type KeyWorld = Pick<World, 'signingKeys' | 'exchange' | 'platforms'>
 
-/** Queues the keys of the world unless they were the last ones. What is logged already is not logged again. */
+/** Queues the keys of the world if they have changed. Records that are already logged are not logged again. */
 export async function logKeys(
   { write }: Pick<OpenDatabase, 'write'>,
   world: KeyWorld,

@@ -1,4 +1,4 @@
-/** The log of this builder: gives entries their places and publishes them. */
+/** Assigns indexes to log entries and publishes them. */
 import type { NoteSigner } from '../../src/auth/notes.ts'
 import { createSerialQueue } from '../../src/core/concurrency.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
@@ -22,19 +22,19 @@ export interface LedgerLogDeps extends PublishLogDeps {
 
 export type LedgerLog = ReturnType<typeof createLedgerLog>
 
-/** A failure needs the operator or another server, so that it is no use to repeat the run at once. */
+/** Pause after a failure, which only the operator or another server can fix. */
 const restMs = minuteMs / 2
 
 export function createLedgerLog(deps: LedgerLogDeps) {
   const { database, files, signer, clock, log } = deps
   const inTurn = createSerialQueue()
-  /** The size that readers see; undefined before the database was compared with what is published. */
+  /** The size that readers see; undefined before the database was compared with the published log. */
   let seen: number | null | undefined
   let restUntilMs = -Infinity
   let conflicts: readonly string[] = []
 
   async function grow(): Promise<boolean> {
-    // A database may fall back while this runs, by a failover to a replica that lags.
+    // The database may lose entries meanwhile, by a failover to a lagging replica.
     const signed = await findCheckpoint(database.reader, 'signed')
     if ((signed?.size ?? 0) < (seen ?? 0)) seen = undefined
     if (seen === undefined) {
@@ -49,7 +49,7 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     if (seen !== null && (await queuedEntries(database.reader, 1)).length === 0) {
       return seen !== before
     }
-    // A batch that is not full ends the run: under load the queue is never empty, and witnesses wait for their turn.
+    // A batch that is not full ends the run: under load the queue is never empty, and witnesses would wait.
     for (let [taken, after] = [batch, 0]; taken === batch;) {
       const done = await database.write((tx) => sequence(tx, signer, clock.now(), after))
       seen = await publishLog(deps, seen)
@@ -72,17 +72,17 @@ export function createLedgerLog(deps: LedgerLogDeps) {
     const [first] = conflicts
     if (first === undefined) return isGrown ? 'grown' : 'unchanged'
     throw new Error(
-      `the log has ${first} with other content; rows that wait in log_queue for this reason: ${conflicts.length} (see admin log drop)`,
+      `the log contains ${first} with different content; such rows in log_queue: ${conflicts.length} (see admin log drop)`,
     )
   }
 
   return {
     /**
-     * `resting`: nothing was tried after a failure. @throws ForkedLogError, NoteError; then nothing is signed.
-     * @throws Error for queued entries of which the log has another version; the others are published
+     * `resting`: pausing after a failure. @throws ForkedLogError, NoteError; then nothing is signed.
+     * @throws Error if the log has other versions of queued entries; the other entries are published
      */
     grow: async () => await inTurn(run),
-    /** The highest version of a manifest that the log has. @throws Error before the log was compared with what is published */
+    /** The highest manifest version in the log. @throws Error before the log was compared with the published one */
     lastVersion: async () =>
       await inTurn(async () => {
         if (seen === undefined) await run()

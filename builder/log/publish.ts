@@ -1,4 +1,4 @@
-/** Publishes the log beside the sets: tiles first, so that a checkpoint never names a tile that readers miss. */
+/** Publishes the log next to the sets: tiles first, so that a checkpoint never covers a tile that readers lack. */
 import { immutable } from '../../src/core/documents.ts'
 import { checkpointHeaders, logPath } from '../../src/core/tlog/paths.ts'
 import { newTiles, packEntries, tilePath, tileWidth } from '../../src/core/tlog/tiles.ts'
@@ -17,7 +17,7 @@ export interface PublishLogDeps {
 
 const tileHeaders = { 'content-type': 'application/octet-stream', 'cache-control': immutable }
 
-/** Publishes what follows `seen`, the size that readers see. Returns their new size; null if there is no log yet. */
+/** Publishes the entries after `seen`, the size that readers see. Returns the new size; null if there is no log yet. */
 export async function publishLog(
   deps: PublishLogDeps,
   seen: number | null,
@@ -58,8 +58,8 @@ async function filesOf({ reader }: Pick<OpenDatabase, 'reader'>, tile: Tile) {
 }
 
 /**
- * Readers of an older checkpoint read full tiles in place of those that were not full. Those of the newest full tile stay,
- * for readers that have just begun.
+ * Readers of an older checkpoint read the full tile instead of its partial ones. The partial tiles of the newest full tile
+ * stay, for readers that have just started.
  */
 async function removePartial(
   files: Pick<PublicFiles, 'list' | 'remove'>,

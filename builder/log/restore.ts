@@ -13,15 +13,15 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import type { PublicFiles } from '../publish/store/store.ts'
 import { append, signCheckpoint } from './sequence.ts'
 
-/** The database contradicts what others have seen of the log, or may do so once it continues. */
+/** The database contradicts the log that others have seen, or may do so once it continues. */
 export class ForkedLogError extends Error {
   override readonly name = 'ForkedLogError'
 }
 
 /**
- * Makes the database reach the published checkpoint, by its published entries. Returns the size that readers see, null if
- * they see none or an older copy, and how many entries were missing.
- * @throws ForkedLogError, NoteError if the checkpoint is not by this key; then nothing may be signed
+ * Restores entries that the database lacks from the published log. Returns the size that readers see, null if they see
+ * none or an older copy, and the number of restored entries.
+ * @throws ForkedLogError, NoteError if another key signed the checkpoint; then nothing may be signed
  */
 export async function restoreLog(
   database: Pick<OpenDatabase, 'reader' | 'write'>,
@@ -31,7 +31,7 @@ export async function restoreLog(
   const note = (await files.get(logPath('checkpoint')))?.bytes.toString()
   if (note === undefined) return { seen: null, restored: 0 }
   const published = openCheckpoint(note, key)
-  // The service answers with what is published.
+  // The service serves the published checkpoint.
   const seen = { size: published.size, note }
   const size = (await findCheckpoint(database.reader, 'signed'))?.size ?? 0
   if (size >= published.size) {
@@ -46,7 +46,7 @@ export async function restoreLog(
     await database.write((tx) => putCheckpoint(tx, 'published', seen))
     return { seen: published.size, restored: 0 }
   }
-  // In one transaction, so that nothing is kept of entries that turn out to be others.
+  // In one transaction, so that wrong entries are rolled back.
   await database.write(async (tx) => {
     let root: Uint8Array = new Uint8Array()
     for (let from = size; from < published.size; from = nextTile(from)) {
@@ -60,14 +60,14 @@ export async function restoreLog(
   return { seen: published.size, restored: published.size - size }
 }
 
-/** Returns how many entries of the log each witness that answers has seen. `empty` is a signed checkpoint of size 0. */
+/** Returns the number of entries that each reachable witness has seen. `empty` is a signed checkpoint of size 0. */
 export type AskSizes = (
   empty: Omit<StoredCheckpoint, 'name'>,
 ) => Promise<readonly { readonly name: string; readonly size: number }[]>
 
 /**
  * Unless the operator has accepted the end of the log in the database, no witness may have seen more. If the published log
- * was not read, a witness must have seen all that was published. @throws ForkedLogError; then nothing may be signed
+ * was not read, a witness must have seen all of it. @throws ForkedLogError; then nothing may be signed
  */
 export async function requireEnd(
   { reader }: Pick<OpenDatabase, 'reader'>,
@@ -82,10 +82,9 @@ export async function requireEnd(
   const most = answers.toSorted((one, other) => other.size - one.size)[0] ?? { name: '', size: 0 }
   const published = (await findCheckpoint(reader, 'published'))?.size ?? 0
   if (most.size <= size && (isRead || most.size >= published)) return
-  const more =
-    most.size > size ? `${most.name} has seen ${most.size}` : 'what was published is lost'
+  const more = most.size > size ? `${most.name} has seen ${most.size}` : 'the published log is lost'
   throw new ForkedLogError(
-    `the database has ${size} entries of the log, but ${more}: put the newest published folder log in its place, or ` +
+    `the database has ${size} entries of the log, but ${more}: restore the newest published folder log, or ` +
       `accept that the log continues from there: agent-income-ledger admin log accept ${signer.key.name} ${size}`,
   )
 }
@@ -95,7 +94,7 @@ const nextTile = (index: number): number => (Math.floor(index / tileWidth) + 1) 
 function requireSame(root: Uint8Array, { size, root: expected }: OpenedCheckpoint): void {
   if (isSame(root, expected)) return
   throw new ForkedLogError(
-    `the first ${size} entries of the database are not those of the published log: ` +
+    `the first ${size} entries of the database differ from the published log: ` +
       'restore a backup of this ledger, or the published files, so that both agree',
   )
 }

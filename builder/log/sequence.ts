@@ -1,4 +1,4 @@
-/** Gives what waits in the queue its place in the log. */
+/** Assigns queued entries their index in the log. */
 import { isDeepStrictEqual } from 'node:util'
 
 import type { NoteSigner } from '../../src/auth/notes.ts'
@@ -26,8 +26,8 @@ import type { Db } from '../../src/db/schema.ts'
 export const batch = 512
 
 /**
- * Takes rows of the queue after the number `after`. Returns how many, the last number, and the ids of those that the log has
- * with other content, which stay in the queue. The first run signs a checkpoint in any case.
+ * Logs queued rows after the number `after`. Returns their count, the last number, and the ids of rows that the log contains
+ * with different content, which stay queued. The first run always signs a checkpoint.
  */
 export async function sequence(tx: Db, signer: NoteSigner, nowMs: number, after: number) {
   const queue = await queuedEntries(tx, batch, after)
@@ -69,7 +69,7 @@ async function entriesOf(tx: Db, size: number, nowMs: number, queue: readonly Qu
   const [last] = size === 0 ? [] : await entriesBetween(tx, size - 1, size)
   const before = last === undefined ? '' : (parseEntry(Buffer.from(last))?.at ?? '')
   const now = isoTime(nowMs)
-  // Times never fall, even if the clock is set back.
+  // Times never decrease, even if the clock is set back.
   const at = before > now ? before : now
   const known = await lastOfEach(tx, queue)
   const previous = new Map<string, number | null>()

@@ -1,4 +1,4 @@
-/** Asks witnesses (c2sp.org/tlog-witness) to cosign the newest checkpoint, and publishes it with their cosignatures. */
+/** Requests cosignatures of the newest checkpoint from witnesses (c2sp.org/tlog-witness), and publishes it with them. */
 import { openCheckpoint } from '../../src/auth/notes.ts'
 import { toBase64 } from '../../src/core/base64.ts'
 import type { Clock, Fetch, Log } from '../../src/core/deps.ts'
@@ -80,7 +80,7 @@ export function createCosigning(deps: WitnessesDeps): () => Promise<string | nul
     return `${count} of ${witnesses.length} witnesses cosigned size ${published.size}`
   }
 
-  /** Returns the line of the cosignature, or null from a witness that is away or refuses. */
+  /** Returns the cosignature line, or null if the witness is unreachable or refuses. */
   async function ask(witness: KnownWitness, published: StoredCheckpoint): Promise<string | null> {
     const { url } = witness
     try {

@@ -1,4 +1,4 @@
-/** Evidence lies beside the sets: a document never changes, so that only new ones are written. */
+/** Publishes evidence next to the sets. Its documents never change, so only new ones are written. */
 import { immutable } from '../../src/core/documents.ts'
 import { evidencePath } from '../../src/core/evidence.ts'
 import {
@@ -30,7 +30,7 @@ export async function publishEvidence(
   }
 }
 
-/** Files go before their rows, so that a run that was cut short leaves no file behind for good. */
+/** Deletes files before their rows, so that an interrupted run leaves no orphans. */
 export async function removeExpiredEvidence(
   { reader, write }: Pick<OpenDatabase, 'reader' | 'write'>,
   files: PublicFiles,

@@ -1,7 +1,7 @@
 /**
  * Deletes old sets, and bodies that no kept set names. A publication writes each body that its predecessor does not name.
- * So a body that is older than the oldest kept set, and not named by it, is named by no kept set. All ages are
- * differences on the clock of the store.
+ * A body that is older than the oldest kept set and not named by it is therefore named by no kept set. All ages are
+ * measured by the clock of the store.
  */
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { MANIFEST_FILE, factsKey } from '../../src/core/documents.ts'
@@ -55,6 +55,6 @@ export async function collectGarbage(
     const keys = garbage.slice(at, at + KEYS_PER_CHECK)
     await mapConcurrent(keys, CALLS_AT_ONCE, ([key]) => store.remove(key))
   }
-  // Last, since a full disk takes no write before files are removed.
+  // Last, since a full disk accepts writes only after files were removed.
   await write((tx) => tx.deleteFrom('publications').where('version', '<', oldest.version).execute())
 }

@@ -29,7 +29,7 @@ import type { RenderCache } from './plan.ts'
 import type { Put, SetStore } from './store/store.ts'
 
 const MAX_LOGGED = 20
-/** Sets that are searched for a readable one. */
+/** Maximum number of sets that are searched for a readable one. */
 const MAX_PAST_SETS = 64
 /** More sets than are published between two backups. */
 const LOST_SETS = 1000
@@ -160,8 +160,8 @@ function isOtherSite(
 const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
 /**
- * Higher than any version that readers may have seen. One is left out if the newest set that they saw may be another one than
- * the database names, so that they do not compare it with `previous`. Many are left out if the store lacks the newest
+ * Higher than any version that readers may have seen. One version is skipped if the newest set that they saw may differ from
+ * the one in the database, so that they do not compare it with `previous`. Many are skipped if the store lacks the newest
  * set, since the database may then be an old backup.
  */
 function nextVersion(newest: Publication | null, stored: number, logged: number): number {

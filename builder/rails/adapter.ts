@@ -23,17 +23,17 @@ export interface AdapterContext extends LookUpContext {
 }
 
 export interface BackfillProgress {
-  /** What the last poll stored; null if the rail was read. */
+  /** State stored by the last poll; null if it completed the read. */
   readonly stored: Backfill | null
   readonly save: (backfill: Backfill | null) => Promise<void>
 }
 
-/** What was read is stored, and the next turn of the rail continues. The figures are not known before the end. */
+/** The progress is stored, and the next poll continues. The figures are unknown until the read is complete. */
 export class UnfinishedRead extends Error {
   override readonly name = 'UnfinishedRead'
 }
 
-/** Unknown figures, removal reasons with a count of 0 and empty notes may be left out. */
+/** Unknown figures, removal reasons with a count of 0 and empty notes may be omitted. */
 export interface ReducedEvidence extends Pick<Measurement, 'evidence' | 'facts'> {
   readonly figures: Partial<Figures>
   readonly removed30d?: Counters

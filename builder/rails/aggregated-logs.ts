@@ -34,7 +34,7 @@ export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
   readonly abi: TAbi
   readonly filters: readonly LogFilter[]
   readonly chunkBlocks?: number
-  /** `memory` contains the keys that earlier chunks and polls remembered. */
+  /** `memory` contains the keys that earlier chunks and polls stored. */
   readonly toPayouts: (
     chunk: LogChunk<TAbi>,
     reader: ChainReader,
@@ -136,7 +136,7 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
           const unread = (payouts[name] ?? []).filter(({ block }) => block > done)
           added.push([stream, chunk.exactTimes ? unread : await withExactNewest(reader, unread)])
         }
-        // The first stream is saved first, so that its cursor tells which chunks have evidence.
+        // The first stream is saved first, so that its cursor shows which chunks have evidence.
         const first = Math.max(chunk.fromBlock, (opened.get(streams[0])?.cursor()?.block ?? -1) + 1)
         const all = streams
           .flatMap((name) => payouts[name] ?? [])
@@ -147,12 +147,11 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
         for (const [stream, unread] of added) stream.add(unread)
         for (const id of remember) remembered.add(id)
         for (const { address } of chunk.logs) addTo(logsPerContract, address, 1)
-        // Saved after each chunk, since nodes with a limit answer few of them in a turn.
+        // Saved after each chunk, since rate-limited nodes answer only a few of them per poll.
         await save(chunk.toBlock)
         doneTo = chunk.toBlock
         await saveProgress?.(doneTo)
-        if (doneTo < head && ctx.isTurnOver())
-          throw new UnfinishedRead('other rails have their turn')
+        if (doneTo < head && ctx.isTurnOver()) throw new UnfinishedRead('other rails are waiting')
       },
     })
   } catch (error) {

@@ -35,7 +35,7 @@ interface ReadChunk {
 }
 
 export type EvidenceCollector = ReturnType<typeof collectEvidence>
-/** What adapters tell of their reading. */
+/** Receives from adapters what they read. */
 export type PollEvidence = Pick<EvidenceCollector, 'addChunk' | 'list' | 'setReading'>
 
 export function collectEvidence(
@@ -91,7 +91,7 @@ export function collectEvidence(
       })
       for (const { sha256 } of named) documents.delete(sha256)
     },
-    /** Aggregates are kept for good. */
+    /** Aggregates are kept forever. */
     setReading: (reading: unknown, isAggregate: boolean) => {
       buckets = keepPacked(reading, isAggregate ? null : rowsKeptUntil)
     },

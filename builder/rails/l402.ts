@@ -52,7 +52,7 @@ export const l402 = defineRail({
       figures: {},
       removed30d: countReasons(reasons),
       notes: [
-        `${countText(offers.length)} endpoints of ${countText(hosts.size)} hosts ask for payment over Lightning.`,
+        `${countText(offers.length)} endpoints of ${countText(hosts.size)} hosts request payment over Lightning.`,
         'Volume, payers, sellers who were paid and the last payment are unknown: Lightning payments are not public.',
         moved,
       ],

@@ -1,4 +1,4 @@
-/** What is stored of look-ups: the wallets that are followed, and the look-back that is under way. */
+/** Stored state of look-ups: the followed wallets, and the current look-back. */
 import { z } from 'zod'
 
 import { dayMs } from '../../src/core/time.ts'
@@ -49,7 +49,7 @@ export type LookUpState = Omit<z.infer<typeof lookUpCursor>, 'lastPayoutAtMs'>
 export type LookBack = NonNullable<LookUpState['lookBack']>
 export type LookUpSide = 'payers' | 'payees'
 
-/** The stored state without what is too old, and with the requests of a new day. */
+/** The stored state without outdated wallets, and with the requests of a new day. */
 export function beginLookUps(stored: LookUpState | null, head: number, endMs: number): LookUpState {
   const day = Math.floor(endMs / dayMs)
   if (stored === null) {
@@ -75,7 +75,7 @@ function seenSince<Wallet extends { readonly seenMs: number }>(
   return Object.fromEntries(Object.entries(wallets).filter(([, { seenMs }]) => seenMs > sinceMs))
 }
 
-/** New wallets are followed from now on, and one look-back reads what was before. Null if there are none. */
+/** New wallets are followed from now on, and one look-back reads their earlier transfers. Null if there are none. */
 export function nextLookBack(
   state: LookUpState,
   chosen: ChosenWallets,

@@ -3,8 +3,8 @@ import type { EvmChainName } from '../../src/chain/chains.ts'
 import { ChainError } from '../../src/chain/errors.ts'
 import type { ChainReader } from '../../src/chain/reader.ts'
 /**
- * Reads who funds the payers of a rail and where its payees pass their income on: USDC into payers, USDC out of payees and of
- * those who collect from them. The requests of a poll are limited; what was read is stored, and the next poll goes on.
+ * Reads who funds the payers of a rail and where its payees send their income: USDC transfers to payers, and from payees and
+ * their collectors. The requests of a poll are limited; the progress is stored, and the next poll continues.
  */
 import type { Measurement } from '../../src/core/figures.ts'
 import type { PaymentFacts, TransferDay, WalletFacts } from '../../src/core/rules/facts.ts'
@@ -37,11 +37,11 @@ const notTested = { ageDays: null, recipients: null, contract: null }
 export interface LookUpContext {
   readonly window: Window
   readonly chain: (name: EvmChainName) => ChainReader
-  /** True if the operator has set a node, so that more than the rail itself can be read. */
+  /** True if the operator has configured a node, so that more than the rail itself can be read. */
   readonly hasNode: (name: EvmChainName) => boolean
   /** Payouts that earlier polls aggregated, and the cursor from which this poll resumes. */
   readonly payouts: PayoutStore
-  /** True when other rails should have their turn. A long read of a rail then throws `UnfinishedRead`. */
+  /** True when other rails are waiting. A long read of a rail then throws `UnfinishedRead`. */
   readonly isTurnOver: () => boolean
   readonly signal: AbortSignal
 }
@@ -56,7 +56,7 @@ export async function withLookUps(
   const logs = evidence.flatMap((pointer) => (pointer.kind === 'logs' ? [pointer] : []))
   if (facts === undefined || logs.length === 0) return measurement
   if (!ctx.hasNode(chain)) {
-    const note = `It is not looked up who funds the payers: no node is set for ${chain} (${chains[chain].rpcSetting}).`
+    const note = `The funders of payers are not looked up: no node is configured for ${chain} (${chains[chain].rpcSetting}).`
     return { ...measurement, notes: [...notes, note] }
   }
   const head = Math.max(...logs.map((pointer) => pointer.to_block))
@@ -150,7 +150,7 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
     })
   }
 
-  /** Returns false if the requests of the day or the turn are used up. */
+  /** Returns false if the requests of the day or of the poll are used up. */
   async function lookBack({ payers: into, payees: outOf, ...range }: LookBack): Promise<boolean> {
     const read = async (to: number, filters: readonly LogFilter[]) => {
       const isEnough = () => state.requests.left <= 0 || ctx.isTurnOver()
@@ -205,8 +205,8 @@ async function lookUp(ctx: LookUpContext, chain: EvmChainName, facts: PaymentFac
 }
 
 /**
- * Without the kept payments of the rail, which may be transfers between the same wallets. Its payments before the window are no
- * longer known: what a payee received then, and no more than it earned since, is taken for income and not for funding.
+ * Excludes the kept payments of the rail, which may be transfers between the same wallets. Its payments before the window are no
+ * longer known: money that a payee received then counts as income instead of funding, up to what it has earned since.
  */
 function transferDaysOf(hours: readonly PayoutHour[], facts: PaymentFacts): readonly TransferDay[] {
   const paid = new Map(facts.pairs.map((pair) => [`${pair.day} ${pair.payer} ${pair.payee}`, pair]))

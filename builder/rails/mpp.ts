@@ -111,6 +111,6 @@ export const mpp = defineRail({
     }),
   reduce: (aggregated, window) =>
     reduceStream(aggregated, 'payments', window, {
-      notes: ['The look-ups of funders read USDC.e alone: who sent a payer pathUSD is unknown.'],
+      notes: ['Look-ups of funders read only USDC.e: who sent pathUSD to a payer is unknown.'],
     }),
 })

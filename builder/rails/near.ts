@@ -51,9 +51,9 @@ export const near = defineRail({
         absurd_budget: recent.filter(isAbsurd).length,
       },
       notes: [
-        `${countText(completed.length)} jobs were completed in the whole life of the list, ${countText(recent.length)} of them in the window.`,
+        `${countText(completed.length)} jobs were completed since the list began, ${countText(recent.length)} of them in the window.`,
         ...budgetNotes(recent.filter((job) => !isAbsurd(job))),
-        'Volume, workers and the last payout are unknown: nothing in the answers shows a transfer.',
+        'Volume, workers and the last payout are unknown: the answers show no transfers.',
       ],
       evidence,
     }

@@ -116,7 +116,7 @@ function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): read
     )
   if (nvm.count > 0) {
     notes.push(
-      `Mechs also earned ${nvm.keptUnits} base units of Nevermined credits in 30 days (bookings: ${nvm.count}), which the volume leaves out.`,
+      `Mechs also earned ${nvm.keptUnits} base units of Nevermined credits in 30 days (bookings: ${nvm.count}), which the volume excludes.`,
     )
   }
   return notes

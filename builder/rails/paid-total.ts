@@ -16,7 +16,7 @@ import {
 import { growthSince } from './past-polls.ts'
 
 interface PaidTotal {
-  /** Null if the total is above what can be true. */
+  /** Null if the total is implausibly high. */
   readonly paidMicroUsdc: number | null
   readonly tasks: number
   /** Tasks that were paid; absent if the platform does not count them. */
@@ -44,7 +44,7 @@ function paidTotalRail({ rail, url, field, caveat, shape }: PaidTotalRail) {
     read: async ({ http, past, window: { start30dMs, start7dMs } }) => {
       const answer = await http.json(url)
       const { paidMicroUsdc: paid, tasks, completed } = parseAnswer(shape, answer)
-      if (paid === null) throw new SourceError(`field ${field}: is above what can be true`)
+      if (paid === null) throw new SourceError(`field ${field}: is implausibly high`)
       const counters = { paid_micro_usdc: paid, ...(completed === undefined ? {} : { completed }) }
       const month = growthSince(past, 'paid_micro_usdc', paid, start30dMs)
       const week = growthSince(past, 'paid_micro_usdc', paid, start7dMs)

@@ -65,7 +65,7 @@ function addUp<Sum extends PaymentSum>(sums: Map<string, Sum>, key: string, part
   sums.set(key, { ...part, ...total })
 }
 
-/** The largest pairs of each day; pairs without a price come first, since nothing else tells their size. */
+/** The largest pairs of each day; pairs without a price come first, since their size is unknown. */
 function largestOf(all: readonly PairDay[]): Pick<PaymentFacts, 'pairs' | 'rest'> {
   const rest = new Map<string, RestOfDay>()
   const pairs = [...groupBy(all, ({ day }) => day).values()].flatMap((ofDay) => {

@@ -39,7 +39,7 @@ export const sherlock = defineRail({
         const last = lastPage(hasNext, nextPage)
         if (last === false && items.length === 0) {
           throw new SourceError(
-            `page ${index + 1} of the contests is empty, and more are said to come`,
+            `page ${index + 1} of the contests is empty, although the source announces more`,
           )
         }
         return { items, last, cursor: String(nextPage ?? index + 2) }

@@ -69,7 +69,7 @@ export const smithery = defineRail({
         activity30d: items.length === 0 ? 0 : usesGrown,
       },
       notes: [
-        `${countText(items.length)} servers of ${countText(byOwner.size)} owners, ${countText(totalUses(items))} uses in their whole life.`,
+        `${countText(items.length)} servers of ${countText(byOwner.size)} owners, ${countText(totalUses(items))} uses in total.`,
         'The volume is 0 by definition: nobody is paid through the directory.',
         items.length < stated &&
           `The figures are lower bounds: the registry states ${countText(stated)} servers and pages through ${countText(items.length)}.`,

@@ -75,7 +75,7 @@ export const solanaRegistry = defineRail({
       },
       removed30d: { revoked: inWindow.length - standing.length },
       notes: [
-        `In its whole life: ${countText(stats.total_agents)} agents in ${countText(stats.total_collections)} collections, ${countText(stats.total_feedbacks)} feedbacks; the leaderboard ranks ${countText(ranked)} agents.`,
+        `In total: ${countText(stats.total_agents)} agents in ${countText(stats.total_collections)} collections, ${countText(stats.total_feedbacks)} feedbacks; the leaderboard ranks ${countText(ranked)} agents.`,
         'The volume is 0 by definition: a registry pays nobody. The figures are those of the indexer, not checked against the chain.',
       ],
       evidence: pointers,

@@ -61,7 +61,7 @@ export const toku = defineRail({
         activity30d: grown,
       },
       notes: [
-        `${countText(items.length)} agents are registered and have completed ${countText(completed(items))} jobs in their whole life.`,
+        `${countText(items.length)} agents are registered and have completed ${countText(completed(items))} jobs in total.`,
         'Volume, buyers and the last payout are unknown, because no job has an amount.',
         grown === null &&
           'Activity is unknown until our own poll of 30 days before can be compared.',

@@ -1,4 +1,4 @@
-/** Judges made-up or exported payments with the code that judges rails. */
+/** Judges invented or exported payments with the code that judges rails. */
 import { z } from 'zod'
 
 import { figureNames, publicFigure } from '../../src/core/figures.ts'
@@ -149,7 +149,7 @@ function measure({ endMs, payouts, transfers, wallets, ...input }: TriedInput): 
   }
   const { facts } = measured
   if (facts === undefined || transfers.length === 0) return { ...measured, figures }
-  // With any line about a wallet, those without one are no hubs. Without one, no wallet links others.
+  // With any line about a wallet, those without one are not hubs. Without one, no wallet links others.
   const others = wallets.size === 0 ? [] : transfers.flatMap(({ from, to }) => [from, to])
   const known = new Map(others.map((wallet) => [wallet, notListed]))
   for (const [wallet, one] of wallets) known.set(wallet, one)

@@ -111,7 +111,7 @@ export const x402Bazaar = defineRail({
         'The volume is 0 by definition: payments are counted under the x402 rails.',
         reported > 0 &&
           `The operator reports ${countText(calls)} calls in 30 days over ${countText(reported)} of these entries; we cannot check that.`,
-        unreadable > 0 && `${countText(unreadable)} entries cannot be read and are left out.`,
+        unreadable > 0 && `${countText(unreadable)} entries cannot be read and are excluded.`,
         moved,
       ],
       evidence,

@@ -18,7 +18,7 @@ const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 
 const ceilingMicroUsdc = 100_000_000n
 
-/** Maximum number of transactions in a turn. The next turn reads the remaining ones. */
+/** Maximum number of transactions per poll. The next poll reads the remaining ones. */
 const maxTransactionsPerPoll = 2000
 const signaturesPerStep = 100
 const requestsAtOnce = 4
@@ -87,7 +87,7 @@ export const x402Solana = defineRail({
       const unread = waiting.map((address) => states.get(address))
       const isFirst = unread.some((state) => (state?.done ?? null) === null)
       if (isFirst) await ctx.backfill.save(backfillOf(ctx, unread))
-      throw new UnfinishedRead('other rails have their turn')
+      throw new UnfinishedRead('other rails are waiting')
     }
     await ctx.backfill.save(null)
     const logs: EvidencePointer = {

@@ -4,7 +4,7 @@ import { countRows } from '../../src/db/records.ts'
 import { nextCursor } from './community.ts'
 import type { World } from './world.ts'
 
-/** More than the list shows, for the pages of what is disputed. */
+/** More than the list shows, for the pages of the disputed data. */
 const gathered = 500
 
 export async function gatherDisputes(

@@ -3,7 +3,7 @@ import { revokedKey } from '../../src/db/log-keys.ts'
 import { findLogged } from '../../src/db/log.ts'
 import type { Db } from '../../src/db/schema.ts'
 
-/** The registry, with the places of revocations in the log. */
+/** The registry, with the log indexes of revocations. */
 export async function gatherPlatforms(
   db: Db,
   platforms: readonly Platform[],

@@ -121,7 +121,7 @@ function read<T>(rail: string, schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new StoredStateError(
-    `the stored figures of ${rail} cannot be read (restore the database, or delete the row after a look at it): ${z.prettifyError(parsed.error)}`,
+    `the stored figures of ${rail} cannot be read (restore the database, or inspect and delete the row): ${z.prettifyError(parsed.error)}`,
   )
 }
 

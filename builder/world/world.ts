@@ -25,7 +25,7 @@ export interface RailRecord {
   readonly state: RailState
   readonly rule: { readonly name: string; readonly version: string; readonly text: string } | null
   readonly evidence: readonly EvidencePointer[]
-  /** How far a long read has come; null if the rail is read. */
+  /** Progress of a long read; null once it is complete. */
   readonly backfill: Backfill | null
 }
 
@@ -38,7 +38,7 @@ export interface PollRecord {
   readonly figures: Figures | null
   readonly status: RailStatus
   readonly rule: string
-  /** SHA-256 of its evidence; null for polls before there was evidence. */
+  /** SHA-256 of its evidence; null for old polls without evidence. */
   readonly bundle?: string | null
 }
 

@@ -296,7 +296,7 @@ describe('the signature check', () => {
 
   test('the signature check compares shown figures with signed ones, and names one that differs', async () => {
     const { page } = await visit('/rails/alpha')
-    expect(await checkSignature(page, 'good')).toMatch(/The \d+ figures .* are the same/)
+    expect(await checkSignature(page, 'good')).toMatch(/The \d+ figures .* match\./)
     await page.locator('[data-of=tpv_30d_usdc]').evaluate((figure) => {
       figure.textContent = '1,000.01'
     })

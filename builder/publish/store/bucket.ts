@@ -58,7 +58,7 @@ export function createBucket({ objects, fence, log, beforeStep: step }: BucketDe
         await objects.put(key, bytes, bodyHeaders)
       })
     },
-    // The store itself finds changed bytes, so that a process looks for missing objects once.
+    // The store itself detects changed bytes, so a process checks for missing objects only once.
     damaged: async (files, checked) => {
       if (checked.size > 0) return new Set()
       const present = await objects.list('o/')
@@ -92,7 +92,7 @@ async function probeConditions(objects: ObjectStore, key: string): Promise<IfMat
     if (await put({ 'if-none-match': '*' })) return null
     if (await put({ 'if-match': '0'.repeat(32) })) return null
     const etag = (await objects.get(key))?.etag ?? ''
-    // Stores that are built on Ceph take the tag without quotes only.
+    // Stores built on Ceph accept the tag only without quotes.
     const forms = [(tag: string) => tag, (tag: string) => tag.replaceAll('"', '')]
     for (const form of forms) if (await put({ 'if-match': form(etag) })) return form
     return null

@@ -81,8 +81,8 @@ async function listFiles(publicDir: string, dir: string): Promise<ReadonlyMap<st
 }
 
 /**
- * Files get their names after all of them are flushed, so that a name never shows a part of a file. Drafts are in a
- * directory of the lease, which the next leader removes: then a builder that was paused names none.
+ * Files are renamed after all of them are flushed, so that a name never refers to a partial file. Drafts are in a directory
+ * of the lease, which the next leader removes, so that a paused builder cannot rename any.
  */
 function createBatch({
   publicDir,
@@ -136,7 +136,7 @@ function createBatch({
       if (draftOf.size > 0) await nameAll(draftOf)
       return result
     } catch (error) {
-      // Somebody may have removed the directory, which the next file then makes again.
+      // If the directory was removed, the next file creates it again.
       begun = null
       for (const draft of draftOf.values()) unlinkIfExists(draft)
       throw error

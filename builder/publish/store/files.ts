@@ -32,7 +32,7 @@ export function unlinkIfExists(path: string): void {
   }
 }
 
-/** Null for a file that is missing or does not fit. */
+/** Null for a file that is missing or does not match the schema. */
 export async function readFitting<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
   const bytes = await readIfExists(path)
   try {

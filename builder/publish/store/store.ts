@@ -32,8 +32,8 @@ export interface SetStore extends PublicFiles {
   /** False if readers without the database cannot be shown the current set. */
   readonly canShow: () => Promise<boolean>
   /**
-   * Shows readers without the database the set, unless they see it or a newer one.
-   * @param options `anew`: what they see may be damaged
+   * Makes the set visible to readers without the database, unless they see it or a newer one.
+   * @param options `anew`: the visible set may be damaged
    */
   readonly show: (
     publication: Publication,
@@ -51,6 +51,6 @@ interface Keeps {
   readonly sets: number
   /** Older ones too, if they are at most this much older than the newest one. */
   readonly ageMs: number
-  /** By how much the clocks of the store may differ. */
+  /** Maximum difference between the clocks of the store. */
   readonly marginMs: number
 }

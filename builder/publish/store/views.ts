@@ -1,4 +1,4 @@
-/** Links the files of the current set by path, so that a plain web server finds them. Nothing of it is read back. */
+/** Links the files of the current set by path, so that a plain web server finds them. The links are never read back. */
 import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs'
 import { rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -28,7 +28,7 @@ interface ViewsDeps {
 interface View {
   /** Relative to the public directory. */
   readonly path: string
-  /** What each file shows; null if the directory may contain anything. */
+  /** The target of each file; null if the directory may contain anything. */
   links: Map<string, string> | null
 }
 
@@ -39,8 +39,8 @@ interface Link {
 }
 
 /**
- * Two directories take turns, so that a request that is being answered finds its file. They are in a directory of the
- * lease, which the next leader renames: then a builder that was paused cannot switch `current` back.
+ * Two directories alternate, so that a running request still finds its file. They are in a directory of the lease, which
+ * the next leader renames, so that a paused builder cannot switch `current` back.
  */
 export function createViews({
   publicDir,
@@ -78,7 +78,7 @@ export function createViews({
     await syncFile(publicDir)
   }
 
-  /** What is renamed here is removed the next time, since requests may still read it. */
+  /** Renamed directories are removed the next time, since requests may still read them. */
   async function retireEarlier(): Promise<void> {
     const names = readdirSync(at(VIEWS_DIR))
     const earlier = names.filter((name) => Number(name.replace(OLD, '')) < fence)
@@ -127,7 +127,7 @@ export function createViews({
   }
 
   async function show(location: string, manifest: Manifest): Promise<string> {
-    // Somebody may have removed the directory.
+    // The directory may have been removed.
     if (!isBegun || !existsSync(at(own))) await begin()
     const target = linkTarget(at(CURRENT_LINK))
     const view = views.find(({ path }) => path !== target) ?? views[0]

@@ -157,12 +157,14 @@ test('an entry with the id of another and other content fails the run, and the o
     ['rcp_1', ['rcp_0', 'rcp_1', 'rcp_2']],
   ] as const) {
     await queue(database, [{ ...other, id }, ...receipts(expected.length - 1, 1)])
-    await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_0 with other content')
+    await expect(logOf(database, dir).grow()).rejects.toThrow(
+      'receipt rcp_0 with different content',
+    )
     expect((await readLog(dir)).entries.map((entry) => entry.id)).toEqual(expected)
   }
   const many = Array.from({ length: 600 }, () => ({ ...other, id: 'rcp_0' }))
   await queue(database, [...many, ...receipts(3, 1)])
-  const all = 'receipt rcp_0 with other content; rows that wait in log_queue for this reason: 602'
+  const all = 'receipt rcp_0 with different content; such rows in log_queue: 602'
   await expect(logOf(database, dir).grow()).rejects.toThrow(all)
   expect((await readLog(dir)).entries.at(-1)?.id).toBe('rcp_3')
   await queue(database, receipts(4, 1))
@@ -177,7 +179,7 @@ test('an entry with the id of another and other content fails the run, and the o
     receipts(0, 5).map(({ id }) => id),
   )
   await queue(database, [{ ...other, id: 'rcp_9' }, ...receipts(9, 1)])
-  await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_9 with other content')
+  await expect(logOf(database, dir).grow()).rejects.toThrow('receipt rcp_9 with different content')
 })
 
 test('entry times never decrease, even if the clock is set back', async () => {
@@ -257,7 +259,7 @@ test('a database with other entries than the published log signs nothing', async
     await logOf(other, tempFolder()).grow()
     await queue(other, receipts(2000, 1))
     const signed = await findCheckpoint(other.reader, 'signed')
-    await expect(logOf(other, dir).grow()).rejects.toThrow('are not those of the published log')
+    await expect(logOf(other, dir).grow()).rejects.toThrow('differ from the published log')
     expect(await findCheckpoint(other.reader, 'signed')).toEqual(signed)
     expect(await readFile(join(dir, 'log/checkpoint'), 'utf8')).toBe(note)
   }
@@ -287,7 +289,7 @@ test('nothing is signed without the newest published log until the operator acce
   const signed = await findCheckpoint(database.reader, 'signed')
   for (const other of [tempFolder(), copy]) {
     const log = logOf(database, other)
-    const reason = 'the database has 600 entries of the log, but what was published is lost'
+    const reason = 'the database has 600 entries of the log, but the published log is lost'
     await expect(log.lastVersion()).rejects.toThrow(reason)
     expect(await log.grow()).toBe('resting')
     await expect(log.lastVersion()).rejects.toThrow('before the job log succeeds')

@@ -140,7 +140,7 @@ describe('aggregated logs', () => {
   test('logs read in two polls have the evidence of both: filters, lines and memory', async () => {
     const database = await tempDatabase()
     const turn = { ...(await contextOf({ database })), isTurnOver: () => true }
-    await expect(read(turn, 50)).rejects.toThrow('other rails have their turn')
+    await expect(read(turn, 50)).rejects.toThrow('other rails are waiting')
     const evidence = collectEvidence('r', database, turn.window)
     await read({ ...(await contextOf({ database })), evidence }, 50)
     const sha256 = await database.write((tx) => evidence.save(tx, {}))

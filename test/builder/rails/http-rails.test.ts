@@ -205,13 +205,13 @@ const cases: Readonly<Record<string, RailCase>> = {
   frantic: {
     normal: polled(unknownFigures),
     empty: polled({ ...unknownFigures, ...noMoney, activity30d: 0 }),
-    absurd: /field board\.moved_usd: is above what can be true/,
+    absurd: /field board\.moved_usd: is implausibly high/,
     negative: /field board\.moved_usd: /,
   },
   execution_market: {
     normal: polled(unknownFigures),
     empty: polled({ ...unknownFigures, ...noMoney, activity30d: 0 }),
-    absurd: /field payments\.total_volume_usd: is above what can be true/,
+    absurd: /field payments\.total_volume_usd: is implausibly high/,
     negative: /field payments\.total_volume_usd: /,
   },
   cantina: {
@@ -320,7 +320,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
 })
 
 test.each([
-  ['l402', '4 endpoints of 3 hosts ask for payment over Lightning.'],
+  ['l402', '4 endpoints of 3 hosts request payment over Lightning.'],
   ['immunefi', '3 programmes are open to everybody'],
 ])('the notes of %s state what is offered', async (rail, wanted) => {
   const server = await startReplayServer(rail)

@@ -275,7 +275,7 @@ test('without a node of the operator nothing is looked up, and the notes say so'
   const { lookedUp, note } = await lookUpAt(endMs, { hasNode: false })
   expect(lookedUp).toBeNull()
   expect(note).toBe(
-    'It is not looked up who funds the payers: no node is set for base (RPC_URL_BASE).',
+    'The funders of payers are not looked up: no node is configured for base (RPC_URL_BASE).',
   )
   expect(methods().all).toBe(0)
 })

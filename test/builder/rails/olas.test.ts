@@ -98,7 +98,7 @@ test('the Olas rail counts xDAI earned, requesters, deliveries per mech and the 
   })
   expect(measurement.notes).toEqual([
     'Mechs also earned 12.5 OLAS in 30 days, which the volume excludes because no dated price is available.',
-    'Mechs also earned 1000 base units of Nevermined credits in 30 days (bookings: 1), which the volume leaves out.',
+    'Mechs also earned 1000 base units of Nevermined credits in 30 days (bookings: 1), which the volume excludes.',
   ])
 })
 

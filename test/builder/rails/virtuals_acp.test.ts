@@ -166,7 +166,7 @@ test('the Virtuals rail adds fees of v1 and memos of v2, without amounts that no
   expect(measurement.notes).toEqual([
     'Jobs opened in 30 days: 2.',
     'Further jobs that name one wallet as client and provider: 1.',
-    'It is not looked up who funds the payers: no node is set for base (RPC_URL_BASE).',
+    'The funders of payers are not looked up: no node is configured for base (RPC_URL_BASE).',
   ])
 })
 
