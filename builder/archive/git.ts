@@ -65,7 +65,7 @@ export async function runGit(
       try {
         if (child.pid !== undefined) kill(-child.pid, 'SIGKILL')
       } catch {
-        // git has ended, and a process outside of its group holds the output open.
+        // git has ended, and a process outside its group keeps the output open.
       }
       for (const stream of child.stdio) stream?.destroy()
     }

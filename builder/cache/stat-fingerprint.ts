@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { readIfExists } from '../../src/files/durable.ts'
 
-/** Returns inode, size and times, or an empty text if there is no file. */
+/** Returns inode, size and times, or an empty string if the file is missing. */
 export function statFingerprint(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) return ''

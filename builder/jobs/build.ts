@@ -166,6 +166,6 @@ export function buildSummary({ published, archived }: BuildOutcome): string | nu
   ].filter((part) => part !== null)
   if (parts.length === 0) return null
   // Operators may run without git, so this is reported only together with a change.
-  if (archived.state === 'off') parts.push(`not archived: ${archived.error ?? 'there is no git'}`)
+  if (archived.state === 'off') parts.push(`not archived: ${archived.error ?? 'git is missing'}`)
   return parts.join(', ')
 }

@@ -35,7 +35,7 @@ const readingsMs = 10 * minuteMs
 const flagKind = 'pact_sources_disagree'
 /** Subject of the flag about the escrow as a whole. */
 const escrowSubject = 'escrow'
-/** Maximum number of flags, so that receipts with made-up job ids cannot flood the list. */
+/** Maximum number of flags, so that receipts with invented job ids cannot flood the list. */
 const maxFlags = 200
 
 /** @throws the error of a failed node, after updating the flags from stored facts */

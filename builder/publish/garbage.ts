@@ -34,7 +34,7 @@ export async function collectGarbage(
   const oldest = kept.at(-1)
   if (oldest === undefined) return
   const needed = new Set(kept.map(({ factsSha256 }) => factsKey(factsSha256)))
-  // The newest ones too, since the clock of a directory may have been set back meanwhile.
+  // The newest ones too, since the clock of a directory may have been set back.
   for (const publication of new Set([oldest, ...kept.slice(0, NEWEST_READ)])) {
     const set = await readSet(store, publication)
     // A damaged manifest of an old set is soon no longer kept.

@@ -67,7 +67,7 @@ export const agentBounties = defineRail({
       ),
       notes: [
         `${countText(past.length)} bounties have been settled since the project began.`,
-        "The events are the project's own index of its contracts; who stands behind a wallet is unknown.",
+        "The events are the project's own index of its contracts; who controls a wallet is unknown.",
       ],
       evidence: pointers,
     })

@@ -78,7 +78,7 @@ export function evidenceOf(answer: HttpAnswer, items: number): EvidencePointer {
   return { kind: 'http', url: answer.url, sha256: answer.sha256, items }
 }
 
-/** Counts what was removed; the reason of what was kept is null. */
+/** Counts removed entries by reason; kept entries have the reason null. */
 export function countReasons(reasons: readonly (string | null)[]): Record<string, number> {
   return Object.fromEntries(tally(reasons.filter((reason) => reason !== null)))
 }

@@ -42,7 +42,7 @@ export interface BazaarListing {
 interface Row {
   readonly key: string
   readonly offers: readonly BazaarOffer[]
-  /** Number of unreadable entries, which are left out. */
+  /** Number of unreadable entries, which are excluded. */
   readonly malformed: number
 }
 

@@ -59,7 +59,7 @@ export const bountybook = defineRail({
       },
       removed30d: countReasons(judged.map(({ reason }) => reason)),
       notes: [
-        `${countText(offers.length)} open jobs offer ${usdText(offered)} in all; nothing shows that the posters hold it.`,
+        `${countText(offers.length)} open jobs offer ${usdText(offered)} in total; nothing shows that the posters own this amount.`,
         'Volume, workers and the last payout are unknown: the list shows offers.',
         named.length < posters.length && 'Creators are unknown: not every job names its poster.',
         moved,

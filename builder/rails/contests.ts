@@ -1,4 +1,4 @@
-/** Figures of audit contests: a prize pool is what a protocol offers, dated by the end of the contest. */
+/** Figures of audit contests: a prize pool is an offer of a protocol, dated by the end of the contest. */
 import { microPerUsdc } from '../../src/core/money.ts'
 import type { EvidencePointer, Figure, ReducedEvidence } from './adapter.ts'
 import { countReasons, countText, microFromUsd } from './answers.ts'

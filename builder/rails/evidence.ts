@@ -21,7 +21,7 @@ import type { Window } from './window.ts'
 export const rowsKeptMs = 35 * dayMs
 const maxRowsLength = 1024 * 1024
 
-/** The chunks that no bundle names yet, by their first block in place of the hour. */
+/** The chunks that no bundle names yet, by their first block instead of the hour. */
 const stream = 'evidence'
 const storedChunk = z.object({ input: z.json(), prices: z.array(z.json()) })
 

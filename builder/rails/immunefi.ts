@@ -48,7 +48,7 @@ export const immunefi = defineRail({
       figures: {},
       removed30d: countReasons(reasons),
       notes: [
-        `${countText(open)} programmes are open to everybody; what was paid, to whom and by whom is not public.`,
+        `${countText(open)} programmes are open to everyone; what was paid, to whom and by whom is not public.`,
       ],
       evidence: [pointer],
     }

@@ -20,7 +20,7 @@ const pageShape = z.object({
   total: countField,
 })
 
-/** L402: requests paid over Lightning. Payments are private; what is offered is known from the directory 402 Index. */
+/** L402: requests paid over Lightning. Payments are private; the directory 402 Index lists the offers. */
 export const l402 = defineRail({
   rail: 'l402',
   rule: {

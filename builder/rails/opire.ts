@@ -55,7 +55,7 @@ export const opire = defineRail({
       figures: {},
       removed30d: countReasons(rewards.map(reasonAgainst)),
       notes: [
-        `${countText(offers.length)} open rewards promise ${usdText(offered * microPerCent)} in all; what was paid, to whom and by whom is not public.`,
+        `${countText(offers.length)} open rewards promise ${usdText(offered * microPerCent)} in total; what was paid, to whom and by whom is not public.`,
         ...kpiNotes(kpis, before),
       ],
       evidence: pointers,

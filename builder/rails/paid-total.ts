@@ -1,4 +1,4 @@
-/** Rails that publish only a total of what was paid since they began: volume is its growth. */
+/** Rails that publish only the total paid since they began: volume is its growth. */
 import { z } from 'zod'
 
 import { microFromBaseUnits } from '../../src/core/money.ts'

@@ -61,7 +61,7 @@ export function transfersOf(transaction: SolanaTransaction, mint: string): Solan
   })
 }
 
-/** @throws SourceError, since no unreadable transfer may be left out */
+/** @throws SourceError, since no unreadable transfer may be skipped */
 function infoOf(info: unknown): z.output<typeof transferInfo> {
   const parsed = transferInfo.safeParse(info)
   if (parsed.success) return parsed.data

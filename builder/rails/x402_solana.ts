@@ -112,7 +112,7 @@ export const x402Solana = defineRail({
   },
 })
 
-/** The addresses are read backwards: the mean of what is read of them counts as days from the start of the window. */
+/** The addresses are read backwards: the mean of their read parts counts as days from the start of the window. */
 function backfillOf(
   { window, backfill }: AdapterContext,
   unread: readonly (AddressState | undefined)[],

@@ -62,7 +62,7 @@ function createForm({ body: _body, inputs, ...about }: SitePage, others: readonl
   }
 }
 
-/** Joins guides and lists in one file. Rails are left out, since the API returns them. */
+/** Joins guides and lists in one file. Rails are excluded, since the API returns them. */
 export function allPagesInOne(published: readonly PublishedPage[], intro: string): PublicDocument {
   const texts = published
     .filter(({ page }) => page.listed !== false && isGuideOrList(page.path))

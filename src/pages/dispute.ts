@@ -1,4 +1,4 @@
-/** Disputes: who claims what, and what the operator says. The ledger takes no side in the words of a claim. */
+/** Disputes: claims and answers of the operator. The ledger takes no side in the text of a claim. */
 import type { Dispute, DisputeStep } from '../contract/schemas/dispute.ts'
 import { fact, facts, introduction, links, list, section } from './blocks.ts'
 import { hash, pill, time } from './figures.ts'

@@ -29,7 +29,7 @@ export const usdc = figure((amountUsdc) => `${amountText(amountUsdc)} USDC`)
 export const count = figure((value) => grouped(String(value)))
 export const percent = figure((share) => `${(share * 100).toFixed(1)} %`)
 
-/** Names the member of the page's signed document, so that the script can compare what is shown with what is signed. */
+/** Names the member of the page's signed document, so that the script can compare the shown with the signed value. */
 export function signed(member: string, shown: HtmlAndMarkdown): HtmlAndMarkdown {
   return { html: html`<span data-of="${member}">${shown.html}</span>`, md: shown.md }
 }

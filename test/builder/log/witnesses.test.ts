@@ -144,7 +144,7 @@ test('a log whose published files are lost continues if a witness has seen all t
   const witness = await startWitness(51)
   await cosigning([witness])()
   const down = { key: keyOf(52), url: 'http://127.0.0.1:1' }
-  const lost = 'what was published is lost'
+  const lost = 'the published log is lost'
   loseFiles()
   for (const others of [[], [down]]) {
     await expect(started(others).grow()).rejects.toThrow(lost)

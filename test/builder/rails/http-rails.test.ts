@@ -321,7 +321,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
 
 test.each([
   ['l402', '4 endpoints of 3 hosts request payment over Lightning.'],
-  ['immunefi', '3 programmes are open to everybody'],
+  ['immunefi', '3 programmes are open to everyone'],
 ])('the notes of %s state what is offered', async (rail, wanted) => {
   const server = await startReplayServer(rail)
   onTestFinished(server.close)
