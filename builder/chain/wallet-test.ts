@@ -36,7 +36,7 @@ export async function testWallet(reader: ChainReader, wallet: string, head: numb
   }
   return {
     contract: code !== '0x' && !code.startsWith(delegation),
-    /** Of the oldest sample with a transfer; the wallet may be older. */
+    /** The age of the oldest sample with a transfer; the wallet may be older. */
     ageDays: oldest,
     recipients: tooMany ? manyRecipients : recipients.size,
   }

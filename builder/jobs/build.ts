@@ -37,7 +37,7 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   /** Without a memory, everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
-  /** Of a manifest that others may have seen. @throws Error if nothing may be published */
+  /** The highest manifest version that others may have seen. @throws Error if nothing may be published */
   readonly lastVersion: () => Promise<number>
   /** Runs after each publication, before images are rendered and facts archived. */
   readonly onPublished?: () => void

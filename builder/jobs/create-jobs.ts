@@ -85,7 +85,7 @@ export function createJobs(deps: JobsDeps) {
         const detail = await deps.cosign()
         return detail === null ? null : { detail, quiet: true }
       }),
-    /** Applies deadlines of jobs, of unanswered deliveries and of subscriptions. */
+    /** Applies the deadlines of jobs, unanswered deliveries and subscriptions. */
     expire: () =>
       runJob('expire', deps, async () => {
         const { database, clock } = deps

@@ -45,9 +45,9 @@ interface Options {
   readonly ring: KeyRing
   readonly siteUrl: string
   readonly nowMs: number
-  /** Of the manifest if the set changes. */
+  /** The version of the manifest if the set changes. */
   readonly version: number
-  /** SHA-256 of the manifest before. */
+  /** SHA-256 of the previous manifest. */
   readonly previous: string | null
   /** Called as soon as a file exists, to limit memory. */
   readonly put: Put

@@ -36,7 +36,7 @@ export async function coinPrice(
   return isStale || answer < saneAnswer.min || answer > saneAnswer.max ? null : answer
 }
 
-/** Of a coin with 18 decimals; null if the price is null. */
+/** Converts an amount of a coin with 18 decimals; null if the price is null. */
 export function microUsdcOfCoin(wei: bigint, price: bigint | null): number | null {
   if (price === null) return null
   const micro = (wei * price) / 10n ** 20n

@@ -183,7 +183,7 @@ function olasOn(place: OlasPlace): AnyRailAdapter {
   })
 }
 
-/** On Gnosis, Base, Polygon, OP Mainnet, Arbitrum and Celo. */
+/** The marketplaces on Gnosis, Base, Polygon, OP Mainnet, Arbitrum and Celo. */
 export const olasRails: readonly AnyRailAdapter[] = z
   .array(olasPlace)
   .parse(places.marketplaces)

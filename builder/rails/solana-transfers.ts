@@ -32,7 +32,7 @@ export function feePayerOf(transaction: SolanaTransaction): string {
   return transaction.transaction.message.accountKeys[0]?.pubkey ?? ''
 }
 
-/** By the owners of the token accounts, whose balances before and after name owner and mint. */
+/** Returns transfers between owners of token accounts; the balances before and after name owner and mint. */
 export function transfersOf(transaction: SolanaTransaction, mint: string): SolanaTransfer[] {
   const { meta } = transaction
   const { accountKeys, instructions } = transaction.transaction.message

@@ -87,7 +87,7 @@ function sellersOn(
 }
 
 function removedBy(from: string, to: string, value: bigint, sellers: Sellers): string | null {
-  // Of any kind: a stranger who sends himself a large sum must not fill the volume of one operator.
+  // Checked first for every transfer: a stranger who sends himself a large sum must not fill the volume of one operator.
   if (value > ceilingMicroUsdc) return 'above_ceiling'
   if (from === to) return 'self_payment'
   if (facilitators.has(from) && facilitators.has(to)) return 'between_facilitators'

@@ -49,10 +49,10 @@ type Resource = z.output<typeof resourceShape>
 interface Group {
   readonly host: string | null
   readonly kinds: readonly EntryKind[]
-  /** Of the prices that count. */
+  /** The sellers of the prices that count. */
   readonly sellers: readonly string[]
   count: number
-  /** As the operator reports them, and of how many resources. */
+  /** Calls reported by the operator, and the number of resources with a report. */
   calls: number
   reported: number
 }

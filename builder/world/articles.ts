@@ -13,7 +13,7 @@ export const weeklySlugPrefix = 'ledger-week-'
 
 const slugSchema = deskSlug.refine(
   (slug) => !slug.startsWith(weeklySlugPrefix),
-  `begins with "${weeklySlugPrefix}", which the builder's own articles do`,
+  `begins with "${weeklySlugPrefix}", which is reserved for weekly articles`,
 )
 
 const fieldsSchema = z.strictObject({

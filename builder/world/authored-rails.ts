@@ -108,5 +108,5 @@ async function readAuthoredRail(dir: string, name: string): Promise<AuthoredRail
   const path = join(dir, name)
   const authored = await readJsonFile(path, authoredRailSchema)
   if (name === `${authored.rail}.json`) return authored
-  throw new Error(`${path}: rail: is "${authored.rail}", which is not the file's name`)
+  throw new Error(`${path}: rail: is "${authored.rail}", which differs from the file name`)
 }

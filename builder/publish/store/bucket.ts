@@ -20,7 +20,7 @@ const MAX_ATTEMPTS = 20
 
 interface BucketDeps {
   readonly objects: ObjectStore
-  /** Of the lease of this builder. */
+  /** The fencing token of this builder's lease. */
   readonly fence: number
   readonly log: Log
   readonly beforeStep?: (step: string) => void

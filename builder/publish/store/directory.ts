@@ -19,7 +19,7 @@ const STATS_AT_ONCE = 16
 
 interface DirectoryDeps {
   readonly publicDir: string
-  /** Of the lease of this builder. */
+  /** The fencing token of this builder's lease. */
   readonly fence: number
   /** @throws LeaseLostError */
   readonly check: () => Promise<void>
@@ -39,7 +39,7 @@ export function createDirectory(deps: DirectoryDeps): SetStore {
       for (const directory of changed) await syncFile(directory)
     },
     batch: createBatch(deps),
-    /** Also its directory, if it was the last file. */
+    /** Also removes the directory after its last file. */
     remove: async (key) => {
       const path = join(publicDir, key)
       await rm(path, { force: true })

@@ -42,7 +42,7 @@ export interface SetStore extends PublicFiles {
   ) => Promise<void>
   /** Sets that are kept for readers. */
   readonly keeps: Keeps
-  /** Of the lease of this builder. */
+  /** The fencing token of this builder's lease. */
   readonly fence: number
 }
 

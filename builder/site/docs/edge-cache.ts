@@ -12,7 +12,7 @@ export interface ReadKind {
   /** Compressed with brotli. */
   readonly bodyBytes: number
   readonly maxAgeSeconds: number
-  /** Of one document. */
+  /** Number of changes of one document. */
   readonly changesPerDay: number
 }
 

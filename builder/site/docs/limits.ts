@@ -42,7 +42,7 @@ const costs: readonly (readonly [what: string, units: number])[] = [
 export function costTable(): HtmlAndMarkdown {
   return table(costs, {
     id: 'costs',
-    caption: 'What a request costs its network.',
+    caption: 'Cost units that each request costs its network.',
     sortable: false,
     columns: [column('Request', ([what]) => what), column('Cost units', ([, units]) => units)],
   })
