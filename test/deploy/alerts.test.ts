@@ -10,7 +10,7 @@ import { allowSlowTests } from '../support/slow-tests.ts'
 allowSlowTests('starts servers of the deploy notes')
 
 const rules = readFileSync('scripts/deploy/alerts.yml', 'utf8')
-const runbook = readFileSync('scripts/deploy/README.md', 'utf8')
+const runbook = readFileSync('scripts/deploy/operating.md', 'utf8')
 
 interface Rule {
   readonly name: string

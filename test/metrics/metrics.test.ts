@@ -321,5 +321,5 @@ test('the deployment notes list every metric', async () => {
     return `| \`${name}${shown}\` | ${kind} | ${help} |`
   })
   const table = ['| metric | kind | meaning |', '| --- | --- | --- |', ...rows].join('\n')
-  expect(await readFile('scripts/deploy/README.md', 'utf8')).toContain(table)
+  expect(await readFile('scripts/deploy/operating.md', 'utf8')).toContain(table)
 })
