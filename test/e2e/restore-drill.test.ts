@@ -34,7 +34,8 @@ const aheadMs = 4 * minuteMs
 const program = useProgram(installBoardProgram)
 
 const [, section = ''] =
-  /^## Backup and restore$(.*?)^## /ms.exec(readFileSync('scripts/deploy/operating.md', 'utf8')) ?? []
+  /^## Backup and restore$(.*?)^## /ms.exec(readFileSync('scripts/deploy/operating.md', 'utf8')) ??
+  []
 const [backUp = '', copyLog = '', restore = '', putLogBack = ''] = [
   ...section.matchAll(/^```sh\n(.*?)^```$/gms),
 ].map(([, commands = '']) => commands)
