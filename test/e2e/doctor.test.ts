@@ -145,7 +145,7 @@ const breaks: Readonly<
     },
   },
   'signing keys': {
-    says: /signing-keys\.json can be read by other users.*chmod 600/,
+    says: /signing-keys\.json can be read by users other than its owner.*chmod 600/,
     harm: () => opened(inData('keys', 'signing-keys.json')),
   },
   secrets: { says: /hash\.key has mode 644$/, harm: () => opened(inData('secrets', 'hash.key')) },

@@ -179,7 +179,9 @@ test('a restored backup contains every write acknowledged before it, and no earl
     .poll(async () => (await healthNow()).problems)
     .toEqual(expect.arrayContaining(problems))
   const detail = (await healthNow()).jobs['log']?.detail
-  expect(detail).toContain(`the database has ${signed?.size} entries of the log, but what was`)
+  expect(detail).toContain(
+    `the database has ${signed?.size} entries of the log, but the published log is lost`,
+  )
   expect(detail).toMatch(/admin log accept agent-income-ledger\/log\/[0-9a-f]{16} \d+$/)
   await stop(second)
   await restored.withDatabase(async ({ reader }) => {

@@ -179,7 +179,7 @@ describe('a fresh start with nothing configured', () => {
     writeFileSync(join(dataDir, 'keys/job-exchange.pem'), '', { mode: 0o644 })
     const refused = run(program.service, [], { BUILDER: 'off', PORT: '0', DATA_DIR: dataDir })
     expect(await refused.ended).toBe(78)
-    expect(refused.output()).toContain('job-exchange.pem can be read by other users')
+    expect(refused.output()).toContain('job-exchange.pem can be read by users other than its owner')
     expect(refused.output()).not.toContain('    at ')
   })
 

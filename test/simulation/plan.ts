@@ -43,7 +43,7 @@ const weights = {
   expire: 1.5,
   tidy: 0.5,
   poll: 1.2,
-  tell: 1.2,
+  send: 1.2,
   buy: 8,
   watch: 1,
   stranger: 1,
@@ -71,10 +71,10 @@ const ends = {
 
 /** Subscriptions with their events. */
 const news = {
-  delivered: ['subscribe', 'poll', 'tell', 'poll', 'tell'],
-  enabled: ['subscribe', 'tell', 'poll', 'enable', 'tell'],
-  tested: ['subscribe', 'try', 'tell', 'tick', 'tell'],
-  unsubscribed: ['subscribe', 'poll', 'unsubscribe', 'tell'],
+  delivered: ['subscribe', 'poll', 'send', 'poll', 'send'],
+  enabled: ['subscribe', 'send', 'poll', 'enable', 'send'],
+  tested: ['subscribe', 'try', 'send', 'tick', 'send'],
+  unsubscribed: ['subscribe', 'poll', 'unsubscribe', 'send'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
 /** A restored backup, and repeats of later requests. */

@@ -25,7 +25,7 @@ import { openProbe } from './verdict/snapshot.ts'
 import type { Snapshot } from './verdict/snapshot.ts'
 import { createReceivers } from './verdict/webhooks.ts'
 
-type Task = 'build' | 'expire' | 'tidy' | 'poll' | 'tell'
+type Task = 'build' | 'expire' | 'tidy' | 'poll' | 'send'
 type Victim = 'service' | 'builder' | 'both'
 
 const minuteMs = 60_000
@@ -197,7 +197,7 @@ export async function simulate(
       case 'expire':
       case 'tidy':
       case 'poll':
-      case 'tell':
+      case 'send':
         return work(kind)
       case 'buy':
         return await buy(number, chance)
@@ -256,7 +256,7 @@ export async function simulate(
           expire: worker.expire,
           tidy: worker.tidy,
           poll: () => worker.poll('all'),
-          tell: worker.deliver,
+          send: worker.deliver,
         }[kind]()
         if (isDone === false && kind !== 'poll') failure = 'the job reports a failure'
         const left = overdueJobs(current(), nowMs).filter((job) => due.includes(job))
@@ -379,7 +379,7 @@ export async function simulate(
     for (let round = 0; round < rounds && hasPassed(); round += 1) {
       if (round > 0 && receivers.missing().length === 0) return
       if (round > 0) moveClock(longestRetryMs)
-      work('tell')
+      work('send')
       await drain()
     }
     for (const event of receivers.missing()) fail(`an event was not delivered: ${event}`)
