@@ -38,7 +38,7 @@ const reporter = createReporter({
   dataDir: config.DATA_DIR,
   clock,
   log,
-  process: runtime.readings,
+  process: runtime.startReadings(),
 })
 const { jobs, webhooks } = openJobs(config, runtime, {
   ...parts,

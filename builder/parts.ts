@@ -54,7 +54,7 @@ export interface BuilderKeys {
   readonly log: NoteSigner
 }
 
-/** Creates missing keys. */
+/** Creates missing keys unless `KEYS=required`. Exits if a key file cannot be used. */
 export async function loadBuilderKeys(config: Config, { clock }: Runtime): Promise<BuilderKeys> {
   const dir = join(config.DATA_DIR, 'keys')
   const keyMaker = keyMakerOf(config)

@@ -29,7 +29,7 @@ const graceMs = 10_000
 const viewsFlushMs = 10_000
 const countersFlushMs = 5000
 
-/** Of sources and bundles alike, whose files lie the same way. */
+/** Returns the URL of another entry; sources (.ts) and bundles (.js) have the same layout. */
 const entryAt = (path: string) => new URL(`${path}${import.meta.url.slice(-3)}`, import.meta.url)
 
 const config = configOrExit()

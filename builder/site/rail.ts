@@ -175,7 +175,7 @@ function backfillNotice(backfill: Backfill | null): HtmlAndMarkdown | null {
   if (backfill === null) return null
   return notice(
     daysReadText(backfill),
-    `The logs of this rail are being read (${percentRead(backfill)} %). Its figures are published once all of these days have been read.`,
+    `The logs of this rail are being read (${percentRead(backfill)} %). Polled figures are published once all of these days have been read.`,
   )
 }
 

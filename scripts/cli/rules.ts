@@ -8,7 +8,7 @@ import { orUsageError } from './input.ts'
 
 export const rulesTry: Command = {
   words: 'rules try',
-  summary: 'Judge made-up or exported payments with the status rules of the ledger',
+  summary: 'Judge invented or exported payments with the status rules of the ledger',
   description:
     'Reads one JSON object per line: rail, payment, transfer, wallet or offers. Prints one line per rail.\nThe lines are described at /docs/rules#try.',
   args: { file: operand('a file of lines, or - for standard input') },
@@ -23,7 +23,7 @@ export const rulesTry: Command = {
 
 export const reputationTry: Command = {
   words: 'reputation try',
-  summary: 'Score made-up receipts with the code that scores real ones',
+  summary: 'Score invented receipts with the code that scores real ones',
   description:
     'Reads one JSON object per line: receipt, transfer or wallet. Prints one line per worker: its score after both checks,\nand its entries. The lines are described at /docs/reputation#try.',
   args: { file: operand('a file of lines, or - for standard input') },

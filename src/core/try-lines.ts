@@ -1,4 +1,4 @@
-/** Lines of NDJSON with made-up or exported payments, as `rules try` and `reputation try` read them. */
+/** Lines of NDJSON with invented or exported payments, as `rules try` and `reputation try` read them. */
 import { z } from 'zod'
 
 import { maxAmountUsdc, microPerUsdc } from './money.ts'

@@ -69,7 +69,7 @@ function skewProblem(skewMs: number | null): string | null {
   if (skewMs === null || Math.abs(skewMs) <= skewLimitMs) return null
   const seconds = Math.round(Math.abs(skewMs) / secondMs)
   const side = skewMs > 0 ? 'ahead of' : 'behind'
-  return `the clock of this service is ${seconds} s ${side} the clock of the database, and signatures are checked against it`
+  return `the clock of this service is ${seconds} s ${side} the clock of the database, and timestamps of signatures are checked by the clock of this service`
 }
 
 async function jobStates({

@@ -42,7 +42,7 @@ export async function loadReloaded<Value>(
     try {
       value = await load()
       problem = null
-      log.info('read anew', { what: name })
+      log.info('reloaded', { what: name })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       const message = redact(

@@ -112,8 +112,8 @@ export interface Runtime {
   readonly log: LineLog
   readonly fetch: Fetch
   readonly env: NodeJS.ProcessEnv
-  /** CPU time, memory and event loop of this process. */
-  readonly readings: () => Promise<ProcessReading>
+  /** Starts to measure the event loop; the result reads it with CPU time and memory. */
+  readonly startReadings: () => () => Promise<ProcessReading>
   /** Aborts on SIGTERM, on SIGINT, and after `fail`. */
   readonly stopped: AbortSignal
   readonly failed: AbortSignal
@@ -121,7 +121,7 @@ export interface Runtime {
   readonly fail: (reason: unknown) => void
 }
 
-/** What the service and the builder start with. */
+/** Creates the dependencies that service and builder share, and handles the signals that stop them. */
 export function startRuntime({ LOG_LEVEL }: Pick<Config, 'LOG_LEVEL'>): Runtime {
   const stopping = new AbortController()
   const failing = new AbortController()
@@ -137,7 +137,7 @@ export function startRuntime({ LOG_LEVEL }: Pick<Config, 'LOG_LEVEL'>): Runtime 
     log: systemLog(LOG_LEVEL),
     fetch,
     env: process.env,
-    readings: createProcessReadings(process, Date.now()),
+    startReadings: () => createProcessReadings(process, Date.now()),
     stopped,
     failed: failing.signal,
     fail: (reason) => failing.abort(reason),

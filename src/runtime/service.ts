@@ -122,7 +122,7 @@ export function startCheckThreads(entry: URL, { log }: Runtime): CheckThreads {
   return createCheckThreads(entry, { cores: availableParallelism(), log })
 }
 
-/** The builder as a child process, unless it runs by itself. */
+/** Starts the builder as a child process unless `BUILDER=off`, and returns how to request a build. */
 export function startOwnBuilder(
   config: Config,
   runtime: Runtime,
@@ -193,7 +193,7 @@ type MetricsSources = Pick<
 /** Returns null if METRICS_PORT is unset. */
 export async function startMetrics(
   config: Config,
-  { clock, log, readings }: Runtime,
+  { clock, log, startReadings }: Runtime,
   meter: Meter | null,
   sources: MetricsSources,
 ) {
@@ -204,7 +204,7 @@ export async function startMetrics(
     clock,
     dataDir: config.DATA_DIR,
     publicDir: config.PUBLIC_DIR,
-    process: readings,
+    process: startReadings(),
   })
   const { METRICS_HOST: host, METRICS_PORT: port } = config
   const server = await serveMetrics({ host, port, log, render })

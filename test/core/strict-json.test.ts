@@ -29,10 +29,13 @@ describe('parseStrictJson on JSONTestSuite', () => {
   // RFC 8259 lets duplicates pass; RFC 7493 and this ledger do not.
   const duplicates = ['y_object_duplicated_key.json', 'y_object_duplicated_key_and_value.json']
 
-  test.each(mustParse.filter((name) => !duplicates.includes(name)))('parses file %s', (name) => {
-    const text = readVector(`JSONTestSuite/test_parsing/${name}`).toString('utf8')
-    expect(parseFile(name)).toEqual(JSON.parse(text))
-  })
+  test.each(mustParse.filter((name) => !duplicates.includes(name)))(
+    'parses JSONTestSuite %s',
+    (name) => {
+      const text = readVector(`JSONTestSuite/test_parsing/${name}`).toString('utf8')
+      expect(parseFile(name)).toEqual(JSON.parse(text))
+    },
+  )
 
   test.each(duplicates)('refuses %s of JSONTestSuite only for its duplicate name', (name) => {
     expect(() => parseFile(name)).toThrow(/^position \d+: duplicate name "a"/)

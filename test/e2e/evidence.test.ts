@@ -268,7 +268,11 @@ it('aggregates of a later poll are the earlier ones and the rows that were read 
 
 it.each([
   ['evidence of another poll', { at: '2026-01-01T00:00:00.000Z' }, /BAD {3}poll: published /],
-  ['figures without aggregates', { buckets: null }, /BAD {3}evidence: the poll has figures but no evidence/],
+  [
+    'figures without aggregates',
+    { buckets: null },
+    /BAD {3}evidence: the poll has figures but no evidence/,
+  ],
 ])('recompute refuses %s', async (_name, change, says) => {
   const forged = forge('poidh', (bundle) => void Object.assign(bundle, change))
   const { code, out } = await recompute(await serve(forged), 'poidh')

@@ -95,7 +95,7 @@ describe("the settling wallet's key file", () => {
     return text
   }
 
-  it.each([0o640, 0o604, 0o660, 0o601, 0o644])('refuses settler keys of mode %o', async (mode) => {
+  it.each(['640', '604', '660', '601', '644'])('refuses settler keys of mode %s', async (mode) => {
     const file = join(folder, `open-${mode}`)
     await writeFile(file, key)
     await chmod(file, mode)

@@ -222,7 +222,7 @@ export const laterDishonest: Readonly<Record<string, Family>> = {
       stage.send(stage.exchange(), bot, 250, 45)
     }
   },
-  'small payers and a large one': (stage) => {
+  'small payers beside a large one': (stage) => {
     const payees = stage.wallets(5)
     const large = stage.wallet()
     for (let index = 0; index < 30; index += 1) {

@@ -15,9 +15,9 @@ const targets: readonly (readonly [FamilyResult['group'], number, number, number
   ['last', 44.4, 0.2, 1.2],
 ]
 
-describe('made-up rails', () => {
+describe('simulated rails', () => {
   it.each(targets)(
-    'made-up rails of the %s families are judged as well as the target',
+    'simulated rails of the %s families are judged as well as the target',
     (group, unflagged, demoted, flagged) => {
       const share = (isHonest: boolean, of: (result: FamilyResult) => number) =>
         groupShare(results, group, isHonest, of)
@@ -33,7 +33,7 @@ describe('made-up rails', () => {
     },
   )
 
-  it('made-up rails cover at least 24 families', () => {
+  it('simulated rails cover at least 24 families', () => {
     expect(results.length).toBeGreaterThanOrEqual(24)
   })
 })

@@ -4,7 +4,7 @@ const endMs = Date.parse('2026-10-01T00:00:00Z')
 const hourMs = 3_600_000
 export const days = 30
 
-/** Collects the lines of one made-up rail. Times are days before the end of the window. */
+/** Collects the lines of one simulated rail. Times are days before the end of the window. */
 export class Stage {
   readonly lines: string[]
   readonly unit: () => number

@@ -159,18 +159,21 @@ describe('the list of receipts', () => {
       (first: string) => (first === 'A' ? 'B' : 'A'),
       '',
     ],
-  ])('the page of a receipt reports a %s changed in transit', async (_, pattern, change, says) => {
-    const { page } = await visit()
-    await page.route(`**/api/v1/receipts/${oldest}`, async (route) => {
-      const answer = await route.fetch()
-      const text = await answer.text()
-      const changed = text.replace(pattern, change)
-      expect(changed).not.toBe(text)
-      await route.fulfill({ response: answer, body: changed })
-    })
-    await page.goto(`/receipts/${oldest}`)
-    expect(await checkReceipt(page, 'bad')).toContain(`NOT GOOD. ${says}`)
-  })
+  ])(
+    'the page of a receipt reports a change of its %s in transit',
+    async (_, pattern, change, says) => {
+      const { page } = await visit()
+      await page.route(`**/api/v1/receipts/${oldest}`, async (route) => {
+        const answer = await route.fetch()
+        const text = await answer.text()
+        const changed = text.replace(pattern, change)
+        expect(changed).not.toBe(text)
+        await route.fulfill({ response: answer, body: changed })
+      })
+      await page.goto(`/receipts/${oldest}`)
+      expect(await checkReceipt(page, 'bad')).toContain(`NOT GOOD. ${says}`)
+    },
+  )
 
   test('the page of a receipt explains who can check the signature of a platform', async () => {
     const { page } = await visit(`/receipts/${platformReceipt}`)

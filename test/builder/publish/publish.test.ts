@@ -545,7 +545,7 @@ describe('damaged files of documents', () => {
     expect(again.manifest.version).toBe(2)
   })
 
-  test.each(damages)('a builder replaces %s by its new body', async (_, damage) => {
+  test.each(damages)('after %s a builder writes the new body', async (_, damage) => {
     await place.publish(worldOf(1))
     damage()
     await place.publish(worldOf(2), { nowMs: startMs + 1000 })

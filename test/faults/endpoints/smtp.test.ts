@@ -147,15 +147,18 @@ describe.concurrent('sending an e-mail', () => {
     await server.stop()
   })
 
-  test.for(drips)('fails if a server drips $name', async ({ script }, { expect: expectHere }) => {
-    const server = await startMailServer(follow(script))
-    const send = createSmtpMail(server.url, 'ledger@example.org', 2000)
-    await expectHere(send(email)).rejects.toThrow(
-      'The mail server took longer than 2 s to accept an e-mail',
-    )
-    await allClosed(server.sockets)
-    await server.stop()
-  })
+  test.for(drips)(
+    'mail fails if a server drips $name',
+    async ({ script }, { expect: expectHere }) => {
+      const server = await startMailServer(follow(script))
+      const send = createSmtpMail(server.url, 'ledger@example.org', 2000)
+      await expectHere(send(email)).rejects.toThrow(
+        'The mail server took longer than 2 s to accept an e-mail',
+      )
+      await allClosed(server.sockets)
+      await server.stop()
+    },
+  )
 })
 
 const { start } = useServices()
