@@ -5,7 +5,7 @@ import type { Failure } from '../contract/errors.ts'
 import type { ApiContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import { apiHeaders } from './headers.ts'
-import type { ErrorRenderer } from './html-pages.ts'
+import type { ErrorRenderer } from './error-pages.ts'
 
 export type CachePolicy = 'no-store' | 'private, no-store' | `public, max-age=${number}`
 

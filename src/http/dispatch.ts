@@ -9,7 +9,7 @@ import type { HonoEnv, RequestContext } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import { errorAnswer, failureOf, isServerFault } from './errors.ts'
-import type { ErrorRenderer } from './html-pages.ts'
+import type { ErrorRenderer } from './error-pages.ts'
 import type { RequestLog } from './request-log.ts'
 import { onResponseEnd, wasTransmitted } from './response-end.ts'
 

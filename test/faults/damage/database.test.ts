@@ -95,7 +95,7 @@ describe('a damaged database', () => {
 
     const looked = doctor()
     expect(await looked.ended).not.toBe(0)
-    expect(looked.output()).toMatch(/BAD +integrity of the database|database is broken/)
+    expect(looked.output()).toMatch(/BAD +pages of the database|database is broken/)
 
     const builder = ledger.builder(['--once'])
     // No document reads this index, so the builder publishes correct documents.
