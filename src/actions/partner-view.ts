@@ -11,7 +11,7 @@ import type { Db } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
-import { priceMicroUsdcOf, subscriptionTimes, termsOfTier } from './subscriptions/view.ts'
+import { priceMicroUsdcOf, subscriptionTimes, termsOfTier } from './subscriptions/terms.ts'
 
 const USAGE_DAYS = 30
 

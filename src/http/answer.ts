@@ -3,9 +3,9 @@ import { invalidField } from '../actions/signed-body.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
 import type { ApiContext } from './context.ts'
+import type { ErrorRenderer } from './error-pages.ts'
 import { errorAnswer } from './errors.ts'
 import { apiHeaders } from './headers.ts'
-import type { ErrorRenderer } from './error-pages.ts'
 
 export type CachePolicy = 'no-store' | 'private, no-store' | `public, max-age=${number}`
 

@@ -1,5 +1,5 @@
 import { loadReference } from '../../../src/actions/reference.ts'
-import { priceMicroUsdcOf } from '../../../src/actions/subscriptions/view.ts'
+import { priceMicroUsdcOf } from '../../../src/actions/subscriptions/terms.ts'
 import { tierName } from '../../../src/contract/schemas/partner.ts'
 import { freeOf, granted } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'

@@ -19,7 +19,7 @@ import { subscriptionDetail } from './effect.ts'
 import { changeToFree } from './free.ts'
 import { answerOf, authorizationOf, detailFor, paymentOf, repeatAnswer } from './paid.ts'
 import type { Paid } from './paid.ts'
-import { priceMicroUsdcOf, termsOfTier } from './view.ts'
+import { priceMicroUsdcOf, termsOfTier } from './terms.ts'
 
 export interface SubscriptionRequest extends PartnerWrite {
   readonly tier: TierName

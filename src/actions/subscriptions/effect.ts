@@ -22,7 +22,7 @@ import type { InstalledDeps } from '../deps.ts'
 import { partnerAt } from '../partner-access.ts'
 import type { CurrentPartner } from '../partner-access.ts'
 import { writeRow } from '../partner-write.ts'
-import { subscriptionView } from './view.ts'
+import { subscriptionView } from './terms.ts'
 
 const sha256 = z.string().length(64)
 
