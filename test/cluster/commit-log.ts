@@ -114,24 +114,31 @@ export async function openCommitLog(url: string) {
         : [Object.fromEntries(tables.map((table) => [table, textOf(table)]))],
     )
 
+  type OnWrite = (changes: readonly Taken[]) => Promise<void>
+
+  async function take(onWrite: OnWrite): Promise<void> {
+    const writes = new Map<string, Taken[]>()
+    for (const one of taken.parse((await client.query(takeSql)).rows)) {
+      writes.set(one.write, [...(writes.get(one.write) ?? []), one])
+    }
+    for (const changes of writes.values()) {
+      for (const change of changes) apply(change)
+      await onWrite(changes)
+    }
+  }
+
   return {
     query,
     tables,
     columnsOf: (table: string) => columns.filter((one) => one.table === table),
     inOrder,
-    /** Calls `each` after every write that has committed since the last call, with its changed rows. */
-    take: async (each: (changes: readonly Taken[]) => Promise<void>): Promise<void> => {
-      const writes = new Map<string, Taken[]>()
-      for (const one of taken.parse((await client.query(takeSql)).rows)) {
-        writes.set(one.write, [...(writes.get(one.write) ?? []), one])
-      }
-      for (const changes of writes.values()) {
-        for (const change of changes) apply(change)
-        await each(changes)
-      }
-    },
-    /** The tables whose stored rows differ from the recorded ones. */
-    differences: async (): Promise<readonly string[]> => {
+    /** Calls `onWrite` after every write that has committed since the last call, with its changed rows. */
+    take,
+    /** Takes the writes, and returns the tables whose rows at the same moment differ from the recorded ones. */
+    differences: async (onWrite: OnWrite): Promise<readonly string[]> => {
+      // Builders keep working, so both must be read in one snapshot.
+      await client.query('begin isolation level repeatable read')
+      await take(onWrite)
       const different: string[] = []
       for (const table of tables) {
         const [stored, known] = [await storedRows(table), inOrder(table)].map((list) =>
@@ -139,6 +146,7 @@ export async function openCommitLog(url: string) {
         )
         if (JSON.stringify(stored) !== JSON.stringify(known)) different.push(table)
       }
+      await client.query('commit')
       return different
     },
     close: () => client.end(),

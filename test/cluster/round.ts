@@ -86,13 +86,11 @@ export async function runRound(
   let isOver = false
   const goesOn = (): boolean => !isOver && differences.length === 0
 
-  const take = async (): Promise<void> =>
-    await taking.run(async () => {
-      await commits.take(async () => {
-        tally.commits += 1
-        await verdict.observe(commits.query, [], isOfBuilder)
-      })
-    })
+  const observe = async (): Promise<void> => {
+    tally.commits += 1
+    await verdict.observe(commits.query, [], isOfBuilder)
+  }
+  const take = async (): Promise<void> => await taking.run(() => commits.take(observe))
 
   const nextPort = (): number => {
     turn += 1
@@ -254,8 +252,9 @@ export async function runRound(
 
   /** The rows must be those that the commits have written, and violate no invariant. */
   async function examine(): Promise<void> {
-    await take()
-    for (const table of await commits.differences()) fail(`the rows of ${table} differ`)
+    for (const table of await taking.run(() => commits.differences(observe))) {
+      fail(`the rows of ${table} differ`)
+    }
     const folder = mkdtempSync(join(tmpdir(), 'ledger-rows-'))
     const path = join(folder, 'ledger.db')
     await (await openDatabase({ url: `sqlite:${path}` })).close()
