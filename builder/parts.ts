@@ -75,10 +75,9 @@ export async function openBuilderDatabase(
   { log, fail }: Runtime,
 ): Promise<OpenDatabase> {
   return await openDatabase({
-    url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+    ...config.database,
     // The builder waits longer than the service, whose callers wait for an answer.
     lockPatienceMs: minuteMs,
-    checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
     onBroken: (error) => {
       log.error('the database has failed: stopping the builder', { error: String(error) })
       fail(error)
@@ -99,7 +98,7 @@ export function openSetStore(config: Config, runtime: Runtime, leadership: Leade
   return createBucket({ objects, fence, log })
 }
 
-interface LeadDeps {
+interface LeaderParts {
   readonly database: OpenDatabase
   readonly keys: BuilderKeys
   readonly store: SetStore
@@ -109,7 +108,7 @@ interface LeadDeps {
 export function openLog(
   config: Config,
   { clock, log, fetch, stopped: signal }: Runtime,
-  { database, store, keys: { log: signer } }: LeadDeps,
+  { database, store, keys: { log: signer } }: LeaderParts,
 ) {
   const asking = { database, fetch, signal, policy: config.WITNESSES }
   const askSizes = createAskSizes(asking)
@@ -121,7 +120,7 @@ export function openLog(
 export function openJobs(
   config: Config,
   { clock, random, log, fetch, env, stopped: signal }: Runtime,
-  deps: LeadDeps & {
+  deps: LeaderParts & {
     readonly check: Leadership['check']
     readonly ledgerLog: LedgerLog
     readonly cosign: JobsDeps['cosign']

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+
 import { z } from 'zod'
 
 import { paymentAsset } from './contract/x402.ts'
@@ -232,6 +234,7 @@ export type Config = { readonly [Name in SettingName]: ValueOf<Name> } & {
   /** `RAIL_BASE_URL_<RAIL>` by rail slug. */
   readonly railBaseUrls: ReadonlyMap<string, string>
   readonly bucket: Bucket | null
+  readonly database: { readonly url: string; readonly checkpoints: 'own' | 'others' }
 }
 
 export interface Environment {
@@ -271,10 +274,14 @@ export function parseConfig(environment: Environment): Config {
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was parsed by the schema that types it
-  const config = { ...values, railBaseUrls } as Omit<Config, 'bucket'>
+  const config = { ...values, railBaseUrls } as Omit<Config, 'bucket' | 'database'>
   const { PUBLISH_URL: place, S3_ACCESS_KEY_ID: id, S3_SECRET_ACCESS_KEY: key } = config
   const bucket = place && { ...place, accessKeyId: id ?? '', secretAccessKey: key ?? '' }
-  return Object.freeze({ ...config, bucket })
+  const database: Config['database'] = {
+    url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+    checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
+  }
+  return Object.freeze({ ...config, bucket, database })
 }
 
 const requiredIf: Readonly<Record<string, readonly SettingName[]>> = {

@@ -54,9 +54,8 @@ export async function openServiceDatabase(
   meter: Meter | null,
 ): Promise<OpenDatabase> {
   return await openDatabase({
-    url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+    ...config.database,
     quickCheck: true,
-    checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
     onBroken: fail,
     ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
   }).catch(exitOnUnusableDatabase)

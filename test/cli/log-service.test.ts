@@ -4,9 +4,7 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { createLedgerLog } from '../../builder/log/log.ts'
 import { snapshotEntry } from '../../builder/publish/publish.ts'
-import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { receiptId } from '../../src/auth/messages.ts'
 import { acceptedReceipt } from '../../src/contract/schemas/receipt.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
@@ -15,7 +13,7 @@ import { queueEntries } from '../../src/db/log.ts'
 import { newestPublication } from '../../src/db/publications.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { runCommand } from '../support/command-line.ts'
-import { quietLog } from '../support/quiet-log.ts'
+import { publishLog } from '../support/publish-log.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { documentsOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
@@ -33,20 +31,6 @@ async function command(...words: string[]): Promise<string> {
   const deps = { fetch, clock: service.clock }
   const { out, err } = await runCommand(words, { LEDGER_URL: service.url }, deps)
   return out + err
-}
-
-async function publishLog(dir = tempFolder()): Promise<void> {
-  const { database, ledgerLog, clock } = service.actions
-  const files = createDirectory({ publicDir: dir, fence: 1, check: () => Promise.resolve() })
-  const askSizes = () => Promise.resolve([])
-  await createLedgerLog({
-    database,
-    files,
-    signer: ledgerLog.signer,
-    clock,
-    log: quietLog,
-    askSizes,
-  }).grow()
 }
 
 async function submit() {
@@ -68,7 +52,7 @@ test('receipt verify --log accepts the promise of a service until it is broken, 
   expect(early).toContain('BAD   proof: the receipt is not in the log yet')
   service.clock.advance(minuteMs + 1)
   expect(await verify()).toContain('BAD   promise: signed by ledger.test/log, and broken')
-  await publishLog()
+  await publishLog(service.actions, tempFolder())
   const found = await verify()
   expect(found).toContain(`good  entry: 0: receipt ${id}`)
   expect(found).toContain('good  inclusion: 1 hashes')
@@ -77,7 +61,7 @@ test('receipt verify --log accepts the promise of a service until it is broken, 
 test('log verify accepts the log of a service, and snapshot verify --log its manifest', async () => {
   const published = tempFolder()
   await submit()
-  await publishLog(published)
+  await publishLog(service.actions, published)
   expect(await command('log', 'verify')).toContain('good  entries: 2: canonical')
   const keys = join(tempFolder(), 'keys.json')
   writeFileSync(keys, JSON.stringify(service.published.publicKeys))
@@ -90,7 +74,7 @@ test('log verify accepts the log of a service, and snapshot verify --log its man
   const { manifestSha256 = '', version = 0 } = set ?? {}
   const { write } = service.actions.database
   await write((tx) => queueEntries(tx, [snapshotEntry(manifestSha256, version)]))
-  await publishLog(published)
+  await publishLog(service.actions, published)
   const verified = await verify()
   expect(verified).toMatch(/good {2}entry: 2: snapshot/)
   expect(verified).toContain('0 minutes ago')

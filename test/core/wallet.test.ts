@@ -107,7 +107,10 @@ describe('ed25519 wallets', () => {
     ['a named NEAR account', 'alice.near'],
     ['31 bytes of base58', encodeBase58(new Uint8Array(31).fill(7))],
     ['33 bytes of base58', encodeBase58(new Uint8Array(33).fill(7))],
-    ['a letter outside of base58', `0${encodeBase58(new Uint8Array(32).fill(7)).slice(1)}`],
+    [
+      'a character outside the base58 alphabet',
+      `0${encodeBase58(new Uint8Array(32).fill(7)).slice(1)}`,
+    ],
     ['a trailing space', `${encodeBase58(new Uint8Array(32).fill(7))} `],
     ['a leading zero digit too many', `1${encodeBase58(new Uint8Array(32).fill(7))}`],
     ['100,000 digits', 'z'.repeat(100_000)],

@@ -2,8 +2,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
-import { createLedgerLog } from '../../builder/log/log.ts'
-import { createDirectory } from '../../builder/publish/store/directory.ts'
 import { verifyEd25519 } from '../../src/auth/ed25519.ts'
 import { receiptId, sha256Hex } from '../../src/auth/messages.ts'
 import { openCheckpoint } from '../../src/auth/notes.ts'
@@ -20,7 +18,7 @@ import type { NoteKey } from '../../src/core/tlog/note.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { openExchange } from '../support/exchange.ts'
 import { expectLogged, queued } from '../support/logged.ts'
-import { quietLog } from '../support/quiet-log.ts'
+import { publishLog } from '../support/publish-log.ts'
 import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
 import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
@@ -45,24 +43,6 @@ async function submit(amount: string) {
   service.clock.advance(1)
   const body = await submission(alice, receipt, service.clock.now())
   return { receipt, body, id: receiptId(receipt), made: await service.postJson(receipts, body) }
-}
-
-async function publishLog(): Promise<void> {
-  const { database, ledgerLog, clock } = service.actions
-  const files = createDirectory({
-    publicDir: tempFolder(),
-    fence: 1,
-    check: () => Promise.resolve(),
-  })
-  const askSizes = () => Promise.resolve([])
-  await createLedgerLog({
-    database,
-    files,
-    signer: ledgerLog.signer,
-    clock,
-    log: quietLog,
-    askSizes,
-  }).grow()
 }
 
 async function logKey(): Promise<NoteKey> {
@@ -103,7 +83,7 @@ test('a published receipt has an index and a proof that leads to the signed chec
   for (const amount of ['1', '2', '3']) await submit(amount)
   const { receipt, id } = await submit('4')
   await submit('5')
-  await publishLog()
+  await publishLog(service.actions, tempFolder())
   const proof = parseProof(await (await fetchText(`${receipts}/${id}/proof`)).text())
   if (proof?.entry === null || proof === null) throw new Error('no proof')
   const { entry, index, hashes } = proof
@@ -124,7 +104,7 @@ test('a published receipt has an index and a proof that leads to the signed chec
 
 test('answers about a receipt are signed over their bytes by the key of the service', async () => {
   const { id, body } = await submit('1')
-  await publishLog()
+  await publishLog(service.actions, tempFolder())
   const answers = await Promise.all([
     fetch(`${service.url}${receipts}`, {
       method: 'POST',

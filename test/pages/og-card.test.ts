@@ -123,7 +123,7 @@ describe('wrapped lines', () => {
     expect(wrap('', 8, 2)).toEqual([])
   })
 
-  test('wrapped lines count East Asian letters as two columns', () => {
+  test('line wrapping counts East Asian characters as two columns', () => {
     expect(textWidth(graphemes('市場 ab', 80))).toBe(7)
     expect(wrap('市場市場', 4, 2)).toEqual(['市場', '市場'])
   })

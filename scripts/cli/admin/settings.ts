@@ -26,8 +26,7 @@ export function settingsOf({ environment }: Pick<Session, 'environment'>): Confi
 }
 
 /** The SQLite file; null with PostgreSQL. */
-export function databasePath({ DATABASE_URL: url, DATA_DIR }: Config): string | null {
-  if (url === null) return join(DATA_DIR, 'ledger.db')
+export function databasePath({ database: { url } }: Config): string | null {
   return isPostgresUrl(url) ? null : url.replace(/^sqlite:(?:\/\/(?=\/))?/, '')
 }
 
@@ -69,13 +68,11 @@ export async function printRows(
 /** @throws UsageError if the file is missing or cannot be used. */
 export async function openExisting(config: Config, readOnly: boolean): Promise<OpenDatabase> {
   const path = databasePath(config)
-  const checkpoints = config.WAL_CHECKPOINT === 'external' ? 'others' : 'own'
   if (path !== null && !existsSync(path)) {
     throw new UsageError(`there is no database at ${path}: see DATA_DIR`)
   }
-  const url = path ?? config.DATABASE_URL ?? ''
   try {
-    return await openDatabase({ url, create: false, readOnly, checkpoints })
+    return await openDatabase({ ...config.database, create: false, readOnly })
   } catch (error) {
     const isExpected =
       error instanceof DatabaseRefusedError ||
