@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { SourceError } from '../../src/outbound/http.ts'
 import { defineRail } from './adapter.ts'
+import type { AdapterContext, EvidencePointer } from './adapter.ts'
 import {
   amountField,
   countField,
@@ -13,6 +14,7 @@ import {
   parseAnswer,
   usdText,
 } from './answers.ts'
+import { readPages } from './paged-list.ts'
 import { growthSince } from './past-polls.ts'
 
 interface PaidTotal {
@@ -23,36 +25,46 @@ interface PaidTotal {
   readonly completed?: number
 }
 
-interface PaidTotalRail {
-  readonly rail: string
-  readonly url: string
-  readonly field: string
-  /** What the total includes. */
-  readonly caveat: string
-  readonly shape: z.ZodType<PaidTotal>
+interface ReadTotal extends PaidTotal {
+  readonly evidence: readonly EvidencePointer[]
+  readonly moved?: string | null
 }
 
-function paidTotalRail({ rail, url, field, caveat, shape }: PaidTotalRail) {
+interface PaidTotalRail {
+  readonly rail: string
+  readonly version?: string
+  readonly host: string
+  readonly field: string
+  /** Name of the stored total. */
+  readonly counter?: string
+  /** What the total includes. */
+  readonly caveat: string
+  readonly readTotal: (ctx: AdapterContext) => Promise<ReadTotal>
+}
+
+function paidTotalRail(total: PaidTotalRail) {
+  const { rail, version = '1', host, field, counter = 'paid_micro_usdc', caveat } = total
   return defineRail({
     rail,
     rule: {
       name: 'growth-of-total',
-      version: '1',
+      version,
       text: `Volume is the growth of ${field} since our polls of 30 and 7 days before (at most 12 hours off); it is unknown until such polls exist and where the total fell. ${caveat} Nothing is removed: raw and kept are equal.`,
     },
-    hosts: [new URL(url).origin],
-    read: async ({ http, past, window: { start30dMs, start7dMs } }) => {
-      const answer = await http.json(url)
-      const { paidMicroUsdc: paid, tasks, completed } = parseAnswer(shape, answer)
+    hosts: [host],
+    read: async (ctx) => {
+      const { past, window } = ctx
+      const { start30dMs, start7dMs } = window
+      const { paidMicroUsdc: paid, tasks, completed, ...read } = await total.readTotal(ctx)
       if (paid === null) throw new SourceError(`field ${field}: is implausibly high`)
-      const counters = { paid_micro_usdc: paid, ...(completed === undefined ? {} : { completed }) }
-      const month = growthSince(past, 'paid_micro_usdc', paid, start30dMs)
-      const week = growthSince(past, 'paid_micro_usdc', paid, start7dMs)
+      const counters = { [counter]: paid, ...(completed === undefined ? {} : { completed }) }
+      const month = growthSince(past, counter, paid, start30dMs)
+      const week = growthSince(past, counter, paid, start7dMs)
       const activity30d =
         completed === undefined ? null : growthSince(past, 'completed', completed, start30dMs)
-      return { paid, tasks, counters, month, week, activity30d, pointer: evidenceOf(answer, 1) }
+      return { paid, tasks, counters, month, week, activity30d, moved: null, ...read }
     },
-    reduce: ({ paid, tasks, month, week, activity30d, pointer }) => ({
+    reduce: ({ paid, tasks, month, week, activity30d, moved, evidence }) => ({
       figures: {
         tpv30dMicroUsdc: month,
         tpv7dMicroUsdc: week,
@@ -61,14 +73,29 @@ function paidTotalRail({ rail, url, field, caveat, shape }: PaidTotalRail) {
         activity30d,
       },
       notes: [
-        `The platform states ${usdText(paid)} since it began, over ${countText(tasks)} tasks. Who paid whom is not public.`,
+        `The platform states ${usdText(paid)} since it began, over ${countText(tasks)} tasks. The total does not show who paid whom.`,
         (month === null || week === null) &&
           'Volume is unknown until our own polls of 30 and 7 days before can be compared.',
+        moved,
       ],
-      evidence: [pointer],
+      evidence,
     }),
     counters: ({ counters }) => counters,
   })
+}
+
+/** Reads the total from one answer. */
+function stated(
+  url: string,
+  shape: z.ZodType<PaidTotal>,
+): Pick<PaidTotalRail, 'host' | 'readTotal'> {
+  return {
+    host: new URL(url).origin,
+    readTotal: async ({ http }) => {
+      const answer = await http.json(url)
+      return { ...parseAnswer(shape, answer), evidence: [evidenceOf(answer, 1)] }
+    },
+  }
 }
 
 const statsShape = z.object({ totalTasks: countField, totalRewards: amountField })
@@ -76,14 +103,16 @@ const statsShape = z.object({ totalTasks: countField, totalRewards: amountField 
 /** Taskmarket (Daydreams). */
 export const taskmarket = paidTotalRail({
   rail: 'taskmarket',
-  url: 'https://api.taskmarket.dev/api/stats',
   field: 'totalRewards',
   caveat:
     'The volume includes refunded rewards and rewards still in escrow, so it is an upper bound.',
-  shape: statsShape.transform(({ totalTasks, totalRewards }) => ({
-    paidMicroUsdc: rewards(String(totalRewards)),
-    tasks: totalTasks,
-  })),
+  ...stated(
+    'https://api.taskmarket.dev/api/stats',
+    statsShape.transform(({ totalTasks, totalRewards }) => ({
+      paidMicroUsdc: rewards(String(totalRewards)),
+      tasks: totalTasks,
+    })),
+  ),
 })
 
 /** Converts rewards, which are base units of USDC as an integer or dollars as a decimal. */
@@ -101,32 +130,63 @@ const boardShape = z.object({
 /** Frantic: a public board of bounties for agents. */
 export const frantic = paidTotalRail({
   rail: 'frantic',
-  url: 'https://gofrantic.com/v1/board',
   field: 'board.moved_usd',
   caveat:
     'Prices of bounties are offers and never volume. Activity is the growth of paid bounties.',
-  shape: boardShape.transform(({ board: { moved_usd: moved, bounties } }) => ({
-    paidMicroUsdc: microFromUsd(moved),
-    tasks: bounties.length,
-    completed: bounties.filter(({ work_status: status }) => status === 'paid').length,
-  })),
+  ...stated(
+    'https://gofrantic.com/v1/board',
+    boardShape.transform(({ board: { moved_usd: moved, bounties } }) => ({
+      paidMicroUsdc: microFromUsd(moved),
+      tasks: bounties.length,
+      completed: bounties.filter(({ work_status: status }) => status === 'paid').length,
+    })),
+  ),
 })
 
-const metricsShape = z.object({
-  tasks: z.object({ total: countField, completed: countField }),
-  payments: z.object({ total_volume_usd: amountField }),
+const marketApi = 'https://api.execution.market/api/v1'
+const marketPage = 100
+/** Tasks may complete between the requests. */
+const toleratedTasks = 5
+
+const metricsShape = z.object({ tasks: z.object({ total: countField, completed: countField }) })
+const taskListShape = z.object({
+  tasks: z.array(z.object({ id: z.string().min(1), status: z.string(), bounty_usd: amountField })),
+  total: countField,
 })
 
 /** Execution Market: tasks that agents give to people and to other agents. */
 export const executionMarket = paidTotalRail({
   rail: 'execution_market',
-  url: 'https://api.execution.market/api/v1/public/metrics',
-  field: 'payments.total_volume_usd',
+  version: '2',
+  host: new URL(marketApi).origin,
+  field: 'tasks.bounty_usd',
+  counter: 'bounties_micro_usdc',
   caveat:
-    'The platform sets the total and does not say what it includes. Activity is the growth of completed tasks.',
-  shape: metricsShape.transform(({ tasks, payments }) => ({
-    paidMicroUsdc: microFromUsd(payments.total_volume_usd),
-    tasks: tasks.total,
-    completed: tasks.completed,
-  })),
+    'The total is the sum of bounty_usd of all completed tasks, before the fee of the platform. It includes tests of the platform. payments.total_volume_usd is not used: it adds the bounties of all tasks, of which most expire or are cancelled. Activity is the growth of completed tasks.',
+  readTotal: async (ctx) => {
+    const list = await readPages(ctx, {
+      url: ({ offset }) =>
+        `${marketApi}/tasks?status=completed&limit=${marketPage}&offset=${offset}`,
+      parse: (answer) => {
+        const { tasks, total } = parseAnswer(taskListShape, answer)
+        return { items: tasks, total }
+      },
+      keyOf: ({ id }) => id,
+    })
+    const answer = await ctx.http.json(`${marketApi}/public/metrics`)
+    const { tasks } = parseAnswer(metricsShape, answer)
+    const paid = list.items.filter(({ status }) => status === 'completed')
+    if (Math.abs(tasks.completed - paid.length) > toleratedTasks) {
+      throw new SourceError(
+        `the list has ${countText(paid.length)} completed tasks, the totals state ${countText(tasks.completed)}`,
+      )
+    }
+    return {
+      paidMicroUsdc: microFromUsd(paid.reduce((sum, task) => sum + Number(task.bounty_usd), 0)),
+      tasks: tasks.total,
+      completed: paid.length,
+      evidence: [...list.evidence, evidenceOf(answer, 1)],
+      moved: list.moved,
+    }
+  },
 })

@@ -9,7 +9,12 @@ import { SourceError } from '../../../src/outbound/http.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
 import { volumes } from '../../support/figures.ts'
 import { railContext } from '../../support/rail-context.ts'
-import { fixturesOf, replayModes, startReplayServer } from '../../support/replay-server.ts'
+import {
+  fixturesOf,
+  replayModes,
+  startAnswering,
+  startReplayServer,
+} from '../../support/replay-server.ts'
 import type { ReplayMode, ReplayServer } from '../../support/replay-server.ts'
 
 const endMs = Date.UTC(2026, 9, 5)
@@ -211,8 +216,8 @@ const cases: Readonly<Record<string, RailCase>> = {
   execution_market: {
     normal: polled(unknownFigures),
     empty: polled({ ...unknownFigures, ...noMoney, activity30d: 0 }),
-    absurd: /field payments\.total_volume_usd: is implausibly high/,
-    negative: /field payments\.total_volume_usd: /,
+    absurd: /field tasks\.bounty_usd: is implausibly high/,
+    negative: /field tasks\.0\.bounty_usd: /,
   },
   cantina: {
     normal: polled(competitions, { in_judging: 1, private: 1 }),
@@ -362,19 +367,39 @@ describe('lifetime counters', () => {
   })
 
   test.each([
-    ['frantic', 1106, 2],
-    ['execution_market', 268.43, 753],
-  ])('lifetime counters give %s its volume and its activity', async (rail, paidUsd, completed) => {
-    const { measurement, counters } = await measureWith(rail, [
-      at(7, { paid_micro_usdc: usd(200), completed: 2 }),
-      at(30, { paid_micro_usdc: usd(100.25), completed: 1 }),
-    ])
-    expect(counters).toEqual({ paid_micro_usdc: usd(paidUsd), completed })
-    expect(measurement.figures).toEqual({
-      ...unknownFigures,
-      ...volumes(usd(paidUsd - 100.25), usd(paidUsd - 200)),
-      activity30d: completed - 1,
-    })
+    ['frantic', 'paid_micro_usdc', 1106, 2],
+    // 1 + 0.1 + 0.02 of the tasks, and not the 268.43 that the platform states.
+    ['execution_market', 'bounties_micro_usdc', 1.12, 3],
+  ])(
+    'lifetime counters give %s its volume and its activity',
+    async (rail, counter, paidUsd, completed) => {
+      const { measurement, counters } = await measureWith(rail, [
+        at(7, { [counter]: usd(paidUsd / 2), completed: 2 }),
+        at(30, { [counter]: usd(paidUsd / 4), completed: 1 }),
+      ])
+      expect(counters).toEqual({ [counter]: usd(paidUsd), completed })
+      expect(measurement.figures).toEqual({
+        ...unknownFigures,
+        ...volumes(usd((paidUsd * 3) / 4), usd(paidUsd / 2)),
+        activity30d: completed - 1,
+      })
+    },
+  )
+
+  test('Execution Market gives no figure where its list of tasks lacks some', async () => {
+    const tasks = fixturesOf('execution_market').filter(({ request }) =>
+      request.path.startsWith('/api/v1/tasks'),
+    )
+    const server = await startAnswering(({ path }) => ({
+      body:
+        tasks.find(({ request }) => request.path === path)?.answer.body ??
+        ({ tasks: { total: 4118, completed: 1415 } } as const),
+    }))
+    onTestFinished(server.close)
+    const ctx = await contextFor('execution_market', server)
+    await expect(adapterOf('execution_market').measure(ctx)).rejects.toThrow(
+      'the list has 3 completed tasks, the totals state 1,415',
+    )
   })
 
   test('lifetime counters give toku its workers: agents whose counter grew, and new ones', async () => {
