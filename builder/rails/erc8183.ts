@@ -9,7 +9,6 @@ import { defineRail } from './adapter.ts'
 import { aggregateLogs, reduceStream } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
 import { payoutAt } from './payouts.ts'
-import type { Payout } from './payouts.ts'
 
 /** bnb-chain/bnbagent-sdk python/bnbagent/networks/addresses.py; events: bnb-chain/apex-contracts. */
 const commerce: Address = '0xea4daa3100a767e86fded867729ae7446476eba6'
@@ -18,37 +17,38 @@ export const commerceEvents = parseAbi([
   'event PaymentReleased(uint256 indexed jobId, address indexed provider, uint256 amount)',
 ])
 
-/** Remembers the client of each funded job, since a payment names only the provider. */
-function chunkPayouts(
-  { logs }: LogChunk<typeof commerceEvents>,
+/** The client of each funded job by its id, since a payment names only the provider; `remember` is for later chunks. */
+export function clientsOf(
   memory: ReadonlySet<string>,
-): ChunkPayouts<'payments'> {
-  const payments: Payout[] = []
-  const remember: string[] = []
+  funded: readonly { readonly jobId: bigint; readonly client: Address }[],
+) {
+  const remember = funded.map(({ jobId, client }) => `${jobId} ${client.toLowerCase()}`)
   const clients = new Map(
-    [...memory].map((entry) => {
+    [...memory, ...remember].map((entry) => {
       const [jobId = '', client = ''] = entry.split(' ')
       return [jobId, client]
     }),
   )
-  for (const log of logs) {
+  return { clients, remember }
+}
+
+function chunkPayouts(
+  { logs }: LogChunk<typeof commerceEvents>,
+  memory: ReadonlySet<string>,
+): ChunkPayouts<'payments'> {
+  const { clients, remember } = clientsOf(
+    memory,
+    logs.flatMap(({ event }) => (event.eventName === 'JobFunded' ? [event.args] : [])),
+  )
+  const payments = logs.flatMap((log) => {
     const { eventName, args } = log.event
+    if (eventName !== 'PaymentReleased') return []
     const { amount: units, provider } = args
-    if (eventName === 'JobFunded') {
-      const client = args.client.toLowerCase()
-      clients.set(String(args.jobId), client)
-      remember.push(`${args.jobId} ${client}`)
-      continue
-    }
     const client = clients.get(String(args.jobId)) ?? null
-    payments.push(
-      payoutAt(log, client, provider, {
-        units,
-        microUsdc: microFromBaseUnits(units, 18),
-        removedBy: client === provider.toLowerCase() ? 'self_dealing' : null,
-      }),
-    )
-  }
+    const removedBy = client === provider.toLowerCase() ? 'self_dealing' : null
+    const microUsdc = microFromBaseUnits(units, 18)
+    return [payoutAt(log, client, provider, { units, microUsdc, removedBy })]
+  })
   return { payouts: { payments }, remember }
 }
 

@@ -1,8 +1,9 @@
-/** Virtuals ACP on Base: claimed provider fees (v1) and executed payable memos (v2). */
+/** Virtuals ACP on Base: payments released by the current escrow, and fees and memos of the two legacy contracts. */
 import {
   decodeAbiParameters,
   decodeFunctionResult,
   encodeFunctionData,
+  formatUnits,
   isAddressEqual,
   parseAbi,
   parseAbiParameters,
@@ -18,14 +19,17 @@ import { microFromBaseUnits } from '../../src/core/money.ts'
 import { concurrentCalls, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
-import { aggregateLogs, monthOf, reduceStream } from './aggregated-logs.ts'
+import { aggregateLogs, monthOf } from './aggregated-logs.ts'
 import type { ChunkPayouts } from './aggregated-logs.ts'
-import { payoutAt } from './payouts.ts'
+import { clientsOf } from './erc8183.ts'
+import { laterTime, payoutAt, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
 const routerV2: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
+/** AgenticCommerceV3: Virtual-Protocol/acp-node-v2 src/core/constants.ts, events in src/core/acpAbi.ts. */
+const escrow: Address = '0x238E541BfefD82238730D00a2208E5497F1832E0'
 
 export const acpV1Events = parseAbi([
   'event ClaimedProviderFee(uint256 jobId, address indexed provider, uint256 providerFee)',
@@ -37,9 +41,20 @@ export const jobManagerEvents = parseAbi([
 export const memoManagerEvents = parseAbi([
   'event PayableMemoExecuted(uint256 indexed memoId, uint256 indexed jobId, address indexed executor, uint256 amount)',
 ])
-const acpEvents = [...acpV1Events, ...jobManagerEvents, ...memoManagerEvents] as const
+export const acpEscrowEvents = parseAbi([
+  'event JobCreated(uint256 indexed jobId, address indexed client, address indexed provider, address evaluator, uint256 expiredAt, address hook)',
+  'event JobFunded(uint256 indexed jobId, address indexed client, uint256 amount)',
+  'event PaymentReleased(uint256 indexed jobId, address indexed provider, uint256 amount)',
+])
+const acpEvents = [
+  ...acpV1Events,
+  ...jobManagerEvents,
+  ...memoManagerEvents,
+  ...acpEscrowEvents,
+] as const
 type AcpLog = DecodedLog<typeof acpEvents>
-type Stream = 'payments' | 'jobs'
+/** `payments` are those of the legacy contracts. */
+type Stream = 'escrow' | 'payments' | 'jobs'
 
 /** The record of a v1 job names its token; the zero address stands for the token of the contract. */
 const acpV1Views = parseAbi([
@@ -63,11 +78,13 @@ interface AcpContracts {
   readonly memoManager: Address
   /** Token of v1 jobs that name none. */
   readonly defaultToken: Address
+  readonly escrowToken: Address
 }
 
 /** What the contracts know about one payment. */
 interface PaidJob {
-  readonly client: Address
+  /** Null if the current escrow was funded before the first block that was read. */
+  readonly client: string | null
   readonly provider: Address
   readonly token: Address
   readonly recipient: Address
@@ -86,10 +103,10 @@ async function readModule(
   return module
 }
 
-async function readDefaultToken(reader: ChainReader): Promise<Address> {
+async function readPaymentToken(reader: ChainReader, to: Address): Promise<Address> {
   const functionName = 'paymentToken'
   const data = encodeFunctionData({ abi: acpV1Views, functionName })
-  return await reader.view({ to: acpV1, data }, (returned) =>
+  return await reader.view({ to, data }, (returned) =>
     decodeFunctionResult({ abi: acpV1Views, functionName, data: returned }),
   )
 }
@@ -152,41 +169,75 @@ function usdcPayout(log: AcpLog, job: PaidJob, amount: bigint): Payout {
 
 function removedFor({ token, recipient, client, provider }: PaidJob): string | null {
   if (!isAddressEqual(token, usdc)) return 'not_usdc'
-  if (isAddressEqual(client, provider)) return 'self_dealing'
-  return isAddressEqual(recipient, client) ? 'to_client' : null
+  if (client?.toLowerCase() === provider.toLowerCase()) return 'self_dealing'
+  return client?.toLowerCase() === recipient.toLowerCase() ? 'to_client' : null
+}
+
+async function streamEntry(
+  log: AcpLog,
+  reader: ChainReader,
+  at: AcpContracts,
+  clients: ReadonlyMap<string, string>,
+): Promise<readonly [Stream, Payout] | null> {
+  const { event } = log
+  switch (event.eventName) {
+    case 'JobCreated':
+      return ['jobs', openedJob(log, event.args.client, event.args.provider)]
+    case 'PaymentReleased': {
+      const { jobId, provider, amount } = event.args
+      const client = clients.get(String(jobId)) ?? null
+      const job = { client, provider, recipient: provider, token: at.escrowToken }
+      return ['escrow', usdcPayout(log, job, amount)]
+    }
+    case 'ClaimedProviderFee': {
+      const job = await readJobV1(reader, at, event.args.jobId)
+      return ['payments', usdcPayout(log, job, event.args.providerFee)]
+    }
+    case 'PayableMemoExecuted': {
+      const job = await readMemo(reader, at, event.args.memoId, event.args.jobId)
+      return ['payments', usdcPayout(log, job, event.args.amount)]
+    }
+    case 'JobFunded':
+    default:
+      return null
+  }
 }
 
 async function chunkPayouts(
-  chunk: LogChunk<typeof acpEvents>,
+  { logs }: LogChunk<typeof acpEvents>,
   reader: ChainReader,
+  memory: ReadonlySet<string>,
   at: AcpContracts,
 ): Promise<ChunkPayouts<Stream>> {
-  const all = await mapConcurrent(chunk.logs, concurrentCalls, async (log) => {
-    const { event } = log
-    if (event.eventName === 'JobCreated') {
-      return { jobs: openedJob(log, event.args.client, event.args.provider) }
-    }
-    if (event.eventName === 'ClaimedProviderFee') {
-      const job = await readJobV1(reader, at, event.args.jobId)
-      return { payments: usdcPayout(log, job, event.args.providerFee) }
-    }
-    const job = await readMemo(reader, at, event.args.memoId, event.args.jobId)
-    return { payments: usdcPayout(log, job, event.args.amount) }
-  })
-  const payments = all.flatMap((one) => one.payments ?? [])
-  return { payouts: { payments, jobs: all.flatMap((one) => one.jobs ?? []) } }
+  const { clients, remember } = clientsOf(
+    memory,
+    logs.flatMap(({ event }) => (event.eventName === 'JobFunded' ? [event.args] : [])),
+  )
+  const entries = await mapConcurrent(
+    logs,
+    concurrentCalls,
+    async (log) => await streamEntry(log, reader, at, clients),
+  )
+  const payouts: Partial<Record<Stream, Payout[]>> = {}
+  for (const entry of entries) if (entry !== null) (payouts[entry[0]] ??= []).push(entry[1])
+  return { payouts, remember }
 }
+
+const usdcText = (units: bigint): string => `${formatUnits(units, 6)} USDC`
 
 export const virtualsAcp = defineRail({
   rail: 'virtuals_acp',
   rule: {
-    name: 'acp-fees-and-memos',
-    version: '2',
+    name: 'acp-escrow-fees-and-memos',
+    version: '3',
     text:
-      'Volume is the USDC of ClaimedProviderFee (ACP v1) and of PayableMemoExecuted (v2), each counted when it is paid out. Removed: other tokens ' +
+      'Volume is the USDC of PaymentReleased of the current escrow, after the fee of the platform, and of the two legacy contracts: ClaimedProviderFee (ACP v1) and ' +
+      'PayableMemoExecuted (v2), each counted when it is paid out. Removed: other tokens ' +
       '(not_usdc, without an amount); jobs whose client is their own provider (self_dealing); v2 memos that pay the client back (to_client). Payable memos ' +
-      'can carry capital that a provider manages beside its fee, and v2 job budgets that are paid outside memos are not seen. Creators are the clients of jobs that were ' +
-      "paid in the window, workers are wallets that were paid. The contracts' records of the jobs name clients and tokens. Lifetime figures of the project's own board are not used: they never reset. Windows are whole hours.",
+      'can carry capital that a provider manages beside its fee, and v2 job budgets that are paid outside memos are not seen. Capital that hooks of the current escrow ' +
+      'move is not counted. Creators are the clients of jobs that were paid in the window, workers are wallets that were paid. The records of the legacy contracts name ' +
+      'clients and tokens, and JobFunded names the clients of the current escrow; a client who funded a job before the first block that was read is unknown. ' +
+      "Lifetime figures of the project's own board are not used: they never reset. Windows are whole hours.",
   },
   chains: ['base'],
   lookUps: 'base',
@@ -195,26 +246,38 @@ export const virtualsAcp = defineRail({
     const at = {
       jobManager: await readModule(reader, 'jobManager'),
       memoManager: await readModule(reader, 'memoManager'),
-      defaultToken: await readDefaultToken(reader),
+      defaultToken: await readPaymentToken(reader, acpV1),
+      escrowToken: await readPaymentToken(reader, escrow),
     }
     return await aggregateLogs<typeof acpEvents, Stream>(ctx, {
       chain: 'base',
-      streams: ['payments', 'jobs'],
+      streams: ['escrow', 'payments', 'jobs'],
       abi: acpEvents,
       filters: [
         { addresses: [acpV1], topics: [selectors(acpV1Events)] },
         { addresses: [at.jobManager], topics: [selectors(jobManagerEvents)] },
         { addresses: [at.memoManager], topics: [selectors(memoManagerEvents)] },
+        { addresses: [escrow], topics: [selectors(acpEscrowEvents)] },
       ],
-      toPayouts: async (chunk, chain) => await chunkPayouts(chunk, chain, at),
+      toPayouts: async (chunk, chain, memory) => await chunkPayouts(chunk, chain, memory, at),
     })
   },
   reduce: (aggregated, window) => {
     const opened = monthOf(aggregated, 'jobs', window)
+    const released = monthOf(aggregated, 'escrow', window)
+    const legacy = monthOf(aggregated, 'payments', window)
     const selfDealt = opened.removed['self_dealing'] ?? 0
-    const notes = [`Jobs opened in 30 days: ${opened.count}.`]
+    const notes = [
+      `Paid in 30 days: ${usdcText(released.keptUnits)} (payments: ${released.count}) by the current escrow ${escrow}, ${usdcText(legacy.keptUnits)} (payments: ${legacy.count}) by the legacy contracts.`,
+      `Jobs opened in 30 days: ${opened.count}.`,
+    ]
     if (selfDealt > 0)
       notes.push(`Further jobs that name one wallet as client and provider: ${selfDealt}.`)
-    return reduceStream(aggregated, 'payments', window, { notes })
+    const { payments, escrow: current } = aggregated.streams
+    return reducePayouts([...payments.buckets, ...current.buckets], window, {
+      lastPayoutAtMs: laterTime(payments.lastPayoutAtMs, current.lastPayoutAtMs),
+      evidence: aggregated.evidence,
+      notes,
+    })
   },
 })

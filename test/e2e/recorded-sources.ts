@@ -15,7 +15,7 @@ import { httpRails } from '../../builder/rails/index.ts'
 import { marketplaceEvents, trackerEvents } from '../../builder/rails/olas.ts'
 import { escrowEvents } from '../../builder/rails/pact.ts'
 import { poidhEvents } from '../../builder/rails/poidh.ts'
-import { acpV1Events } from '../../builder/rails/virtuals_acp.ts'
+import { acpEscrowEvents, acpV1Events } from '../../builder/rails/virtuals_acp.ts'
 import { usdcEvents } from '../../builder/rails/x402.ts'
 import { chains } from '../../src/chain/chains.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
@@ -104,7 +104,7 @@ const nothing = async () => await Promise.resolve()
 
 const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
   base: async (anvil) => {
-    await anvil.place(usdc, acpV1, acpRouter, poidh, feeds.base, identity, reputation)
+    await anvil.place(usdc, acpV1, acpRouter, acpEscrow, poidh, feeds.base, identity, reputation)
     await answerAcpModules(anvil)
     await quote(anvil, feeds.base, 2500)
     await anvil.block(daysAgo(35), paid(buyer(1), apiOne, 500), [claimAccepted(1, 1, '9')])
@@ -124,7 +124,8 @@ const scripts: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
     )
     await anvil.block(
       daysAgo(3),
-      [acpJob(2n, 22, 32), acpPayout(2n, 32, '100')],
+      [acpJob(2n, 22, 32), acpPayout(2n, 32, '97')],
+      acpReleased(9n, 22, 32, '3'),
       [claimAccepted(2, 2, '0.02')],
       [feedback(1n, 51), feedback(1n, 52)],
     )
@@ -213,9 +214,10 @@ function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedL
   ]
 }
 
-// Virtuals ACP version 1; the router of version 2 has modules without events.
+// Virtuals ACP version 1 and the current escrow; the router of version 2 has modules without events.
 const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
 const acpRouter: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
+const acpEscrow: Address = '0x238E541BfefD82238730D00a2208E5497F1832E0'
 const acpCalls = parseAbi([
   'function jobManager() view returns (address)',
   'function memoManager() view returns (address)',
@@ -231,7 +233,8 @@ async function answerAcpModules(anvil: Anvil): Promise<void> {
     await anvil.answer(acpRouter, call, encodeAbiParameters([{ type: 'address' }], [module]))
   }
   const tokenCall = encodeFunctionData({ abi: acpCalls, functionName: 'paymentToken' })
-  await anvil.answer(acpV1, tokenCall, encodeAbiParameters([{ type: 'address' }], [usdc]))
+  for (const contract of [acpV1, acpEscrow])
+    await anvil.answer(contract, tokenCall, encodeAbiParameters([{ type: 'address' }], [usdc]))
   for (const [id, client, provider] of [
     [1n, wallet(21), wallet(31)],
     [2n, wallet(22), wallet(32)],
@@ -249,6 +252,15 @@ function acpJob(jobId: bigint, client: number, provider: number): ScriptedLog {
     provider: wallet(provider),
     evaluator: zeroAddress,
   })
+}
+function acpReleased(jobId: bigint, client: number, provider: number, amount: string) {
+  const units = parseUnits(amount, 6)
+  const funded = { jobId, client: wallet(client), amount: units }
+  const paid = { jobId, provider: wallet(provider), amount: units }
+  return [
+    logOf(acpEscrow, acpEscrowEvents, 'JobFunded', funded),
+    logOf(acpEscrow, acpEscrowEvents, 'PaymentReleased', paid),
+  ]
 }
 function acpPayout(jobId: bigint, provider: number, amount: string): ScriptedLog {
   return logOf(acpV1, acpV1Events, 'ClaimedProviderFee', {

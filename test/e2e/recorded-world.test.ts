@@ -54,7 +54,7 @@ const expected: Readonly<Record<string, Expected>> = {
       removed: { self_payment: 1 },
     },
   },
-  // A fee of 5 and one of 100, of two clients to two providers: 100 / 105 is above 90 %.
+  // A fee of 5, and 97 by the first contract and 3 by the current escrow, of two clients to two providers: 100 / 105 is above 90 %.
   virtuals_acp: {
     status: 'concentrated',
     from: 'pre-traction',

@@ -12,6 +12,7 @@ import { marketplaceEvents, trackerEvents } from '../../../builder/rails/olas.ts
 import { escrowEvents } from '../../../builder/rails/pact.ts'
 import { poidhEvents } from '../../../builder/rails/poidh.ts'
 import {
+  acpEscrowEvents,
   acpV1Events,
   jobManagerEvents,
   memoManagerEvents,
@@ -205,6 +206,7 @@ test('event selectors of all rails match those of the contracts', () => {
     virtuals_acp_v1: acpV1Events,
     virtuals_acp_v2_job_manager: jobManagerEvents,
     virtuals_acp_v2_memo_manager: memoManagerEvents,
+    virtuals_acp_escrow: acpEscrowEvents,
     pact_escrow_v2: escrowEvents,
     erc8004_identity: identityEvents,
     erc8004_reputation: reputationEvents,

@@ -3,6 +3,7 @@ import type { Abi, Address } from 'viem'
 import { expect, test } from 'vitest'
 
 import {
+  acpEscrowEvents,
   acpV1Events,
   jobManagerEvents,
   memoManagerEvents,
@@ -18,6 +19,7 @@ import type { ScriptedLog } from '../../support/scripted-contract.ts'
 
 const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
 const router: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
+const escrow: Address = '0x238E541BfefD82238730D00a2208E5497F1832E0'
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const jobManager = wallet(101)
 const memoManager = wallet(102)
@@ -55,6 +57,22 @@ function memo(memoId: bigint, amount: string, jobId = 7n): ScriptedLog {
   return logOf(memoManager, memoManagerEvents, 'PayableMemoExecuted', args)
 }
 
+function escrowed(jobId: bigint, from: Address): ScriptedLog {
+  return logOf(escrow, acpEscrowEvents, 'JobFunded', { jobId, client: from, amount: 1n })
+}
+function released(jobId: bigint, to: Address, amount: string): ScriptedLog {
+  const args = { jobId, provider: to, amount: parseUnits(amount, 6) }
+  return logOf(escrow, acpEscrowEvents, 'PaymentReleased', args)
+}
+
+const jobV3 = logOf(escrow, acpEscrowEvents, 'JobCreated', {
+  jobId: 7n,
+  client,
+  provider: providerV2,
+  evaluator: client,
+  expiredAt: 0n,
+  hook: zeroAddress,
+})
 const jobV2 = logOf(jobManager, jobManagerEvents, 'JobCreated', {
   jobId: 7n,
   accountId: 1n,
@@ -80,6 +98,7 @@ async function answer(anvil: Anvil): Promise<void> {
   await answerCall(anvil, router, 'jobManager', [], jobManager)
   await answerCall(anvil, router, 'memoManager', [], memoManager)
   await answerCall(anvil, acpV1, 'paymentToken', [], usdc)
+  await answerCall(anvil, escrow, 'paymentToken', [], usdc)
   const jobs = [
     [1n, client, provider, usdc],
     [2n, selfDealer, selfDealer, zeroAddress],
@@ -122,7 +141,7 @@ async function answer(anvil: Anvil): Promise<void> {
   }
 }
 
-const contracts = [acpV1, router, jobManager, memoManager]
+const contracts = [acpV1, router, jobManager, memoManager, escrow]
 const chain = useRailChain('base', contracts, async (anvil) => {
   await answer(anvil)
   await anvil.block(endMs - 31 * dayMs, [
@@ -147,27 +166,46 @@ const chain = useRailChain('base', contracts, async (anvil) => {
     memo(52n, '8000'),
     memo(53n, '6', 8n),
   ])
+  await anvil.block(
+    endMs - 2 * dayMs,
+    // The job 7 of the current escrow is not the job 7 of v2.
+    [jobV3, escrowed(7n, client), escrowed(8n, selfDealer)],
+    // Job 6 was funded before the first block that is read.
+    [released(7n, providerV2, '2'), released(8n, selfDealer, '50'), released(6n, provider, '1.5')],
+  )
 })
 
-test('the Virtuals rail adds fees of v1 and memos of v2, without amounts that no provider earned or that are no USDC', async () => {
+test('the Virtuals rail adds payments of the current escrow, fees of v1 and memos of v2, without amounts that no provider earned or that are no USDC', async () => {
   const { measurement } = await chain.poll(virtualsAcp)
   expect(measurement.figures).toEqual({
     ...unknownFigures,
-    // 10 + 100 + 4 + 3 + 6: amounts in other tokens are no part of it
-    ...volumes(14_000_000, 4_000_000, 123_000_000, 13_000_000),
+    // 10 + 4 + 2 + 1.5; raw also 100 + 3 + 6 + 50: amounts in other tokens are no part of it
+    ...volumes(17_500_000, 7_500_000, 176_500_000, 66_500_000),
     uniqueCreators30d: 2,
     uniqueWorkers30d: 2,
-    // 10 of 14
-    topWorkerShare: 0.714285,
-    activity30d: 2,
-    lastPayoutAtMs: endMs - 3 * dayMs,
+    // 10 + 1.5 of 17.5
+    topWorkerShare: 0.657142,
+    activity30d: 4,
+    lastPayoutAtMs: endMs - 2 * dayMs,
   })
-  expect(measurement.removed30d).toEqual({ not_usdc: 2, self_dealing: 2, to_client: 1 })
+  expect(measurement.removed30d).toEqual({ not_usdc: 2, self_dealing: 3, to_client: 1 })
   expect(measurement.notes).toEqual([
-    'Jobs opened in 30 days: 2.',
+    `Paid in 30 days: 3.5 USDC (payments: 2) by the current escrow ${escrow}, 14 USDC (payments: 2) by the legacy contracts.`,
+    'Jobs opened in 30 days: 3.',
     'Further jobs that name one wallet as client and provider: 1.',
     'The funders of payers are not looked up: no node is configured for base (RPC_URL_BASE).',
   ])
+})
+
+test('the Virtuals rail removes payments of the current escrow in another token', async () => {
+  await chain.undone(async () => {
+    await answerCall(chain.anvil(), escrow, 'paymentToken', [], otherToken)
+    const { measurement } = await chain.poll(virtualsAcp)
+    expect(measurement.figures).toMatchObject(
+      volumes(14_000_000, 4_000_000, 123_000_000, 13_000_000),
+    )
+    expect(measurement.removed30d).toEqual({ not_usdc: 5, self_dealing: 2, to_client: 1 })
+  })
 })
 
 test('the Virtuals rail fails where the router names no module', async () => {
