@@ -15,7 +15,7 @@ import { olasRails } from './olas.ts'
 import { opire } from './opire.ts'
 import { pact } from './pact.ts'
 import { executionMarket, frantic, taskmarket } from './paid-total.ts'
-import { poidh, poidhArbitrum } from './poidh.ts'
+import { poidh, poidhArbitrum, poidhEthereum } from './poidh.ts'
 import { sherlock } from './sherlock.ts'
 import { smithery } from './smithery.ts'
 import { sokosumi } from './sokosumi.ts'
@@ -35,6 +35,7 @@ export const evmRails: readonly AnyRailAdapter[] = [
   pact,
   poidh,
   poidhArbitrum,
+  poidhEthereum,
   erc8004,
   erc8004Base,
   x402Polygon,

@@ -1,4 +1,4 @@
-/** POIDH on Base and Arbitrum: accepted claims, paid in ETH and priced by the chain's Chainlink feed. */
+/** POIDH on Base, Arbitrum and Ethereum: accepted claims, paid in ETH and priced by the chain's Chainlink feed. */
 import { formatEther, isAddressEqual, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
@@ -12,13 +12,13 @@ import type { ChunkPayouts } from './aggregated-logs.ts'
 import { coinPrice, microUsdcOfCoin } from './chainlink.ts'
 import { payoutAt } from './payouts.ts'
 
-const contract: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
 export const poidhEvents = parseAbi([
   'event ClaimAccepted(uint256 indexed bountyId, uint256 indexed claimId, address indexed claimIssuer, address bountyIssuer, uint256 bountyAmount, uint256 payout, uint256 fee, uint256 round)',
 ])
 interface PoidhChain {
   readonly rail: string
-  readonly chain: 'base' | 'arbitrum'
+  readonly chain: 'base' | 'arbitrum' | 'ethereum'
+  readonly contract: Address
   readonly priceFeed: Address
 }
 
@@ -40,7 +40,7 @@ async function chunkPayouts(
   return { payouts: { payments }, prices }
 }
 
-function poidhOn({ rail, chain, priceFeed }: PoidhChain): AnyRailAdapter {
+function poidhOn({ rail, chain, contract, priceFeed }: PoidhChain): AnyRailAdapter {
   return defineRail({
     rail,
     rule: {
@@ -72,11 +72,20 @@ function poidhOn({ rail, chain, priceFeed }: PoidhChain): AnyRailAdapter {
 export const poidh = poidhOn({
   rail: 'poidh',
   chain: 'base',
+  contract: '0x5555fa783936c260f77385b4e153b9725fef1719',
   priceFeed: '0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70',
 })
 
 export const poidhArbitrum = poidhOn({
   rail: 'poidh_arbitrum',
   chain: 'arbitrum',
+  contract: '0x5555fa783936c260f77385b4e153b9725fef1719',
   priceFeed: '0x639Fe6ab55C921f74e7fac1ee960C0B6293ba612',
+})
+
+export const poidhEthereum = poidhOn({
+  rail: 'poidh_ethereum',
+  chain: 'ethereum',
+  contract: '0xe731dfadbff20542e10d09d26fc71445c70d4232',
+  priceFeed: '0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419',
 })

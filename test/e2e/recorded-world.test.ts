@@ -129,6 +129,7 @@ const expected: Readonly<Record<string, Expected>> = {
   immunefi: { status: 'pre-traction' },
   l402: { status: 'pre-traction' },
   // Nothing is paid on these chains, or by these contracts.
+  poidh_ethereum: quiet,
   x402_polygon: quiet,
   x402_arbitrum: quiet,
   olas_base: quiet,

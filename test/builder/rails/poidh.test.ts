@@ -2,7 +2,7 @@ import { encodeAbiParameters, encodeFunctionData, parseAbi, parseEther } from 'v
 import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 
-import { poidh, poidhArbitrum, poidhEvents } from '../../../builder/rails/poidh.ts'
+import { poidh, poidhArbitrum, poidhEthereum, poidhEvents } from '../../../builder/rails/poidh.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
@@ -14,17 +14,24 @@ import { logOf, wallet } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
 
 const contract: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
+const contractOnEthereum: Address = '0xe731dfadbff20542e10d09d26fc71445c70d4232'
 const feeds = {
   base: '0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70',
   arbitrum: '0x639Fe6ab55C921f74e7fac1ee960C0B6293ba612',
+  ethereum: '0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419',
 } as const
 const issuer = wallet(1)
 const secondIssuer = wallet(2)
 const worker = wallet(3)
 const secondWorker = wallet(4)
 
-function accepted(bountyIssuer: Address, claimIssuer: Address, ether: string): ScriptedLog {
-  return logOf(contract, poidhEvents, 'ClaimAccepted', {
+function accepted(
+  bountyIssuer: Address,
+  claimIssuer: Address,
+  ether: string,
+  by: Address = contract,
+): ScriptedLog {
+  return logOf(by, poidhEvents, 'ClaimAccepted', {
     bountyId: 1n,
     claimId: 2n,
     claimIssuer,
@@ -43,16 +50,18 @@ async function price(anvil: Anvil, feed: Address, usd: number, updatedAtMs: numb
   await anvil.answer(feed, latestRoundData, encodeAbiParameters(parameters, values))
 }
 
-const emitOn = (name: 'base' | 'arbitrum') => async (anvil: Anvil) => {
-  await price(anvil, feeds[name], 2500, endMs - hourMs)
-  await anvil.block(endMs - 33 * dayMs, [accepted(issuer, worker, '9')])
-  await anvil.block(endMs - 20 * dayMs, [accepted(issuer, worker, '0.1')])
-  await anvil.block(
-    endMs - 3 * dayMs,
-    [accepted(secondIssuer, secondWorker, '0.02')],
-    [accepted(issuer, issuer, '1')],
-  )
-}
+const emitOn =
+  (name: keyof typeof feeds, by: Address = contract) =>
+  async (anvil: Anvil) => {
+    await price(anvil, feeds[name], 2500, endMs - hourMs)
+    await anvil.block(endMs - 33 * dayMs, [accepted(issuer, worker, '9', by)])
+    await anvil.block(endMs - 20 * dayMs, [accepted(issuer, worker, '0.1', by)])
+    await anvil.block(
+      endMs - 3 * dayMs,
+      [accepted(secondIssuer, secondWorker, '0.02', by)],
+      [accepted(issuer, issuer, '1', by)],
+    )
+  }
 
 /** 0.1 and 0.02 ETH at 2,500 USD; raw also 1 ETH that an issuer paid itself. */
 const figures = {
@@ -74,13 +83,18 @@ test('the POIDH rail prices accepted claims by the feed of the chain and removes
   expect(measurement.notes).toEqual(['0.12 ETH paid in 30 days.'])
 })
 
-test('the POIDH rail on Arbitrum reads the same figures from its contract and feed', async () => {
-  const contracts = [contract, feeds.arbitrum]
-  const arbitrum = await startRailChain('arbitrum', contracts, emitOn('arbitrum'))
-  const { measurement } = await arbitrum.poll(poidhArbitrum)
-  await arbitrum.stop()
-  expect(measurement.figures).toEqual(figures)
-})
+test.each([
+  ['Arbitrum', 'arbitrum', contract, poidhArbitrum],
+  ['Ethereum', 'ethereum', contractOnEthereum, poidhEthereum],
+] as const)(
+  'the POIDH rail on %s reads the same figures from its contract and feed',
+  async (_, name, by, adapter) => {
+    const other = await startRailChain(name, [by, feeds[name]], emitOn(name, by))
+    const { measurement } = await other.poll(adapter)
+    await other.stop()
+    expect(measurement.figures).toEqual(figures)
+  },
+)
 
 test('the POIDH rail prices a later payout at its own time and keeps earlier prices', async () => {
   await chain.undone(async () => {
