@@ -13,12 +13,13 @@ const agentShape = z.object({
   jobsCompleted: countField.nullish(),
 })
 
-/** The list is in `data` for requests without an API key and in `agents` for requests with a key. */
+/** Without an API key the list is in `data` and its length in `meta`, with a key in `agents` and `total`. */
 const pageShape = z
   .object({
     data: z.array(agentShape).optional(),
     agents: z.array(agentShape).optional(),
     total: countField.nullish(),
+    meta: z.object({ total: countField.nullish() }).nullish(),
   })
   .refine(({ data, agents }) => data !== undefined || agents !== undefined, 'has no list of agents')
 
@@ -37,8 +38,8 @@ export const toku = defineRail({
     const list = await readPages(ctx, {
       url: ({ offset }) => `${host}/api/agents?limit=${pageSize}&offset=${offset}`,
       parse: (answer) => {
-        const { data, agents, total } = parseAnswer(pageShape, answer)
-        return { items: data ?? agents ?? [], total: total ?? null }
+        const { data, agents, total, meta } = parseAnswer(pageShape, answer)
+        return { items: data ?? agents ?? [], total: total ?? meta?.total ?? null }
       },
       keyOf: ({ id }) => id,
     })
