@@ -5,7 +5,7 @@ import { usdcOrNull } from '../../src/core/money.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { RailRecord, World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
-import { railView } from './rail-view.ts'
+import { isAnyRailKnown, railPaysNow, railView } from './rail-view.ts'
 
 /** `/opportunities`: the rails that pay now, with the highest expected income first and unknown income last. */
 export const opportunityDocuments = snapshotFamily(
@@ -15,8 +15,9 @@ export const opportunityDocuments = snapshotFamily(
     const opportunities = opportunitiesOf(world)
     const { length: count } = opportunities
     const facts = opportunities.map(({ polled_at: _, ...kept }) => kept)
-    const options = { stamped: true, archive: { count, opportunities: facts } }
-    yield jsonDocument('listOpportunities', { count, opportunities }, options)
+    const head = { count, unknown_figures: isAnyRailKnown(world) ? [] : ['count' as const] }
+    const options = { stamped: true, archive: { ...head, opportunities: facts } }
+    yield jsonDocument('listOpportunities', { ...head, opportunities }, options)
   },
 )
 
@@ -24,7 +25,7 @@ export function opportunitiesOf(
   world: Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails'>,
 ): Opportunity[] {
   return world.rails
-    .filter(({ state }) => state.status === 'paying')
+    .filter((record) => railPaysNow(record, world))
     .map((record) => opportunityOf(record, world))
     .toSorted(byExpectedIncome)
 }

@@ -5,6 +5,7 @@ import { evidencePath } from '../../src/core/evidence.ts'
 import { figureNames, publicFigure } from '../../src/core/figures.ts'
 import type { FigureName } from '../../src/core/figures.ts'
 import { isStale } from '../../src/core/flags/source-flags.ts'
+import { isCurrent, isJudged } from '../../src/core/rail-poll.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
 
@@ -18,11 +19,24 @@ export function railIsStale(
   )
 }
 
+/** Only recent audits count. */
+export function railPaysNow({ state }: RailRecord, { nowMs }: Pick<World, 'nowMs'>): boolean {
+  return state.status === 'paying' && isCurrent(state, nowMs)
+}
+
+/** False while nothing says which rails pay: no rail was read, and no recent audit was judged. */
+export function isAnyRailKnown({ rails, nowMs }: Pick<World, 'nowMs' | 'rails'>): boolean {
+  return rails.some(
+    ({ state, authored }) =>
+      state.figuresSource === 'poll' ||
+      (isCurrent(state, nowMs) && isJudged(state, authored.status_basis)),
+  )
+}
+
 /** The published rail. An unknown figure is 0 and named in `unknown_figures`. */
 export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollEveryMs'>): Rail {
   const { state, authored } = record
   const { apply: _form, audit: audited, notes: authoredNotes, ...facts } = authored
-  const { figures: _figures, ...audit } = audited
   const { figures } = state
   const unknown = figureNames.filter((name) => publicFigure(figures, name) === null)
   const shown = (name: FigureName) => publicFigure(figures, name) ?? 0
@@ -30,6 +44,7 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
   return {
     ...facts,
     status: state.status,
+    judged: isJudged(state, authored.status_basis),
     status_since: isoTime(state.statusSinceMs),
     status_rules: state.statusRules,
     status_reasons: [...state.statusReasons],
@@ -53,7 +68,7 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
     stale: railIsStale(record, world),
     ...(record.backfill === null ? {} : { backfill: backfillView(record.backfill) }),
     evidence: [...record.evidence],
-    audit,
+    audit: { ...audited, claims: audited.claims ?? [] },
     polled_at: isoTime(state.lastPollAtMs ?? state.figuresAsOfMs),
     poll_duration_ms: state.lastDurationMs,
     ...(state.lastError === null ? {} : { poll_error: state.lastError }),

@@ -59,6 +59,7 @@ const csvColumns = [
   'chain',
   'category',
   'status',
+  'judged',
   'status_since',
   ...figureNames,
   'last_payout_at',

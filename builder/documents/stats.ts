@@ -5,7 +5,7 @@ import { toUsdc } from '../../src/core/money.ts'
 import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
 import { opportunitiesOf } from './opportunities.ts'
-import { railIsStale } from './rail-view.ts'
+import { isAnyRailKnown, railIsStale, railPaysNow } from './rail-view.ts'
 
 export const statsParts = [
   'community',
@@ -44,9 +44,12 @@ export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
   return {
     tpv_30d_usdc: total('tpv30dMicroUsdc'),
     tpv_7d_usdc: total('tpv7dMicroUsdc'),
-    unknown_figures: (['tpv_30d_usdc', 'tpv_7d_usdc'] as const).filter(isUnknown),
+    unknown_figures: [
+      ...(['tpv_30d_usdc', 'tpv_7d_usdc'] as const).filter(isUnknown),
+      ...(isAnyRailKnown(world) ? [] : (['rails_paying', 'opportunities'] as const)),
+    ],
     rails_total: rails.length,
-    rails_paying: rails.filter(({ state }) => state.status === 'paying').length,
+    rails_paying: rails.filter((record) => railPaysNow(record, world)).length,
     rails_stale: rails.filter((record) => railIsStale(record, world)).length,
     rails_unknown_tpv: earning.length - known.length,
     workers_total: community.workersTotal,

@@ -5,13 +5,20 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 import { applyBlock } from '../../src/contract/schemas/application.ts'
-import { count, date, railSlug, share, url, usdc } from '../../src/contract/schemas/common.ts'
-import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
+import { date, railSlug, url, usdc } from '../../src/contract/schemas/common.ts'
+import {
+  auditClaim,
+  auditFigures,
+  railCategory,
+  railChain,
+  railStatus,
+} from '../../src/contract/schemas/rail.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { Figures } from '../../src/core/figures.ts'
 import { parseUsdc } from '../../src/core/money.ts'
 import { decideStatus } from '../../src/core/rules/status.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
+import { daysBetween } from '../../src/core/time.ts'
 import { readJsonFile } from './authored-file.ts'
 
 const methodologyMinLength = 80
@@ -32,7 +39,7 @@ const source = text(300).regex(
   'must be an https URL with an optional remark in parentheses, or "private: …" with the reason in parentheses',
 )
 
-/** Figures from an audit by hand, without unknown figures. */
+/** Figures and claims of others. A figure that is not listed is unknown. */
 const audit = z.strictObject({
   as_of: date,
   status: railStatus,
@@ -43,14 +50,8 @@ const audit = z.strictObject({
       (all) => all.split('; ').every((one) => source.safeParse(one).success),
       'must be sources, separated by semicolons',
     ),
-  figures: z.strictObject({
-    tpv_30d_usdc: usdc.optional(),
-    tpv_7d_usdc: usdc.optional(),
-    unique_creators_30d: count.optional(),
-    unique_workers_30d: count.optional(),
-    top_worker_share: share.optional(),
-    payouts_30d: count.optional(),
-  }),
+  figures: z.strictObject(auditFigures.shape),
+  claims: z.array(z.strictObject(auditClaim.shape)).min(1).max(50).optional(),
 })
 
 const railShape = z.strictObject({
@@ -76,24 +77,61 @@ const railShape = z.strictObject({
 export type AuthoredRail = z.infer<typeof railShape>
 
 export function auditedFigures({ audit: { figures } }: AuthoredRail): Figures {
-  const { tpv_30d_usdc: tpv30d, tpv_7d_usdc: tpv7d } = figures
+  const { tpv_30d_usdc: filtered, tpv_30d_raw_usdc: raw } = figures
   return {
     ...unknownFigures,
-    tpv30dMicroUsdc: tpv30d === undefined ? null : parseUsdc(tpv30d),
-    tpv7dMicroUsdc: tpv7d === undefined ? null : parseUsdc(tpv7d),
-    uniqueCreators30d: figures.unique_creators_30d ?? null,
-    uniqueWorkers30d: figures.unique_workers_30d ?? null,
-    topWorkerShare: figures.top_worker_share ?? null,
-    activity30d: figures.payouts_30d ?? null,
+    tpv30dMicroUsdc: filtered === undefined ? null : parseUsdc(filtered.value),
+    tpv30dRawMicroUsdc: raw === undefined ? null : parseUsdc(raw.value),
+    uniqueCreators30d: figures.unique_creators_30d?.value ?? null,
+    uniqueWorkers30d: figures.unique_workers_30d?.value ?? null,
+    topWorkerShare: figures.top_worker_share?.value ?? null,
+    activity30d: figures.payouts_30d?.value ?? null,
   }
 }
 
+interface AuditedFigure {
+  readonly value: number
+  readonly from: string
+  readonly to: string
+  readonly source: string
+}
+
+/** The rules use 28 to 30 days. Five creators of a shorter time are at least five of 30 days. */
+function isLongEnough(name: string, { value, from, to }: AuditedFigure): boolean {
+  const days = daysBetween(from, to)
+  return days <= 30 && days >= (name === 'unique_creators_30d' && value >= 5 ? 1 : 28)
+}
+
+const isCitable = ({ source }: Pick<AuditedFigure, 'source'>) => source.startsWith('https://')
+
 export const authoredRailSchema = railShape.superRefine((rail, check) => {
+  const { as_of: asOf, figures, claims = [] } = rail.audit
+  const refuse = (path: (string | number)[], message: string) => {
+    check.addIssue({ code: 'custom', path: ['audit', ...path], message })
+  }
+  const taken = Object.entries<AuditedFigure | undefined>(figures).flatMap(([name, figure]) =>
+    figure === undefined ? [] : [[name, figure] as const],
+  )
+  for (const [name, figure] of taken) {
+    if (!isLongEnough(name, figure)) refuse(['figures', name], 'must cover 28 to 30 days')
+    if (!isCitable(figure)) refuse(['figures', name, 'source'], 'must be an https URL')
+  }
+  const lastDay =
+    taken
+      .map(([, { to }]) => to)
+      .toSorted()
+      .at(-1) ?? asOf
+  if (lastDay !== asOf) refuse(['as_of'], `is not the last day of the figures: ${lastDay}`)
+  for (const [at, claim] of claims.entries()) {
+    const { from, to } = claim
+    if (from !== null && from > to) refuse(['claims', at, 'from'], 'must not be after `to`')
+    if (!isCitable(claim)) refuse(['claims', at, 'source'], 'must be an https URL')
+  }
   const judged = { figures: auditedFigures(rail), measures: null }
   const status = decideStatus(judged, rail.status_basis).status ?? 'pre-traction'
   if (status === rail.audit.status) return
   const message = `is not what the rules say of the audited figures: ${status}`
-  check.addIssue({ code: 'custom', path: ['audit', 'status'], message })
+  refuse(['status'], message)
 })
 
 /** @throws Error that names the file and field */

@@ -59,7 +59,7 @@ export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error
 /** The adapter of a rail with its own rule and invented figures; one poll in 150 fails. */
 function invent(adapter: AnyRailAdapter, authored: readonly AuthoredRail[]): AnyRailAdapter {
   const { rail } = adapter
-  const audited = authored.find((entry) => entry.rail === rail)?.audit.figures.tpv_30d_usdc
+  const audited = authored.find((entry) => entry.rail === rail)?.audit.figures.tpv_30d_usdc?.value
   const sizeUsdc = audited ?? 10 ** (2 + 3 * noise(rail))
   return {
     ...adapter,

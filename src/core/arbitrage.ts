@@ -25,6 +25,7 @@ export type EvidenceTier = 'A' | 'B' | 'C' | 'D'
 export interface ArbitrageRail {
   readonly rail: string
   readonly status: RailStatus
+  readonly judged: boolean
   readonly figures: Pick<
     Figures,
     'tpv30dMicroUsdc' | 'uniqueCreators30d' | 'uniqueWorkers30d' | 'topWorkerShare'
@@ -134,14 +135,14 @@ function caveatsOf(
   perCreator: number | null,
   perWorker: number | null,
 ): readonly string[] {
-  const { figures, figuresSource, stale, pollFailed, status, entryCostMicroUsdc } = rail
+  const { figures, figuresSource, stale, pollFailed, status, judged, entryCostMicroUsdc } = rail
   const caveats = [
     figuresSource === 'audit'
       ? 'The figures come from a manual audit: no poll has succeeded yet.'
       : null,
     stale ? 'No successful poll in the last two cycles.' : null,
     pollFailed && !stale ? 'The last poll failed; figures are carried over.' : null,
-    statusCaveats[status],
+    judged ? statusCaveats[status] : 'The rail is not judged: too little is known.',
     perCreator === null ? unknownCreator(figures) : null,
     perWorker === null
       ? 'Earnings per worker are unknown, because a figure is missing (volume, workers or top share) or only one worker is paid.'

@@ -4,8 +4,9 @@ import { detectFlags } from './flags/index.ts'
 import type { DetectedFlags } from './flags/index.ts'
 import type { FailedPoll, GoodPoll } from './flags/kind.ts'
 import { judge } from './rules/judge.ts'
-import { statusRulesVersion } from './rules/status.ts'
+import { decideStatus, statusRulesVersion } from './rules/status.ts'
 import type { RailStatus, StatusBasis, StatusReason } from './rules/status.ts'
+import { dayMs } from './time.ts'
 
 /** Times in Unix milliseconds. */
 export interface RailState {
@@ -79,6 +80,27 @@ export function stateFromAudit(audit: {
     lastError: null,
     consecutiveFailures: 0,
   }
+}
+
+/** False if no rule decided, because too little is known. A kept status was given by a rule. */
+export function isJudged(state: RailState, basis: StatusBasis): boolean {
+  const { figures, figuresSource, status, undecidedSinceMs } = state
+  if (undecidedSinceMs !== null) return status !== 'pre-traction'
+  const { lastPayoutAtMs: _, ...counted } = figures
+  if (Object.values(counted).every((value) => value === null)) return false
+  return (
+    figuresSource === 'poll' || decideStatus({ figures, measures: null }, basis).status !== null
+  )
+}
+
+const auditValidMs = 90 * dayMs
+
+/** False for an audit that is too old to say what a rail pays now. */
+export function isCurrent(
+  { figuresSource, figuresAsOfMs }: Pick<RailState, 'figuresAsOfMs' | 'figuresSource'>,
+  nowMs: number,
+): boolean {
+  return figuresSource === 'poll' || nowMs - figuresAsOfMs <= auditValidMs
 }
 
 /** A failed poll keeps figures and status. */

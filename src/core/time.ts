@@ -21,6 +21,11 @@ export function isoDate(timeMs: number): string {
 const rfc3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,9})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
+/** From the first to the last day, both included. */
+export function daysBetween(firstDay: string, lastDay: string): number {
+  return Math.round((Date.parse(lastDay) - Date.parse(firstDay)) / dayMs) + 1
+}
+
 /** Null if the text is not an RFC 3339 date-time. Digits beyond milliseconds are truncated. */
 export function parseTime(text: string): number | null {
   const match = rfc3339.exec(text)

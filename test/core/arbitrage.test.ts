@@ -14,6 +14,7 @@ const figures = {
 const plain: ArbitrageRail = {
   rail: 'plain',
   status: 'paying',
+  judged: true,
   figures,
   entryCostMicroUsdc: 0,
   evidenceTier: 'A',

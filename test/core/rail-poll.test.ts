@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 
-import { impossibleFigures } from '../../src/core/figures.ts'
+import { impossibleFigures, unknownFigures } from '../../src/core/figures.ts'
 import type { Figures } from '../../src/core/figures.ts'
 import { flagTexts } from '../../src/core/flags/index.ts'
-import { stateFromAudit, decidePoll } from '../../src/core/rail-poll.ts'
+import { decidePoll, isCurrent, isJudged, stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { PollOutcome, RailState } from '../../src/core/rail-poll.ts'
-import { hourMs } from '../../src/core/time.ts'
+import { dayMs, hourMs } from '../../src/core/time.ts'
 import { figures } from '../support/figures.ts'
 
 const start = Date.parse('2026-11-21T06:00:00Z')
@@ -173,5 +173,30 @@ describe('figures that cannot be true', () => {
 
   it('finds no impossible figure in a normal measurement or where all is unknown', () => {
     expect(impossibleFigures(figures())).toEqual([])
+  })
+})
+
+describe('a rail is judged', () => {
+  const polled: RailState = { ...audited, figuresSource: 'poll', figures: figures() }
+  it.each([
+    ['by an audit whose figures decide', { ...audited, figures: figures() }, true],
+    ['not by an audit without figures', { ...audited, figures: unknownFigures }, false],
+    ['by a poll that decides', polled, true],
+    ['not by a poll that knows nothing', { ...polled, figures: unknownFigures }, false],
+    ['while a poll keeps a judged status', { ...polled, undecidedSinceMs: 1 }, true],
+    [
+      'not if no rule decided and none did before',
+      { ...polled, status: 'pre-traction', undecidedSinceMs: 1 } as const,
+      false,
+    ],
+  ])('a rail is judged %s', (_case, state, is) => {
+    expect(isJudged(state, 'payments')).toBe(is)
+  })
+
+  it('an audit is current for 90 days, a poll always', () => {
+    const audit = { ...audited, figuresAsOfMs: 0 }
+    expect(isCurrent(audit, 90 * dayMs)).toBe(true)
+    expect(isCurrent(audit, 90 * dayMs + 1)).toBe(false)
+    expect(isCurrent({ ...audit, figuresSource: 'poll' }, 900 * dayMs)).toBe(true)
   })
 })

@@ -47,6 +47,7 @@ const expected: Readonly<Record<string, Expected>> = {
   // Five buyers; the first of two sellers has 1.50 + 2.00 + 0.50 = 4.00 of 5.00.
   x402: {
     status: 'pre-traction',
+    from: 'paying',
     figures: {
       volumes: [5, 1.5, 14, 10.5],
       parties: [5, 2, 0.8],
@@ -63,7 +64,7 @@ const expected: Readonly<Record<string, Expected>> = {
   // 50 + 25 xDAI; five requesters with a budget; 3 of 5 deliveries; withdrawn two days ago.
   olas: {
     status: 'paying',
-    from: 'concentrated',
+    from: 'pre-traction',
     figures: { volumes: [75, 25, 75, 25], parties: [5, 2, 0.6], lastPayoutMs: daysAgo(2) },
   },
   // 300 and 100 PACT, which have no price: 300 / 400.
@@ -246,6 +247,12 @@ describe('a recorded world', () => {
     for (const { rail } of railAdapters) {
       expect(railOf(rail)).toMatchObject({ figures_source: 'audit' })
     }
+    // x402 on Base by its audit of a week before; nobody has counted who pays on the Apify Store.
+    expect(stats.parse(ledger.document('api/v1/stats/live.json'))).toMatchObject({
+      rails_paying: 1,
+    })
+    expect(railOf('x402')).toMatchObject({ status: 'paying', judged: true })
+    expect(railOf('apify')).toMatchObject({ status: 'pre-traction', judged: false })
   })
 
   it('all recorded rails are polled in one run without a failure, with a log line per rail', async () => {
@@ -255,7 +262,7 @@ describe('a recorded world', () => {
     expect(lines.map((line) => line.split(' ').slice(0, 2).join(' ')).toSorted()).toEqual(
       railAdapters.map(({ rail }) => `ok ${rail}`).toSorted(),
     )
-    expect(output).toContain('(concentrated → paying)')
+    expect(output).toContain('(pre-traction → paying)')
     expect(problemsOfSet(ledger)).toEqual([])
   })
 

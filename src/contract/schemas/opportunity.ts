@@ -32,7 +32,11 @@ export type Opportunity = z.infer<typeof opportunity>
 
 export const opportunityList = model('OpportunityList', {
   count,
+  unknown_figures: z
+    .array(z.literal('count'))
+    .describe('Contains `count` while no rail has been read: an empty list then says nothing.'),
   total: count.optional().describe('Number of entries that match the query.'),
   opportunities: list(opportunity, 1000),
   computed_at: time,
 })
+export type OpportunityList = z.infer<typeof opportunityList>

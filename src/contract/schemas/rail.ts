@@ -66,11 +66,75 @@ const evidencePointer = z.object({
 
 const evidenceUri = text(200).optional().describe('Path of the evidence of the poll.')
 
+/** A figure that an audit took from others. */
+const audited = <Value extends z.ZodType>(value: Value) => {
+  return z
+    .object({
+      value,
+      from: date.describe('First day.'),
+      to: date.describe('Last day.'),
+      source: url.describe('Where the count was published.'),
+    })
+    .optional()
+}
+
+export const auditFigures = z
+  .object({
+    tpv_30d_usdc: audited(usdc),
+    tpv_30d_raw_usdc: audited(usdc),
+    unique_creators_30d: audited(count),
+    unique_workers_30d: audited(count),
+    top_worker_share: audited(share),
+    payouts_30d: audited(count),
+  })
+  .describe(
+    'Figures of others that enter the status rules: counted over 28 to 30 days by an independent party.',
+  )
+
+export const auditClaim = model('AuditClaim', {
+  figure: text(120).describe('What is counted.'),
+  value: z.number().min(0).describe('The value, in `unit`.'),
+  unit: text(60).describe('Unit of the value.'),
+  from: date
+    .nullable()
+    .describe('First day; null if the count has no beginning or the source does not state it.'),
+  to: date.describe('Last day, or the day of the reading.'),
+  counted_by: text(120).describe('Who published the value.'),
+  source: url.describe('Where it was published.'),
+  method: text(600).describe('How it was counted.'),
+  kind: z
+    .enum([
+      'counted',
+      'operator',
+      'lower_bound',
+      'upper_bound',
+      'estimate',
+      'lifetime',
+      'listing',
+      'offer',
+    ])
+    .describe(
+      '`counted`: by an independent party, but with another scope or rule than this ledger; `operator`: stated by the rail itself; `lower_bound`: at least this much; `upper_bound`: at most; `estimate`: not settled payments; `lifetime`: since launch; `listing`, `offer`: listed or offered, not paid.',
+    ),
+  covers: z
+    .enum(['agents', 'mixed', 'people'])
+    .describe('Who was paid or counted: agents, people, or both without a distinction.'),
+  confidence: z
+    .enum(['high', 'medium', 'low'])
+    .describe('Confidence of the audit that the source states this value.'),
+})
+export type AuditClaim = z.infer<typeof auditClaim>
+
 export const rail = model('Rail', {
   rail: railSlug,
   display_name: text(120),
   chain: railChain,
   status: railStatus,
+  judged: z
+    .boolean()
+    .describe(
+      'False if no status rule decided, because too little is known. `status` is then `pre-traction` and says nothing about the rail.',
+    ),
   status_since: time.describe('When the rail entered this status.'),
   status_rules: text(20).describe('Version of the status rules, as in /docs/rules.'),
   status_reasons: list(statusReason, 20).describe(
@@ -131,6 +195,10 @@ export const rail = model('Rail', {
     status: railStatus,
     reason: text(600),
     source: text(600),
+    figures: auditFigures,
+    claims: list(auditClaim, 50).describe(
+      'What others say and the rules do not use. Claims are never part of a figure or a total.',
+    ),
   }),
   disputes: list(disputeSummary, 50)
     .optional()

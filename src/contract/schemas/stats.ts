@@ -12,10 +12,14 @@ const statsFields = {
   ),
   tpv_7d_usdc: usdc,
   unknown_figures: z
-    .array(z.enum(['tpv_30d_usdc', 'tpv_7d_usdc']))
-    .describe('Names of the sums whose value is 0 because no volume in them is known.'),
+    .array(z.enum(['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities']))
+    .describe(
+      'Names of the figures whose value is 0 because nothing in them is known: volumes, and the counts of paying rails while no rail has been read or recently counted by others.',
+    ),
   rails_total: count,
-  rails_paying: count,
+  rails_paying: count.describe(
+    'Rails with status `paying`. An audit older than 90 days does not count.',
+  ),
   rails_stale: count.describe('Rails whose figures are older than two poll cycles.'),
   rails_unknown_tpv: count.describe(
     'Earning rails excluded from the sums because their volume is unknown, stale or only audited manually.',

@@ -69,6 +69,7 @@ function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {
   return {
     rail: rail.rail,
     status: rail.status,
+    judged: rail.judged,
     figures: {
       tpv30dMicroUsdc: volumeUsdc === null ? null : Math.round(volumeUsdc * microPerUsdc),
       uniqueCreators30d: knownFigure(rail, 'unique_creators_30d'),

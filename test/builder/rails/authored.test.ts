@@ -32,7 +32,64 @@ test('an authored rail whose file name is not its slug is refused with the file 
   await expect(loadAuthoredRails(dir)).rejects.toThrow(/other\.json: rail: is "olas"/)
 })
 
+const taken = (value: number, changes: Record<string, unknown> = {}) => {
+  const source = 'https://a.example/counts.csv'
+  return { value, from: '2026-03-26', to: '2026-04-24', source, ...changes }
+}
+const claim = {
+  figure: 'Volume',
+  value: 900,
+  unit: 'USD',
+  from: null,
+  to: '2026-04-24',
+  counted_by: 'a counter',
+  source: 'https://a.example/',
+  method: 'Counted.',
+  kind: 'operator',
+  covers: 'mixed',
+  confidence: 'high',
+}
+const audit = (figures: Record<string, unknown>, claims: readonly unknown[] = [claim]) => {
+  const source = 'https://a.example'
+  return { as_of: '2026-04-24', status: 'pre-traction', reason: 'r', source, figures, claims }
+}
+
+test('a claim gives an audit no status, and five creators of one week are enough for the rules', async () => {
+  await writeFile(join(dir, 'olas.json'), await olas({ audit: audit({}) }))
+  await expect(loadAuthoredRails(dir)).resolves.toHaveLength(1)
+  const week = { from: '2026-04-18' }
+  const figures = { tpv_30d_usdc: taken(4500), unique_creators_30d: taken(5, week) }
+  const paying = { ...audit(figures), status: 'paying' }
+  await writeFile(join(dir, 'olas.json'), await olas({ audit: paying }))
+  await expect(loadAuthoredRails(dir)).resolves.toHaveLength(1)
+})
+
 test.each([
+  [
+    'an audited figure of a week',
+    { audit: audit({ tpv_30d_usdc: taken(0, { from: '2026-04-18' }) }) },
+    /olas\.json: audit\.figures\.tpv_30d_usdc: must cover 28 to 30 days/,
+  ],
+  [
+    'four creators of a week, who may be more in 30 days',
+    { audit: audit({ unique_creators_30d: taken(4, { from: '2026-04-18' }) }) },
+    /olas\.json: audit\.figures\.unique_creators_30d: must cover 28 to 30 days/,
+  ],
+  [
+    'an audit that is dated later than its figures',
+    { audit: { ...audit({ payouts_30d: taken(3) }), as_of: '2026-05-01' } },
+    /olas\.json: audit\.as_of: is not the last day of the figures: 2026-04-24/,
+  ],
+  [
+    'a claim without an address',
+    { audit: audit({}, [{ ...claim, source: 'http://a.example/' }]) },
+    /olas\.json: audit\.claims\.0\.source: must be an https URL/,
+  ],
+  [
+    'a claim of an unknown kind',
+    { audit: audit({}, [{ ...claim, kind: 'rumour' }]) },
+    /olas\.json: audit\.claims\.0\.kind/,
+  ],
   [
     'an unknown status',
     { audit: { as_of: '2026-04-24', status: 'great', reason: 'r', source: 's', figures: {} } },
@@ -76,7 +133,7 @@ test.each([
         status: 'paying',
         reason: 'r',
         source: 'https://a.example',
-        figures: { tpv_30d_usdc: 4500, unique_creators_30d: 1 },
+        figures: { tpv_30d_usdc: taken(4500), unique_creators_30d: taken(1) },
       },
     },
     /olas\.json: audit\.status: is not what the rules say of the audited figures: potemkin/,
