@@ -6,14 +6,14 @@ import { expectedMicroUsdcPerDay } from '../../src/core/arbitrage.ts'
 import { usdcOrNull } from '../../src/core/money.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
-import { pill } from '../../src/pages/figures.ts'
 import { inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
 import { amountColumn, cell, column, fixedColumn, table } from '../../src/pages/table.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
+import { railPaysNow } from '../documents/rail-view.ts'
 import { pageSource } from './page-source.ts'
-import { carriedText, railLink, railParts, shownRails } from './rail-parts.ts'
+import { carriedText, railLink, railParts, shownRails, statusPill } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 
 export const findPage = pageSource(['openFlags', 'taxonomy', ...railParts], (world) => {
@@ -21,7 +21,7 @@ export const findPage = pageSource(['openFlags', 'taxonomy', ...railParts], (wor
   const caveats = new Map(opportunitiesOf(world).map((entry) => [entry.rail, entry.caveats]))
   const rails = shownRails(world)
     .filter(({ view }) => view.category === 'earning')
-    .toSorted(byIncome)
+    .toSorted(byIncome(world))
   const sold = skills.filter(({ surface }) => rails.some(({ view }) => surface.includes(view.rail)))
   const skillsOf = ({ rail }: Rail) =>
     sold.filter(({ surface }) => surface.includes(rail)).map(({ slug }) => slug)
@@ -50,13 +50,16 @@ export const findPage = pageSource(['openFlags', 'taxonomy', ...railParts], (wor
           chain: view.chain,
           entry: view.entry_cost_usdc === 0 ? 'free' : 'paid',
           needs: view.entry_requirements === null ? 'none' : 'some',
-          status: view.status,
+          status: caveats.has(view.rail) ? 'paying' : '',
         }),
         columns: [
           column('Rail', ({ view }) =>
-            cell(inline`${railLink(view)} ${pill(view.status)}`, view.display_name.toLowerCase()),
+            cell(
+              inline`${railLink(view)} ${statusPill(view, world)}`,
+              view.display_name.toLowerCase(),
+            ),
           ),
-          amountColumn('Expected', 'USD a day', incomeOf),
+          amountColumn('Expected', 'USD a day', incomeOf(world)),
           amountColumn('Entry', 'USDC', ({ view }) => view.entry_cost_usdc),
           column('Chain', ({ view }) => view.chain),
           fixedColumn('Requirements', ({ view }) =>
@@ -77,21 +80,26 @@ export const findPage = pageSource(['openFlags', 'taxonomy', ...railParts], (wor
   }
 })
 
-const incomeOf = ({ record, view }: ShownRail): number | null =>
-  view.status === 'paying' ? usdcOrNull(expectedMicroUsdcPerDay(record.state.figures)) : null
+const incomeOf =
+  (world: Parameters<typeof railPaysNow>[1]) =>
+  ({ record }: ShownRail): number | null =>
+    railPaysNow(record, world) ? usdcOrNull(expectedMicroUsdcPerDay(record.state.figures)) : null
 
-function byIncome(left: ShownRail, right: ShownRail): number {
-  const rank = ({ view }: ShownRail) => (view.status === 'paying' ? 0 : 1)
-  return (
+function byIncome(world: Parameters<typeof railPaysNow>[1]) {
+  const rank = ({ record }: ShownRail) => (railPaysNow(record, world) ? 0 : 1)
+  const income = (rail: ShownRail) => incomeOf(world)(rail) ?? -1
+  return (left: ShownRail, right: ShownRail): number =>
     rank(left) - rank(right) ||
-    (incomeOf(right) ?? -1) - (incomeOf(left) ?? -1) ||
+    income(right) - income(left) ||
     (left.view.rail < right.view.rail ? -1 : 1)
-  )
 }
 
 function notPaying(view: Rail, world: Parameters<typeof carriedText>[1]): string {
   const carried = carriedText(view, world)
-  return `Its status is ${view.status}, so no income is expected.${carried === null ? '' : ` The figures are not live: ${carried}.`}`
+  const status = view.judged
+    ? `Status: ${statusPill(view, world).md}. No income is expected.`
+    : 'The rail is not judged, so its income is unknown.'
+  return `${status}${carried === null ? '' : ` The figures are not live: ${carried}.`}`
 }
 
 function filters(sold: readonly Skill[], chains: readonly string[], total: number): Html {

@@ -4,11 +4,12 @@ import { knownFigure } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links, notice, section, tiles } from '../../src/pages/blocks.ts'
-import { ageText, amount, count, day, pill, time, unknown } from '../../src/pages/figures.ts'
+import { ageText, amount, count, day, time, unknown } from '../../src/pages/figures.ts'
 import { link, inline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
+import { payingText } from '../../src/pages/page-cards.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import {
   amountColumn,
@@ -19,12 +20,20 @@ import {
   percentColumn,
   table,
 } from '../../src/pages/table.ts'
+import { railPaysNow } from '../documents/rail-view.ts'
 import { statsOf, statsParts } from '../documents/stats.ts'
 import type { StatsWorld } from '../documents/stats.ts'
 import type { World } from '../world/world.ts'
 import { doubtsOf } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
-import { carriedText, doubtMarks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
+import {
+  carriedText,
+  doubtMarks,
+  railLink,
+  shownRails,
+  statusPill,
+  volumeSpark,
+} from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 
 /** The article that explains the statuses; linked only if it exists. */
@@ -33,16 +42,19 @@ const statusArticle = 'five-statuses'
 export const homePage = pageSource([...statsParts, 'articles', 'history'], (world) => {
   const rails = shownRails(world)
   const stats = statsOf(world)
-  const paying = stats.rails_paying
   const isLive = rails.every(
-    ({ view }) => view.status !== 'paying' || carriedText(view, world) === null,
+    ({ record, view }) => !railPaysNow(record, world) || carriedText(view, world) === null,
+  )
+  const paying = payingText(
+    stats,
+    rails.map(({ view }) => view),
   )
   const when = isLive ? 'now' : 'as of our last reading'
-  const description = `What ${counted(rails.length, 'income channel')} for AI agents really pay: figures with method, age, evidence and signature. ${paying} ${paying === 1 ? 'pays' : 'pay'} ${when}.`
+  const title = paying.endsWith('AI agents') ? `${paying} ${when}` : paying
   return {
     path: '/',
-    title: `${paying} of ${counted(rails.length, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents ${when}`,
-    description,
+    title,
+    description: `What ${counted(rails.length, 'income channel')} for AI agents really pay: figures with method, age, evidence and signature. ${title}.`,
     nav: '/',
     json: ['/api/v1/rails', 'All rails as JSON'],
     feeds: [atomFeed('/feeds/transitions.atom', 'Status changes')],
@@ -67,8 +79,18 @@ export const homePage = pageSource([...statsParts, 'articles', 'history'], (worl
 
 function freshness(rails: readonly ShownRail[]): HtmlAndMarkdown {
   const polls = rails.flatMap(({ record }) => record.state.lastPollAtMs ?? [])
-  if (polls.length === 0) return inline`No rail has been polled yet.`
-  return inline`Last poll: ${time(Math.max(...polls))}.`
+  const last =
+    polls.length === 0
+      ? inline`No rail has been polled yet.`
+      : inline`Last poll: ${time(Math.max(...polls))}.`
+  const polled = rails.filter(({ record }) => record.rule !== null)
+  const unread = rails.filter(({ view }) => view.figures_source === 'audit')
+  const read = polled.filter(({ view }) => view.figures_source === 'poll')
+  if (read.length === polled.length) return last
+  const said = unread.filter(
+    ({ view: { audit } }) => audit.claims.length + Object.keys(audit.figures).length > 0,
+  )
+  return inline`Read by this ledger so far: ${read.length} of ${counted(polled.length, 'polled rail')}. Others published dated figures on ${said.length} of the rest; nothing is known about ${unread.length - said.length}. ${last}`
 }
 
 /** Null if all figures of polled rails come from their last poll. */
@@ -94,7 +116,7 @@ function carriedNotice(
 function counters(world: StatsWorld, stats: ReturnType<typeof statsOf>): HtmlAndMarkdown {
   const doubts = doubtsOf(world)
   const earning = world.rails.filter(({ authored }) => authored.category === 'earning').length
-  const sum = (name: (typeof stats.unknown_figures)[number]) =>
+  const sum = (name: 'tpv_30d_usdc' | 'tpv_7d_usdc') =>
     stats.unknown_figures.includes(name)
       ? unknown
       : stats[name] < 10_000
@@ -104,7 +126,11 @@ function counters(world: StatsWorld, stats: ReturnType<typeof statsOf>): HtmlAnd
   return tiles([
     ['Volume of 30 days', sum('tpv_30d_usdc'), read],
     ['Volume of 7 days', sum('tpv_7d_usdc'), read],
-    ['Rails paying', count(stats.rails_paying), link('/opportunities', 'where to earn')],
+    [
+      'Rails paying',
+      stats.unknown_figures.includes('rails_paying') ? unknown : count(stats.rails_paying),
+      link('/opportunities', 'where to earn'),
+    ],
     [
       'Verified receipts',
       count(stats.receipts_verified),
@@ -136,10 +162,12 @@ function railSection(
       id: 'rails',
       caption:
         'Volumes are computed after the filter rule of each rail. “Unknown” does not mean zero: the figure could not be read.',
-      rowData: ({ view: { status, chain, category } }) => ({ status, chain, category }),
+      rowData: ({ view: { judged, status, chain, category } }) => {
+        return { status: judged ? status : notJudged, chain, category }
+      },
       columns: [
         column('Rail', ({ view }) => cell(railLink(view), view.display_name.toLowerCase())),
-        column('Status', ({ view }) => cell(pill(view.status), statusOrder.indexOf(view.status))),
+        column('Status', ({ view }) => cell(statusPill(view, world), statusRank(view))),
         amountColumn('Volume', 'USDC, 30 days', ({ view }) => knownFigure(view, 'tpv_30d_usdc')),
         column(
           'Doubt',
@@ -170,10 +198,14 @@ function railSection(
 }
 
 const statusOrder = railStatus.options
+const notJudged = 'not judged'
+
+const statusRank = ({ judged, status }: ShownRail['view']) =>
+  judged ? statusOrder.indexOf(status) : statusOrder.length
 
 /** By status with paying first, then by volume with unknown last, then by name. */
 function byStatus(a: ShownRail, b: ShownRail): number {
-  const status = statusOrder.indexOf(a.view.status) - statusOrder.indexOf(b.view.status)
+  const status = statusRank(a.view) - statusRank(b.view)
   if (status !== 0) return status
   const volume =
     (knownFigure(b.view, 'tpv_30d_usdc') ?? -1) - (knownFigure(a.view, 'tpv_30d_usdc') ?? -1)
@@ -192,7 +224,7 @@ function filters(total: number): Html {
       </select></label
     >`
   return html`<form class="filters" data-filters="rails" autocomplete="off">
-    ${select('status', 'Status', railStatus.options)}${select('chain', 'Chain', railChain.options)}${select('category', 'Category', railCategory.options)}<output
+    ${select('status', 'Status', [...statusOrder, notJudged])}${select('chain', 'Chain', railChain.options)}${select('category', 'Category', railCategory.options)}<output
       role="status"
       >${counted(total, 'rail')}</output
     >

@@ -13,15 +13,21 @@ import {
   table,
 } from '../../src/pages/table.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
+import { isAnyRailKnown } from '../documents/rail-view.ts'
 import { pageSource } from './page-source.ts'
 import { railLink, railParts } from './rail-parts.ts'
 
+const nothingRead = 'No rail has been read yet, so it is unknown which rails pay.'
+
 export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world) => {
   const found = opportunitiesOf(world)
+  const isKnown = isAnyRailKnown(world)
   return {
     path: '/opportunities',
     title: 'Where an agent can earn now',
-    description: `${counted(found.length, 'rail')} with status paying, highest expected income first, each with its caveats.`,
+    description: !isKnown
+      ? nothingRead
+      : `${counted(found.length, 'rail')} with status paying, highest expected income first, each with its caveats.`,
     nav: '/opportunities',
     json: ['/api/v1/opportunities'],
     body: [
@@ -47,7 +53,7 @@ export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world)
             'wide',
           ),
         ],
-        empty: inline`No rail has the status “paying” at the moment. See ${link('/', 'all rails')}.`,
+        empty: inline`${isKnown ? 'No rail has the status “paying” at the moment.' : nothingRead} See ${link('/', 'all rails')}.`,
       }),
       verifyBox('/api/v1/opportunities'),
       links([

@@ -4,10 +4,12 @@ import type { Rail } from '../../src/contract/schemas/rail.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { usdcOrNull } from '../../src/core/money.ts'
 import { shortNumber } from '../../src/core/number-text.ts'
+import { isCurrent } from '../../src/core/rail-poll.ts'
 import { entriesByDay } from '../../src/core/time.ts'
-import { ageText, amountText, mark } from '../../src/pages/figures.ts'
+import { ageText, amountText, day, mark, notJudged, pill } from '../../src/pages/figures.ts'
 import {
   concat,
+  inline,
   noContent,
   renderInline,
   untrustedText,
@@ -41,6 +43,19 @@ export function railLink(rail: Pick<Rail, 'rail' | 'display_name'>): HtmlAndMark
 export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): HtmlAndMarkdown {
   const rail = rails.get(slug)
   return rail === undefined ? untrustedText(slug) : railLink(rail)
+}
+
+/** An audit that is too old says what the status was on its day. */
+export function statusPill(
+  view: Rail,
+  { nowMs }: Pick<World, 'nowMs'>,
+  shown = pill(view.status),
+): HtmlAndMarkdown {
+  if (!view.judged) return notJudged
+  const asOf = Date.parse(view.figures_as_of)
+  return isCurrent({ figuresSource: view.figures_source, figuresAsOfMs: asOf }, nowMs)
+    ? shown
+    : renderInline(inline`was ${shown} on ${day(asOf)}`)
 }
 
 /** Reason why the figures do not come from the last poll, and their age; null for figures from the last poll. */

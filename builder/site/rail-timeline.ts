@@ -2,9 +2,10 @@ import { z } from 'zod'
 
 import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { toUsdc } from '../../src/core/money.ts'
+import { isJudged } from '../../src/core/rail-poll.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { para } from '../../src/pages/blocks.ts'
-import { ageText, amountText, count, day, pill } from '../../src/pages/figures.ts'
+import { ageText, amountText, count, day, notJudged, pill } from '../../src/pages/figures.ts'
 import { inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { cell, column, fixedColumn, table, timeCell, timeColumn } from '../../src/pages/table.ts'
@@ -42,12 +43,14 @@ export function statusTimeline(
       return data.success ? [{ atMs: event.createdAtMs, ...data.data }] : []
     })
     .toSorted((a, b) => b.atMs - a.atMs)
-  const state = world.rails.find(({ authored }) => authored.rail === rail)?.state
-  if (state === undefined) throw new Error(`no rail ${rail} in this world`)
+  const record = world.rails.find(({ authored }) => authored.rail === rail)
+  if (record === undefined) throw new Error(`no rail ${rail} in this world`)
   if (changes.length === 0) {
-    return para(
-      inline`${pill(state.status)} since ${day(state.statusSinceMs)}; no status change has been recorded.`,
-    )
+    const { state, authored } = record
+    const since = isJudged(state, authored.status_basis)
+      ? inline`${pill(state.status)} since ${day(state.statusSinceMs)}`
+      : notJudged
+    return para(inline`${since}; no status change has been recorded.`)
   }
   const rows = changes.map((change, index) => ({
     ...change,

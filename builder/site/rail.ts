@@ -8,7 +8,7 @@ import { knownFigure } from '../../src/core/figures.ts'
 import type { FigureName } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { outcomeTexts, ruleText } from '../../src/core/rules/status.ts'
-import { dayMs } from '../../src/core/time.ts'
+import { dayMs, daysBetween } from '../../src/core/time.ts'
 import {
   facts,
   heading,
@@ -29,6 +29,7 @@ import {
   count,
   day,
   hash,
+  notJudged,
   percent,
   pill,
   time,
@@ -56,10 +57,11 @@ import { railFeedPath } from '../documents/feeds.ts'
 import { revisionOfPolls } from '../documents/history.ts'
 import { evidenceUri } from '../documents/rail-view.ts'
 import type { World } from '../world/world.ts'
+import { claimSection } from './claims.ts'
 import { flagBlocks, flagsOf } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
 import { volumeCharts, pollTable } from './rail-history.ts'
-import { carriedText, railParts, shownRails } from './rail-parts.ts'
+import { carriedText, railParts, shownRails, statusPill } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { statusTimeline, transitionsOf } from './rail-timeline.ts'
 
@@ -87,14 +89,14 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
   return {
     path: railPath(view.rail),
     title: name,
-    description: `${name} on ${view.chain}: ${view.status}. ${volumeSentence(view)}${doubts(view, world)}`,
+    description: `${name} on ${view.chain}: ${statusPill(view, world).md}. ${volumeSentence(view)}${doubts(view, world)}`,
     nav: '/',
     json: [pathOf('getRail', { name: view.rail })],
     feeds: [atomFeed(railFeedPath(view.rail), name)],
     inputs: inputsOf({ record, view }, world),
     body: () => [
       introduction(
-        inline`${signed('status', link(`/docs/glossary#${view.status}`, pill(view.status)))} ${isAudited(view) ? 'according to the audit of' : 'since'} ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
+        inline`${standing({ record, view }, world)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
       ),
       backfillNotice(record.backfill),
       carriedNotice(view, world),
@@ -116,6 +118,7 @@ function railPage({ record, view }: ShownRail, world: RailWorld): SitePage {
         ['Follow', link(railFeedPath(view.rail), 'Feed of status changes and flags')],
       ]),
       view.status_reasons.length === 0 ? null : section('why', 'Why this status', ...reasons(view)),
+      claimSection(view),
       section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
       section('status', 'Status history', statusTimeline(view.rail, world)),
       section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
@@ -138,9 +141,20 @@ function inputsOf({ record, view }: ShownRail, world: RailWorld): readonly unkno
     disputesOfRail(view.rail, world),
     transitions,
     carriedText(view, world),
+    statusPill(view, world).md,
     transitions.map(({ createdAtMs }) => ageText(world.nowMs - createdAtMs)),
     Math.floor(world.nowMs / dayMs),
   ]
+}
+
+/** The status with its day. The script of the site compares the word with the signed document. */
+function standing({ record, view }: ShownRail, world: Pick<World, 'nowMs'>): Inline {
+  const word = signed('status', link(`/docs/glossary#${view.status}`, pill(view.status)))
+  const shown = statusPill(view, world, word)
+  if (!view.judged) return link('/docs/glossary#not-judged', shown)
+  const asOf = day(record.state.statusSinceMs)
+  if (!isAudited(view)) return inline`${shown} since ${asOf}`
+  return shown === word ? inline`${shown} according to the audit of ${asOf}` : shown
 }
 
 const isAudited = (view: Rail) => view.figures_source === 'audit'
@@ -149,8 +163,10 @@ function volumeSentence(view: Rail): string {
   const volume = knownFigure(view, 'tpv_30d_usdc')
   const asOf = view.figures_as_of.slice(0, 10)
   if (volume === null) return 'The 30-day volume is unknown.'
+  const { tpv_30d_usdc: counted } = view.audit.figures
+  const days = counted === undefined ? 30 : daysBetween(counted.from, counted.to)
   return isAudited(view)
-    ? `${usdc(volume).md} over 30 days by an audit of ${asOf}, to which no filter rule was applied.`
+    ? `${usdc(volume).md} over ${days} days by an audit of ${asOf}, to which no filter rule was applied.`
     : `${usdc(volume).md} over 30 days after the filter rule, as of ${asOf}.`
 }
 
@@ -239,7 +255,9 @@ function figureTable(view: Rail, world: Pick<World, 'history'>): HtmlAndMarkdown
   return stacked([
     table(rows, {
       id: 'figures',
-      caption: 'From raw to net, in USDC.',
+      caption: isAudited(view)
+        ? 'From raw to net, in USDC. Audited volumes are of the days that “What others say” states.'
+        : 'From raw to net, in USDC.',
       sortable: false,
       columns: [
         column('Volume', ([label]) => label),
@@ -352,7 +370,7 @@ function method(view: Rail): (HtmlAndMarkdown | null)[] {
       ['Evidence tier', `${view.evidence_tier}: ${tiers[view.evidence_tier]}`],
       [
         'Last manual audit',
-        inline`${view.audit.as_of}: ${pill(view.audit.status)} ${untrustedText(view.audit.reason)} ${join(view.audit.source.split('; ').map(source), '; ')}`,
+        inline`${view.audit.as_of}: ${Object.keys(view.audit.figures).length === 0 ? notJudged : pill(view.audit.status)} ${untrustedText(view.audit.reason)} ${join(view.audit.source.split('; ').map(source), '; ')}`,
       ],
     ]),
     view.differs === undefined

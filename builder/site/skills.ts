@@ -4,13 +4,12 @@ import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import type { Skill } from '../../src/contract/schemas/skill.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
-import { pill } from '../../src/pages/figures.ts'
 import { code, link, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
 import { pageSource } from './page-source.ts'
-import { railLinkOf, railParts, shownRails } from './rail-parts.ts'
+import { railLinkOf, railParts, shownRails, statusPill } from './rail-parts.ts'
 
 export const skillsPage = pageSource(['taxonomy', ...railParts], (world) => {
   const { note, skills } = world.taxonomy
@@ -50,7 +49,7 @@ export const skillsPage = pageSource(['taxonomy', ...railParts], (world) => {
           column('Category', ({ category }) => category),
           fixedColumn(
             'Sold on',
-            (skill) => inline`${soldOn(skill.surface, rails)} ${findLink(skill)}`,
+            (skill) => inline`${soldOn(skill.surface, rails, world)} ${findLink(skill)}`,
           ),
         ],
         empty: 'The taxonomy is empty.',
@@ -68,11 +67,15 @@ function findLink({ slug, surface }: Skill): Inline | null {
   return surface.length === 0 ? null : link(`/find?skills=${slug}`, 'income')
 }
 
-function soldOn(slugs: readonly string[], rails: ReadonlyMap<string, Rail>): Inline {
+function soldOn(
+  slugs: readonly string[],
+  rails: ReadonlyMap<string, Rail>,
+  world: Parameters<typeof statusPill>[1],
+): Inline {
   const statuses = slugs.map((slug) => rails.get(slug)?.status)
-  const linked = slugs.map((slug, at) => {
-    const status = statuses[at]
-    return inline`${railLinkOf(slug, rails)}${status === undefined ? '' : inline` ${pill(status)}`}`
+  const linked = slugs.map((slug) => {
+    const rail = rails.get(slug)
+    return inline`${railLinkOf(slug, rails)}${rail === undefined ? '' : inline` ${statusPill(rail, world)}`}`
   })
   if (linked.length === 0) return 'no rail yet'
   const isDormant = statuses.every((status) => status === 'dormant')

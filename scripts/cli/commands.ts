@@ -116,6 +116,7 @@ export const commands: readonly Command[] = [
     rows: ({ rails }) =>
       rails.map((rail) => ({
         ...rail,
+        status: rail.judged ? rail.status : 'not judged',
         ...Object.fromEntries(rail.unknown_figures.map((figure) => [figure, null])),
       })),
   }),

@@ -92,6 +92,7 @@ function rowOf(entry: Rail) {
     rail: entry.rail,
     display_name: entry.display_name,
     status: entry.status,
+    judged: entry.judged,
     chain: entry.chain,
     category: entry.category,
     tpv_30d_usdc: knownFigure(entry, 'tpv_30d_usdc'),
@@ -104,6 +105,11 @@ function rowOf(entry: Rail) {
   }
 }
 
+function statusOf({ judged, status, figures_as_of: asOf }: Rail): string {
+  if (!judged) return 'is not judged'
+  return status === 'paying' ? `was paying on ${asOf.slice(0, 10)}` : `is ${status}`
+}
+
 function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) {
   const { opportunities } = read('listOpportunities')
   const { flags } = read('listHonestyFlags')
@@ -114,7 +120,7 @@ function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) 
   const applies = deps.reference().rails.get(entry.rail)?.apply !== undefined
   return {
     ...rowOf(entry),
-    pays_now: entry.status === 'paying',
+    pays_now: opportunity !== undefined,
     entry_requirements: entry.entry_requirements,
     apply_url: entry.sample_apply_url ?? entry.reference_url,
     applies_through_ledger: applies,
@@ -124,9 +130,9 @@ function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) 
       .map(({ slug }) => slug),
     caveats: [...new Set([...(opportunity?.caveats ?? []), ...open])],
     steps: [
-      entry.status === 'paying'
+      opportunity !== undefined
         ? 'First consider the caveats and the age of the figures.'
-        : `The rail is ${entry.status}: look for one that pays with list_opportunities.`,
+        : `The rail ${statusOf(entry)}: look for one that pays with list_opportunities.`,
       applies
         ? `Apply through the ledger: POST ${siteUrl}${routeOf('applyToRail').path}`
         : 'Apply at apply_url.',

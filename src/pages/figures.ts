@@ -70,6 +70,12 @@ export function pill(word: string): HtmlAndMarkdown {
   }
 }
 
+/** Stands for the status of a rail about which too little is known. */
+export const notJudged: HtmlAndMarkdown = {
+  html: html`<span class="unknown">not judged</span>`,
+  md: 'not judged',
+}
+
 export function mark(text: string | null): HtmlAndMarkdown {
   return text === null
     ? noContent

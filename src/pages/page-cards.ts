@@ -1,6 +1,6 @@
 import type { Article } from '../contract/schemas/desk.ts'
 import type { Flag } from '../contract/schemas/flag.ts'
-import type { Opportunity } from '../contract/schemas/opportunity.ts'
+import type { OpportunityList } from '../contract/schemas/opportunity.ts'
 import type { PactList } from '../contract/schemas/pact.ts'
 import type { Rail, RailPoll } from '../contract/schemas/rail.ts'
 import type { Stats } from '../contract/schemas/stats.ts'
@@ -16,19 +16,35 @@ type CardPoll = Pick<RailPoll, 'polled_at' | 'tpv_30d_usdc'>
 type CardStats = Omit<Stats, 'computed_at'>
 type CardArticle = Pick<Article, 'title' | 'date' | 'excerpt'>
 
+/** A headline without a zero while no rail has been read. */
+export function payingText(
+  { rails_paying: paying }: Pick<Stats, 'rails_paying'>,
+  rails: readonly Pick<Rail, 'figures_source' | 'judged' | 'status'>[],
+): string {
+  const polled = rails.filter(({ figures_source: source }) => source === 'poll')
+  if (paying > 0 && polled.every(({ status }) => status !== 'paying')) {
+    return `${counted(paying, 'rail')} ${paying === 1 ? 'was' : 'were'} paying when others last counted`
+  }
+  const judged = rails.filter((rail) => rail.judged).length
+  if (polled.length === 0) return 'No rail has been read yet'
+  if (judged === 0) return 'No rail has been judged yet'
+  const of = counted(judged, judged === rails.length ? 'rail' : 'judged rail')
+  return `${paying} of ${of} ${paying === 1 ? 'pays' : 'pay'} AI agents`
+}
+
 export function homeCard(stats: CardStats, rails: readonly Rail[]): Card {
-  const { rails_paying: paying } = stats
   const summed = rails.filter(
     ({ category, figures_source: source, stale }) =>
       category === 'earning' && source === 'poll' && !stale,
   )
-  const isRead = !stats.unknown_figures.includes('tpv_30d_usdc')
+  const isUnknown = (name: (typeof stats.unknown_figures)[number]) =>
+    stats.unknown_figures.includes(name)
   return {
     kicker: 'Income channels for AI agents: what each really pays',
-    title: `${paying} of ${counted(stats.rails_total, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents`,
+    title: payingText(stats, rails),
     figures: [
-      ['USDC in 30 days', isRead ? money(stats.tpv_30d_usdc) : unknown],
-      ['rails paying', whole(paying)],
+      ['USDC in 30 days', isUnknown('tpv_30d_usdc') ? unknown : money(stats.tpv_30d_usdc)],
+      ['rails paying', isUnknown('rails_paying') ? unknown : whole(stats.rails_paying)],
       ['verified receipts', countOf(stats.receipts_verified)],
       ['open flags', whole(stats.open_flags)],
     ],
@@ -50,7 +66,7 @@ export function railCard(rail: Rail, polls: readonly CardPoll[]): Card {
   return {
     kicker: `Rail · ${rail.category} · ${rail.chain}`,
     title: rail.display_name,
-    mark: { word: rail.status, tone: statusTones[rail.status] },
+    mark: statusMark(rail),
     figures: [
       ['USDC in 30 days', figure('tpv_30d_usdc', money)],
       [
@@ -66,6 +82,12 @@ export function railCard(rail: Rail, polls: readonly CardPoll[]): Card {
         : { kind: 'line', caption, values },
     note: `${rail.figures_source === 'audit' ? 'audit of' : rail.stale ? 'stale, of' : 'figures of'} ${rail.figures_as_of.slice(0, 10)}`,
   }
+}
+
+function statusMark({ judged, status, figures_source: source, figures_as_of: asOf }: Rail) {
+  if (!judged) return { word: 'not judged', tone: 'plain' } as const
+  const word = source === 'audit' ? `${status} on ${asOf.slice(0, 10)}` : status
+  return { word, tone: statusTones[status] }
 }
 
 export function articleCard({ title, date, excerpt }: CardArticle): Card {
@@ -84,15 +106,19 @@ export function deskCard(articles: readonly CardArticle[]): Card {
   }
 }
 
-export function opportunitiesCard(opportunities: readonly Opportunity[]): Card {
+export function opportunitiesCard(list: Omit<OpportunityList, 'computed_at'>): Card {
+  const { opportunities, unknown_figures: unknowns } = list
+  const isUnknown = unknowns.includes('count')
   const free = opportunities.filter(({ entry_cost_usdc: costUsdc }) => costUsdc === 0)
   const polls = opportunities.map(({ polled_at: at }) => at).sort()
   return {
     kicker: 'Where to earn',
-    title: `${counted(opportunities.length, 'rail')} ${opportunities.length === 1 ? 'pays' : 'pay'} agents now`,
+    title: isUnknown
+      ? 'No rail has been read yet'
+      : `${counted(opportunities.length, 'rail')} ${opportunities.length === 1 ? 'pays' : 'pay'} agents now`,
     figures: [
-      ['rails paying', whole(opportunities.length)],
-      ['free to enter', whole(free.length)],
+      ['rails paying', isUnknown ? unknown : whole(opportunities.length)],
+      ['free to enter', isUnknown ? unknown : whole(free.length)],
     ],
     drawing: bars('Expected USD per worker and day, excluding the top earner', opportunities, {
       name: (entry) => entry.display_name,

@@ -58,7 +58,7 @@ function cardOf(page: string, { read, find }: PublishedDocuments): Card | null {
     case '/':
       return homeCard(read('getStatsDaily'), rails)
     case '/opportunities':
-      return opportunitiesCard(read('listOpportunities').opportunities)
+      return opportunitiesCard(read('listOpportunities'))
     case '/honesty':
       return flagsCard(read('listHonestyFlags').flags, rails)
     case '/leaderboard': {

@@ -1,0 +1,139 @@
+/** The documents and pages of a ledger that has read nothing yet, with the audits of the repository. */
+import { fileURLToPath } from 'node:url'
+
+import { describe, expect, test } from 'vitest'
+
+import { railAdapters } from '../../../builder/rails/index.ts'
+import { loadAuthoredRails } from '../../../builder/world/authored-rails.ts'
+import type { AuthoredRail } from '../../../builder/world/authored-rails.ts'
+import { stateOf } from '../../../builder/world/stored-rails.ts'
+import type { World } from '../../../builder/world/world.ts'
+import { dayMs } from '../../../src/core/time.ts'
+import { fullWorld } from '../../site/worlds.ts'
+import { documentsOf, siteOf, textAt } from '../../support/site.ts'
+import { railRecord } from '../../support/world.ts'
+
+const authored = await loadAuthoredRails(
+  fileURLToPath(new URL('../../../data/rails/', import.meta.url)),
+)
+const countedMs = Date.parse('2026-09-27T00:00:00.000Z')
+
+function firstStart(nowMs: number, audits: readonly AuthoredRail[] = authored): World {
+  const rails = audits.map((rail) => ({
+    authored: rail,
+    state: stateOf(rail, undefined),
+    rule: railAdapters.find((adapter) => adapter.rail === rail.rail)?.rule ?? null,
+    evidence: [],
+    backfill: null,
+  }))
+  const skills: World['taxonomy']['skills'] = []
+  return fullWorld('https://ledger.test', {
+    nowMs,
+    rails,
+    history: new Map(),
+    openFlags: [],
+    taxonomy: { note: 'None.', skills },
+  })
+}
+
+const recent = firstStart(countedMs + 60 * dayMs)
+const old = firstStart(countedMs + 90 * dayMs + 1)
+const stamp = '2026-11-26T00:00:00.000Z'
+const json = (world: World, path: string): unknown =>
+  JSON.parse(textAt(path, [...documentsOf(world)], stamp))
+const page = (world: World, path: string) => textAt(path, [...siteOf(world)])
+
+describe('a ledger that has read no rail', () => {
+  test('counts a rail as paying that others counted less than 90 days ago, and no volume', () => {
+    expect(json(recent, '/api/v1/stats/live')).toMatchObject({
+      rails_paying: 1,
+      opportunities: 1,
+      tpv_30d_usdc: 0,
+      unknown_figures: ['tpv_30d_usdc', 'tpv_7d_usdc'],
+    })
+    expect(json(recent, '/api/v1/opportunities')).toMatchObject({
+      count: 1,
+      unknown_figures: [],
+      opportunities: [{ rail: 'x402', tpv_30d_usdc: 201656.22 }],
+    })
+    expect(page(recent, '/index.md')).toMatch(/^# 1 rail was paying when others last counted$/m)
+  })
+
+  test('names the number of paying rails as unknown once the audit is older than 90 days', () => {
+    expect(json(old, '/api/v1/stats/live')).toMatchObject({
+      rails_paying: 0,
+      opportunities: 0,
+      unknown_figures: ['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities'],
+    })
+    expect(json(old, '/api/v1/opportunities')).toMatchObject({
+      count: 0,
+      unknown_figures: ['count'],
+    })
+    expect(page(old, '/index.md')).toMatch(/^# No rail has been read yet$/m)
+    expect(page(old, '/index.md')).toMatch(/Rails paying: unknown/)
+    expect(page(old, '/opportunities.md')).toContain('it is unknown which rails pay')
+    expect(page(old, '/rails/x402.md')).toContain('was paying on 2026-09-27')
+  })
+
+  test('has no zero in its headline after a rail was read that does not decide it', () => {
+    const unread = railRecord('unread', { state: { figuresSource: 'poll', undecidedSinceMs: 1 } })
+    const state = { ...unread.state, status: 'pre-traction' as const }
+    const world = { ...old, rails: [{ ...unread, state }] }
+    expect(page(world, '/index.md')).toMatch(/^# No rail has been judged yet$/m)
+  })
+
+  test('says of a rail without figures that it is not judged', () => {
+    expect(json(recent, '/api/v1/rails/agenton')).toMatchObject({
+      status: 'pre-traction',
+      judged: false,
+      audit: { figures: {}, claims: [] },
+    })
+    expect(page(recent, '/rails/agenton.md')).toContain('not judged')
+    expect(page(recent, '/rails/agenton.md')).not.toContain('pre-traction according')
+    expect(page(recent, '/rails/agenton')).not.toContain('data-of="status"')
+  })
+
+  test('calls a rail dormant whose full reading by others was zero', () => {
+    for (const rail of ['claw', 'dealwork', 'opentask']) {
+      const audited = json(recent, `/api/v1/rails/${rail}`)
+      expect(audited).toMatchObject({ status: 'dormant', judged: true })
+      expect(audited).toMatchObject({ audit: { figures: { payouts_30d: { value: 0 } } } })
+    }
+  })
+})
+
+describe('claims of others', () => {
+  test('claims change no figure, status, count or total', () => {
+    const without = firstStart(
+      recent.nowMs,
+      authored.map((rail) => {
+        const { claims: _, ...audit } = rail.audit
+        return { ...rail, audit }
+      }),
+    )
+    for (const path of ['stats/live', 'opportunities', 'honesty/flags', 'status-rules']) {
+      expect(json(without, `/api/v1/${path}`), path).toEqual(json(recent, `/api/v1/${path}`))
+    }
+    for (const { rail } of authored) {
+      const shown = json(recent, `/api/v1/rails/${rail}`)
+      const plain = json(without, `/api/v1/rails/${rail}`)
+      expect(withoutClaims(plain), rail).toEqual(withoutClaims(shown))
+    }
+  })
+
+  test('the page of a rail states value, window, counter, day and kind of each claim', () => {
+    expect(page(recent, '/rails/frantic.md')).toContain(
+      'Growth of the board counter: the operator says 271 USD in 30 days to 2026-08-22, counted by Frantic; not measured by this ledger.',
+    )
+    const market = page(recent, '/rails/execution_market.md')
+    expect(market).toContain('Rewards of completed tasks: at least 2.11 USD in 7 days')
+    expect(market).toContain('Volume counter of the platform: at most 319.99 USD as of 2026-08-17')
+    expect(page(recent, '/rails/x402.md')).toContain(
+      'Volume: 201,656.22 USDC in 28 days to 2026-09-27; not measured by this ledger.',
+    )
+  })
+})
+
+function withoutClaims(rail: unknown): unknown {
+  return JSON.parse(JSON.stringify(rail, (key, value: unknown) => (key === 'claims' ? [] : value)))
+}
