@@ -1,4 +1,5 @@
 /** Worlds that fill every kind of page. */
+import type { AuthoredRail } from '../../builder/world/authored-rails.ts'
 import { loadDocs } from '../../builder/world/docs.ts'
 import type { LedgerEvent, PollRecord, World } from '../../builder/world/world.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
@@ -86,6 +87,24 @@ export function fullWorld(siteUrl: string, changes: Partial<World> = {}): World 
   })
 }
 
+function hostileAudit(text: string): AuthoredRail['audit'] {
+  const claim = {
+    figure: text,
+    value: 1,
+    unit: text,
+    from: null,
+    to: '2026-11-01',
+    counted_by: text,
+    source: 'https://outside.example/',
+    method: text,
+    kind: 'operator',
+    covers: 'people',
+    confidence: 'low',
+  } as const
+  const status = 'pre-traction'
+  return { as_of: '2026-11-01', status, reason: text, source: text, figures: {}, claims: [claim] }
+}
+
 /** The full world with texts from outside replaced by hostile ones, one rail and one worker for each. */
 export function hostileWorld(siteUrl: string, strings: readonly string[]): World {
   const base = fullWorld(siteUrl)
@@ -114,6 +133,7 @@ export function hostileWorld(siteUrl: string, strings: readonly string[]): World
           sources: [text],
           sample_apply_url: `javascript:alert(${index})`,
           reference_url: `https://outside.example/"><script>alert(${index})</script>`,
+          audit: hostileAudit(text),
         },
         state: { lastError: text, notes: [text], removed30d: { [text]: 1 } },
         evidence: [{ kind: 'http', url: text, sha256: text, items: 1 }],
