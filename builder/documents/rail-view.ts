@@ -24,12 +24,13 @@ export function railPaysNow({ state }: RailRecord, { nowMs }: Pick<World, 'nowMs
   return state.status === 'paying' && isCurrent(state, nowMs)
 }
 
-/** False while nothing says which rails pay: no rail was read, and no recent audit was judged. */
+/** False while nothing says which rails pay: no poll was judged, and no recent audit found a paying rail. */
 export function isAnyRailKnown({ rails, nowMs }: Pick<World, 'nowMs' | 'rails'>): boolean {
   return rails.some(
-    ({ state, authored }) =>
-      state.figuresSource === 'poll' ||
-      (isCurrent(state, nowMs) && isJudged(state, authored.status_basis)),
+    (record) =>
+      railPaysNow(record, { nowMs }) ||
+      (record.state.figuresSource === 'poll' &&
+        isJudged(record.state, record.authored.status_basis)),
   )
 }
 

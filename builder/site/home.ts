@@ -1,6 +1,6 @@
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
 /** `/`: the current totals, and every rail in one table. */
-import { knownFigure } from '../../src/core/figures.ts'
+import { figureNames, knownFigure } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links, notice, section, tiles } from '../../src/pages/blocks.ts'
@@ -93,13 +93,16 @@ function freshness(rails: readonly ShownRail[]): HtmlAndMarkdown {
   return inline`Read by this ledger so far: ${read.length} of ${counted(polled.length, 'polled rail')}. Others published dated figures on ${said.length} of the rest; nothing is known about ${unread.length - said.length}. ${last}`
 }
 
-/** Null if all figures of polled rails come from their last poll. */
+/** Null if all known figures of polled rails come from their last poll. */
 function carriedNotice(
   rails: readonly ShownRail[],
   world: Pick<World, 'nowMs'>,
 ): HtmlAndMarkdown | null {
   const polledRails = rails.filter(({ record }) => record.rule !== null)
-  const carried = polledRails.filter(({ view }) => carriedText(view, world) !== null)
+  const carried = polledRails.filter(
+    ({ view }) =>
+      view.unknown_figures.length < figureNames.length && carriedText(view, world) !== null,
+  )
   const audited = rails.length - polledRails.length
   const manual =
     audited === 0

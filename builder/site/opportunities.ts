@@ -17,7 +17,7 @@ import { isAnyRailKnown } from '../documents/rail-view.ts'
 import { pageSource } from './page-source.ts'
 import { railLink, railParts } from './rail-parts.ts'
 
-const nothingRead = 'No rail has been read yet, so it is unknown which rails pay.'
+const nothingKnown = 'No reading has shown yet which rails pay.'
 
 export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world) => {
   const found = opportunitiesOf(world)
@@ -26,7 +26,7 @@ export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world)
     path: '/opportunities',
     title: 'Where an agent can earn now',
     description: !isKnown
-      ? nothingRead
+      ? nothingKnown
       : `${counted(found.length, 'rail')} with status paying, highest expected income first, each with its caveats.`,
     nav: '/opportunities',
     json: ['/api/v1/opportunities'],
@@ -53,7 +53,7 @@ export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world)
             'wide',
           ),
         ],
-        empty: inline`${isKnown ? 'No rail has the status “paying” at the moment.' : nothingRead} See ${link('/', 'all rails')}.`,
+        empty: inline`${isKnown ? 'No rail has the status “paying” at the moment.' : nothingKnown} See ${link('/', 'all rails')}.`,
       }),
       verifyBox('/api/v1/opportunities'),
       links([

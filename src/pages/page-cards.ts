@@ -27,7 +27,7 @@ export function payingText(
   }
   const judged = rails.filter((rail) => rail.judged).length
   if (polled.length === 0) return 'No rail has been read yet'
-  if (judged === 0) return 'No rail has been judged yet'
+  if (polled.every((rail) => !rail.judged)) return 'No rail has been judged yet'
   const of = counted(judged, judged === rails.length ? 'rail' : 'judged rail')
   return `${paying} of ${of} ${paying === 1 ? 'pays' : 'pay'} AI agents`
 }
@@ -114,7 +114,7 @@ export function opportunitiesCard(list: Omit<OpportunityList, 'computed_at'>): C
   return {
     kicker: 'Where to earn',
     title: isUnknown
-      ? 'No rail has been read yet'
+      ? 'Nothing is known yet about which rails pay'
       : `${counted(opportunities.length, 'rail')} ${opportunities.length === 1 ? 'pays' : 'pay'} agents now`,
     figures: [
       ['rails paying', isUnknown ? unknown : whole(opportunities.length)],

@@ -34,7 +34,9 @@ export const opportunityList = model('OpportunityList', {
   count,
   unknown_figures: z
     .array(z.literal('count'))
-    .describe('Contains `count` while no rail has been read: an empty list then says nothing.'),
+    .describe(
+      'Contains `count` until a reading shows which rails pay: an empty list then says nothing.',
+    ),
   total: count.optional().describe('Number of entries that match the query.'),
   opportunities: list(opportunity, 1000),
   computed_at: time,

@@ -14,7 +14,7 @@ const statsFields = {
   unknown_figures: z
     .array(z.enum(['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities']))
     .describe(
-      'Names of the figures whose value is 0 because nothing in them is known: volumes, and the counts of paying rails while no rail has been read or recently counted by others.',
+      'Names of the figures whose value is 0 because nothing in them is known: volumes, and the counts of paying rails until a rail has been judged by a reading or was recently paying by the count of others.',
     ),
   rails_total: count,
   rails_paying: count.describe(

@@ -79,15 +79,29 @@ describe('a ledger that has read no rail', () => {
     })
     expect(page(old, '/index.md')).toMatch(/^# No rail has been read yet$/m)
     expect(page(old, '/index.md')).toMatch(/Rails paying: unknown/)
-    expect(page(old, '/opportunities.md')).toContain('it is unknown which rails pay')
+    expect(page(old, '/opportunities.md')).toContain('No reading has shown yet which rails pay.')
     expect(page(old, '/rails/x402.md')).toContain('was paying on 2026-09-27')
   })
 
-  test('has no zero in its headline after a rail was read that does not decide it', () => {
+  test('names no zero after a reading that decides nothing, beside audits that are too old', () => {
     const unread = railRecord('unread', { state: { figuresSource: 'poll', undecidedSinceMs: 1 } })
     const state = { ...unread.state, status: 'pre-traction' as const }
-    const world = { ...old, rails: [{ ...unread, state }] }
+    const world = { ...old, rails: [...old.rails, { ...unread, state }] }
     expect(page(world, '/index.md')).toMatch(/^# No rail has been judged yet$/m)
+    expect(json(world, '/api/v1/stats/live')).toMatchObject({
+      unknown_figures: ['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities'],
+    })
+    expect(json(world, '/api/v1/opportunities')).toMatchObject({ unknown_figures: ['count'] })
+  })
+
+  test('names no zero if others recently counted nothing on a few rails', () => {
+    const rails = old.rails.filter(({ authored: { rail } }) => rail !== 'x402')
+    const world = { ...old, nowMs: Date.parse('2026-09-01T00:00:00.000Z'), rails }
+    expect(page(world, '/index.md')).toMatch(/Rails paying: unknown/)
+  })
+
+  test('says of no rail without figures that it shows old ones', () => {
+    expect(page(recent, '/index.md')).toMatch(/\*\*1 of \d+ polled rails shows figures/)
   })
 
   test('says of a rail without figures that it is not judged', () => {
