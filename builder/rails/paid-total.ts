@@ -148,7 +148,7 @@ const marketPage = 100
 /** Tasks may complete between the requests. */
 const toleratedTasks = 5
 
-const metricsShape = z.object({ tasks: z.object({ total: countField, completed: countField }) })
+const metricsShape = z.object({ tasks: z.object({ completed: countField }) })
 const taskListShape = z.object({
   tasks: z.array(z.object({ id: z.string().min(1), status: z.string(), bounty_usd: amountField })),
   total: countField,
@@ -183,7 +183,7 @@ export const executionMarket = paidTotalRail({
     }
     return {
       paidMicroUsdc: microFromUsd(paid.reduce((sum, task) => sum + Number(task.bounty_usd), 0)),
-      tasks: tasks.total,
+      tasks: paid.length,
       completed: paid.length,
       evidence: [...list.evidence, evidenceOf(answer, 1)],
       moved: list.moved,
