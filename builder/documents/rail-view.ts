@@ -24,13 +24,18 @@ export function railPaysNow({ state }: RailRecord, { nowMs }: Pick<World, 'nowMs
   return state.status === 'paying' && isCurrent(state, nowMs)
 }
 
-/** False while nothing says which rails pay: no poll was judged, and no recent audit found a paying rail. */
+/** False for an audit that is too old, too. */
+export function isJudgedNow(
+  { state, authored }: RailRecord,
+  { nowMs }: Pick<World, 'nowMs'>,
+): boolean {
+  return isJudged(state, authored.status_basis) && isCurrent(state, nowMs)
+}
+
+/** False until a poll was judged. */
 export function isAnyRailKnown({ rails, nowMs }: Pick<World, 'nowMs' | 'rails'>): boolean {
   return rails.some(
-    (record) =>
-      railPaysNow(record, { nowMs }) ||
-      (record.state.figuresSource === 'poll' &&
-        isJudged(record.state, record.authored.status_basis)),
+    (record) => record.state.figuresSource === 'poll' && isJudgedNow(record, { nowMs }),
   )
 }
 
@@ -45,7 +50,7 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
   return {
     ...facts,
     status: state.status,
-    judged: isJudged(state, authored.status_basis),
+    judged: isJudgedNow(record, world),
     status_since: isoTime(state.statusSinceMs),
     status_rules: state.statusRules,
     status_reasons: [...state.statusReasons],

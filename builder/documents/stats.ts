@@ -5,7 +5,7 @@ import { toUsdc } from '../../src/core/money.ts'
 import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
 import { opportunitiesOf } from './opportunities.ts'
-import { isAnyRailKnown, railIsStale, railPaysNow } from './rail-view.ts'
+import { isAnyRailKnown, isJudgedNow, railIsStale, railPaysNow } from './rail-view.ts'
 
 export const statsParts = [
   'community',
@@ -49,6 +49,7 @@ export function statsOf(world: StatsWorld): Omit<Stats, 'computed_at'> {
       ...(isAnyRailKnown(world) ? [] : (['rails_paying', 'opportunities'] as const)),
     ],
     rails_total: rails.length,
+    rails_judged: rails.filter((record) => isJudgedNow(record, world)).length,
     rails_paying: rails.filter((record) => railPaysNow(record, world)).length,
     rails_stale: rails.filter((record) => railIsStale(record, world)).length,
     rails_unknown_tpv: earning.length - known.length,

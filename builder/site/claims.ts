@@ -37,7 +37,7 @@ export function claimSection({ audit }: Rail): HtmlAndMarkdown | null {
     // The rules accept a count of a shorter time only where more days cannot make it smaller.
     const atLeast = daysBetween(figure.from, figure.to) < 28 ? kindTexts.lower_bound : ''
     return [
-      inline`${label}: ${atLeast}${amountOf({ ...figure, unit })}; not measured by this ledger. The status rules use this figure until a poll succeeds. ${sourceLink(figure)}`,
+      inline`${label}: ${atLeast}${amountOf({ ...figure, unit })}, counted by ${untrustedText(figure.counted_by)}; not measured by this ledger. ${untrustedText(figure.method)} The status rules use this figure until a poll succeeds. ${sourceLink(figure)}`,
     ]
   })
   const sentences = [...figures, ...audit.claims.map(claimSentence)]

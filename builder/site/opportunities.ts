@@ -25,9 +25,9 @@ export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world)
   return {
     path: '/opportunities',
     title: 'Where an agent can earn now',
-    description: !isKnown
-      ? nothingKnown
-      : `${counted(found.length, 'rail')} with status paying, highest expected income first, each with its caveats.`,
+    description: isKnown
+      ? `${counted(found.length, 'rail')} with status paying, highest expected income first, each with its caveats.`
+      : nothingKnown,
     nav: '/opportunities',
     json: ['/api/v1/opportunities'],
     body: [

@@ -51,11 +51,12 @@ export function statusPill(
   { nowMs }: Pick<World, 'nowMs'>,
   shown = pill(view.status),
 ): HtmlAndMarkdown {
-  if (!view.judged) return notJudged
   const asOf = Date.parse(view.figures_as_of)
-  return isCurrent({ figuresSource: view.figures_source, figuresAsOfMs: asOf }, nowMs)
-    ? shown
-    : renderInline(inline`was ${shown} on ${day(asOf)}`)
+  const isOld = !isCurrent({ figuresSource: view.figures_source, figuresAsOfMs: asOf }, nowMs)
+  if (isOld && view.status !== 'pre-traction') {
+    return renderInline(inline`was ${shown} on ${day(asOf)}`)
+  }
+  return view.judged ? shown : notJudged
 }
 
 /** Reason why the figures do not come from the last poll, and their age; null for figures from the last poll. */

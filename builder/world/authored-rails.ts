@@ -77,12 +77,15 @@ const railShape = z.strictObject({
 export type AuthoredRail = z.infer<typeof railShape>
 
 export function auditedFigures({ audit: { figures } }: AuthoredRail): Figures {
-  const { tpv_30d_usdc: filtered, tpv_30d_raw_usdc: raw } = figures
+  const { tpv_30d_usdc: filtered, tpv_30d_raw_usdc: raw, unique_creators_30d: creators } = figures
+  const isMonth = creators !== undefined && daysOf(creators) >= monthDays
   return {
     ...unknownFigures,
     tpv30dMicroUsdc: filtered === undefined ? null : parseUsdc(filtered.value),
     tpv30dRawMicroUsdc: raw === undefined ? null : parseUsdc(raw.value),
-    uniqueCreators30d: figures.unique_creators_30d?.value ?? null,
+    uniqueCreators30d: isMonth ? creators.value : null,
+    // A count of fewer days is a lower bound: enough for the rules, but not a figure of 30 days.
+    creatorsWithBudget30d: isMonth ? null : (creators?.value ?? null),
     uniqueWorkers30d: figures.unique_workers_30d?.value ?? null,
     topWorkerShare: figures.top_worker_share?.value ?? null,
     activity30d: figures.payouts_30d?.value ?? null,
@@ -96,10 +99,15 @@ interface AuditedFigure {
   readonly source: string
 }
 
+const monthDays = 28
+
+const daysOf = ({ from, to }: Pick<AuditedFigure, 'from' | 'to'>) => daysBetween(from, to)
+
 /** The rules use 28 to 30 days. Five creators of a shorter time are at least five of 30 days. */
-function isLongEnough(name: string, { value, from, to }: AuditedFigure): boolean {
-  const days = daysBetween(from, to)
-  return days <= 30 && days >= (name === 'unique_creators_30d' && value >= 5 ? 1 : 28)
+function isLongEnough(name: string, figure: AuditedFigure): boolean {
+  const days = daysOf(figure)
+  const isBound = name === 'unique_creators_30d' && figure.value >= 5
+  return days <= 30 && days >= (isBound ? 1 : monthDays)
 }
 
 const isCitable = ({ source }: Pick<AuditedFigure, 'source'>) => source.startsWith('https://')

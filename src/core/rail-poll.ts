@@ -124,7 +124,9 @@ export function decidePoll(past: RailState, outcome: PollOutcome, facts: PollFac
 }
 
 function decideGood(past: RailState, measurement: Measurement, facts: PollFacts) {
-  const judged = judge(measurement, facts.basis, past, facts.startedAtMs)
+  // A status that others' figures gave ends with our first reading.
+  const former = past.figuresSource === 'audit' ? null : past
+  const judged = judge(measurement, facts.basis, former, facts.startedAtMs)
   const { status, figures, measures } = judged
   const changed = status !== past.status
   const state: RailState = {

@@ -105,9 +105,10 @@ function rowOf(entry: Rail) {
   }
 }
 
+/** Of a rail that is not listed as paying. */
 function statusOf({ judged, status, figures_as_of: asOf }: Rail): string {
-  if (!judged) return 'is not judged'
-  return status === 'paying' ? `was paying on ${asOf.slice(0, 10)}` : `is ${status}`
+  if (judged) return `is ${status}`
+  return status === 'pre-traction' ? 'is not judged' : `was ${status} on ${asOf.slice(0, 10)}`
 }
 
 function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) {

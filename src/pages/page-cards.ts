@@ -114,7 +114,7 @@ export function opportunitiesCard(list: Omit<OpportunityList, 'computed_at'>): C
   return {
     kicker: 'Where to earn',
     title: isUnknown
-      ? 'Nothing is known yet about which rails pay'
+      ? 'No reading has shown yet which rails pay'
       : `${counted(opportunities.length, 'rail')} ${opportunities.length === 1 ? 'pays' : 'pay'} agents now`,
     figures: [
       ['rails paying', isUnknown ? unknown : whole(opportunities.length)],

@@ -192,6 +192,7 @@ function emptyStats(sinceMs: number): AnswerOf<'getStatsLive'> {
     tpv_7d_usdc: 0,
     unknown_figures: ['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities'],
     rails_total: 0,
+    rails_judged: 0,
     rails_paying: 0,
     rails_stale: 0,
     rails_unknown_tpv: 0,

@@ -73,7 +73,9 @@ const audited = <Value extends z.ZodType>(value: Value) => {
       value,
       from: date.describe('First day.'),
       to: date.describe('Last day.'),
+      counted_by: text(120).describe('Who counted.'),
       source: url.describe('Where the count was published.'),
+      method: text(600).describe('How it was counted.'),
     })
     .optional()
 }
@@ -133,7 +135,7 @@ export const rail = model('Rail', {
   judged: z
     .boolean()
     .describe(
-      'False if no status rule decided, because too little is known. `status` is then `pre-traction` and says nothing about the rail.',
+      'False if no status rule decided, because too little is known, or if only an audit older than 90 days did. `status` then says nothing about the rail now.',
     ),
   status_since: time.describe('When the rail entered this status.'),
   status_rules: text(20).describe('Version of the status rules, as in /docs/rules.'),

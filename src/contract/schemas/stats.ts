@@ -14,9 +14,12 @@ const statsFields = {
   unknown_figures: z
     .array(z.enum(['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities']))
     .describe(
-      'Names of the figures whose value is 0 because nothing in them is known: volumes, and the counts of paying rails until a rail has been judged by a reading or was recently paying by the count of others.',
+      'Names of the figures that are unknown: volumes that no reading shows, with the value 0; and the counts of paying rails until a reading has judged a rail, with the number of recent audits as their value.',
     ),
   rails_total: count,
+  rails_judged: count.describe(
+    'Rails whose figures were enough for the status rules, by a poll or a recent audit.',
+  ),
   rails_paying: count.describe(
     'Rails with status `paying`. An audit older than 90 days does not count.',
   ),

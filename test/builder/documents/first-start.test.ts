@@ -52,16 +52,16 @@ const page = (world: World, path: string) => textAt(path, publishedBy(world), st
 const json = (world: World, path: string): unknown => JSON.parse(page(world, path))
 
 describe('a ledger that has read no rail', () => {
-  test('counts a rail as paying that others counted less than 90 days ago, and no volume', () => {
+  test('names its counts as unknown, though others counted a paying rail less than 90 days ago', () => {
     expect(json(recent, '/api/v1/stats/live')).toMatchObject({
       rails_paying: 1,
       opportunities: 1,
       tpv_30d_usdc: 0,
-      unknown_figures: ['tpv_30d_usdc', 'tpv_7d_usdc'],
+      unknown_figures: ['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities'],
     })
     expect(json(recent, '/api/v1/opportunities')).toMatchObject({
       count: 1,
-      unknown_figures: [],
+      unknown_figures: ['count'],
       opportunities: [{ rail: 'x402', tpv_30d_usdc: 201656.22 }],
     })
     expect(page(recent, '/index.md')).toMatch(/^# 1 rail was paying when others last counted$/m)
@@ -115,12 +115,23 @@ describe('a ledger that has read no rail', () => {
     expect(page(recent, '/rails/agenton')).not.toContain('data-of="status"')
   })
 
-  test('calls a rail dormant whose full reading by others was zero', () => {
+  test('calls a rail dormant for 90 days after a full reading by others was zero', () => {
+    const soon = firstStart(Date.parse('2026-09-01T00:00:00.000Z'))
     for (const rail of ['claw', 'dealwork', 'opentask']) {
-      const audited = json(recent, `/api/v1/rails/${rail}`)
+      const audited = json(soon, `/api/v1/rails/${rail}`)
       expect(audited).toMatchObject({ status: 'dormant', judged: true })
       expect(audited).toMatchObject({ audit: { figures: { payouts_30d: { value: 0 } } } })
+      expect(json(recent, `/api/v1/rails/${rail}`)).toMatchObject({ judged: false })
+      expect(page(recent, `/rails/${rail}.md`)).toMatch(/was dormant on 2026-08-/)
     }
+  })
+
+  test('publishes the payers of one week as unknown payers of 30 days', () => {
+    expect(json(recent, '/api/v1/rails/x402')).toMatchObject({
+      status: 'paying',
+      unique_creators_30d: 0,
+      unknown_figures: expect.arrayContaining(['unique_creators_30d']) as unknown,
+    })
   })
 })
 
@@ -151,7 +162,7 @@ describe('claims of others', () => {
     expect(market).toContain('Rewards of completed tasks: at least 2.11 USD in 7 days')
     expect(market).toContain('Volume counter of the platform: at most 319.99 USD as of 2026-08-17')
     expect(page(recent, '/rails/x402.md')).toContain(
-      'Volume: 201,656.22 USDC in 28 days to 2026-09-27; not measured by this ledger.',
+      'Volume: 201,656.22 USDC in 28 days to 2026-09-27, counted by wknipe-site; not measured by this ledger. Sum of four weekly rows',
     )
   })
 })

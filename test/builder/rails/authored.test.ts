@@ -34,7 +34,8 @@ test('an authored rail whose file name is not its slug is refused with the file 
 
 const taken = (value: number, changes: Record<string, unknown> = {}) => {
   const source = 'https://a.example/counts.csv'
-  return { value, from: '2026-03-26', to: '2026-04-24', source, ...changes }
+  const counted = { counted_by: 'A counter', method: 'All logs.' }
+  return { value, from: '2026-03-26', to: '2026-04-24', source, ...counted, ...changes }
 }
 const claim = {
   figure: 'Volume',

@@ -66,7 +66,7 @@ describe('the site', () => {
     )
   })
 
-  test('live statistics name the sums in which no volume is known', () => {
+  test('live statistics name the sums and counts for which no rail was read', () => {
     const audited = world.rails.map((record) => ({
       ...record,
       state: { ...record.state, figuresSource: 'audit' as const },
@@ -75,7 +75,7 @@ describe('the site', () => {
       JSON.parse(textAt('/api/v1/stats/live', [...documentsOf(from)]))
     expect(live(world)).toMatchObject({ unknown_figures: [] })
     const unread: World = { ...world, rails: audited }
-    const unknown_figures = ['tpv_30d_usdc', 'tpv_7d_usdc']
+    const unknown_figures = ['tpv_30d_usdc', 'tpv_7d_usdc', 'rails_paying', 'opportunities']
     expect(live(unread)).toMatchObject({ tpv_30d_usdc: 0, unknown_figures })
   })
 
