@@ -32,8 +32,12 @@ export function judge(
   const measures = isMeasured ? measurePayments(facts) : null
   const { status: decided, reasons } = decideStatus({ figures, measures }, basis)
   const undecidedSinceMs = decided === null ? (former?.undecidedSinceMs ?? nowMs) : null
+  // The status without a decision is `pre-traction` in any case, so there is nothing to keep of it.
   const keeps =
-    undecidedSinceMs !== null && former !== null && nowMs - undecidedSinceMs <= formerStatusMs
+    undecidedSinceMs !== null &&
+    former !== null &&
+    former.status !== 'pre-traction' &&
+    nowMs - undecidedSinceMs <= formerStatusMs
   const status = decided ?? (keeps ? former.status : 'pre-traction')
   const last = reasons.slice(-1).map((reason): StatusReason => {
     return { ...reason, status, outcome: keeps ? 'keeps' : 'decides' }
