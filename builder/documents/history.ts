@@ -63,6 +63,9 @@ function pollView(poll: PollRecord): RailPoll {
     tpv_7d_usdc: figure('tpv_7d_usdc'),
     unique_creators_30d: figure('unique_creators_30d'),
     unique_workers_30d: figure('unique_workers_30d'),
+    worker_usd_per_day_high: figure('worker_usd_per_day_high'),
+    worker_usd_per_day_low: figure('worker_usd_per_day_low'),
+    worker_usd_per_day_median: figure('worker_usd_per_day_median'),
   }
 }
 

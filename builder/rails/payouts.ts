@@ -1,3 +1,4 @@
+import { workerIncome } from '../../src/core/arbitrage.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { EvidencePointer, Measurement } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
@@ -184,6 +185,7 @@ export function reducePayouts(
     uniqueCreators30d: month.payers.size,
     uniqueWorkers30d: month.payees.size,
     topWorkerShare: topShare(month),
+    ...workerIncome([...month.payees.values()].map(({ microUsdc }) => microUsdc)),
     activity30d: month.count,
     lastPayoutAtMs,
   }

@@ -1,7 +1,7 @@
 /** Judges invented or exported payments with the code that judges rails. */
 import { z } from 'zod'
 
-import { figureNames, publicFigure } from '../../src/core/figures.ts'
+import { figureNames, publicFigure, unknownWorkerIncome } from '../../src/core/figures.ts'
 import type { Measurement } from '../../src/core/figures.ts'
 import { decidePoll, stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { WalletFacts } from '../../src/core/rules/facts.ts'
@@ -128,6 +128,7 @@ function judgeInput(input: TriedInput): TriedRail {
 }
 
 const unknownVolume = {
+  ...unknownWorkerIncome,
   tpv30dMicroUsdc: null,
   tpv7dMicroUsdc: null,
   tpv30dRawMicroUsdc: null,

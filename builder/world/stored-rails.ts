@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { railStatus, statusReason } from '../../src/contract/schemas/rail.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
-import type { EvidencePointer } from '../../src/core/figures.ts'
+import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
 /** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
@@ -18,7 +18,10 @@ import type { PollRecord } from './world.ts'
 
 const figure = z.number().nullable()
 
-const figuresShape = z.record(z.enum(entriesOf(unknownFigures).map(([name]) => name)), figure)
+/** Figures that an older version did not measure are unknown. */
+const figuresShape = z
+  .partialRecord(z.enum(entriesOf(unknownFigures).map(([name]) => name)), figure)
+  .transform((stored): Figures => ({ ...unknownFigures, ...stored }))
 
 const evidenceShape: z.ZodType<EvidencePointer> = z.discriminatedUnion('kind', [
   z.strictObject({

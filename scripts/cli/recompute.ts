@@ -10,7 +10,7 @@ import { prettySorted } from '../../src/core/canonical-json.ts'
 import { check } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
 import * as evidence from '../../src/core/evidence.ts'
-import { figureNames, publicFigure } from '../../src/core/figures.ts'
+import { figureNames, publicFigure, unknownWorkerIncome } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { judge } from '../../src/core/rules/judge.ts'
 import { dayMs } from '../../src/core/time.ts'
@@ -144,17 +144,21 @@ export const recompute: Command = {
       const { removed30d } = found.measurement
       const former = { ...bundle.former, status: railStatus.parse(bundle.former.status) }
       const judged = judge(found.measurement, bundle.basis, former, window.endMs)
+      // Bundles of an older version have no income of workers.
+      const isOlder = figures?.['workerPerDayMedianMicroUsdc'] === undefined
+      const recomputed = { ...judged.figures, ...(isOlder ? unknownWorkerIncome : {}) }
+      const published = { ...unknownWorkerIncome, ...figures }
       const lines = (value: object) => prettySorted(value).split('\n')
-      const again = { figures: judged.figures, removed: removed30d, status: judged.status }
+      const again = { figures: recomputed, removed: removed30d, status: judged.status }
       compare(
         'evidence',
-        lines({ figures, removed, counters, status }),
+        lines({ figures: published, removed, counters, status }),
         lines({ ...again, counters: found.counters }),
       )
       compare(
         'history',
         figureNames.map((name) => `${name}: ${poll[name]}`),
-        figureNames.map((name) => `${name}: ${publicFigure(judged.figures, name)}`),
+        figureNames.map((name) => `${name}: ${publicFigure(recomputed, name)}`),
       )
       const sums = sumsOf(reading)
       const added = sumsOf(await valueOf(before?.buckets ?? undefined), firstKeptHour(window))

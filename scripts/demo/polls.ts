@@ -8,6 +8,7 @@ import { railAdapters } from '../../builder/rails/index.ts'
 import { createSources } from '../../builder/rails/sources.ts'
 import type { AuthoredRail } from '../../builder/world/authored-rails.ts'
 import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
+import { workerIncome } from '../../src/core/arbitrage.ts'
 import type { Fetch, Log } from '../../src/core/deps.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { Measurement } from '../../src/core/figures.ts'
@@ -84,9 +85,14 @@ function inventMeasurement(rail: string, sizeUsdc: number, endMs: number): Measu
   const tpv7dMicroUsdc = Math.round(tpv30dMicroUsdc * 0.23)
   const workers = isPaused ? 0 : Math.ceil(Math.sqrt(volumeUsdc) * (0.5 + noise(`${rail} workers`)))
   const creators = isPaused ? 0 : Math.ceil(workers * (0.4 + noise(`${rail} creators`)))
+  const incomes = Array.from(
+    { length: workers },
+    (_, at) => ((3 * tpv30dMicroUsdc) / workers) * ((at + 0.5) / workers) ** 2,
+  )
   return {
     figures: {
       ...unknownFigures,
+      ...workerIncome(incomes),
       tpv30dMicroUsdc,
       tpv7dMicroUsdc,
       tpv30dRawMicroUsdc: Math.round(tpv30dMicroUsdc * 1.2),

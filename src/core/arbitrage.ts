@@ -1,4 +1,6 @@
+import { unknownWorkerIncome } from './figures.ts'
 import type { Figures } from './figures.ts'
+import { quantile } from './median.ts'
 import type { RailStatus } from './rules/status.ts'
 
 const daysOfFigures = 30
@@ -10,6 +12,24 @@ export function expectedMicroUsdcPerDay(
   const { tpv30dMicroUsdc: volume, uniqueWorkers30d: workers, topWorkerShare: topShare } = figures
   if (volume === null || workers === null || topShare === null || workers < 2) return null
   return Math.floor((volume * (1 - topShare)) / (workers - 1) / daysOfFigures)
+}
+
+/** Fewer paid workers give no range, since it would say what single workers earn. */
+const minPaidWorkers = 10
+
+/** Quartiles over the workers with an income. @param incomes micro-USDC of each worker over 30 days; null without a price */
+export function workerIncome(
+  incomes: readonly (number | null)[],
+): Pick<Figures, keyof typeof unknownWorkerIncome> {
+  const known = incomes.filter((income) => income !== null)
+  const sorted = known.filter((income) => income > 0).sort((a, b) => a - b)
+  if (known.length < incomes.length || sorted.length < minPaidWorkers) return unknownWorkerIncome
+  const perDay = (share: number) => Math.floor(quantile(sorted, share) / daysOfFigures)
+  return {
+    workerPerDayLowMicroUsdc: perDay(0.25),
+    workerPerDayMedianMicroUsdc: perDay(0.5),
+    workerPerDayHighMicroUsdc: perDay(0.75),
+  }
 }
 
 function creatorMicroUsdcPerDay(

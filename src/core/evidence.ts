@@ -38,6 +38,7 @@ export const checkedBundle = z.looseObject({
   ),
   lists,
   buckets: digest.nullable(),
+  figures: z.record(z.string(), z.number().nullable()).nullable(),
   basis: z.enum(['payments', 'activity']),
   former: z.object({ status: z.string(), undecidedSinceMs: z.number().nullable() }),
 })

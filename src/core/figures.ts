@@ -17,6 +17,10 @@ export interface Figures {
   readonly parties30d: Figure
   readonly uniqueWorkers30d: Figure
   readonly topWorkerShare: Figure
+  /** Quartiles of what a paid worker earned a day. Null also if fewer than ten workers were paid. */
+  readonly workerPerDayLowMicroUsdc: Figure
+  readonly workerPerDayMedianMicroUsdc: Figure
+  readonly workerPerDayHighMicroUsdc: Figure
   /** Parties that pay 1 USDC net or more, or accounts with a budget; null falls back to `uniqueCreators30d`. */
   readonly creatorsWithBudget30d: Figure
   /** Number of payouts, or of other actions if the rail makes no payments. */
@@ -24,7 +28,14 @@ export interface Figures {
   readonly lastPayoutAtMs: Figure
 }
 
+export const unknownWorkerIncome = {
+  workerPerDayLowMicroUsdc: null,
+  workerPerDayMedianMicroUsdc: null,
+  workerPerDayHighMicroUsdc: null,
+} as const satisfies Partial<Figures>
+
 export const unknownFigures: Figures = {
+  ...unknownWorkerIncome,
   tpv30dMicroUsdc: null,
   tpv7dMicroUsdc: null,
   tpv30dRawMicroUsdc: null,
@@ -52,6 +63,9 @@ const publicFields = {
   unique_creators_30d: 'uniqueCreators30d',
   unique_workers_30d: 'uniqueWorkers30d',
   top_worker_share: 'topWorkerShare',
+  worker_usd_per_day_low: 'workerPerDayLowMicroUsdc',
+  worker_usd_per_day_median: 'workerPerDayMedianMicroUsdc',
+  worker_usd_per_day_high: 'workerPerDayHighMicroUsdc',
 } as const satisfies Readonly<Record<string, CountedFigure>>
 export type FigureName = keyof typeof publicFields
 
@@ -65,12 +79,14 @@ export function publicFigure(figures: Figures, name: FigureName): number | null 
   return name === 'top_worker_share' ? Math.round(value * 1e6) / 1e6 : value
 }
 
-/** Reads a published figure: null if it is named in `unknown_figures`. */
+/** Reads a published figure: null if it is named in `unknown_figures`, or if an older document does not have it. */
 export function knownFigure<Name extends FigureName>(
-  view: Readonly<Record<Name, number>> & { readonly unknown_figures: readonly FigureName[] },
+  view: { readonly [Figure in Name]?: number | undefined } & {
+    readonly unknown_figures: readonly FigureName[]
+  },
   name: Name,
 ): number | null {
-  return view.unknown_figures.includes(name) ? null : view[name]
+  return view.unknown_figures.includes(name) ? null : (view[name] ?? null)
 }
 
 /** As published. */

@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest'
 
 import { createHistory } from '../../builder/world/history.ts'
+import { stateOf, toStateRow, toStored } from '../../builder/world/stored-rails.ts'
+import { entriesOf } from '../../src/core/entries.ts'
+import { unknownWorkerIncome } from '../../src/core/figures.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
+import { insertPoll } from '../../src/db/polls.ts'
 import { toRow } from '../../src/db/rows.ts'
 import { tempDatabase } from '../db/temp-database.ts'
+import { figures } from '../support/figures.ts'
+import { railRecord } from '../support/world.ts'
 
 const startMs = Date.UTC(2026, 0, 1)
 /** More than one page of the read. */
@@ -38,4 +44,32 @@ test('the history contains every poll of a rail, newest first, however many page
   expect(times).toHaveLength(count / 2)
   expect(times[0]).toBe(startMs + (count - 2) * minuteMs)
   expect(times.at(-1)).toBe(startMs)
+})
+
+test('a figure that polls of an older version did not measure is unknown', async () => {
+  const measured = figures({ workerPerDayMedianMicroUsdc: 5_500_000 })
+  const { authored, state } = railRecord('olas', { state: { figures: measured } })
+  const expected = { ...measured, workerPerDayMedianMicroUsdc: null }
+  const older = { ...measured }
+  for (const [name] of entriesOf(unknownWorkerIncome)) Reflect.deleteProperty(older, name)
+  const row = { ...toStateRow({ ...state, figures: older }, 1), lastPollId: 1 }
+  expect(stateOf(authored, row)).toEqual({ ...state, figures: expected })
+
+  const database = await tempDatabase()
+  await database.write((tx) =>
+    insertPoll(tx, {
+      rail: 'olas',
+      startedAt: isoTime(startMs),
+      durationMs: 10,
+      outcome: 'ok',
+      error: null,
+      figures: { ...toStored(state, {}), figures: older },
+      evidence: { pointers: [] },
+      rule: 'test v1',
+      bundle: null,
+      statusAfter: 'paying',
+    }),
+  )
+  const { polls } = await createHistory(database.reader)()
+  expect(polls.get('olas')?.map((poll) => poll.figures)).toEqual([expected])
 })

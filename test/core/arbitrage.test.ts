@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 
 import { railStatus } from '../../src/contract/schemas/rail.ts'
-import { confidenceRule, rankRails } from '../../src/core/arbitrage.ts'
+import { confidenceRule, rankRails, workerIncome } from '../../src/core/arbitrage.ts'
 import type { ArbitrageRail } from '../../src/core/arbitrage.ts'
+import { unknownWorkerIncome } from '../../src/core/figures.ts'
 
 /** 30,000 USDC in 30 days, 10 creators, 11 workers, a quarter of it to one: 100 USD a creator, 75 a worker a day. */
 const figures = {
@@ -120,4 +121,44 @@ test('sorts the best rails first, unknown ones last, and ties by worker income a
   const order = ['rich', 'equal-c', 'equal-a', 'equal-b', 'poor', 'zero', 'unknown-a', 'unknown-b']
   expect(rankRails(rails).map(({ rail }) => rail)).toEqual(order)
   expect(rankRails(rails.toReversed()).map(({ rail }) => rail)).toEqual(order)
+})
+
+describe('workerIncome', () => {
+  /** Micro-USDC over 30 days that are so many USDC a day. */
+  const perDay = (usdc: number) => usdc * 30_000_000
+  const upTo = (workers: number) => Array.from({ length: workers }, (_, at) => perDay(at + 1))
+  const quartiles = (low: number, median: number, high: number) => ({
+    workerPerDayLowMicroUsdc: low,
+    workerPerDayMedianMicroUsdc: median,
+    workerPerDayHighMicroUsdc: high,
+  })
+
+  test.each([
+    ['nobody', []],
+    ['one worker', upTo(1)],
+    ['nine workers', upTo(9)],
+    ['nine workers and others who received nothing', [...upTo(9), 0, 0]],
+    ['a worker whose payment has no price', [...upTo(20), null]],
+  ])('the quartiles of %s are unknown', (_, incomes) => {
+    expect(workerIncome(incomes)).toEqual(unknownWorkerIncome)
+  })
+
+  test('the quartiles of ten workers lie between the incomes next to them', () => {
+    const expected = quartiles(3_250_000, 5_500_000, 7_750_000)
+    expect(workerIncome(upTo(10))).toEqual(expected)
+    expect(workerIncome([0, ...upTo(10).toReversed(), 0])).toEqual(expected)
+  })
+
+  test('the quartiles of eleven workers ignore how much the top earner has', () => {
+    const expected = quartiles(3_500_000, 6_000_000, 8_500_000)
+    expect(workerIncome(upTo(11))).toEqual(expected)
+    expect(workerIncome([...upTo(10), perDay(1_000_000)])).toEqual(expected)
+  })
+
+  test('equal incomes have equal quartiles, and parts of a micro-USDC are rounded down', () => {
+    expect(workerIncome(Array<number>(12).fill(perDay(2)))).toEqual(
+      quartiles(2_000_000, 2_000_000, 2_000_000),
+    )
+    expect(workerIncome(Array<number>(10).fill(59))).toEqual(quartiles(1, 1, 1))
+  })
 })

@@ -130,7 +130,7 @@ it('a second program recomputes figures of nine rails from evidence that the ser
   const { service, url } = await ledger.start({ BUILDER: 'off', NODE_OPTIONS: '' })
   const { code, out } = await audit(url)
   await stop(service)
-  expect(out).toBe('39 figures of 9 rails')
+  expect(out).toBe('60 figures of 9 rails')
   expect(code).toBe(0)
 })
 
@@ -278,6 +278,23 @@ it.each([
   const { code, out } = await recompute(await serve(forged), 'poidh')
   expect(out).toMatch(says)
   expect(code).toBe(1)
+})
+
+it.each([
+  ['reproduces figures without the income of workers, as in older bundles', {}, 0],
+  ['finds an invented income of workers', { workerPerDayMedianMicroUsdc: 12_000_000 }, 1],
+])('recompute %s', async (_name, income, expected) => {
+  const forged = forge('poidh', (bundle) => {
+    const figures = Object.entries(json.parse(bundle['figures']))
+    const older = figures.filter(([name]) => !name.startsWith('workerPerDay'))
+    expect(older).toHaveLength(figures.length - 3)
+    bundle['figures'] = { ...Object.fromEntries(older), ...income }
+  })
+  const { code, out } = await recompute(await serve(forged), 'poidh')
+  expect(out).toContain(
+    expected === 0 ? 'good  evidence' : 'published "workerPerDayMedianMicroUsdc": 12000000',
+  )
+  expect(code).toBe(expected)
 })
 
 it('recompute refuses a malformed digest', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { count, model, railSlug, share, time, url, usdc, list, text } from './common.ts'
-import { figureName, railChain, railStatus } from './rail.ts'
+import { figureName, railChain, railStatus, workerUsdPerDay } from './rail.ts'
 
 export const opportunity = model('Opportunity', {
   rail: railSlug,
@@ -22,6 +22,7 @@ export const opportunity = model('Opportunity', {
     .describe(
       'Average daily earnings per worker, excluding the top earner; null if a figure for it is unknown.',
     ),
+  ...workerUsdPerDay,
   caveats: list(text(500), 32),
   listed_at: time.describe(
     'When its status became `paying`, according to a poll or, without one, the audit.',

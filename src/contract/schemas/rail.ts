@@ -40,6 +40,13 @@ export const railChain = z.enum([
 /** Figures that may be unknown; an unknown figure is 0 and is listed in `unknown_figures`. */
 export const figureName = z.enum(figureNames)
 
+/** Documents of an older version have none of these. */
+export const workerUsdPerDay = {
+  worker_usd_per_day_low: usdc.optional(),
+  worker_usd_per_day_median: usdc.optional(),
+  worker_usd_per_day_high: usdc.optional(),
+}
+
 export const statusReason = z.object({
   rule: z.enum([...statusRules.map(({ id }) => id), lastRule.id]).describe('As in /docs/rules.'),
   status: railStatus.describe('The status that the rule gives.'),
@@ -161,6 +168,7 @@ export const rail = model('Rail', {
   unique_creators_30d: count,
   unique_workers_30d: count,
   top_worker_share: share,
+  ...workerUsdPerDay,
   unknown_figures: z.array(figureName).describe('Names of the unknown figures, whose value is 0.'),
   removed_30d: z
     .record(z.string(), count)
@@ -227,6 +235,9 @@ export const railPoll = model('RailPoll', {
   unique_creators_30d: count.nullable(),
   unique_workers_30d: count.nullable(),
   top_worker_share: share.nullable(),
+  worker_usd_per_day_low: usdc.nullable().optional(),
+  worker_usd_per_day_median: usdc.nullable().optional(),
+  worker_usd_per_day_high: usdc.nullable().optional(),
   rule: text(80),
   evidence_uri: evidenceUri,
   poll_duration_ms: count,

@@ -145,6 +145,9 @@ describe('unknown figures', () => {
         'parties_30d',
         'unique_workers_30d',
         'top_worker_share',
+        'worker_usd_per_day_low',
+        'worker_usd_per_day_median',
+        'worker_usd_per_day_high',
       ],
     })
   })
@@ -170,20 +173,45 @@ describe('unknown figures', () => {
 
 describe('figures of a rail', () => {
   const share = 1 / 3
+  const income = {
+    workerPerDayLowMicroUsdc: 400_000,
+    workerPerDayMedianMicroUsdc: 12_000_000,
+    workerPerDayHighMicroUsdc: 260_000_000,
+  }
   const rails = [
     railRecord('alpha', {
       rule: null,
-      state: { figuresSource: 'audit', figures: figures({ topWorkerShare: share }) },
+      state: {
+        figuresSource: 'audit',
+        figures: figures({ topWorkerShare: share, ...income }),
+      },
     }),
     railRecord('beta', { state: { figuresSource: 'audit' } }),
   ]
-  const history = new Map([['alpha', [goodPoll(worldNowMs, { topWorkerShare: share })]]])
+  const history = new Map([['alpha', [goodPoll(worldNowMs, { topWorkerShare: share, ...income })]]])
   const built = [...documentsOf(smallWorld({ rails, history, openFlags: [] }))]
 
   test('a figure is the same number in the rail and in its history', () => {
     expect(body('/api/v1/rails/alpha', built)).toMatchObject({ top_worker_share: 0.333333 })
     expect(body('/api/v1/rails/alpha/history', built)).toMatchObject({
       polls: [{ top_worker_share: 0.333333 }],
+    })
+  })
+
+  test('the income of workers is the same in the rail, its history and its opportunity', () => {
+    const quartiles = {
+      worker_usd_per_day_low: 0.4,
+      worker_usd_per_day_median: 12,
+      worker_usd_per_day_high: 260,
+    }
+    const unknown = Object.keys(quartiles)
+    expect(body('/api/v1/rails/alpha', built)).toMatchObject(quartiles)
+    expect(body('/api/v1/rails/alpha/history', built)).toMatchObject({ polls: [quartiles] })
+    expect(body('/api/v1/opportunities', built)).toMatchObject({
+      opportunities: [
+        { rail: 'alpha', ...quartiles, unknown_figures: [] },
+        { rail: 'beta', worker_usd_per_day_median: 0, unknown_figures: unknown },
+      ],
     })
   })
 

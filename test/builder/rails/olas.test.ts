@@ -3,6 +3,7 @@ import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 
 import { marketplaceEvents, olasRails, trackerEvents } from '../../../builder/rails/olas.ts'
+import { unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs } from '../../../src/core/time.ts'
 import { volumes } from '../../support/figures.ts'
 import { endMs, useRailChain } from '../../support/rail-chain.ts'
@@ -84,6 +85,7 @@ const chain = useRailChain('gnosis', contracts, async (anvil) => {
 test('the Olas rail counts xDAI earned, requesters, deliveries per mech and the newest withdrawal', async () => {
   const { measurement } = await chain.poll(onRail('olas'))
   expect(measurement.figures).toEqual({
+    ...unknownFigures,
     // 0.50 + 0.25 + 0.05 xDAI; in 7 days 0.25 + 0.05
     ...volumes(800_000, 300_000),
     uniqueCreators30d: 3,
@@ -92,8 +94,6 @@ test('the Olas rail counts xDAI earned, requesters, deliveries per mech and the 
     topWorkerShare: 0.9,
     creatorsWithBudget30d: 2,
     activity30d: 10,
-    parties30d: null,
-    tpv30dNetMicroUsdc: null,
     lastPayoutAtMs: endMs - 4 * dayMs,
   })
   expect(measurement.notes).toEqual([

@@ -139,3 +139,41 @@ describe('facts for the rules', () => {
     expect(factsOfPayouts(twoSums).batches).toEqual([])
   })
 })
+
+describe('income of workers', () => {
+  const paid = (workers: number, rest: Partial<Payout> = {}) =>
+    Array.from({ length: workers }, (_, at) =>
+      payout(endMs - (1 + at) * dayMs, 30 * (at + 1), { payee: `worker ${at}`, ...rest }),
+    )
+  const incomeOf = (payouts: readonly Payout[], groupOf?: (payee: string) => string) => {
+    const hours = aggregatePayouts([], payouts)
+    const grouped = groupOf === undefined ? {} : { groupOf }
+    return reducePayouts(hours, window, { ...options, ...grouped }).figures
+  }
+
+  test('the quartiles are those of ten workers over 30 days, without older and removed payouts', () => {
+    const others = [
+      ...paid(10, { atMs: endMs - 31 * dayMs }),
+      ...paid(10, { removedBy: 'self_dealing' }),
+    ]
+    expect(incomeOf([...paid(10), ...others])).toMatchObject({
+      uniqueWorkers30d: 10,
+      workerPerDayLowMicroUsdc: 3_250_000,
+      workerPerDayMedianMicroUsdc: 5_500_000,
+      workerPerDayHighMicroUsdc: 7_750_000,
+    })
+  })
+
+  test.each([
+    ['nine workers were paid', incomeOf(paid(9))],
+    ['a payout has no price', incomeOf([...paid(12), ...paid(1, { microUsdc: null })])],
+    ['wallets belong to fewer workers', incomeOf(paid(12), () => 'operator')],
+    ['nothing was paid for the activity', incomeOf(paid(12, { microUsdc: 0 }))],
+  ])('the quartiles are unknown if %s', (_, figures) => {
+    expect(figures).toMatchObject({
+      workerPerDayLowMicroUsdc: null,
+      workerPerDayMedianMicroUsdc: null,
+      workerPerDayHighMicroUsdc: null,
+    })
+  })
+})
