@@ -118,7 +118,7 @@ export const mcpPrompts: Readonly<Record<string, McpToolFacts & { readonly text:
     title: 'Find work for my skills',
     description: 'Open jobs and paying rails for a list of skills, with caveats.',
     input: z.object({ skills: z.string().max(500).describe('Your skills, in your own words.') }),
-    text: 'My skills: {skills}. Find the matching slugs with list_skills, open jobs with list_jobs (status open, one skill at a time) and paying rails with list_opportunities. For the best three rails call how_to_earn. State the age of each figure, treat unknown figures as unknown, not as zero, and repeat the caveats.',
+    text: 'My skills: {skills}. Find the matching slugs with list_skills. For each skill, find open jobs with list_jobs (status open) and paying rails with list_opportunities. For the best three rails call how_to_earn. State the age of each figure, treat unknown figures as unknown, not as zero, and repeat the caveats.',
   },
   check_rail: {
     title: 'Check a rail',

@@ -52,6 +52,8 @@ export interface RouteFacts {
   readonly description: string
   readonly params?: Readonly<Record<string, Parameter>>
   readonly query?: Readonly<Record<string, Parameter>>
+  /** Other documents ignore unknown parameters; a handler always refuses them. */
+  readonly refusesUnknownParameters?: true
   readonly body?: z.ZodType
   readonly bodyExample?: object
   readonly answers: Readonly<Record<number, Answer>>

@@ -142,7 +142,7 @@ function confidenceOf(
   return Math.round(confidence * 100) / 100
 }
 
-const statusCaveats = {
+export const statusCaveats = {
   paying: null,
   'pre-traction': 'Fewer than five creators with a budget.',
   concentrated: 'One worker or service earns nearly everything.',

@@ -10,7 +10,12 @@ import type { ConcurrencyLimit } from '../limits/concurrency-limits.ts'
 
 /** A route of the registry, or a path outside it such as `/readyz`. */
 export type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> &
-  Partial<Pick<Route, 'access' | 'answers' | 'price' | 'priceRange' | 'query'>>
+  Partial<
+    Pick<
+      Route,
+      'access' | 'answers' | 'price' | 'priceRange' | 'query' | 'refusesUnknownParameters'
+    >
+  >
 
 export interface Endpoint {
   readonly route: TableRoute

@@ -184,14 +184,14 @@ export function createFrontDoor(
   }
 }
 
-/** Returns true if the endpoint handles one of the parameters. `query` includes the question mark. */
+/** Returns true if the endpoint handles or refuses one of the parameters. `query` includes the question mark. */
 function handlesQuery(match: RouteMatch | null, query: string): boolean {
-  const known = match?.resource.endpointOf('GET')?.route.query
+  const route = match?.resource.endpointOf('GET')?.route
+  const known = route?.query
   if (known === undefined) return false
-  return query
-    .slice(1)
-    .split('&')
-    .some((part) => Object.hasOwn(known, part.split('=', 1)[0] ?? ''))
+  const parts = query.slice(1).split('&')
+  if (route?.refusesUnknownParameters === true) return parts.some((part) => part !== '')
+  return parts.some((part) => Object.hasOwn(known, part.split('=', 1)[0] ?? ''))
 }
 
 function methodsOf(

@@ -137,9 +137,10 @@ async function answerOf(call: () => Promise<object | string>, log: Options['log'
       const reason = error instanceof Error ? error.message : 'unknown'
       log.error('mcp tool failed', { reason })
     }
-    const { code, details } = failure
+    const { code, issues = [] } = failure
     const { message } = errorCodes[code]
-    const text = `${code}: ${isServerFault(failure) ? message : (details ?? message)}`
+    const fixes = issues.map((issue) => `; ${issue.path} ${issue.message}`)
+    const text = `${code}: ${isServerFault(failure) ? message : (failure.details ?? message) + fixes.join('')}`
     return { content: [{ type: 'text' as const, text }], isError: true }
   }
 }

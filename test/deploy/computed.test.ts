@@ -41,7 +41,10 @@ async function computedReads() {
     ...healthEndpoints({ health: notCalled, obstacles: notCalled }),
   ]
     .filter(({ route }) => route.method === 'GET')
-    .map(({ route: { path, query } }) => ({ path, names: Object.keys(query ?? {}) }))
+    .map(({ route: { path, query, refusesUnknownParameters: isStrict } }) => ({
+      path,
+      names: [...Object.keys(query ?? {}), ...(isStrict === true ? ['unknown'] : [])],
+    }))
 }
 
 const unlimited = [['burst=500', 'burst=5000']] as const

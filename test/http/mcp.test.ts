@@ -108,6 +108,22 @@ describe.each([
     expect((await client.callTool(call)).structuredContent).toMatchObject({ total: 0 })
   })
 
+  test('the MCP tool of opportunities selects by skill and entry cost and suggests skills', async () => {
+    const client = await connected(mode)
+    const ask = async (args: Record<string, unknown>) =>
+      await client.callTool({ name: 'list_opportunities', arguments: args })
+    for (const most of [0, '0.5']) {
+      const answer = await ask({ skill: 'technical-writing', max_entry_usdc: most })
+      expect(answer.structuredContent).toMatchObject({
+        total: 1,
+        opportunities: [{ rail: 'alpha' }],
+      })
+    }
+    const refused = await ask({ skill: 'technical-writer' })
+    expect(refused.isError).toBe(true)
+    expect(JSON.stringify(refused.content)).toContain('such as technical-writing')
+  })
+
   test('an MCP tool returns the error code of an unknown entry', async () => {
     const client = await connected(mode)
     const missing: Record<string, [Record<string, string>, string]> = {

@@ -3,11 +3,14 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { routes } from '../../src/contract/routes.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { jsonDocument } from '../support/http-service.ts'
 import { requestJson } from '../support/requests.ts'
-import { documentsOf } from '../support/site.ts'
+import { documentsOf, textOf } from '../support/site.ts'
 import { useService } from '../support/use-service.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
 
+const opportunitiesPath = '/api/v1/opportunities'
 const world = smallWorld()
 const { community } = world
 const [first] = community.leaderboard
@@ -18,6 +21,15 @@ const service = useService({
   publishedAtMs: worldNowMs,
   per: 'file',
 })
+const older = useService({
+  documents: [...documentsOf(world)].map((document) =>
+    document.path === opportunitiesPath
+      ? jsonDocument(document.path, withoutIncome(textOf(document, isoTime(worldNowMs))))
+      : document,
+  ),
+  publishedAtMs: worldNowMs,
+  per: 'file',
+})
 const unpublished = useService({ documents: [], per: 'file' })
 
 const leaderboardPage = z.object({
@@ -25,8 +37,19 @@ const leaderboardPage = z.object({
   next_cursor: z.string().optional(),
 })
 
-async function rowsAt(path: string, list: string): Promise<Record<string, unknown>[]> {
-  const { status, body } = await requestJson(service, path)
+/** The document as an older version published it. */
+function withoutIncome(text: string) {
+  const reviver = (name: string, value: unknown) =>
+    name.startsWith('worker_usd_per_day') ? undefined : value
+  return z.json().parse(JSON.parse(text, reviver))
+}
+
+async function rowsAt(
+  path: string,
+  list: string,
+  from = service,
+): Promise<Record<string, unknown>[]> {
+  const { status, body } = await requestJson(from, path)
   expect(status, JSON.stringify(body)).toBe(200)
   const rows = z.array(z.record(z.string(), z.unknown())).parse(body[list])
   expect(body['count']).toBe(rows.length)
@@ -51,6 +74,66 @@ test('opportunities are selected by chain and limited, highest expected income f
   expect(await rowsAt('/api/v1/opportunities?limit=1', 'opportunities')).toEqual(all.slice(0, 1))
   const onBase = all.filter(({ chain }) => chain === 'base')
   expect(await rowsAt('/api/v1/opportunities?chain=base', 'opportunities')).toEqual(onBase)
+})
+
+test('opportunities are selected by skill and by entry cost', async () => {
+  const all = await rowsAt(opportunitiesPath, 'opportunities')
+  const bySkill = await rowsAt(`${opportunitiesPath}?skill=technical-writing`, 'opportunities')
+  expect(bySkill).toEqual(all.filter(({ rail }) => rail === 'alpha'))
+  expect(bySkill).toHaveLength(1)
+  const costs = all.map((entry) => Number(entry['entry_cost_usdc']))
+  for (const most of ['0', '0.5', '2.50', '1000']) {
+    const found = await rowsAt(`${opportunitiesPath}?max_entry_usdc=${most}`, 'opportunities')
+    expect(found).toEqual(all.filter((_, at) => (costs[at] ?? 0) <= Number(most)))
+  }
+  const both = `${opportunitiesPath}?skill=technical-writing&chain=near&limit=2`
+  expect(await rowsAt(both, 'opportunities')).toEqual([])
+})
+
+test.each([
+  [
+    'skill=Technical%20Wrting',
+    'skill must be the slug of a skill, such as technical-writing; /api/v1/skills lists all',
+  ],
+  ['skill=', 'skill must be the slug of a skill; /api/v1/skills lists all'],
+  ['chain=bitcoin', 'chain must be one of off-chain, base, '],
+  ['max_entry_usdc=-1', 'max_entry_usdc must be 0 to 1,000,000,000 USDC with at most 6 decimals'],
+  ['max_entry_usdc=0.0000001', 'max_entry_usdc must be 0 to 1,000,000,000 USDC'],
+  ['max_entry_usdc=ten', 'max_entry_usdc must be 0 to 1,000,000,000 USDC'],
+  ['limit=0', 'limit must be 1 to 200'],
+  ['limit=1&limit=2', 'limit is given more than once'],
+])('opportunities refuse ?%s and name what to send instead', async (query, expected) => {
+  const { status, body } = await requestJson(service, `${opportunitiesPath}?${query}`)
+  expect([status, body['code']]).toEqual([400, 'invalid_input'])
+  const [issue] = z.array(z.object({ path: z.string(), message: z.string() })).parse(body['issues'])
+  expect(`${issue?.path} ${issue?.message}`).toContain(expected)
+})
+
+test('opportunities refuse an unknown parameter with the list of the known ones', async () => {
+  for (const query of ['max_entry=0', 'chain=base&sort=income', 'utm_source=x', '__proto__=1']) {
+    const { status, body } = await requestJson(service, `${opportunitiesPath}?${query}`)
+    expect([status, body['code']], query).toEqual([400, 'unknown_parameter'])
+    expect(body['details']).toContain('known parameters: skill, chain, max_entry_usdc, limit')
+  }
+})
+
+test('opportunities without parameters are the published document', async () => {
+  const published = await fetch(`${service.url}${opportunitiesPath}`)
+  const text = await published.text()
+  expect(published.headers.get('x-signature')).not.toBeNull()
+  for (const query of ['?', '?&']) {
+    const answer = await fetch(`${service.url}${opportunitiesPath}${query}`)
+    expect(await answer.text()).toBe(text)
+    expect(answer.headers.get('etag')).toBe(published.headers.get('etag'))
+  }
+})
+
+test('a set of an older version without the income of workers answers queries', async () => {
+  const rows = await rowsAt('/api/v1/opportunities?limit=200', 'opportunities')
+  expect(rows[0]).toHaveProperty('worker_usd_per_day_median')
+  const old = await rowsAt(`${opportunitiesPath}?limit=200`, 'opportunities', older)
+  expect(old).toHaveLength(rows.length)
+  expect(old[0]).not.toHaveProperty('worker_usd_per_day_median')
 })
 
 test('the history of a rail accepts a limit and a start time', async () => {

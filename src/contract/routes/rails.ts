@@ -1,7 +1,8 @@
 import { pageQuery, sinceParameter } from '../answers.ts'
-import { apiPrefix, json, notFound, parameter, routesOf, text } from '../route.ts'
-import { railSlug, sha256Hex } from '../schemas/common.ts'
+import { apiPrefix, json, notFound, parameter, routesOf, text as textAnswer } from '../route.ts'
+import { limitInput, railSlug, sha256Hex, text } from '../schemas/common.ts'
 import { flagList } from '../schemas/flag.ts'
+import { amountInput } from '../schemas/input.ts'
 import { opportunityList } from '../schemas/opportunity.ts'
 import {
   rail,
@@ -38,7 +39,7 @@ export const railRoutes = {
     path: `${apiPrefix}/rails.csv`,
     summary: 'List rails as CSV',
     description: 'RFC 4180 with a header row. An unknown figure is an empty cell.',
-    answers: { 200: text('All rails.', csv) },
+    answers: { 200: textAnswer('All rails.', csv) },
   }),
   getRail: document(60, {
     path: `${apiPrefix}/rails/{name}`,
@@ -61,7 +62,7 @@ export const railRoutes = {
     summary: 'List the polls of a rail as CSV',
     description: 'The same rows as in JSON. An unknown figure is an empty cell.',
     params,
-    answers: { 200: text('The polls.', csv), 404: noRail },
+    answers: { 200: textAnswer('The polls.', csv), 404: noRail },
   }),
   getEvidence: live({
     path: '/evidence/{sha256}.json',
@@ -70,7 +71,7 @@ export const railRoutes = {
       'The bundle of a poll, or a document that a bundle names. It never changes; /docs/evidence describes it.',
     params: { sha256: { schema: sha256Hex, description: 'SHA-256 of the document.' } },
     answers: {
-      200: text('The document.', 'application/json'),
+      200: textAnswer('The document.', 'application/json'),
       404: { description: 'No such document. Rows are kept for 35 days.' },
     },
   }),
@@ -80,7 +81,7 @@ export const railRoutes = {
     description: 'c2sp.org/tlog-proof of the entry `poll` of this bundle.',
     params: { sha256: { schema: sha256Hex, description: 'SHA-256 of the bundle.' } },
     answers: {
-      200: text('The proof.', 'text/plain; charset=utf-8'),
+      200: textAnswer('The proof.', 'text/plain; charset=utf-8'),
       404: { description: 'No poll in the log has this bundle, at least not yet.' },
     },
   }),
@@ -95,8 +96,22 @@ export const railRoutes = {
     path: `${apiPrefix}/opportunities`,
     summary: 'List rails that currently pay',
     description:
-      'Rails with status `paying`, highest expected income first, each with its caveats. Without a query: the signed document. With a query: an unsigned selection from it.',
-    query: { chain, limit: pageQuery.limit },
+      'Rails with status `paying`, highest expected income first, each with its caveats. Without a query: the signed document. With a query: an unsigned selection from it. An unknown parameter is refused.',
+    query: {
+      skill: parameter(
+        text(64),
+        'Only rails that offer this skill, by its slug in `/skills`.',
+        'technical-writing',
+      ),
+      chain,
+      max_entry_usdc: parameter(
+        amountInput,
+        'Only rails that cost at most this much to join.',
+        '0',
+      ),
+      limit: parameter(limitInput, 'Number of rails, 1 to 200.', '5'),
+    },
+    refusesUnknownParameters: true,
     answers: { 200: json('The paying rails.', opportunityList) },
   }),
 }

@@ -1,6 +1,10 @@
+import { invalidField } from '../../actions/signed-body.ts'
 import { ApiError } from '../../contract/errors.ts'
+import { pathOf } from '../../contract/routes.ts'
 import { decodeCursor, encodeCursor } from '../../core/cursor.ts'
 import { entriesOf } from '../../core/entries.ts'
+import { matchRails, similarSkills } from '../../core/match-rails.ts'
+import { parseUsdc, usdcOrNull } from '../../core/money.ts'
 import type { Handlers } from '../handler-types.ts'
 import { limitOf } from '../pages.ts'
 import type { PublishedDocuments } from '../published-documents.ts'
@@ -17,11 +21,22 @@ export function selectionHandlers({ manifest, read, find }: PublishedDocuments) 
       const rails = published.rails.filter(matches(query))
       return { body: { ...published, count: rails.length, rails }, cache }
     },
-    async listOpportunities({ query: { limit, ...query } }) {
+    async listOpportunities({ query: { skill, chain, max_entry_usdc: maxEntry, limit } }) {
       manifest()
       const published = read('listOpportunities')
-      const found = published.opportunities.filter(matches(query))
-      const opportunities = limit === undefined ? found : found.slice(0, Number(limit))
+      const { skills } = read('listSkills')
+      if (skill !== undefined && skills.every(({ slug }) => slug !== skill)) {
+        const similar = similarSkills(skills, skill).join(', ')
+        const example = similar === '' ? '' : `, such as ${similar}`
+        const known = pathOf('listSkills', {})
+        throw invalidField('skill', `must be the slug of a skill${example}; ${known} lists all`)
+      }
+      const maxEntryMicroUsdc = maxEntry === undefined ? null : parseUsdc(maxEntry)
+      const maxEntryUsdc = usdcOrNull(maxEntryMicroUsdc) ?? undefined
+      const listed = { opportunities: published.opportunities, rails: [], skills }
+      const { matches: fitting } = matchRails(listed, { skill, chain, maxEntryUsdc })
+      const found = fitting.map(({ entry }) => entry)
+      const opportunities = found.slice(0, limit === undefined ? undefined : Number(limit))
       const counts = { count: opportunities.length, total: found.length }
       return { body: { ...published, ...counts, opportunities }, cache }
     },
