@@ -1,8 +1,7 @@
 /** Stores the progress of reading a rail for its document and page, and reports it to the log or terminal. */
-import { daysReadText, percentRead } from '../../src/core/backfill.ts'
-import type { Backfill } from '../../src/core/backfill.ts'
+import { daysReadText, leftText, percentRead } from '../../src/core/backfill.ts'
+import type { DaysRead } from '../../src/core/backfill.ts'
 import type { Clock } from '../../src/core/deps.ts'
-import { minuteMs } from '../../src/core/time.ts'
 import { loadBackfills, saveBackfill } from '../../src/db/backfills.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { BackfillProgress } from '../rails/adapter.ts'
@@ -26,32 +25,35 @@ export async function backfillProgress(
   const { database, clock, onBackfill } = deps
   const stored = (await loadBackfills(database.reader)).get(rail) ?? null
   const startedMs = clock.monotonic()
-  let first: Backfill | null = null
+  let first: DaysRead | null = null
   let last = stored
   return {
     stored,
-    save: async (backfill) => {
-      if (isTold(last, backfill)) return
+    save: async (read) => {
+      if (isTold(last, read)) return
+      first ??= stored ?? read
+      const tookMs = clock.monotonic() - startedMs
+      const backfill = read && { ...read, leftMs: first && leftMsOf(first, read, tookMs) }
       await database.write((tx) => saveBackfill(tx, rail, backfill))
       last = backfill
       if (backfill === null) return
-      first ??= stored ?? backfill
-      const text = daysReadText(backfill) + leftText(first, backfill, clock.monotonic() - startedMs)
+      const text = [daysReadText(backfill), leftText(backfill.leftMs)]
+        .filter((part) => part !== null)
+        .join(', ')
       onBackfill?.({ rail, percent: percentRead(backfill), text })
     },
   }
 }
 
-function isTold(last: Backfill | null, now: Backfill | null): boolean {
+function isTold(last: DaysRead | null, now: DaysRead | null): boolean {
   if (last === null || now === null) return last === now
   const isSame = now.fromMs === last.fromMs && now.toMs === last.toMs
   return isSame && percentRead(now) <= percentRead(last)
 }
 
-/** Estimated from the speed since the start of the poll; empty until it is known. */
-function leftText(first: Backfill, now: Backfill, tookMs: number): string {
+/** Estimated from the speed since the start of the poll; null until it is known. */
+function leftMsOf(first: DaysRead, now: DaysRead, tookMs: number): number | null {
   const readMs = now.readUntilMs - first.readUntilMs
-  if (readMs <= 0) return ''
-  const leftMs = Math.max(0, now.toMs - now.readUntilMs) * (tookMs / readMs)
-  return `, about ${Math.ceil(leftMs / minuteMs)} min left`
+  if (readMs <= 0) return null
+  return Math.round(Math.max(0, now.toMs - now.readUntilMs) * (tookMs / readMs))
 }

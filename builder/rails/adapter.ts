@@ -1,6 +1,6 @@
 import type { ChainName, EvmChainName } from '../../src/chain/chains.ts'
 import type { RpcClient } from '../../src/chain/json-rpc.ts'
-import type { Backfill } from '../../src/core/backfill.ts'
+import type { Backfill, DaysRead } from '../../src/core/backfill.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { Figures, Measurement } from '../../src/core/figures.ts'
 import type { Http } from '../../src/outbound/http.ts'
@@ -25,7 +25,7 @@ export interface AdapterContext extends LookUpContext {
 export interface BackfillProgress {
   /** State stored by the last poll; null if it completed the read. */
   readonly stored: Backfill | null
-  readonly save: (backfill: Backfill | null) => Promise<void>
+  readonly save: (read: DaysRead | null) => Promise<void>
 }
 
 /** The progress is stored, and the next poll continues. The figures are unknown until the read is complete. */

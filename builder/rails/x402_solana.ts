@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import type { Backfill } from '../../src/core/backfill.ts'
+import type { DaysRead } from '../../src/core/backfill.ts'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { secondMs } from '../../src/core/time.ts'
@@ -116,7 +116,7 @@ export const x402Solana = defineRail({
 function backfillOf(
   { window, backfill }: AdapterContext,
   unread: readonly (AddressState | undefined)[],
-): Backfill {
+): DaysRead {
   const { fromMs, toMs } = backfill.stored ?? { fromMs: window.start30dMs, toMs: window.endMs }
   const unreadMs = unread.reduce((sum, state) => {
     const leftMs = (state?.walk?.atMs ?? toMs) - fromMs

@@ -1,33 +1,27 @@
 /** What others say about a rail: the audited figures, and the claims that no rule uses. */
 import type { AuditClaim, Rail } from '../../src/contract/schemas/rail.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { counted, grouped } from '../../src/core/number-text.ts'
+import { counted, grouped, shortNumber } from '../../src/core/number-text.ts'
 import { daysBetween } from '../../src/core/time.ts'
-import { list, para, section } from '../../src/pages/blocks.ts'
-import { amountText } from '../../src/pages/figures.ts'
-import { inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import { doubt, section } from '../../src/pages/blocks.ts'
+import { amountText, pencil, shortAmount, sub } from '../../src/pages/figures.ts'
+import { inline, link, markdownText, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import { cell, column, table } from '../../src/pages/table.ts'
 
 type FigureName = keyof Rail['audit']['figures']
+
+/** The unit of shares in rail files. */
+const shareUnit = 'of 1'
 
 const figureTexts: Readonly<Record<FigureName, readonly [label: string, unit: string]>> = {
   tpv_30d_usdc: ['Volume', 'USDC'],
   tpv_30d_raw_usdc: ['Raw volume', 'USDC'],
   unique_creators_30d: ['Creators', 'creators'],
   unique_workers_30d: ['Workers', 'workers'],
-  top_worker_share: ['Share of the top worker', 'of 1'],
+  top_worker_share: ['Share of the top worker', shareUnit],
   payouts_30d: ['Payouts', 'payouts'],
-}
-
-const kindTexts: Readonly<Record<AuditClaim['kind'], string>> = {
-  counted: '',
-  operator: 'the operator says ',
-  lower_bound: 'at least ',
-  upper_bound: 'at most ',
-  estimate: 'an estimate of ',
-  lifetime: 'since launch ',
-  listing: 'listed, not paid: ',
-  offer: 'offered, not paid: ',
 }
 
 export function claimSection({ audit }: Rail): HtmlAndMarkdown | null {
@@ -35,36 +29,94 @@ export function claimSection({ audit }: Rail): HtmlAndMarkdown | null {
     if (figure === undefined) return []
     const [label, unit] = figureTexts[name]
     // The rules accept a count of a shorter time only where more days cannot make it smaller.
-    const atLeast = daysBetween(figure.from, figure.to) < 28 ? kindTexts.lower_bound : ''
-    return [
-      inline`${label}: ${atLeast}${amountOf({ ...figure, unit })}, counted by ${untrustedText(figure.counted_by)}; not measured by this ledger. ${untrustedText(figure.method)} The status rules use this figure until a poll succeeds. ${sourceLink(figure)}`,
-    ]
+    const kind = daysBetween(figure.from, figure.to) < 28 ? 'lower_bound' : 'counted'
+    const reason = 'The status rules use it until a poll succeeds.'
+    return [{ ...figure, figure: label, unit, kind, reason, covers: 'mixed' } as const]
   })
-  const sentences = [...figures, ...audit.claims.map(claimSentence)]
-  if (sentences.length === 0) return null
-  const unused =
-    'What others count or claim is not checked here. No total contains it, and the status rules use only what is marked.'
-  return section('claims', 'What others say', para(unused), list(sentences))
+  const claims = audit.claims.map((claim) => ({ ...claim, reason: `${kindWords[claim.kind][1]}.` }))
+  const said = [...figures, ...claims]
+  if (said.length === 0) return null
+  return section(
+    'claims',
+    'What others say',
+    table(said, {
+      id: 'said',
+      caption: 'As published, on the day shown; not measured by this ledger. No sum contains it.',
+      columns: [
+        column('What', ({ figure }) => untrustedText(figure)),
+        column('Value', (claim) => cell(claimFigure(claim, exactAmount), claim.value), {
+          kind: 'volume',
+        }),
+        column(
+          'Why it is not our figure',
+          ({ reason, method, covers }) =>
+            doubt(
+              'info',
+              inline`${reason} ${untrustedText(method)}${covers === 'mixed' ? '' : ` It covers ${covers} only.`}`,
+            ),
+          { kind: 'doubt-column', sortable: false },
+        ),
+        column('Counted by', ({ counted_by: who, source, to }) =>
+          cell(inline`${link(source, untrustedText(who))} ${sub(`to ${to}`)}`, to),
+        ),
+      ],
+    }),
+  )
 }
 
-function claimSentence(claim: AuditClaim): Inline {
-  const { kind, covers } = claim
-  const who = covers === 'mixed' ? '' : ` It covers ${covers} only.`
-  return inline`${untrustedText(claim.figure)}: ${kindTexts[kind]}${amountOf(claim)}, counted by ${untrustedText(claim.counted_by)}; not measured by this ledger. ${untrustedText(claim.method)}${who} ${sourceLink(claim)}`
+function shortFigure(value: number, unit: string): string {
+  return unit.startsWith('USD') ? shortAmount(value) : shortNumber(value)
 }
 
-const sourceLink = ({ source }: Pick<AuditClaim, 'source'>) => link(source, 'Source')
+function exactAmount(value: number, unit: string): string {
+  if (unit === shareUnit) return `${(value * 100).toFixed(1)} %`
+  return unit.startsWith('USD') && !Number.isInteger(value)
+    ? amountText(value)
+    : grouped(String(value))
+}
 
-/** `201,656.22 USDC in 28 days to 2026-09-27`. */
-function amountOf({
-  value,
-  unit,
-  from,
-  to,
-}: Pick<AuditClaim, 'from' | 'to' | 'unit' | 'value'>): Inline {
-  const isMoney = unit.startsWith('USD') && !Number.isInteger(value)
-  const shown = isMoney ? amountText(value) : grouped(String(value))
-  const window =
-    from === null ? `as of ${to}` : `in ${counted(daysBetween(from, to), 'day')} to ${to}`
-  return inline`${shown} ${untrustedText(unit)} ${window}`
+const kindWords: Readonly<Record<AuditClaim['kind'], readonly [word: string, reason: string]>> = {
+  counted: ['counted by others', 'Counted by another rule than ours'],
+  operator: ['stated by the operator', 'Stated by the operator; nobody else can check it'],
+  lower_bound: ['at least', 'Covers less than 30 days'],
+  upper_bound: ['at most', 'An upper bound'],
+  estimate: ['estimate', 'An estimate, not settled payments'],
+  lifetime: ['since launch', 'A sum since launch says nothing about the last 30 days'],
+  listing: ['listed', 'A listing is not a payment'],
+  offer: ['offered', 'An offer is not a payment'],
+}
+
+const kindOrder = Object.keys(kindWords)
+
+/** The claims about an unread rail, those that come nearest to a measured volume of 30 days first, then the newest. */
+export function shownClaims({ figures_source: source, audit }: Rail): readonly AuditClaim[] {
+  if (source === 'poll') return []
+  const rank = ({ kind, unit }: AuditClaim) =>
+    kindOrder.indexOf(kind) + (unit.startsWith('USD') ? 0 : kindOrder.length)
+  const offMonth = ({ from, to }: AuditClaim) =>
+    from === null ? Infinity : Math.abs(daysBetween(from, to) - 30)
+  return audit.claims.toSorted(
+    (a, b) => rank(a) - rank(b) || Math.sign(offMonth(a) - offMonth(b)) || (a.to < b.to ? 1 : -1),
+  )
+}
+
+/** In pencil, with its unit, days and kind. */
+export function claimFigure(
+  claim: Pick<AuditClaim, 'from' | 'kind' | 'to' | 'unit' | 'value'>,
+  show: (value: number, unit: string) => string = shortFigure,
+): HtmlAndMarkdown {
+  const { value, unit, from, to, kind } = claim
+  const window = from === null ? '' : counted(daysBetween(from, to), 'day')
+  const about = [unit === shareUnit ? '' : unit, window].filter((part) => part !== '').join(', ')
+  const figure = pencil(show(value, unit))
+  const [word] = kindWords[kind]
+  return {
+    html: html`<b>${figure.html}</b> <small>${about}</small> <span class="kind">${word}</span>`,
+    md: `${figure.md} ${markdownText(about)} (${word})`,
+  }
+}
+
+/** Why the rules do not use a claim, and who made it when. */
+export function notTakenOver({ kind, counted_by: who, source, to }: AuditClaim): Inline {
+  return inline`${kindWords[kind][1]}. ${link(source, untrustedText(who))}, ${to}`
 }

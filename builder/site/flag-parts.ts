@@ -4,10 +4,13 @@ import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { isReaderTrouble } from '../../src/core/flags/index.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
-import { folded, para } from '../../src/pages/blocks.ts'
+import { folded, para, stacked } from '../../src/pages/blocks.ts'
 import { amountText, pill, time } from '../../src/pages/figures.ts'
+import { gauge } from '../../src/pages/gauge.ts'
 import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import type { Html } from '../../src/pages/html.ts'
 import { cell, column, fixedColumn, table, timeColumn } from '../../src/pages/table.ts'
 import { bySeverity, severityOrder } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
@@ -27,42 +30,98 @@ export function doubtsOf({ openFlags }: { readonly openFlags: readonly Flag[] })
 }
 
 export function flagBlocks(
-  rail: string,
+  { rail, display_name: name }: Rail,
   world: Pick<World, 'closedFlags' | 'openFlags'>,
 ): (HtmlAndMarkdown | null)[] {
   const { open, closed } = flagsOf(rail, world)
-  const caption = 'Closed flags, most recent first.'
+  const titleOf = ({ title }: Flag) => {
+    const own = title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title
+    return untrustedText(own.charAt(0).toUpperCase() + own.slice(1))
+  }
   return [
-    ...openFlagBlocks(open, null),
-    closed.length === 0 ? null : flagTable('closed-flags', caption, closed, null),
+    ...openFlagBlocks(open, titleOf),
+    closed.length === 0
+      ? null
+      : folded(
+          counted(closed.length, 'closed flag'),
+          flagTable('closed-flags', 'Most recent first.', closed, null),
+        ),
   ]
 }
 
 /** Doubts first, then the trouble of our own reader, folded. */
 export function openFlagBlocks(
   flags: readonly Flag[],
-  rails: ReadonlyMap<string, Rail> | null,
+  titleOf: (flag: Flag) => HtmlAndMarkdown,
 ): (HtmlAndMarkdown | null)[] {
   const doubts = doubtsOf({ openFlags: flags })
   const trouble = flags.filter(isReaderTrouble)
   const kinds = [...groupBy(trouble, ({ kind }) => kind)]
   const summary = kinds.map(([kind, { length }]) => `${length} ${kind.replaceAll('_', ' ')}`)
   return [
-    doubts.length === 0
-      ? para('No open doubts.')
-      : flagTable('open-flags', `${counted(doubts.length, 'open doubt')}.`, doubts, rails),
+    doubts.length === 0 ? para('No open doubts.') : flagList(doubts, titleOf),
     trouble.length === 0
       ? null
       : folded(
           `Trouble of our own reader: ${summary.join(', ')}`,
-          flagTable(
-            'reader-trouble',
-            'These flags say nothing about the rails: we could not read them, and show older figures with their dates.',
-            trouble,
-            rails,
-          ),
+          stacked([
+            para(
+              'This says nothing about the rails: we could not read them, and show older figures with their dates.',
+            ),
+            flagList(trouble, titleOf),
+          ]),
         ),
   ]
+}
+
+function flagList(
+  flags: readonly Flag[],
+  titleOf: (flag: Flag) => HtmlAndMarkdown,
+): HtmlAndMarkdown {
+  const shown = flags.map((flag) => {
+    const title = titleOf(flag)
+    const about = inline`Open since ${time(flag.opened_at)}. ${closesWhen(flag)} ${evidence(flag)}`
+    return { flag, title, about }
+  })
+  return {
+    html: html`<ul class="flags">
+      ${shown.map(
+        ({ flag, title, about }) =>
+          html`<li class="${flag.severity}" id="${flag.id}">
+            <span class="severity">${flag.severity}</span>
+            <span class="kind">${flag.kind.replaceAll('_', ' ')}</span>
+            <h3>${title.html}</h3>
+            ${scaleOf(flag)}
+            <p>${about.html}</p>
+          </li>`,
+      )}
+    </ul>`,
+    md: shown
+      .map(({ flag, title, about }) => `- ${flag.severity}, ${flag.kind}: ${title.md}. ${about.md}`)
+      .join('\n'),
+  }
+}
+
+/** The share that a flag measures, and its limit; null for other flags. */
+function measuredShare({ evidence: found }: Flag): { share: number; limit: number } | null {
+  const share = found['share'] ?? found['top_worker_share'] ?? found['removed_share']
+  const limit = found['threshold']
+  return typeof share === 'number' && typeof limit === 'number' && limit > 0
+    ? { share, limit }
+    : null
+}
+
+function scaleOf(flag: Flag): Html | null {
+  const measured = measuredShare(flag)
+  return measured && gauge(measured.share, measured.limit, 1)
+}
+
+function closesWhen(flag: Flag): string {
+  const measured = measuredShare(flag)
+  if (measured !== null) return `It closes at ${Math.round(measured.limit * 100)} % or less.`
+  return isReaderTrouble(flag)
+    ? 'It closes with the next successful poll.'
+    : 'It closes when a poll no longer shows it.'
 }
 
 /** `rails`: by slug, for a column of rails; null on the page of one rail. */

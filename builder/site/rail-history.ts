@@ -87,7 +87,7 @@ export function pollTable(polls: readonly PollRecord[]): HtmlAndMarkdown | null 
       column('Outcome', ({ error }) =>
         error === null ? 'successful' : inline`failed: ${untrustedText(error)}`,
       ),
-      column('Status', ({ status }) => pill(status)),
+      column('Status', ({ outcome, status }) => (outcome === 'ok' ? pill(status) : '')),
       amountColumn('Filtered', 'USDC, 30 days', (poll) => volumeOf(poll, 'tpv30dMicroUsdc')),
       amountColumn('Raw', 'USDC, 30 days', (poll) => volumeOf(poll, 'tpv30dRawMicroUsdc')),
       amountColumn('Filtered', 'USDC, 7 days', (poll) => volumeOf(poll, 'tpv7dMicroUsdc')),

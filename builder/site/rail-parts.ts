@@ -1,16 +1,24 @@
 /** Parts that several pages show of a rail: links, figures, warnings, the sparkline. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
+import { figureNames, knownFigure } from '../../src/core/figures.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { usdcOrNull } from '../../src/core/money.ts'
-import { shortNumber } from '../../src/core/number-text.ts'
 import { isCurrent } from '../../src/core/rail-poll.ts'
 import { entriesByDay } from '../../src/core/time.ts'
-import { ageText, amountText, day, mark, notJudged, pill } from '../../src/pages/figures.ts'
+import { doubt, htmlOnly } from '../../src/pages/blocks.ts'
 import {
-  concat,
+  ageText,
+  day,
+  notJudged,
+  pencil,
+  pill,
+  shortAmount,
+  unknown,
+} from '../../src/pages/figures.ts'
+import {
   inline,
-  noContent,
+  join,
   renderInline,
   untrustedText,
   link,
@@ -18,9 +26,13 @@ import {
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
 import { railPath } from '../../src/pages/paths.ts'
+import { cell } from '../../src/pages/table.ts'
+import type { TableCell } from '../../src/pages/table.ts'
 import { sparkline } from '../charts/chart.ts'
 import { railView } from '../documents/rail-view.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
+import { claimFigure, notTakenOver, shownClaims } from './claims.ts'
+import { notJudged as notJudgedWord } from './filters.ts'
 
 /** A rail with its public view, shared by all pages of a build. */
 export interface ShownRail {
@@ -34,6 +46,11 @@ export const railParts = ['nowMs', 'pollEveryMs', 'rails'] as const
 export function shownRails(world: Pick<World, (typeof railParts)[number]>): ShownRail[] {
   return world.rails.map((record) => ({ record, view: railView(record, world) }))
 }
+
+export const isAudited = (view: Pick<Rail, 'figures_source'>) => view.figures_source === 'audit'
+
+/** False if every figure is unknown. */
+export const hasFigures = (view: Rail) => view.unknown_figures.length < figureNames.length
 
 export function railLink(rail: Pick<Rail, 'rail' | 'display_name'>): HtmlAndMarkdown {
   return link(railPath(rail.rail), untrustedText(rail.display_name))
@@ -59,6 +76,11 @@ export function statusPill(
   return view.judged ? shown : notJudged
 }
 
+/** The status as the filters of the table know it. */
+export function statusWord({ judged, status }: Rail): string {
+  return judged ? status : notJudgedWord
+}
+
 /** Reason why the figures do not come from the last poll, and their age; null for figures from the last poll. */
 export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | null {
   const age = `${ageText(world.nowMs - Date.parse(view.figures_as_of))} old`
@@ -72,28 +94,81 @@ export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | n
   return view.stale ? `stale, ${age}` : null
 }
 
-/** The gravest open doubt, and warnings about the origin and age of the figures in a row. */
-export function doubtMarks(
+/** The gravest open doubt, or else what is uncertain about the origin and age of the figures. */
+export function doubtNote(
   view: Rail,
   [gravest, ...more]: readonly Flag[],
   world: Pick<World, 'nowMs'>,
 ): HtmlAndMarkdown {
   const carried = carriedText(view, world)
-  // An audit is always older than a poll, so its age is enough.
-  const isStalePoll = view.stale && view.poll_error !== undefined && view.figures_source === 'poll'
-  const flag = gravest && {
-    html: html`<a class="pill" data-is="${gravest.severity}" href="${railPath(view.rail)}#flags"
-      >${gravest.kind.replaceAll('_', ' ')}</a
-    >`,
-    md: link(`${railPath(view.rail)}#flags`, gravest.kind).md,
+  const others = [
+    more.length === 0 ? null : link(`${railPath(view.rail)}#flags`, `${more.length} more`),
+    carried,
+  ].filter((other) => other !== null)
+  if (gravest !== undefined) {
+    return doubt(gravest.severity, inline`${untrustedText(gravest.title)} ${join(others, ' · ')}`)
   }
-  if (flag === undefined && carried === null) return renderInline('none')
-  return concat([
-    flag ?? noContent,
-    mark(more.length === 0 ? null : `${more.length} more`),
-    mark(carried),
-    mark(isStalePoll ? 'stale' : null),
-  ])
+  const [claim] = shownClaims(view)
+  if (!view.judged && claim !== undefined) return doubt('info', notTakenOver(claim))
+  return carried === null ? doubt('none', 'No open doubts.') : doubt('info', sentence(carried))
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+/** Volume without money that came back; where that is unknown, after the filter rule. */
+export function keptVolume(view: Rail): number | null {
+  return knownFigure(view, 'tpv_30d_net_usdc') ?? knownFigure(view, 'tpv_30d_usdc')
+}
+
+/** The volume in short, with the part of the raw volume that is kept. What others say is in pencil. */
+export function volumeCell(view: Rail): TableCell {
+  const kept = keptVolume(view)
+  const [claim] = shownClaims(view)
+  if (kept === null && claim !== undefined) return cell(claimFigure(claim), null)
+  const isAudit = view.figures_source === 'audit'
+  const shown =
+    kept === null ? unknown : inline`${isAudit ? pencil(shortAmount(kept)) : shortAmount(kept)}`
+  const { html: figure } = shown
+  const raw = knownFigure(view, 'tpv_30d_raw_usdc')
+  const note = isAudit
+    ? kept === null
+      ? 'nobody has published a count'
+      : 'counted by others'
+    : raw === null
+      ? 'raw volume unknown'
+      : raw === 0
+        ? 'no payout seen'
+        : `${keptShare(raw, kept)} of ${shortAmount(raw)} raw`
+  return cell(
+    {
+      html: html`<b>${figure}</b> ${kept === null ? null : html`<small>USDC</small>`}
+        ${keptBar(raw, kept)?.html} <span class="sub">${note}</span>`,
+      md: `${shown.md} (${note})`,
+    },
+    kept,
+  )
+}
+
+function keptShare(raw: number, kept: number | null): string {
+  return kept === null ? 'unknown part' : `${Math.round((kept / raw) * 100)} %`
+}
+
+/** The kept part of the raw volume is solid, the part left out is hatched; dashed if unknown. */
+export function keptBar(raw: number | null, kept: number | null): HtmlAndMarkdown | null {
+  if (raw === 0) return null
+  const share = raw === null || kept === null ? null : (kept / raw) * 100
+  const shape =
+    share === null
+      ? html`<rect class="unread" width="100%" height="8" />`
+      : html`<rect class="kept" width="${share.toFixed(1)}%" height="8" />
+          <rect
+            class="out"
+            x="${share.toFixed(1)}%"
+            width="${(100 - share).toFixed(1)}%"
+            height="8"
+          />
+          <rect class="frame" width="100%" height="8" />`
+  return htmlOnly(html`<svg class="bar" width="100%" height="8" aria-hidden="true">${shape}</svg>`)
 }
 
 /** One amount in USDC a day, oldest first: from the last successful poll of the day, or null. */
@@ -116,7 +191,7 @@ export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAn
   const known = series.filter((value) => value !== null)
   const [first, last] = [known[0], known.at(-1)]
   if (first === undefined || last === undefined || known.length < 2) {
-    return { html: html`<span class="unknown">no history</span>`, md: 'no history' }
+    return { html: html`<span class="sub">no readings</span>`, md: 'no readings' }
   }
   const words = `${shortAmount(first)} → ${shortAmount(last)}`
   const title = `30-day volume in USDC over the last ${sparkDays} days: ${words}`
@@ -126,8 +201,4 @@ export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAn
     html: html`<span class="spark">${trusted(svg)}<small>${words}</small></span>`,
     md: words,
   }
-}
-
-function shortAmount(amountUsdc: number): string {
-  return amountUsdc < 1 ? amountText(amountUsdc) : shortNumber(amountUsdc)
 }

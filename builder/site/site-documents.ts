@@ -7,6 +7,7 @@ import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 import { allPagesInOne, createPageDocuments } from './documents.ts'
 import type { PublishedPage } from './documents.ts'
+import { filterStylesDocument } from './filters.ts'
 import { createPages } from './index.ts'
 import { indexDocuments, introOf } from './indexes.ts'
 import { receiptChecksDocument } from './receipt-checks.ts'
@@ -48,6 +49,7 @@ export function createSite(): (
     return [
       ...published.flatMap(({ documents }) => documents),
       ...shareImages,
+      filterStylesDocument(),
       ...checks(world),
       ...feeds(world),
       ...tradeFeeds(world),

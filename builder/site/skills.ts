@@ -6,41 +6,29 @@ import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
 import { code, link, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
 import type { Inline } from '../../src/pages/html-and-markdown.ts'
-import { html } from '../../src/pages/html.ts'
 import { cell, column, fixedColumn, table } from '../../src/pages/table.ts'
+import { filterForm, filterStyles } from './filters.ts'
 import { pageSource } from './page-source.ts'
 import { railLinkOf, railParts, shownRails, statusPill } from './rail-parts.ts'
 
 export const skillsPage = pageSource(['taxonomy', ...railParts], (world) => {
   const { note, skills } = world.taxonomy
   const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
-  const options = skillCategories.map(
-    (category) => html`<option value="${category}">${category}</option>`,
-  )
   return {
     path: '/skills',
     title: 'Skills',
     description: `${counted(skills.length, 'skill')} in ${skillCategories.length} categories, each with the rails where it is sold.`,
-    nav: '/docs',
+    nav: '/skills',
     json: ['/api/v1/skills'],
+    styles: [filterStyles],
     body: [
       introduction(untrustedText(note)),
-      htmlOnly(
-        html`<form class="filters" data-filters="skills" autocomplete="off">
-          <label
-            >Category
-            <select id="filter-skill">
-              <option value="">all</option>
-              ${options}
-            </select></label
-          ><output role="status">${counted(skills.length, 'skill')}</output>
-        </form>`,
-      ),
+      htmlOnly(filterForm('skills', counted(skills.length, 'skill'))),
       table(skills, {
         id: 'skills',
         caption: 'Workers list skills by their slug.',
         rowId: ({ slug }) => slug,
-        rowData: ({ category }) => ({ skill: category }),
+        rowData: ({ category }) => ({ category }),
         columns: [
           column('Skill', ({ name, slug }) =>
             cell(inline`${untrustedText(name)} ${code(slug)}`, name.toLowerCase()),

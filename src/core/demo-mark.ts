@@ -10,5 +10,8 @@ export function markMarkdownAsDemo(text: string): string {
 }
 
 export function markPageAsDemo(page: string): string {
-  return page.replace(/<main\b[^>]*>/, (tag) => `${tag}<p class="notice">${demoSentence}</p>`)
+  return page.replace(
+    '<header>',
+    `<aside class="demo" aria-label="Demo">${demoSentence}</aside><header>`,
+  )
 }

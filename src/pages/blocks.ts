@@ -10,7 +10,7 @@ type Links = readonly (readonly [href: string, label: string] | null)[]
 export function heading(level: 2 | 3, label: Inline, id: string): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(label)
   return {
-    html: html`<h${level} id="${id}">${inner}</h${level}>`,
+    html: html`<h${level} id="${id}"><a href="#${id}">${inner}</a></h${level}>`,
     md: `${'#'.repeat(level)} ${md}`,
   }
 }
@@ -57,6 +57,20 @@ export function introduction(content: Inline): HtmlAndMarkdown {
   return para(content, 'lede')
 }
 
+/** A note beside a figure. `none`: nothing is in doubt. */
+export function doubt(
+  severity: 'critical' | 'info' | 'none' | 'warning',
+  content: Inline,
+): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(content)
+  return { html: html`<div class="doubt ${severity}">${inner}</div>`, md: lineStart(md) }
+}
+
+/** The conclusion of a page as a sentence. */
+export function verdict(content: Inline): HtmlAndMarkdown {
+  return para(content, 'verdict')
+}
+
 export function list(items: readonly Inline[]): HtmlAndMarkdown {
   const rendered = items.map(renderInline)
   return {
@@ -70,7 +84,7 @@ export function list(items: readonly Inline[]): HtmlAndMarkdown {
 export function steps(items: readonly Inline[]): HtmlAndMarkdown {
   const rendered = items.map(renderInline)
   return {
-    html: html`<ol>
+    html: html`<ol class="steps">
       ${rendered.map((item) => html`<li>${item.html}</li>`)}
     </ol>`,
     md: rendered.map(({ md }, index) => `${index + 1}. ${lineStart(md)}`).join('\n'),
@@ -112,21 +126,55 @@ export function pair(blocks: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
   return { html: html`<div class="pair">${inner}</div>`, md }
 }
 
-export function tiles(
-  entries: readonly (readonly [label: string, value: HtmlAndMarkdown, note: Inline])[],
+/** The two to six most important figures of a page. `isDoubted`: what is left out or questioned. */
+export function keyFigures(
+  entries: readonly {
+    readonly label: string
+    readonly value: Inline
+    readonly unit?: string
+    readonly note: Inline
+    readonly isDoubted?: boolean
+  }[],
 ): HtmlAndMarkdown {
-  const shown = entries.map(([label, value, note]) => ({ label, value, note: renderInline(note) }))
+  const shown = entries.map(({ label, value, unit = '', note, isDoubted = false }) => {
+    return { label, unit, isDoubted, value: renderInline(value), note: renderInline(note) }
+  })
   return {
-    html: html`<dl class="tiles">
+    html: html`<dl class="keys">
       ${shown.map(
-        ({ label, value, note }) =>
-          html`<div>
+        ({ label, value, unit, note, isDoubted }) =>
+          html`<div class="${isDoubted ? 'doubted' : ''}">
             <dt>${label}</dt>
-            <dd><b>${value.html}</b><small>${note.html}</small></dd>
+            <dd>
+              <b>${value.html} <small>${unit}</small></b
+              ><small>${note.html}</small>
+            </dd>
           </div>`,
       )}
     </dl>`,
-    md: shown.map(({ label, value, note }) => `- ${label}: ${value.md} (${note.md})`).join('\n'),
+    md: shown
+      .map(
+        ({ label, value, unit, note }) =>
+          `- ${label}: ${`${value.md} ${unit}`.trim()} (${note.md})`,
+      )
+      .join('\n'),
+  }
+}
+
+type Action = readonly [href: string, label: string, look?: 'quiet' | 'warn']
+
+/** The facts that most readers look for, beside the page on wide screens, with what they can do next. */
+export function glance(entries: readonly Fact[], actions: readonly Action[]): HtmlAndMarkdown {
+  const { html: list, md } = facts(entries)
+  return {
+    html: html`<aside class="glance" aria-label="At a glance">
+      <h2>At a glance</h2>
+      ${list}
+      <p class="actions">
+        ${actions.map(([href, label, look = '']) => html`<a class="btn ${look}" href="${href}">${label}</a>`)}
+      </p>
+    </aside>`,
+    md,
   }
 }
 
@@ -205,7 +253,7 @@ export function contents(entries: Links): HtmlAndMarkdown {
           <summary>On this page: ${entries.length} entries</summary>
           ${row}
         </details>`
-  return htmlOnly(html`<nav aria-label="On this page">${inner}</nav>`)
+  return htmlOnly(html`<nav class="jump" aria-label="On this page">${inner}</nav>`)
 }
 
 export function links(entries: Links): HtmlAndMarkdown {

@@ -1,12 +1,14 @@
-import { counted, grouped } from '../core/number-text.ts'
+import { counted, grouped, shortNumber } from '../core/number-text.ts'
 import { dayMs, hourMs, isoTime } from '../core/time.ts'
 import { noContent } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
 
-export const unknown: HtmlAndMarkdown = {
-  html: html`<span class="unknown">unknown</span>`,
-  md: 'unknown',
+export const unknown: HtmlAndMarkdown = pencil('unknown')
+
+/** A figure that is too old or was not read by this ledger. */
+export function pencil(text: string): HtmlAndMarkdown {
+  return { html: html`<span class="unknown">${text}</span>`, md: text }
 }
 
 function plain(text: string): HtmlAndMarkdown {
@@ -28,6 +30,11 @@ export const amount = figure(amountText)
 export const usdc = figure((amountUsdc) => `${amountText(amountUsdc)} USDC`)
 export const count = figure((value) => grouped(String(value)))
 export const percent = figure((share) => `${(share * 100).toFixed(1)} %`)
+
+/** For lists and headlines: at most three significant digits. */
+export function shortAmount(amountUsdc: number): string {
+  return Math.abs(amountUsdc) < 1 ? amountText(amountUsdc) : shortNumber(amountUsdc)
+}
 
 /** Names the member of the page's signed document, so that the script can compare the shown with the signed value. */
 export function signed(member: string, shown: HtmlAndMarkdown): HtmlAndMarkdown {
@@ -62,18 +69,23 @@ export function ageText(ageMs: number): string {
     : counted(Math.floor(ago / dayMs), 'day')
 }
 
-/** The word has the full meaning; the colour only repeats it. */
-export function pill(word: string): HtmlAndMarkdown {
+/** The word has the full meaning; shape and colour only repeat it. */
+export function pill(word: string, size: '' | 'big' = ''): HtmlAndMarkdown {
   return {
-    html: html`<span class="pill" data-is="${word}">${word.replaceAll('_', ' ')}</span>`,
+    html: html`<span class="pill ${size}" data-is="${word}">${word.replaceAll('_', ' ')}</span>`,
     md: word,
   }
 }
 
 /** Stands for the status of a rail about which too little is known. */
 export const notJudged: HtmlAndMarkdown = {
-  html: html`<span class="unknown">not judged</span>`,
+  html: html`<span class="pill" data-is="not judged">not judged</span>`,
   md: 'not judged',
+}
+
+/** A second line in a cell. */
+export function sub(text: string): HtmlAndMarkdown {
+  return { html: html`<span class="sub">${text}</span>`, md: `(${text})` }
 }
 
 export function mark(text: string | null): HtmlAndMarkdown {

@@ -9,50 +9,61 @@ const siteName = 'Agent Income Ledger'
 
 const navigation = [
   ['/', 'Rails'],
-  ['/opportunities', 'Opportunities'],
-  ['/leaderboard', 'Leaderboard'],
-  ['/receipts', 'Receipts'],
-  ['/pacts', 'Pacts'],
+  ['/opportunities', 'Earn'],
   ['/honesty', 'Flags'],
-  ['/desk', 'Desk'],
+  ['/receipts', 'Receipts'],
   ['/docs', 'Docs'],
-  ['/search', 'Search'],
+] as const
+
+const more = [
+  ['/leaderboard', 'Leaderboard'],
+  ['/workers', 'Workers'],
+  ['/skills', 'Skills'],
+  ['/jobs', 'Jobs'],
+  ['/pacts', 'Pacts'],
+  ['/partners', 'Partners'],
+  ['/desk', 'Desk'],
+  ['/disputes', 'Disputes'],
 ] as const
 
 const footer = [
-  {
-    title: 'Ledger',
-    entries: [
-      ['/find', 'What can my agent do?'],
-      ['/arbitrage', 'Expected income, explained'],
-      ['/workers', 'Workers'],
-      ['/jobs', 'Job exchange'],
-      ['/partners', 'Partners and pricing'],
-      ['/skills', 'Skills'],
-      ['/status', 'Poll status'],
-    ],
-  },
-  {
-    title: 'Data',
-    entries: [
-      ['/api/v1/rails', 'All rails, JSON'],
-      ['/api/v1/rails.csv', 'All rails, CSV'],
-      ['/snapshot.json', 'Signed manifest'],
-      ['/diffs/latest.md', 'What the last build changed'],
-      ['/feeds', 'Feeds'],
-    ],
-  },
-  {
-    title: 'Build on it',
-    entries: [
-      ['/docs/reference', 'API reference'],
-      ['/docs/try', 'Try the API'],
-      ['/openapi.json', 'OpenAPI'],
-      ['/llms.txt', 'For agents'],
-      ['/changelog', 'Changelog'],
-    ],
-  },
+  ['/docs/glossary', 'Glossary'],
+  ['/status', 'Poll status'],
+  ['/feeds', 'Feeds'],
+  ['/docs/rules', 'How we measure'],
+  ['/docs/disputing', 'Dispute a figure'],
+  ['/api/v1/rails.csv', 'All rails as CSV'],
+  ['/snapshot.json', 'Signed manifest'],
+  ['/diffs/latest.md', 'What the last build changed'],
+  ['/docs/reference', 'API'],
+  ['/openapi.json', 'OpenAPI'],
+  ['/llms.txt', 'For agents'],
+  ['/changelog', 'Changelog'],
 ] as const
+
+/** Fills for the part of a bar that is left out, and for days of a chart without a reading. */
+const patterns = html`<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false">
+  <pattern
+    id="hatch"
+    width="5"
+    height="5"
+    patternUnits="userSpaceOnUse"
+    patternTransform="rotate(45)"
+  >
+    <rect width="5" height="5" />
+    <path d="M0 0V5" />
+  </pattern>
+  <pattern
+    id="gap"
+    width="6"
+    height="6"
+    patternUnits="userSpaceOnUse"
+    patternTransform="rotate(45)"
+  >
+    <rect width="6" height="6" />
+    <path d="M0 0V6" />
+  </pattern>
+</svg>`
 
 interface LayoutOptions {
   readonly site: { readonly url: string; readonly version: string }
@@ -107,35 +118,50 @@ export function layout(page: SitePage, body: Html, options: LayoutOptions): stri
         ${[...json, ...feeds].map((to) => html`<link rel="alternate" type="${to.type}" href="${to.href}" title="${to.title}" /> `)}
         <link rel="service-desc" type="application/json" href="/openapi.json" />
         <link rel="api-catalog" href="/.well-known/api-catalog" />
+        <script src="/assets/theme.js"></script>
         <script type="module" src="/assets/site.js"></script>
         ${(page.scripts ?? []).map((src) => html`<script defer src="${src}"></script> `)}
       </head>
       <body>
         <a class="skip" href="#main">Skip to content</a>
+        ${patterns}
         <header>
-          <p class="brand"><a href="/">${siteName}</a></p>
+          <a class="brand" href="/">${siteName}</a>
           <nav aria-label="Main">
             <ul>
-              ${navigation.map(([href, label]) => navEntry(href, label, page))}
+              ${navigation.map((entry) => navEntry(entry, page))}
+              <li class="more">
+                <details>
+                  <summary>More</summary>
+                  <ul>
+                    ${more.map((entry) => navEntry(entry, page))}
+                  </ul>
+                </details>
+              </li>
             </ul>
           </nav>
+          <div class="tools">
+            <a class="tool" href="/search">Search <kbd aria-hidden="true">/</kbd></a>
+            <button class="tool" type="button" data-theme-switch disabled>
+              <span class="vh">Switch between light and dark</span><span aria-hidden="true">◐</span>
+            </button>
+          </div>
         </header>
         <main id="main" tabindex="-1">
+          ${page.crumb && html`<p class="crumb">${page.crumb.map(crumbEntry)}</p>`}
           <h1>${title}</h1>
           ${body}
         </main>
         <footer>
-          ${footer.map(
-            ({ title: name, entries }) =>
-              html`<nav aria-label="${name}">
-                <p>${name}</p>
-                <ul>
-                  ${entries.map(([href, label]) => html`<li><a href="${href}">${label}</a></li>`)}
-                </ul>
-              </nav> `,
-          )}
-          <p class="colophon">
-            ${isPublished ? signedNote(path) : onDemandNote} Version ${site.version}.
+          <nav aria-label="Footer">
+            <ul>
+              ${footer.map(([href, label]) => html`<li><a href="${href}">${label}</a></li> `)}
+            </ul>
+          </nav>
+          <p>
+            ${isPublished ? signedNote(path) : onDemandNote} Version ${site.version}. Solid ink:
+            read by this ledger. <span class="unknown">Dashed pencil</span>: counted by others, too
+            old or unknown.
           </p>
         </footer>
       </body>
@@ -152,8 +178,15 @@ function signedNote(path: string): Html {
 const onDemandNote = html`This page was rendered on request and is not signed. Published documents
   are: <a href="/docs/verifying">verify one</a>.`
 
-function navEntry(href: string, label: string, page: SitePage): Html {
+function navEntry([href, label]: readonly [string, string], page: SitePage): Html {
   if (page.path === href) return html`<li><a href="${href}" aria-current="page">${label}</a></li>`
   const current = page.nav === href ? html` aria-current="true"` : null
   return html`<li><a href="${href}" ${current}>${label}</a></li>`
+}
+
+function crumbEntry([href, label]: readonly [string | null, string], at: number): Html {
+  const separator = at === 0 ? '' : ' / '
+  return href === null
+    ? html`${separator}<span>${label}</span>`
+    : html`${separator}<a href="${href}">${label}</a>`
 }

@@ -7,6 +7,8 @@ export interface SitePage {
   readonly title: string
   /** One sentence for search engines, feeds and llms.txt. */
   readonly description: string
+  /** Where the page belongs: shown above the title. An entry without a path is only a word. */
+  readonly crumb?: readonly (readonly [href: string | null, label: string])[]
   /** Path of the current navigation entry. */
   readonly nav: string | null
   /** This is a function if the page declares its `inputs`. */

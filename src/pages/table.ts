@@ -19,7 +19,7 @@ interface ColumnOptions {
   /** Unit and window, shown below the label. */
   readonly unit?: string
   /** `figure` is right-aligned; `wide` has a minimum width, for sentences. */
-  readonly kind?: 'figure' | 'wide'
+  readonly kind?: 'doubt-column' | 'figure' | 'volume' | 'wide'
   readonly sortable?: false
 }
 
@@ -147,7 +147,7 @@ function headerCell(
 ): Html {
   const under = unit === undefined ? null : html`<small>${unit}</small>`
   const isFixed = sortable === false || isTableSortable === false
-  const attributes = html`${kind === 'figure' && html` class="figure"`}${isFixed ? null : html` data-sortable`}`
+  const attributes = html`${kind && html` class="${kind}"`}${isFixed ? null : html` data-sortable`}`
   return html`<th scope="col" ${role('columnheader')} ${attributes}>
     <span>${label}</span>${under}
   </th>`

@@ -54,7 +54,7 @@ describe('hostile names and notes', () => {
         `/desk/article-${index}`,
       ]),
     ]
-    const allowed = new Set(['/assets/site.js'])
+    const allowed = new Set(['/assets/site.js', '/assets/theme.js'])
     for (const path of paths) {
       await page.goto(path, { waitUntil: 'networkidle' })
       const found = await page.evaluate(() => ({

@@ -96,7 +96,7 @@ describe('the home page', () => {
     const { page } = await visit('/', { javaScriptEnabled: false })
     const rows = page.locator('#rails tbody tr')
     expect(await rows.count()).toBe(4)
-    expect(await page.locator('body').innerText()).toContain('carried over, 2 days old')
+    expect(await page.locator('body').innerText()).toContain('Carried over, 2 days old')
     await page.locator('#filter-status').selectOption('dormant')
     expect(await rows.filter({ visible: true }).allInnerTexts()).toEqual([
       expect.stringContaining('Rail gamma'),

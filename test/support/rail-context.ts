@@ -51,7 +51,8 @@ export function railContext(options: RailContextOptions): AdapterContext {
     past: [],
     backfill: {
       stored: null,
-      save: async (backfill) => await Promise.resolve(options.onBackfill?.(backfill)),
+      save: async (backfill) =>
+        await Promise.resolve(options.onBackfill?.(backfill && { ...backfill, leftMs: null })),
     },
     evidence: collectEvidence(rail, database, windowEndingAt(endMs)),
     isTurnOver: () => false,

@@ -52,6 +52,7 @@ export const pollTables = {
       from_ms: column.integer,
       to_ms: column.integer,
       read_until_ms: column.integer,
+      left_ms: column.optionalInteger,
     },
     withoutRowid: true,
   },

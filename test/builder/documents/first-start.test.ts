@@ -78,7 +78,8 @@ describe('a ledger that has read no rail', () => {
       unknown_figures: ['count'],
     })
     expect(page(old, '/index.md')).toMatch(/^# No rail has been read yet$/m)
-    expect(page(old, '/index.md')).toMatch(/Rails paying: unknown/)
+    expect(page(old, '/index.md')).toMatch(/^\d+ rails: \d+ not judged\.$/m)
+    expect(page(old, '/index.md')).toContain('What customers paid in 30 days: unknown')
     expect(page(old, '/opportunities.md')).toContain('No reading has shown yet which rails pay.')
     expect(page(old, '/rails/x402.md')).toContain('was paying on 2026-09-27')
   })
@@ -97,11 +98,15 @@ describe('a ledger that has read no rail', () => {
   test('names no zero if others recently counted nothing on a few rails', () => {
     const rails = old.rails.filter(({ authored: { rail } }) => rail !== 'x402')
     const world = { ...old, nowMs: Date.parse('2026-09-01T00:00:00.000Z'), rails }
-    expect(page(world, '/index.md')).toMatch(/Rails paying: unknown/)
+    expect(page(world, '/index.md')).toMatch(/^# No rail has been read yet$/m)
+    expect(page(world, '/index.md')).toMatch(/^\d+ rails: 3 dormant, \d+ not judged\.$/m)
   })
 
-  test('says of no rail without figures that it shows old ones', () => {
-    expect(page(recent, '/index.md')).toMatch(/\*\*1 of \d+ polled rails shows figures/)
+  test('says how many rails have been read, and shows no figures of the others in ink', () => {
+    expect(page(recent, '/index.md')).toMatch(
+      /How recent\?\*\* 0 of \d+ polled rails have been read\./,
+    )
+    expect(page(recent, '/rails/agenton.md')).toContain('No figure of this rail is known.')
   })
 
   test('says of a rail without figures that it is not judged', () => {
@@ -155,14 +160,14 @@ describe('claims of others', () => {
   })
 
   test('the page of a rail states value, window, counter, day and kind of each claim', () => {
-    expect(page(recent, '/rails/frantic.md')).toContain(
-      'Growth of the board counter: the operator says 271 USD in 30 days to 2026-08-22, counted by Frantic; not measured by this ledger.',
+    expect(page(recent, '/rails/frantic.md')).toMatch(
+      /\| Growth of the board counter \| 271 USD, 30 days \(stated by the operator\) \| Stated by the operator; .* \| \[Frantic\]\(.*\) \(to 2026-08-22\) \|/,
     )
     const market = page(recent, '/rails/execution_market.md')
-    expect(market).toContain('Rewards of completed tasks: at least 2.11 USD in 7 days')
-    expect(market).toContain('Volume counter of the platform: at most 319.99 USD as of 2026-08-17')
-    expect(page(recent, '/rails/x402.md')).toContain(
-      'Volume: 201,656.22 USDC in 28 days to 2026-09-27, counted by wknipe-site; not measured by this ledger. Sum of four weekly rows',
+    expect(market).toContain('Rewards of completed tasks | 2.11 USD, 7 days (at least)')
+    expect(market).toContain('Volume counter of the platform | 319.99 USD (at most)')
+    expect(page(recent, '/rails/x402.md')).toMatch(
+      /\| Volume \| 201,656\.22 USDC, 28 days \(counted by others\) \| .*Sum of four weekly rows.* \| \[wknipe-site\]\(.*\) \(to 2026-09-27\) \|/,
     )
   })
 })

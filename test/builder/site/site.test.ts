@@ -46,7 +46,12 @@ describe('the site', () => {
 
   test('the site shows how many days of a rail are read', () => {
     const fromMs = Date.UTC(2026, 9, 1)
-    const backfill = { fromMs, toMs: fromMs + 30 * dayMs, readUntilMs: fromMs + 12.7 * dayMs }
+    const backfill = {
+      fromMs,
+      toMs: fromMs + 30 * dayMs,
+      readUntilMs: fromMs + 12.7 * dayMs,
+      leftMs: null,
+    }
     const reading: World = { ...world, rails: withFirst(world.rails, { backfill }) }
     const rail = reading.rails[0]?.authored.rail ?? ''
     const pages = [...siteOf(reading)]
@@ -60,7 +65,7 @@ describe('the site', () => {
 
   test('the site marks unknown figures, and shows the age of carried-over ones', () => {
     expect(text('/rails/beta')).toContain('unknown')
-    expect(text('/')).toContain('carried over, 2 days old')
+    expect(text('/')).toContain('Carried over, 2 days old')
     expect(text('/rails/delta.md')).toContain(
       'These figures are not live: carried over, 2 days old.',
     )

@@ -29,7 +29,7 @@ for (const header of document.querySelectorAll('th[data-sortable]')) {
   button.append(...label.childNodes)
   label.append(button)
   button.addEventListener('click', () => {
-    const first = header.classList.contains('figure') ? 'descending' : 'ascending'
+    const first = header.matches('.figure, .volume') ? 'descending' : 'ascending'
     const now = header.getAttribute('aria-sort')
     const other = first === 'ascending' ? 'descending' : 'ascending'
     sortBy(header, now === first ? other : first)
@@ -76,11 +76,28 @@ if (search !== null && wanted && location.pathname !== new URL(search.action).pa
   location.replace(`${search.action}?${new URLSearchParams({ q: wanted })}`)
 }
 
+for (const button of document.querySelectorAll('[data-theme-switch]')) {
+  const root = document.documentElement
+  button.disabled = false
+  button.addEventListener('click', () => {
+    const { matches } = matchMedia('(prefers-color-scheme: dark)')
+    const isDark = root.dataset.theme === undefined ? matches : root.dataset.theme === 'dark'
+    root.dataset.theme = isDark ? 'light' : 'dark'
+    try {
+      localStorage.setItem('theme', root.dataset.theme)
+    } catch {
+      // Storage may be blocked; the choice then ends with the page.
+    }
+  })
+}
+
 addEventListener('keydown', (event) => {
-  if (event.key === '/' && !event.target.closest('input, textarea, select')) {
-    event.preventDefault()
-    location.assign('/search')
-  }
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.target.closest('input, textarea, select')) return
+  event.preventDefault()
+  const field = document.querySelector('main input[type=search]')
+  if (field === null) location.assign('/search')
+  else field.focus()
 })
 
 for (const block of document.querySelectorAll('.docs pre')) {

@@ -1,0 +1,126 @@
+/** The table of rails. */
+import { daysReadText } from '../../src/core/backfill.ts'
+import { knownFigure } from '../../src/core/figures.ts'
+import { groupBy } from '../../src/core/group-by.ts'
+import { counted } from '../../src/core/number-text.ts'
+import { htmlOnly, section } from '../../src/pages/blocks.ts'
+import { amount, count, day, sub, time } from '../../src/pages/figures.ts'
+import { inline, renderInline, small } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import { cell, column, table } from '../../src/pages/table.ts'
+import type { World } from '../world/world.ts'
+import { shownClaims } from './claims.ts'
+import { filterForm, statusWords } from './filters.ts'
+import { doubtsOf } from './flag-parts.ts'
+import {
+  carriedText,
+  doubtNote,
+  keptVolume,
+  railLink,
+  statusPill,
+  statusWord,
+  volumeCell,
+  volumeSpark,
+} from './rail-parts.ts'
+import type { ShownRail } from './rail-parts.ts'
+
+export function railSection(
+  rails: readonly ShownRail[],
+  world: Pick<World, 'history' | 'nowMs' | 'openFlags'>,
+): HtmlAndMarkdown {
+  const doubts = groupBy(doubtsOf(world), ({ rail }) => rail)
+  return section(
+    'rails-heading',
+    'Rails',
+    htmlOnly(filterForm('rails', counted(rails.length, 'rail'))),
+    table(rails.toSorted(byStatus), {
+      id: 'rails',
+      caption:
+        'Volumes are net where known. In each bar the solid part is kept and the hatched part left out. “Unknown” is not zero.',
+      rowData: ({ view }) => {
+        return { status: statusWord(view), chain: view.chain, category: view.category }
+      },
+      columns: [
+        column('Rail', ({ view }) =>
+          cell(
+            inline`${railLink(view)} ${sub(`${view.category} · ${view.chain}`)}`,
+            view.display_name.toLowerCase(),
+          ),
+        ),
+        column('Status', ({ record, view }) =>
+          cell(
+            inline`${statusPill(view, world)} ${sub(sinceText({ record, view }))}`,
+            statusRank(view),
+          ),
+        ),
+        column('Volume', ({ view }) => volumeCell(view), { unit: 'USDC, 30 days', kind: 'volume' }),
+        column(
+          'Doubt',
+          ({ view }) => {
+            const flags = doubts.get(view.rail) ?? []
+            return cell(doubtNote(view, flags, world), flags.length === 0 ? null : -flags.length)
+          },
+          { kind: 'doubt-column' },
+        ),
+        column(
+          'Trend',
+          ({ view }) => volumeSpark(world.history.get(view.rail) ?? [], world.nowMs),
+          {
+            sortable: false,
+          },
+        ),
+        column('Workers', ({ view }) => {
+          const workers = knownFigure(view, 'unique_workers_30d')
+          const share = knownFigure(view, 'top_worker_share')
+          if (view.status_basis === 'activity') return cell('none known', null)
+          const top = share === null ? null : sub(`top ${Math.round(share * 100)} %`)
+          return cell(inline`${count(workers)} ${top}`, workers)
+        }),
+        column('Entry', ({ view: { entry_cost_usdc: cost } }) =>
+          cell(cost === 0 ? 'free' : inline`${amount(cost)} ${small('USDC')}`, cost),
+        ),
+        column('Read', ({ record, view }) =>
+          cell(readText({ record, view }, world), record.state.figuresAsOfMs),
+        ),
+      ],
+      empty: 'No rails are listed.',
+    }),
+  )
+}
+
+function sinceText({ record, view }: ShownRail): string {
+  const { backfill } = record
+  if (backfill !== null) return daysReadText(backfill)
+  if (view.figures_source === 'audit') return record.rule === null ? 'never polled' : 'not read yet'
+  return `since ${view.status_since.slice(0, 10)}`
+}
+
+/** Recent readings in ink, old ones dashed, what others counted in pencil. */
+function readText({ record, view }: ShownRail, world: Pick<World, 'nowMs'>): Inline {
+  const at = record.state.figuresAsOfMs
+  if (view.figures_source === 'audit') {
+    const isSaid = view.judged || shownClaims(view).length > 0
+    return isSaid ? aged('audited', inline`${day(at)}, by others`) : 'never'
+  }
+  return aged(carriedText(view, world) === null ? '' : 'old', time(at))
+}
+
+function aged(look: string, content: Inline): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(content)
+  return { html: html`<span class="age ${look}">${inner}</span>`, md }
+}
+
+const statusRank = ({ judged, status }: ShownRail['view']) =>
+  judged ? statusWords.indexOf(status) : statusWords.length
+
+/** By status with paying first, then by volume with unknown last; of those not judged, what others counted is first. */
+export function byStatus(a: ShownRail, b: ShownRail): number {
+  const status = statusRank(a.view) - statusRank(b.view)
+  if (status !== 0) return status
+  const said = Number(shownClaims(b.view).length > 0) - Number(shownClaims(a.view).length > 0)
+  if (!a.view.judged && said !== 0) return said
+  const volume = (keptVolume(b.view) ?? -1) - (keptVolume(a.view) ?? -1)
+  if (volume !== 0) return volume
+  return a.view.display_name.toLowerCase() < b.view.display_name.toLowerCase() ? -1 : 1
+}

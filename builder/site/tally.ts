@@ -1,0 +1,75 @@
+import { leftText } from '../../src/core/backfill.ts'
+import { groupBy } from '../../src/core/group-by.ts'
+/** One mark for each rail, and how recent the figures are. */
+import { counted } from '../../src/core/number-text.ts'
+import { ageText } from '../../src/pages/figures.ts'
+import { inline, link, renderInline, strong } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import type { World } from '../world/world.ts'
+import { shownClaims } from './claims.ts'
+import { carriedText, statusWord } from './rail-parts.ts'
+import type { ShownRail } from './rail-parts.ts'
+import { byStatus } from './rail-table.ts'
+
+export function tally(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
+  const groups = [...groupBy(rails.toSorted(byStatus), ({ view }) => statusWord(view))]
+  const words = groups.map(([word, { length }]) => `${length} ${word}`)
+  const marks = groups.flatMap(([word, ofStatus]) =>
+    ofStatus.map(() => html`<span class="dot" data-is="${word}"></span>`),
+  )
+  const entries = groups.map(
+    ([word, { length }]) =>
+      html`<li>
+        <a href="/?status=${encodeURIComponent(word)}#rails-heading"
+          ><span class="dot" data-is="${word}" aria-hidden="true"></span
+          ><span><b>${length}</b> ${word}</span></a
+        >
+      </li>`,
+  )
+  const fresh = freshness(rails, world)
+  return {
+    html: html`<section class="tally" aria-labelledby="tally">
+      <h2 id="tally">One mark for each rail</h2>
+      <div
+        class="marks"
+        role="img"
+        aria-label="${counted(rails.length, 'rail')}: ${words.join(', ')}"
+      >
+        ${marks}
+      </div>
+      <ul class="legend">
+        ${entries}
+      </ul>
+      ${fresh.map((line) => html`<p>${renderInline(line).html}</p>`)}
+    </section>`,
+    md: [
+      `${counted(rails.length, 'rail')}: ${words.join(', ')}.`,
+      ...fresh.map((line) => renderInline(line).md),
+    ].join('\n\n'),
+  }
+}
+
+/** What is read, what is not, and why. */
+function freshness(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>): Inline[] {
+  const polled = rails.filter(({ record }) => record.rule !== null)
+  const unread = polled.filter(({ view }) => view.figures_source === 'audit')
+  const old = polled.filter(
+    ({ view }) => view.figures_source === 'poll' && carriedText(view, world) !== null,
+  )
+  const never = rails.length - polled.length
+  const oldest = Math.min(...old.map(({ view }) => Date.parse(view.figures_as_of)))
+  const read = polled.length - unread.length
+  const reading = unread.flatMap(({ record }) => record.backfill ?? [])
+  const left = leftText(Math.max(...reading.map(({ leftMs }) => leftMs ?? 0)) || null)
+  const said = unread.filter(({ view }) => shownClaims(view).length > 0).length
+  return [
+    inline`${strong('How recent?')} ${read} of ${counted(polled.length, 'polled rail')} ${read === 1 ? 'has' : 'have'} been read${old.length === 0 ? '' : inline`, ${old.length} of them not recently: the oldest figures are ${ageText(world.nowMs - oldest)} old`}. ${never} more ${never === 1 ? 'is' : 'are'} never polled: nobody can read ${never === 1 ? 'its' : 'their'} payouts.`,
+    reading.length === 0
+      ? null
+      : inline`The logs of ${counted(reading.length, 'rail')} are being read${left === null ? '' : `: ${left}`}. A public node answers few requests; with ${link('/docs/running', 'a node of your own')} it takes minutes.`,
+    said === 0
+      ? null
+      : inline`Dated figures of others on ${said} of the unread rails stand in pencil. None has passed our rules, and no sum contains them.`,
+  ].filter((line) => line !== null)
+}
