@@ -71,7 +71,8 @@ export function createApp(deps: AppDeps): App {
     ...healthEndpoints(deps),
     ...(deps.endpoints ?? []),
   ])
-  const errors = { docsUrl, renderError: createErrorPages(store), store }
+  const rails = () => deps.actions.reference().rails.keys()
+  const errors = { docsUrl, renderError: createErrorPages({ store, site, rails }), store }
   const hono = createHonoApp(errors)
   const listener = createFrontDoor({
     ...errors,

@@ -1,7 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 
+import { z } from 'zod'
+
 import { apiPrefix, mcpPath } from '../contract/route.ts'
+import { version } from '../contract/version.ts'
+import { markPageAsDemo } from '../core/demo-mark.ts'
+import { nearest } from '../core/nearest.ts'
 import { notFoundPage, troublePage } from '../core/site-pages.ts'
+import { contentOf } from '../pages/blocks.ts'
+import { missingPage, refusedPage } from '../pages/error.ts'
+import { layout } from '../pages/layout.ts'
+import type { SitePage } from '../pages/page.ts'
 import type { DocumentStore } from './document-store.ts'
 import type { ErrorAnswer } from './errors.ts'
 import { policyHeaders } from './headers.ts'
@@ -10,18 +19,62 @@ import { prefersHtml } from './negotiate.ts'
 /** Replaces an error response with a page if the request comes from a browser. */
 export type ErrorRenderer = (req: IncomingMessage, answer: ErrorAnswer) => ErrorAnswer
 
-const jsonPaths = [apiPrefix, mcpPath, '/.well-known/', '/healthz', '/readyz']
-const htmlType = 'text/html; charset=utf-8'
+interface ErrorPageDeps {
+  readonly store: Pick<DocumentStore, 'get'>
+  readonly site: { readonly url: string; readonly isDemo: boolean }
+  readonly rails: () => Iterable<string>
+}
 
-export function createErrorPages(store: Pick<DocumentStore, 'get'>): ErrorRenderer {
+const jsonPaths = [mcpPath, '/.well-known/', '/healthz', '/readyz']
+const htmlType = 'text/html; charset=utf-8'
+const shownNear = 5
+
+const refusal = z.object({
+  error: z.string(),
+  code: z.string(),
+  details: z.string().optional(),
+  accepts: z.array(z.object({ maxAmountRequired: z.string(), payTo: z.string() })).optional(),
+})
+
+export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRenderer {
+  const rendered = (page: SitePage): string => {
+    const about = {
+      site: { url: site.url, version },
+      image: null,
+      isPublished: false,
+      hasMarkdown: false,
+    }
+    const text = layout(page, contentOf(page).html, about)
+    return site.isDemo ? markPageAsDemo(text) : text
+  }
+  const published = (path: string) => store.get(path)?.variants.identity.body.toString('utf8')
+  const pageOf = ({ status, body }: ErrorAnswer, path: string): string | null => {
+    const isApi = path.startsWith(apiPrefix)
+    if (status === 402 || status === 403) {
+      const { accepts, ...about } = refusal.parse(JSON.parse(body))
+      const [terms] = accepts ?? []
+      const offer = terms && {
+        amountUsdc: Number(terms.maxAmountRequired) / 1e6,
+        payTo: terms.payTo,
+      }
+      return rendered(
+        refusedPage({ ...about, status, path, details: about.details, offer: offer ?? null }),
+      )
+    }
+    if (isApi) return null
+    if (status >= 500) return published(troublePage) ?? fallbackPage(status)
+    if (status !== 404) return null
+    const near = nearest(path.split('/').at(-1) ?? '', [...rails()]).slice(0, shownNear)
+    if (near.length > 0) return rendered(missingPage(path, near))
+    return published(notFoundPage) ?? fallbackPage(status)
+  }
   return (req, answer) => {
     const { url = '', method } = req
-    const isPage = answer.status === 404 || answer.status >= 500
-    if (!isPage || (method !== 'GET' && method !== 'HEAD')) return answer
+    if (method !== 'GET' && method !== 'HEAD') return answer
     if (jsonPaths.some((path) => url.startsWith(path))) return answer
     if (!prefersHtml(req.headers.accept)) return answer
-    const page = store.get(answer.status === 404 ? notFoundPage : troublePage)
-    const body = page?.variants.identity.body.toString('utf8') ?? fallbackPage(answer.status)
+    const body = pageOf(answer, url.split('?')[0] ?? '')
+    if (body === null) return answer
     const headers = {
       ...answer.headers,
       'Content-Type': htmlType,
@@ -33,7 +86,7 @@ export function createErrorPages(store: Pick<DocumentStore, 'get'>): ErrorRender
   }
 }
 
-/** Returns the error page for a service without a published set. */
+/** The error page of a service without a published set. */
 function fallbackPage(status: number): string {
   const [title, text] =
     status === 404

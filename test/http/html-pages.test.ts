@@ -66,6 +66,21 @@ describe('an error response to a page request', () => {
     expect(person.body.toString()).toContain('Nothing is at this address.')
   })
 
+  test('a browser at a mistyped address gets the names that resemble it', async () => {
+    const { status, body } = await get('/rails/x_402', browser)
+    expect(status).toBe(404)
+    expect(body.toString()).toContain('<a href="/rails/x402">x402</a>')
+  })
+
+  test('a browser at a sold read gets a page, and a program the terms', async () => {
+    const person = await get('/api/v1/arbitrage', browser)
+    expect(person.status).toBe(402)
+    expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(person.body.toString()).toContain('href="/docs/paying"')
+    const program = await get('/api/v1/arbitrage', 'Accept: */*')
+    expect(JSON.parse(program.body.toString())).toHaveProperty('accepts')
+  })
+
   test.each([
     ['', 'application/json'],
     ['*/*', 'application/json'],
