@@ -5,7 +5,6 @@ import { articlePages, deskPage } from './desk.ts'
 import { disputesPage } from './disputes.ts'
 import { docsPages } from './docs/page.ts'
 import { missingPage, unavailablePage } from './error-pages.ts'
-import { findPage } from './find.ts'
 import { flagsPage } from './flags.ts'
 import { homePage } from './home.ts'
 import { jobsPage } from './jobs.ts'
@@ -24,7 +23,6 @@ import { statusPage } from './status.ts'
 const pageSources: readonly PageSource[] = [
   homePage,
   opportunitiesPage,
-  findPage,
   leaderboardPage,
   workersPage,
   receiptsPage,

@@ -58,7 +58,7 @@ export const opportunitiesPage = pageSource(['openFlags', ...railParts], (world)
       verifyBox('/api/v1/opportunities'),
       links([
         ['/api/v1/opportunities', 'JSON'],
-        ['/find', 'By skill, cost and requirements'],
+        ['/match', 'What can my agent earn?'],
         ['/', 'All rails'],
       ]),
     ],

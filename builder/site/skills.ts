@@ -52,7 +52,7 @@ export const skillsPage = pageSource(['taxonomy', ...railParts], (world) => {
 
 /** Opens the rails that sell the skill, with their expected income. */
 function findLink({ slug, surface }: Skill): Inline | null {
-  return surface.length === 0 ? null : link(`/find?skills=${slug}`, 'income')
+  return surface.length === 0 ? null : link(`/match?skill=${slug}`, 'income')
 }
 
 function soldOn(

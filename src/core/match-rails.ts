@@ -132,21 +132,3 @@ function requirementsOf(
 function missing(requirements: readonly Requirement[]): number {
   return requirements.filter(({ met }) => met === false).length
 }
-
-const minSimilarity = 0.4
-
-/** Slugs that contain most groups of three characters of the text, at most five. */
-export function similarSkills(skills: readonly Skill[], text: string): readonly string[] {
-  const wanted = trigrams(text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
-  const shared = (slug: string) => [...trigrams(slug)].filter((part) => wanted.has(part)).length
-  return skills
-    .map(({ slug }) => ({ slug, similarity: shared(slug) / wanted.size }))
-    .filter(({ similarity }) => similarity >= minSimilarity)
-    .toSorted((a, b) => b.similarity - a.similarity || a.slug.length - b.slug.length)
-    .slice(0, 5)
-    .map(({ slug }) => slug)
-}
-
-function trigrams(text: string): ReadonlySet<string> {
-  return new Set(Array.from({ length: text.length - 2 }, (_, at) => text.slice(at, at + 3)))
-}

@@ -3,4 +3,8 @@ export const notFoundPage = '/404'
 export const troublePage = '/503'
 
 /** Addresses that readers guess. */
-export const pageAliases: Readonly<Record<string, string>> = { '/rails': '/', '/flags': '/honesty' }
+export const pageAliases: Readonly<Record<string, string>> = {
+  '/rails': '/',
+  '/flags': '/honesty',
+  '/find': '/match',
+}

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { apiPrefix, mcpPath } from '../contract/route.ts'
 import { version } from '../contract/version.ts'
 import { markPageAsDemo } from '../core/demo-mark.ts'
-import { nearest } from '../core/nearest.ts'
+import { similar } from '../core/similar.ts'
 import { notFoundPage, troublePage } from '../core/site-pages.ts'
 import { contentOf } from '../pages/blocks.ts'
 import { missingPage, refusedPage } from '../pages/error.ts'
@@ -27,7 +27,6 @@ interface ErrorPageDeps {
 
 const jsonPaths = [mcpPath, '/.well-known/', '/healthz', '/readyz']
 const htmlType = 'text/html; charset=utf-8'
-const shownNear = 5
 
 const refusal = z.object({
   error: z.string(),
@@ -64,7 +63,7 @@ export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRe
     if (isApi) return null
     if (status >= 500) return published(troublePage) ?? fallbackPage(status)
     if (status !== 404) return null
-    const near = nearest(path.split('/').at(-1) ?? '', [...rails()]).slice(0, shownNear)
+    const near = similar([...rails()], path.split('/').at(-1) ?? '')
     if (near.length > 0) return rendered(missingPage(path, near))
     return published(notFoundPage) ?? fallbackPage(status)
   }

@@ -17,6 +17,7 @@ import { version } from '../contract/version.ts'
 import { markMarkdownAsDemo, markPageAsDemo } from '../core/demo-mark.ts'
 import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
+import { belongings } from '../core/match-rails.ts'
 import { HANDLE } from '../core/partner.ts'
 import { walletOrNull } from '../core/wallet.ts'
 import { disputeViews, listDisputes } from '../db/disputes.ts'
@@ -34,6 +35,7 @@ import { jobPage } from '../pages/job.ts'
 import { layout } from '../pages/layout.ts'
 import { shownTotal } from '../pages/lists.ts'
 import { markdownPage } from '../pages/markdown-page.ts'
+import { matchPage, matchPath } from '../pages/match.ts'
 import type { SitePage } from '../pages/page.ts'
 import { partnerPage } from '../pages/partner.ts'
 import { receiptPage } from '../pages/receipt.ts'
@@ -43,6 +45,7 @@ import type { DocumentStore } from './document-store.ts'
 import { policyHeaders } from './headers.ts'
 import { listPages } from './list-pages.ts'
 import { listWhileOpen } from './pages.ts'
+import type { PublishedDocuments } from './published-documents.ts'
 
 const pageType = 'text/html; charset=utf-8'
 const maxAgeSeconds = 60
@@ -72,7 +75,11 @@ function depsFor(c: ApiContext, deps: ActionDeps): ActionDeps {
 const searched = parameter(z.string(), 'Filter of the list.', '')
 
 /** `/receipts/{id}` and its Markdown form `/receipts/{id}.md`, the list `/view/receipts`, and the same for the other kinds. */
-export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endpoint[] {
+export function onDemandEndpoints(
+  deps: ActionDeps,
+  store: Store,
+  published: PublishedDocuments,
+): readonly Endpoint[] {
   const single = entriesOf(pageSources).map(([kind, source]) =>
     endpoint(`/${kind}/{id}`, [], async (c) => {
       const id = decodeURIComponent(c.env.match?.params['id'] ?? '')
@@ -98,7 +105,34 @@ export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endp
       return c.redirect(page.redirect, 303)
     }),
   )
-  return [...single, ...lists]
+  return [...single, ...lists, matchEndpoint(deps, published)]
+}
+
+const belonging = z.enum(entriesOf(belongings).map(([name]) => name))
+
+function matchEndpoint(deps: ActionDeps, published: PublishedDocuments): Endpoint {
+  return endpoint(matchPath, ['skill', 'chain', 'max_entry_usdc', 'has'], async (c) => {
+    const { skill = '', chain = '', max_entry_usdc: most = '' } = c.req.query()
+    const budget = Number(most)
+    const has = (c.req.queries('has') ?? []).flatMap((name) => belonging.safeParse(name).data ?? [])
+    const wishes = {
+      ...(skill === '' ? {} : { skill: skill.slice(0, 80) }),
+      ...(chain === '' ? {} : { chain: chain.slice(0, 40) }),
+      ...(most === '' || Number.isNaN(budget) || budget < 0 ? {} : { maxEntryUsdc: budget }),
+      ...(has.length === 0 ? {} : { has }),
+    }
+    const { opportunities, unknown_figures: unknown } = published.read('listOpportunities')
+    const listed = {
+      opportunities,
+      isKnown: !unknown.includes('count'),
+      rails: published.read('listRails').rails,
+      skills: published.read('listSkills').skills,
+    }
+    const page = { ...matchPage(listed, wishes, deps.site.url), robots: 'noindex' } as const
+    return await Promise.resolve(
+      pageResponse(c, deps, page, { cache: privateCache, hasMarkdown: false }),
+    )
+  })
 }
 
 function endpoint(

@@ -66,6 +66,6 @@ export function serviceEndpoints(
   return [
     ...endpointsOf(handlers, services),
     mcpEndpoint(createMcp({ siteUrl: site.url, tools, published, log }), actions),
-    ...onDemandEndpoints(actions, store),
+    ...onDemandEndpoints(actions, store, published),
   ]
 }

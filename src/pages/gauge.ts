@@ -11,3 +11,24 @@ export function gauge(value: number, limit: number, most: number | null = null):
     <line class="limit" x1="${at(limit)}" x2="${at(limit)}" y2="10" />
   </svg>`
 }
+
+/** The middle half of incomes and their median on a logarithmic scale that several bars share. */
+export function rangeBar(
+  { low, median, high }: { readonly low: number; readonly median: number; readonly high: number },
+  { from, to }: { readonly from: number; readonly to: number },
+): Html {
+  const least = Math.max(from, 1e-6)
+  const span = Math.log(Math.max(to, least * 10) / least)
+  const at = (value: number) => (Math.log(Math.max(value, least) / least) / span) * 96 + 2
+  const [start, end] = [at(low), at(high)]
+  return html`<svg class="range" width="100%" height="14" aria-hidden="true">
+    <line class="track" y1="7" x2="100%" y2="7" />
+    <rect
+      x="${start.toFixed(1)}%"
+      y="2"
+      width="${Math.max(1, end - start).toFixed(1)}%"
+      height="10"
+    />
+    <line class="median" x1="${at(median).toFixed(1)}%" x2="${at(median).toFixed(1)}%" y2="14" />
+  </svg>`
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { belongings, matchRails, similarSkills } from '../../src/core/match-rails.ts'
+import { belongings, matchRails } from '../../src/core/match-rails.ts'
 import type { Wishes } from '../../src/core/match-rails.ts'
 
 const plain = {
@@ -122,15 +122,4 @@ describe('matchRails', () => {
     const named = Object.entries(belongings).filter(([, { pattern }]) => pattern.test(text))
     expect(named.map(([name]) => name)).toEqual(expected)
   })
-})
-
-test.each([
-  ['Translation', ['translation', 'legal-document-translation']],
-  ['trnslation', ['translation', 'legal-document-translation']],
-  ['web scraper', ['web-scraping']],
-  ['cooking', []],
-  ['x', []],
-  ['', []],
-])('skills similar to "%s" are %j', (text, expected) => {
-  expect(similarSkills(skills, text)).toEqual(expected)
 })

@@ -33,41 +33,6 @@ describe('a page of the documentation', () => {
   })
 })
 
-describe('/find', () => {
-  test('/find shows what an agent with a skill and no money can expect, and says when nothing matches', async () => {
-    const { page } = await visit('/find')
-    const rows = page.locator('#found tbody tr').filter({ visible: true })
-    const all = await rows.count()
-    expect(all).toBeGreaterThan(2)
-    const skill = page.getByLabel('Skill')
-    const slug = await skill.locator('option').nth(1).getAttribute('value')
-    await skill.selectOption(String(slug))
-    await page.getByLabel('Entry').selectOption('free')
-    const found = await rows.count()
-    expect(found).toBeLessThan(all)
-    expect(page.url()).toContain(`skills=${String(slug)}&entry=free`)
-    await expect.poll(() => page.getByRole('status').textContent()).toContain(`${found} of ${all}`)
-
-    await page.getByLabel('Entry').selectOption('paid')
-    expect(await rows.count()).toBe(0)
-    expect(await page.getByRole('status').textContent()).toContain('No rail matches')
-
-    await page.goto('/find?chain=base')
-    for (const row of await rows.all()) expect(await row.getAttribute('data-chain')).toBe('base')
-  })
-
-  test('/find lists all rails without JavaScript, the paying ones first', async () => {
-    const { page } = await visit('/find?chain=base', { javaScriptEnabled: false })
-    const statuses = await page
-      .locator('#found tbody tr')
-      .evaluateAll((rows) => rows.map((row) => row.dataset['status']))
-    expect(statuses.length).toBeGreaterThan(2)
-    expect(statuses.lastIndexOf('paying')).toBeLessThan(
-      statuses.findIndex((status) => status !== 'paying'),
-    )
-  })
-})
-
 describe('the home page', () => {
   test('the home page transfers at most 60 KB including assets', async () => {
     const { transferred } = await visit('/', { waitUntil: 'networkidle' })

@@ -3,8 +3,9 @@ import { ApiError } from '../../contract/errors.ts'
 import { pathOf } from '../../contract/routes.ts'
 import { decodeCursor, encodeCursor } from '../../core/cursor.ts'
 import { entriesOf } from '../../core/entries.ts'
-import { matchRails, similarSkills } from '../../core/match-rails.ts'
+import { matchRails } from '../../core/match-rails.ts'
 import { parseUsdc, usdcOrNull } from '../../core/money.ts'
+import { similar } from '../../core/similar.ts'
 import type { Handlers } from '../handler-types.ts'
 import { limitOf } from '../pages.ts'
 import type { PublishedDocuments } from '../published-documents.ts'
@@ -26,10 +27,13 @@ export function selectionHandlers({ manifest, read, find }: PublishedDocuments) 
       const published = read('listOpportunities')
       const { skills } = read('listSkills')
       if (skill !== undefined && skills.every(({ slug }) => slug !== skill)) {
-        const similar = similarSkills(skills, skill).join(', ')
-        const example = similar === '' ? '' : `, such as ${similar}`
-        const known = pathOf('listSkills', {})
-        throw invalidField('skill', `must be the slug of a skill${example}; ${known} lists all`)
+        const known = similar(
+          skills.map(({ slug }) => slug),
+          skill,
+        )
+        const example = known.length === 0 ? '' : `, such as ${known.join(', ')}`
+        const all = pathOf('listSkills', {})
+        throw invalidField('skill', `must be the slug of a skill${example}; ${all} lists all`)
       }
       const maxEntryMicroUsdc = maxEntry === undefined ? null : parseUsdc(maxEntry)
       const maxEntryUsdc = usdcOrNull(maxEntryMicroUsdc) ?? undefined

@@ -1,0 +1,263 @@
+/** `/match`: what an agent with a skill, a budget and some belongings can earn, and which rails are left out and why. */
+import type { Opportunity } from '../contract/schemas/opportunity.ts'
+import type { Rail } from '../contract/schemas/rail.ts'
+import type { Skill } from '../contract/schemas/skill.ts'
+import { entriesOf } from '../core/entries.ts'
+import { knownFigure } from '../core/figures.ts'
+import { belongings, matchRails } from '../core/match-rails.ts'
+import type { Wishes } from '../core/match-rails.ts'
+import { counted } from '../core/number-text.ts'
+import { similar } from '../core/similar.ts'
+import { codeBlock, doubt, htmlOnly, links, list, section, verdict } from './blocks.ts'
+import { notJudged, pill, shortAmount, time } from './figures.ts'
+import { rangeBar } from './gauge.ts'
+import { inline, join, link, renderInline, strong, untrustedText } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import { html } from './html.ts'
+import type { Html } from './html.ts'
+import type { SitePage } from './page.ts'
+import { railPath } from './paths.ts'
+import { column, fixedColumn, table } from './table.ts'
+
+export const matchPath = '/match'
+
+interface Listed {
+  readonly opportunities: readonly Opportunity[]
+  readonly rails: readonly Rail[]
+  readonly skills: readonly Skill[]
+  /** False until a reading has shown which rails pay. */
+  readonly isKnown: boolean
+}
+
+const shownLeftOut = 30
+
+export function matchPage(listed: Listed, wishes: Wishes, siteUrl: string): SitePage {
+  const earning = listed.rails.filter(({ category }) => category === 'earning')
+  const isSkillKnown = listed.skills.some(({ slug }) => slug === wishes.skill)
+  const { matches, leftOut } = matchRails({ ...listed, rails: earning }, wishes)
+  const incomes = matches.flatMap(({ entry }) => incomeOf(entry) ?? [])
+  const scale = {
+    from: Math.min(...incomes.map(({ low }) => low)),
+    to: Math.max(...incomes.map(({ high }) => high)),
+  }
+  const others = leftOut.filter(({ reason }) => reason.kind !== 'skill')
+  return {
+    path: matchPath,
+    title: 'What can my agent earn?',
+    description:
+      'Rails that pay for a skill, within a budget, with ranges, requirements and doubts.',
+    nav: '/opportunities',
+    listed: false,
+    body: [
+      htmlOnly(form(listed, wishes)),
+      wishes.skill === undefined || isSkillKnown
+        ? verdict(answer(matches, wishes, listed.isKnown))
+        : unknownSkill(listed.skills, wishes.skill),
+      matches.length === 0
+        ? null
+        : section('start', 'Start here', {
+            html: html`<ul class="match">
+              ${matches.map((match) => matchItem(match, scale).html)}
+            </ul>`,
+            md: matches.map((match) => `- ${matchItem(match, scale).md}`).join('\n'),
+          }),
+      others.length === 0
+        ? null
+        : section(
+            'left-out',
+            'Not in the list, and why',
+            table(others.slice(0, shownLeftOut), {
+              id: 'left-out-rails',
+              caption: `${counted(others.length, 'rail')}${others.length > shownLeftOut ? `, the first ${shownLeftOut}` : ''}.`,
+              sortable: false,
+              columns: [
+                column('Rail', ({ rail }) => railLink(rail)),
+                column('Status', ({ rail }) => (rail.judged ? pill(rail.status) : notJudged)),
+                fixedColumn('Why', ({ reason }) => reason.text, 'wide'),
+              ],
+            }),
+          ),
+      section(
+        'program',
+        'The same from a program',
+        codeBlock(`curl -sS "${siteUrl}/api/v1/opportunities${queryOf(wishes)}"`, 'sh'),
+      ),
+      links([
+        ['/arbitrage', 'How expected income is calculated'],
+        ['/skills', 'All skills'],
+        ['/feeds/transitions.atom', 'Feed of status changes'],
+      ]),
+    ],
+  }
+}
+
+type Match = ReturnType<typeof matchRails<Opportunity, Rail>>['matches'][number]
+
+const lacks = ({ requirements }: Match) => requirements.some(({ met }) => met === false)
+
+function answer(matches: readonly Match[], wishes: Wishes, isKnown: boolean): Inline {
+  const { skill, maxEntryUsdc, chain, has } = wishes
+  const given = [
+    skill === undefined ? null : skill.replaceAll('-', ' '),
+    maxEntryUsdc === undefined ? null : `${maxEntryUsdc} USDC to spend`,
+  ].filter((part) => part !== null)
+  const prefix = given.length === 0 ? '' : `With ${given.join(' and ')}, `
+  const where = chain === undefined ? '' : ` on ${chain}`
+  const readRails = isKnown ? 'now' : 'by the count of others'
+  if (matches.length === 0) {
+    return isKnown
+      ? `${capital(`${prefix}no rail pays${where} now`)}. What is left out, and why, is below.`
+      : 'No reading has shown yet which rails pay.'
+  }
+  const pays = matches.length === 1 ? 'pays' : 'pay'
+  const ready = matches.filter((match) => !lacks(match)).length
+  const medians = matches
+    .filter((match) => !lacks(match))
+    .flatMap(({ entry }) => incomeOf(entry)?.median ?? [])
+  const best = medians.length === 0 ? null : Math.max(...medians)
+  return [
+    inline`${prefix === '' ? '' : untrustedText(prefix)}${strong(counted(matches.length, 'rail'))} ${pays}${where} ${readRails}`,
+    has === undefined ? '. ' : `, ${ready} of them with what your agent has. `,
+    best === null
+      ? 'What a typical worker earns there is unknown. '
+      : inline`On the best of them half of the workers earn less than ${strong(`${shortAmount(best)} USDC a day`)}. `,
+    'No figure is a promise.',
+  ]
+}
+
+const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
+function unknownSkill(skills: readonly Skill[], wanted: string): HtmlAndMarkdown {
+  const slugs = skills.map(({ slug }) => slug)
+  const near = similar(slugs, wanted).map((slug) => link(`${matchPath}?skill=${slug}`, slug))
+  return verdict(
+    inline`No skill has the name ${untrustedText(wanted)}. ${near.length === 0 ? link('/skills', 'All skills') : inline`Did you mean ${join(near, ', ')}?`}`,
+  )
+}
+
+interface Income {
+  readonly low: number
+  readonly median: number
+  readonly high: number
+}
+
+function incomeOf(entry: Opportunity): Income | null {
+  const low = knownFigure(entry, 'worker_usd_per_day_low')
+  const median = knownFigure(entry, 'worker_usd_per_day_median')
+  const high = knownFigure(entry, 'worker_usd_per_day_high')
+  return low === null || median === null || high === null ? null : { low, median, high }
+}
+
+function matchItem(match: Match, scale: { from: number; to: number }): HtmlAndMarkdown {
+  const { entry, requirements } = match
+  const income = incomeOf(entry)
+  const workers = knownFigure(entry, 'unique_workers_30d')
+  const name = railLink(entry)
+  const earns =
+    income === null
+      ? entry.expected_usd_per_day === null
+        ? inline`Income of workers: unknown`
+        : inline`${strong(shortAmount(entry.expected_usd_per_day))} USDC a day on average, without the top worker`
+      : inline`${strong(`${shortAmount(income.low)} to ${shortAmount(income.high)}`)} USDC a day`
+  const half =
+    income === null
+      ? 'Fewer than 10 paid workers, or not measured: no range.'
+      : `Half earn less than ${shortAmount(income.median)}; the range is the middle half of ${workers === null ? 'the workers' : counted(workers, 'paid worker')}.`
+  const needs = list(
+    requirements.length === 0
+      ? ['No requirements are listed.']
+      : requirements.map(
+          ({ text, met }) =>
+            inline`${untrustedText(text)}${met === null ? '' : met ? ' ✓' : strong(': missing')}`,
+        ),
+  )
+  const [gravest = null, ...more] = entry.caveats
+  const doubts = doubt(
+    gravest === null ? 'none' : 'info',
+    gravest === null
+      ? 'No open doubts.'
+      : inline`${untrustedText(gravest)}${more.length === 0 ? '' : inline` ${link(`${railPath(entry.rail)}#flags`, `${more.length} more`)}`}`,
+  )
+  const read = inline`read ${time(entry.polled_at)}`
+  return {
+    html: html`<li>
+      <div>
+        <h3>${name.html}</h3>
+        <span class="sub">${entry.chain} · ${read.html}</span> ${pill(entry.status).html}
+      </div>
+      <div class="earns">
+        <p>${earns.html}</p>
+        <small>${half}</small>
+        ${income && rangeBar(income, scale)}
+      </div>
+      <div>
+        ${doubts.html} ${needs.html}
+        <a href="${railPath(entry.rail)}#earn"
+          >How to start<span class="vh"> on ${entry.display_name}</span></a
+        >
+      </div>
+    </li>`,
+    md: `${name.md} (${entry.chain}): ${earns.md}. ${half} ${doubts.md} Needs: ${requirements.map(({ text }) => renderInline(text).md).join('; ') || 'nothing listed'}.`,
+  }
+}
+
+function railLink({
+  rail,
+  display_name: name,
+}: Pick<Rail, 'display_name' | 'rail'>): HtmlAndMarkdown {
+  return link(railPath(rail), untrustedText(name))
+}
+
+function queryOf({ skill, chain, maxEntryUsdc }: Wishes): string {
+  const query = new URLSearchParams()
+  if (skill !== undefined) query.set('skill', skill)
+  if (chain !== undefined) query.set('chain', chain)
+  if (maxEntryUsdc !== undefined) query.set('max_entry_usdc', String(maxEntryUsdc))
+  return query.size === 0 ? '' : `?${query.toString()}`
+}
+
+function form({ rails, skills }: Listed, { skill, chain, maxEntryUsdc, has = [] }: Wishes): Html {
+  const listed = new Set(rails.map(({ rail }) => rail))
+  const sold = skills.filter(({ surface }) => surface.some((rail) => listed.has(rail)))
+  const chains = [...new Set(rails.map((rail) => rail.chain))].sort()
+  const checked = (is: boolean, word: 'checked' | 'selected') => (is ? html` ${word}` : null)
+  return html`<form class="ask" action="${matchPath}" method="get" autocomplete="off">
+    <div class="fields">
+      <label
+        >Skill
+        <input type="search" name="skill" value="${skill ?? ''}" list="skills" maxlength="80" />
+        <datalist id="skills">
+          ${sold.map(({ slug, name }) => html`<option value="${slug}">${name}</option>`)}
+        </datalist>
+      </label>
+      <label
+        >I can spend, USDC
+        <input type="number" name="max_entry_usdc" min="0" step="any" value="${maxEntryUsdc ?? ''}"
+      /></label>
+      <label
+        >Paid on
+        <select name="chain">
+          <option value="">any chain</option>
+          ${chains.map((name) => html`<option${checked(name === chain, 'selected')}>${name}</option>`)}
+        </select></label
+      >
+      <button class="btn" type="submit">Find rails</button>
+    </div>
+    <fieldset>
+      <legend>My agent has</legend>
+      <div class="chips">
+        ${entriesOf(belongings).map(
+          ([name, { label }]) =>
+            html`<label
+              ><input
+                type="checkbox"
+                name="has"
+                value="${name}"
+                ${checked(has.includes(name), 'checked')}
+              />${label}</label
+            >`,
+        )}
+      </div>
+    </fieldset>
+  </form>`
+}
