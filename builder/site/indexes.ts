@@ -118,7 +118,6 @@ export function introOf(world: Pick<World, 'agentSkills' | 'site'>): string {
 function robots({ site }: Pick<World, 'site'>): string {
   return `# All pages are public and intended for programs and for people.
 User-agent: *
-Content-Signal: search=yes, ai-input=yes, ai-train=yes
 Allow: /
 
 Sitemap: ${site.url}/sitemap.xml

@@ -1,6 +1,6 @@
 /**
  * Tables. With the script of the site, readers can sort them by their headers. On narrow screens the rows of tables with
- * more than three columns are cards; ARIA roles keep the table semantics for screen readers.
+ * more than three columns are cards; the script then gives browsers that forget the table its roles.
  */
 import { amount, count, day, percent, time, timeMs } from './figures.ts'
 import type { TimeValue } from './figures.ts'
@@ -99,19 +99,18 @@ export function table<Row>(rows: readonly Row[], options: TableOptions<Row>): Ht
   const columns = options.columns.filter((shown) => shown !== null)
   const cells = rows.map((row) => columns.map((shown) => cellOf(shown.cell(row))))
   const isCards = columns.length > 3
-  const role = (name: string) => (isCards ? html` role="${name}"` : null)
-  const head = columns.map((shown) => headerCell(shown, options.sortable, role))
-  const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns, { ...options, role }))
+  const head = columns.map((shown) => headerCell(shown, options.sortable))
+  const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns, options))
   return {
     html: html`<p class="caption" id="${id}-caption">${caption.html}</p>
       <div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0">
-        <table id="${id}" aria-labelledby="${id}-caption"${isCards && html` class="cards" role="table"`}>
-          <thead${role('rowgroup')}>
-            <tr${role('row')}>
+        <table id="${id}" aria-labelledby="${id}-caption" ${isCards && html` class="cards"`}>
+          <thead>
+            <tr>
               ${head}
             </tr>
           </thead>
-          <tbody${role('rowgroup')}>
+          <tbody>
             ${body}
           </tbody>
         </table>
@@ -138,38 +137,33 @@ function cellOf(value: TableCell | Inline) {
     : { content: renderInline(value), order: undefined }
 }
 
-type Role = (name: string) => Html | null
-
 function headerCell(
   { label, unit, kind, sortable }: ColumnOptions & { readonly label: string },
   isTableSortable: false | undefined,
-  role: Role,
 ): Html {
   const under = unit === undefined ? null : html`<small>${unit}</small>`
   const isFixed = sortable === false || isTableSortable === false
   const attributes = html`${kind && html` class="${kind}"`}${isFixed ? null : html` data-sortable`}`
-  return html`<th scope="col" ${role('columnheader')} ${attributes}>
-    <span>${label}</span>${under}
-  </th>`
+  return html`<th scope="col" ${attributes}><span>${label}</span>${under}</th>`
 }
 
 function bodyRow<Row>(
   row: Row,
   cells: readonly ReturnType<typeof cellOf>[],
   columns: readonly Omit<TableColumn<Row>, 'cell'>[],
-  { rowId, rowData, role }: TableOptions<Row> & { readonly role: Role },
+  { rowId, rowData }: TableOptions<Row>,
 ): Html {
   const data = Object.entries(rowData?.(row) ?? {})
   const attributes = data.map(([name, value]) => html` data-${name}="${value}"`)
   const id = rowId === undefined ? null : html` id="${rowId(row)}"`
-  return html`<tr${id}${role('row')}${attributes}>${cells.map(({ content, order }, at) => {
+  return html`<tr${id}${attributes}>${cells.map(({ content, order }, at) => {
     const kind = columns[at]?.kind
     const shape = kind === undefined ? null : html` class="${kind}"`
     // A cell without `order` is sorted by its text. An empty `order` means unknown.
     const sort = order === undefined ? null : html` data-order="${order ?? ''}"`
     return at === 0
-      ? html`<th scope="row" ${role('rowheader')} ${shape}${sort}>${content.html}</th>`
-      : html`<td${role('cell')}${shape}${sort} data-label="${columns[at]?.label ?? ''}">${content.html}</td>`
+      ? html`<th scope="row" ${shape}${sort}>${content.html}</th>`
+      : html`<td${shape}${sort} data-label="${columns[at]?.label ?? ''}">${content.html}</td>`
   })}</tr>
 `
 }

@@ -22,6 +22,12 @@ function sortBy(header, direction) {
   header.setAttribute('aria-sort', direction)
 }
 
+// Some browsers take a table that is not displayed as one for plain text.
+const roles = { TABLE: 'table', THEAD: 'rowgroup', TBODY: 'rowgroup', TR: 'row', TD: 'cell' }
+for (const part of document.querySelectorAll('.cards, .cards :is(thead, tbody, tr, th, td)')) {
+  part.setAttribute('role', roles[part.tagName] ?? (part.scope === 'col' ? 'columnheader' : 'rowheader'))
+}
+
 for (const header of document.querySelectorAll('th[data-sortable]')) {
   const label = header.querySelector('span')
   const button = document.createElement('button')
