@@ -1,5 +1,6 @@
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
+import { badgeDocuments } from './badges.ts'
 import { communityDocuments, jobDocuments, partnerDocuments } from './community.ts'
 import { deskDocuments } from './desk.ts'
 import { disputeDocuments } from './disputes.ts'
@@ -20,6 +21,7 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   statsDocuments,
   railDocuments,
   historyDocuments,
+  badgeDocuments,
   opportunityDocuments,
   communityDocuments,
   jobDocuments,

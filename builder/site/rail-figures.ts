@@ -4,6 +4,7 @@ import { knownFigure } from '../../src/core/figures.ts'
 import type { FigureName } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { facts, htmlOnly, stacked } from '../../src/pages/blocks.ts'
+import { citationOf } from '../../src/pages/cite.ts'
 import { amount, count, day, signed, time } from '../../src/pages/figures.ts'
 import { code, inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
@@ -32,8 +33,8 @@ export function moreFigures({ record, view }: ShownRail): HtmlAndMarkdown {
 }
 
 /** Table of the steps from raw to net volume. */
-export function figureTable(view: Rail, world: Pick<World, 'history'>): HtmlAndMarkdown {
-  const from = (id: string, label: Inline, meaning: Inline) =>
+export function figureTable(view: Rail, world: Pick<World, 'history' | 'site'>): HtmlAndMarkdown {
+  const from = (id: keyof typeof originFigures, label: Inline, meaning: Inline) =>
     inline`${label} ${origin(id, meaning, view, world)}`
   const known = (name: FigureName) => knownFigure(view, name)
   const show = (name: FigureName) => signed(name, amount(known(name)))
@@ -81,16 +82,21 @@ export function figureTable(view: Rail, world: Pick<World, 'history'>): HtmlAndM
   ])
 }
 
+const originFigures = {
+  raw: 'tpv_30d_raw_usdc',
+  filtered: 'tpv_30d_usdc',
+  net: 'tpv_30d_net_usdc',
+} as const satisfies Readonly<Record<string, FigureName>>
+
 /** Button that opens the origin of a figure next to it, without a script. */
 function origin(
-  id: string,
+  id: keyof typeof originFigures,
   meaning: Inline,
   view: Rail,
-  { history }: Pick<World, 'history'>,
+  { history, site }: Pick<World, 'history' | 'site'>,
 ): HtmlAndMarkdown {
-  const { evidence_uri: uri } = evidenceUri(
-    history.get(view.rail)?.find(({ outcome }) => outcome === 'ok'),
-  )
+  const evidence = evidenceUri(history.get(view.rail)?.find(({ outcome }) => outcome === 'ok'))
+  const { evidence_uri: uri } = evidence
   const about = facts([
     ['Meaning', meaning],
     [
@@ -105,6 +111,7 @@ function origin(
     ],
     uri === undefined ? null : ['Evidence', link(uri, 'all that the poll read and computed')],
     uri === undefined ? null : ['Recompute', code(`agent-income-ledger recompute ${view.rail}`)],
+    ['Cite', code(citationOf({ ...view, ...evidence }, originFigures[id], site.url))],
   ])
   return htmlOnly(
     html`<button

@@ -3,8 +3,11 @@ import { pathOf } from '../../src/contract/routes.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { documentFile } from '../../src/core/documents.ts'
 import { counted } from '../../src/core/number-text.ts'
+import { embedSnippets } from '../../src/pages/badge.ts'
 import {
+  codeBlock,
   facts,
+  folded,
   heading,
   links,
   list,
@@ -16,6 +19,7 @@ import {
 import { hash, notJudged, pill } from '../../src/pages/figures.ts'
 import { address, code, inline, join, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { railPath } from '../../src/pages/paths.ts'
 import { column, figureColumn, table } from '../../src/pages/table.ts'
 import { fileHistoryUrl } from '../archive/web-address.ts'
 import { evidenceUri } from '../documents/rail-view.ts'
@@ -104,5 +108,15 @@ export function checks(
         ? null
         : [fileHistoryUrl(historyUrl, documentFile(json, 'application/json')), 'Changes in git'],
     ]),
+    folded('Badge and card', stacked(embedBlocks(view, world.site.url))),
   ]
+}
+
+function embedBlocks(view: Rail, siteUrl: string): HtmlAndMarkdown[] {
+  const page = { path: railPath(view.rail), name: view.display_name, hasCard: true }
+  return Object.values(embedSnippets(page, siteUrl)).flatMap((snippets) =>
+    snippets === null
+      ? []
+      : [codeBlock(snippets.html, 'html'), codeBlock(snippets.markdown, 'markdown')],
+  )
 }

@@ -46,7 +46,7 @@ export function serviceEndpoints(
     ...alertHandlers(actions),
     ...disputeHandlers(actions, store.wasPublished),
     ...feedbackHandlers(actions),
-    ...imageHandlers(published),
+    ...imageHandlers(actions, published),
     ...logHandlers(actions, () => store.get(pathOf('getSnapshotManifest'))?.entry.sha256),
     async getEvidence({ params: { sha256 } }) {
       const text = await findEvidence(actions.database.reader, sha256)

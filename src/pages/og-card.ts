@@ -39,7 +39,7 @@ const ink = '#15231b'
 const soft = '#4a5c51'
 const rule = '#c9d8c7'
 const green = '#0d6b45'
-const tones: Readonly<Record<Tone, string>> = {
+export const tones: Readonly<Record<Tone, string>> = {
   good: '#0d5f3a',
   care: '#7a4d00',
   bad: '#9c2417',

@@ -183,7 +183,7 @@ export function pactsCard({ summary, settled }: PactList): Card {
 
 const unknown = 'unknown'
 
-const statusTones: Readonly<Record<Rail['status'], Tone>> = {
+export const statusTones: Readonly<Record<Rail['status'], Tone>> = {
   paying: 'good',
   concentrated: 'care',
   'pre-traction': 'care',

@@ -1,8 +1,12 @@
 import { toBePaid } from '../answers.ts'
-import { apiPrefix, parameter, routesOf, text } from '../route.ts'
+import { apiPrefix, notFound, parameter, routesOf, text } from '../route.ts'
+import { railSlug } from '../schemas/common.ts'
 import { cardFormat, cardPage } from '../schemas/image.ts'
+import { walletInput } from '../schemas/input.ts'
 
-const { handler } = routesOf('Images')
+const { document, handler, live } = routesOf('Images')
+
+const badge = text('The badge.', 'image/svg+xml')
 
 export const imageRoutes = {
   getCard: handler('GET', 'partner', {
@@ -23,5 +27,27 @@ export const imageRoutes = {
       200: { ...text('The image.', 'image/svg+xml'), otherTypes: ['image/png'] },
       402: toBePaid,
     },
+  }),
+  getRailBadge: document(300, {
+    path: '/badges/rails/{name}.svg',
+    summary: 'Get the badge of a rail',
+    description:
+      'SVG of 20 pixels in height: the status with the day of its figures, such as `paying · 2026-11-27`, `was paying · 2026-06-01` for an audit that is too old, or `not judged`.',
+    params: { name: parameter(railSlug, 'The `rail` of a rail snapshot.', 'x402') },
+    answers: { 200: badge, 404: notFound('unknown_rail') },
+  }),
+  getWorkerBadge: live({
+    path: '/badges/workers/{wallet}.svg',
+    summary: 'Get the badge of a worker',
+    description:
+      'SVG of 20 pixels in height: the number of receipts that count, the reputation score, and the day of the newest of these receipts.',
+    params: {
+      wallet: parameter(
+        walletInput,
+        'A wallet address, in any accepted notation.',
+        '0x52908400098527886E0F7030069857D2E4169EE7',
+      ),
+    },
+    answers: { 200: badge, 404: notFound('unknown_worker') },
   }),
 }

@@ -1,5 +1,12 @@
+import type { ActionDeps } from '../../actions/deps.ts'
 import { invalidField } from '../../actions/signed-body.ts'
+import { ApiError } from '../../contract/errors.ts'
 import { cardPages } from '../../contract/schemas/image.ts'
+import { scoreAt } from '../../core/reputation/standing.ts'
+import { parseWallet } from '../../core/wallet.ts'
+import { standingOf } from '../../db/reputation.ts'
+import { findWorker } from '../../db/workers.ts'
+import { workerBadge } from '../../pages/badge.ts'
 import { ogCard } from '../../pages/og-card.ts'
 import type { Card } from '../../pages/og-card.ts'
 import {
@@ -22,7 +29,10 @@ const headers = { 'Content-Security-Policy': "default-src 'none'; sandbox" }
 
 const MAX_PNG_BYTES = 16 * 2 ** 20
 
-export function imageHandlers(published: PublishedDocuments) {
+export function imageHandlers(
+  { database: { reader } }: Pick<ActionDeps, 'database'>,
+  published: PublishedDocuments,
+) {
   const svgsOfSet = oncePerSet(published, () => new Map<string, string>())
   const pngOf = createByteLru(createRasterizer(), MAX_PNG_BYTES)
   const svgOf = (page: string): string => {
@@ -41,6 +51,17 @@ export function imageHandlers(published: PublishedDocuments) {
         if (query.format !== 'png') return { text: svg, headers }
         return { bytes: await pngOf(svg), contentType: 'image/png', headers }
       },
+    },
+    async getWorkerBadge({ params }, { nowMs }) {
+      const { id, display } = parseWallet(params.wallet)
+      const standing = await standingOf(reader, id)
+      const { receipts, lastReceiptAt } = standing
+      if (receipts === 0 && (await findWorker(reader, id)) === null) {
+        throw new ApiError('unknown_worker')
+      }
+      const day = receipts === 0 ? null : (lastReceiptAt?.slice(0, 10) ?? null)
+      const text = workerBadge(display, { receipts, score: scoreAt(standing, nowMs), day })
+      return { text, headers, cache: 'public, max-age=300' }
     },
   } satisfies Partial<Handlers>
 }

@@ -1,0 +1,38 @@
+import type { AuditClaim, Rail } from '../contract/schemas/rail.ts'
+import { knownFigure } from '../core/figures.ts'
+import type { FigureName } from '../core/figures.ts'
+import { railPath } from './paths.ts'
+
+/**
+ * The citation of a figure: what it is, by which rule, and where a reader can verify it later. The evidence is named by its
+ * SHA-256 and is in the log; the document may have changed since.
+ */
+export function citationOf(view: Rail, name: FigureName, siteUrl: string): string {
+  const value = knownFigure(view, name)
+  const unit = name.endsWith('_usdc') ? ' USDC' : name === 'top_worker_share' ? ' (of 1)' : ''
+  const { evidence_uri: evidence, figures_as_of: asOf } = view
+  const counted = auditedFigure(view, name)
+  const days = counted === undefined ? windowOf(name, asOf) : `${counted.from} to ${counted.to}`
+  return [
+    `Agent Income Ledger (${siteUrl}${railPath(view.rail)})`,
+    `${view.display_name}, ${name}: ${value === null ? 'unknown' : `${value}${unit}`}, ${days}`,
+    `Read ${view.figures_source === 'audit' ? 'by hand' : 'by poll'} ${asOf}, rule ${view.rule}`,
+    counted === undefined ? null : `Counted by others: ${counted.source}`,
+    evidence === undefined ? null : `Evidence ${siteUrl}${evidence}`,
+    `Document ${siteUrl}/api/v1/rails/${view.rail}, signed, in the sets of ${siteUrl}/snapshot.json`,
+  ]
+    .filter((part) => part !== null)
+    .map((part) => `${part}.`)
+    .join(' ')
+}
+
+function auditedFigure(view: Rail, name: FigureName) {
+  if (view.figures_source !== 'audit') return undefined
+  const figures: Readonly<Record<string, Pick<AuditClaim, 'source' | 'to' | 'from'> | undefined>> =
+    view.audit.figures
+  return figures[name]
+}
+
+function windowOf(name: FigureName, asOf: string): string {
+  return `${name.includes('7d') ? 7 : 30} days to ${asOf}`
+}
