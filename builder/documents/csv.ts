@@ -8,8 +8,11 @@ export function csv<Column extends string>(
   columns: readonly Column[],
   rows: readonly Readonly<Partial<Record<Column, Cell>>>[],
 ): string {
-  const cells = rows.map((row) => columns.map((column) => row[column]))
-  return [columns, ...cells].map((row) => `${row.map(cellText).join(',')}\r\n`).join('')
+  return csvLines([columns, ...rows.map((row) => columns.map((column) => row[column]))])
+}
+
+export function csvLines(rows: readonly (readonly Cell[])[]): string {
+  return rows.map((row) => `${row.map(cellText).join(',')}\r\n`).join('')
 }
 
 function cellText(cell: Cell): string {

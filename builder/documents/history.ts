@@ -41,7 +41,7 @@ export function revisionOfPolls(polls: readonly PollRecord[]): string {
   return canonicalize([polls.length, polls[0] ?? null, polls.at(-1)?.polledAtMs ?? null])
 }
 
-function pollView(poll: PollRecord): RailPoll {
+export function pollView(poll: PollRecord): RailPoll {
   const { figures } = poll
   const figure = (name: (typeof figureNames)[number]) =>
     figures === null ? null : publicFigure(figures, name)

@@ -5,6 +5,7 @@ import { communityDocuments, jobDocuments, partnerDocuments } from './community.
 import { deskDocuments } from './desk.ts'
 import { disputeDocuments } from './disputes.ts'
 import type { SnapshotFamily } from './document.ts'
+import { exportDocuments } from './exported.ts'
 import { flagDocuments } from './flags.ts'
 import { historyDocuments } from './history.ts'
 import { opportunityDocuments } from './opportunities.ts'
@@ -33,6 +34,7 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   ruleDocuments,
   deskDocuments,
   siteDocuments,
+  exportDocuments,
   x402Documents,
 ]
 

@@ -1,9 +1,12 @@
+import { join } from 'node:path'
+
 import { acceptUnanswered } from '../../src/db/jobs/acceptance.ts'
 import { expireJobs } from '../../src/db/jobs/deadlines.ts'
 import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
 import { lastRuns } from '../../src/db/runs.ts'
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { createBuildRequestWatch } from '../../src/runtime/build-requests.ts'
+import { exportIfDue } from '../export/export.ts'
 import type { LedgerLog } from '../log/log.ts'
 import { loadAuthored } from '../world/authored.ts'
 import type { ReceiptRun } from '../world/receipt-run.ts'
@@ -99,6 +102,15 @@ export function createJobs(deps: JobsDeps) {
         const quiet = jobs + accepted + subscriptions === 0 && !hadFailed
         const detail = `${jobs} jobs expired, ${accepted} unanswered deliveries accepted, ${subscriptions} subscriptions expired`
         return { detail, quiet }
+      }),
+    export: () =>
+      runJob('export', deps, async () => {
+        const { publicKeys } = await buildOptions.keys()
+        const { isDemo = false, stateDir } = buildOptions
+        const at = { nowMs: deps.clock.now(), dir: join(stateDir, 'export') }
+        const list = await exportIfDue({ ...buildOptions, ...at, publicKeys, isDemo, signal })
+        if (list === null) return null
+        return { detail: `${list.files.length} files exported`, quiet: false }
       }),
     standings: () =>
       runJob('disputes', deps, async () => {

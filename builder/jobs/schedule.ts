@@ -26,6 +26,7 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'pacts', when: '41 * * * *', run: (jobs) => jobs.checkPacts(), thenBuild: true },
   { name: 'expire', when: everyMinute, run: (jobs) => jobs.expire(), thenBuild: true },
   { name: 'disputes', when: '*/10 * * * *', run: (jobs) => jobs.standings(), thenBuild: true },
+  { name: 'export', when: '53 * * * *', run: (jobs) => jobs.export(), thenBuild: true },
   { name: 'tidy', when: everyMinute, run: (jobs) => jobs.tidy() },
   { name: 'witnesses', when: everyMinute, run: (jobs) => jobs.cosign() },
   { name: 'requests', when: { pauseMs: secondMs }, run: (jobs) => jobs.buildIfRequested() },
@@ -33,7 +34,10 @@ const scheduledJobs: readonly ScheduledJob[] = [
   { name: 'log', when: { pauseMs: secondMs / 2 }, run: (jobs) => jobs.log() },
 ]
 /** Jobs that also run at the start. The jobs of a group run one after another; the groups run in parallel. */
-const startGroups: readonly (readonly string[])[] = [['poll'], ['receipts', 'pacts']]
+const startGroups: readonly (readonly string[])[] = [
+  ['poll', 'export'],
+  ['receipts', 'pacts'],
+]
 
 export async function runOnce(
   jobs: Jobs,
@@ -44,11 +48,12 @@ export async function runOnce(
   await jobs.checkPacts()
   const checked = await jobs.checkReceipts()
   await jobs.expire()
+  const exported = await jobs.export()
   const built = await jobs.build('now')
   const delivered = await jobs.deliver()
   const logged = await jobs.log()
   await jobs.cosign()
-  return polled && checked && built && delivered && logged
+  return polled && checked && exported && built && delivered && logged
 }
 
 /** Resolves when the signal has aborted and all runs have ended. */

@@ -18,6 +18,7 @@ const CONTENT_TYPES = {
   ...mimes,
   csv: 'text/csv; charset=utf-8; header=present',
   md: 'text/markdown; charset=utf-8',
+  sqlite: 'application/vnd.sqlite3',
   svg: 'image/svg+xml',
   xml: 'application/xml',
 }

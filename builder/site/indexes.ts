@@ -75,6 +75,7 @@ ${entry(`${api}/pacts`, 'Pacts', 'settlements that can be verified on-chain')}
 ${entry(`${api}/receipts`, 'Receipts', 'who was paid on which rail; one receipt is at /api/v1/receipts/{id}, and ?wallet= selects the receipts of a worker')}
 ${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula of the score')}
 ${entry(`${api}/stats/live`, 'Aggregate', 'totals of the ledger')}
+${entry(`${site.url}/export.json`, 'Export', 'all public data as one SQLite file and as CSV, once a day, with hashes')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
 ${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads sold per request in USDC, and whether this installation accepts payments')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}

@@ -24,6 +24,7 @@ import { gatherCommunity } from './community.ts'
 import type { CommunityMemory } from './community.ts'
 import { gatherDisputes } from './disputes.ts'
 import { gatherExchange } from './exchange.ts'
+import { lastExport } from './exported.ts'
 import type { History } from './history.ts'
 import { gatherPacts } from './pacts.ts'
 import { gatherPlatforms } from './platforms.ts'
@@ -126,6 +127,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     community,
     exchange,
     disputes: await gatherDisputes(database, nowMs),
+    exported: await lastExport(reader),
     pacts: await gatherPacts(reader, pacts, at),
   }
   memory.parts = withSameParts(world, memory.parts)
@@ -153,7 +155,7 @@ function same<T>(before: T, now: T): T {
   return isDeepStrictEqual(before, now) ? before : now
 }
 
-function flagOf(row: FlagRecord): Flag {
+export function flagOf(row: FlagRecord): Flag {
   return {
     id: row.id,
     rail: row.rail,

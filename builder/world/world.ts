@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 
 import type { Dispute } from '../../src/contract/schemas/dispute.ts'
+import type { ExportList } from '../../src/contract/schemas/export.ts'
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Job, JobIssuer } from '../../src/contract/schemas/job.ts'
 import type { Partner, oathList, tierList } from '../../src/contract/schemas/partner.ts'
@@ -77,6 +78,8 @@ export interface World {
   readonly tiers: z.infer<typeof tierList>['tiers']
   readonly oaths: z.infer<typeof oathList>['oaths']
   readonly platforms: readonly ListedPlatform[]
+  /** The newest files with all public data; null before the first. */
+  readonly exported: ExportList | null
   readonly articles: readonly ArticleSource[]
   readonly docs: readonly DocsSource[]
   /** Number of views in the last 24 whole hours, by article slug. */

@@ -53,7 +53,7 @@ type HasHandler =
 /** Routes answered by code: writes, handlers, and documents that accept a query. */
 export type HandlerRouteId = Exclude<
   { [Id in RouteId]: Registry[Id] extends HasHandler ? Id : never }[RouteId],
-  'getHealth'
+  'getHealth' | 'getExportFile'
 >
 
 export function routeOf(id: RouteId): Route {

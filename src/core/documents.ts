@@ -4,6 +4,7 @@
  *     o/<sha256>, <sha256>.br, .gz                      bodies and their compressed forms, each under its own hash
  *     g/<fence>-<version>-<sha256>/snapshot.json        the manifest of a set, with .sig (its signature), .br and .gz
  *     facts/<sha256>.json.gz                            the facts of a set, which the next build compares
+ *     export/<sha256>/0, 1, …                           the parts of an exported file, which no set contains
  *
  * The newest row of the table `publications` names the current set. For readers without the database:
  *
@@ -20,6 +21,7 @@ export const MANIFEST_SIGNATURE_FILE = 'snapshot.json.sig'
 export const MANIFEST_CONTENT_TYPE = 'application/json'
 export const MANIFEST_MAX_AGE_SECONDS = 60
 export const CURRENT_LINK = 'current'
+export const EXPORT_PREFIX = 'export/'
 
 /** Content codings (RFC 9110 section 8.4.1) with their file suffix, best first. */
 const ENCODINGS = { br: '.br', gzip: '.gz' } as const satisfies Record<string, string>
@@ -151,6 +153,11 @@ export function* filesNamedIn({ documents }: Pick<Manifest, 'documents'>): Gener
 export function bodyKey({ file, sha256 }: Pick<NamedFile, 'file' | 'sha256'>): string {
   const suffix = Object.values(ENCODINGS).find((ending) => file.endsWith(ending)) ?? ''
   return `o/${sha256}${suffix}`
+}
+
+/** A part of an exported file with this hash; parts are numbered from 0. */
+export function exportPartKey(sha256: string, part: number | ''): string {
+  return `${EXPORT_PREFIX}${sha256}/${part}`
 }
 
 export function factsKey(sha256: string): string {

@@ -12,6 +12,7 @@ export const jobNames = [
   'log',
   'witnesses',
   'disputes',
+  'export',
 ] as const
 export type JobName = (typeof jobNames)[number]
 

@@ -25,7 +25,7 @@ export function isNotModified(
 }
 
 /** Weak comparison (RFC 9110 section 8.8.3.2). */
-function matches(ifNoneMatch: string, etag: string): boolean {
+export function matches(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
   return ifNoneMatch.includes(etag) && entityTags(ifNoneMatch).includes(etag)
 }

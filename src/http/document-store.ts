@@ -17,6 +17,7 @@ interface StoreState {
 
 export interface DocumentStore {
   readonly get: (path: string) => StoredDocument | undefined
+  readonly getFile: SetSource['getFile']
   readonly state: () => StoreState
   /**
    * Switches to the current published set atomically, without its damaged documents. If it cannot be served, keeps the
@@ -146,6 +147,7 @@ export function createDocumentStore({ source, clock, log }: Deps): DocumentStore
 
   return {
     get: (path) => documents.get(path),
+    getFile: source.getFile,
     state: () => ({ manifest, problem, damaged }),
     reload,
     wasPublished,

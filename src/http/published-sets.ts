@@ -19,6 +19,8 @@ export interface SetSource {
   readonly current: () => Promise<SetPlace | null>
   /** The last sets that were published before this one, newest first. */
   readonly before: (current: SetPlace) => Promise<readonly SetPlace[]>
+  /** A file that belongs to no set. */
+  readonly getFile: ReadableFiles['get']
   /** A problem of the source for the operator, or null. */
   readonly problem: () => string | null
 }
@@ -41,6 +43,7 @@ export function createSetSource(files: ReadableFiles, reader: Db): SetSource {
       const publications = await latestPublications(reader, MAX_OLDER_SETS + 1)
       return publications.filter((one) => one.version < version).map(placeOf)
     },
+    getFile: files.get,
     problem: () =>
       newest?.hasPointer === 0
         ? 'the object store ignores conditions, so the bucket has no current.json'

@@ -6,6 +6,7 @@ import { findEvidence } from '../db/evidence.ts'
 import type { Endpoint } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
+import { exportEndpoint } from './export-endpoint.ts'
 import type { Handlers } from './handler-types.ts'
 import { endpointsOf } from './handlers.ts'
 import type { StatsSince } from './live.ts'
@@ -32,7 +33,7 @@ const statsCache = 'public, max-age=5'
 
 export function serviceEndpoints(
   actions: ActionDeps,
-  store: Pick<DocumentStore, 'get' | 'state' | 'wasPublished'>,
+  store: Pick<DocumentStore, 'get' | 'getFile' | 'state' | 'wasPublished'>,
   statsSince: StatsSince,
 ): readonly Endpoint[] {
   const published = createPublishedDocuments(store)
@@ -46,7 +47,7 @@ export function serviceEndpoints(
     ...alertHandlers(actions),
     ...disputeHandlers(actions, store.wasPublished),
     ...feedbackHandlers(actions),
-    ...imageHandlers(actions, published),
+    ...imageHandlers(published),
     ...logHandlers(actions, () => store.get(pathOf('getSnapshotManifest'))?.entry.sha256),
     async getEvidence({ params: { sha256 } }) {
       const text = await findEvidence(actions.database.reader, sha256)
@@ -66,6 +67,7 @@ export function serviceEndpoints(
   return [
     ...endpointsOf(handlers, services),
     mcpEndpoint(createMcp({ siteUrl: site.url, tools, published, log }), actions),
+    exportEndpoint(published, store.getFile),
     ...onDemandEndpoints(actions, store, published),
   ]
 }

@@ -43,19 +43,11 @@ export function railBadge(rail: Rail, nowMs: number): string {
   return badge(rail.display_name, `${wasRead ? '' : 'was '}${status} · ${asOf.slice(0, 10)}`, tone)
 }
 
-/** `day`: of the newest receipt that counts. */
-export function workerBadge(
-  wallet: string,
-  {
-    receipts,
-    score,
-    day,
-  }: { readonly receipts: number; readonly score: number; readonly day: string | null },
-): string {
+/** Counts verified receipts; `day` is that of the newest, null without any. */
+export function workerBadge(wallet: string, receipts: string, day: string | null): string {
   const label = `${wallet.slice(0, 8)}…${wallet.slice(-4)}`
-  if (day === null) return badge(label, 'no receipts that count', 'plain')
-  const counted = `${receipts} ${receipts === 1 ? 'receipt' : 'receipts'}`
-  return badge(label, `${counted} · score ${score.toFixed(1)} · ${day}`, 'good')
+  if (day === null) return badge(label, 'no verified receipts', 'plain')
+  return badge(label, `${receipts} verified · ${day}`, 'good')
 }
 
 export function badgePath(page: string): string {

@@ -16,8 +16,8 @@ export function citationOf(view: Rail, name: FigureName, siteUrl: string): strin
   return [
     `Agent Income Ledger (${siteUrl}${railPath(view.rail)})`,
     `${view.display_name}, ${name}: ${value === null ? 'unknown' : `${value}${unit}`}, ${days}`,
-    `Read ${view.figures_source === 'audit' ? 'by hand' : 'by poll'} ${asOf}, rule ${view.rule}`,
-    counted === undefined ? null : `Counted by others: ${counted.source}`,
+    `${view.figures_source === 'audit' ? 'As of' : 'Polled'} ${asOf}, rule ${view.rule}`,
+    counted === undefined ? null : `Counted by ${counted.counted_by}: ${counted.source}`,
     evidence === undefined ? null : `Evidence ${siteUrl}${evidence}`,
     `Document ${siteUrl}/api/v1/rails/${view.rail}, signed, in the sets of ${siteUrl}/snapshot.json`,
   ]
@@ -28,8 +28,9 @@ export function citationOf(view: Rail, name: FigureName, siteUrl: string): strin
 
 function auditedFigure(view: Rail, name: FigureName) {
   if (view.figures_source !== 'audit') return undefined
-  const figures: Readonly<Record<string, Pick<AuditClaim, 'source' | 'to' | 'from'> | undefined>> =
-    view.audit.figures
+  const figures: Readonly<
+    Record<string, Pick<AuditClaim, 'counted_by' | 'source' | 'to' | 'from'> | undefined>
+  > = view.audit.figures
   return figures[name]
 }
 

@@ -57,6 +57,7 @@ const idle: Jobs = {
   checkReceipts: nothing,
   checkPacts: nothing,
   expire: nothing,
+  export: nothing,
   standings: nothing,
   tidy: async () => await Promise.resolve(),
   log: nothing,

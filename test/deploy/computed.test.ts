@@ -31,6 +31,7 @@ async function computedReads() {
   onTestFinished(actions.close)
   const store = {
     get: () => undefined,
+    getFile: () => Promise.resolve(null),
     state: () => ({ manifest: null, damaged: new Map<string, string>(), problem: null }),
     wasPublished: () => Promise.resolve(false),
   }

@@ -145,7 +145,7 @@ export function linkOperations({ publicDir }: Ledger): number {
   return entries.length + directories + 7
 }
 
-const layout = ['current', 'drafts', 'evidence', 'facts', 'g', 'log', 'o', 'views']
+const layout = ['current', 'drafts', 'evidence', 'export', 'facts', 'g', 'log', 'o', 'views']
 
 /** Files of PUBLIC_DIR that no publication needs. */
 export function leftoversOf({ publicDir }: Ledger): readonly string[] {

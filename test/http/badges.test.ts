@@ -38,7 +38,7 @@ test('the badge of a worker counts its receipts and cannot run scripts', async (
   expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
   expect(answer.headers.get('content-security-policy')).toContain('sandbox')
   const svg = await answer.text()
-  expect(svg).toMatch(/1 receipt · score \d+\.\d · \d{4}-\d\d-\d\d</)
+  expect(svg).toMatch(/>1 receipt verified · 2026-11-21</)
   expect(svgElements(svg)[0]).toContain('aria-label')
   expect((await get('workers/nobody')).status).toBe(404)
 })

@@ -63,9 +63,10 @@ test('a citation names value, unit, window, rule, evidence and document', () => 
 
 test('the citation of an audited figure names who counted it and the days of the count', () => {
   const source = 'https://counted.example/report'
-  const counted = { value: 12, from: '2026-09-01', to: '2026-09-28', source }
+  const about = { counted_by: 'A counter', method: 'All logs.' }
+  const counted = { value: 12, from: '2026-09-01', to: '2026-09-28', source, ...about }
   const audit = { ...gamma.audit, figures: { tpv_30d_usdc: counted } }
   expect(citationOf({ ...gamma, audit }, 'tpv_30d_usdc', url)).toContain(
-    `tpv_30d_usdc: 0 USDC, 2026-09-01 to 2026-09-28. Read by hand 2026-10-01T00:00:00.000Z, rule audit by hand. Counted by others: ${source}.`,
+    `tpv_30d_usdc: 0 USDC, 2026-09-01 to 2026-09-28. As of 2026-10-01T00:00:00.000Z, rule audit by hand. Counted by A counter: ${source}.`,
   )
 })

@@ -121,6 +121,7 @@ export async function startService(host: Host) {
       log,
       store: {
         get: () => undefined,
+        getFile: () => Promise.resolve(null),
         state: () => ({ manifest: null, problem: null, damaged: new Map() }),
         wasPublished: () => Promise.resolve(false),
       },

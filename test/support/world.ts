@@ -243,6 +243,11 @@ export function smallWorld(changes: Partial<World> = {}): World {
       },
     ],
     platforms: [],
+    exported: {
+      as_of: '2026-11-20T04:53:00.000Z',
+      set_version: 7,
+      files: [],
+    },
     oaths: [{ kind: 'worker', version: 1, text: 'I, {WALLET}, at {TIMESTAMP}.' }],
     articles: [
       {

@@ -40,7 +40,7 @@ export const imageRoutes = {
     path: '/badges/workers/{wallet}.svg',
     summary: 'Get the badge of a worker',
     description:
-      'SVG of 20 pixels in height: the number of receipts that count, the reputation score, and the day of the newest of these receipts.',
+      'SVG of 20 pixels in height: the number of verified receipts and the day of the newest.',
     params: {
       wallet: parameter(
         walletInput,

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 
 import { markdown } from '../answers.ts'
-import { apiPrefix, healthPath, json, routesOf, text } from '../route.ts'
+import { apiPrefix, healthPath, json, parameter, routesOf, text } from '../route.ts'
+import { exportFileName, exportList } from '../schemas/export.ts'
 import { apiIndex, health, signingKeys, snapshotManifest } from '../schemas/service.ts'
 import { x402Discovery } from '../schemas/x402.ts'
 
@@ -58,5 +59,23 @@ export const selfRoutes = {
     summary: 'Get the changes of the last build',
     description: 'Changed facts as Markdown.',
     answers: { 200: text('The changes.', markdown) },
+  }),
+  getExport: document(300, {
+    path: '/export.json',
+    summary: 'List the files with all public data',
+    description:
+      'Size and SHA-256 of `/export/ledger.sqlite` and of each table as CSV. They are written once a day.',
+    answers: { 200: json('The files.', exportList) },
+  }),
+  getExportFile: live({
+    path: '/export/{file}',
+    summary: 'Download all public data, or one table',
+    description:
+      '`ledger.sqlite` has all tables, the table `about`, and the table `columns` with the meaning of each column; `<table>.csv` has one table (RFC 4180 with a header row). Unknown is NULL, or an empty cell. Compare the SHA-256 with `/export.json`, which is signed.',
+    params: { file: parameter(exportFileName, 'Name of the file.', 'ledger.sqlite') },
+    answers: {
+      200: { ...text('The file.', 'application/vnd.sqlite3'), otherTypes: ['text/csv'] },
+      404: { description: 'No such file, at least not yet.' },
+    },
   }),
 }

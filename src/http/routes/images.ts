@@ -1,10 +1,9 @@
-import type { ActionDeps } from '../../actions/deps.ts'
 import { invalidField } from '../../actions/signed-body.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { cardPages } from '../../contract/schemas/image.ts'
-import { scoreAt } from '../../core/reputation/standing.ts'
+import { counted } from '../../core/number-text.ts'
 import { parseWallet } from '../../core/wallet.ts'
-import { standingOf } from '../../db/reputation.ts'
+import { countReceipts, listReceipts } from '../../db/receipts/receipts.ts'
 import { findWorker } from '../../db/workers.ts'
 import { workerBadge } from '../../pages/badge.ts'
 import { ogCard } from '../../pages/og-card.ts'
@@ -29,10 +28,7 @@ const headers = { 'Content-Security-Policy': "default-src 'none'; sandbox" }
 
 const MAX_PNG_BYTES = 16 * 2 ** 20
 
-export function imageHandlers(
-  { database: { reader } }: Pick<ActionDeps, 'database'>,
-  published: PublishedDocuments,
-) {
+export function imageHandlers(published: PublishedDocuments) {
   const svgsOfSet = oncePerSet(published, () => new Map<string, string>())
   const pngOf = createByteLru(createRasterizer(), MAX_PNG_BYTES)
   const svgOf = (page: string): string => {
@@ -52,15 +48,19 @@ export function imageHandlers(
         return { bytes: await pngOf(svg), contentType: 'image/png', headers }
       },
     },
-    async getWorkerBadge({ params }, { nowMs }) {
+    async getWorkerBadge({ params }, { list }) {
       const { id, display } = parseWallet(params.wallet)
-      const standing = await standingOf(reader, id)
-      const { receipts, lastReceiptAt } = standing
-      if (receipts === 0 && (await findWorker(reader, id)) === null) {
-        throw new ApiError('unknown_worker')
-      }
-      const day = receipts === 0 ? null : (lastReceiptAt?.slice(0, 10) ?? null)
-      const text = workerBadge(display, { receipts, score: scoreAt(standing, nowMs), day })
+      const filter = { wallet: id, status: 'verified' }
+      const [{ total, total_is_exact: isExact }, [newest], worker] = await list((db) =>
+        Promise.all([
+          countReceipts(db, filter),
+          listReceipts(db, { limit: 1, before: null, filter }),
+          findWorker(db, id),
+        ]),
+      )
+      if (newest === undefined && worker === null) throw new ApiError('unknown_worker')
+      const receipts = isExact === false ? `over ${total} receipts` : counted(total, 'receipt')
+      const text = workerBadge(display, receipts, newest?.acceptedAt.slice(0, 10) ?? null)
       return { text, headers, cache: 'public, max-age=300' }
     },
   } satisfies Partial<Handlers>

@@ -1,0 +1,186 @@
+/** The tables of the export: rows and columns of the lists of the API, whose schemas describe the columns. */
+import { z } from 'zod'
+
+import { isObject } from '../../src/contract/openapi/json.ts'
+import { schemaOf } from '../../src/contract/openapi/schemas.ts'
+import { pathOf } from '../../src/contract/routes.ts'
+import type { RouteId } from '../../src/contract/routes.ts'
+import { railSlug, time } from '../../src/contract/schemas/common.ts'
+import { article } from '../../src/contract/schemas/desk.ts'
+import { dispute } from '../../src/contract/schemas/dispute.ts'
+import { flag } from '../../src/contract/schemas/flag.ts'
+import { job } from '../../src/contract/schemas/job.ts'
+import { opportunity } from '../../src/contract/schemas/opportunity.ts'
+import { inFlightPact, recordedPact, settledPact } from '../../src/contract/schemas/pact.ts'
+import { partner } from '../../src/contract/schemas/partner.ts'
+import { auditClaim, rail, railPoll, railStatus } from '../../src/contract/schemas/rail.ts'
+import { receipt } from '../../src/contract/schemas/receipt.ts'
+import { skill } from '../../src/contract/schemas/skill.ts'
+import { leaderboardEntry, worker } from '../../src/contract/schemas/worker.ts'
+import { isJsonObject } from '../../src/core/canonical-json.ts'
+import { entriesOf } from '../../src/core/entries.ts'
+import { disputeViews, listDisputes } from '../../src/db/disputes.ts'
+import { eventsSince } from '../../src/db/events.ts'
+import { listClosedFlags } from '../../src/db/flags.ts'
+import { listJobs } from '../../src/db/jobs/jobs.ts'
+import { jobView } from '../../src/db/jobs/view.ts'
+import { newestPartners } from '../../src/db/partners/partners.ts'
+import { partnerView } from '../../src/db/partners/record.ts'
+import { listReceipts } from '../../src/db/receipts/receipts.ts'
+import { receiptView } from '../../src/db/receipts/view.ts'
+import type { Db } from '../../src/db/schema.ts'
+import { listWorkers } from '../../src/db/workers.ts'
+import { pollView } from '../documents/history.ts'
+import { createSnapshots } from '../documents/index.ts'
+import { flagOf } from '../world/gather.ts'
+import type { World } from '../world/world.ts'
+
+/** The columns, and the rows in groups, so that no large table must be in memory. */
+export type ExportTable = readonly [
+  columns: z.ZodObject,
+  groups: Iterable<readonly object[]> | AsyncIterable<readonly object[]>,
+]
+
+const ofRail = z.object({ rail: railSlug })
+const claim = ofRail.extend(auditClaim.shape)
+const audited = claim.pick({
+  rail: true,
+  figure: true,
+  value: true,
+  from: true,
+  to: true,
+  source: true,
+})
+const poll = ofRail.extend(railPoll.shape)
+const statusChange = ofRail.extend({ from: railStatus, to: railStatus, created_at: time })
+const pact = recordedPact.extend(inFlightPact.shape).extend(settledPact.shape)
+
+const groupSize = 500
+const all = Number.MAX_SAFE_INTEGER
+
+export async function exportTables(
+  world: World,
+  db: Db,
+  nowMs: number,
+): Promise<Readonly<Record<string, ExportTable>>> {
+  const at = { siteUrl: world.site.url, nowMs }
+  const documents = new Map(createSnapshots()(world).map(({ path, body }) => [path, body]))
+  const published = (id: RouteId, member: string) => {
+    const body = documents.get(pathOf(id))
+    const list =
+      body !== undefined && 'json' in body && isJsonObject(body.json) && body.json[member]
+    return z.array(z.looseObject({})).parse(list)
+  }
+  const audits = world.rails.map(({ authored: { rail, audit } }) => ({ rail, ...audit }))
+  const figures = audits.flatMap(({ rail, figures }) =>
+    entriesOf(figures).map(([figure, counted]) => ({ rail, figure, ...counted })),
+  )
+  const claims = audits.flatMap(({ rail, claims = [] }) => claims.map((one) => ({ rail, ...one })))
+  const closed = await listClosedFlags(db, all)
+  const partners = await newestPartners(db, all)
+  return {
+    rails: [rail, [published('listRails', 'rails')]],
+    audit_figures: [audited, [figures]],
+    audit_claims: [claim, [claims]],
+    polls: [poll, polls(world)],
+    status_changes: [statusChange, statusChanges(db)],
+    flags: [flag, [world.openFlags, closed.map(flagOf)]],
+    opportunities: [opportunity, [published('listOpportunities', 'opportunities')]],
+    skills: [skill, [published('listSkills', 'skills')]],
+    pacts: [
+      pact,
+      ['settled', 'in_flight', 'recorded'].map((state) => published('listPacts', state)),
+    ],
+    articles: [article, [published('getDeskFeed', 'articles')]],
+    receipts: [
+      receipt,
+      newestFirst(
+        (page) => listReceipts(db, page),
+        (rows) => rows.map((row) => receiptView(row, at.siteUrl)),
+      ),
+    ],
+    workers: [
+      worker,
+      newestFirst(
+        (page) => listWorkers(db, page),
+        (rows) => rows.map((row) => row.worker),
+      ),
+    ],
+    // The reputation of other wallets is a paid read.
+    leaderboard: [leaderboardEntry, [published('getLeaderboard', 'leaderboard')]],
+    partners: [partner.omit({ looks_like_another: true }), [partners.map(partnerView)]],
+    jobs: [
+      job,
+      newestFirst(
+        (page) => listJobs(db, { ...page, nowMs }),
+        (rows) => rows.map((row) => jobView(row, at)),
+      ),
+    ],
+    disputes: [
+      dispute,
+      newestFirst(
+        (page) => listDisputes(db, page),
+        (rows) => disputeViews(db, rows, nowMs),
+      ),
+    ],
+  }
+}
+
+export interface ExportColumn {
+  readonly name: string
+  /** Booleans are 0 or 1 in SQLite; lists and objects are JSON. */
+  readonly type: string
+  readonly meaning: string
+}
+
+const sqlTypes = new Map([
+  ['integer', 'integer'],
+  ['boolean', 'integer'],
+  ['number', 'real'],
+])
+
+export function columnsOf(table: z.ZodObject): readonly ExportColumn[] {
+  // A named schema would be a reference.
+  const schema = schemaOf(z.object(table.shape))
+  const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {}
+  return Object.entries(properties).map(([name, property]) => {
+    const { type = '', description = '' } = z
+      .looseObject({ type: z.string().optional(), description: z.string().optional() })
+      .parse(property)
+    return { name, type: sqlTypes.get(type) ?? 'text', meaning: description }
+  })
+}
+
+function* polls({ history }: Pick<World, 'history'>) {
+  for (const [rail, polls] of history) yield polls.map((poll) => ({ rail, ...pollView(poll) }))
+}
+
+async function* statusChanges(db: Db) {
+  for await (const events of pages(0, (seq) => eventsSince(db, { seq }, groupSize), 'seq')) {
+    yield events
+      .filter(({ kind }) => kind === 'rail_transition')
+      .map(({ rail, data, createdAt }) => ({ ...data, rail, created_at: createdAt }))
+  }
+}
+
+async function* newestFirst<Row extends { readonly seq: number }>(
+  read: (page: { limit: number; before: number | null }) => Promise<readonly Row[]>,
+  show: (rows: readonly Row[]) => readonly object[] | Promise<readonly object[]>,
+) {
+  const readPage = (before: number) => read({ limit: groupSize, before })
+  for await (const rows of pages(all, readPage, 'seq')) yield await show(rows)
+}
+
+async function* pages<Member extends string, Key, Row extends Readonly<Record<Member, Key>>>(
+  start: Key,
+  read: (after: Key) => Promise<readonly Row[]>,
+  member: Member,
+) {
+  for (let after = start; ;) {
+    const rows = await read(after)
+    yield rows
+    const last = rows.at(-1)
+    if (rows.length < groupSize || last === undefined) return
+    after = last[member]
+  }
+}
