@@ -6,8 +6,14 @@ import { lead } from './jobs/leadership.ts'
 import { backfillLines, railProgress } from './jobs/progress.ts'
 import { createReporter } from './jobs/report.ts'
 import { runForever, runOnce } from './jobs/schedule.ts'
-import { loadBuilderKeys, openBuilderDatabase, openJobs, openLog, openSetStore } from './parts.ts'
-import { railAdapters } from './rails/index.ts'
+import {
+  loadAdapters,
+  loadBuilderKeys,
+  openBuilderDatabase,
+  openJobs,
+  openLog,
+  openSetStore,
+} from './parts.ts'
 
 const { values: flags } = parseArgs({
   options: { once: { type: 'boolean', default: false }, move: { type: 'boolean', default: false } },
@@ -40,7 +46,9 @@ const reporter = createReporter({
   log,
   process: runtime.startReadings(),
 })
+const adapters = await loadAdapters(config)
 const { jobs, webhooks } = openJobs(config, runtime, {
+  adapters,
   ...parts,
   ...openLog(config, runtime, parts),
   check,
@@ -55,7 +63,7 @@ const { jobs, webhooks } = openJobs(config, runtime, {
 
 const polls = config.POLL === 'on'
 if (flags.once) {
-  const onReport = railProgress(process.stdout, railAdapters.length)
+  const onReport = railProgress(process.stdout, adapters.length)
   process.exitCode = (await runOnce(jobs, { polls, onReport })) ? 0 : 1
 } else {
   const reporting = reporter.reportEvery(stopped)

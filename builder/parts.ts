@@ -42,8 +42,10 @@ import { createAskSizes, createCosigning } from './log/witnesses.ts'
 import { createBucket } from './publish/store/bucket.ts'
 import { createDirectory } from './publish/store/directory.ts'
 import type { SetStore } from './publish/store/store.ts'
+import type { AnyRailAdapter } from './rails/adapter.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
+import { loadDemoRules } from './world/demo-rules.ts'
 import { createHistory } from './world/history.ts'
 
 export interface BuilderKeys {
@@ -85,6 +87,11 @@ export async function openBuilderDatabase(
   }).catch(exitOnUnusableDatabase)
 }
 
+/** A demo polls nothing: its adapters only state their rules. */
+export async function loadAdapters(config: Config): Promise<readonly AnyRailAdapter[]> {
+  return config.DEMO === 'on' ? await loadDemoRules(authoredDir(config, packageRoot)) : railAdapters
+}
+
 /** The bucket or the directory in which sets are published. */
 export function openSetStore(config: Config, runtime: Runtime, leadership: Leadership): SetStore {
   const { lease, check } = leadership
@@ -121,6 +128,7 @@ export function openJobs(
   config: Config,
   { clock, random, log, fetch, env, stopped: signal }: Runtime,
   deps: LeaderParts & {
+    readonly adapters: readonly AnyRailAdapter[]
     readonly check: Leadership['check']
     readonly ledgerLog: LedgerLog
     readonly cosign: JobsDeps['cosign']
@@ -130,8 +138,7 @@ export function openJobs(
     readonly move: boolean
   },
 ) {
-  const { database, keys, store, check, ledgerLog, cosign, onRun, onBackfill, onPublished, move } =
-    deps
+  const { database, keys, store, check, ledgerLog, cosign, onRun, onBackfill, onPublished } = deps
   const rpcUrls: Partial<Record<ChainName, string | null>> = Object.fromEntries(
     entriesOf(chains).map(([name, { rpcSetting }]) => [name, config[rpcSetting]]),
   )
@@ -166,7 +173,7 @@ export function openJobs(
       history: createHistory(database.reader),
       isDemo: config.DEMO === 'on',
       dataDir: authoredDir(config, packageRoot),
-      adapters: railAdapters,
+      adapters: deps.adapters,
       site: {
         url: config.SITE_URL,
         serviceName: config.SERVICE_NAME,
@@ -179,7 +186,7 @@ export function openJobs(
       exchangeKeys: keys.exchange,
       stateDir: config.DATA_DIR,
       store,
-      move,
+      move: deps.move,
       assetsDir: join(packageRoot, 'builder/site/static'),
       repository: { remote: config.SNAPSHOT_GIT_REMOTE, env },
       check,

@@ -13,8 +13,9 @@ const parent =
 const dataDir = parent === null ? String(named) : join(parent, 'data')
 try {
   process.stdout.write(`Filling ${dataDir} with an invented ledger …\n`)
-  await prepareDemoFolder(dataDir)
-  const service = startService(demoSettings(dataDir))
+  const settings = await demoSettings(dataDir)
+  await prepareDemoFolder(settings)
+  const service = startService(settings)
   service.stdout?.pipe(process.stdout)
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => service.kill('SIGTERM'))
   const ended: unknown[] = await once(service, 'exit')

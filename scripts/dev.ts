@@ -9,11 +9,12 @@ import { packageRoot } from '../src/runtime/runtime.ts'
 import { demoSettings, prepareDemoFolder, startService } from './demo/folder.ts'
 
 const dataDir = join(packageRoot, '.dev')
-const settings = { ...demoSettings(dataDir), LIMITS: 'off', LOG_LEVEL: 'debug' }
+const demo = await demoSettings(dataDir)
+const settings = { ...demo, LIMITS: 'off', LOG_LEVEL: 'debug' }
 /** Several files are often saved at once. */
 const debounceMs = 200
 
-await prepareDemoFolder(dataDir)
+await prepareDemoFolder(demo)
 let service = start()
 let timer: NodeJS.Timeout | undefined
 let restarting = Promise.resolve()

@@ -1,10 +1,22 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
+import { disputeStates } from '../../src/contract/schemas/dispute-state.ts'
+import { dispute } from '../../src/contract/schemas/dispute.ts'
+import { job } from '../../src/contract/schemas/job.ts'
+import { rail } from '../../src/contract/schemas/rail.ts'
+import { receipt } from '../../src/contract/schemas/receipt.ts'
 import { manifestSchema } from '../../src/core/documents.ts'
+import { flagTexts } from '../../src/core/flags/index.ts'
+import { jobStatuses } from '../../src/core/job.ts'
+import { checkVerdicts } from '../../src/core/onchain.ts'
+import { dayMs } from '../../src/core/time.ts'
+import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
+import { openDatabase } from '../../src/db/open.ts'
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
@@ -17,11 +29,24 @@ let folder: string
 let demo: Running
 let url: string
 
+const weekMs = 7 * dayMs
+const railsShape = z.object({ rails: z.array(rail) })
+const receiptsShape = z.object({ receipts: z.array(receipt) })
+const jobsShape = z.object({ jobs: z.array(job) })
+const disputesShape = z.object({ disputes: z.array(dispute) })
+const statsShape = z.looseObject({})
+
+async function read<Answer>(path: string, shape: z.ZodType<Answer>): Promise<Answer> {
+  return shape.parse(await (await fetch(`${url}${path}`)).json())
+}
+
 const dataDir = () => join(folder, 'data')
 const published = (file: string) => readFileSync(join(dataDir(), 'public/current', file), 'utf8')
 
 beforeAll(async () => {
   program = installProgram()
+  const changelog = new URL('../../CHANGELOG.md', import.meta.url)
+  cpSync(changelog, join(program.dir, 'CHANGELOG.md'))
   folder = mkdtempSync(join(tmpdir(), 'ledger-demo-test-'))
   demo = run(program.scriptOf('scripts/demo.ts'), [], { DATA_DIR: dataDir(), PORT: '0' })
   await demo.says('"message":"serving"')
@@ -34,12 +59,84 @@ afterAll(async () => {
 })
 
 describe('npm run demo', () => {
-  test('npm run demo serves workers, receipts, jobs and a year of polls', async () => {
-    expect(JSON.parse(published('api/v1/leaderboard.json'))).toMatchObject({ count: 8 })
-    expect(JSON.parse(published('api/v1/receipts.json'))).toMatchObject({ total: 50 })
-    expect(JSON.parse(published('api/v1/jobs.json'))).toMatchObject({ total: 7 })
-    const history = await fetch(`${url}/api/v1/rails/x402/history`)
-    expect((await history.text()).match(/"polled_at":/g)?.length).toBeGreaterThan(50)
+  test('npm run demo shows every state of rails, and a transition of the last week', async () => {
+    const { rails } = await read('/api/v1/rails', railsShape)
+    const polled = rails.filter(({ figures_source: source }) => source === 'poll')
+    const count = (status: string) => polled.filter((rail) => rail.status === status).length
+    expect(polled.length).toBeGreaterThan(25)
+    expect(count('paying')).toBeGreaterThan(10)
+    expect(count('concentrated')).toBe(2)
+    expect(count('potemkin')).toBe(2)
+    expect(count('pre-traction')).toBe(5)
+    expect(count('dormant')).toBeGreaterThan(2)
+    const audited = rails.filter(({ figures_source: source }) => source === 'audit')
+    expect(new Set(audited.map(({ judged }) => judged))).toEqual(new Set([true, false]))
+    expect(audited.some(({ audit }) => audit.claims.length > 0)).toBe(true)
+    expect(polled.some(({ stale }) => stale)).toBe(true)
+    expect(polled.some((rail) => rail.poll_error !== undefined && !rail.stale)).toBe(true)
+    expect(rails.map(({ backfill }) => backfill?.percent)).toContainEqual(expect.any(Number))
+    const known = rails.find(({ rail }) => rail === 'tallowgate')
+    expect(known?.tpv_30d_usdc).toBeLessThan(known?.tpv_30d_raw_usdc ?? 0)
+    expect(known?.tpv_30d_net_usdc).toBeLessThan(known?.tpv_30d_usdc ?? 0)
+    expect(Object.keys(known?.removed_30d ?? {})).toEqual(['self_payment', 'test_payment'])
+    const changed = rails.filter(
+      ({ status_since: since }) => Date.now() - Date.parse(since) < weekMs,
+    )
+    expect(changed.map(({ rail }) => rail)).toContain('juniperlatch')
+    const history = await fetch(`${url}/api/v1/rails/tallowgate/history`)
+    expect((await history.text()).match(/"polled_at":/g)?.length).toBeGreaterThan(90)
+  })
+
+  test('npm run demo opens and closes flags of every kind', async () => {
+    const database = await openDatabase({ url: join(dataDir(), 'ledger.db'), readOnly: true })
+    const open = await listOpenFlags(database.reader)
+    const closed = await listClosedFlags(database.reader, 1000)
+    await database.close()
+    const kinds = flagTexts.map(([kind]) => kind).toSorted()
+    expect([...new Set(open.map(({ kind }) => kind))].toSorted()).toEqual(kinds)
+    expect([...new Set(closed.map(({ kind }) => kind))].toSorted()).toEqual(kinds)
+  })
+
+  test('npm run demo shows receipts, jobs, disputes and pacts in every state', async () => {
+    const { receipts } = await read('/api/v1/receipts?limit=200', receiptsShape)
+    const states = new Set(receipts.map((one) => one.verification))
+    expect(states).toEqual(new Set(['verified', 'pending', 'unverified', 'rejected']))
+    const verdicts = new Set(receipts.flatMap(({ onchain }) => onchain?.verdict ?? []))
+    expect(verdicts).toEqual(new Set(checkVerdicts))
+    const { jobs } = await read('/api/v1/jobs', jobsShape)
+    expect(new Set(jobs.map(({ status }) => status))).toEqual(new Set(jobStatuses))
+    const { disputes } = await read('/api/v1/disputes', disputesShape)
+    expect(new Set(disputes.map(({ state }) => state))).toEqual(new Set(disputeStates))
+    const answered = disputes.find(({ state }) => state === 'answered')
+    expect(answered?.steps.map(({ event, text }) => [event, typeof text])).toEqual([
+      ['opened', 'string'],
+      ['answered', 'string'],
+    ])
+    const stats = await read('/api/v1/stats/live', statsShape)
+    expect(stats).toMatchObject({ pacts_settled: 1, pacts_in_flight: 2, partners_total: 5 })
+  })
+
+  test('npm run demo links only to its own port, and its evidence opens', async () => {
+    const { documents } = manifestSchema.parse(JSON.parse(published('snapshot.json')))
+    const texts = documents
+      .filter(({ content_type: type }) => /^(?:text|application)\//.test(type))
+      .map(({ file }) => published(file))
+    const ports = texts.flatMap(
+      (text) => text.match(/https?:\/\/(?:localhost|127\.0\.0\.1):\d+/g) ?? [],
+    )
+    const own = `http://localhost:${new URL(url).port}`
+    expect([...new Set(ports)].filter((one) => one !== own)).toEqual(['http://127.0.0.1:8787'])
+    const { rails } = await read('/api/v1/rails', railsShape)
+    const evidence = rails.flatMap(({ evidence_uri: path }) => path ?? [])
+    expect(evidence.length).toBeGreaterThan(25)
+    for (const path of evidence) {
+      const answer = await fetch(`${url}${path}`)
+      expect(answer.status).toBe(200)
+      const { buckets } = z.object({ buckets: z.string().nullable() }).parse(await answer.json())
+      if (buckets === null) continue
+      expect((await fetch(`${url}/evidence/${buckets}.json`)).status).toBe(200)
+    }
+    expect(await (await fetch(`${url}/changelog`)).text()).not.toContain('does not include')
   })
 
   test('npm run demo marks every page, JSON document, feed and answer as a demo', async () => {

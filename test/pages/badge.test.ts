@@ -53,7 +53,7 @@ test('a citation names value, unit, window, rule, evidence and document', () => 
   const evidence_uri = `/evidence/${'ab'.repeat(32)}.json`
   expect(citationOf({ ...alpha, evidence_uri }, 'tpv_30d_usdc', url)).toBe(
     `Agent Income Ledger (${url}/rails/alpha). Rail alpha, tpv_30d_usdc: ${alpha.tpv_30d_usdc} USDC, 30 days to 2026-11-21T06:15:00.000Z. ` +
-      `Read by poll 2026-11-21T06:15:00.000Z, rule alpha v1. Evidence ${url}${evidence_uri}. ` +
+      `Polled 2026-11-21T06:15:00.000Z, rule alpha v1. Evidence ${url}${evidence_uri}. ` +
       `Document ${url}/api/v1/rails/alpha, signed, in the sets of ${url}/snapshot.json.`,
   )
   expect(citationOf(beta, 'tpv_7d_usdc', url)).toContain(

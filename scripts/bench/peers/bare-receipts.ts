@@ -16,8 +16,8 @@ import { openDatabase } from '../../../src/db/open.ts'
 import { settings } from '../../../src/db/sqlite3/engine.ts'
 import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { settled } from '../../../test/support/large-ledger.ts'
+import { quietLog } from '../../../test/support/quiet-log.ts'
 import { testService } from '../../../test/support/wallets.ts'
-import { silentLog } from '../../demo/polls.ts'
 import { platformKey } from '../receipts.ts'
 
 interface Submission {
@@ -51,7 +51,7 @@ const execute = async (script: string) => await settled((done) => database.exec(
 for (const [name, value] of Object.entries(settings)) await execute(`pragma ${name} = ${value}`)
 await execute(`attach '${SOURCE}' as source`)
 const worker = pathToFileURL(join(packageRoot, 'dist/src/auth/check-worker.js'))
-const { check } = createCheckThreads(worker, { cores: 2, log: silentLog })
+const { check } = createCheckThreads(worker, { cores: 2, log: quietLog })
 
 let stored = 0
 let waiting: (() => void)[] = []

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { openDatabase } from '../../../src/db/open.ts'
 import { packageRoot, systemRandom } from '../../../src/runtime/runtime.ts'
 import { fillLedger } from '../../../test/support/large-ledger.ts'
-import { writeYearOfPolls } from '../../demo/polls.ts'
 import type { Suite } from '../bench.ts'
+import { writeYearOfPolls } from '../polls.ts'
 import { databaseIn, runTask } from '../processes.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 6)

@@ -10,7 +10,7 @@ import { loadLogSigner } from '../../../src/auth/notes.ts'
 import { queueEntries } from '../../../src/db/log.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { systemClock, systemRandom } from '../../../src/runtime/runtime.ts'
-import { silentLog } from '../../demo/polls.ts'
+import { quietLog } from '../../../test/support/quiet-log.ts'
 import type { Sample, Suite } from '../bench.ts'
 import { databaseIn, programOf, startService, timed } from '../processes.ts'
 
@@ -36,7 +36,7 @@ export const log: Suite = {
     }
     const files = { ...published, put }
     const signer = await loadLogSigner(join(dir, 'run/keys'), systemRandom)
-    const deps = { database, files, signer, clock: systemClock, log: silentLog, askSizes }
+    const deps = { database, files, signer, clock: systemClock, log: quietLog, askSizes }
     const ledgerLog = createLedgerLog(deps)
 
     let receipts = 0

@@ -18,7 +18,7 @@ import { hourMs, minuteMs } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import type { Database } from '../../../src/db/schema.ts'
 import { packageRoot } from '../../../src/runtime/runtime.ts'
-import { silentLog } from '../../demo/polls.ts'
+import { quietLog } from '../../../test/support/quiet-log.ts'
 import { timed } from '../processes.ts'
 
 const [url = '', stateDir = '', now] = process.argv.slice(2)
@@ -45,7 +45,7 @@ const options = {
   pollEveryMs: 6 * hourMs,
   exchangeKeys: () => Promise.resolve({ active, retired: [] }),
   assetsDir: null,
-  log: silentLog,
+  log: quietLog,
   keys: await loadKeys({ dir: join(stateDir, 'keys'), nowMs }),
   stateDir,
   store: createDirectory({ publicDir: join(stateDir, 'public'), fence: 1, check }),

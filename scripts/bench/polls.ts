@@ -9,11 +9,12 @@ import { createSources } from '../../builder/rails/sources.ts'
 import type { AuthoredRail } from '../../builder/world/authored-rails.ts'
 import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
 import { workerIncome } from '../../src/core/arbitrage.ts'
-import type { Fetch, Log } from '../../src/core/deps.ts'
+import type { Fetch } from '../../src/core/deps.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { Measurement } from '../../src/core/figures.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { quietLog } from '../../test/support/quiet-log.ts'
 
 /** Weekly for a year, daily for the last two weeks. */
 const pollDays: readonly number[] = [
@@ -42,10 +43,10 @@ export async function writeYearOfPolls(
     monotonic: () => performance.now(),
     sleep: () => Promise.resolve(),
   }
-  const fetch: Fetch = () => Promise.reject(new TypeError('a demo reads no network'))
-  const outbound = { fetch, clock, random, userAgent: 'demo' }
+  const fetch: Fetch = () => Promise.reject(new TypeError('a benchmark reads no network'))
+  const outbound = { fetch, clock, random, userAgent: 'bench' }
   const sources = createSources({ ...outbound, rpcUrls: noRpc, railBaseUrls: new Map() })
-  const deps: PollDeps = { database, clock, random, fetch, log: silentLog, sources, pollEveryMs }
+  const deps: PollDeps = { database, clock, random, fetch, log: quietLog, sources, pollEveryMs }
   const { signal } = new AbortController()
   for (const day of days) {
     timeMs = nowMs - day * dayMs
@@ -54,8 +55,6 @@ export async function writeYearOfPolls(
 }
 
 const noRpc = { base: null, ethereum: null, arbitrum: null, gnosis: null, solana: null }
-const ignore = () => undefined
-export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 /** The adapter of a rail with its own rule and invented figures; one poll in 150 fails. */
 function invent(adapter: AnyRailAdapter, authored: readonly AuthoredRail[]): AnyRailAdapter {
@@ -107,7 +106,7 @@ function inventMeasurement(rail: string, sizeUsdc: number, endMs: number): Measu
         : endMs - Math.round(noise(`${rail} ${day} last`) * 20 * hourMs),
     },
     removed30d: isPaused ? {} : { 'self transfer': Math.ceil(workers / 5) },
-    notes: ['Invented for a demo; nothing was read from this rail.'],
+    notes: ['Invented for a benchmark; nothing was read from this rail.'],
     evidence: [],
   }
 }
