@@ -97,6 +97,17 @@ for (const button of document.querySelectorAll('[data-theme-switch]')) {
   })
 }
 
+for (const menu of document.querySelectorAll('.more details')) {
+  addEventListener('click', ({ target }) => {
+    if (!menu.contains(target)) menu.open = false
+  })
+  menu.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape') return
+    menu.open = false
+    menu.querySelector('summary').focus()
+  })
+}
+
 addEventListener('keydown', (event) => {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return
   if (event.target.closest('input, textarea, select')) return
