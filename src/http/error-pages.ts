@@ -50,7 +50,9 @@ export function createErrorPages({ store, site, rails }: ErrorPageDeps): ErrorRe
   const pageOf = ({ status, body }: ErrorAnswer, path: string): string | null => {
     const isApi = path.startsWith(apiPrefix)
     if (status === 402 || status === 403) {
-      const { accepts, ...about } = refusal.parse(JSON.parse(body))
+      const parsed = refusal.safeParse(JSON.parse(body))
+      if (!parsed.success) return null
+      const { accepts, ...about } = parsed.data
       const [terms] = accepts ?? []
       const offer = terms && {
         amountUsdc: Number(terms.maxAmountRequired) / 1e6,
