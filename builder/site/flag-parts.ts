@@ -119,6 +119,10 @@ function scaleOf(flag: Flag): Html | null {
 function closesWhen(flag: Flag): string {
   const measured = measuredShare(flag)
   if (measured !== null) return `It closes at ${Math.round(measured.limit * 100)} % or less.`
+  if (flag.kind === 'receipt_reversed') {
+    return 'It closes when the receipt is verified again, or after a month.'
+  }
+  if (flag.kind === 'pact_sources_disagree') return 'It closes when the sources agree.'
   return isReaderTrouble(flag)
     ? 'It closes with the next successful poll.'
     : 'It closes when a poll no longer shows it.'

@@ -2,7 +2,7 @@
 import { knownFigure } from '../../src/core/figures.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, keyFigures, links, para } from '../../src/pages/blocks.ts'
-import { shortAmount, time, unknown } from '../../src/pages/figures.ts'
+import { shortAmount, time, unknown, wholePercent } from '../../src/pages/figures.ts'
 import { inline, link } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
@@ -91,17 +91,21 @@ function keys(
   const sum = (figure: (view: ShownRail['view']) => number) =>
     summed.reduce((total, view) => total + figure(view), 0)
   const kept = sum((view) => keptVolume(view) ?? 0)
-  const raw = sum((view) => knownFigure(view, 'tpv_30d_raw_usdc') ?? keptVolume(view) ?? 0)
+  const raw = sum((view) => knownFigure(view, 'tpv_30d_raw_usdc') ?? 0)
+  const leftOut = sum((view) => leftOutOf(view) ?? 0)
+  const isLeftOutKnown = summed.some((view) => leftOutOf(view) !== null)
   const isUnknown = summed.length === 0
   const incomes = opportunitiesOf(world).flatMap(({ expected_usd_per_day: income }) => income ?? [])
   const [lowest, highest] = [Math.min(...incomes), Math.max(...incomes)]
-  const flagged = new Set(doubts.map(({ rail }) => rail)).size
+  const flagged = new Set(doubts.flatMap(({ rail }) => rail ?? [])).size
   return keyFigures([
     {
       label: 'What customers paid in 30 days',
       value: isUnknown ? unknown : shortAmount(kept),
-      unit: isUnknown ? '' : 'USDC net',
-      note: inline`Read on ${summed.length} of ${counted(earning.length, 'earning rail')}. The others are unknown and count for nothing, so this is a floor.`,
+      unit: isUnknown ? '' : 'USDC',
+      note: isUnknown
+        ? 'No earning rail has been read recently. Figures of others follow other rules, so they are not added up.'
+        : `Net where known, read on ${summed.length} of ${counted(earning.length, 'earning rail')}. The others are unknown and count for nothing.`,
     },
     {
       label: 'What a worker earns',
@@ -112,14 +116,22 @@ function keys(
             ? shortAmount(lowest)
             : `${shortAmount(lowest)}–${shortAmount(highest)}`,
       unit: incomes.length === 0 ? '' : 'USDC a day',
-      note: inline`${link('/arbitrage', 'Average')} of the paid workers without the top one, on ${incomes.length} of ${counted(stats.opportunities, 'paying rail')}. ${link('/opportunities', 'Where to earn')}`,
+      note:
+        incomes.length === 0
+          ? inline`No paying rail shows its volume, workers and top share yet. ${link('/opportunities', 'Where to earn')}`
+          : inline`${link('/arbitrage', 'Average')} of the paid workers without the top one, on ${incomes.length} of ${counted(stats.opportunities, 'paying rail')}. ${link('/opportunities', 'Where to earn')}`,
     },
     {
       label: 'What is left out',
-      value: isUnknown ? unknown : shortAmount(raw - kept),
-      unit: isUnknown ? '' : 'USDC',
+      value: isLeftOutKnown ? shortAmount(leftOut) : unknown,
+      unit: isLeftOutKnown ? 'USDC' : '',
       isDoubted: true,
-      note: inline`${raw === 0 ? '' : `${Math.round((1 - kept / raw) * 100)} % of the raw volume: payments to oneself, of one operator, or that came back. `}${doubts.length === 0 ? 'No open doubts.' : inline`${link('/honesty', counted(doubts.length, 'open doubt'))} about ${counted(flagged, 'rail')}.`}`,
+      note: inline`${raw === 0 ? '' : `${wholePercent(leftOut / raw)} of the raw volume: what the rule of each rail excludes, and money that came back. `}${doubts.length === 0 ? (isUnknown ? 'No rail has been read recently.' : 'No open doubts.') : inline`${link('/honesty', counted(doubts.length, 'open doubt'))} about ${counted(flagged, 'rail')}.`}`,
     },
   ])
+}
+
+function leftOutOf(view: ShownRail['view']): number | null {
+  const [raw, kept] = [knownFigure(view, 'tpv_30d_raw_usdc'), keptVolume(view)]
+  return raw === null || kept === null ? null : Math.max(0, Math.round((raw - kept) * 1e6) / 1e6)
 }

@@ -51,7 +51,13 @@ export function figureTable(view: Rail, world: Pick<World, 'history' | 'site'>):
     ],
     [leftOut, less(raw, filtered), leftOut7, 'minus'],
     [
-      from('filtered', 'Filtered volume', inline`Payments that the rule ${code(view.rule)} keeps.`),
+      from(
+        'filtered',
+        'Filtered volume',
+        isAudited(view)
+          ? 'Payments that the counter keeps.'
+          : inline`Payments that the rule ${code(view.rule)} keeps.`,
+      ),
       show('tpv_30d_usdc'),
       show('tpv_7d_usdc'),
       '',
@@ -105,9 +111,11 @@ function origin(
     ],
     [
       'Sources',
-      view.evidence.length === 0
-        ? 'none recorded'
-        : link('#evidence', counted(view.evidence.length, 'source')),
+      isAudited(view)
+        ? link('#claims', 'What others say')
+        : view.evidence.length === 0
+          ? 'none recorded'
+          : link('#evidence', counted(view.evidence.length, 'source')),
     ],
     uri === undefined ? null : ['Evidence', link(uri, 'all that the poll read and computed')],
     uri === undefined ? null : ['Recompute', code(`agent-income-ledger recompute ${view.rail}`)],
@@ -133,7 +141,8 @@ function origin(
 
 function less(whole: number | null, part: number | null): Inline {
   if (whole === null || part === null) return amount(null)
-  return inline`− ${amount(Math.round((whole - part) * 1e6) / 1e6)}`
+  const difference = Math.round((whole - part) * 1e6) / 1e6
+  return difference === 0 ? amount(0) : inline`− ${amount(difference)}`
 }
 
 function lastPoll(lastPollAtMs: number | null, view: Rail): Inline {
@@ -146,6 +155,11 @@ function lastPoll(lastPollAtMs: number | null, view: Rail): Inline {
 function removedText(view: Rail): Inline {
   if (isAudited(view)) return 'see the method of the counter'
   const entries = Object.entries(view.removed_30d)
-  if (entries.length === 0) return 'nothing'
+  if (entries.length === 0) return isKnownZero(view) ? 'nothing' : 'reasons not recorded'
   return entries.map(([reason, payouts]) => `${counted(payouts, 'payout')} (${reason})`).join(', ')
+}
+
+function isKnownZero(view: Rail): boolean {
+  const raw = knownFigure(view, 'tpv_30d_raw_usdc')
+  return raw !== null && raw === knownFigure(view, 'tpv_30d_usdc')
 }

@@ -47,10 +47,9 @@ export function method(view: Rail): (HtmlAndMarkdown | null)[] {
   ]
 }
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
-
+/** Unlike `Intl.Segmenter`, this does not end a sentence at the query of an address. */
 function sentencesOf(text: string): string[] {
-  return [...segmenter.segment(text)].map(({ segment }) => segment.trim())
+  return text.split(/(?<=[.!?]\)?)\s+(?=[A-Z])/)
 }
 
 function source(text: string): Inline {

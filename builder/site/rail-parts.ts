@@ -15,6 +15,7 @@ import {
   pill,
   shortAmount,
   unknown,
+  wholePercent,
 } from '../../src/pages/figures.ts'
 import {
   inline,
@@ -132,7 +133,7 @@ export function volumeCell(view: Rail): TableCell {
   const raw = knownFigure(view, 'tpv_30d_raw_usdc')
   const note = isAudit
     ? kept === null
-      ? 'nobody has published a count'
+      ? 'no count of others is known'
       : 'counted by others'
     : raw === null
       ? 'raw volume unknown'
@@ -150,7 +151,7 @@ export function volumeCell(view: Rail): TableCell {
 }
 
 function keptShare(raw: number, kept: number | null): string {
-  return kept === null ? 'unknown part' : `${Math.round((kept / raw) * 100)} %`
+  return kept === null ? 'unknown part' : wholePercent(kept / raw)
 }
 
 /** The kept part of the raw volume is solid, the part left out is hatched; dashed if unknown. */

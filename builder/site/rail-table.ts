@@ -4,7 +4,7 @@ import { knownFigure } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, section } from '../../src/pages/blocks.ts'
-import { amount, count, day, sub, time } from '../../src/pages/figures.ts'
+import { amount, count, day, sub, time, wholePercent } from '../../src/pages/figures.ts'
 import { inline, renderInline, small } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
@@ -74,7 +74,7 @@ export function railSection(
           const workers = knownFigure(view, 'unique_workers_30d')
           const share = knownFigure(view, 'top_worker_share')
           if (view.status_basis === 'activity') return cell('none known', null)
-          const top = share === null ? null : sub(`top ${Math.round(share * 100)} %`)
+          const top = share === null ? null : sub(`top ${wholePercent(share)}`)
           return cell(inline`${count(workers)} ${top}`, workers)
         }),
         column('Entry', ({ view: { entry_cost_usdc: cost } }) =>

@@ -30,6 +30,7 @@ import {
   time,
   unknown,
   usdc,
+  wholePercent,
 } from '../../src/pages/figures.ts'
 import {
   address,
@@ -153,7 +154,7 @@ function railGlance(view: Rail): HtmlAndMarkdown {
         isNet ? 'Net, 30 days' : 'Volume, 30 days',
         kept === null ? unknown : strong(`${shortAmount(kept)} USDC`),
       ],
-      ['Left out', leftOut === null ? unknown : `${Math.round(leftOut * 100)} % of raw`],
+      ['Left out', leftOut === null ? unknown : `${wholePercent(leftOut)} of raw`],
       [isPaid ? 'Workers paid' : 'Listings', shown('unique_workers_30d')],
       ['Top worker', shown('top_worker_share', percent)],
       [isPaid ? 'Customers' : 'Publishers', shown('unique_creators_30d')],

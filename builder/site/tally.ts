@@ -1,6 +1,6 @@
+/** One mark for each rail, and how recent the figures are. */
 import { leftText } from '../../src/core/backfill.ts'
 import { groupBy } from '../../src/core/group-by.ts'
-/** One mark for each rail, and how recent the figures are. */
 import { counted } from '../../src/core/number-text.ts'
 import { ageText } from '../../src/pages/figures.ts'
 import { inline, link, renderInline, strong } from '../../src/pages/html-and-markdown.ts'
@@ -64,12 +64,12 @@ function freshness(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>): In
   const left = leftText(Math.max(...reading.map(({ leftMs }) => leftMs ?? 0)) || null)
   const said = unread.filter(({ view }) => shownClaims(view).length > 0).length
   return [
-    inline`${strong('How recent?')} ${read} of ${counted(polled.length, 'polled rail')} ${read === 1 ? 'has' : 'have'} been read${old.length === 0 ? '' : inline`, ${old.length} of them not recently: the oldest figures are ${ageText(world.nowMs - oldest)} old`}. ${never} more ${never === 1 ? 'is' : 'are'} never polled: nobody can read ${never === 1 ? 'its' : 'their'} payouts.`,
+    inline`${strong('How recent?')} ${read} of ${counted(polled.length, 'polled rail')} ${read === 1 ? 'has' : 'have'} been read${old.length === 0 ? '' : inline`, ${old.length} of them not recently: the oldest figures are ${ageText(world.nowMs - oldest)} old`}. ${never === 0 ? '' : `${never} more ${never === 1 ? 'is' : 'are'} never polled: we know no source that shows ${never === 1 ? 'its' : 'their'} payouts.`}`,
     reading.length === 0
       ? null
       : inline`The logs of ${counted(reading.length, 'rail')} are being read${left === null ? '' : `: ${left}`}. A public node answers few requests; with ${link('/docs/running', 'a node of your own')} it takes minutes.`,
     said === 0
       ? null
-      : inline`Dated figures of others on ${said} of the unread rails stand in pencil. None has passed our rules, and no sum contains them.`,
+      : inline`${counted(said, 'unread rail')} ${said === 1 ? 'has' : 'have'} dated figures of others, in pencil. We did not read them ourselves, and no sum contains them.`,
   ].filter((line) => line !== null)
 }

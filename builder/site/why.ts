@@ -6,9 +6,9 @@ import { decideStatus, lastRule, ruleText, statusRules } from '../../src/core/ru
 import type { StatusReason } from '../../src/core/rules/status.ts'
 import { daysBetween } from '../../src/core/time.ts'
 import { para, section } from '../../src/pages/blocks.ts'
-import { amount, count, shortAmount } from '../../src/pages/figures.ts'
+import { amount, count, percent, shortAmount, wholePercent } from '../../src/pages/figures.ts'
 import { gauge } from '../../src/pages/gauge.ts'
-import { inline, link, renderInline, strong } from '../../src/pages/html-and-markdown.ts'
+import { inline, link, strong } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { auditedFigures } from '../world/authored-rails.ts'
@@ -67,11 +67,7 @@ type ShownRule = Pick<StatusReason, 'rule' | 'status'> & Partial<StatusReason>
 function ruleItem({ rule, status, value, threshold, outcome }: ShownRule): HtmlAndMarkdown {
   const unit = rule === 'one_worker_party' ? 'share' : rule.includes('volume') ? 'usdc' : 'count'
   const show = (figure: number | null) =>
-    unit === 'share'
-      ? renderInline(figure === null ? 'unknown' : `${(figure * 100).toFixed(1)} %`)
-      : unit === 'usdc'
-        ? amount(figure)
-        : count(figure)
+    unit === 'share' ? percent(figure) : unit === 'usdc' ? amount(figure) : count(figure)
   const seen =
     value === undefined || threshold === undefined
       ? inline`not evaluated`
@@ -96,7 +92,7 @@ function ruleItem({ rule, status, value, threshold, outcome }: ShownRule): HtmlA
 /** What is known about the rail, in one or two sentences. */
 export function verdictOf(rail: ShownRail): string {
   const { view, record } = rail
-  if (record.backfill !== null) {
+  if (record.backfill !== null && view.figures_source === 'audit') {
     return 'The logs of this rail are being read for the first time.'
   }
   if (!view.judged) {
@@ -106,9 +102,21 @@ export function verdictOf(rail: ShownRail): string {
         ? 'No source that we could read shows its payouts.'
         : 'We have not read this rail yet.'
   }
+  if (view.status_basis === 'activity') return activityVerdict(view)
   const sentence = verdicts[view.status](figuresOf(view))
   const isAudit = view.figures_source === 'audit'
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${isAudit ? ' This is the count of others.' : ''}`
+}
+
+/** Nobody is paid on such a rail, so the words of payments would be wrong. */
+function activityVerdict(view: Rail): string {
+  if (view.status === 'dormant') return 'No activity in 30 days.'
+  const known = [
+    [knownFigure(view, 'unique_creators_30d'), 'publisher'] as const,
+    [knownFigure(view, 'unique_workers_30d'), 'listing'] as const,
+  ].flatMap(([value, noun]) => (value === null ? [] : counted(value, noun)))
+  const seen = known.length === 0 ? '' : ` Seen in 30 days: ${known.join(' and ')}.`
+  return `This rail makes no payments; its activity is judged instead.${seen}`
 }
 
 interface VerdictFigures {
@@ -134,16 +142,15 @@ function figuresOf(view: Rail): VerdictFigures {
     workers: workers === null ? 'workers' : counted(workers, 'worker'),
     creators: creators === null ? 'customers' : counted(creators, 'customer'),
     share: knownFigure(view, 'top_worker_share'),
-    leftOut:
-      leftOut === null ? '' : ` ${Math.round(leftOut * 100)} % of the raw volume is left out.`,
+    leftOut: leftOut === null ? '' : ` Left out: ${wholePercent(leftOut)} of the raw volume.`,
   }
 }
 
 const verdicts: Readonly<Record<Rail['status'], (figures: VerdictFigures) => string>> = {
   paying: ({ kept, workers, creators, share, leftOut, days }) =>
-    `${creators} paid ${workers} ${kept} in ${days}.${share === null ? '' : ` The top worker took ${Math.round(share * 100)} %.`}${leftOut}`,
+    `${creators} paid ${workers} ${kept} in ${days}.${share === null ? '' : ` The top worker took ${wholePercent(share)}.`}${leftOut}`,
   concentrated: ({ kept, workers, share, days }) =>
-    `Customers pay, but one worker takes ${share === null ? 'most' : `${Math.round(share * 100)} %`} of ${kept} in ${days}; ${workers} were paid in all.`,
+    `Customers pay, but one worker takes ${share === null ? 'most' : wholePercent(share)} of ${kept} in ${days}; ${workers} were paid in all.`,
   potemkin: ({ kept, creators, days }) =>
     `There are offers, but hardly a customer: ${creators} paid ${kept} in ${days}.`,
   'pre-traction': ({ kept, workers, creators, days }) =>

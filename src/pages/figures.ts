@@ -31,6 +31,13 @@ export const usdc = figure((amountUsdc) => `${amountText(amountUsdc)} USDC`)
 export const count = figure((value) => grouped(String(value)))
 export const percent = figure((share) => `${(share * 100).toFixed(1)} %`)
 
+/** In whole percent. A small share is never shown as none, nor a large one as all. */
+export function wholePercent(share: number): string {
+  const rounded = Math.round(share * 100)
+  if (share > 0 && rounded === 0) return 'under 1 %'
+  return share < 1 && rounded === 100 ? 'over 99 %' : `${rounded} %`
+}
+
 /** For lists and headlines: at most three significant digits. */
 export function shortAmount(amountUsdc: number): string {
   return Math.abs(amountUsdc) < 1 ? amountText(amountUsdc) : shortNumber(amountUsdc)

@@ -1,6 +1,6 @@
+/** The HTML around every page. It has no inline scripts or styles and loads nothing from another host. */
 import { html } from './html.ts'
 import type { Html } from './html.ts'
-/** The HTML around every page. It has no inline scripts or styles and loads nothing from another host. */
 import { cardHeight, cardWidth } from './og-card.ts'
 import { markdownPath } from './page.ts'
 import type { SitePage } from './page.ts'

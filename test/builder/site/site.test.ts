@@ -99,6 +99,26 @@ describe('the site', () => {
     expect(text('/index.md', [...siteOf(listing)])).toContain('none known')
   })
 
+  test('a rail that is judged by activity pays nobody in its verdict', () => {
+    const [first] = world.rails
+    if (first === undefined) throw new Error('the world has no rails')
+    const authored = { ...first.authored, status_basis: 'activity' as const }
+    const rails = withFirst(world.rails, { authored })
+    const page = text(`/rails/${authored.rail}.md`, [...siteOf({ ...world, rails })])
+    expect(page).toContain('This rail makes no payments')
+    expect(page).not.toMatch(/customers? paid/)
+  })
+
+  test('a step of the method does not end at the query of an address', () => {
+    const [first] = world.rails
+    if (first === undefined) throw new Error('the world has no rails')
+    const methodology = 'Reads jobs (GET /jobs?status=done). Counts them.'
+    const authored = { ...first.authored, methodology }
+    const rails = withFirst(world.rails, { authored })
+    const page = text(`/rails/${authored.rail}.md`, [...siteOf({ ...world, rails })])
+    expect(page).toContain('\n2. Counts them.')
+  })
+
   test('the docs have an anchor for every error code and every endpoint', () => {
     const errors = text('/docs/errors')
     for (const code of Object.keys(errorCodes)) expect(errors).toContain(`id="${code}"`)
