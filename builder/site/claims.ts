@@ -24,13 +24,16 @@ const figureTexts: Readonly<Record<FigureName, readonly [label: string, unit: st
   payouts_30d: ['Payouts', 'payouts'],
 }
 
-export function claimSection({ audit }: Rail): HtmlAndMarkdown | null {
+export function claimSection({ audit, figures_source: source }: Rail): HtmlAndMarkdown | null {
   const figures = entriesOf(audit.figures).flatMap(([name, figure]) => {
     if (figure === undefined) return []
     const [label, unit] = figureTexts[name]
     // The rules accept a count of a shorter time only where more days cannot make it smaller.
     const kind = daysBetween(figure.from, figure.to) < 28 ? 'lower_bound' : 'counted'
-    const reason = 'The status rules use it until a poll succeeds.'
+    const reason =
+      source === 'audit'
+        ? 'The status rules use it until a poll succeeds.'
+        : 'Our own reading has replaced it.'
     return [{ ...figure, figure: label, unit, kind, reason, covers: 'mixed' } as const]
   })
   const claims = audit.claims.map((claim) => ({ ...claim, reason: `${kindWords[claim.kind][1]}.` }))

@@ -14,7 +14,7 @@ import type { Html } from '../../src/pages/html.ts'
 import { cell, column, fixedColumn, table, timeColumn } from '../../src/pages/table.ts'
 import { bySeverity, severityOrder } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
-import { railLinkOf } from './rail-parts.ts'
+import { railLinkOf, titleWithout } from './rail-parts.ts'
 
 export function flagsOf(
   rail: string,
@@ -34,12 +34,8 @@ export function flagBlocks(
   world: Pick<World, 'closedFlags' | 'openFlags'>,
 ): (HtmlAndMarkdown | null)[] {
   const { open, closed } = flagsOf(rail, world)
-  const titleOf = ({ title }: Flag) => {
-    const own = title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title
-    return untrustedText(own.charAt(0).toUpperCase() + own.slice(1))
-  }
   return [
-    ...openFlagBlocks(open, titleOf),
+    ...openFlagBlocks(open, ({ title }) => untrustedText(titleWithout(name, title))),
     closed.length === 0
       ? null
       : folded(

@@ -84,7 +84,7 @@ export function figureTable(view: Rail, world: Pick<World, 'history' | 'site'>):
         figureColumn('7 days', null, ([, , week]) => week),
       ],
     }),
-    keptBar(raw, net ?? filtered),
+    keptBar(raw, net ?? filtered, isAudited(view) ? 'said' : ''),
   ])
 }
 

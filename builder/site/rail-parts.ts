@@ -67,7 +67,7 @@ export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): Html
 export function statusPill(
   view: Rail,
   { nowMs }: Pick<World, 'nowMs'>,
-  shown = pill(view.status),
+  shown = isAudited(view) ? pill(view.status, 'said') : pill(view.status),
 ): HtmlAndMarkdown {
   const asOf = Date.parse(view.figures_as_of)
   const isOld = !isCurrent({ figuresSource: view.figures_source, figuresAsOfMs: asOf }, nowMs)
@@ -95,6 +95,12 @@ export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | n
   return view.stale ? `stale, ${age}` : null
 }
 
+/** On the page of a rail, or beside its name, the title of a flag does not repeat it. */
+export function titleWithout(name: string, title: string): string {
+  const own = title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title
+  return own.charAt(0).toUpperCase() + own.slice(1)
+}
+
 /** The gravest open doubt, or else what is uncertain about the origin and age of the figures. */
 export function doubtNote(
   view: Rail,
@@ -107,7 +113,10 @@ export function doubtNote(
     carried,
   ].filter((other) => other !== null)
   if (gravest !== undefined) {
-    return doubt(gravest.severity, inline`${untrustedText(gravest.title)} ${join(others, ' · ')}`)
+    return doubt(
+      gravest.severity,
+      inline`${untrustedText(titleWithout(view.display_name, gravest.title))} ${join(others, ' · ')}`,
+    )
   }
   const [claim] = shownClaims(view)
   if (!view.judged && claim !== undefined) return doubt('info', notTakenOver(claim))
@@ -119,6 +128,13 @@ const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(
 /** Volume without money that came back; where that is unknown, after the filter rule. */
 export function keptVolume(view: Rail): number | null {
   return knownFigure(view, 'tpv_30d_net_usdc') ?? knownFigure(view, 'tpv_30d_usdc')
+}
+
+/** The share of the raw volume that is not kept; null if unknown. */
+export function leftOutShare(view: Rail): number | null {
+  const raw = knownFigure(view, 'tpv_30d_raw_usdc')
+  const kept = keptVolume(view)
+  return raw === null || kept === null ? null : raw === 0 ? 0 : 1 - kept / raw
 }
 
 /** The volume in short, with the part of the raw volume that is kept. What others say is in pencil. */
@@ -143,7 +159,7 @@ export function volumeCell(view: Rail): TableCell {
   return cell(
     {
       html: html`<b>${figure}</b> ${kept === null ? null : html`<small>USDC</small>`}
-        ${keptBar(raw, kept)?.html} <span class="sub">${note}</span>`,
+        ${keptBar(raw, kept, isAudit ? 'said' : '')?.html} <span class="sub">${note}</span>`,
       md: `${shown.md} (${note})`,
     },
     kept,
@@ -155,7 +171,11 @@ function keptShare(raw: number, kept: number | null): string {
 }
 
 /** The kept part of the raw volume is solid, the part left out is hatched; dashed if unknown. */
-export function keptBar(raw: number | null, kept: number | null): HtmlAndMarkdown | null {
+export function keptBar(
+  raw: number | null,
+  kept: number | null,
+  look: '' | 'said' = '',
+): HtmlAndMarkdown | null {
   if (raw === 0) return null
   const share = raw === null || kept === null ? null : (kept / raw) * 100
   const shape =
@@ -169,7 +189,11 @@ export function keptBar(raw: number | null, kept: number | null): HtmlAndMarkdow
             height="8"
           />
           <rect class="frame" width="100%" height="8" />`
-  return htmlOnly(html`<svg class="bar" width="100%" height="8" aria-hidden="true">${shape}</svg>`)
+  return htmlOnly(
+    html`<svg class="${`bar ${look}`.trim()}" width="100%" height="8" aria-hidden="true">
+      ${shape}
+    </svg>`,
+  )
 }
 
 /** One amount in USDC a day, oldest first: from the last successful poll of the day, or null. */

@@ -16,6 +16,8 @@ import { doubtsOf } from './flag-parts.ts'
 import {
   carriedText,
   doubtNote,
+  hasFigures,
+  isAudited,
   keptVolume,
   railLink,
   statusPill,
@@ -30,14 +32,19 @@ export function railSection(
   world: Pick<World, 'history' | 'nowMs' | 'openFlags'>,
 ): HtmlAndMarkdown {
   const doubts = groupBy(doubtsOf(world), ({ rail }) => rail)
+  const sorted = rails.toSorted(byStatus)
+  const firsts = new Map(sorted.toReversed().map(({ view }) => [statusWord(view), view.rail]))
   return section(
     'rails-heading',
     'Rails',
     htmlOnly(filterForm('rails', counted(rails.length, 'rail'))),
-    table(rails.toSorted(byStatus), {
+    table(sorted, {
       id: 'rails',
       caption:
         'Volumes are net where known. In each bar the solid part is kept and the hatched part left out. “Unknown” is not zero.',
+      // Without the script, the marks of the home page lead to the first rail of a status.
+      rowId: ({ view }) =>
+        firsts.get(statusWord(view)) === view.rail ? statusAnchor(statusWord(view)) : null,
       rowData: ({ view }) => {
         return { status: statusWord(view), chain: view.chain, category: view.category }
       },
@@ -89,6 +96,8 @@ export function railSection(
   )
 }
 
+export const statusAnchor = (status: string) => `status-${status.replaceAll(' ', '-')}`
+
 function sinceText({ record, view }: ShownRail): string {
   const { backfill } = record
   if (backfill !== null) return daysReadText(backfill)
@@ -96,14 +105,13 @@ function sinceText({ record, view }: ShownRail): string {
   return `since ${view.status_since.slice(0, 10)}`
 }
 
-/** Recent readings in ink, old ones dashed, what others counted in pencil. */
+/** Recent readings in ink, old ones dashed, the last day of what others counted in pencil. */
 function readText({ record, view }: ShownRail, world: Pick<World, 'nowMs'>): Inline {
   const at = record.state.figuresAsOfMs
-  if (view.figures_source === 'audit') {
-    const isSaid = view.judged || shownClaims(view).length > 0
-    return isSaid ? aged('audited', inline`${day(at)}, by others`) : 'never'
-  }
-  return aged(carriedText(view, world) === null ? '' : 'old', time(at))
+  if (!isAudited(view)) return aged(carriedText(view, world) === null ? '' : 'old', time(at))
+  const [claim] = shownClaims(view)
+  const said = hasFigures(view) ? day(at) : claim && day(claim.to)
+  return said === undefined ? 'never' : aged('audited', inline`${said}, by others`)
 }
 
 function aged(look: string, content: Inline): HtmlAndMarkdown {

@@ -1,7 +1,7 @@
 /** `/rails/{rail}`: what one rail pays, why it has its status, what is in doubt, and how to earn and check. */
 import { pathOf } from '../../src/contract/routes.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
-import { daysReadText, percentRead } from '../../src/core/backfill.ts'
+import { daysReadText, leftText, percentRead } from '../../src/core/backfill.ts'
 import type { Backfill } from '../../src/core/backfill.ts'
 import { knownFigure } from '../../src/core/figures.ts'
 import type { FigureName } from '../../src/core/figures.ts'
@@ -23,6 +23,7 @@ import {
   count,
   day,
   notJudged,
+  pencil,
   percent,
   pill,
   shortAmount,
@@ -60,6 +61,7 @@ import {
   hasFigures,
   isAudited,
   keptVolume,
+  leftOutShare,
   railParts,
   shownRails,
   statusPill,
@@ -142,9 +144,8 @@ function railPage(rail: ShownRail, world: RailWorld): SitePage {
 
 function railGlance(view: Rail): HtmlAndMarkdown {
   const isPaid = view.status_basis === 'payments'
-  const raw = knownFigure(view, 'tpv_30d_raw_usdc')
   const kept = keptVolume(view)
-  const leftOut = raw === null || kept === null ? null : raw === 0 ? 0 : 1 - kept / raw
+  const leftOut = leftOutShare(view)
   const shown = (figure: FigureName, show = count) =>
     signed(figure, show(knownFigure(view, figure)))
   const isNet = knownFigure(view, 'tpv_30d_net_usdc') !== null
@@ -152,7 +153,11 @@ function railGlance(view: Rail): HtmlAndMarkdown {
     [
       [
         isNet ? 'Net, 30 days' : 'Volume, 30 days',
-        kept === null ? unknown : strong(`${shortAmount(kept)} USDC`),
+        kept === null
+          ? unknown
+          : isAudited(view)
+            ? pencil(`${shortAmount(kept)} USDC`)
+            : strong(`${shortAmount(kept)} USDC`),
       ],
       ['Left out', leftOut === null ? unknown : `${wholePercent(leftOut)} of raw`],
       [isPaid ? 'Workers paid' : 'Listings', shown('unique_workers_30d')],
@@ -193,7 +198,13 @@ function standing(
   world: Pick<World, 'nowMs'>,
   doubted: number,
 ): HtmlAndMarkdown {
-  const word = signed('status', link(`/docs/glossary#${view.status}`, pill(view.status, 'big')))
+  const word = signed(
+    'status',
+    link(
+      `/docs/glossary#${view.status}`,
+      isAudited(view) ? pill(view.status, 'big', 'said') : pill(view.status, 'big'),
+    ),
+  )
   const shown = statusPill(view, world, word)
   const since = isAudited(view) ? null : inline` since ${day(record.state.statusSinceMs)}`
   const asOf = isAudited(view)
@@ -207,7 +218,7 @@ function standing(
   const age = judged ? inline`figures of ${asOf}` : noContent
   return {
     html: html`<p class="standing">
-      ${first}
+      <span>${first}</span>
       ${doubted === 0 ? null : html`<a class="pill doubts big" href="#flags">${doubts}</a>`}
       <span class="age">${age.html}</span> <code>${view.rail}</code>
     </p>`,
@@ -240,7 +251,7 @@ function carriedNotice(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown
 function backfillNotice(backfill: Backfill | null): HtmlAndMarkdown | null {
   if (backfill === null) return null
   return notice(
-    daysReadText(backfill),
+    [daysReadText(backfill), leftText(backfill.leftMs)].filter((part) => part !== null).join(', '),
     `The logs of this rail are being read (${percentRead(backfill)} %). Polled figures are published once all of these days have been read.`,
   )
 }

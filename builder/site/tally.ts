@@ -8,22 +8,32 @@ import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.
 import { html } from '../../src/pages/html.ts'
 import type { World } from '../world/world.ts'
 import { shownClaims } from './claims.ts'
-import { carriedText, statusWord } from './rail-parts.ts'
+import { carriedText, isAudited, statusWord } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
-import { byStatus } from './rail-table.ts'
+import { byStatus, statusAnchor } from './rail-table.ts'
 
 export function tally(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
-  const groups = [...groupBy(rails.toSorted(byStatus), ({ view }) => statusWord(view))]
-  const words = groups.map(([word, { length }]) => `${length} ${word}`)
-  const marks = groups.flatMap(([word, ofStatus]) =>
-    ofStatus.map(() => html`<span class="dot" data-is="${word}"></span>`),
+  const groups = [...groupBy(rails.toSorted(byStatus), ({ view }) => statusWord(view))].flatMap(
+    ([status, ofStatus]) =>
+      [...groupBy(ofStatus, ({ view }) => view.judged && isAudited(view))].map(
+        ([isSaid, { length }]) => ({ status, length, isSaid }),
+      ),
   )
+  const words = groups.map(
+    ({ status, length, isSaid }) => `${length} ${status}${isSaid ? ' by the count of others' : ''}`,
+  )
+  const mark = ({ status, isSaid }: (typeof groups)[number]) =>
+    html`<span
+      class="${isSaid ? 'dot said' : 'dot'}"
+      data-is="${status}"
+      aria-hidden="true"
+    ></span>`
+  const marks = groups.flatMap((group) => Array.from({ length: group.length }, () => mark(group)))
   const entries = groups.map(
-    ([word, { length }]) =>
+    (group, at) =>
       html`<li>
-        <a href="/?status=${encodeURIComponent(word)}#rails-heading"
-          ><span class="dot" data-is="${word}" aria-hidden="true"></span
-          ><span><b>${length}</b> ${word}</span></a
+        <a href="/?status=${encodeURIComponent(group.status)}#${statusAnchor(group.status)}"
+          >${mark(group)} ${words[at]}</a
         >
       </li>`,
   )
@@ -67,7 +77,7 @@ function freshness(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>): In
     inline`${strong('How recent?')} ${read} of ${counted(polled.length, 'polled rail')} ${read === 1 ? 'has' : 'have'} been read${old.length === 0 ? '' : inline`, ${old.length} of them not recently: the oldest figures are ${ageText(world.nowMs - oldest)} old`}. ${never === 0 ? '' : `${never} more ${never === 1 ? 'is' : 'are'} never polled: we know no source that shows ${never === 1 ? 'its' : 'their'} payouts.`}`,
     reading.length === 0
       ? null
-      : inline`The logs of ${counted(reading.length, 'rail')} are being read${left === null ? '' : `: ${left}`}. A public node answers few requests; with ${link('/docs/running', 'a node of your own')} it takes minutes.`,
+      : inline`The logs of ${counted(reading.length, 'rail')} are being read${left === null ? '' : `: ${left}`}. ${link('/docs/running', 'A node of your own')} is faster than a public one.`,
     said === 0
       ? null
       : inline`${counted(said, 'unread rail')} ${said === 1 ? 'has' : 'have'} dated figures of others, in pencil. We did not read them ourselves, and no sum contains them.`,

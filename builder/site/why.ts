@@ -6,13 +6,13 @@ import { decideStatus, lastRule, ruleText, statusRules } from '../../src/core/ru
 import type { StatusReason } from '../../src/core/rules/status.ts'
 import { daysBetween } from '../../src/core/time.ts'
 import { para, section } from '../../src/pages/blocks.ts'
-import { amount, count, percent, shortAmount, wholePercent } from '../../src/pages/figures.ts'
+import { count, percent, shortAmount, usdc, wholePercent } from '../../src/pages/figures.ts'
 import { gauge } from '../../src/pages/gauge.ts'
 import { inline, link, strong } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { auditedFigures } from '../world/authored-rails.ts'
-import { keptVolume } from './rail-parts.ts'
+import { isAudited, keptVolume, leftOutShare } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 
 const rules = [...statusRules, lastRule]
@@ -23,10 +23,10 @@ export function whySection(rail: ShownRail): HtmlAndMarkdown | null {
   if (reasons.length === 0) return null
   const later = rules.filter(({ id }) => reasons.every(({ rule }) => rule !== id))
   const shown = [
-    ...reasons.map((reason) => ruleItem(reason)),
-    ...later.map(({ id, status }) => ruleItem({ rule: id, status })),
+    ...reasons.map((reason) => ruleItem(reason, rail.view)),
+    ...later.map(({ id, status }) => ruleItem({ rule: id, status }, rail.view)),
   ]
-  const of = rail.view.figures_source === 'audit' ? 'figures of others' : 'our last good poll'
+  const of = isAudited(rail.view) ? 'figures of others' : 'our last good poll'
   return section(
     'why',
     'Why this status',
@@ -49,7 +49,7 @@ export function whySection(rail: ShownRail): HtmlAndMarkdown | null {
 
 /** The published reasons; those of an audit follow from its figures. */
 function reasonsOf({ view, record: { authored } }: ShownRail): readonly StatusReason[] {
-  if (view.figures_source === 'poll') return view.status_reasons
+  if (!isAudited(view)) return view.status_reasons
   if (Object.keys(view.audit.figures).length === 0) return []
   return decideStatus({ figures: auditedFigures(authored), measures: null }, view.status_basis)
     .reasons
@@ -64,22 +64,35 @@ const outcomeWords: Readonly<Record<StatusReason['outcome'], string>> = {
 
 type ShownRule = Pick<StatusReason, 'rule' | 'status'> & Partial<StatusReason>
 
-function ruleItem({ rule, status, value, threshold, outcome }: ShownRule): HtmlAndMarkdown {
+function ruleItem(
+  { rule, status, value, threshold, outcome }: ShownRule,
+  { judged, figures_source: source }: Rail,
+): HtmlAndMarkdown {
   const unit = rule === 'one_worker_party' ? 'share' : rule.includes('volume') ? 'usdc' : 'count'
   const show = (figure: number | null) =>
-    unit === 'share' ? percent(figure) : unit === 'usdc' ? amount(figure) : count(figure)
+    unit === 'share' ? percent(figure) : unit === 'usdc' ? usdc(figure) : count(figure)
   const seen =
     value === undefined || threshold === undefined
       ? inline`not evaluated`
-      : inline`measured ${strong(show(value))} · limit ${show(threshold)}`
-  const words = outcome === undefined ? 'not reached' : outcomeWords[outcome]
-  const text = `${status.charAt(0).toUpperCase()}${status.slice(1)}: ${ruleText(rule)}`
+      : inline`${source === 'audit' ? 'counted by others' : 'measured'} ${strong(show(value))} · limit ${show(threshold)}`
+  // Nothing decides if the last rule has no volume either.
+  const isLeft = rule === lastRule.id && outcome !== undefined && (value ?? null) === null
+  const words =
+    outcome === undefined ? 'not reached' : isLeft ? 'no rule decides' : outcomeWords[outcome]
+  const text = isLeft ? `Otherwise: ${lastRule.ifUnknown}` : `${capital(status)}: ${ruleText(rule)}`
   const scale =
     value === undefined || value === null || threshold === undefined || threshold === 0
       ? null
       : gauge(value, threshold, unit === 'share' ? 1 : null)
+  const decides = outcome === 'decides' || outcome === 'keeps'
   const kind =
-    outcome === 'passes' ? 'passed' : outcome === 'keeps' ? 'decides' : (outcome ?? 'later')
+    outcome === undefined
+      ? 'later'
+      : outcome === 'passes'
+        ? 'passed'
+        : decides && judged
+          ? 'decides'
+          : 'unknown'
   return {
     html: html`<li data-outcome="${kind}" data-is="${status}">
       <span class="rule">${text}</span> <span class="seen">${seen.html}</span> ${scale}
@@ -89,23 +102,35 @@ function ruleItem({ rule, status, value, threshold, outcome }: ShownRule): HtmlA
   }
 }
 
+const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 /** What is known about the rail, in one or two sentences. */
 export function verdictOf(rail: ShownRail): string {
   const { view, record } = rail
-  if (record.backfill !== null && view.figures_source === 'audit') {
+  if (record.backfill !== null && isAudited(view)) {
     return 'The logs of this rail are being read for the first time.'
   }
-  if (!view.judged) {
-    return view.figures_source === 'poll'
-      ? 'The source shows too little for the status rules.'
-      : record.rule === null
-        ? 'No source that we could read shows its payouts.'
-        : 'We have not read this rail yet.'
-  }
+  if (!view.judged) return unjudgedVerdict(rail)
   if (view.status_basis === 'activity') return activityVerdict(view)
-  const sentence = verdicts[view.status](figuresOf(view))
-  const isAudit = view.figures_source === 'audit'
-  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${isAudit ? ' This is the count of others.' : ''}`
+  const reasons = reasonsOf(rail)
+  const decided = reasons.find(({ outcome }) => outcome === 'decides' || outcome === 'keeps')
+  const sentence =
+    decided?.outcome === 'keeps'
+      ? 'No rule decides at the moment, so the former status stays for at most 14 days.'
+      : verdictFor(figuresOf(view), view.status, decided?.rule, (id) => {
+          return reasons.find(({ rule }) => rule === id)?.value ?? null
+        })
+  return `${capital(sentence)}${isAudited(view) ? ' This is the count of others.' : ''}`
+}
+
+function unjudgedVerdict({ view, record }: ShownRail): string {
+  if (!isAudited(view)) return 'The source shows too little for the status rules.'
+  if (view.status !== 'pre-traction') {
+    return `Others last counted on ${view.figures_as_of.slice(0, 10)}, which is too old to judge.`
+  }
+  return record.rule === null
+    ? 'No source that we could read shows its payouts.'
+    : 'We have not read this rail yet.'
 }
 
 /** Nobody is paid on such a rail, so the words of payments would be wrong. */
@@ -119,41 +144,54 @@ function activityVerdict(view: Rail): string {
   return `This rail makes no payments; its activity is judged instead.${seen}`
 }
 
-interface VerdictFigures {
-  readonly kept: string
-  readonly workers: string
-  readonly creators: string
-  readonly share: number | null
-  readonly leftOut: string
-  readonly days: string
-}
+type VerdictFigures = ReturnType<typeof figuresOf>
 
-function figuresOf(view: Rail): VerdictFigures {
+function figuresOf(view: Rail) {
   const kept = keptVolume(view)
-  const raw = knownFigure(view, 'tpv_30d_raw_usdc')
   const workers = knownFigure(view, 'unique_workers_30d')
   const creators = knownFigure(view, 'unique_creators_30d')
-  const leftOut = raw === null || kept === null || raw === 0 ? null : 1 - kept / raw
+  const leftOut = leftOutShare(view)
   const { tpv_30d_usdc: audited } = view.audit.figures
-  const isAudit = view.figures_source === 'audit' && audited !== undefined
+  const dates = isAudited(view) ? audited : undefined
   return {
-    days: isAudit ? `${daysBetween(audited.from, audited.to)} days to ${audited.to}` : '30 days',
+    days: dates ? `${daysBetween(dates.from, dates.to)} days to ${dates.to}` : '30 days',
     kept: kept === null ? 'an unknown sum' : `${shortAmount(kept)} USDC`,
     workers: workers === null ? 'workers' : counted(workers, 'worker'),
     creators: creators === null ? 'customers' : counted(creators, 'customer'),
-    share: knownFigure(view, 'top_worker_share'),
     leftOut: leftOut === null ? '' : ` Left out: ${wholePercent(leftOut)} of the raw volume.`,
   }
 }
 
-const verdicts: Readonly<Record<Rail['status'], (figures: VerdictFigures) => string>> = {
-  paying: ({ kept, workers, creators, share, leftOut, days }) =>
-    `${creators} paid ${workers} ${kept} in ${days}.${share === null ? '' : ` The top worker took ${wholePercent(share)}.`}${leftOut}`,
-  concentrated: ({ kept, workers, share, days }) =>
-    `Customers pay, but one worker takes ${share === null ? 'most' : wholePercent(share)} of ${kept} in ${days}; ${workers} were paid in all.`,
-  potemkin: ({ kept, creators, days }) =>
-    `There are offers, but hardly a customer: ${creators} paid ${kept} in ${days}.`,
-  'pre-traction': ({ kept, workers, creators, days }) =>
-    `Too little to call it paying: ${creators} paid ${workers} ${kept} in ${days}.`,
-  dormant: () => 'No payout and no volume in 30 days.',
+/** @param valueOf what the rule of this name measured; null if unknown */
+function verdictFor(
+  { kept, workers, creators, leftOut, days }: VerdictFigures,
+  status: Rail['status'],
+  rule: StatusReason['rule'] | undefined,
+  valueOf: (rule: StatusReason['rule']) => number | null,
+): string {
+  const share = valueOf('one_worker_party')
+  const value = rule === undefined ? null : valueOf(rule)
+  const paid = `${creators} paid ${workers} ${kept} in ${days}`
+  switch (rule) {
+    case 'no_payouts':
+      return `no payout and no volume in ${days}.`
+    case 'one_creator':
+      return `hardly a customer: ${value === 1 ? 'one creator pays' : 'nobody pays'} here.${leftOut}`
+    case 'one_spending_party':
+      return `${paid}, but ${value === 1 ? 'only one party spends' : 'no party spends'} more than it gets back.${leftOut}`
+    case 'one_worker_party':
+      return `customers pay, but one party of workers takes ${share === null ? 'most' : wholePercent(share)} of ${kept} in ${days}; ${workers} were paid in all.`
+    case 'funded_creators':
+      return `too few customers yet: ${value ?? 'an unknown number'} of them pay 1 USDC or more, and 5 are needed.`
+    case 'volume_without_largest_payer':
+      return `without the largest payer only ${shortAmount(value ?? 0)} USDC is left, and 25 are needed.`
+    case 'creators_outside_session':
+      return `${paid}, but most of them within the same hours of the day: only ${value ?? 'few'} also pay at other times.`
+    case 'known_volume':
+    case undefined:
+      break
+  }
+  return status === 'paying'
+    ? `${paid}.${share === null ? '' : ` The largest party of workers took ${wholePercent(share)}.`}${leftOut}`
+    : 'no volume is left after the filter rule.'
 }

@@ -12,7 +12,7 @@ import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
 import { digest } from './world.ts'
-import type { World } from './world.ts'
+import type { DemoWorld } from './world.ts'
 
 const feedback = [
   ['The history charts answer most of my questions. Could the CSV have the status as well?', 5],
@@ -36,7 +36,7 @@ export interface CalledLedger {
   readonly oaths: readonly OathText[]
   readonly nowMs: number
   readonly deps: { readonly clock: Clock; readonly random: Random; readonly fetch: Fetch }
-  readonly pay: World['pay']
+  readonly pay: DemoWorld['pay']
   /** What the operator writes with `admin disputes`. */
   readonly decide: (
     id: string,

@@ -212,7 +212,9 @@ export function authoredRail(demo: DemoRail, nowMs: number): AuthoredRail {
   const to = dateOf(audit.day)
   const from = dateOf(audit.day + 29)
   const counts = entriesOf(audit.figures ?? {}).flatMap(([figure, value]) =>
-    value === undefined ? [] : [[figureNames[figure], { value, from, to, source, ...counted }] as const],
+    value === undefined
+      ? []
+      : [[figureNames[figure], { value, from, to, source, ...counted }] as const],
   )
   const claims = (audit.claims ?? []).map(([kind, figure, value, unit]) => ({
     kind,

@@ -47,7 +47,7 @@ interface Transaction extends Payment {
   readonly goneAtMs: number
 }
 
-export type World = ReturnType<typeof createWorld>
+export type DemoWorld = ReturnType<typeof createWorld>
 
 export function walletOf(name: string): Hex {
   return `0x${digest(name).slice(0, 40)}`

@@ -33,6 +33,8 @@ export function unitOf(value: number): readonly [size: number, suffix: string] {
 
 /** `0.25`, `1.5k`, `3.45M`: at most three significant digits. */
 export function shortNumber(value: number): string {
-  const [size, suffix] = unitOf(value)
-  return `${Number((value / size).toPrecision(3))}${suffix}`
+  // Rounded before the unit is chosen: 999,950 is 1M.
+  const rounded = Number(value.toPrecision(3))
+  const [size, suffix] = unitOf(rounded)
+  return `${Number((rounded / size).toPrecision(3))}${suffix}`
 }

@@ -63,7 +63,7 @@ export function refusedPage({
       introduction(
         offer === null
           ? inline`${untrustedText(details ?? error)}`
-          : inline`A program pays for each read, without an account. A browser cannot pay; the figures themselves are ${link('/opportunities', 'free to read')}.`,
+          : inline`A program pays for each read, without an account; a browser cannot pay. Rails, flags, receipts and workers are free to read.`,
       ),
       offer === null
         ? null
@@ -79,11 +79,13 @@ export function refusedPage({
       section(
         'instead',
         offer === null ? 'What to do instead' : 'Without paying',
-        list([
-          inline`${link('/opportunities', 'Rails that pay')}, with ranges and doubts.`,
-          inline`${link('/partners', 'Partners')} read it as part of their tier: they sign each request.`,
-          inline`${link('/docs/paying', 'How a program pays')}, in curl, TypeScript and Python.`,
-        ]),
+        list(
+          [
+            inline`${link('/opportunities', 'Rails that pay')}, with ranges and doubts.`,
+            inline`${link('/partners', 'Partners')} read it as part of their tier: they sign each request.`,
+            offer === null ? null : inline`${link('/docs/paying', 'How a program pays')}.`,
+          ].filter((entry) => entry !== null),
+        ),
       ),
       para(
         inline`The answer for programs has the code ${link(`/docs/errors#${name}`, code(name))}${details === undefined || offer === null ? '' : inline`: ${untrustedText(details)}`}.`,

@@ -77,9 +77,12 @@ export function ageText(ageMs: number): string {
 }
 
 /** The word has the full meaning; shape and colour only repeat it. */
-export function pill(word: string, size: '' | 'big' = ''): HtmlAndMarkdown {
+/** `said`: by the count of others. */
+export function pill(word: string, ...looks: readonly ('big' | 'said')[]): HtmlAndMarkdown {
   return {
-    html: html`<span class="pill ${size}" data-is="${word}">${word.replaceAll('_', ' ')}</span>`,
+    html: html`<span class="${['pill', ...looks].join(' ')}" data-is="${word}"
+      >${word.replaceAll('_', ' ')}</span
+    >`,
     md: word,
   }
 }

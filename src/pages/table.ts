@@ -36,7 +36,8 @@ interface TableOptions<Row> {
   readonly empty?: Inline
   /** False for a table without any sortable column. */
   readonly sortable?: false
-  readonly rowId?: (row: Row) => string
+  /** Null: the row has none. */
+  readonly rowId?: (row: Row) => string | null
   /** `data-` attributes that filters match. */
   readonly rowData?: (row: Row) => Readonly<Record<string, string>>
 }
@@ -155,7 +156,8 @@ function bodyRow<Row>(
 ): Html {
   const data = Object.entries(rowData?.(row) ?? {})
   const attributes = data.map(([name, value]) => html` data-${name}="${value}"`)
-  const id = rowId === undefined ? null : html` id="${rowId(row)}"`
+  const name = rowId?.(row) ?? null
+  const id = name === null ? null : html` id="${name}"`
   return html`<tr${id}${attributes}>${cells.map(({ content, order }, at) => {
     const kind = columns[at]?.kind
     const shape = kind === undefined ? null : html` class="${kind}"`

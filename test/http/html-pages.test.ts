@@ -76,7 +76,7 @@ describe('an error response to a page request', () => {
     const person = await get('/api/v1/arbitrage', browser)
     expect(person.status).toBe(402)
     expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(person.body.toString()).toContain('href="/docs/paying"')
+    expect(person.body.toString()).toContain('href="/docs/errors#payment_off"')
     const program = await get('/api/v1/arbitrage', 'Accept: */*')
     expect(JSON.parse(program.body.toString())).toHaveProperty('accepts')
   })

@@ -40,7 +40,8 @@ export const statusRules = [
     status: 'dormant',
     text: 'No payout and no volume in 30 days.',
     threshold: 0,
-    value: ({ figures }) => figures.activity30d ?? figures.tpv30dMicroUsdc,
+    value: ({ figures: { activity30d, tpv30dMicroUsdc: volume } }) =>
+      activity30d ?? (volume === null ? null : toUsdc(volume)),
     applies: (value) => value <= 0,
     ifUnknown: skipped,
   },
