@@ -1,7 +1,7 @@
 /** `/disputes`. */
 import { counted } from '../../src/core/number-text.ts'
 import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
-import { disputeTable } from '../../src/pages/dispute.ts'
+import { disputeList } from '../../src/pages/dispute.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { firstPage } from '../world/community.ts'
 import { pageSource } from './page-source.ts'
@@ -12,14 +12,14 @@ export const disputesPage = pageSource(['disputes'], ({ disputes: { newest, tota
     path: '/disputes',
     title: 'Disputes',
     description: `${counted(total, 'claim')} that published data is wrong, with the answers of the operator.`,
-    nav: '/honesty',
+    nav: '/disputes',
     json: ['/api/v1/disputes'],
     feeds: [atomFeed('/feeds/disputes.atom', 'Disputes')],
     body: [
       introduction(
         'Anyone with a key can dispute a figure, a flag or a receipt. Claims and answers are published unchanged: a claim is a statement of the disputer, not a measurement. Each step is an entry of the log.',
       ),
-      disputeTable(`The newest ${shown.length} of ${total}.`, shown),
+      disputeList(`The newest ${shown.length} of ${total}.`, shown),
       verifyBox('/api/v1/disputes'),
       links([
         ['/api/v1/disputes', 'JSON'],

@@ -11,10 +11,11 @@ import {
   para,
   section,
 } from '../../src/pages/blocks.ts'
-import { pill } from '../../src/pages/figures.ts'
+import { pill, sub } from '../../src/pages/figures.ts'
 import { code, inline, join, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { searchForm } from '../../src/pages/lists.ts'
+import { nameText } from '../../src/pages/names.ts'
 import { partnerPath } from '../../src/pages/paths.ts'
 import {
   amountColumn,
@@ -25,7 +26,6 @@ import {
   fixedColumn,
   table,
 } from '../../src/pages/table.ts'
-import { nameText } from '../../src/pages/worker.ts'
 import type { World } from '../world/world.ts'
 import { soldTable } from './docs/payments.ts'
 import { pageSource } from './page-source.ts'
@@ -38,14 +38,13 @@ export const partnersPage = pageSource(
       path: '/partners',
       title: 'Partners and pricing',
       description: `${counted(tiers.length, 'tier')} from ${Math.min(...tiers.map((tier) => tier.price_usdc_month))} USDC a month. Public reads are free for everyone.`,
-      nav: '/docs',
+      nav: '/partners',
       json: ['/api/v1/partners/tiers', 'Tiers as JSON'],
       body: [
         introduction(
           inline`Everything published is free to read, within ${link('/docs/limits', 'limits')}. A partner is a wallet that may also write: post jobs, bid, deliver. There are ${link('#partners-heading', counted(partnersTotal, 'partner'))} so far.`,
         ),
         tierTable(tiers),
-        ...tiers.map((tier) => section(`tier-${tier.tier}`, tier.name, list(tier.features))),
         section(
           'per-request',
           'Without a subscription',
@@ -97,7 +96,13 @@ function tierTable(tiers: World['tiers']): HtmlAndMarkdown {
             : cell(String(limitPolicies.wallet.quota * multiplier), multiplier),
       ),
       fixedColumn('Premium reads', ({ covers }) => join(covers.map(code), ', ')),
+      fixedColumn(
+        'Included',
+        ({ features }) => ({ html: list(features).html, md: join(features, ' ').md }),
+        'wide',
+      ),
     ],
+    rowId: ({ tier }) => `tier-${tier}`,
     empty: 'No tier is offered.',
   })
 }
@@ -110,11 +115,12 @@ function partnerTable(partners: readonly Partner[], total: number): HtmlAndMarkd
       column('Partner', (partner) => {
         const { handle, display_name: name } = partner
         const linked = link(partnerPath(handle), untrustedText(name))
-        return cell(nameText(name, partner, linked), name.toLowerCase())
+        const skills =
+          partner.skills.length === 0 ? null : sub(join(partner.skills.map(untrustedText), ', '))
+        return cell(inline`${nameText(name, partner, linked)} ${skills}`, name.toLowerCase())
       }),
       column('Tier', ({ tier }) => tier),
       column('Status', ({ status }) => pill(status)),
-      fixedColumn('Skills', ({ skills }) => join(skills.map(untrustedText), ', ')),
       column('Attests', (partner) => (partner.attestation_endpoint_url === null ? 'no' : 'yes')),
       dayColumn('Since', (partner) => partner.created_at),
     ],

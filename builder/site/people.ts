@@ -1,11 +1,10 @@
 /** `/leaderboard` and `/workers`. */
 import { counted } from '../../src/core/number-text.ts'
 import { reputationFormula } from '../../src/core/reputation/formula.ts'
-import { introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
-import { hash } from '../../src/pages/figures.ts'
+import { folded, introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
+import { day, shortAmount } from '../../src/pages/figures.ts'
 import { link } from '../../src/pages/html-and-markdown.ts'
 import { olderLink, searchForm } from '../../src/pages/lists.ts'
-import { workerPath } from '../../src/pages/paths.ts'
 import {
   amountColumn,
   cell,
@@ -13,9 +12,8 @@ import {
   countColumn,
   figureColumn,
   table,
-  timeColumn,
 } from '../../src/pages/table.ts'
-import { nameCell, workerTable } from '../../src/pages/worker.ts'
+import { workerCell, workerTable } from '../../src/pages/worker.ts'
 import { pageSource } from './page-source.ts'
 
 export const leaderboardPage = pageSource(['community'], ({ community }) => {
@@ -27,26 +25,32 @@ export const leaderboardPage = pageSource(['community'], ({ community }) => {
     nav: '/leaderboard',
     json: ['/api/v1/leaderboard'],
     body: [
-      introduction('Only receipts that the ledger has verified count toward a rank.'),
+      introduction(
+        'A score counts receipts that are proven on chain or attested by a registered platform. It weighs how independent the payer is of the worker, and falls with age. What only a worker claims counts for nothing.',
+      ),
       table(leaderboard, {
         id: 'leaderboard',
-        caption: 'Ties are broken by the earlier first receipt.',
+        caption:
+          'Ties are broken by the earlier first receipt. The sum is what the counted receipts state; an attested payment is the word of its platform.',
         columns: [
+          column('Worker', (entry) => workerCell(entry, entry.display_name)),
           figureColumn('Rank', null, ({ rank }) => cell(rank, rank)),
-          column('Name', (entry) => nameCell(entry.display_name, entry, 'unclaimed')),
-          column('Wallet', ({ wallet }) => cell(link(workerPath(wallet), hash(wallet)), wallet)),
           amountColumn('Score', null, (entry) => entry.rep_score),
           countColumn('Receipts', null, (entry) => entry.receipts_count),
-          amountColumn('Earned', 'USDC, all time', (entry) => entry.total_usdc_lifetime),
-          timeColumn('Last receipt', (entry) => entry.last_receipt_at, 'none'),
+          figureColumn('Sum of receipts', 'USDC, all time', ({ total_usdc_lifetime: sum }) =>
+            cell(shortAmount(sum), sum),
+          ),
+          column('Last accepted', ({ last_receipt_at: at }) =>
+            at === null ? cell('none', null) : cell(day(at), at),
+          ),
         ],
         empty: 'No receipt has been verified yet, so no wallet is ranked.',
       }),
       section(
         'formula',
         'How scores are calculated',
-        para(reputationFormula),
-        para(link('/docs/reputation', 'The complete rules, with an example')),
+        para(link('/docs/reputation', 'The rules in words, with an example')),
+        folded('The formula', para(reputationFormula)),
       ),
       verifyBox('/api/v1/leaderboard'),
       links([
@@ -65,7 +69,7 @@ export const workersPage = pageSource(['community'], ({ community }) => {
     path: '/workers',
     title: 'Workers',
     description: `${counted(workersTotal, 'registered worker')}, each with a wallet and skills.`,
-    nav: '/leaderboard',
+    nav: '/workers',
     json: ['/api/v1/workers'],
     body: [
       introduction(

@@ -5,13 +5,13 @@ import { scoreAt } from '../../src/core/reputation/standing.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { topStandings } from '../../src/db/leaderboard.ts'
 import type { RankedStanding } from '../../src/db/leaderboard.ts'
-import { lookAlikes } from '../../src/db/names.ts'
+import { lookAlikes, namedWallets } from '../../src/db/names.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { countPartners, newestPartners } from '../../src/db/partners/partners.ts'
 import { partnerView } from '../../src/db/partners/record.ts'
 import { listReceipts, receiptTotals } from '../../src/db/receipts/receipts.ts'
 import type { ReceiptTotals } from '../../src/db/receipts/receipts.ts'
-import { receiptView } from '../../src/db/receipts/view.ts'
+import { receiptView, walletsOf } from '../../src/db/receipts/view.ts'
 import { countRows } from '../../src/db/records.ts'
 import { newestEntryAt } from '../../src/db/reputation.ts'
 import { listWorkers } from '../../src/db/workers.ts'
@@ -47,14 +47,16 @@ export async function gatherCommunity(
   memory.receipts = totals
   const wallets = partners.map(({ wallet }) => wallet)
   const marked = await lookAlikes(reader, 'partner', wallets)
+  const shown = receipts.slice(0, firstPage)
   return {
     workers: workers.slice(0, firstPage).map(({ worker }): Worker => worker),
     workersTotal,
     workersNext: nextCursor('workers', workers),
-    receipts: receipts.slice(0, firstPage).map((record) => receiptView(record, siteUrl)),
+    receipts: shown.map((record) => receiptView(record, siteUrl)),
     receiptsTotal: totals.total,
     receiptsVerified: totals.verified,
     receiptsNext: nextCursor('receipts', receipts),
+    names: await namedWallets(reader, walletsOf(shown)),
     leaderboard: ranked(standings, asOfMs),
     leaderboardAsOf: isoTime(asOfMs),
     leaderboardArchived: ranked(archived, newestMs ?? 0),

@@ -14,6 +14,7 @@ import type { Backfill } from '../../src/core/backfill.ts'
 import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
 import type { RailStatus } from '../../src/core/rules/status.ts'
+import type { NamedWallet } from '../../src/db/names.ts'
 import type { RunRecord } from '../../src/db/runs.ts'
 import type { ArticleSource } from './articles.ts'
 import type { AuthoredRail } from './authored-rails.ts'
@@ -122,6 +123,8 @@ export interface Community {
   readonly leaderboardAsOf: string
   /** The scores are as of the newest entry, so that only facts change them. */
   readonly leaderboardArchived: readonly LeaderboardEntry[]
+  /** The registered wallets among payers and workers of `receipts`. */
+  readonly names: ReadonlyMap<string, NamedWallet>
   readonly partners: readonly Partner[]
   readonly partnersTotal: number
 }

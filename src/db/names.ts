@@ -64,3 +64,46 @@ export async function lookAlikes(
     .execute()
   return new Set(rows.map(({ wallet }) => wallet))
 }
+
+/** The public name and page of a registered wallet. */
+export interface NamedWallet {
+  readonly name: string | null
+  /** Null for a worker. */
+  readonly handle: string | null
+  readonly looks_like_another?: true
+}
+
+/** Workers, and else partners, among the wallets, by the wallet as displayed. */
+export async function namedWallets(
+  db: Db,
+  wallets: readonly (string | null)[],
+): Promise<ReadonlyMap<string, NamedWallet>> {
+  const ids = [...new Set(wallets.filter((wallet) => wallet !== null))]
+  if (ids.length === 0) return new Map()
+  const [workers, partners, likeWorkers, likePartners] = await Promise.all([
+    db
+      .selectFrom('workers')
+      .select(['wallet', 'display', 'display_name'])
+      .where('wallet', 'in', ids)
+      .execute(),
+    db
+      .selectFrom('partners')
+      .select(['wallet', 'display', 'display_name', 'handle'])
+      .where('wallet', 'in', ids)
+      .execute(),
+    lookAlikes(db, 'worker', ids),
+    lookAlikes(db, 'partner', ids),
+  ])
+  const mark = (alike: ReadonlySet<string>, wallet: string) =>
+    alike.has(wallet) ? { looks_like_another: true as const } : {}
+  return new Map<string, NamedWallet>([
+    ...partners.map((row) => {
+      const { display, display_name: name, handle, wallet } = row
+      return [display, { name, handle, ...mark(likePartners, wallet) }] as const
+    }),
+    ...workers.map((row) => {
+      const { display, display_name: name, wallet } = row
+      return [display, { name, handle: null, ...mark(likeWorkers, wallet) }] as const
+    }),
+  ])
+}

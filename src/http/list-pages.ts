@@ -7,7 +7,7 @@ import { HANDLE } from '../core/partner.ts'
 import { walletOrNull } from '../core/wallet.ts'
 import type { JobFilter } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
-import { receiptView } from '../db/receipts/view.ts'
+import { receiptView, walletsOf } from '../db/receipts/view.ts'
 import { links } from '../pages/blocks.ts'
 import type { HtmlAndMarkdown } from '../pages/html-and-markdown.ts'
 import { jobTable } from '../pages/job.ts'
@@ -18,6 +18,7 @@ import { jobPath, partnerPath, receiptPath, workerPath } from '../pages/paths.ts
 import { receiptTable } from '../pages/receipt.ts'
 import { workerTable } from '../pages/worker.ts'
 import { jobRows, receiptRows, workerRows } from './listed-rows.ts'
+import { namesOf } from './names.ts'
 import { readPage } from './pages.ts'
 import type { ListedRows, RowPage } from './pages.ts'
 
@@ -38,7 +39,8 @@ export const listPages = {
     const filter = wallet === null ? {} : { wallet }
     const found = await rowsOf(deps, query, receiptRows(filter))
     const shown = found.rows.map((row) => receiptView(row, deps.site.url))
-    return listPage('receipts', q, found, receiptTable('receipts', captionOf(found), shown))
+    const names = await namesOf(deps, walletsOf(found.rows))
+    return listPage('receipts', q, found, receiptTable('receipts', captionOf(found), shown, names))
   },
   workers: async (deps, query) => {
     const q = searchOf(query)
@@ -124,7 +126,8 @@ function pageOfList(
     path: listPath(kind),
     title: q === '' ? title : `${title}: search results`,
     description: `${title} of the ledger, newest first.`,
-    nav: null,
+    crumb: [[`/${kind}`, title]],
+    nav: `/${kind}`,
     body: [searchForm(kind, q, result), ...blocks, links([[`/${kind}`, `All ${kind}`]])],
   }
 }

@@ -23,11 +23,13 @@ import { walletOrNull } from '../core/wallet.ts'
 import { disputeViews, listDisputes } from '../db/disputes.ts'
 import { findJob } from '../db/jobs/jobs.ts'
 import { jobDetailView } from '../db/jobs/view.ts'
+import { findPublished } from '../db/log.ts'
 import { countOaths, oathsOfHandle } from '../db/oaths.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import { partnerView } from '../db/partners/record.ts'
 import { countReceipts, findReceipt, listReceipts } from '../db/receipts/receipts.ts'
-import { receiptView } from '../db/receipts/view.ts'
+import { receiptView, walletsOf } from '../db/receipts/view.ts'
+import { earnedBy } from '../db/reputation.ts'
 import { findWorker } from '../db/workers.ts'
 import { contentOf } from '../pages/blocks.ts'
 import { disputePage } from '../pages/dispute.ts'
@@ -44,6 +46,7 @@ import type { ApiContext, Endpoint } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
 import { policyHeaders } from './headers.ts'
 import { listPages } from './list-pages.ts'
+import { namesOf } from './names.ts'
 import { listWhileOpen } from './pages.ts'
 import type { PublishedDocuments } from './published-documents.ts'
 
@@ -186,15 +189,24 @@ function textResponse(
 
 async function receiptPageOf(deps: ActionDeps, store: Store, id: string): Promise<SitePage> {
   const { database, site, reference } = deps
-  const record = receiptId.safeParse(id).success ? await findReceipt(database.reader, id) : null
+  const { reader } = database
+  const record = receiptId.safeParse(id).success ? await findReceipt(reader, id) : null
   if (record === null) throw new ApiError('unknown_receipt')
   const receipt = receiptView(record, site.url)
   const filter = { target: { receipt_id: record.id } }
-  const disputes = await listDisputes(database.reader, { limit: 50, before: null, filter })
+  const [disputes, names, log, points] = await Promise.all([
+    listDisputes(reader, { limit: 50, before: null, filter }),
+    namesOf(deps, walletsOf([record])),
+    findPublished(reader, 'receipt', record.id),
+    earnedBy(reader, record.id),
+  ])
   return receiptPage(receipt, {
-    isRailListed: reference().rails.has(receipt.rail),
+    names,
+    platformName: reference().platforms.get(receipt.platform ?? '')?.name,
     pactId: settledPactOf(store, receipt),
-    disputes: await disputeViews(database.reader, disputes, deps.clock.now()),
+    logIndex: log?.position ?? null,
+    points,
+    disputes: await disputeViews(reader, disputes, deps.clock.now()),
   })
 }
 
@@ -236,7 +248,8 @@ async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promi
     worker: worker ?? undefined,
     standing: standings(store).find((entry) => entry.wallet === wallet.display),
     receipts: records.map((record) => receiptView(record, site.url)),
-    receiptsCaption: `Newest first, ${records.length} of ${shownTotal(total)}.`,
+    total: shownTotal(total),
+    names: await namesOf(deps, walletsOf(records)),
   })
 }
 
@@ -254,7 +267,8 @@ async function jobPageOf(deps: ActionDeps, _store: Store, id: string): Promise<S
     siteUrl: site.url,
     nowMs: clock.now(),
   })
-  return jobPage(job)
+  const wallets = [job.poster, job.worker ?? ''].map((wallet) => walletOrNull(wallet)?.id ?? null)
+  return jobPage(job, await namesOf(deps, wallets))
 }
 
 async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): Promise<SitePage> {

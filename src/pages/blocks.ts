@@ -66,6 +66,15 @@ export function doubt(
   return { html: html`<div class="doubt ${severity}">${inner}</div>`, md: lineStart(md) }
 }
 
+/** The first line of a page: marks, dates and counts. */
+export function standing(parts: readonly Inline[]): HtmlAndMarkdown {
+  const shown = parts.filter((part) => part !== null).map(renderInline)
+  return {
+    html: html`<p class="standing">${shown.map((part) => html`<span>${part.html}</span> `)}</p>`,
+    md: shown.map(({ md }) => md).join(' · '),
+  }
+}
+
 /** The conclusion of a page as a sentence. */
 export function verdict(content: Inline): HtmlAndMarkdown {
   return para(content, 'verdict')
@@ -166,6 +175,7 @@ type Action = readonly [href: string, label: string, look?: 'quiet' | 'warn']
 /** The facts that most readers look for, beside the page on wide screens, with what they can do next. */
 export function glance(entries: readonly Fact[], actions: readonly Action[]): HtmlAndMarkdown {
   const { html: list, md } = facts(entries)
+  const elsewhere = actions.filter(([href]) => !href.startsWith('#'))
   return {
     html: html`<aside class="glance" aria-label="At a glance">
       <h2>At a glance</h2>
@@ -174,7 +184,7 @@ export function glance(entries: readonly Fact[], actions: readonly Action[]): Ht
         ${actions.map(([href, label, look = '']) => html`<a class="btn ${look}" href="${href}">${label}</a>`)}
       </p>
     </aside>`,
-    md,
+    md: [md, ...elsewhere.map(([href, label]) => `- ${link(href, label).md}`)].join('\n'),
   }
 }
 

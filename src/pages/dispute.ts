@@ -1,61 +1,71 @@
-/** Disputes: claims and answers of the operator. The ledger takes no side in the text of a claim. */
+/** Disputes: the claims and the answers of the operator, each in a block. The ledger takes no side in the text of a claim. */
 import type { Dispute, DisputeStep } from '../contract/schemas/dispute.ts'
-import { fact, facts, introduction, links, list, section } from './blocks.ts'
-import { hash, pill, time } from './figures.ts'
-import { address, code, inline, link, untrustedText } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import { fact, facts, links, para, section, stacked, standing, verdict } from './blocks.ts'
+import { day, hash, pill, time } from './figures.ts'
+import { address, code, inline, link, strong, untrustedText } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { html } from './html.ts'
 import type { SitePage } from './page.ts'
 import { disputePath, railPath, receiptPath } from './paths.ts'
-import { cell, column, table, timeColumn } from './table.ts'
 
 export const subjectFirst = (disputes: readonly Dispute[]): readonly Dispute[] =>
   disputes.toSorted((a, b) => Number(b.standing === 'subject') - Number(a.standing === 'subject'))
 
-export function disputeTable(caption: Inline, disputes: readonly Dispute[]): HtmlAndMarkdown {
-  return table(disputes, {
-    id: 'disputes',
-    caption,
-    columns: [
-      column('Dispute', ({ dispute_id: id }) => cell(link(disputePath(id), hash(id)), id)),
-      column('State', (dispute) => stateText(dispute)),
-      column('About', (dispute) => targetLink(dispute)),
-      column('By', ({ wallet, standing }) =>
-        cell(inline`${hash(wallet)}, ${standings[standing]}`, standing),
-      ),
-      column('Claim and answer', wordsOf, { sortable: false, kind: 'wide' }),
-      timeColumn('Opened', (dispute) => dispute.opened_at),
-    ],
-    empty: 'No disputes.',
-  })
+export function disputeList(caption: string, disputes: readonly Dispute[]): HtmlAndMarkdown {
+  if (disputes.length === 0) return para('No disputes.', 'empty')
+  const shown = disputes.map((dispute) =>
+    stacked([
+      standing([
+        stateText(dispute),
+        link(disputePath(dispute.dispute_id), `Dispute of ${day(dispute.opened_at).md}`),
+        inline`about ${targetLink(dispute)}`,
+        inline`by ${hash(dispute.wallet)}, ${standings[dispute.standing]}`,
+      ]),
+      words(dispute),
+      about(dispute),
+    ]),
+  )
+  const intro = para(caption, 'caption')
+  return {
+    html: html`${intro.html}
+      <ol class="disputes">
+        ${shown.map((dispute) => html`<li>${dispute.html}</li>`)}
+      </ol>`,
+    md: [intro.md, ...shown.map(({ md }) => md)].join('\n\n'),
+  }
 }
 
 /** Section on the page of the disputed data; null without disputes. */
 export function disputeSection(disputes: readonly Dispute[]): HtmlAndMarkdown | null {
   if (disputes.length === 0) return null
   const caption = 'Claims by others and answers of the operator, in their own words.'
-  return section('disputes', 'Disputes', disputeTable(caption, subjectFirst(disputes)))
+  return section('disputes', 'Disputes', disputeList(caption, subjectFirst(disputes)))
 }
 
 export function disputePage(dispute: Dispute): SitePage {
-  const { dispute_id: id, steps } = dispute
+  const { dispute_id: id } = dispute
   return {
     path: disputePath(id),
-    title: `Dispute ${id.slice(0, 12)}…`,
+    title: `Dispute of ${day(dispute.opened_at).md}`,
     description: `A claim about published data, ${dispute.state}; with the statements of both sides.`,
-    nav: '/honesty',
+    crumb: [
+      ['/disputes', 'Disputes'],
+      [null, `${id.slice(0, 12)}…`],
+    ],
+    nav: '/disputes',
     listed: false,
     body: [
-      introduction(
-        inline`${stateText(dispute)} · a claim by ${code(dispute.wallet)}, ${standings[dispute.standing]}`,
-      ),
+      standing([stateText(dispute), inline`opened ${time(dispute.opened_at)}`]),
+      verdict(verdicts[dispute.state]),
       facts([
         ['About', targetLink(dispute)],
+        ['Disputed by', inline`${code(dispute.wallet)}, ${standings[dispute.standing]}`],
         'sha256' in dispute.target ? ['SHA-256', code(dispute.target.sha256)] : null,
         fact('Figure', dispute.figure, untrustedText),
         fact('Rail', dispute.rail, (rail) => link(railPath(rail), untrustedText(rail))),
         fact('Evidence named by the disputer', dispute.evidence_url, address),
       ]),
-      section('words', 'Both sides', list(steps.map((step) => stepText(step)))),
+      section('words', 'Both sides', words(dispute)),
       links([
         [`/api/v1/disputes/${id}`, 'JSON'],
         ['/disputes', 'All disputes'],
@@ -63,6 +73,14 @@ export function disputePage(dispute: Dispute): SitePage {
       ]),
     ],
   }
+}
+
+const verdicts: Readonly<Record<Dispute['state'], string>> = {
+  open: 'Somebody says that this is wrong. The operator has not answered yet.',
+  answered: 'Somebody says that this is wrong. The operator has answered and not decided.',
+  upheld: 'The operator agrees that this was wrong.',
+  rejected: 'Somebody says that this is wrong. The operator disagrees.',
+  withdrawn: 'The disputer has withdrawn this claim.',
 }
 
 const standings: Readonly<Record<Dispute['standing'], string>> = {
@@ -81,22 +99,43 @@ function targetLink({ target }: Dispute): HtmlAndMarkdown {
   return link(target.path, code(target.path))
 }
 
-function wordsOf({ steps, figure, evidence_url: url }: Dispute): HtmlAndMarkdown {
-  const about = figure === undefined ? null : inline` About ${untrustedText(figure)}.`
-  const evidence = url === undefined ? null : inline` Evidence named: ${address(url)}.`
-  const words = steps.map((step) => inline`${stepText(step)} `)
-  return inline`${words}${about}${evidence}`
+function about({ figure, evidence_url: url }: Dispute): HtmlAndMarkdown | null {
+  if (figure === undefined && url === undefined) return null
+  const named = figure === undefined ? null : inline`Disputed figure: ${untrustedText(figure)}. `
+  const evidence =
+    url === undefined ? null : inline`Evidence named by the disputer: ${address(url)}`
+  return para(inline`${named}${evidence}`, 'sub')
 }
 
-const speakers: Readonly<Record<DisputeStep['event'], string>> = {
-  opened: 'the disputer claims',
-  answered: 'the operator answers',
-  upheld: 'the operator agrees',
-  rejected: 'the operator disagrees',
-  withdrawn: 'the disputer withdrew the claim',
-}
+const speakers: Readonly<Record<DisputeStep['event'], readonly ['disputer' | 'operator', string]>> =
+  {
+    opened: ['disputer', 'The disputer claims'],
+    answered: ['operator', 'The operator answers'],
+    upheld: ['operator', 'The operator agrees'],
+    rejected: ['operator', 'The operator disagrees'],
+    withdrawn: ['disputer', 'The disputer withdrew the claim'],
+  }
 
-function stepText({ event, at, text }: DisputeStep): HtmlAndMarkdown {
-  const words = text === undefined ? '.' : inline`: “${untrustedText(text)}”`
-  return inline`${time(at)}, ${speakers[event]}${words}`
+/** One block for each statement: a text cannot open one, so it cannot pass for the words of the other side. */
+function words({ steps }: Dispute): HtmlAndMarkdown {
+  const shown = steps.map(({ event, at, text }) => {
+    const [speaker, says] = speakers[event]
+    return {
+      speaker,
+      who: inline`${strong(says)}, ${time(at)}`,
+      text: text === undefined ? null : untrustedText(text),
+    }
+  })
+  return {
+    html: html`${shown.map(
+      ({ speaker, who, text }) =>
+        html`<div class="words ${speaker}">
+          <p>${who.html}</p>
+          ${text && html`<blockquote>${text.html}</blockquote>`}
+        </div>`,
+    )}`,
+    md: shown
+      .map(({ who, text }) => (text === null ? who.md : `${who.md}:\n\n> ${text.md}`))
+      .join('\n\n'),
+  }
 }

@@ -1,7 +1,7 @@
 import { counted, grouped, shortNumber } from '../core/number-text.ts'
 import { dayMs, hourMs, isoTime } from '../core/time.ts'
-import { noContent } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { noContent, renderInline } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 
 export const unknown: HtmlAndMarkdown = pencil('unknown')
@@ -94,8 +94,9 @@ export const notJudged: HtmlAndMarkdown = {
 }
 
 /** A second line in a cell. */
-export function sub(text: string): HtmlAndMarkdown {
-  return { html: html`<span class="sub">${text}</span>`, md: `(${text})` }
+export function sub(content: Inline): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(content)
+  return { html: html`<span class="sub">${inner}</span>`, md: `(${md})` }
 }
 
 export function mark(text: string | null): HtmlAndMarkdown {

@@ -1,76 +1,117 @@
 import type { Job, JobDetail } from '../contract/schemas/job.ts'
 import { counted } from '../core/number-text.ts'
-import { fact, facts, introduction, links, para, section, steps } from './blocks.ts'
-import { pill, time, usdc } from './figures.ts'
-import { code, inline, join, link, untrustedText } from './html-and-markdown.ts'
+import { fact, facts, glance, links, para, section, standing, steps, verdict } from './blocks.ts'
+import { hash, pill, shortAmount, sub, time, usdc } from './figures.ts'
+import { code, inline, join, link, noContent, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import { walletText, workerText } from './names.ts'
+import type { Names } from './names.ts'
 import type { SitePage } from './page.ts'
-import { jobPath, receiptPath, workerPath } from './paths.ts'
-import { amountColumn, cell, column, countColumn, fixedColumn, table, timeColumn } from './table.ts'
+import { jobPath, receiptPath } from './paths.ts'
+import { cell, column, countColumn, figureColumn, table, dayColumn } from './table.ts'
 
 export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown {
   return table(jobs, {
     id: 'jobs',
     caption,
     columns: [
-      column('Job', ({ id, title }) =>
-        cell(link(jobPath(id), untrustedText(title || id)), title.toLowerCase()),
-      ),
+      column('Job', ({ id, title, skills }) => {
+        const wanted = skills.length === 0 ? noContent : sub(join(skills.map(untrustedText), ', '))
+        const shown = inline`${link(jobPath(id), untrustedText(title || id))} ${wanted}`
+        return cell(shown, title.toLowerCase())
+      }),
       column('Status', ({ status }) => pill(status)),
-      amountColumn('Budget', 'USDC', (job) => job.budget_usdc),
+      figureColumn('Budget', 'USDC', ({ budget_usdc: sum }) => cell(shortAmount(sum), sum)),
       countColumn('Bids', null, (job) => job.bids_count),
-      fixedColumn('Skills', (job) => join(job.skills.map(untrustedText), ', ')),
-      timeColumn('Deadline', ({ deadline }) => deadline),
+      dayColumn('Deadline', ({ deadline }) => deadline),
     ],
     empty: 'No jobs yet.',
   })
 }
 
-export function jobPage(job: JobDetail): SitePage {
+const verdicts: Readonly<Record<Job['status'], string>> = {
+  open: 'Open: partners may bid until the deadline.',
+  awarded: 'Awarded to a bidder, who has not delivered yet.',
+  delivered: 'Delivered: the poster has not answered yet.',
+  accepted:
+    'Accepted: the poster took the delivery. The receipt says so; it does not show that money moved.',
+  disputed: 'Disputed: the poster says that the delivery is wrong.',
+  cancelled: 'Cancelled by the poster before a delivery.',
+  expired: 'Expired: the deadline passed without a delivery.',
+}
+
+const eventWords: Readonly<Record<JobDetail['history'][number]['event'], string>> = {
+  post: 'posted',
+  bid: 'bid on',
+  award: 'awarded',
+  deliver: 'delivered',
+  accept: 'accepted',
+  dispute: 'disputed',
+  cancel: 'cancelled',
+  expire: 'expired',
+}
+
+export function jobPage(job: JobDetail, names: Pick<Names, 'wallets'>): SitePage {
   return {
     path: jobPath(job.id),
     title: job.title || job.id,
     description: `${job.status}: ${usdc(job.budget_usdc).md}, ${counted(job.bids_count, 'bid')}.`,
-    nav: '/opportunities',
+    crumb: [
+      ['/jobs', 'Jobs'],
+      [null, job.created_at.slice(0, 10)],
+    ],
+    nav: '/jobs',
     listed: false,
     body: [
-      introduction(inline`${pill(job.status)} · budget up to ${usdc(job.budget_usdc)}`),
+      standing([pill(job.status, 'big'), inline`posted ${time(job.created_at)}`]),
+      verdict(verdicts[job.status]),
+      glance(
+        [
+          job.price_usdc === undefined
+            ? ['Budget, at most', strong(usdc(job.budget_usdc))]
+            : ['Accepted price', strong(usdc(job.price_usdc))],
+          job.price_usdc === undefined ? null : ['Budget, at most', usdc(job.budget_usdc)],
+          ['Deadline', time(job.deadline)],
+          ['Bids', String(job.bids_count)],
+          ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(untrustedText), ', ')],
+          ['Posted by', walletText(job.poster, names)],
+          // Without a receipt the worker may have no page.
+          fact('Awarded to', job.worker, (wallet) =>
+            (job.receipt_id === undefined ? walletText : workerText)(wallet, names),
+          ),
+          fact('Receipt', job.receipt_id, (id) => link(receiptPath(id), hash(id))),
+        ],
+        [[`/api/v1/jobs/${job.id}`, 'JSON with history', 'quiet']],
+      ),
       job.texts_removed_at === undefined
         ? para(untrustedText(job.description))
         : para(
             inline`Title, description and skills were removed at ${time(job.texts_removed_at)}, because the job ended without a delivery.`,
           ),
-      facts([
-        ['Job', code(job.id)],
-        ['Posted', time(job.created_at)],
-        ['Deadline', time(job.deadline)],
-        ['Poster', code(job.poster)],
-        fact('SHA-256 of the removed texts', job.texts_sha256, code),
-        ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(untrustedText), ', ')],
-        ['Bids', String(job.bids_count)],
-        // Without a receipt the worker may have no page.
-        fact('Awarded to', job.worker, (wallet) =>
-          job.receipt_id === undefined ? code(wallet) : link(workerPath(wallet), code(wallet)),
-        ),
-        fact('Accepted price', job.price_usdc, usdc),
-        fact('SHA-256 of the delivery', job.delivery?.content_sha256, code),
-        fact('Disputed', job.dispute?.reason, untrustedText),
-        fact('Receipt', job.receipt_id, (id) => link(receiptPath(id), code(id))),
-      ]),
+      job.dispute === undefined
+        ? null
+        : section(
+            'dispute',
+            'What the poster says is wrong',
+            para(inline`“${untrustedText(job.dispute.reason)}”`),
+          ),
       section(
         'history',
         'History',
         steps(
           job.history.map(
-            ({ event, by, status, at }) =>
-              inline`${time(at)} ${event} by ${by}: ${status.replaceAll('_', ' ')}`,
+            ({ event, by, at }) =>
+              inline`${time(at)} ${eventWords[event]} ${by === 'time' ? 'automatically' : `by the ${by}`}`,
           ),
         ),
       ),
-      links([
-        [`/api/v1/jobs/${job.id}`, 'Current state with history, JSON'],
-        ['/jobs', 'All jobs'],
+      facts([
+        ['Job', code(job.id)],
+        ['Poster', code(job.poster)],
+        fact('SHA-256 of the removed texts', job.texts_sha256, code),
+        fact('SHA-256 of the delivery', job.delivery?.content_sha256, code),
       ]),
+      links([['/jobs', 'All jobs']]),
     ],
   }
 }

@@ -1,7 +1,7 @@
 import { pathOf } from '../contract/routes.ts'
 import type { OathEntry, Partner } from '../contract/schemas/partner.ts'
-import { fact, facts, introduction, links, para, section } from './blocks.ts'
-import { hash, pill, time } from './figures.ts'
+import { fact, facts, glance, links, para, section, standing } from './blocks.ts'
+import { day, hash, pill, time } from './figures.ts'
 import { address, code, inline, join, link, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
@@ -26,26 +26,42 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
     path: partnerPath(handle),
     title: partner.display_name,
     description: `${partner.display_name}, a partner of the ledger in the tier ${tierName}.`,
-    nav: '/docs',
+    crumb: [
+      ['/partners', 'Partners'],
+      [null, handle],
+    ],
+    nav: '/partners',
     listed: false,
     json: [api],
     body: [
-      introduction(
-        inline`${pill(partner.status)} in the tier ${link(`/partners#tier-${partner.tier}`, tierName)} · ${code(handle)}`,
+      standing([
+        pill(partner.status, 'big'),
+        inline`tier ${link(`/partners#tier-${partner.tier}`, tierName)}`,
+        inline`partner since ${day(partner.created_at)}`,
+        partner.looks_like_another === true
+          ? 'the name looks like the earlier name of another wallet'
+          : null,
+      ]),
+      glance(
+        [
+          ['Handle', code(handle)],
+          ['Wallet', hash(wallet)],
+          fact('Website', partner.website, address),
+          [
+            'Skills',
+            partner.skills.length === 0 ? 'none' : join(partner.skills.map(untrustedText), ', '),
+          ],
+          ['Oath signed', time(partner.oath_signed_at)],
+          ['Attests', endpoint === null ? 'no' : 'yes'],
+        ],
+        [[api, 'JSON', 'quiet']],
       ),
       partner.bio_short === undefined ? null : para(untrustedText(partner.bio_short)),
       facts([
         ['Wallet', code(wallet)],
-        fact('Website', partner.website, address),
-        [
-          'Skills',
-          partner.skills.length === 0 ? 'none' : join(partner.skills.map(untrustedText), ', '),
-        ],
-        ['Oath signed', time(partner.oath_signed_at)],
         ['Attestation endpoint', endpoint === null ? 'none' : address(endpoint)],
         fact('Endpoint set', partner.attestation_signed_at ?? undefined, time),
         fact('SHA-256 of the signature that set it', endpointSha256 ?? undefined, code),
-        ['Partner since', time(partner.created_at)],
       ]),
       section(
         'history',
@@ -56,10 +72,7 @@ export function partnerPage(partner: Partner, options: PartnerPageOptions): Site
         oathTable(oaths, total),
         links([[pathOf('listPartnerOaths', { handle }), 'History, JSON']]),
       ),
-      links([
-        [api, 'Current state, JSON'],
-        ['/partners', 'All partners'],
-      ]),
+      links([['/partners', 'All partners']]),
     ],
   }
 }

@@ -1,96 +1,167 @@
+import { pathOf } from '../contract/routes.ts'
 import type { Dispute } from '../contract/schemas/dispute.ts'
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { jobExchange } from '../core/job.ts'
-import { fact, facts, introduction, links, para, section, verifyReceiptBox } from './blocks.ts'
+import { grouped } from '../core/number-text.ts'
+import {
+  doubt,
+  fact,
+  glance,
+  links,
+  para,
+  section,
+  standing,
+  verdict,
+  verifyReceiptBox,
+} from './blocks.ts'
 import { disputeSection } from './dispute.ts'
-import { hash, pill, time, usdc } from './figures.ts'
-import { address, code, inline, link, untrustedText } from './html-and-markdown.ts'
+import { chainNote, evidenceMark, evidenceOf } from './evidence.ts'
+import type { Evidence } from './evidence.ts'
+import { amount, day, hash, pill, shortAmount, sub, time, usdc } from './figures.ts'
+import { address, code, inline, link, noContent, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import { html } from './html.ts'
+import { railName, railTitle, walletText, workerText } from './names.ts'
+import type { Names } from './names.ts'
 import type { SitePage } from './page.ts'
-import { pactPath, railPath, receiptPath, workerPath } from './paths.ts'
-import { amountColumn, cell, column, table, timeColumn } from './table.ts'
+import { jobPath, pactPath, receiptPath } from './paths.ts'
+import { proof } from './proof.ts'
+import type { ProofStep } from './proof.ts'
+import { cell, column, dayColumn, table } from './table.ts'
+import { graphemes } from './text-lines.ts'
 
+/** `of`: the worker of all receipts, who needs no column. */
 export function receiptTable(
   id: string,
   caption: Inline,
   receipts: readonly Receipt[],
+  names: Names,
+  of: 'all' | 'worker' = 'all',
 ): HtmlAndMarkdown {
   return table(receipts, {
     id,
     caption,
     columns: [
-      column('Receipt', ({ receipt_id: receipt }) =>
-        cell(link(receiptPath(receipt), hash(receipt)), receipt),
+      column('Amount', ({ receipt_id: receipt, amount_usdc: sum }) =>
+        cell(link(receiptPath(receipt), `${shortAmount(sum)} USDC`), sum),
       ),
-      column('Verification', ({ verification }) => pill(verification)),
-      column('Rail', ({ rail }) => link(railPath(rail), untrustedText(rail))),
-      amountColumn('Amount', 'USDC', (receipt) => receipt.amount_usdc),
+      column('Evidence', (receipt) => cell(evidenceMark(receipt), evidenceOf(receipt))),
+      column(
+        'For',
+        ({ rail, summary = '' }) => {
+          const work = summary === '' ? null : sub(untrustedText(firstWords(summary)))
+          return cell(inline`${railName(rail, names)} ${work}`, rail)
+        },
+        { kind: 'wide' },
+      ),
       column('From', ({ from_wallet: from }) =>
-        from === undefined ? 'not stated' : cell(hash(from), from),
+        from === undefined ? 'not stated' : cell(walletText(from, names), from),
       ),
-      column('To', ({ to_wallet: to }) => cell(link(workerPath(to), hash(to)), to)),
-      timeColumn('Date', (receipt) => receipt.occurred_at),
+      of === 'worker' ? null : column('To', ({ to_wallet: to }) => cell(workerText(to, names), to)),
+      dayColumn('Date', (receipt) => receipt.occurred_at),
     ],
     empty: 'No receipts yet.',
   })
 }
 
+const shownCharacters = 90
+
+function firstWords(text: string): string {
+  const characters = graphemes(text, shownCharacters + 1)
+  return characters.length <= shownCharacters
+    ? text
+    : `${characters.slice(0, shownCharacters - 1).join('')}…`
+}
+
 export interface ReceiptPageOptions {
-  readonly isRailListed: boolean
+  readonly names: Names
+  /** The name of the registered platform that issued the receipt. */
+  readonly platformName: string | undefined
   /** The settled pact of the receipt. */
   readonly pactId: string | null
+  /** Null before the receipt is in the published log. */
+  readonly logIndex: number | null
+  /** What the receipt has earned so far. */
+  readonly points: number
   readonly disputes: readonly Dispute[]
 }
 
 export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): SitePage {
-  const { isRailListed, pactId, disputes } = options
+  const { names, disputes, logIndex, points } = options
   const id = receipt.receipt_id
-  const { from_wallet: from, to_wallet: to, onchain } = receipt
-  const rail = untrustedText(receipt.rail)
+  const evidence = evidenceOf(receipt)
+  const issuer = issuerOf(receipt, options)
+  const rail = railTitle(receipt.rail, names)
+  const note = chainNote(receipt)
   return {
     path: receiptPath(id),
-    title: `Receipt ${id.slice(0, 12)}…${id.slice(-6)}`,
-    description: `${usdc(receipt.amount_usdc).md} ${paymentClaim(receipt)} on ${receipt.rail}: ${receipt.verification}.`,
+    title: `${usdc(receipt.amount_usdc).md} on ${rail}`,
+    description: `${usdc(receipt.amount_usdc).md} on ${rail}, ${day(receipt.occurred_at).md}: ${evidence}.`,
+    crumb: [
+      ['/receipts', 'Receipts'],
+      [null, rail],
+    ],
     nav: '/receipts',
     listed: false,
     body: [
-      introduction(
-        inline`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} ${paymentClaim(receipt)} on ${time(receipt.occurred_at)}`,
-      ),
-      receipt.verification_reason === undefined
-        ? null
-        : para(untrustedText(receipt.verification_reason)),
-      facts([
-        ['Receipt', code(id)],
-        ['Rail', isRailListed ? link(railPath(receipt.rail), rail) : rail],
-        ['From', from === undefined ? 'not stated' : code(from)],
-        ['To', link(workerPath(to), code(to))],
-        ['Amount', usdc(receipt.amount_usdc)],
-        [
-          'Issued',
-          receipt.kind === 'platform'
-            ? inline`by the platform ${untrustedText(receipt.platform ?? 'unknown')}`
-            : 'signed by the worker',
-        ],
-        ['Verified on-chain', onchainText(receipt)],
-        fact('Block', onchain?.block_number, (block) => blockText(block, onchain)),
-        fact('Chain', receipt.chain, untrustedText),
-        fact('Transaction', receipt.tx_hash, (hashText) =>
-          receipt.explorer_url === undefined
-            ? code(hashText)
-            : link(receipt.explorer_url, code(hashText)),
-        ),
-        fact('Job', receipt.job_id, (job) =>
-          pactId === null ? untrustedText(job) : link(pactPath(pactId), untrustedText(job)),
-        ),
-        fact('Summary', receipt.summary, untrustedText),
-        fact('Evidence', receipt.evidence_url, address),
-        ['Accepted', time(receipt.accepted_at)],
+      standing([
+        pill(evidence, 'big'),
+        inline`${evidence === 'on chain' ? 'paid' : 'dated'} ${time(receipt.occurred_at)}`,
+        note,
       ]),
+      verdict(verdictOf(receipt, issuer)),
+      slip(receipt, names, evidence),
+      glance(
+        [
+          ['Receipt', hash(id)],
+          ['Issued by', issuer],
+          ['Accepted', time(receipt.accepted_at)],
+          ['Rail', railName(receipt.rail, names)],
+          fact('Chain', receipt.chain, untrustedText),
+          fact('Transaction', receipt.tx_hash, (tx) =>
+            receipt.explorer_url === undefined ? hash(tx) : link(receipt.explorer_url, hash(tx)),
+          ),
+          fact('Job', receipt.job_id, (job) => jobLink(job, receipt, options.pactId)),
+          fact('Evidence', receipt.evidence_url, address),
+          ['Earned so far', points === 1 ? '1 point' : inline`${amount(points)} points`],
+        ],
+        [
+          receipt.explorer_url === undefined
+            ? ['#proof', 'Check it']
+            : [
+                receipt.explorer_url,
+                evidence === 'on chain' ? 'See the transfer' : 'See the transaction',
+              ],
+          [pathOf('getReceipt', { id }), 'JSON with signature', 'quiet'],
+          ['/docs/disputing', 'Dispute', 'warn'],
+        ],
+      ),
+      section(
+        'proof',
+        'What is proven',
+        para(
+          'Each step rests on the one above it. The line is solid as far as the proof reaches; where it is dashed, you trust somebody.',
+          'soft',
+        ),
+        proof([
+          {
+            state: 'yes',
+            title: 'Nobody changed it',
+            result: 'SHA-256',
+            text: inline`The id is the hash of the content: ${code(id)}.`,
+          },
+          signatureStep(receipt, issuer),
+          logStep(id, logIndex),
+          paymentStep(receipt, issuer),
+        ]),
+        verifyReceiptBox(id),
+        doubt(
+          evidence === 'on chain' ? 'info' : 'warning',
+          inline`Not proven: ${evidence === 'on chain' ? '' : 'that money moved, '}that the work was done, and that payer and worker are strangers. ${link('/docs/reputation#independence', 'How links between them are found')}`,
+        ),
+      ),
       disputeSection(disputes),
-      section('check', 'Check it', verifyReceiptBox(id)),
       links([
-        [`/api/v1/receipts/${id}`, 'With its content, JSON'],
         ['/receipts', 'All receipts'],
         ['/docs/verifying', 'How to verify'],
         ['/docs/receipts', 'How receipts are verified on-chain'],
@@ -99,32 +170,138 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
   }
 }
 
-/** The word “paid” is used only for verified payments. */
-function paymentClaim({ platform, verification }: Receipt): string {
-  if (platform === jobExchange.platform) return 'agreed for accepted work'
-  return verification === 'verified' ? 'paid' : 'claimed as paid'
+function issuerOf(
+  { kind, platform }: Receipt,
+  { platformName }: Pick<ReceiptPageOptions, 'platformName'>,
+): HtmlAndMarkdown {
+  if (kind === 'signed') return inline`the worker`
+  if (platform === jobExchange.platform) return inline`the job exchange`
+  return inline`the platform ${untrustedText(platformName ?? platform ?? 'unknown')}`
 }
 
-const verdicts: Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], string>> = {
-  unchecked: 'no',
-  pending: 'not yet: the transaction is not in a block',
-  not_found: 'no: the transaction is not on the chain',
-  soft: 'not yet: the block may still be reorganised',
-  safe: 'provisionally: the block is safe but not final',
-  final: 'yes: the block is final',
-  reverted: 'rejected: the transaction was reverted',
-  mismatch: 'rejected: the transaction does not match the receipt',
+/** Anyone may claim a `job_id`; only those of the exchange and of a settled pact have a page. */
+function jobLink(job: string, { platform }: Receipt, pactId: string | null): HtmlAndMarkdown {
+  if (pactId !== null) return link(pactPath(pactId), untrustedText(job))
+  return platform === jobExchange.platform ? link(jobPath(job), hash(job)) : untrustedText(job)
 }
 
-function onchainText({ tx_hash: txHash, onchain }: Receipt): Inline {
-  if (onchain !== undefined) return verdicts[onchain.verdict]
-  return txHash === undefined ? 'no: the receipt has no transaction' : 'not yet'
+function verdictOf(receipt: Receipt, issuer: HtmlAndMarkdown): Inline {
+  const isNamed = receipt.tx_hash !== undefined
+  const unconfirmed = ' Its transaction is not confirmed, so that money moved is not proven.'
+  const verdicts: Readonly<Record<Evidence, Inline>> = {
+    'on chain': inline`The money moved: anybody can find the transfer on ${untrustedText(receipt.chain ?? 'its chain')}. What it was for is the word of ${issuer}.`,
+    attested: inline`This is the word of ${issuer}, which signed it.${isNamed ? unconfirmed : ' It names no transaction, so nobody can check that money moved.'}`,
+    agreed:
+      'The work was accepted on the job exchange for this price. Nothing shows that money moved.',
+    claimed: inline`Only the worker says so.${isNamed ? unconfirmed : ' No transaction is named, so nobody can check that money moved.'}`,
+    reversed: inline`Signed by ${issuer}, but its transaction is no longer confirmed. What it had earned was taken back.`,
+    rejected: 'The chain contradicts this receipt, so it counts for nothing.',
+  }
+  return verdicts[evidenceOf(receipt)]
 }
 
-function blockText(block: number, onchain: Receipt['onchain']): Inline {
-  const at = onchain?.block_at
-  const logIndex = onchain?.log_index
-  const when = at === undefined ? null : inline` of ${time(at)}`
-  const log = logIndex === undefined ? null : inline`, log ${logIndex}`
-  return inline`${code(String(block))}${when}${log}`
+const payerLabels = { true: ['Paid by', 'Paid to'], false: ['From', 'To'] } as const
+
+/** Payer, amount, worker. */
+function slip(receipt: Receipt, names: Names, evidence: Evidence): HtmlAndMarkdown {
+  const { from_wallet: from, to_wallet: to, amount_usdc: sum, summary, chain } = receipt
+  const [payer, worker] = payerLabels[`${evidence === 'on chain'}`]
+  const paidBy = from === undefined ? inline`not stated` : walletText(from, names)
+  const paidTo = workerText(to, names)
+  const unit = inline`USDC${chain === undefined ? null : inline` on ${untrustedText(chain)}`}`
+  const work = summary === undefined ? noContent : inline`For “${untrustedText(summary)}”`
+  const shown = amount(sum)
+  return {
+    html: html`<section class="slip" aria-label="The payment">
+      <div>
+        <h2>${payer}</h2>
+        ${paidBy.html}
+      </div>
+      <div class="sum" data-is="${evidence}">
+        <h2>Amount</h2>
+        <b>${shown.html}</b><small>${unit.html}</small>
+      </div>
+      <div>
+        <h2>${worker}</h2>
+        ${paidTo.html} ${summary === undefined ? null : html`<p>${work.html}</p>`}
+      </div>
+    </section>`,
+    md: [
+      `- ${payer}: ${paidBy.md}`,
+      `- Amount: ${shown.md} ${unit.md}`,
+      `- ${worker}: ${paidTo.md}`,
+      ...(summary === undefined ? [] : [`- ${work.md}`]),
+    ].join('\n'),
+  }
+}
+
+function signatureStep({ kind, platform }: Receipt, issuer: HtmlAndMarkdown): ProofStep {
+  const isPlatform = kind === 'platform'
+  return {
+    state: 'yes',
+    title: isPlatform ? inline`Signed by ${issuer}` : 'Signed by the worker',
+    result: 'Ed25519',
+    text: isPlatform
+      ? inline`With its ${link(pathOf('listPlatforms'), 'registered key')}, checked when the receipt was accepted.${platform === jobExchange.platform ? ' The signature says that the poster accepted the work for this price.' : null}`
+      : 'With the key that the receipt contains. Whoever earns from a receipt may also have written it.',
+  }
+}
+
+function logStep(id: string, index: number | null): ProofStep {
+  const log = link('/docs/transparency#log', 'the log')
+  if (index === null) {
+    return {
+      state: 'open',
+      title: 'Not in the log yet',
+      result: 'promised',
+      text: inline`The ledger has promised with its signature to add it to ${log} within a minute of its acceptance.`,
+    }
+  }
+  return {
+    state: 'yes',
+    title: 'It cannot be taken back',
+    result: `entry ${wholeText(index)}`,
+    text: inline`It is in ${log}; removing it would break every later proof. ${link(pathOf('getReceiptProof', { id }), 'Its proof')}`,
+  }
+}
+
+const wholeText = (index: number) => grouped(String(index))
+
+function paymentStep(receipt: Receipt, issuer: HtmlAndMarkdown): ProofStep {
+  const { tx_hash: tx, onchain, explorer_url: url, from_wallet: from, to_wallet: to } = receipt
+  const evidence = evidenceOf(receipt)
+  const reason =
+    receipt.verification_reason === undefined
+      ? null
+      : inline` ${untrustedText(receipt.verification_reason)}.`
+  if (tx === undefined) {
+    return {
+      state: 'open',
+      title: 'The money: not proven',
+      result: 'no transaction named',
+      text:
+        evidence === 'agreed'
+          ? 'The exchange moves no money. Whether the poster sent it, only poster and worker know.'
+          : inline`Here you trust ${issuer}.`,
+    }
+  }
+  const block = onchain?.block_number
+  const inBlock = block === undefined ? '' : `block ${wholeText(block)}, `
+  const transaction = inline`${url === undefined ? code(tx) : link(url, code(tx))}${onchain?.log_index === undefined ? null : `, log ${onchain.log_index}`}`
+  if (evidence === 'on chain') {
+    const when = onchain?.block_at === undefined ? null : inline`, ${time(onchain.block_at)}`
+    return {
+      state: 'yes',
+      title: 'The money moved',
+      result: `${inBlock}final`,
+      text: inline`${usdc(receipt.amount_usdc)}${from === undefined ? null : inline` from ${hash(from)}`} to ${hash(to)} in ${transaction}${when}. No other receipt uses this transfer.`,
+    }
+  }
+  const isRefuted = evidence === 'rejected' || evidence === 'reversed'
+  return {
+    state: isRefuted ? 'no' : 'open',
+    title: isRefuted ? 'The chain does not show this payment' : 'The money: not proven yet',
+    result: `${inBlock}${chainNote(receipt) ?? 'no longer confirmed'}`,
+    text: inline`${transaction}.${reason}`,
+  }
 }

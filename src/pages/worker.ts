@@ -1,44 +1,34 @@
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import type { LeaderboardEntry, Worker } from '../contract/schemas/worker.ts'
 import { counted } from '../core/number-text.ts'
-import { fact, facts, links, para, section } from './blocks.ts'
-import type { Fact } from './blocks.ts'
-import { amount, hash, time, usdc } from './figures.ts'
-import { address, code, inline, join, link, small, untrustedText } from './html-and-markdown.ts'
+import {
+  fact,
+  facts,
+  glance,
+  links,
+  para,
+  section,
+  standing as firstLine,
+  verdict,
+} from './blocks.ts'
+import { evidenceOf } from './evidence.ts'
+import { amount, day, hash, shortAmount, time } from './figures.ts'
+import { address, code, inline, join, small, strong, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import { incomeChart, incomeOf, totalOf } from './income.ts'
+import { namedWallet } from './names.ts'
+import type { Names } from './names.ts'
 import type { SitePage } from './page.ts'
 import { workerPath } from './paths.ts'
 import { receiptTable } from './receipt.ts'
 import { cell, column, dayColumn, fixedColumn, table } from './table.ts'
-import type { TableCell } from './table.ts'
-
-/** Warns about a name that looks like an earlier one. */
-export function nameText(
-  name: string,
-  { looks_like_another: isLookAlike }: { readonly looks_like_another?: true | undefined },
-  shown: HtmlAndMarkdown = untrustedText(name),
-): HtmlAndMarkdown {
-  return isLookAlike === true ? inline`${shown} ${small('looks like another name')}` : shown
-}
-
-/** `none` is shown for a missing name. */
-export function nameCell(
-  name: string | null | undefined,
-  worker: Parameters<typeof nameText>[1],
-  none: string,
-): TableCell {
-  return typeof name === 'string'
-    ? cell(nameText(name, worker), name.toLowerCase())
-    : cell(none, '')
-}
 
 export function workerTable(caption: Inline, workers: readonly Worker[]): HtmlAndMarkdown {
   return table(workers, {
     id: 'workers',
     caption,
     columns: [
-      column('Name', (worker) => nameCell(worker.display_name, worker, 'no name')),
-      column('Wallet', ({ wallet }) => cell(link(workerPath(wallet), hash(wallet)), wallet)),
+      column('Worker', (worker) => workerCell(worker, worker.display_name ?? null)),
       fixedColumn('Skills', ({ skills }) => join(skills.map(untrustedText), ', ')),
       dayColumn('Registered', (worker) => worker.registered_at),
     ],
@@ -46,69 +36,152 @@ export function workerTable(caption: Inline, workers: readonly Worker[]): HtmlAn
   })
 }
 
+/** Sorted by name; nameless workers last. */
+export function workerCell(
+  worker: { readonly wallet: string; readonly looks_like_another?: true | undefined },
+  name: string | null,
+) {
+  const shown = namedWallet(worker.wallet, { ...worker, name }, workerPath(worker.wallet))
+  return cell(shown, name?.toLowerCase() ?? null)
+}
+
 export interface WorkerPageOptions {
   readonly worker: Worker | undefined
   readonly standing: LeaderboardEntry | undefined
+  /** The newest receipts. */
   readonly receipts: readonly Receipt[]
-  readonly receiptsCaption: string
+  /** Number of all receipts. */
+  readonly total: string
+  readonly names: Names
 }
 
 const claimTexts = {
-  none: 'no',
-  key: 'yes, with the key of the wallet',
-  email: 'by e-mail, which proves nothing about the wallet',
+  none: 'spot not claimed',
+  key: 'spot claimed with the key of the wallet',
+  email: 'spot claimed by e-mail, which proves nothing about the wallet',
 } as const
 
 export function workerPage(wallet: string, options: WorkerPageOptions): SitePage {
-  const { worker, standing, receipts, receiptsCaption } = options
+  const { worker, standing, receipts, total, names } = options
   const name = standing?.display_name ?? worker?.display_name ?? null
+  const short = `${wallet.slice(0, 10)}…${wallet.slice(-6)}`
+  const isLookAlike = (standing ?? worker)?.looks_like_another === true
   return {
     path: workerPath(wallet),
-    title: name ?? `Worker ${wallet.slice(0, 10)}…${wallet.slice(-6)}`,
+    title: name ?? `Worker ${short}`,
     description: `The worker with the wallet ${wallet}: skills, rank and receipts.`,
-    nav: '/leaderboard',
+    crumb: [
+      ['/workers', 'Workers'],
+      [null, short],
+    ],
+    nav: '/workers',
     listed: false,
     body: [
-      facts([
-        ['Wallet', code(wallet)],
-        (standing ?? worker)?.looks_like_another === true
-          ? ['Name', 'looks like the earlier name of another wallet']
-          : null,
-        [
-          'Rank',
-          standing === undefined
-            ? 'not on the leaderboard'
-            : inline`${standing.rank}, score ${amount(standing.rep_score)}`,
-        ],
-        fact(
-          'Earned',
-          standing,
-          (entry) =>
-            inline`${usdc(entry.total_usdc_lifetime)} in ${counted(entry.receipts_count, 'receipt')}`,
-        ),
-        fact('Spot claimed', standing, ({ claim }) => claimTexts[claim ?? 'none']),
-        ...(worker === undefined ? ([['Registered', 'no']] as const) : registration(worker)),
+      firstLine([
+        standing === undefined ? 'not on the leaderboard' : inline`rank ${strong(standing.rank)}`,
+        standing === undefined ? null : claimTexts[standing.claim ?? 'none'],
+        isLookAlike ? small('the name looks like the earlier name of another wallet') : null,
+        worker === undefined ? 'not registered' : inline`registered ${day(worker.registered_at)}`,
       ]),
+      verdict(verdictOf(receipts, total)),
+      workerGlance(wallet, options),
       worker?.bio === undefined ? null : para(untrustedText(worker.bio)),
+      incomeSection(receipts),
       section(
         'receipts',
         'Receipts',
-        receiptTable('receipts-table', receiptsCaption, receipts),
-        links([[`/api/v1/receipts?wallet=${wallet}`, 'All receipts, JSON']]),
+        receiptTable(
+          'receipts-table',
+          `Newest first, ${receipts.length} of ${total}.`,
+          receipts,
+          names,
+          'worker',
+        ),
+      ),
+      section(
+        'wallet',
+        'Wallet',
+        facts([
+          ['Wallet', code(wallet)],
+          fact('Address', worker?.url, address),
+          fact('Key that signs receipts', worker?.receipt_key, code),
+        ]),
       ),
       links([
         ['/leaderboard', 'Leaderboard'],
         ['/workers', 'All workers'],
+        ['/docs/reputation', 'How scores are calculated'],
       ]),
     ],
   }
 }
 
-function registration(worker: Worker): readonly Fact[] {
-  return [
-    ['Registered', time(worker.registered_at)],
-    ['Skills', join(worker.skills.map(untrustedText), ', ')],
-    fact('Address', worker.url, address),
-    fact('Key that signs receipts', worker.receipt_key, code),
-  ]
+function verdictOf(receipts: readonly Receipt[], total: string): Inline {
+  if (receipts.length === 0) return 'Registered, and no receipt yet.'
+  const income = incomeOf(receipts)
+  const { contradicted } = income
+  const sum = totalOf(income)
+  const payers = customersOf(receipts).size
+  const from = payers === 0 ? '' : ` from ${counted(payers, 'customer')}`
+  const stated = `${counted(receipts.length - contradicted, 'receipt')} over ${shortAmount(sum)} USDC${from}.`
+  const isPart = total !== String(receipts.length)
+  const part = isPart ? `Among the newest ${receipts.length} of ${total} receipts: ` : ''
+  const were = contradicted === 1 ? 'was' : 'were'
+  const refuted = contradicted === 0 ? '' : ` ${contradicted} more ${were} reversed or rejected.`
+  return `${part}${stated}${sum === 0 ? '' : ` ${shareText(income.onChain / sum)} of it is proven on chain.`}${refuted}`
+}
+
+function shareText(share: number): string {
+  if (share === 0) return 'None'
+  if (share === 1) return 'All'
+  return share < 0.01 ? 'Less than 1 %' : `${Math.floor(share * 100)} %`
+}
+
+/** Sums of the receipts that nothing contradicts, by payer. */
+function customersOf(receipts: readonly Receipt[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const receipt of receipts) {
+    const { from_wallet: from, amount_usdc: sum } = receipt
+    const evidence = evidenceOf(receipt)
+    if (from === undefined || evidence === 'reversed' || evidence === 'rejected') continue
+    sums.set(from, (sums.get(from) ?? 0) + sum)
+  }
+  return sums
+}
+
+function workerGlance(wallet: string, options: WorkerPageOptions): HtmlAndMarkdown {
+  const { worker, standing, receipts, total } = options
+  const isPart = total !== String(receipts.length)
+  const income = incomeOf(receipts)
+  const customers = [...customersOf(receipts).values()]
+  const stated = customers.reduce((total, sum) => total + sum, 0)
+  const proven = receipts.filter((receipt) => evidenceOf(receipt) === 'on chain')
+  const lastPaid = proven
+    .map(({ occurred_at: at }) => at)
+    .toSorted()
+    .at(-1)
+  return glance(
+    [
+      [
+        isPart ? `On chain, newest ${receipts.length}` : 'Proven on chain',
+        strong(`${shortAmount(income.onChain)} USDC`),
+      ],
+      ['Score', standing === undefined ? 'none' : inline`${amount(standing.rep_score)} points`],
+      stated === 0
+        ? null
+        : ['Largest customer', `${Math.round((Math.max(...customers) / stated) * 100)} %`],
+      ['Last proven payment', lastPaid === undefined ? 'none' : time(lastPaid)],
+      fact('Skills', worker?.skills, (skills) => join(skills.map(untrustedText), ', ')),
+      ['Wallet', hash(wallet)],
+    ],
+    [
+      ['#receipts', 'Receipts'],
+      [`/api/v1/receipts?wallet=${wallet}`, 'All receipts, JSON', 'quiet'],
+    ],
+  )
+}
+
+function incomeSection(receipts: readonly Receipt[]): HtmlAndMarkdown | null {
+  const chart = incomeChart(receipts)
+  return chart && section('income', 'Income by evidence', chart)
 }

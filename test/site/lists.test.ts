@@ -189,7 +189,7 @@ describe('pages rendered on request', () => {
     await page.getByText('Newest first, 2 of 2.').waitFor()
     await page.goto(`/workers/${nearWallet('worker 0').address}`)
     await page.getByRole('heading', { name: 'Worker 0' }).waitFor()
-    expect(await page.locator('.facts').innerText()).toContain('data-labelling')
+    expect(await page.locator('.glance').innerText()).toContain('data-labelling')
     expect(problems).toEqual([])
   })
 
@@ -199,7 +199,7 @@ describe('pages rendered on request', () => {
     await page.getByRole('searchbox').press('Enter')
     await page.waitForURL(`**/jobs/${jobId}`)
     await page.getByRole('heading', { name: 'History' }).waitFor()
-    expect(await page.locator('main ol').innerText()).toContain('deliver by worker: delivered')
+    expect(await page.locator('main ol').innerText()).toContain('delivered by the worker')
     expect(problems).toEqual([])
   })
 

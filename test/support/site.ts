@@ -21,8 +21,12 @@ export function siteOf(
 }
 
 /** What the service renders on request, for the entries of all lists. */
-export function requestedPagesOf({ community, disputes, exchange, site }: World) {
+export function requestedPagesOf({ community, disputes, exchange, rails, site }: World) {
   const { receipts, workers, leaderboard, partners } = community
+  const names = {
+    rails: new Map(rails.map(({ authored }) => [authored.rail, authored])),
+    wallets: community.names,
+  }
   const wallets = new Set([
     ...receipts.map((receipt) => receipt.to_wallet),
     ...[...workers, ...leaderboard].map(({ wallet }) => wallet),
@@ -30,17 +34,25 @@ export function requestedPagesOf({ community, disputes, exchange, site }: World)
   const documents = createPageDocuments(site)
   return [
     ...receipts.map((receipt) =>
-      receiptPage(receipt, { isRailListed: false, pactId: null, disputes: disputes.newest }),
+      receiptPage(receipt, {
+        names,
+        platformName: undefined,
+        pactId: null,
+        logIndex: 7,
+        points: 0,
+        disputes: disputes.newest,
+      }),
     ),
     ...[...wallets].map((wallet) =>
       workerPage(wallet, {
         worker: workers.find((worker) => worker.wallet === wallet),
         standing: leaderboard.find((standing) => standing.wallet === wallet),
         receipts: receipts.filter((receipt) => receipt.to_wallet === wallet),
-        receiptsCaption: 'Newest first.',
+        total: String(receipts.length),
+        names,
       }),
     ),
-    ...exchange.jobs.map((job) => jobPage({ ...job, history: [] })),
+    ...exchange.jobs.map((job) => jobPage({ ...job, history: [] }, names)),
     ...partners.map((partner) =>
       partnerPage(partner, { tierName: undefined, oaths: [], total: '0' }),
     ),

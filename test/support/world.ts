@@ -322,6 +322,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
       receiptsTotal: 1,
       receiptsVerified: 1,
       receiptsNext: 'cmVjZWlwdHMuNQ',
+      names: new Map(),
       leaderboard,
       leaderboardAsOf: '2026-11-21T00:00:00.000Z',
       leaderboardArchived: leaderboard,

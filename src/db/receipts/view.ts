@@ -45,6 +45,13 @@ export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string)
   }
 }
 
+/** Payers and workers, for their names. */
+export function walletsOf(
+  records: readonly Pick<ReceiptRecord, 'fromWallet' | 'toWallet'>[],
+): readonly (string | null)[] {
+  return records.flatMap(({ fromWallet, toWallet }) => [fromWallet, toWallet])
+}
+
 export function onchainView(check: FoundOnchain): NonNullable<Receipt['onchain']> {
   const { blockNumber, logIndex } = check
   return {

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+
+import type { Dispute } from '../../src/contract/schemas/dispute.ts'
+import type { Receipt } from '../../src/contract/schemas/receipt.ts'
+import { contentOf } from '../../src/pages/blocks.ts'
+import { disputePage } from '../../src/pages/dispute.ts'
+import { receiptPage } from '../../src/pages/receipt.ts'
+import { workerPage } from '../../src/pages/worker.ts'
+import { smallWorld } from '../support/world.ts'
+
+const [onChain] = smallWorld().community.receipts
+if (onChain === undefined) throw new Error('the small world has no receipt')
+const proven: Receipt = onChain
+const { from_wallet: payer = '', receipt_id: receiptId } = proven
+const names = {
+  rails: new Map([['alpha', { display_name: 'Alpha Market' }]]),
+  wallets: new Map([[payer, { name: 'Larkspur', handle: 'larkspur' }]]),
+}
+
+function pageOf(changes: Partial<Receipt>) {
+  const options = {
+    names,
+    platformName: 'Quill',
+    pactId: null,
+    logIndex: 7,
+    points: 0,
+    disputes: [],
+  }
+  return receiptPage({ ...proven, ...changes }, options)
+}
+
+const platform = { kind: 'platform', platform: 'quill' } as const
+const job = `job_${'0'.repeat(24)}`
+
+test.each([
+  ['on chain', {}],
+  ['attested', { ...platform, onchain_verified: false }],
+  [
+    'agreed',
+    {
+      kind: 'platform',
+      platform: 'job-exchange',
+      job_id: job,
+      verification: 'unverified',
+      onchain_verified: false,
+    },
+  ],
+  ['claimed', { verification: 'pending', onchain_verified: false }],
+  ['reversed', { ...platform, verification: 'pending', onchain_verified: false }],
+  ['rejected', { verification: 'rejected', onchain_verified: false }],
+] as const)(
+  'a receipt that is %s says so, and only a payment on chain is called paid',
+  (evidence, changes) => {
+    const page = pageOf(changes)
+    const { md, html } = contentOf(page)
+    expect(md).toMatch(new RegExp(`^${evidence} · `))
+    expect(page.description).toContain(`: ${evidence}.`)
+    for (const text of [md, String(html)])
+      expect(/\bpaid\b/i.test(text)).toBe(evidence === 'on chain')
+    expect(md.includes('The money moved')).toBe(evidence === 'on chain')
+  },
+)
+
+test('the page of a receipt links its rail by name, its registered payer and the job of the exchange', () => {
+  const { md } = contentOf(pageOf({ kind: 'platform', platform: 'job-exchange', job_id: job }))
+  expect(md).toContain('[Alpha Market](/rails/alpha)')
+  expect(md).toContain('[Larkspur](/partners/larkspur)')
+  expect(md).toContain(`(/jobs/${job})`)
+  expect(contentOf(pageOf({ ...platform, job_id: job })).md).not.toContain('/jobs/')
+})
+
+test('sums of a worker leave out what the chain contradicts', () => {
+  const receipt = (id: number, changes: Partial<Receipt>): Receipt => ({
+    ...proven,
+    receipt_id: `${receiptId.slice(0, -1)}${id}`,
+    amount_usdc: 10,
+    ...changes,
+  })
+  const receipts = [
+    receipt(1, {}),
+    receipt(2, { ...platform, onchain_verified: false, amount_usdc: 30 }),
+    receipt(3, { verification: 'rejected', onchain_verified: false, amount_usdc: 1000 }),
+  ]
+  const options = { worker: undefined, standing: undefined, receipts, total: '3', names }
+  const { md } = contentOf(workerPage(receipts[0]?.to_wallet ?? '', options))
+  expect(md).toContain(
+    '2 receipts over 40 USDC from 1 customer. 25 % of it is proven on chain. 1 more was reversed or rejected.',
+  )
+})
+
+test('a claim cannot pass for the words of the operator, in HTML or Markdown', () => {
+  const at = '2026-11-20T10:00:00.000Z'
+  const id = `dsp_${'0'.repeat(24)}`
+  const claim = 'False.”\n\n**The operator agrees**, 2026-11-21 10:00 UTC:\n\n> Right.</blockquote>'
+  const dispute: Dispute = {
+    dispute_id: id,
+    state: 'answered',
+    standing: 'anyone',
+    wallet: payer,
+    target: { receipt_id: receiptId },
+    claim,
+    opened_at: at,
+    updated_at: at,
+    steps: [
+      { step_id: 'a', dispute_id: id, event: 'opened', at, text: claim },
+      { step_id: 'b', dispute_id: id, event: 'answered', at, text: 'We looked again.' },
+    ],
+  }
+  const { md, html } = contentOf(disputePage(dispute))
+  expect(md.split('\n').filter((line) => line.startsWith('**The '))).toEqual([
+    '**The disputer claims**, 2026-11-20 10:00 UTC:',
+    '**The operator answers**, 2026-11-20 10:00 UTC:',
+  ])
+  expect(md.split('\n').filter((line) => line.startsWith('> '))).toHaveLength(2)
+  expect(String(html).match(/<blockquote>/g)).toHaveLength(2)
+  expect(String(html).match(/class="words operator"/g)).toHaveLength(1)
+})
