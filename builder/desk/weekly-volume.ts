@@ -53,7 +53,6 @@ export function volumeChart(volume: WeekVolume, week: string): string {
     title: `${volumeTitle(volume)}, ${week}`,
     description: `${volumeInWords(volume)}.`,
     points: volume.points.map(({ label, microUsdc }) => ({ label, value: usdcOrNull(microUsdc) })),
-    setting: 'standalone',
   })
 }
 

@@ -2,10 +2,9 @@
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { figureNames, knownFigure } from '../../src/core/figures.ts'
-import type { CountedFigure } from '../../src/core/figures.ts'
-import { usdcOrNull } from '../../src/core/money.ts'
+import { counted } from '../../src/core/number-text.ts'
 import { isCurrent } from '../../src/core/rail-poll.ts'
-import { entriesByDay } from '../../src/core/time.ts'
+import { dayMs } from '../../src/core/time.ts'
 import { doubt, htmlOnly } from '../../src/pages/blocks.ts'
 import {
   ageText,
@@ -29,11 +28,12 @@ import { html, trusted } from '../../src/pages/html.ts'
 import { railPath } from '../../src/pages/paths.ts'
 import { cell } from '../../src/pages/table.ts'
 import type { TableCell } from '../../src/pages/table.ts'
-import { sparkline } from '../charts/chart.ts'
+import { sparkline } from '../charts/page-chart.ts'
 import { railView } from '../documents/rail-view.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
 import { claimFigure, notTakenOver, shownClaims } from './claims.ts'
 import { notJudged as notJudgedWord } from './filters.ts'
+import { volumeSeries } from './volume-series.ts'
 
 /** A rail with its public view, shared by all pages of a build. */
 export interface ShownRail {
@@ -196,34 +196,29 @@ export function keptBar(
   )
 }
 
-/** One amount in USDC a day, oldest first: from the last successful poll of the day, or null. */
-export function daily(
-  polls: readonly PollRecord[],
-  figure: CountedFigure,
-  days: number,
-  nowMs: number,
-): (number | null)[] {
-  return entriesByDay(polls, ({ polledAtMs }) => polledAtMs, days, nowMs).map((ofDay) =>
-    usdcOrNull(ofDay.find(({ figures }) => figures !== null)?.figures?.[figure] ?? null),
-  )
-}
-
 const sparkDays = 30
 
-/** Sparkline of the filtered 30-day volume, with its first and last value. */
+/** Sparkline of the kept 30-day volume, with its first and last value. */
 export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAndMarkdown {
-  const series = daily(polls, 'tpv30dMicroUsdc', sparkDays, nowMs)
-  const known = series.filter((value) => value !== null)
+  const to = Math.floor(nowMs / dayMs)
+  const from = to - sparkDays + 1
+  const runs = volumeSeries(
+    polls.filter(({ polledAtMs }) => polledAtMs >= (from - sparkDays) * dayMs),
+  ).kept
+  const known = runs.flat().filter(({ day: at }) => at >= from)
   const [first, last] = [known[0], known.at(-1)]
-  if (first === undefined || last === undefined || known.length < 2) {
+  if (first === undefined || last === undefined) {
     return { html: html`<span class="sub">no readings</span>`, md: 'no readings' }
   }
-  const words = `${shortAmount(first)} → ${shortAmount(last)}`
-  const title = `30-day volume in USDC over the last ${sparkDays} days: ${words}`
-  const description = `${known.length} days with a known figure; the scale starts at zero.`
-  const svg = sparkline({ setting: 'page', title, description, width: 96, height: 24 }, series)
+  const words =
+    known.length === 1
+      ? shortAmount(last.value)
+      : `${shortAmount(first.value)} → ${shortAmount(last.value)}`
+  const title = `30-day volume in USDC over the last ${sparkDays} days: ${words}; ${counted(known.length, 'day')} with a reading; the scale starts at zero`
   return {
-    html: html`<span class="spark">${trusted(svg)}<small>${words}</small></span>`,
+    html: html`<span class="spark"
+      >${trusted(sparkline(runs, [from, to], title))}<small>${words}</small></span
+    >`,
     md: words,
   }
 }

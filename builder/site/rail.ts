@@ -54,7 +54,7 @@ import { claimSection } from './claims.ts'
 import { doubtsOf, flagBlocks, flagsOf } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
 import { figureTable, moreFigures } from './rail-figures.ts'
-import { pollTable, volumeCharts } from './rail-history.ts'
+import { volumeHistory } from './rail-history.ts'
 import { checks, method } from './rail-method.ts'
 import {
   carriedText,
@@ -131,7 +131,7 @@ function railPage(rail: ShownRail, world: RailWorld): SitePage {
         moreFigures(rail),
       ),
       claims,
-      section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
+      section('history', 'History', volumeHistory(view.rail, polls, world.nowMs)),
       section('status', 'Status history', statusTimeline(view.rail, world)),
       section('flags', 'Doubts', ...flagBlocks(view, world)),
       disputeSection(disputes),

@@ -29,12 +29,13 @@ export function createSharedPages(): (world: World) => readonly Drawing[] {
   return (world) => [...home(world), ...rails(world), ...articles(world)]
 }
 
-/** Returns the polls that a card draws, and those of one more day. `polls` are newest first. */
+/** Returns the polls that a card draws, and those of the month before, which its line may begin with. `polls` are newest first. */
 function newestMonth(polls: readonly PollRecord[]): Parameters<typeof railCard>[1] {
-  const fromMs = (polls[0]?.polledAtMs ?? 0) - 31 * dayMs
+  const fromMs = (polls[0]?.polledAtMs ?? 0) - 60 * dayMs
   return polls
     .filter(({ polledAtMs }) => polledAtMs >= fromMs)
-    .map(({ polledAtMs, figures }) => ({
+    .map(({ polledAtMs, outcome, figures }) => ({
+      outcome,
       polled_at: isoTime(polledAtMs),
       tpv_30d_usdc: usdcOrNull(figures?.tpv30dMicroUsdc ?? null),
     }))

@@ -1,7 +1,7 @@
 /** Blocks of a page in both forms. A Markdown block has no final line break. */
 import { inline, link, longestBacktickRun, renderInline, strong } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
-import { html, trusted } from './html.ts'
+import { html } from './html.ts'
 import type { Html } from './html.ts'
 import type { SitePage } from './page.ts'
 
@@ -130,11 +130,6 @@ function nested(md: string): string {
   return md.startsWith('- ') ? `\n  ${md.replaceAll('\n', '\n  ')}` : md
 }
 
-export function pair(blocks: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
-  const { html: inner, md } = stacked(blocks)
-  return { html: html`<div class="pair">${inner}</div>`, md }
-}
-
 /** The two to six most important figures of a page. `isDoubted`: what is left out or questioned. */
 export function keyFigures(
   entries: readonly {
@@ -199,17 +194,6 @@ export function codeBlock(text: string, language: string): HtmlAndMarkdown {
 export function notice(title: string, content: Inline): HtmlAndMarkdown {
   const { html: inner, md } = inline`${strong(`${title}.`)} ${content}`
   return { html: html`<p class="notice" role="note">${inner}</p>`, md: `> ${md.trim()}` }
-}
-
-export function figure(svg: string, caption: Inline): HtmlAndMarkdown {
-  const { html: inner, md } = renderInline(caption)
-  return {
-    html: html`<figure>
-      <div class="scroll" tabindex="0" role="group" aria-label="Chart">${trusted(svg)}</div>
-      <figcaption>${inner}</figcaption>
-    </figure>`,
-    md: `Chart: ${md}`,
-  }
 }
 
 /** A block that is collapsed in HTML and open in Markdown. */

@@ -1,5 +1,6 @@
 import { px, xmlText } from '../core/xml-text.ts'
 /** The preview image of a page (1200 by 630) as SVG of `rect`, `path` and `text` elements. */
+import { palette } from './palette.ts'
 import { graphemes, textWidth, wrap } from './text-lines.ts'
 
 export interface Card {
@@ -17,11 +18,17 @@ type Drawing =
   | {
       readonly kind: 'line'
       readonly caption: string
-      /** Evenly spaced, oldest first; null is drawn as a gap. */
-      readonly values: readonly (number | null)[]
+      /** Each run is one unbroken line. */
+      readonly runs: readonly (readonly Spot[])[]
     }
   | { readonly kind: 'bars'; readonly caption: string; readonly bars: readonly Bar[] }
   | { readonly kind: 'text'; readonly text: string }
+
+interface Spot {
+  /** Position on the line of time, 0 to 1. */
+  readonly part: number
+  readonly value: number
+}
 
 export interface Bar {
   readonly name: string
@@ -35,14 +42,18 @@ const maxName = 80
 
 const left = 64
 const right = cardWidth - left
-const ink = '#15231b'
-const soft = '#4a5c51'
-const rule = '#c9d8c7'
-const green = '#0d6b45'
+const [paper] = palette.paper
+const [leaf] = palette.leaf
+const [ink] = palette.ink
+const [soft] = palette.soft
+const [rule] = palette.rule
+const [green] = palette.money
+const [wash] = palette['money-wash']
+const [margin] = palette.margin
 export const tones: Readonly<Record<Tone, string>> = {
-  good: '#0d5f3a',
-  care: '#7a4d00',
-  bad: '#9c2417',
+  good: green,
+  care: palette.care[0],
+  bad: palette.doubt[0],
   plain: soft,
 }
 
@@ -52,7 +63,7 @@ export function ogCard(card: Card): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${cardWidth} ${cardHeight}" width="${cardWidth}" height="${cardHeight}"` +
     ` role="img" aria-label="${name}" font-family="'DejaVu Sans','Segoe UI',Roboto,'Noto Sans',sans-serif">` +
     `<title>${name}</title>` +
-    rect({ x: 0, y: 0, width: cardWidth, height: cardHeight, fill: '#f3f7f0' }) +
+    rect({ x: 0, y: 0, width: cardWidth, height: cardHeight, fill: paper }) +
     head(card) +
     titleLines(card) +
     figureColumns(card) +
@@ -64,11 +75,11 @@ export function ogCard(card: Card): string {
 function head({ kicker, note, mark }: Card): string {
   return (
     rect({ x: left, y: 48, width: 26, height: 26, fill: green }) +
-    rect({ x: left + 4, y: 52, width: 18, height: 13, fill: '#cfe6d3' }) +
+    rect({ x: left + 4, y: 52, width: 18, height: 13, fill: wash }) +
     text({ x: left + 40, y: 71, size: 28, bold: true, serif: true }, 'Agent Income Ledger') +
     text({ x: right, y: 71, size: 22, fill: soft, anchor: 'end' }, clip(note, 40)) +
-    line(98, '#c98a80') +
-    line(103, '#c98a80') +
+    line(98, margin) +
+    line(103, margin) +
     text({ x: left, y: 156, size: 24, fill: soft }, clip(kicker, 54)) +
     (mark === undefined ? '' : pill(mark))
   )
@@ -79,7 +90,7 @@ function pill({ word, tone }: NonNullable<Card['mark']>): string {
   const fill = tones[tone]
   const width = textWidth(graphemes(label, maxName)) * 15 + 36
   return (
-    `<path d="M${right - width} 126h${width}v42h${-width}Z" fill="#ffffff" stroke="${fill}" stroke-width="3"/>` +
+    `<path d="M${right - width} 126h${width}v42h${-width}Z" fill="${leaf}" stroke="${fill}" stroke-width="3"/>` +
     text({ x: right - width / 2, y: 155, size: 24, bold: true, fill, anchor: 'middle' }, label)
   )
 }
@@ -124,34 +135,29 @@ function drawing(card: Card): string {
       .join('')
   }
   const caption = text({ x: left, y: 444, size: 20, fill: soft }, clip(drawn.caption, 84))
-  const shape = drawn.kind === 'line' ? lineOf(drawn.values) : barsOf(drawn.bars)
+  const shape = drawn.kind === 'line' ? lineOf(drawn.runs) : barsOf(drawn.bars)
   return line(408, rule) + caption + shape
 }
 
-function lineOf(values: readonly (number | null)[]): string {
-  const highest = values.reduce<number>((max, value) => Math.max(max, value ?? 0), 0) || 1
-  const step = (right - left) / Math.max(values.length - 1, 1)
-  const place = (value: number, at: number) =>
-    `${px(left + at * step)} ${px(bottom - (Math.max(value, 0) / highest) * (bottom - top - 6))}`
-  let paths = ''
-  let begin = 0
-  for (let at = 0; at <= values.length; at += 1) {
-    if (at < values.length && values[at] !== null) continue
-    const run = values.slice(begin, at).map((value, index) => place(value ?? 0, begin + index))
+function lineOf(runs: readonly (readonly Spot[])[]): string {
+  const highest = runs.flat().reduce((max, { value }) => Math.max(max, value), 0) || 1
+  const x = (part: number) => left + part * (right - left)
+  const y = (value: number) => bottom - (Math.max(value, 0) / highest) * (bottom - top - 6)
+  const paths = runs.map((run) => {
+    const [first, last] = [run[0], run.at(-1)]
+    if (first === undefined || last === undefined) return ''
     if (run.length === 1) {
-      const x = px(left + begin * step - 4)
-      const y = run[0]?.split(' ')[1] ?? ''
-      paths += `<path d="M${x} ${y}h8" fill="none" stroke="${green}" stroke-width="8"/>`
-    } else if (run.length > 1) {
-      const drawn = run.join('L')
-      const [from, to] = [px(left + begin * step), px(left + (at - 1) * step)]
-      paths +=
-        `<path d="M${drawn}L${to} ${bottom}L${from} ${bottom}Z" fill="#cfe6d3"/>` +
-        `<path d="M${drawn}" fill="none" stroke="${green}" stroke-width="4"/>`
+      const at = `${px(x(first.part) - 4)} ${px(y(first.value))}`
+      return `<path d="M${at}h8" fill="none" stroke="${green}" stroke-width="8"/>`
     }
-    begin = at + 1
-  }
-  return `${paths}${line(bottom, rule)}`
+    const drawn = run.map(({ part, value }) => `${px(x(part))} ${px(y(value))}`).join('L')
+    const [from, to] = [px(x(first.part)), px(x(last.part))]
+    return (
+      `<path d="M${drawn}L${to} ${bottom}L${from} ${bottom}Z" fill="${wash}"/>` +
+      `<path d="M${drawn}" fill="none" stroke="${green}" stroke-width="4"/>`
+    )
+  })
+  return `${paths.join('')}${line(bottom, rule)}`
 }
 
 function barsOf(bars: readonly Bar[]): string {

@@ -9,10 +9,11 @@ import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
 import type { FigureName } from '../core/figures.ts'
 import { knownFigure } from '../core/figures.ts'
 import { counted, grouped, shortNumber, unitOf } from '../core/number-text.ts'
-import { entriesByDay, parseTime } from '../core/time.ts'
+import { joinedRuns, longestBridge, newestOfEachDay, rhythmOf, runFrom } from '../core/readings.ts'
+import { parseTime } from '../core/time.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
 
-type CardPoll = Pick<RailPoll, 'polled_at' | 'tpv_30d_usdc'>
+type CardPoll = Pick<RailPoll, 'outcome' | 'polled_at' | 'tpv_30d_usdc'>
 type CardStats = Omit<Stats, 'computed_at'>
 type CardArticle = Pick<Article, 'title' | 'date' | 'excerpt'>
 
@@ -61,7 +62,7 @@ export function railCard(rail: Rail, polls: readonly CardPoll[]): Card {
     const value = knownFigure(rail, name)
     return value === null ? unknown : show(value)
   }
-  const values = dailyVolume(polls)
+  const runs = volumeRuns(polls)
   const caption = `30-day volume on each of the last ${seriesDays} days; the scale starts at zero`
   return {
     kicker: `Rail · ${rail.category} · ${rail.chain}`,
@@ -76,10 +77,7 @@ export function railCard(rail: Rail, polls: readonly CardPoll[]): Card {
       ['top worker', figure('top_worker_share', (share) => `${(share * 100).toFixed(1)} %`)],
       ['entry cost, USDC', money(rail.entry_cost_usdc)],
     ],
-    drawing:
-      values.filter((value) => value !== null).length < 2
-        ? null
-        : { kind: 'line', caption, values },
+    drawing: runs.flat().length < 2 ? null : { kind: 'line', caption, runs },
     note: `${rail.figures_source === 'audit' ? 'audit of' : rail.stale ? 'stale, of' : 'figures of'} ${rail.figures_as_of.slice(0, 10)}`,
   }
 }
@@ -215,13 +213,19 @@ function bars<Entry>(
 
 const seriesDays = 30
 
-/** The last known value of each of the last thirty days, oldest first. `polls` are newest first. */
-function dailyVolume(polls: readonly CardPoll[]): (number | null)[] {
-  const timeMs = ({ polled_at: at }: CardPoll) => parseTime(at) ?? 0
-  const untilMs = polls[0] === undefined ? 0 : timeMs(polls[0])
-  return entriesByDay(polls, timeMs, seriesDays, untilMs).map(
-    (ofDay) => ofDay.find((poll) => poll.tpv_30d_usdc !== null)?.tpv_30d_usdc ?? null,
-  )
+/** The volume on each of the last thirty days, oldest first. `polls` are newest first. */
+function volumeRuns(polls: readonly CardPoll[]) {
+  const readings = newestOfEachDay(
+    polls.filter(({ outcome }) => outcome === 'ok'),
+    ({ polled_at: at }) => parseTime(at) ?? 0,
+  ).map(([day, { tpv_30d_usdc: value }]) => ({ day, value }))
+  const to = readings.at(-1)?.day ?? 0
+  const from = to - seriesDays + 1
+  const bridge = longestBridge(rhythmOf(readings.map(({ day }) => day)))
+  return joinedRuns(readings, bridge)
+    .map((run) => runFrom(run, from))
+    .filter((run) => run.length > 0)
+    .map((run) => run.map(({ day, value }) => ({ part: (day - from) / (seriesDays - 1), value })))
 }
 
 /** Omits the time of day, so that a card changes only with its figures. */

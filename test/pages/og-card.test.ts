@@ -85,14 +85,15 @@ describe('a preview image', () => {
     }
     const day = (at: number) => `2026-11-${String(at).padStart(2, '0')}T06:00:00.000Z`
     const polls = [21, 20, 19, 18].map((at) => ({
+      outcome: 'ok' as const,
       polled_at: day(at),
       tpv_30d_usdc: at === 19 ? null : at,
     }))
     const card = railCard(rail, polls)
     expect(card.figures.map(([, value]) => value)).toEqual(['unknown', '3', 'unknown', '0'])
     expect(card.drawing).toMatchObject({ kind: 'line' })
-    const values = card.drawing?.kind === 'line' ? card.drawing.values : []
-    expect(values.slice(-4)).toEqual([18, null, 20, 21])
+    const runs = card.drawing?.kind === 'line' ? card.drawing.runs : []
+    expect(runs.map((run) => run.map(({ value }) => value))).toEqual([[18], [20, 21]])
     expect(ogCard(card)).not.toMatch(/NaN|Infinity|undefined/)
   })
 })

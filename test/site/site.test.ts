@@ -100,6 +100,45 @@ describe('the home page', () => {
   })
 })
 
+describe('the chart of a rail', () => {
+  test('the chart of a rail has three ranges and hides raw volume without JavaScript', async () => {
+    const { page } = await visit('/rails/alpha', { javaScriptEnabled: false })
+    const shown = () =>
+      page
+        .locator('.chart')
+        .filter({ visible: true })
+        .evaluateAll((charts) => charts.map((chart) => chart.getAttribute('class')))
+    expect(await shown()).toEqual(['chart c90'])
+    await page.getByRole('radio', { name: '30 d' }).check()
+    expect(await shown()).toEqual(['chart c30'])
+    const raw = page.locator('.c30 .raw').first()
+    expect(await raw.isVisible()).toBe(true)
+    await page.getByRole('checkbox', { name: 'Show raw volume' }).uncheck()
+    expect(await raw.isVisible()).toBe(false)
+    await page.getByText('Data table').click()
+    expect(await page.getByRole('rowheader', { name: '2026-11-20' }).count()).toBe(1)
+  })
+
+  test('the chart of a rail shows the values of a day by arrow keys and pointer without moving the page', async () => {
+    const { page } = await visit('/rails/alpha', { waitUntil: 'networkidle' })
+    const readout = page.locator('.readout')
+    const days = page.getByRole('slider', { name: 'Day' })
+    const top = async () => (await page.locator('figcaption').boundingBox())?.y
+    await days.focus()
+    const before = await top()
+    await expect.poll(() => days.getAttribute('aria-valuetext')).toContain('2026-11-20: ')
+    await page.keyboard.press('ArrowLeft')
+    expect(await readout.innerText()).toContain('2026-11-19: ')
+    expect(await days.getAttribute('aria-valuetext')).toBe(await readout.innerText())
+    await page.keyboard.press('Home')
+    expect(await readout.innerText()).toMatch(/^2026-08-2\d: .*raw [\d,.]+$/)
+    const box = await page.locator('.c90 .pane').boundingBox()
+    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) - 1, (box?.y ?? 0) + 50)
+    expect(await readout.innerText()).toContain('2026-11-20: ')
+    expect(await top()).toBe(before)
+  })
+})
+
 describe('the keyboard alone', () => {
   test.each(['/', '/rails/alpha', '/receipts', '/docs/reference'])(
     'the keyboard alone reaches every control on %s',

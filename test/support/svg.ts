@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 
 const markup =
-  /<(?<close>\/?)(?<name>[a-z]+)(?<attributes>(?: [a-z-]+(?::[a-z]+)?="[^"<>]*")*)(?<empty>\/?)>/gi
+  /<(?<close>\/?)(?<name>[a-z]+)(?<attributes>(?: [a-z][a-z\d-]*(?::[a-z]+)?="[^"<>]*")*)(?<empty>\/?)>/gi
 
 /** Returns each element of an SVG with the names of its attributes. Fails if the text is not well-formed. */
 export function svgElements(svg: string): string[] {
@@ -13,7 +13,7 @@ export function svgElements(svg: string): string[] {
       expect(open.pop()).toBe(name)
       continue
     }
-    const names = [...attributes.matchAll(/ ([a-z:-]+)="[^"]*"/gi)].map(([, key]) => key)
+    const names = [...attributes.matchAll(/ ([a-z\d:-]+)="[^"]*"/gi)].map(([, key]) => key)
     elements.push(`${name} ${names.join(' ')}`)
     if (empty === '') open.push(name)
   }

@@ -99,7 +99,9 @@ describe('a ledger that has read no rail', () => {
     const rails = old.rails.filter(({ authored: { rail } }) => rail !== 'x402')
     const world = { ...old, nowMs: Date.parse('2026-09-01T00:00:00.000Z'), rails }
     expect(page(world, '/index.md')).toMatch(/^# No rail has been read yet$/m)
-    expect(page(world, '/index.md')).toMatch(/^\d+ rails: 3 dormant by the count of others, \d+ not judged\.$/m)
+    expect(page(world, '/index.md')).toMatch(
+      /^\d+ rails: 3 dormant by the count of others, \d+ not judged\.$/m,
+    )
   })
 
   test('says how many rails have been read, and shows no figures of the others in ink', () => {

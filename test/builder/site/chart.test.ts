@@ -1,60 +1,73 @@
+import { readFileSync } from 'node:fs'
+
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 
-import { lineChart, sparkline } from '../../../builder/charts/chart.ts'
-import type { Setting } from '../../../builder/charts/svg.ts'
+import { lineChart } from '../../../builder/charts/chart.ts'
+import { rangeChart, sparkline } from '../../../builder/charts/page-chart.ts'
+import { palette } from '../../../src/pages/palette.ts'
 import { svgElements } from '../../support/svg.ts'
 
 const hostile = `</text><script>alert(1)</script>" onload='x' & \u0000\u0007\ud800 ]]>`
-const base = { title: 'Volume, USDC', description: 'Numbers.', setting: 'standalone' as const }
+const base = { title: 'Volume, USDC', description: 'Numbers.' }
 const points = (...values: (number | null)[]) =>
   values.map((value, index) => ({ label: `day ${index}`, value }))
 const line = (...values: (number | null)[]) => lineChart({ ...base, points: points(...values) })
 
 const kinds = (svg: string) => new Set(svgElements(svg))
-const two = (label: string, ...values: readonly [number, number | null]) =>
-  values.map((value) => ({ label, value }))
+const run = [0, 1, 2].map((day) => ({ day, value: day * 1000 }))
+const range = (label: string) =>
+  rangeChart({ from: 0, to: 9, kept: [run], raw: [run], gaps: [[2, 10]], every: 1, label }).svg
 
-type Draw = (text: string, setting: Setting) => string
-const charts: readonly (readonly [string, Draw])[] = [
+const charts: readonly (readonly [string, (text: string) => string])[] = [
   [
     'lineChart',
-    (text, setting) =>
-      lineChart({ setting, title: text, description: text, points: two(text, 1, 2) }),
+    (text) => lineChart({ title: text, description: text, points: [{ label: text, value: 1 }] }),
   ],
-  [
-    'sparkline',
-    (text, setting) =>
-      sparkline({ setting, title: text, description: text, width: 120, height: 28 }, [1, 2]),
-  ],
+  ['rangeChart', range],
+  ['sparkline', (text) => sparkline([run], [0, 9], text)],
 ]
 
 describe.each(charts)('%s', (name, draw) => {
   test(`${name} escapes names`, () => {
-    for (const setting of ['page', 'standalone'] as const) {
-      expect(kinds(draw(hostile, setting))).toEqual(kinds(draw('plain', setting)))
-      expect(draw(hostile, setting)).not.toContain('\u0000')
-      expect(draw(hostile, setting)).not.toContain('\u0007')
-    }
+    expect(kinds(draw(hostile))).toEqual(kinds(draw('plain')))
+    expect(draw(hostile)).not.toContain('\u0000')
+    expect(draw(hostile)).not.toContain('\u0007')
   })
 
-  test(`${name} is an image with a title and a description`, () => {
-    const svg = draw('A & B', 'page')
-    expect(svg).toMatch(/^<svg [^>]*role="img" aria-label="A &amp; B"/)
-    expect(svg).toContain('<title>A &amp; B</title><desc>A &amp; B</desc>')
+  test(`${name} is an image with a name, and has no inline style`, () => {
+    expect(draw('A & B')).toMatch(/^<svg [^>]*role="img" aria-label="A &amp; B"/)
+    expect(draw('A')).not.toContain('style="')
   })
+})
 
-  test(`${name} takes its colours from the page, or contains both colour schemes if standalone`, () => {
-    expect(draw('A', 'page')).toContain('="var(--chart-line,#0b62c4)"')
-    expect(draw('A', 'page')).not.toContain('<style>')
-    expect(draw('A', 'standalone')).toContain('<style>@media (prefers-color-scheme:dark){')
-    expect(draw('A', 'standalone')).not.toContain('var(')
-  })
+test('the chart of an article contains both colour schemes and is rendered outside a browser', async () => {
+  expect(line(1, 2)).toContain('<style>@media (prefers-color-scheme:dark){')
+  expect(line(1, 2)).not.toContain('var(')
+  const { width, height } = await sharp(Buffer.from(line(1, 2))).metadata()
+  expect([width, height]).toEqual([720, 300])
+})
 
-  test(`${name} is rendered outside a browser`, async () => {
-    const { width, height, channels } = await sharp(Buffer.from(draw('A', 'standalone'))).metadata()
-    expect([width, height, channels].every((size) => size > 0)).toBe(true)
+test('the palette of drawings has the colours of the style sheet', () => {
+  const css = readFileSync('builder/site/static/assets/site.css', 'utf8')
+  for (const [name, [light, dark]] of Object.entries(palette)) {
+    expect(css).toContain(`  --${name}: light-dark(${light}, ${dark});`)
+  }
+})
+
+test('a chart of a page ends at its last reading, hatches the gap after it and names its ticks', () => {
+  const { svg, ticks } = rangeChart({
+    from: 0,
+    to: 4,
+    kept: [run],
+    raw: [],
+    gaps: [[2, 5]],
+    every: 1,
+    label: 'Volume',
   })
+  expect(ticks).toEqual(['0', '500', '1k', '1.5k', '2k'])
+  expect(svg).toContain('<path class="kept" d="m0 250 250 -125 250 -125"/>')
+  expect(svg).toContain('<rect class="gap" x="50%" width="50%" height="100%" fill="url(#gap)"/>')
 })
 
 describe('a line chart', () => {

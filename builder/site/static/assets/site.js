@@ -75,6 +75,10 @@ for (const box of document.querySelectorAll('[data-more]')) {
   import('/assets/lists.js').then(({ enableMore }) => enableMore(box))
 }
 
+for (const plot of document.querySelectorAll('.plot')) {
+  import('/assets/chart.js').then(({ enableChart }) => enableChart(plot))
+}
+
 // A list page that is opened with `?q=` goes to the search page of this list.
 const search = document.querySelector('form[role=search]')
 const wanted = new URLSearchParams(location.search).get('q')
