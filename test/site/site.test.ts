@@ -123,19 +123,20 @@ describe('the chart of a rail', () => {
     const { page } = await visit('/rails/alpha', { waitUntil: 'networkidle' })
     const readout = page.locator('.readout')
     const days = page.getByRole('slider', { name: 'Day' })
-    const top = async () => (await page.locator('figcaption').boundingBox())?.y
+    const height = async () => (await page.locator('figure.plot').boundingBox())?.height
     await days.focus()
-    const before = await top()
+    const before = await height()
     await expect.poll(() => days.getAttribute('aria-valuetext')).toContain('2026-11-20: ')
     await page.keyboard.press('ArrowLeft')
     expect(await readout.innerText()).toContain('2026-11-19: ')
     expect(await days.getAttribute('aria-valuetext')).toBe(await readout.innerText())
     await page.keyboard.press('Home')
     expect(await readout.innerText()).toMatch(/^2026-08-2\d: .*raw [\d,.]+$/)
-    const box = await page.locator('.c90 .pane').boundingBox()
-    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) - 1, (box?.y ?? 0) + 50)
+    const pane = page.locator('.c90 .pane')
+    const { width = 0 } = (await pane.boundingBox()) ?? {}
+    await pane.hover({ position: { x: width - 1, y: 50 } })
     expect(await readout.innerText()).toContain('2026-11-20: ')
-    expect(await top()).toBe(before)
+    expect(await height()).toBe(before)
   })
 })
 
