@@ -4,15 +4,23 @@ import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { isReaderTrouble } from '../../src/core/flags/index.ts'
 import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
+import { hourMs } from '../../src/core/time.ts'
 import { folded, para, stacked } from '../../src/pages/blocks.ts'
-import { amountText, pill, time } from '../../src/pages/figures.ts'
+import { ageText, amountText, time } from '../../src/pages/figures.ts'
 import { gauge } from '../../src/pages/gauge.ts'
-import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
+import {
+  code,
+  inline,
+  join,
+  renderInline,
+  small,
+  untrustedText,
+} from '../../src/pages/html-and-markdown.ts'
 import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
-import { cell, column, fixedColumn, table, timeColumn } from '../../src/pages/table.ts'
-import { bySeverity, severityOrder } from '../documents/flags.ts'
+import { cell, column, table } from '../../src/pages/table.ts'
+import { bySeverity } from '../documents/flags.ts'
 import type { World } from '../world/world.ts'
 import { railLinkOf, titleWithout } from './rail-parts.ts'
 
@@ -35,65 +43,91 @@ export function flagBlocks(
 ): (HtmlAndMarkdown | null)[] {
   const { open, closed } = flagsOf(rail, world)
   return [
-    ...openFlagBlocks(open, ({ title }) => untrustedText(titleWithout(name, title))),
+    openDoubts(open, (flag) => shownTitle(flag, name)),
+    troubleBlock(open, (flag) => shownTitle(flag, name)),
     closed.length === 0
       ? null
       : folded(
           counted(closed.length, 'closed flag'),
-          flagTable('closed-flags', 'Most recent first.', closed, null),
+          closedFlagTable('closed-flags', 'Most recent first.', closed, null),
         ),
   ]
 }
 
-/** Doubts first, then the trouble of our own reader, folded. */
-export function openFlagBlocks(
-  flags: readonly Flag[],
-  titleOf: (flag: Flag) => HtmlAndMarkdown,
-): (HtmlAndMarkdown | null)[] {
-  const doubts = doubtsOf({ openFlags: flags })
-  const trouble = flags.filter(isReaderTrouble)
-  const kinds = [...groupBy(trouble, ({ kind }) => kind)]
-  const summary = kinds.map(([kind, { length }]) => `${length} ${kind.replaceAll('_', ' ')}`)
-  return [
-    doubts.length === 0 ? para('No open doubts.') : flagList(doubts, titleOf),
-    trouble.length === 0
-      ? null
-      : folded(
-          `Trouble of our own reader: ${summary.join(', ')}`,
-          stacked([
-            para(
-              'This says nothing about the rails: we could not read them, and show older figures with their dates.',
-            ),
-            flagList(trouble, titleOf),
-          ]),
-        ),
-  ]
+/** The title without the name of the rail, which stands beside it. `name`: of the rail; null for the ledger. */
+function titleText({ title }: Flag, name: string | null): HtmlAndMarkdown {
+  return untrustedText(name === null ? title : titleWithout(name, title))
 }
 
-function flagList(
+interface ShownTitle {
+  readonly title: HtmlAndMarkdown
+  /** The rail and its status, where the page is not about one rail. */
+  readonly about: Inline
+}
+
+export function shownTitle(flag: Flag, name: string | null, about: Inline = null): ShownTitle {
+  return { title: titleText(flag, name), about }
+}
+
+export function openDoubts(
   flags: readonly Flag[],
-  titleOf: (flag: Flag) => HtmlAndMarkdown,
+  titleOf: (flag: Flag) => ShownTitle,
 ): HtmlAndMarkdown {
+  const doubts = doubtsOf({ openFlags: flags })
+  return doubts.length === 0 ? para('No open doubts.') : flagList(doubts, titleOf)
+}
+
+/** The trouble of our own reader, folded; null if there is none. */
+export function troubleBlock(
+  flags: readonly Flag[],
+  titleOf: (flag: Flag) => ShownTitle,
+  label = 'Trouble of our own reader',
+): HtmlAndMarkdown | null {
+  const trouble = flags.filter(isReaderTrouble)
+  if (trouble.length === 0) return null
+  const kinds = [...groupBy(trouble, ({ kind }) => kind)]
+  const summary = kinds.map(([kind, { length }]) => `${length} ${kindWords({ kind })}`)
+  return folded(
+    `${label}: ${summary.join(', ')}`,
+    stacked([
+      para(
+        'This says nothing about the rails: we could not read them, and show older figures with their dates.',
+      ),
+      flagList(trouble, titleOf),
+    ]),
+  )
+}
+
+export function kindWords({ kind }: Pick<Flag, 'kind'>): string {
+  return kind.replaceAll('_', ' ')
+}
+
+function flagList(flags: readonly Flag[], titleOf: (flag: Flag) => ShownTitle): HtmlAndMarkdown {
   const shown = flags.map((flag) => {
-    const title = titleOf(flag)
-    const about = inline`Open since ${time(flag.opened_at)}. ${closesWhen(flag)} ${evidence(flag)}`
-    return { flag, title, about }
+    const { title, about } = titleOf(flag)
+    const since = inline`Open since ${time(flag.opened_at)}. ${closesWhen(flag)} ${evidence(flag)}`
+    return { flag, title, about: renderInline(about), since }
   })
   return {
     html: html`<ul class="flags">
       ${shown.map(
-        ({ flag, title, about }) =>
+        ({ flag, title, about, since }) =>
           html`<li class="${flag.severity}" id="${flag.id}">
-            <span class="severity">${flag.severity}</span>
-            <span class="kind">${flag.kind.replaceAll('_', ' ')}</span>
+            <p>
+              <span class="severity">${flag.severity}</span> ${about.html}
+              <span class="kind">${kindWords(flag)}</span>
+            </p>
             <h3>${title.html}</h3>
+            <p>${since.html}</p>
             ${scaleOf(flag)}
-            <p>${about.html}</p>
           </li>`,
       )}
     </ul>`,
     md: shown
-      .map(({ flag, title, about }) => `- ${flag.severity}, ${flag.kind}: ${title.md}. ${about.md}`)
+      .map(({ flag, title, about, since }) => {
+        const rail = about.md === '' ? '' : ` ${about.md}:`
+        return `- ${flag.severity}, ${flag.kind}:${rail} ${title.md}. ${since.md}`
+      })
       .join('\n'),
   }
 }
@@ -125,38 +159,43 @@ function closesWhen(flag: Flag): string {
 }
 
 /** `rails`: by slug, for a column of rails; null on the page of one rail. */
-export function flagTable(
+export function closedFlagTable(
   id: string,
   caption: Inline,
   flags: readonly Flag[],
   rails: ReadonlyMap<string, Rail> | null,
 ): HtmlAndMarkdown {
-  const isClosed = flags.some((flag) => flag.closed_at !== undefined)
   return table(flags, {
     id,
     caption,
     rowId: (flag) => flag.id,
     columns: [
-      column('Doubt', ({ kind, title }) =>
-        cell(inline`${code(kind)} ${untrustedText(title)}`, kind),
+      column(
+        'Doubt',
+        (flag) => {
+          const name = (rails?.get(flag.rail ?? '') ?? null)?.display_name ?? null
+          const about = inline`${flag.severity}, ${kindWords(flag)}: ${evidence(flag)}`
+          return cell(inline`${titleText(flag, name)} ${small(about)}`, flag.kind)
+        },
+        { kind: 'wide' },
       ),
-      column('Severity', ({ severity }) => cell(pill(severity), severityOrder[severity])),
       rails === null
         ? null
         : column('Rail', ({ rail }) => (rail === null ? 'the ledger' : railLinkOf(rail, rails))),
-      fixedColumn('Evidence', evidence, 'wide'),
-      timeColumn('Opened', (flag) => flag.opened_at),
-      isClosed ? column('Closed', closing) : null,
+      column('Lasted', ({ opened_at: from, closed_at: to }) => {
+        if (to === undefined) return cell('still open', null)
+        const lastedMs = Date.parse(to) - Date.parse(from)
+        return cell(lastedMs < hourMs ? 'less than an hour' : ageText(lastedMs), lastedMs)
+      }),
+      column('Closed', ({ closed_at: to, close_reason: why }) =>
+        cell(
+          inline`${to === undefined ? 'no' : time(to)} ${why === undefined ? null : small(untrustedText(why))}`,
+          to === undefined ? null : Date.parse(to),
+        ),
+      ),
     ],
     empty: 'None.',
   })
-}
-
-function closing(flag: Flag) {
-  const { closed_at: closedAt, close_reason: reason } = flag
-  if (closedAt === undefined) return cell('open', null)
-  const why = reason === undefined ? null : inline`: ${untrustedText(reason)}`
-  return cell(inline`${time(closedAt)}${why}`, Date.parse(closedAt))
 }
 
 function evidence(flag: Flag): HtmlAndMarkdown {

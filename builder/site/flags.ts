@@ -1,53 +1,83 @@
-/** `/honesty`: open and recently closed honesty flags. */
+/** `/honesty`: open doubts first, then the trouble of our own reader, then recently closed flags. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
-import { flagTexts } from '../../src/core/flags/index.ts'
+import { flagTexts, isReaderTrouble } from '../../src/core/flags/index.ts'
+import { groupBy } from '../../src/core/group-by.ts'
 import { counted } from '../../src/core/number-text.ts'
-import { facts, introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
+import {
+  actions,
+  aside,
+  contents,
+  facts,
+  folded,
+  introduction,
+  links,
+  para,
+  section,
+  verifyBox,
+} from '../../src/pages/blocks.ts'
 import { disputeSection } from '../../src/pages/dispute.ts'
-import { inline, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import { inline } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
 import { atomFeed } from '../../src/pages/page.ts'
-import { bySeverity } from '../documents/flags.ts'
-import { doubtsOf, flagTable, openFlagBlocks } from './flag-parts.ts'
+import { isAnyRailKnown } from '../documents/rail-view.ts'
+import {
+  closedFlagTable,
+  doubtsOf,
+  kindWords,
+  openDoubts,
+  shownTitle,
+  troubleBlock,
+} from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
-import { railLink, railParts, shownRails } from './rail-parts.ts'
+import { railLink, railParts, shownRails, statusPill } from './rail-parts.ts'
 
 const shownClosed = 200
 
 export const flagsPage = pageSource(
   ['closedFlags', 'disputes', 'openFlags', ...railParts],
   (world) => {
-    const { openFlags, closedFlags } = world
-    const doubts = doubtsOf(world).length
+    const { openFlags } = world
+    const doubts = doubtsOf(world)
+    const trouble = openFlags.length - doubts.length
+    const about = new Set(doubts.map(({ rail }) => rail)).size
     const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
+    const closed = world.closedFlags.slice(0, shownClosed)
+    const disputed = world.disputes.newest.filter(({ target }) => 'flag_id' in target)
+    const titleOf = (flag: Flag) => titleIn(flag, rails, world)
     return {
       path: '/honesty',
-      title: 'Honesty flags',
-      description: `${counted(doubts, 'open doubt')} about figures of this ledger, each with its evidence, and recently closed flags.`,
+      title:
+        doubts.length > 0
+          ? `${counted(doubts.length, 'doubt')} about ${counted(about, 'rail')}`
+          : isAnyRailKnown(world)
+            ? 'No open doubts'
+            : 'No doubts yet: no rail has been judged',
+      description: `Honesty flags: ${counted(doubts.length, 'open doubt')} about figures of this ledger, each with its evidence, and recently closed flags.`,
       nav: '/honesty',
       json: ['/api/v1/honesty/flags'],
       feeds: [atomFeed('/feeds/flags.atom', 'Flags')],
       body: [
         introduction(
-          'A flag is a public, evidence-backed doubt about a rail, its source or our own reading. Flags are raised and closed by rules. No flag is removed on request.',
+          'A flag says what we doubt, the figure that made us doubt, and when it will close. Rules raise and close flags. No flag is removed on request; anybody can dispute one.',
         ),
+        byKind(doubts),
+        contents([
+          ['#open', `Open doubts (${doubts.length})`],
+          ['#reader', `Our own reader (${trouble})`],
+          disputed.length === 0 ? null : ['#disputes', `Disputed (${disputed.length})`],
+          ['#closed', 'Closed'],
+          ['#kinds', 'All kinds of flags'],
+        ]),
+        section('open', 'Open doubts', openDoubts(openFlags, titleOf)),
         section(
-          'open',
-          'Open',
-          ...openFlagBlocks(openFlags.toSorted(bySeverity), (flag) => titleOf(flag, rails)),
+          'reader',
+          'Trouble of our own reader',
+          troubleBlock(openFlags, titleOf, 'Open') ?? para('No open flag of our own reader.'),
         ),
-        section(
-          'closed',
-          'Closed',
-          flagTable(
-            'closed-flags',
-            `Most recently closed: ${Math.min(closedFlags.length, shownClosed)}.`,
-            closedFlags.slice(0, shownClosed),
-            rails,
-          ),
-        ),
-        disputeSection(world.disputes.newest.filter(({ target }) => 'flag_id' in target)),
+        disputeSection(disputed),
+        section('closed', 'Closed', ...closedBlocks(closed, rails)),
         section('kinds', 'Kinds of flags', facts(flagTexts)),
         verifyBox('/api/v1/honesty/flags'),
         links([
@@ -55,18 +85,72 @@ export const flagsPage = pageSource(
           ['/feeds/flags.atom', 'Feed of flags'],
           ['/disputes', 'Disputes'],
           ['/status', 'Poll status'],
+          ['/week', 'What changed this week'],
         ]),
       ],
     }
   },
 )
 
-/** The title begins with the name of the rail, which becomes a link. */
-function titleOf({ rail, title }: Flag, rails: ReadonlyMap<string, Rail>): HtmlAndMarkdown {
-  const view = rail === null ? undefined : rails.get(rail)
-  if (view === undefined) return untrustedText(title)
-  const rest = title.startsWith(view.display_name)
-    ? title.slice(view.display_name.length)
-    : `: ${title}`
-  return inline`${railLink(view)}${untrustedText(rest)}`
+function titleIn(
+  flag: Flag,
+  rails: ReadonlyMap<string, Rail>,
+  world: Parameters<typeof statusPill>[1],
+) {
+  const view = flag.rail === null ? undefined : rails.get(flag.rail)
+  if (view === undefined) return shownTitle(flag, null)
+  const isOfReader = isReaderTrouble(flag)
+  const about = inline`${railLink(view)} ${isOfReader ? null : statusPill(view, world)}`
+  return shownTitle(flag, view.display_name, about)
+}
+
+/** How many open doubts there are of each kind; the part that warns is in the colour of doubt. */
+function byKind(doubts: readonly Flag[]): HtmlAndMarkdown {
+  const kinds = [...groupBy(doubts, kindWords)].toSorted(([, a], [, b]) => b.length - a.length)
+  const most = kinds[0]?.[1].length ?? 0
+  const counts = kinds.map(([kind, { length }]) => `- ${kind}: ${length}`)
+  const bars = kinds.map(([kind, flags]) => {
+    const warnings = flags.filter(({ severity }) => severity !== 'info').length
+    const width = (count: number) => `${((count / most) * 100).toFixed(1)}%`
+    return html`<li>
+      <span>${kind}</span> <b>${flags.length}</b>
+      <svg width="100%" height="6" aria-hidden="true">
+        <rect class="warn" width="${width(warnings)}" height="6" />
+        <rect x="${width(warnings)}" width="${width(flags.length - warnings)}" height="6" />
+      </svg>
+    </li>`
+  })
+  const next = actions([
+    ['/feeds/flags.atom', 'Subscribe'],
+    ['/docs/disputing', 'Dispute a flag', 'warn'],
+  ])
+  return aside('Open, by kind', {
+    html: html`${
+      kinds.length === 0
+        ? html`<p>No open doubts.</p>`
+        : html`<ul class="bars">
+              ${bars}
+            </ul>
+            <p><small>Red: warnings.</small></p>`
+    }${next.html}`,
+    md: kinds.length === 0 ? '' : `Open, by kind:\n\n${counts.join('\n')}`,
+  })
+}
+
+/** Failed polls close with the next good one, so they are apart. */
+function closedBlocks(
+  closed: readonly Flag[],
+  rails: ReadonlyMap<string, Rail>,
+): (HtmlAndMarkdown | null)[] {
+  const doubts = closed.filter((flag) => !isReaderTrouble(flag))
+  const trouble = closed.filter(isReaderTrouble)
+  return [
+    closedFlagTable('closed-flags', `Most recently closed: ${doubts.length}.`, doubts, rails),
+    trouble.length === 0
+      ? null
+      : folded(
+          `Trouble of our own reader, closed: ${trouble.length}`,
+          closedFlagTable('closed-trouble', 'Each closed with a successful poll.', trouble, rails),
+        ),
+  ]
 }

@@ -16,8 +16,9 @@ import { partnersPage } from './partners.ts'
 import { leaderboardPage, workersPage } from './people.ts'
 import { railPages } from './rail.ts'
 import { receiptsPage } from './receipts.ts'
-import { skillsPage } from './skills.ts'
+import { skillPages, skillsPage } from './skills.ts'
 import { statusPage } from './status.ts'
+import { weekPage } from './week.ts'
 
 /** Every page, in the order of llms.txt. */
 const pageSources: readonly PageSource[] = [
@@ -34,6 +35,7 @@ const pageSources: readonly PageSource[] = [
   skillsPage,
   partnersPage,
   statusPage,
+  weekPage,
   docsPages,
   changelogPage,
   missingPage,
@@ -41,6 +43,7 @@ const pageSources: readonly PageSource[] = [
   railPages,
   articlePages,
   pactPages,
+  skillPages,
 ]
 
 /** Returns the pages of one world after another. */

@@ -55,7 +55,9 @@ function llms(pages: readonly SitePage[], world: Pick<World, 'agentSkills' | 'si
   const rails = listed.filter(({ path }) => path.startsWith('/rails/'))
   const articles = listed.filter(({ path }) => path.startsWith('/desk/'))
   const docs = listed.filter(({ path }) => path.startsWith('/docs') || path === '/changelog')
-  const special = new Set([...rails, ...articles, ...docs])
+  // One line for each of them would be longer than the rest; the list of skills links to all.
+  const skillPages = listed.filter(({ path }) => path.startsWith('/skills/'))
+  const special = new Set([...rails, ...articles, ...docs, ...skillPages])
   const skills = [...world.agentSkills.keys()].map((name) => {
     const note = skillDescription(agentSkill(world, name))
     return entry(`${site.url}/${name}/SKILL.md`, `Skill: ${name}`, note)

@@ -1,28 +1,35 @@
-/** `/pacts/{id}`: the page of each pact. */
+/** `/pacts/{id}`: how far a pact is, whether its sources agree, and how to check it. */
 import { pathOf } from '../../src/contract/routes.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
+import { isoDate } from '../../src/core/time.ts'
 import {
+  doubt,
   fact,
   facts,
-  introduction,
+  glance,
   links,
+  para,
   section,
+  stacked,
   steps,
+  verdict,
   verifyBox,
 } from '../../src/pages/blocks.ts'
-import { hash, pill, time, usdc } from '../../src/pages/figures.ts'
+import { day, hash, pencil, pill, time, usdc } from '../../src/pages/figures.ts'
 import {
   address,
   code,
-  untrustedText,
-  link,
   inline,
+  link,
+  renderInline,
   textWithCode,
+  untrustedText,
 } from '../../src/pages/html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
 import { column, figureColumn, table } from '../../src/pages/table.ts'
@@ -34,6 +41,16 @@ type InFlight = World['pacts']['inFlight'][number]
 type Recorded = World['pacts']['recorded'][number]
 type Logs = readonly EscrowEvent[]
 
+/** What the pages show beside the entry of a pact. */
+interface Seen {
+  readonly logs: Logs
+  readonly escrow: Recorded['escrow']
+  readonly disagreements: readonly string[]
+  readonly deadline: string | null
+  readonly workHash: string | null
+  readonly isManifestHeld: boolean
+}
+
 export function sourceOf({ source }: Recorded): Inline {
   return source.url === undefined
     ? untrustedText(source.name)
@@ -42,13 +59,23 @@ export function sourceOf({ source }: Recorded): Inline {
 
 export const pactPages = pageSource(['community', 'pacts'], function* ({ pacts, community }) {
   const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
-  const logsOf = ({ pact_id: id }: Settled | InFlight | Recorded): Logs =>
-    pacts.events.get(id) ?? []
-  for (const pact of pacts.settled) {
-    yield settledPage(pact, receipts.has(pact.receipt_id), logsOf(pact))
+  const manifests = new Map(pacts.manifests.map((held) => [String(held.pactId), held.checked]))
+  const seen = ({ pact_id: id }: Settled | InFlight | Recorded): Seen => {
+    const manifest = manifests.get(id)
+    return {
+      logs: pacts.events.get(id) ?? [],
+      escrow: pacts.escrow.get(id),
+      disagreements: pacts.disagreements.get(id) ?? [],
+      deadline: manifest?.spec?.deadline ?? null,
+      workHash: manifest?.workHash ?? null,
+      isManifestHeld: manifest !== undefined,
+    }
   }
-  for (const pact of pacts.inFlight) yield inFlightPage(pact, logsOf(pact))
-  for (const pact of pacts.recorded) yield recordedPage(pact, logsOf(pact))
+  for (const pact of pacts.settled) {
+    yield settledPage(pact, receipts.has(pact.receipt_id), seen(pact))
+  }
+  for (const pact of pacts.inFlight) yield inFlightPage(pact, seen(pact))
+  for (const pact of pacts.recorded) yield recordedPage(pact, seen(pact))
 })
 
 const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
@@ -93,40 +120,211 @@ function witnesses(names: Settled['confirmed_by']): Inline {
   return names.length === 0 ? 'nothing yet' : names.map((name) => witnessTexts[name]).join(', ')
 }
 
-function recordedPage(pact: Recorded, logs: Logs): SitePage {
-  const { published, escrow } = pact
+type PhaseState = 'bad' | 'done' | 'now' | 'todo'
+
+interface Phase {
+  readonly state: PhaseState
+  readonly name: string
+  readonly about: Inline
+}
+
+const phaseWords: Readonly<Record<PhaseState, string>> = {
+  done: 'done',
+  now: 'now',
+  todo: 'to do',
+  bad: 'blocked',
+}
+
+/** The steps of a pact in order. `end`: how the last step stands. */
+function phases(logs: Logs, end: Phase, isBlocked: boolean): HtmlAndMarkdown {
+  const logged = (name: string, none: string, ...kinds: readonly EscrowEventKind[]) => {
+    const event = logs.findLast(({ kind }) => kinds.includes(kind))
+    return { name, none, event }
+  }
+  const isEnded = logs.some(({ kind }) => kind === 'refunded' || kind === 'disputed')
+  const listed = [
+    logged('Funded', 'no deposit seen', 'created'),
+    logged('Work submitted', 'no work seen', 'submitted'),
+    isEnded
+      ? logged('Disputed or refunded', '', 'disputed', 'refunded', 'ruled', 'finalized')
+      : logged('Approved', 'no approval seen', 'approved', 'released'),
+  ]
+  const next = end.state === 'done' ? -1 : listed.findIndex(({ event }) => event === undefined)
+  const shown = [
+    ...listed.map(({ name, none, event }, at): Phase => {
+      if (event === undefined) {
+        const state = at === next ? (isBlocked ? 'bad' : 'now') : 'todo'
+        return { name, state, about: pencil(none) }
+      }
+      const tx = link(explorerUrl(pactEscrow.chain, event.txHash) ?? '', hash(event.txHash))
+      const state = isEnded && at === 2 ? 'bad' : 'done'
+      return { name, state, about: inline`${time(event.atMs)} ${tx}` }
+    }),
+    end.state === 'todo' && next === -1
+      ? ({ ...end, state: isBlocked ? 'bad' : 'now' } as const)
+      : end,
+  ].map((phase) => ({ ...phase, about: renderInline(phase.about) }))
+  return {
+    html: html`<ol class="phases" aria-label="Phases of the pact">
+      ${shown.map(
+        ({ state, name, about }) =>
+          html`<li class="${state}">
+            <b><span class="dot" aria-hidden="true"></span>${name}</b>
+            <span class="vh">${phaseWords[state]}</span> ${about.html}
+          </li>`,
+      )}
+    </ol>`,
+    md: shown
+      .map(({ state, name, about }, at) => `${at + 1}. ${name}, ${phaseWords[state]}: ${about.md}`)
+      .join('\n'),
+  }
+}
+
+/** What one source says about one fact. `key`: equal where two sources say the same; null if it says nothing. */
+interface Statement {
+  readonly key: string | null
+  readonly shown: Inline
+}
+
+const absent: Statement = { key: null, shown: pencil('not part of it') }
+const unsaid: Statement = { key: null, shown: pencil('not stated') }
+
+function said<T>(
+  value: T | null | undefined,
+  show: (value: T) => Inline,
+  key: (value: T) => string = String,
+): Statement {
+  return value === null || value === undefined
+    ? unsaid
+    : { key: key(value).toLowerCase(), shown: show(value) }
+}
+
+const shortHash = (text: string) => hash(text)
+const dayOf = (at: string) => at.slice(0, 10)
+const pactText = (amount: number | string) => `${amount} PACT`
+
+/** Sources as columns and facts as rows, so that a contradiction is a red row. `missing`: why a source says nothing. */
+function agreement(
+  sources: readonly (readonly [name: string, missing: string | null])[],
+  rows: readonly (readonly [fact: string, ...statements: readonly Statement[]])[],
+  { disagreements }: Seen,
+): HtmlAndMarkdown {
+  const shown = rows
+    .filter(([, ...statements]) => statements.some(({ key }) => key !== null))
+    .map(([label, ...statements]) => {
+      const keys = statements.flatMap(({ key }) => key ?? [])
+      const isSame = new Set(keys).size === 1
+      const word = keys.length < 2 ? 'one' : isSame ? 'agree' : 'clash'
+      return { label, statements, word } as const
+    })
+  const words = { one: pencil('one source'), agree: '✓ agree', clash: '✗ contradict' } as const
+  return section(
+    'agree',
+    'Do the sources agree?',
+    shown.length === 0
+      ? para('No source states a fact that another could confirm.')
+      : table(shown, {
+          id: 'sources',
+          caption:
+            'A pact counts only if what was agreed, what the contract holds and what was paid are the same.',
+          sortable: false,
+          rowData: ({ word }) => ({ row: word }),
+          columns: [
+            column('Fact', ({ label }) => label),
+            ...sources.map(([name, missing], at) =>
+              column(name, ({ statements }: (typeof shown)[number]) => {
+                const statement = statements[at] ?? unsaid
+                return statement === unsaid && missing !== null ? pencil(missing) : statement.shown
+              }),
+            ),
+            column('Verdict', ({ word }) => words[word]),
+          ],
+        }),
+    disagreements.length === 0
+      ? null
+      : stacked(disagreements.map((text) => doubt('warning', untrustedText(text)))),
+  )
+}
+
+const escrowAbout = (seen: Seen): Inline =>
+  seen.escrow === undefined
+    ? inline`${code(pactEscrow.address)} on ${pactEscrow.chain}, which locks PACT until the work is approved. ${pencil('Not read for this pact.')}`
+    : inline`${code(pactEscrow.address)} on ${pactEscrow.chain}, which locks PACT until the work is approved. Status ${seen.escrow.status}, last log ${link(seen.escrow.explorer_url, time(seen.escrow.at))}.`
+
+const escrowColumn = ({ escrow }: Seen) =>
+  ['Escrow contract', escrow === undefined ? 'not read' : null] as const
+
+function sourcesSection(entries: Parameters<typeof facts>[0]): HtmlAndMarkdown {
+  return section('sources-heading', 'What each source is', facts(entries))
+}
+
+function recordedPage(pact: Recorded, seen: Seen): SitePage {
+  const { published } = pact
+  const { escrow, logs } = seen
   return {
     path: pactPath(pact.pact_id),
     title: pact.title,
     description: `Pact ${pact.pact_id}, recorded and ${pact.verification}: no verified receipt.`,
+    crumb: crumb('Recorded', pact.chain),
     nav: '/pacts',
-    inputs: [pact, logs],
+    inputs: [pact, seen],
     body: () => [
-      introduction(
-        inline`${pill('recorded')} ${pill(pact.verification)} ${verificationTexts[pact.verification]} It does not prove a payment.`,
-      ),
-      facts([
-        ['Pact', code(pact.job_id)],
-        ['Source', sourceOf(pact)],
-        fact('Copied on', pact.source.noted_on, String),
-        ['Contract', code(pact.contract)],
-        fact('Claimed', published?.as, (status) => status.replace('_', ' ')),
-        fact('Claimed amount', published?.amount_pact, (amount) => `${amount} PACT`),
-        fact('Claimed completed', published?.completed_on, String),
-        fact('Claimed deadline', published?.deadline, String),
-        fact('Worker', published?.worker ?? escrow?.recipient, code),
-        fact('Work hash', published?.work_hash ?? escrow?.work_hash ?? undefined, code),
-        fact('Claimed submission', published?.submit_work_tx, code),
-        fact('Claimed payment', published?.approve_tx, code),
-        ['Escrow status', escrow === undefined ? 'not read' : escrow.status],
+      standing('recorded', pact.job_id, pill(pact.verification)),
+      verdict(`${verificationTexts[pact.verification]} It does not prove a payment.`),
+      glance(
         [
-          'Confirmed on-chain',
-          pact.confirmed.length === 0 ? 'nothing yet' : pact.confirmed.join(', '),
+          ['Claimed', published?.as.replace('_', ' ') ?? 'nothing'],
+          fact('Amount', published?.amount_pact, (amount) => pencil(pactText(amount))),
+          fact('Completed', published?.completed_on, pencil),
+          ['Escrow status', escrow?.status ?? 'not read'],
+          ['Confirmed', pact.confirmed.length === 0 ? 'nothing yet' : pact.confirmed.join(', ')],
         ],
-        pact.contradictions.length === 0
-          ? null
-          : ['Contradicted on-chain', untrustedText(pact.contradictions.join('; '))],
+        [['/docs/disputing', 'Dispute it', 'warn']],
+      ),
+      agreement(
+        [['Publication', published === undefined ? 'none' : null], escrowColumn(seen)],
+        [
+          ['Amount', said(published?.amount_pact, pactText), said(escrow?.amount_pact, pactText)],
+          ['Worker', said(published?.worker, shortHash), said(escrow?.recipient, shortHash)],
+          [
+            'Hash of the work',
+            said(published?.work_hash, shortHash),
+            said(escrow?.work_hash, shortHash),
+          ],
+          ['Deadline', said(published?.deadline, day), said(escrow?.deadline, day, dayOf)],
+          [
+            'Submission',
+            said(published?.submit_work_tx, shortHash),
+            said(txOf(logs, 'submitted'), shortHash),
+          ],
+          [
+            'Approval',
+            said(published?.approve_tx, shortHash),
+            said(txOf(logs, 'approved', 'released'), shortHash),
+          ],
+          [
+            'Completed',
+            said(published?.completed_on, day),
+            said(dayOfLog(logs, 'approved', 'released'), day),
+          ],
+        ],
+        seen,
+      ),
+      sourcesSection([
+        [
+          'Publication',
+          pact.source.kind === 'escrow'
+            ? 'none'
+            : inline`${sourceOf(pact)}${pact.source.noted_on === undefined ? '' : `, copied on ${pact.source.noted_on}`}. Its claims count for nothing until a node confirms them.`,
+        ],
         fact('Note', published?.note, untrustedText),
+        ['Escrow contract', escrowAbout(seen)],
+        pact.contract.toLowerCase() === pactEscrow.address.toLowerCase()
+          ? null
+          : [
+              'Contract of the publication',
+              inline`${code(pact.contract)}, which this ledger does not read`,
+            ],
       ]),
       timeline(logs),
       checkSection(pathOf('listPacts'), 'JSON, under recorded'),
@@ -140,25 +338,95 @@ const verificationTexts: Readonly<Record<Recorded['verification'], string>> = {
   contradicted: 'On-chain data contradicts the published claims.',
 }
 
-function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): SitePage {
-  const receipt = code(pact.receipt_id)
+const txOf = (logs: Logs, ...kinds: readonly EscrowEventKind[]) =>
+  logs.findLast(({ kind }) => kinds.includes(kind))?.txHash
+
+function dayOfLog(logs: Logs, ...kinds: readonly EscrowEventKind[]): string | undefined {
+  const event = logs.findLast(({ kind }) => kinds.includes(kind))
+  return event && isoDate(event.atMs)
+}
+
+function crumb(state: string, chain: string): NonNullable<SitePage['crumb']> {
+  return [
+    ['/pacts', 'Pacts'],
+    [null, state],
+    [null, chain],
+  ]
+}
+
+function standing(state: string, jobId: string, more: Inline = null): HtmlAndMarkdown {
+  const { html: inner, md } = inline`${pill(state, 'big')} ${more} ${code(jobId)}`
+  return { html: html`<p class="standing">${inner}</p>`, md }
+}
+
+function settledPage(pact: Settled, hasReceipt: boolean, seen: Seen): SitePage {
+  const { escrow, logs } = seen
+  const receipt = hash(pact.receipt_id)
+  const receiptLink = hasReceipt ? link(receiptPath(pact.receipt_id), receipt) : receipt
+  const transaction = link(pact.explorer_url, hash(pact.tx_hash))
+  const agrees =
+    seen.disagreements.length === 0 ? '' : ' Other statements about it contradict each other.'
   return {
     path: pactPath(pact.pact_id),
     title: pact.title ?? `Pact ${pact.pact_id}`,
     description: `${usdc(pact.amount_usdc).md} settled on ${pact.chain}.`,
+    crumb: crumb('Settled', pact.chain),
     nav: '/pacts',
-    inputs: [pact, hasReceipt, logs],
+    inputs: [pact, hasReceipt, seen],
     body: () => [
-      introduction(inline`${pill('settled')} ${usdc(pact.amount_usdc)} on ${pact.chain}`),
-      facts([
-        ['Pact', code(pact.job_id)],
-        ['Settled', time(pact.settled_at)],
-        ['Payer', code(pact.payer)],
-        ['Worker', code(pact.worker)],
-        ['Transaction', link(pact.explorer_url, code(pact.tx_hash))],
-        ['Block', String(pact.block_number)],
-        ['Verified receipt', hasReceipt ? link(receiptPath(pact.receipt_id), receipt) : receipt],
-        ['Based on', witnesses(pact.confirmed_by)],
+      standing('settled', pact.job_id, inline`paid ${day(pact.settled_at)}`),
+      verdict(
+        inline`${usdc(pact.amount_usdc)} reached the worker on ${pact.chain}. A receipt that was verified on-chain proves it.${agrees}`,
+      ),
+      glance(
+        [
+          ['Paid', usdc(pact.amount_usdc)],
+          ['Settled', time(pact.settled_at)],
+          ['Payer', hash(pact.payer)],
+          ['Worker', hash(pact.worker)],
+          ['Based on', witnesses(pact.confirmed_by)],
+        ],
+        [
+          ['#check', 'Check it'],
+          ['/docs/disputing', 'Dispute it', 'warn'],
+        ],
+      ),
+      phases(
+        logs,
+        {
+          name: 'Paid, verified',
+          state: 'done',
+          about: inline`${time(pact.settled_at)} ${receiptLink}`,
+        },
+        false,
+      ),
+      agreement(
+        [
+          ['Manifest', seen.isManifestHeld ? null : 'none held'],
+          escrowColumn(seen),
+          ['Receipt', null],
+        ],
+        [
+          ['Amount locked', absent, said(escrow?.amount_pact, pactText), absent],
+          ['Amount paid', absent, absent, said(pact.amount_usdc, usdc)],
+          ['Payer', absent, said(escrow?.creator, shortHash), payerSaid(pact)],
+          ['Worker', absent, said(escrow?.recipient, shortHash), said(pact.worker, shortHash)],
+          ...manifestRows(seen),
+        ],
+        seen,
+      ),
+      sourcesSection([
+        [
+          'Manifest',
+          seen.isManifestHeld
+            ? 'What the parties agreed, held by this ledger.'
+            : pencil('none held'),
+        ],
+        ['Escrow contract', escrowAbout(seen)],
+        [
+          'Receipt',
+          inline`${receiptLink}: the payment in USDC, read from transaction ${transaction} in block ${String(pact.block_number)}.`,
+        ],
       ]),
       timeline(logs),
       checkSection(pathOf('getPact', { id: pact.pact_id })),
@@ -166,28 +434,74 @@ function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): SitePage {
   }
 }
 
-function inFlightPage(pact: InFlight, logs: Logs): SitePage {
+/** The escrow itself may pay, instead of the creator. */
+function payerSaid({ payer }: Settled): Statement {
+  const isEscrow = payer.toLowerCase() === pactEscrow.address.toLowerCase()
+  return isEscrow ? { key: null, shown: 'the escrow itself' } : said(payer, shortHash)
+}
+
+function manifestRows({ deadline, workHash, escrow }: Seen) {
+  return [
+    ['Hash of the work', said(workHash, shortHash), said(escrow?.work_hash, shortHash), absent],
+    ['Deadline', said(deadline, day), said(escrow?.deadline, day, dayOf), absent],
+  ] as const
+}
+
+function inFlightPage(pact: InFlight, seen: Seen): SitePage {
+  const { escrow, logs } = seen
+  const isBlocked = pact.phase_status === 'blocked'
   return {
     path: pactPath(pact.pact_id),
     title: pact.title,
     description: `Pact ${pact.pact_id}, in flight: ${pact.phase_status}.`,
+    crumb: crumb('In flight', pactEscrow.chain),
     nav: '/pacts',
-    inputs: [pact, logs],
+    inputs: [pact, seen],
     body: () => [
-      introduction(
-        inline`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight does not prove a payment.`,
+      standing('in flight', pact.job_id, pill(pact.phase_status)),
+      verdict('No payment of this pact is verified. A pact in flight does not prove a payment.'),
+      glance(
+        [
+          ['Phase', pact.phase_status.replace('_', ' ')],
+          fact('Locked', escrow?.amount_pact, pactText),
+          fact('Worker', escrow?.recipient, shortHash),
+          fact('Deadline', escrow?.deadline ?? seen.deadline ?? undefined, day),
+          ['Based on', witnesses(pact.confirmed_by)],
+          ['Updated', time(pact.updated_at)],
+        ],
+        [
+          ['#check', 'Check it'],
+          ['/docs/disputing', 'Dispute it', 'warn'],
+        ],
       ),
+      phases(
+        logs,
+        { name: 'Paid, verified', state: 'todo', about: pencil('no verified receipt') },
+        isBlocked,
+      ),
+      pact.phase_blocker === null ? null : doubt('warning', untrustedText(pact.phase_blocker)),
       facts([
-        ['Pact', code(pact.job_id)],
-        ['Blocked by', pact.phase_blocker === null ? 'nothing' : untrustedText(pact.phase_blocker)],
         ['Next', untrustedText(pact.next_action)],
-        ['Specification', address(pact.spec_uri)],
-        ['Manifest', address(pact.instance_uri)],
-        ['Script that reproduces the hash', address(pact.reproduce_uri)],
-        ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
         ...(pact.manifest_notes ?? []).map((note) => ['Note', untrustedText(note)] as const),
-        ['Based on', witnesses(pact.confirmed_by)],
-        ['Updated', time(pact.updated_at)],
+      ]),
+      agreement(
+        [['Manifest', null], escrowColumn(seen), ['Receipt', 'none verified']],
+        [
+          ['Amount locked', absent, said(escrow?.amount_pact, pactText), absent],
+          ['Worker', absent, said(escrow?.recipient, shortHash), unsaid],
+          ...manifestRows({ ...seen, workHash: pact.work_hash }),
+        ],
+        seen,
+      ),
+      sourcesSection([
+        [
+          'Manifest',
+          inline`What the parties agreed: ${address(pact.instance_uri)}, with the fields that ${address(pact.spec_uri)} lists.`,
+        ],
+        ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
+        ['Script that reproduces the hash', address(pact.reproduce_uri)],
+        ['Escrow contract', escrowAbout(seen)],
+        ['Receipt', pencil('none verified')],
       ]),
       timeline(logs),
       pact.verifier_recipe.length === 0

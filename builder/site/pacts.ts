@@ -1,17 +1,20 @@
 /** `/pacts`: settled, in flight and recorded pacts. */
-import { introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
-import { hash, pill } from '../../src/pages/figures.ts'
-import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
+import { counted } from '../../src/core/number-text.ts'
+import {
+  doubt,
+  introduction,
+  links,
+  para,
+  rows,
+  section,
+  verdict,
+  verifyBox,
+} from '../../src/pages/blocks.ts'
+import { day, hash, pencil, pill, sub, usdc } from '../../src/pages/figures.ts'
+import { inline, link, small, strong, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { atomFeed } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
-import {
-  amountColumn,
-  cell,
-  column,
-  fixedColumn,
-  table,
-  timeColumn,
-} from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { sourceOf } from './pact.ts'
 import { pageSource } from './page-source.ts'
@@ -26,45 +29,45 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
     json: ['/api/v1/pacts'],
     feeds: [atomFeed('/feeds/pacts.atom', 'Pacts')],
     body: [
-      introduction(
-        inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on-chain, and settled from then on. Its manifest, the escrow contract and the receipt must agree; if they do not, an ${link('/honesty', 'honesty flag')} reports the contradiction. ${link('/pacts/SKILL.md', 'How an agent checks a pact')}.`,
+      verdict(
+        `${settled.length === 0 ? 'No pact is settled by a verified receipt yet.' : `${counted(settled.length, 'pact')} settled: a verified receipt shows the payment.`} ${inFlight.length} in flight, ${recorded.length} recorded from others.`,
       ),
-      section(
+      introduction(
+        inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on-chain. Its manifest, the escrow contract and the receipt must agree; if they do not, an ${link('/honesty', 'honesty flag')} reports the contradiction. ${link('/pacts/SKILL.md', 'How an agent checks a pact')}.`,
+      ),
+      part(
         'settled',
         'Settled',
-        table(settled, {
-          id: 'settled-pacts',
-          caption: 'Each pact is listed with its transaction and its verified receipt.',
-          columns: [
-            column('Pact', pactCell),
-            amountColumn('Amount', 'USDC', (pact) => pact.amount_usdc),
-            column('Chain', ({ chain }) => chain),
-            fixedColumn('Transaction', (pact) => link(pact.explorer_url, hash(pact.tx_hash))),
-            fixedColumn('Receipt', ({ receipt_id: id }) => link(receiptPath(id), hash(id))),
-            timeColumn('Settled', (pact) => pact.settled_at),
-          ],
-          empty: 'No settlement has been verified yet.',
-        }),
+        settled.map((pact) => ({
+          name: inline`${pactLink(pact)} ${sub(`${pact.job_id} on ${pact.chain}`)}`,
+          text: inline`${strong(usdc(pact.amount_usdc))} paid. ${small(inline`Receipt ${link(receiptPath(pact.receipt_id), hash(pact.receipt_id))}, transaction ${link(pact.explorer_url, hash(pact.tx_hash))}`)}`,
+          end: day(pact.settled_at),
+        })),
+        'No settlement has been verified yet.',
       ),
-      section(
+      part(
         'in-flight',
         'In flight',
-        table(inFlight, {
-          id: 'pacts-in-flight',
-          caption: 'A pact in flight does not prove a payment.',
-          columns: [
-            column('Pact', pactCell),
-            column('Phase', (pact) => pill(pact.phase_status)),
-            fixedColumn('Blocked by', ({ phase_blocker: blocker }) =>
-              blocker === null ? 'nothing' : untrustedText(blocker),
-            ),
-            fixedColumn('Next', (pact) => untrustedText(pact.next_action), 'wide'),
-            timeColumn('Updated', (pact) => pact.updated_at),
-          ],
-          empty: 'No pacts are in flight.',
-        }),
+        inFlight.map((pact) => ({
+          name: inline`${pactLink(pact)} ${pill(pact.phase_status)} ${sub(pact.job_id)}`,
+          text:
+            pact.phase_blocker === null
+              ? inline`Next: ${untrustedText(pact.next_action)}`
+              : doubt('warning', untrustedText(pact.phase_blocker)),
+          end: day(pact.updated_at),
+        })),
+        'No pacts are in flight.',
       ),
-      section('recorded', 'Recorded, not settled here', recordedTable(recorded)),
+      part(
+        'recorded',
+        'Recorded, not settled here',
+        recorded.map((pact) => ({
+          name: inline`${pactLink(pact)} ${pill(pact.verification)} ${sub(pact.job_id)}`,
+          text: inline`${claimOf(pact)} ${small(inline`Escrow: ${pact.escrow?.status ?? 'not read'}. ${sourceOf(pact)}`)}`,
+          end: pact.source.noted_on === undefined ? null : day(pact.source.noted_on),
+        })),
+        'No other pacts are recorded.',
+      ),
       verifyBox('/api/v1/pacts'),
       links([
         ['/api/v1/pacts', 'JSON'],
@@ -77,34 +80,32 @@ export const pactsPage = pageSource(['pacts', 'rails'], ({ pacts, rails }) => {
   }
 })
 
-/** The title of a pact, or its job id if it has none, with a link to its page. */
-function pactCell(pact: {
+function part(
+  id: string,
+  title: string,
+  entries: Parameters<typeof rows>[0],
+  none: string,
+): HtmlAndMarkdown {
+  return section(
+    id,
+    entries.length === 0 ? title : `${title}: ${entries.length}`,
+    entries.length === 0 ? para(none, 'soft') : rows(entries),
+  )
+}
+
+/** The title of a pact, or its job id if it has none. */
+function pactLink(pact: {
   readonly pact_id: string
   readonly job_id: string
   readonly title?: string | undefined
 }) {
-  const title = untrustedText(pact.title ?? pact.job_id)
-  return cell(link(pactPath(pact.pact_id), title), pact.job_id)
+  return link(pactPath(pact.pact_id), untrustedText(pact.title ?? pact.job_id))
 }
 
-function recordedTable(recorded: World['pacts']['recorded']) {
-  return table(recorded, {
-    id: 'recorded-pacts',
-    caption:
-      'Pacts published by third parties or found in the escrow contract. None has a verified receipt in this ledger. The word “unverified” means that no on-chain check has been made.',
-    columns: [
-      column('Pact', pactCell),
-      column('Verification', ({ verification }) => pill(verification)),
-      column('Claimed', ({ published }) => published?.as.replace('_', ' ') ?? 'nothing'),
-      column(
-        'Amount',
-        ({ published, escrow }) =>
-          String(published?.amount_pact ?? escrow?.amount_pact ?? 'not stated'),
-        { unit: 'PACT' },
-      ),
-      column('Escrow status', ({ escrow }) => escrow?.status ?? 'not read'),
-      fixedColumn('Source', sourceOf),
-    ],
-    empty: 'No other pacts are recorded.',
-  })
+/** What others published, in pencil; “unverified” means that no on-chain check was made. */
+function claimOf({ published }: World['pacts']['recorded'][number]): Inline {
+  if (published === undefined) return 'Found in the escrow; nobody published a claim.'
+  const { as, amount_pact: amount } = published
+  const claimed = amount === undefined ? 'no amount' : `${amount} PACT`
+  return inline`Claimed ${as.replace('_', ' ')}: ${pencil(claimed)}.`
 }

@@ -1,4 +1,5 @@
 /** The table of rails. */
+import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { daysReadText } from '../../src/core/backfill.ts'
 import { knownFigure } from '../../src/core/figures.ts'
 import { groupBy } from '../../src/core/group-by.ts'
@@ -9,6 +10,7 @@ import { inline, renderInline, small } from '../../src/pages/html-and-markdown.t
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import { cell, column, table } from '../../src/pages/table.ts'
+import type { TableColumn } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { shownClaims } from './claims.ts'
 import { filterForm, statusWords } from './filters.ts'
@@ -49,27 +51,7 @@ export function railSection(
         return { status: statusWord(view), chain: view.chain, category: view.category }
       },
       columns: [
-        column('Rail', ({ view }) =>
-          cell(
-            inline`${railLink(view)} ${sub(`${view.category} · ${view.chain}`)}`,
-            view.display_name.toLowerCase(),
-          ),
-        ),
-        column('Status', ({ record, view }) =>
-          cell(
-            inline`${statusPill(view, world)} ${sub(sinceText({ record, view }))}`,
-            statusRank(view),
-          ),
-        ),
-        column('Volume', ({ view }) => volumeCell(view), { unit: 'USDC, 30 days', kind: 'volume' }),
-        column(
-          'Doubt',
-          ({ view }) => {
-            const flags = doubts.get(view.rail) ?? []
-            return cell(doubtNote(view, flags, world), flags.length === 0 ? null : -flags.length)
-          },
-          { kind: 'doubt-column' },
-        ),
+        ...leadingColumns(doubts, world),
         column(
           'Trend',
           ({ view }) => volumeSpark(world.history.get(view.rail) ?? [], world.nowMs),
@@ -77,16 +59,8 @@ export function railSection(
             sortable: false,
           },
         ),
-        column('Workers', ({ view }) => {
-          const workers = knownFigure(view, 'unique_workers_30d')
-          const share = knownFigure(view, 'top_worker_share')
-          if (view.status_basis === 'activity') return cell('none known', null)
-          const top = share === null ? null : sub(`top ${wholePercent(share)}`)
-          return cell(inline`${count(workers)} ${top}`, workers)
-        }),
-        column('Entry', ({ view: { entry_cost_usdc: cost } }) =>
-          cell(cost === 0 ? 'free' : inline`${amount(cost)} ${small('USDC')}`, cost),
-        ),
+        workersColumn,
+        entryColumn,
         column('Read', ({ record, view }) =>
           cell(readText({ record, view }, world), record.state.figuresAsOfMs),
         ),
@@ -97,6 +71,48 @@ export function railSection(
 }
 
 export const statusAnchor = (status: string) => `status-${status.replaceAll(' ', '-')}`
+
+/** The rail, its status, its volume and its doubt, as in every list of rails. `doubts`: open flags by rail. */
+export function leadingColumns(
+  doubts: ReadonlyMap<string | null, readonly Flag[]>,
+  world: Pick<World, 'nowMs'>,
+): readonly TableColumn<ShownRail>[] {
+  return [
+    column('Rail', ({ view }) =>
+      cell(
+        inline`${railLink(view)} ${sub(`${view.category} · ${view.chain}`)}`,
+        view.display_name.toLowerCase(),
+      ),
+    ),
+    column('Status', ({ record, view }) =>
+      cell(
+        inline`${statusPill(view, world)} ${sub(sinceText({ record, view }))}`,
+        statusRank(view),
+      ),
+    ),
+    column('Volume', ({ view }) => volumeCell(view), { unit: 'USDC, 30 days', kind: 'volume' }),
+    column(
+      'Doubt',
+      ({ view }) => {
+        const flags = doubts.get(view.rail) ?? []
+        return cell(doubtNote(view, flags, world), flags.length === 0 ? null : -flags.length)
+      },
+      { kind: 'doubt-column' },
+    ),
+  ]
+}
+
+export const workersColumn = column('Workers', ({ view }: ShownRail) => {
+  const workers = knownFigure(view, 'unique_workers_30d')
+  const share = knownFigure(view, 'top_worker_share')
+  if (view.status_basis === 'activity') return cell('none known', null)
+  const top = share === null ? null : sub(`top ${wholePercent(share)}`)
+  return cell(inline`${count(workers)} ${top}`, workers)
+})
+
+export const entryColumn = column('Entry', ({ view: { entry_cost_usdc: cost } }: ShownRail) =>
+  cell(cost === 0 ? 'free' : inline`${amount(cost)} ${small('USDC')}`, cost),
+)
 
 function sinceText({ record, view }: ShownRail): string {
   const { backfill } = record

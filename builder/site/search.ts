@@ -1,14 +1,10 @@
-/** `/search`: every page and skill by name. The script of the page hides those that do not match. */
+/** `/search`: every page by name. The script of the page hides those that do not match. */
 import { htmlOnly, introduction, list } from '../../src/pages/blocks.ts'
 import { inline, link, untrustedText } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import type { World } from '../world/world.ts'
 
-export function searchPage(
-  pages: readonly SitePage[],
-  skills: World['taxonomy']['skills'],
-): SitePage {
+export function searchPage(pages: readonly SitePage[]): SitePage {
   const listed = pages.filter((page) => page.listed !== false)
   return {
     path: '/search',
@@ -17,7 +13,7 @@ export function searchPage(
     nav: '/search',
     listed: false,
     scripts: ['/assets/search.js'],
-    inputs: [listed.map(({ path, title, description }) => [path, title, description]), skills],
+    inputs: listed.map(({ path, title, description }) => [path, title, description]),
     body: () => [
       introduction(
         inline`To open a receipt, worker or job that is not listed, enter its full id or wallet. On any page, press “/” to search.`,
@@ -29,16 +25,12 @@ export function searchPage(
           ><output role="status"></output>
         </form>`,
       ),
-      list([
-        ...listed.map(
+      list(
+        listed.map(
           ({ path, title, description }) =>
             inline`${link(path, untrustedText(title))} ${untrustedText(description)}`,
         ),
-        ...skills.map(
-          ({ slug, name, description }) =>
-            inline`${link(`/skills#${slug}`, untrustedText(name))} Skill. ${untrustedText(description)}`,
-        ),
-      ]),
+      ),
     ],
   }
 }

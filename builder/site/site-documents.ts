@@ -33,15 +33,13 @@ export function createSite(): (
   const allInOneOf = memoizeLatest((joined: readonly PublishedPage[]) =>
     memoizeByParts(['agentSkills', 'site'], (world) => allPagesInOne(joined, introOf(world))),
   )
-  const withSearch = memoizeLatest((found: readonly SitePage[]) =>
-    memoizeByParts(['taxonomy'], ({ taxonomy }) => [...found, searchPage(found, taxonomy.skills)]),
-  )
+  const withSearch = memoizeLatest((found: readonly SitePage[]) => [...found, searchPage(found)])
   let found: readonly SitePage[] = []
   let published: readonly PublishedPage[] = []
   return (world, shareImages) => {
     const images = new Set(shareImages.map(({ path }) => path))
     found = sameItems(found, pagesOf(world))
-    const pages = withSearch(found)(world)
+    const pages = withSearch(found)
     published = sameItems(
       published,
       pages.map((page) => documentsOf(world.site)(page, images)),

@@ -1,102 +1,193 @@
 /**
- * `/status`: the polls of the last thirty days, rail by rail. Builds are not shown: a build would change
- * this page, and the change would require another build.
+ * `/status`: whether every rail can be read, the polls of the last thirty days, and what went wrong. Builds are not
+ * shown: a build would change this page, and the change would require another build.
  */
 import { daysReadText, percentRead } from '../../src/core/backfill.ts'
 import { counted } from '../../src/core/number-text.ts'
-import { entriesByDay } from '../../src/core/time.ts'
-import { facts, htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
-import { pill, time } from '../../src/pages/figures.ts'
-import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
-import type { Inline } from '../../src/pages/html-and-markdown.ts'
+import { dayMs, entriesByDay } from '../../src/core/time.ts'
+import {
+  actions,
+  aside,
+  facts,
+  htmlOnly,
+  keyFigures,
+  links,
+  para,
+  rows,
+  section,
+} from '../../src/pages/blocks.ts'
+import { day, pill, sub, time, unknown } from '../../src/pages/figures.ts'
+import { inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
-import { cell, column, table, timeColumn } from '../../src/pages/table.ts'
-import type { TableCell } from '../../src/pages/table.ts'
-import type { PollRecord, RailRecord, World } from '../world/world.ts'
+import type { PollRecord, World } from '../world/world.ts'
 import { pageSource } from './page-source.ts'
 import { carriedText, railLink, railParts, shownRails } from './rail-parts.ts'
+import type { ShownRail } from './rail-parts.ts'
 import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
 
 const days = 30
 
+type StatusWorld = Pick<World, 'history' | 'nowMs' | 'receiptRun' | 'runs'>
+
 export const statusPage = pageSource(['history', 'receiptRun', 'runs', ...railParts], (world) => {
-  const rails = shownRails(world).filter(({ record }) => record.rule !== null)
+  const all = shownRails(world)
+  const rails = all.filter(({ record }) => record.rule !== null)
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
-  const good = polled.filter(({ record }) => record.state.lastError === null).length
-  const waiting = rails.length - polled.length
-  const rest =
-    waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'has' : 'have'} not been polled yet`
-  const sum =
-    polled.length === 0
-      ? `None of ${counted(waiting, 'rail')} has been polled yet.`
-      : `${good} of ${counted(polled.length, 'rail')} were read successfully in their last poll${rest}.`
+  const failed = polled.filter(({ record }) => record.state.lastError !== null)
+  const reading = rails.filter(({ record }) => record.backfill !== null)
+  const waiting = rails.filter(
+    ({ record }) => record.state.lastPollAtMs === null && record.backfill === null,
+  )
+  const good = polled.filter((rail) => !failed.includes(rail) && !reading.includes(rail))
+  const sum = sumOf({ polled, failed, waiting: rails.length - polled.length })
+  const lines = (shown: readonly ShownRail[]) => rows(shown.map((rail) => lineOf(rail, world)))
+  const part = (id: string, title: string, shown: readonly ShownRail[]) =>
+    shown.length === 0 ? null : section(id, `${title}: ${shown.length}`, lines(shown))
   return {
     path: '/status',
-    title: 'Status',
+    title: 'Service status',
     description: `${sum} The page lists every failure of the last thirty days by rail.`,
     nav: '/docs',
     json: ['/api/v1/health', 'Health'],
     body: [
-      introduction(
-        inline`${sum} The current state of the service is at ${link('/api/v1/health', '/api/v1/health')}.`,
+      state(failed.length, polled.length, sum),
+      htmlOnly(html`<div class="soft" data-health="/api/v1/health" role="status"></div>`),
+      keys({ polled, failed, byHand: all.length - rails.length }, world),
+      jobsBox(world),
+      part('failed', 'Cannot be read', failed),
+      part('reading', 'Being read for the first time', reading),
+      part('waiting', 'Not polled yet', waiting),
+      part('good', 'Read without trouble', good),
+      para(
+        'One bar a day, the newest on the right: tall if all polls succeeded, half if some failed, low if all failed, dashed if there was no poll.',
+        'caption',
       ),
-      htmlOnly(html`<div data-health="/api/v1/health" role="status"></div>`),
-      facts(jobs(world)),
-      table(rails, {
-        id: 'polls',
-        caption:
-          'Each bar shows one day, and the newest day is on the right. The bar is full if all polls succeeded, half if some failed, and low if all failed. A day without polls has no bar.',
-        columns: [
-          column('Rail', ({ view }) => cell(railLink(view), view.display_name.toLowerCase())),
-          timeColumn('Last poll', ({ record }) => record.state.lastPollAtMs, 'never'),
-          timeColumn(
-            'Last successful poll',
-            ({ record }) => record.state.lastGoodPollAtMs,
-            'never',
-          ),
-          column('Outcome', ({ record, view }) => outcome(record, carriedText(view, world)), {
-            kind: 'wide',
-          }),
-          column('Last 30 days', ({ view }) =>
-            stripOf(world.history.get(view.rail) ?? [], world.nowMs),
-          ),
-        ],
-        empty: 'No rails are polled.',
-      }),
+      outagesSection(rails, world),
       receiptChecks(world),
       links([
         ['/api/v1/health', 'Health, JSON'],
         world.receiptRun === null ? null : [receiptChecksPath, 'Receipt checks, JSON'],
         ['/honesty', 'Honesty flags'],
+        ['/week', 'What changed this week'],
         ['/diffs/latest.md', 'What the last build changed'],
       ]),
     ],
   }
 })
 
-function outcome({ state, backfill }: RailRecord, carried: string | null): Inline {
+interface Counts {
+  readonly polled: readonly ShownRail[]
+  readonly failed: readonly ShownRail[]
+}
+
+function sumOf({ polled, failed, waiting }: Counts & { readonly waiting: number }): string {
+  if (polled.length === 0) return `None of ${counted(waiting, 'rail')} has been polled yet.`
+  const rest =
+    waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'has' : 'have'} not been polled yet`
+  return `${polled.length - failed.length} of ${counted(polled.length, 'rail')} were read successfully in their last poll${rest}.`
+}
+
+/** The state as one line; the script of the site adds the state of the service. */
+function state(failed: number, polled: number, sum: string): HtmlAndMarkdown {
+  const [look, word] =
+    polled === 0
+      ? ['unknown', 'No rail has been polled yet']
+      : failed === 0
+        ? ['good', 'Every polled rail was read']
+        : ['warning', `${failed} of ${counted(polled, 'rail')} could not be read`]
+  const kept = failed === 0 ? '' : ' Their last figures stay, with their dates.'
+  const text = polled === 0 ? sum : `${sum}${kept}`
+  return {
+    html: html`<p class="state">
+      <span class="pill big" data-is="${look}">${word}</span> <span>${text}</span>
+    </p>`,
+    md: `${word}. ${text}`,
+  }
+}
+
+function keys(
+  { polled, failed, byHand }: Counts & { readonly byHand: number },
+  { receiptRun, rails }: StatusWorld & Pick<World, 'rails'>,
+): HtmlAndMarkdown {
+  const read = polled.flatMap(({ record }) => record.state.lastGoodPollAtMs ?? [])
+  const oldest = polled
+    .filter(({ view }) => view.figures_source === 'poll')
+    .map(({ record }) => record.state.figuresAsOfMs)
+  const of = rails.filter(({ rule }) => rule !== null).length
+  const chains = receiptRun?.chains ?? []
+  const open = chains.reduce((sum, chain) => sum + chain.waiting + chain.provisional, 0)
+  return keyFigures([
+    {
+      label: 'Readings',
+      value: polled.length === 0 ? unknown : `${polled.length - failed.length} of ${of}`,
+      note: `Rails whose last poll succeeded. ${byHand} more are never polled: others counted them, or nobody did.`,
+    },
+    {
+      label: 'Oldest figures',
+      value: oldest.length === 0 ? unknown : day(Math.min(...oldest)),
+      note:
+        read.length === 0
+          ? 'No poll has succeeded yet.'
+          : inline`Of the rails that were read; the newest reading is of ${time(Math.max(...read))}. Old figures count for no sum.`,
+    },
+    {
+      label: 'Receipts on chain',
+      value: receiptRun === null ? unknown : String(open),
+      unit: receiptRun === null ? '' : 'waiting',
+      note:
+        receiptRun === null
+          ? 'No check has run yet.'
+          : inline`As of ${time(receiptRun.finished_at)}. ${link('#receipts', 'By chain')}`,
+    },
+  ])
+}
+
+function lineOf({ record, view }: ShownRail, world: StatusWorld) {
+  const { lastGoodPollAtMs: good, lastPollAtMs: last } = record.state
+  const source = sub(`${view.category} · ${view.chain}`)
+  return {
+    name: inline`${railLink(view)} ${source}`,
+    text: outcome({ record, view }, world),
+    end: inline`${strip(world.history.get(view.rail) ?? [], world.nowMs)} ${
+      last !== null && good === null ? small('no good poll yet') : null
+    }`,
+  }
+}
+
+function outcome({ record: { state, backfill }, view }: ShownRail, world: StatusWorld): Inline {
   if (backfill !== null) {
     return inline`${pill('reading')} ${daysReadText(backfill)} (${percentRead(backfill)} %)`
   }
   if (state.lastPollAtMs === null) return pill('not polled')
-  if (state.lastError === null) return pill('good')
-  return inline`${pill('failed')} ${untrustedText(state.lastError)} ${carried === null ? null : `(${carried})`}`
+  const seconds = `${(state.lastDurationMs / 1000).toFixed(1)} s`
+  if (state.lastError === null) return inline`${time(state.lastPollAtMs)}, ${seconds}`
+  const carried = carriedText(view, world)
+  return inline`${pill('failed')} ${time(state.lastPollAtMs)}: ${untrustedText(state.lastError)} ${carried === null ? null : sub(`Figures: ${carried}.`)}`
 }
 
 /** The last run of every job except the build. */
-function jobs(world: Pick<World, 'runs'>): readonly (readonly [string, Inline])[] {
-  return world.runs
+function jobsBox({ runs }: StatusWorld): HtmlAndMarkdown {
+  const jobs = runs
     .filter(({ job }) => job !== 'build')
     .map((run): readonly [string, Inline] => {
-      const result = pill(run.outcome ?? 'running')
+      const detail = run.detail === null ? null : small(untrustedText(run.detail))
       const ended = run.finishedAt ?? run.startedAt
-      const detail = run.detail === null ? null : inline` ${untrustedText(run.detail)}`
-      return [`Last run of ${run.job}`, inline`${result} ${time(ended)}${detail}`]
+      return [run.job, inline`${pill(run.outcome ?? 'running')} ${time(ended)} ${detail}`]
     })
+  const list = jobs.length === 0 ? para('No job has run yet.') : facts(jobs)
+  const next = actions([
+    ['/api/v1/health', 'Health'],
+    ['/feeds', 'Subscribe', 'quiet'],
+  ])
+  return aside('Last run of each job', {
+    html: html`${list.html}${next.html}`,
+    md: `Last run of each job:\n\n${list.md}`,
+  })
 }
 
-/** One bar a day; its height repeats the colour. The cell is sorted by the share of successful polls. */
-function stripOf(polls: readonly PollRecord[], nowMs: number): TableCell {
+/** One bar a day; its height repeats the colour. */
+function strip(polls: readonly PollRecord[], nowMs: number): HtmlAndMarkdown {
   const tallies = entriesByDay(polls, ({ polledAtMs }) => polledAtMs, days, nowMs).map((ofDay) => {
     const goodPolls = ofDay.filter((poll) => poll.outcome === 'ok').length
     return { good: goodPolls, failed: ofDay.length - goodPolls }
@@ -105,12 +196,73 @@ function stripOf(polls: readonly PollRecord[], nowMs: number): TableCell {
   const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
   const words = good + failed === 0 ? 'no poll' : `${good} good, ${failed} failed`
   const bars = tallies.map((tally, index) => {
-    if (tally.good + tally.failed === 0) return ''
-    const height = tally.failed === 0 ? 18 : tally.good === 0 ? 5 : 11
-    const ink = tally.failed === 0 ? 'good' : tally.good === 0 ? 'bad' : 'mixed'
-    return `<rect class="${ink}" x="${index * 4}" y="${20 - height}" width="3" height="${height}"/>`
+    const [ink, height] =
+      tally.good + tally.failed === 0
+        ? ['none', 8]
+        : tally.failed === 0
+          ? ['good', 20]
+          : tally.good === 0
+            ? ['bad', 6]
+            : ['mixed', 12]
+    return `<rect class="${ink}" x="${index * 5.5}" y="${22 - height}" width="4" height="${height}"/>`
   })
-  const svg = `<svg class="strip" viewBox="0 0 ${days * 4} 20" width="${days * 4}" height="20" role="img" aria-label="${words} in 30 days">${bars.join('')}</svg>`
-  const content = { html: html`${trusted(svg)} <small>${words}</small>`, md: words }
-  return cell(content, good + failed === 0 ? null : good / (good + failed))
+  const svg = `<svg class="strip" viewBox="0 0 ${days * 5.5} 22" width="${days * 5.5}" height="22" role="img" aria-label="${words} in ${days} days">${bars.join('')}</svg>`
+  return { html: html`${trusted(svg)} <small>${words}</small>`, md: `${words} in ${days} days` }
+}
+
+const shownOutages = 20
+
+/** Failed polls in a row: each explains a gap in a chart. Newest first. */
+function outagesSection(rails: readonly ShownRail[], world: StatusWorld): HtmlAndMarkdown {
+  const fromMs = world.nowMs - days * dayMs
+  const found = rails
+    .flatMap(({ view }) =>
+      outagesOf(world.history.get(view.rail) ?? [], fromMs).map((one) => ({ ...one, view })),
+    )
+    .toSorted((a, b) => b.lastMs - a.lastMs)
+  const shown = found.slice(0, shownOutages)
+  return section(
+    'gaps',
+    'What went wrong',
+    para(
+      found.length === 0
+        ? 'No poll failed in the last thirty days.'
+        : `${counted(found.length, 'gap')} in the last thirty days${found.length > shown.length ? `; the newest ${shown.length} are shown` : ''}. A gap stays a gap in every chart.`,
+    ),
+    shown.length === 0
+      ? null
+      : rows(
+          shown.map(({ view, firstMs, lastMs, polls, error, isOver }) => ({
+            name: railLink(view),
+            text: inline`${counted(polls, 'failed poll')}: ${untrustedText(error)}`,
+            end: inline`${time(firstMs)} ${firstMs === lastMs ? null : inline`to ${time(lastMs)}`} ${isOver ? null : small('not read since')}`,
+          })),
+        ),
+  )
+}
+
+function outagesOf(polls: readonly PollRecord[], fromMs: number) {
+  const found: {
+    firstMs: number
+    lastMs: number
+    polls: number
+    error: string
+    isOver: boolean
+  }[] = []
+  let isGood: boolean | null = null
+  for (const { polledAtMs, outcome: result, error } of polls) {
+    if (polledAtMs < fromMs) break
+    const last = found.at(-1)
+    if (result === 'failed') {
+      if (isGood === false && last !== undefined) {
+        last.firstMs = polledAtMs
+        last.polls += 1
+      } else {
+        const entry = { firstMs: polledAtMs, lastMs: polledAtMs, polls: 1, isOver: isGood !== null }
+        found.push({ ...entry, error: error ?? 'no reason recorded' })
+      }
+    }
+    isGood = result === 'ok'
+  }
+  return found
 }

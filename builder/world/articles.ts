@@ -11,8 +11,13 @@ import { checkedPart } from './authored-file.ts'
 
 export const weeklySlugPrefix = 'ledger-week-'
 
+/** True for a post that is generated from the figures of a week. */
+export function isWeekly({ slug }: Pick<ArticleSource, 'slug'>): boolean {
+  return slug.startsWith(weeklySlugPrefix)
+}
+
 const slugSchema = deskSlug.refine(
-  (slug) => !slug.startsWith(weeklySlugPrefix),
+  (slug) => !isWeekly({ slug }),
   `begins with "${weeklySlugPrefix}", which is reserved for weekly articles`,
 )
 

@@ -52,6 +52,20 @@ export async function gatherPacts(
     recorded: decisions.recorded.map((one) => recordedView(one, onChain.get(one.pactId) ?? null)),
     /** Logs of the escrow by `pact_id`, oldest first. */
     events: new Map([...onChain].map(([pactId, { events }]) => [String(pactId), events])),
+    /** The state of the escrow by `pact_id`, where a node was asked. */
+    escrow: new Map(
+      [...onChain].flatMap(([pactId, seen]) => {
+        const view = escrowView(seen)
+        return view === null ? [] : [[String(pactId), view] as const]
+      }),
+    ),
+    /** Contradictions between the sources by `pact_id`, in words. */
+    disagreements: new Map(
+      [...decisions.disagreements].map(([pactId, found]) => [
+        String(pactId),
+        found.map(({ between, text }) => `${between}: ${text}`),
+      ]),
+    ),
     manifests: authored.manifests,
     reproduceScript: authored.reproduceScript,
   }
@@ -142,7 +156,7 @@ function claimsView({ publishedAs, claims }: PublishedPact): NonNullable<Recorde
   }
 }
 
-function escrowView(onChain: PactOnChain | null): Recorded['escrow'] | null {
+function escrowView(onChain: PactOnChain | null): NonNullable<Recorded['escrow']> | null {
   const state = onChain?.state ?? null
   const last = onChain?.events.at(-1)
   if (state === null || last === undefined) return null

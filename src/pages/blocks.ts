@@ -167,19 +167,65 @@ export function keyFigures(
 
 type Action = readonly [href: string, label: string, look?: 'quiet' | 'warn']
 
-/** The facts that most readers look for, beside the page on wide screens, with what they can do next. */
-export function glance(entries: readonly Fact[], actions: readonly Action[]): HtmlAndMarkdown {
-  const { html: list, md } = facts(entries)
-  const elsewhere = actions.filter(([href]) => !href.startsWith('#'))
+/** Links in the form of buttons. */
+export function actions(entries: readonly Action[]): HtmlAndMarkdown {
+  const shown = entries.map(([href, label, look = '']) => link(href, label, `btn ${look}`.trim()))
   return {
-    html: html`<aside class="glance" aria-label="At a glance">
-      <h2>At a glance</h2>
-      ${list}
-      <p class="actions">
-        ${actions.map(([href, label, look = '']) => html`<a class="btn ${look}" href="${href}">${label}</a>`)}
-      </p>
-    </aside>`,
+    html: html`<p class="actions">${shown.map((button) => html`${button.html} `)}</p>`,
+    md: shown.map(({ md }) => md).join(' · '),
+  }
+}
+
+/** The facts that most readers look for, beside the page on wide screens, with what they can do next. */
+export function glance(entries: readonly Fact[], next: readonly Action[]): HtmlAndMarkdown {
+  const { html: list, md } = facts(entries)
+  const elsewhere = next.filter(([href]) => !href.startsWith('#'))
+  return aside('At a glance', {
+    html: html`${list}${actions(next).html}`,
     md: [md, ...elsewhere.map(([href, label]) => `- ${link(href, label).md}`)].join('\n'),
+  })
+}
+
+/** A box beside the page on wide screens, and after the introduction on narrow ones. */
+export function aside(title: string, { html: content, md }: HtmlAndMarkdown): HtmlAndMarkdown {
+  return {
+    html: html`<aside class="glance" aria-label="${title}">
+      <h2>${title}</h2>
+      ${content}
+    </aside>`,
+    md,
+  }
+}
+
+/** One entry a line: its name, what is said about it, and a figure, a date or a drawing. */
+export function rows(
+  entries: readonly {
+    readonly id?: string
+    readonly name: Inline
+    readonly text: Inline
+    readonly end: Inline
+  }[],
+): HtmlAndMarkdown {
+  const shown = entries.map(({ id, name, text, end }) => {
+    return { id, name: renderInline(name), text: renderInline(text), end: renderInline(end) }
+  })
+  return {
+    html: html`<ul class="rows">
+      ${shown.map(
+        ({ id, name, text, end }) =>
+          html`<li${id === undefined ? null : html` id="${id}"`}>
+            <div class="name">${name.html}</div>
+            <div>${text.html}</div>
+            <div class="end">${end.html}</div>
+          </li>`,
+      )}
+    </ul>`,
+    md: shown
+      .map(({ name, text, end }) => {
+        const parts = [text.md, end.md].filter((part) => part.trim() !== '')
+        return `- ${lineStart(name.md)}${parts.length === 0 ? '' : `: ${parts.join(' · ')}`}`
+      })
+      .join('\n'),
   }
 }
 

@@ -91,15 +91,16 @@ export function longestBacktickRun(text: string): number {
 const linkableAddress = /^(?:https?:\/\/[^\s"'<>\\]+|\/(?!\/)[^\s"'<>\\]*|#[\w-]+)$/i
 
 /** Only the label if the address is not linkable. */
-export function link(href: string, label: Inline): HtmlAndMarkdown {
+export function link(href: string, label: Inline, className = ''): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(label)
   if (!linkableAddress.test(href)) return { html: inner, md }
   const isExternal = !href.startsWith('/') && !href.startsWith('#')
   const target = href.replaceAll('(', '%28').replaceAll(')', '%29')
+  const look = className === '' ? null : html` class="${className}"`
   return {
     html: isExternal
-      ? html`<a href="${href}" rel="nofollow noopener noreferrer">${inner}</a>`
-      : html`<a href="${href}">${inner}</a>`,
+      ? html`<a${look} href="${href}" rel="nofollow noopener noreferrer">${inner}</a>`
+      : html`<a${look} href="${href}">${inner}</a>`,
     md: `[${md}](${target})`,
   }
 }

@@ -16,6 +16,7 @@ const navigation = [
 ] as const
 
 const more = [
+  ['/week', 'What changed'],
   ['/leaderboard', 'Leaderboard'],
   ['/workers', 'Workers'],
   ['/skills', 'Skills'],

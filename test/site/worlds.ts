@@ -245,6 +245,8 @@ export function hostileWorld(siteUrl: string, strings: readonly string[]): World
         source: { kind: 'publication' as const, name: text, url: text },
       })),
       events: new Map(),
+      escrow: new Map(),
+      disagreements: new Map([['10', [...strings]]]),
       manifests: [],
       reproduceScript: null,
     },

@@ -437,6 +437,8 @@ export function smallWorld(changes: Partial<World> = {}): World {
           })),
         ],
       ]),
+      escrow: new Map(),
+      disagreements: new Map(),
       manifests: [pactManifests],
       reproduceScript: "const pact = '@PACT@'\nconsole.log(pact.pact_id)\n",
     },

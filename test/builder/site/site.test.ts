@@ -157,6 +157,66 @@ describe('the page of a pact', () => {
   })
 })
 
+test('the page of a pact marks the facts that its sources state differently', () => {
+  const [settled] = world.pacts.settled
+  if (settled === undefined) throw new Error('the world has no settled pact')
+  const escrow = (recipient: string) => ({
+    status: 'Completed' as const,
+    creator: settled.payer,
+    recipient,
+    amount_pact: '40',
+    deadline: '2026-11-30T00:00:00.000Z',
+    work_hash: null,
+    last_event: 'approved',
+    tx_hash: settled.tx_hash,
+    block_number: settled.block_number,
+    at: settled.settled_at,
+    explorer_url: settled.explorer_url,
+  })
+  const page = (recipient: string) => {
+    const states = new Map([[settled.pact_id, escrow(recipient)]])
+    const pacts = { ...world.pacts, escrow: states }
+    return text(`/pacts/${settled.pact_id}.md`, [...siteOf({ ...world, pacts })])
+  }
+  const rowOf = (shown: string) => shown.split('\n').find((line) => line.startsWith('| Worker'))
+  expect(rowOf(page(settled.worker))).toContain('✓ agree')
+  expect(rowOf(page(settled.payer))).toContain('✗ contradict')
+})
+
+describe('the page of a skill', () => {
+  test('the page of a skill shows its rails with their status, and is linked but not in llms.txt', () => {
+    const page = text('/skills/technical-writing.md')
+    expect(page).toContain('[Rail alpha](https://ledger.test/rails/alpha)')
+    expect(page).toMatch(/^1 of 1 rail that sells it pays now\./m)
+    expect(text('/skills.md')).toContain('(https://ledger.test/skills/technical-writing)')
+    expect(text('/sitemap.xml')).toContain('/skills/technical-writing<')
+    expect(text('/search')).toContain('"/skills/technical-writing"')
+    expect(text('/llms.txt')).not.toContain('/skills/technical-writing')
+  })
+})
+
+describe('the page of the week', () => {
+  const at = (days: number) => world.nowMs - days * dayMs
+  const event = (from: string, to: string, createdAtMs: number) => {
+    const kind = 'rail_transition' as const
+    return { seq: createdAtMs, kind, rail: 'alpha', title: '', data: { from, to }, createdAtMs }
+  }
+  const page = (events: World['events']) => text('/week.md', [...siteOf({ ...world, events })])
+
+  test('the week names each rail whose status is another than seven days ago once', () => {
+    const changes = [event('dormant', 'potemkin', at(2)), event('potemkin', 'paying', at(1))]
+    expect(page(changes)).toMatch(/^1 rail changed status this week\./m)
+    expect(page(changes)).toContain('dormant → paying')
+  })
+
+  test('the week omits older changes and those that were undone', () => {
+    const undone = [event('paying', 'dormant', at(2)), event('dormant', 'paying', at(1))]
+    for (const events of [[event('dormant', 'paying', at(9))], undone, []]) {
+      expect(page(events)).toMatch(/^No rail changed status this week\./m)
+    }
+  })
+})
+
 describe('the indexes for programs', () => {
   test('llms.txt links only to published Markdown', () => {
     const paths = new Set(allPaths)

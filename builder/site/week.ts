@@ -1,0 +1,261 @@
+/** `/week`: what changed in the last seven days, the most important first. Days are whole, so that the page rarely changes. */
+import { z } from 'zod'
+
+import type { Flag } from '../../src/contract/schemas/flag.ts'
+import { railStatus } from '../../src/contract/schemas/rail.ts'
+import { isReaderTrouble } from '../../src/core/flags/index.ts'
+import { counted } from '../../src/core/number-text.ts'
+import { dayMs, isoDate } from '../../src/core/time.ts'
+import {
+  folded,
+  introduction,
+  links,
+  para,
+  rows,
+  section,
+  verdict,
+} from '../../src/pages/blocks.ts'
+import { day, pill, usdc } from '../../src/pages/figures.ts'
+import { inline, link, small, untrustedText } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
+import { atomFeed } from '../../src/pages/page.ts'
+import { articlePath, pactPath } from '../../src/pages/paths.ts'
+import { byDate } from '../desk/ranking.ts'
+import { bySeverity } from '../documents/flags.ts'
+import { isWeekly } from '../world/articles.ts'
+import type { World } from '../world/world.ts'
+import { kindWords } from './flag-parts.ts'
+import { pageSource } from './page-source.ts'
+import { railLink, railLinkOf, railParts, shownRails, statusPill } from './rail-parts.ts'
+import type { ShownRail } from './rail-parts.ts'
+
+const days = 7
+
+const parts = [
+  'articles',
+  'closedFlags',
+  'community',
+  'events',
+  'history',
+  'openFlags',
+  'pacts',
+  ...railParts,
+] as const
+type WeekWorld = Pick<World, (typeof parts)[number]>
+
+const transition = z.object({
+  from: railStatus,
+  to: railStatus,
+  rules_changed: z.unknown().optional(),
+})
+
+type Rails = ReadonlyMap<string, ShownRail['view']>
+
+export const weekPage = pageSource(parts, (world) => {
+  const fromMs = (Math.floor(world.nowMs / dayMs) - days + 1) * dayMs
+  const shown = shownRails(world)
+  const rails = new Map(shown.map(({ view }) => [view.rail, view]))
+  const changes = changesOf(world, fromMs)
+  const flags = [...world.openFlags, ...world.closedFlags].filter((flag) => !isReaderTrouble(flag))
+  const since = (at: string | undefined) => at !== undefined && Date.parse(at) >= fromMs
+  const opened = flags.filter((flag) => since(flag.opened_at)).toSorted(bySeverity)
+  const closed = flags.filter((flag) => since(flag.closed_at))
+  const settled = world.pacts.settled.filter((pact) => since(pact.settled_at))
+  const fresh = shown.filter(({ view }) => firstReadMs(view.rail, world) >= fromMs)
+  const essays = world.articles
+    .filter((article) => !isWeekly(article) && since(`${article.date}T00:00:00Z`))
+    .toSorted(byDate)
+  const sum = sumOf({ changes: changes.length, opened: opened.length, closed: closed.length })
+  return {
+    path: '/week',
+    title: 'What changed this week',
+    description: `${sum} Status changes, doubts, first readings, pacts and receipts of the last seven days.`,
+    nav: '/week',
+    feeds: [
+      atomFeed('/feeds/transitions.atom', 'Status changes'),
+      atomFeed('/feeds/flags.atom', 'Flags'),
+    ],
+    body: [
+      verdict(sum),
+      introduction(
+        inline`From ${day(fromMs)} to ${day(world.nowMs)} in UTC. ${link('/feeds/transitions.atom', 'Feed of status changes')} · ${link('/feeds/flags.atom', 'Feed of flags')}`,
+      ),
+      part(
+        'status',
+        'Status changes',
+        changes.map(({ rail, from, to, atMs, byRules }) => ({
+          name: railLinkOf(rail, rails),
+          text: inline`${pill(from)} → ${pill(to)}${byRules ? small(' by new rules') : null}`,
+          end: day(atMs),
+        })),
+      ),
+      part(
+        'opened',
+        'New doubts',
+        opened.map((flag) => flagRow(flag, rails)),
+      ),
+      part(
+        'closed',
+        'Doubts that closed',
+        closed.map((flag) => flagRow(flag, rails)),
+      ),
+      part(
+        'pacts',
+        'Pacts that settled',
+        settled.map((pact) => ({
+          name: link(pactPath(pact.pact_id), untrustedText(pact.title ?? pact.job_id)),
+          text: inline`${usdc(pact.amount_usdc)} on ${pact.chain}`,
+          end: day(pact.settled_at),
+        })),
+      ),
+      section('receipts', 'Receipts', para(receiptsText(world, fromMs))),
+      part(
+        'first',
+        'Rails read for the first time',
+        fresh.map(({ view }) => ({
+          name: railLink(view),
+          text: statusPill(view, world),
+          end: day(firstReadMs(view.rail, world)),
+        })),
+      ),
+      failedPolls(shown, world, fromMs),
+      part(
+        'essays',
+        'Essays of the desk',
+        essays.map(({ slug, title, excerpt, date }) => ({
+          name: link(articlePath(slug), untrustedText(title)),
+          text: untrustedText(excerpt),
+          end: day(date),
+        })),
+      ),
+      quiet([
+        ['a change of status', changes.length],
+        ['a new doubt', opened.length],
+        ['a doubt that closed', closed.length],
+        ['a pact that settled', settled.length],
+        ['a rail read for the first time', fresh.length],
+        ['an essay of the desk', essays.length],
+      ]),
+      links([
+        ['/desk', 'Weekly posts with figures'],
+        ['/honesty', 'All flags'],
+        ['/status', 'Poll status'],
+        ['/feeds', 'All feeds'],
+        ['/changelog', 'Changes of this website'],
+      ]),
+    ],
+  }
+})
+
+/** Null without entries: `quiet` names what did not happen. */
+function part(
+  id: string,
+  title: string,
+  entries: Parameters<typeof rows>[0],
+): HtmlAndMarkdown | null {
+  return entries.length === 0 ? null : section(id, `${title}: ${entries.length}`, rows(entries))
+}
+
+/** The kinds of changes of which there was none, in one sentence. */
+function quiet(kinds: readonly (readonly [what: string, count: number])[]): HtmlAndMarkdown | null {
+  const none = kinds.filter(([, count]) => count === 0).map(([what]) => what)
+  return none.length === 0 ? null : para(`Not in these days: ${none.join(', ')}.`, 'soft')
+}
+
+function sumOf(found: { changes: number; opened: number; closed: number }): string {
+  const changes =
+    found.changes === 0
+      ? 'No rail changed status this week.'
+      : `${counted(found.changes, 'rail')} changed status this week.`
+  const flags =
+    found.opened + found.closed === 0
+      ? 'No doubt opened or closed.'
+      : `${counted(found.opened, 'doubt')} opened, ${found.closed} closed.`
+  return `${changes} ${flags}`
+}
+
+/** The changes of each rail as one, those to and from `paying` first, then the newest. */
+function changesOf({ events }: WeekWorld, fromMs: number) {
+  const byRail = new Map<string, ReturnType<typeof changeOf>[number]>()
+  for (const event of events.toSorted((a, b) => a.createdAtMs - b.createdAtMs || a.seq - b.seq)) {
+    if (event.createdAtMs < fromMs) continue
+    for (const change of changeOf(event)) {
+      byRail.set(change.rail, { ...change, from: byRail.get(change.rail)?.from ?? change.from })
+    }
+  }
+  const isPaying = ({ from, to }: { from: string; to: string }) =>
+    from === 'paying' || to === 'paying'
+  return [...byRail.values()]
+    .filter(({ from, to }) => from !== to)
+    .toSorted((a, b) => Number(isPaying(b)) - Number(isPaying(a)) || b.atMs - a.atMs)
+}
+
+function changeOf({ kind, rail, data, createdAtMs: atMs }: World['events'][number]) {
+  const parsed = transition.safeParse(data)
+  if (kind !== 'rail_transition' || rail === null || !parsed.success) return []
+  const { from, to, rules_changed: rules } = parsed.data
+  return [{ rail, from, to, atMs, byRules: rules !== undefined }]
+}
+
+function flagRow(flag: Flag, rails: Rails) {
+  const { rail, closed_at: closedAt, close_reason: reason } = flag
+  const why = closedAt === undefined || reason === undefined ? null : untrustedText(reason)
+  return {
+    name: rail === null ? 'The ledger' : railLinkOf(rail, rails),
+    text: inline`${link(`/honesty#${flag.id}`, untrustedText(flag.title))} ${small(inline`${flag.severity}, ${kindWords(flag)}. ${why}`)}`,
+    end: day(closedAt ?? flag.opened_at),
+  }
+}
+
+/** Of the newest receipts only, which the page of receipts lists. */
+function receiptsText({ community }: WeekWorld, fromMs: number): Inline {
+  const ofWeek = community.receipts.filter((one) => Date.parse(one.accepted_at) >= fromMs)
+  const verified = ofWeek.filter((one) => one.onchain_verified).length
+  const isAll = ofWeek.length < community.receipts.length || community.receiptsNext === null
+  return inline`${isAll ? '' : 'At least '}${counted(ofWeek.length, 'receipt')} ${ofWeek.length === 1 ? 'was' : 'were'} accepted, and ${verified} of ${isAll ? 'them' : 'these newest'} ${verified === 1 ? 'is' : 'are'} verified on chain. ${link('/receipts', 'Receipts')}`
+}
+
+/** The oldest poll that is known; a rail without polls was never read. */
+function firstReadMs(rail: string, { history }: WeekWorld): number {
+  const good = history.get(rail)?.findLast(({ outcome }) => outcome === 'ok')
+  return good?.polledAtMs ?? -Infinity
+}
+
+/** Apart, since a failed poll says nothing about the rail. */
+function failedPolls(
+  rails: readonly ShownRail[],
+  { history }: WeekWorld,
+  fromMs: number,
+): HtmlAndMarkdown {
+  const found = rails
+    .map(({ view }) => {
+      const polls = history.get(view.rail) ?? []
+      const end = polls.findIndex(({ polledAtMs }) => polledAtMs < fromMs)
+      const ofWeek = end === -1 ? polls : polls.slice(0, end)
+      return {
+        view,
+        polls: ofWeek.length,
+        failed: ofWeek.filter(({ outcome }) => outcome === 'failed'),
+      }
+    })
+    .filter(({ failed }) => failed.length > 0)
+    .toSorted((a, b) => b.failed.length - a.failed.length)
+  const total = found.reduce((sum, { failed }) => sum + failed.length, 0)
+  return section(
+    'failed',
+    'Failed polls',
+    para('They say nothing about a rail: our reader could not read it.', 'soft'),
+    found.length === 0
+      ? para('No poll failed.')
+      : folded(
+          `${counted(total, 'failed poll')} of ${counted(found.length, 'rail')}`,
+          rows(
+            found.map(({ view, polls, failed }) => ({
+              name: railLink(view),
+              text: untrustedText(failed[0]?.error ?? 'no reason recorded'),
+              end: `${failed.length} of ${counted(polls, 'poll')}, ${isoDate(failed[0]?.polledAtMs ?? 0)}`,
+            })),
+          ),
+        ),
+  )
+}
