@@ -96,7 +96,7 @@ function state(failed: number, polled: number, sum: string): HtmlAndMarkdown {
       : failed === 0
         ? ['good', 'Every polled rail was read']
         : ['warning', `${failed} of ${counted(polled, 'rail')} could not be read`]
-  const kept = failed === 0 ? '' : ' Their last figures stay, with their dates.'
+  const kept = failed === 0 ? '' : ' The others keep their last figures, with their dates.'
   const text = polled === 0 ? sum : `${sum}${kept}`
   return {
     html: html`<p class="state">
