@@ -2,7 +2,7 @@
  * Tables. With the script of the site, readers can sort them by their headers. On narrow screens the rows of tables with
  * more than three columns are cards; the script then gives browsers that forget the table its roles.
  */
-import { amount, count, day, percent, time, timeMs } from './figures.ts'
+import { amount, count, day, time, timeMs } from './figures.ts'
 import type { TimeValue } from './figures.ts'
 import { renderInline } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
@@ -75,7 +75,6 @@ function numberColumn(show: (value: number | null) => HtmlAndMarkdown) {
 /** Amounts without their unit, which the header of the column shows. */
 export const amountColumn = numberColumn(amount)
 export const countColumn = numberColumn(count)
-export const percentColumn = numberColumn(percent)
 
 export function timeColumn<Row>(label: string, at: (row: Row) => TimeValue | null, none?: string) {
   return column(label, (row: Row) => timeCell(at(row), none))
