@@ -111,7 +111,7 @@ function origin(
     ],
     [
       'Sources',
-      isAudited(view)
+      Object.keys(view.audit.figures).length > 0 && isAudited(view)
         ? link('#claims', 'What others say')
         : view.evidence.length === 0
           ? 'none recorded'

@@ -33,7 +33,7 @@ const footer = [
   ['/feeds', 'Feeds'],
   ['/docs/rules', 'How we measure'],
   ['/docs/disputing', 'Dispute a figure'],
-  ['/api/v1/rails.csv', 'All rails as CSV'],
+  ['/docs/data', 'Download everything'],
   ['/snapshot.json', 'Signed manifest'],
   ['/diffs/latest.md', 'What the last build changed'],
   ['/docs/reference', 'API'],

@@ -151,7 +151,7 @@ describe('the keyboard alone', () => {
         () =>
           [
             ...document.querySelectorAll(
-              'a[href], button:not(:disabled), select, input, summary, [tabindex="0"]',
+              'a[href], button:not(:disabled), select, input:not([type=radio]:not(:checked)), summary, [tabindex="0"]',
             ),
           ].filter((element) => element.checkVisibility()).length,
       )
