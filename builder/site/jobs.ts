@@ -27,7 +27,7 @@ export const jobsPage = pageSource(['exchange'], ({ exchange }) => {
       links([
         ['/api/v1/jobs', 'JSON'],
         ['/feeds/jobs.atom', 'Feed of jobs'],
-        ['/docs/reference', 'How to post and bid'],
+        ['/docs/reference/jobs', 'How to post and bid'],
         ['/skills', 'Skills'],
       ]),
     ],

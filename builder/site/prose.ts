@@ -1,7 +1,8 @@
 /** Renders Markdown as HTML without raw HTML, scripts or images from other hosts. */
 import { Marked } from 'marked'
-import type { Tokens } from 'marked'
+import type { Token, Tokens } from 'marked'
 
+import { codeTabs, highlighted, isTab } from '../../src/pages/code-tabs.ts'
 import { link } from '../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { html, trusted } from '../../src/pages/html.ts'
@@ -15,7 +16,8 @@ const explicitId = / \{#([\w-]+)\}$/
  * works wherever it is served; images from other hosts become links. Lists that contain only links become a row of links.
  *
  * With `blocks`, which marks text of this project, `<!-- block: name -->` is replaced by that block, a heading may end
- * with its id (`{#id}`), and the first paragraph is set as an introduction.
+ * with its id (`{#id}`), and the first paragraph is set as an introduction. Adjacent code blocks in several languages
+ * become tabs, followed by the answer if a block of JSON follows.
  */
 export function renderMarkdown(
   text: string,
@@ -27,7 +29,11 @@ export function renderMarkdown(
   const marked = new Marked({ gfm: true, async: false })
   const ids = new Map<string, number>()
   let isIntroduction = blocks !== undefined
+  const tabs = new Map<Token, readonly Tokens.Code[]>()
   marked.use({
+    hooks: {
+      processAllTokens: (tokens) => (blocks === undefined ? tokens : foldTabs(tokens, tabs)),
+    },
     renderer: {
       html({ text: markup }: Tokens.HTML | Tokens.Tag) {
         const block = blocks?.get(blockMarker.exec(markup.trim())?.[1] ?? '')
@@ -76,14 +82,48 @@ export function renderMarkdown(
         const body = rows.map((row) => `<tr>${row.map((entry) => cell(entry, 'td')).join('')}</tr>`)
         return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`
       },
-      code({ text: source }: Tokens.Code) {
-        return html`<pre tabindex="0"><code>${source}</code></pre>`.toString()
+      code(token: Tokens.Code) {
+        const group = tabs.get(token)
+        if (group === undefined) {
+          const shown = token.lang === 'text' ? token.text : highlighted(token.text)
+          return html`<pre tabindex="0"><code>${shown}</code></pre>`.toString()
+        }
+        const samples = group.filter(({ lang }) => isTab(lang))
+        const answer = group.find(({ lang }) => lang === 'json')
+        return codeTabs(
+          `sample-${[...tabs.keys()].indexOf(token)}`,
+          samples.map(({ lang = '', text: sample }) => ({ language: lang, text: sample })),
+          answer === undefined ? null : { title: 'Answer', text: answer.text },
+        ).html.toString()
       },
     },
   })
   const rendered = marked.parse(text)
   if (typeof rendered !== 'string') throw new Error('marked must run synchronously')
   return trusted(rendered)
+}
+
+/** Leaves the first of adjacent code blocks in different languages, and records all of them in `tabs`. */
+function foldTabs(tokens: readonly Token[], tabs: Map<Token, readonly Tokens.Code[]>): Token[] {
+  const kept: Token[] = []
+  let group: Tokens.Code[] = []
+  for (const token of tokens.filter(({ type }) => type !== 'space')) {
+    const [first] = group
+    const language: string | undefined = isCode(token) ? token.lang : undefined
+    const isNew = group.every(({ lang }) => lang !== language)
+    if (first && isCode(token) && isNew && (isTab(language) || language === 'json')) {
+      group.push(token)
+      tabs.set(first, group)
+    } else {
+      group = isCode(token) && isTab(language) ? [token] : []
+      kept.push(token)
+    }
+  }
+  return kept
+}
+
+function isCode(token: Token): token is Tokens.Code {
+  return token.type === 'code'
 }
 
 function isLinkAlone({ tokens }: Tokens.ListItem): boolean {

@@ -29,7 +29,6 @@ const fields = z.strictObject({
   nav: path.default('/docs'),
   /** Address and title of the JSON document with the same content. */
   alternate: z.tuple([path.or(z.string().regex(/^\/[\w./-]+$/)), z.string()]).optional(),
-  styles: assets.optional(),
   scripts: assets.optional(),
 })
 

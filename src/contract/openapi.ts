@@ -27,7 +27,8 @@ export interface OpenApiOptions {
   readonly version: string
 }
 
-const tags: Readonly<Record<string, string>> = {
+/** The groups of endpoints, in the order of the documentation. */
+export const tags: Readonly<Record<string, string>> = {
   Service: 'Health, keys, manifest and the OpenAPI description.',
   Stats: 'Aggregates of the ledger.',
   Rails: 'Income channels: figures, history, opportunities.',

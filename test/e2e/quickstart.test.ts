@@ -11,9 +11,13 @@ allowSlowTests('starts the compiled program')
 
 const program = useProgram()
 const guide = readFileSync(new URL('../../data/docs/quickstart.md', import.meta.url), 'utf8')
-const commands = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, command = '']) => command)
+const samplesIn = (language: string) =>
+  [...guide.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
+    ([, sample = '']) => sample,
+  )
+const [commands, scripts] = [samplesIn('sh'), samplesIn('ts')]
 
-test('each command of the quickstart is answered', async () => {
+test('each command and each script of the quickstart is answered', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
   const { service, url } = await ledger.start()
   await service.says('"message":"serving"')
@@ -23,6 +27,16 @@ test('each command of the quickstart is answered', async () => {
     const { code, out } = await execute('bash', ['-eo', 'pipefail', '-c', script], '/')
     expect([command, code]).toEqual([command, 0])
     expect([command, out.length > 0]).toEqual([command, true])
+  }
+  expect(scripts).toHaveLength(commands.length)
+  for (const script of scripts) {
+    const source = script.replaceAll('{{site_url}}', url)
+    const { code, out } = await execute(
+      process.execPath,
+      ['--input-type=module', '-e', source],
+      '/',
+    )
+    expect([script, code, out.length > 0]).toEqual([script, 0, true])
   }
   await stop(service)
   ledger.remove()

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 
+import { routes } from '../../src/contract/routes.ts'
 import { seriousViolations, useBrowser } from './browser.ts'
 import { useSite } from './site-server.ts'
 import { fullWorld } from './worlds.ts'
@@ -323,15 +324,43 @@ describe('the signature check', () => {
   })
 })
 
-describe('the playground', () => {
-  test('the playground sends a request to this site and shows the response', async () => {
-    const { page, problems } = await visit('/docs/try', { waitUntil: 'networkidle' })
-    const operation = page.locator('#operations-Rails-listRails')
-    await operation.locator('.opblock-summary-control').click()
-    await operation.getByRole('button', { name: 'Try it out' }).click()
-    await operation.getByRole('button', { name: 'Execute' }).click()
-    const live = operation.locator('.live-responses-table .response-col_status').last()
-    await expect.poll(() => live.innerText()).toContain('200')
+describe('the page to try the API', () => {
+  test('the page sends a read to this site and shows status, headers, body and command', async () => {
+    const { page, problems } = await visit('/docs/try#getRail', { waitUntil: 'networkidle' })
+    await page.locator('#getRail input').fill('alpha')
+    await page.getByRole('button', { name: 'Send' }).click()
+    const answer = page.locator('.answer')
+    await expect.poll(() => answer.getByRole('status').innerText()).toMatch(/^200 /)
+    expect(await answer.locator('.out').innerText()).toContain('"rail": "alpha"')
+    await answer.getByText('Headers', { exact: true }).click()
+    expect(await answer.innerText()).toContain('x-signature: ed25519:')
+    expect(await page.locator('#getRail pre').innerText()).toContain(
+      `curl -sS '${site.url}/api/v1/rails/alpha'`,
+    )
     expect(problems).toEqual([])
+  })
+
+  test('the page does not send writes, but says how to sign them', async () => {
+    const { page } = await visit('/docs/try')
+    await page.getByLabel('Endpoint').selectOption('submitReceipt')
+    expect(await page.getByRole('button', { name: 'Send' }).isVisible()).toBe(false)
+    expect(await page.locator('#submitReceipt').innerText()).toContain('how to sign')
+  })
+
+  test('without scripts, the page lists a command for every endpoint', async () => {
+    const { page } = await visit('/docs/try', { javaScriptEnabled: false })
+    expect(await page.locator('pre:visible').count()).toBe(routes.length)
+    expect(await page.getByRole('button', { name: 'Send' }).isVisible()).toBe(false)
+  })
+})
+
+describe('samples of code', () => {
+  test('one choice of language holds for all samples, also on the next page', async () => {
+    const { page } = await visit('/docs/reference/rails')
+    await page.getByLabel('Python').first().check()
+    expect(await page.locator('pre[data-language=sh]:visible').count()).toBe(0)
+    await page.goto('/docs/reference/workers')
+    expect(await page.locator('pre[data-language=py]:visible').count()).toBeGreaterThan(1)
+    expect(await page.locator('pre[data-language=sh]:visible').count()).toBe(0)
   })
 })

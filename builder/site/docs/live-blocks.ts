@@ -7,13 +7,13 @@ import { flagTexts } from '../../../src/core/flags/index.ts'
 import { evidenceTenths } from '../../../src/core/reputation/formula.ts'
 import { lastRule, statusRules, statusRulesVersion } from '../../../src/core/rules/status.ts'
 import { ruleThresholds } from '../../../src/core/rules/thresholds.ts'
-import { facts, htmlOnly, list } from '../../../src/pages/blocks.ts'
-import { code, inline, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
+import { facts, list } from '../../../src/pages/blocks.ts'
+import { code, inline, textWithCode } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
-import { html } from '../../../src/pages/html.ts'
 import { column, figureColumn, table } from '../../../src/pages/table.ts'
 import type { World } from '../../world/world.ts'
 import { documentsTable, readsTable, storageTable, writesTable } from './cost.ts'
+import { designParts } from './design.ts'
 import { errorTable } from './error-codes.ts'
 import { costTable, rateLimitTable, writeQuotaTable } from './limits.ts'
 import { logForm } from './log-form.ts'
@@ -21,13 +21,14 @@ import { logKinds, logPicture } from './log-picture.ts'
 import { mcpPromptTable, mcpToolTable } from './mcp-tools.ts'
 import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
-import { endpointSections } from './reference.ts'
+import { endpointIndex, referenceLink } from './reference.ts'
+import { tryForm } from './try.ts'
 
 /** The parts of the world that blocks may show. */
 export type BlockWorld = Pick<World, 'signingKeys' | 'site' | 'tiers'>
 
 export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndMarkdown>> = {
-  endpoints: endpointSections,
+  endpoints: endpointIndex,
   models: modelSections,
   'signed-endpoints': signedEndpoints,
   'signing-keys': signingKeyList,
@@ -51,7 +52,8 @@ export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndM
   'verify-log': logForm,
   'log-picture': logPicture,
   'log-kinds': logKinds,
-  playground,
+  try: tryForm,
+  ...designParts,
 }
 
 function signedEndpoints(): HtmlAndMarkdown {
@@ -59,8 +61,8 @@ function signedEndpoints(): HtmlAndMarkdown {
     routes
       .filter((route: Route) => route.access === 'signed')
       .map(
-        ({ id, method, path, description }) =>
-          inline`${link(`/docs/reference#${id}`, code(`${method} ${path}`))}: ${textWithCode(description)}`,
+        (route) =>
+          inline`${referenceLink(route, code(`${route.method} ${route.path}`))}: ${textWithCode(route.description)}`,
       ),
   )
 }
@@ -132,17 +134,4 @@ function thresholdTable(): HtmlAndMarkdown {
       column('Meaning', ([, [, text]]) => text, { kind: 'wide' }),
     ],
   })
-}
-
-/** Filled by Swagger UI, which the page loads from this site. */
-function playground(): HtmlAndMarkdown {
-  return htmlOnly(
-    html`<noscript
-        ><p>
-          This page needs JavaScript; the <a href="/docs/reference">reference</a> does not.
-        </p></noscript
-      >
-      <div id="playground"></div>`,
-    'The playground is interactive. The same endpoints are listed in the reference.',
-  )
 }

@@ -12,6 +12,12 @@ export function modelSchemas(world: Pick<World, 'site'>): readonly [string, Json
   return entries(member(member(openApiOf(world), 'components'), 'schemas'))
 }
 
+/** The component that a schema refers to, or the schema itself. */
+export function modelOf(spec: JsonValue, schema: JsonValue | undefined): JsonValue | undefined {
+  const name = refName(schema)
+  return name === null ? schema : member(member(member(spec, 'components'), 'schemas'), name)
+}
+
 export function modelSections(world: Pick<World, 'site'>): HtmlAndMarkdown {
   const schemas = modelSchemas(world)
   return stacked([
@@ -39,18 +45,23 @@ function fieldTable(name: string, schema: JsonValue): HtmlAndMarkdown {
   })
 }
 
+/** A text without quotation marks, and any other value as JSON. */
+export function plain(value: JsonValue): string {
+  return text(value) ?? JSON.stringify(value)
+}
+
 /** `array of Rail`, `integer or null`, or the values of an enum. */
-function typeText(schema: JsonValue): HtmlAndMarkdown {
+export function typeText(schema: JsonValue): HtmlAndMarkdown {
   const nullable = member(schema, 'nullable') === true ? ' or null' : ''
   return inline`${nonNullType(schema)}${nullable}`
 }
 
 function nonNullType(schema: JsonValue): HtmlAndMarkdown {
   const ref = refName(schema)
-  if (ref !== null) return link(`#${ref}`, ref)
+  if (ref !== null) return link(`/docs/models#${ref}`, ref)
   const words = list(member(schema, 'enum'))
   if (words.length > 0) {
-    const values = words.map((word) => code(text(word) ?? JSON.stringify(word)))
+    const values = words.map((word) => code(plain(word)))
     return join(values, ', ')
   }
   const items = member(schema, 'items')

@@ -1,53 +1,83 @@
 /** Navigation around a documentation page: the list of all pages, the headings of the page, and its neighbours. */
-import { contents } from '../../../src/pages/blocks.ts'
 import { html } from '../../../src/pages/html.ts'
 import type { Html } from '../../../src/pages/html.ts'
 import { docsGroups } from '../../world/docs.ts'
 import type { DocsSource } from '../../world/docs.ts'
+import { referenceGroups, referencePath } from './reference.ts'
 
 /** Pages with fewer headings get no list of headings. */
 const fewestHeadings = 3
 
+type Entry = Pick<DocsSource, 'group' | 'path' | 'title'>
+export type Headings = readonly (readonly [id: string, label: string])[]
+
+/** The side navigation is folded on narrow screens; wide ones show it beside the page. */
 export function withNavigation(
   content: Html,
-  page: Pick<DocsSource, 'body' | 'group' | 'path'>,
-  docs: readonly DocsSource[],
+  page: Entry,
+  headings: Headings,
+  docs: readonly Entry[],
 ): Html {
-  if (page.group === undefined) return content
-  const ordered = docsGroups.flatMap((group) => docs.filter((other) => other.group === group))
+  if (page.group === undefined) return html`<div class="docs">${content}</div>`
+  const ordered = docsGroups.flatMap((group) =>
+    docs.filter((other) => other.group === group).flatMap(withGroups),
+  )
   const at = ordered.findIndex(({ path }) => path === page.path)
-  const neighbour = (to: DocsSource | undefined, rel: 'prev' | 'next') =>
+  const neighbour = (to: Entry | undefined, rel: 'prev' | 'next') =>
     to &&
     html`<a rel="${rel}" href="${to.path}"
       >${rel === 'prev' ? `← ${to.title}` : `${to.title} →`}</a
     >`
-  return html`<div class="docs">
-    <div>
-      ${headingsOf(page.body)}${content}
+  const isShown = ({ path }: Entry) =>
+    !path.startsWith(`${referencePath}/`) || page.path.startsWith(referencePath)
+  return html`<details class="side">
+      <summary>Documentation: ${page.title}</summary>
+      <nav aria-label="Documentation">
+        ${docsGroups.map(
+          (group) =>
+            html`<p>${group}</p>
+              <ul>
+                ${ordered
+                  .filter((other) => other.group === group && isShown(other))
+                  .map((other) => entry(other, page.path))}
+              </ul>`,
+        )}
+      </nav>
+    </details>
+    ${headings.length >= fewestHeadings && headingList(headings)}
+    <div class="docs">
+      ${content}
       <nav class="pager" aria-label="Previous and next page">
         ${neighbour(ordered[at - 1], 'prev')} ${neighbour(ordered[at + 1], 'next')}
       </nav>
-    </div>
-    <nav class="side" aria-label="Documentation">
-      ${docsGroups.map(
-        (group) =>
-          html`<p>${group}</p>
-            <ul>
-              ${ordered.filter((other) => other.group === group).map((other) => entry(other, page.path))}
-            </ul>`,
-      )}
-    </nav>
-  </div>`
+    </div>`
 }
 
-function entry({ path, title }: DocsSource, current: string): Html {
+function withGroups(page: Entry): readonly Entry[] {
+  return page.path === referencePath ? [page, ...referenceGroups] : [page]
+}
+
+function entry({ path, title }: Entry, current: string): Html {
   const mark = path === current ? html` aria-current="page"` : null
-  return html`<li><a href="${path}" ${mark}>${title}</a></li>`
+  const deeper = path.startsWith(`${referencePath}/`) ? html` class="deeper"` : null
+  return html`<li${deeper}><a href="${path}" ${mark}>${title}</a></li>`
 }
 
-function headingsOf(body: string): Html | null {
-  const found = [...body.matchAll(/^## (.+) \{#([\w-]+)\}$/gm)]
-  if (found.length < fewestHeadings) return null
-  return contents(found.map(([, words = '', id = '']) => [`#${id}`, words.replaceAll('`', '')]))
-    .html
+function headingList(headings: Headings): Html {
+  return html`<details class="side toc">
+    <summary>On this page</summary>
+    <nav aria-label="On this page">
+      <p>On this page</p>
+      <ul>
+        ${headings.map(([id, label]) => html`<li><a href="#${id}">${label}</a></li> `)}
+      </ul>
+    </nav>
+  </details>`
+}
+
+export function headingsOf(body: string): Headings {
+  return [...body.matchAll(/^## (.+) \{#([\w-]+)\}$/gm)].map(([, words = '', id = '']) => [
+    id,
+    words.replaceAll('`', ''),
+  ])
 }

@@ -1,4 +1,5 @@
 /** Pages written in Markdown under `data/docs`, with values and blocks filled in from the contract and the world. */
+import { counted } from '../../../src/core/number-text.ts'
 import { html } from '../../../src/pages/html.ts'
 import type { SitePage } from '../../../src/pages/page.ts'
 import type { DocsSource } from '../../world/docs.ts'
@@ -6,14 +7,18 @@ import type { World } from '../../world/world.ts'
 import { pageSource } from '../page-source.ts'
 import { renderMarkdown } from '../prose.ts'
 import { liveBlocks } from './live-blocks.ts'
-import { withNavigation } from './navigation.ts'
+import { headingsOf, withNavigation } from './navigation.ts'
+import { groupSections, referenceGroups, referencePath } from './reference.ts'
 import { docsValues } from './values.ts'
 
 export const docsPages = pageSource(
   ['docs', 'signingKeys', 'site', 'taxonomy', 'tiers'],
   (world) => {
     const values = docsValues(world)
-    return world.docs.map((source) => docsPage(source, world, values))
+    return world.docs.flatMap((source) => [
+      docsPage(source, world, values),
+      ...(source.path === referencePath ? groupPages(world) : []),
+    ])
   },
 )
 
@@ -22,7 +27,7 @@ function docsPage(
   world: Pick<World, 'docs' | 'signingKeys' | 'site' | 'tiers'>,
   values: Readonly<Record<string, string>>,
 ): SitePage {
-  const { path, nav, title, styles, scripts, alternate } = source
+  const { path, nav, title, scripts, alternate } = source
   const fill = (text: string) =>
     text.replace(/\{\{(\w+)\}\}/g, (_all, name: string) => {
       const value = values[name]
@@ -48,10 +53,28 @@ function docsPage(
     description: fill(source.description),
     nav,
     ...(alternate && { json: alternate }),
-    ...(styles && { styles }),
     ...(scripts && { scripts }),
-    body: [{ html: withNavigation(content, { ...source, body }, world.docs), md: markdown }],
+    body: [{ html: withNavigation(content, source, headingsOf(body), world.docs), md: markdown }],
   }
+}
+
+/** One page for each group of endpoints. */
+function groupPages(world: Pick<World, 'docs' | 'site'>): SitePage[] {
+  return referenceGroups.map((group) => {
+    const content = groupSections(group, world)
+    return {
+      path: group.path,
+      title: `${group.title} API`,
+      description: `${group.about} ${counted(group.routes.length, 'endpoint')} with parameters, samples and answers.`,
+      crumb: [
+        ['/docs', 'Docs'],
+        [referencePath, 'API reference'],
+      ],
+      nav: '/docs',
+      json: ['/openapi.json', 'OpenAPI 3.0.3'],
+      body: [{ html: withNavigation(content.html, group, [], world.docs), md: content.md }],
+    }
+  })
 }
 
 const blockMarkers = /^<!-- block: ([a-z-]+) -->$/gm

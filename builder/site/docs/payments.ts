@@ -1,11 +1,12 @@
 /** The reads that are sold per request, and their terms. */
 import { paymentAsset } from '../../../src/contract/x402.ts'
 import { facts, notice } from '../../../src/pages/blocks.ts'
-import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
+import { code, inline, join } from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 import { cell, figureColumn, fixedColumn, table } from '../../../src/pages/table.ts'
 import { soldRoutes, tiersCovering } from '../../documents/x402.ts'
 import type { World } from '../../world/world.ts'
+import { referenceLink } from './reference.ts'
 
 /** Receiver, network and asset; a notice where the installation accepts no payments. */
 export function paymentTerms({ site }: Pick<World, 'site'>): HtmlAndMarkdown {
@@ -31,9 +32,7 @@ export function soldTable({ tiers }: Pick<World, 'tiers'>): HtmlAndMarkdown {
     id: 'sold',
     caption: 'Prices in USDC per response.',
     columns: [
-      fixedColumn('Read', ({ id, method, path }) =>
-        link(`/docs/reference#${id}`, code(`${method} ${path}`)),
-      ),
+      fixedColumn('Read', (route) => referenceLink(route, code(`${route.method} ${route.path}`))),
       figureColumn('Price', 'USDC', ({ price }) => cell(price, Number(price))),
       fixedColumn('Included in', ({ path }) => included(tiersCovering(path, tiers))),
     ],

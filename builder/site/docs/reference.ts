@@ -1,78 +1,254 @@
-/** Every endpoint, from the route registry that the service runs on. */
-import type { Parameter, Route } from '../../../src/contract/route.ts'
+/** Every endpoint, from the route registry that the service runs on and its OpenAPI document. */
+import { tags } from '../../../src/contract/openapi.ts'
+import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
-import { models } from '../../../src/contract/schemas/common.ts'
+import type { JsonValue } from '../../../src/core/canonical-json.ts'
 import {
+  codeBlock,
   contents,
   facts,
+  folded,
   heading,
-  list,
+  htmlOnly,
+  introduction,
   para,
   section,
   stacked,
 } from '../../../src/pages/blocks.ts'
-import { code, inline, link, textWithCode } from '../../../src/pages/html-and-markdown.ts'
+import { codeTabs } from '../../../src/pages/code-tabs.ts'
+import {
+  code,
+  inline,
+  link,
+  renderInline,
+  textWithCode,
+} from '../../../src/pages/html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from '../../../src/pages/html-and-markdown.ts'
+import { html } from '../../../src/pages/html.ts'
+import { entries, list, member, text } from '../../archive/facts.ts'
+import { openApiOf } from '../../documents/site.ts'
+import type { World } from '../../world/world.ts'
+import { modelOf, plain, typeText } from './models.ts'
+import { requestSamples } from './samples.ts'
 
-const access: Readonly<Record<Route['access'], string>> = {
-  public: 'no credentials',
-  signed: 'a wallet signs the body',
-  partner: 'partner credentials, or payment if the read is sold per request',
+export const referencePath = '/docs/reference'
+
+/** The endpoints of one tag, which share a page. */
+export const referenceGroups = Object.entries(tags).map(([title, about]) => ({
+  title,
+  about,
+  path: `${referencePath}/${title.toLowerCase()}`,
+  group: 'Reference' as const,
+  routes: routes.filter(({ tag }) => tag === title),
+}))
+
+export function referenceLink({ id, tag }: Pick<Route, 'id' | 'tag'>, label: Inline) {
+  return link(`${referencePath}/${tag.toLowerCase()}#${id}`, label)
 }
 
-export function endpointSections(): HtmlAndMarkdown {
-  const tags = [...new Set(routes.map((route) => route.tag))]
+/** The verb, in the colour of reads or writes, and the path. */
+export function endpointName({ method, path }: Pick<Route, 'method' | 'path'>): HtmlAndMarkdown {
+  const name = code(path)
+  return {
+    html: html`<span class="verb ${method === 'GET' ? '' : 'write'}">${method}</span> ${name.html}`,
+    md: `${method} ${name.md}`,
+  }
+}
+
+/** All endpoints by group. Each entry has the id of its endpoint, since links from elsewhere lead to it. */
+export function endpointIndex(): HtmlAndMarkdown {
+  return stacked(
+    referenceGroups.map(({ title, about, path, routes: shown }) => {
+      const items = shown.map((route) => {
+        const { summary } = route
+        return {
+          id: route.id,
+          line: inline`${referenceLink(route, endpointName(route))} ${summary}`,
+        }
+      })
+      return section(
+        `tag-${title.toLowerCase()}`,
+        title,
+        para(inline`${about} ${link(path, 'Parameters, samples and answers')}`),
+        {
+          html: html`<ul class="endpoints">
+            ${items.map(({ id, line }) => html`<li id="${id}">${line.html}</li>`)}
+          </ul>`,
+          md: items.map(({ line }) => `- ${line.md}`).join('\n'),
+        },
+      )
+    }),
+  )
+}
+
+export function groupSections(
+  { about, routes: shown }: (typeof referenceGroups)[number],
+  world: Pick<World, 'site'>,
+): HtmlAndMarkdown {
   return stacked([
-    contents(tags.map((tag) => [`#${tagId(tag)}`, tag])),
-    ...tags.map((tag) =>
-      section(
-        tagId(tag),
-        tag,
-        ...routes.filter((route) => route.tag === tag).map((route) => endpoint(route)),
-      ),
-    ),
+    htmlOnly(introduction(about).html),
+    contents(shown.map(({ id, summary }) => [`#${id}`, summary])),
+    ...shown.map((route) => endpoint(route, world)),
   ])
 }
 
-function tagId(tag: string): string {
-  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`
+const access: Readonly<Record<Route['access'], Inline>> = {
+  public: 'no credentials',
+  signed: inline`${link('/docs/signing', 'a wallet signs')} the body`,
+  partner: inline`${link('/docs/signing#partner', 'partner credentials')}`,
 }
 
-function endpoint(route: Route): HtmlAndMarkdown {
-  return stacked([
-    heading(3, code(`${route.method} ${route.path}`), route.id),
+function endpoint(route: Route, world: Pick<World, 'site'>): HtmlAndMarkdown {
+  const spec: JsonValue = openApiOf(world)
+  const operation = member(member(member(spec, 'paths'), route.path), route.method.toLowerCase())
+  const about = stacked([
     para(inline`${textWithCode(route.summary)}. ${textWithCode(route.description)}`),
     facts([
       ['Access', access[route.access]],
-      parameters('Path', route.params),
-      parameters('Query', route.query),
-      route.body === undefined ? null : ['Body', modelLink(route.body)],
-      ...Object.entries(route.answers).map(
-        ([status, { description, schema, contentType }]) =>
-          [
-            `Response ${status}`,
-            inline`${textWithCode(description)} ${schema === undefined ? null : modelLink(schema)}${contentType === undefined ? null : code(contentType)}`,
-          ] as const,
-      ),
+      route.price === undefined
+        ? null
+        : [
+            'Price',
+            inline`${route.price} USDC without a tier that covers it; ${link('/docs/paying', 'how to pay')}`,
+          ],
       ['Caching', caching(route)],
     ]),
+    parameters('Path', operation, 'path'),
+    parameters('Query', operation, 'query'),
+    bodyFields(spec, operation),
+    statusCodes(operation),
   ])
+  const samples = stacked([
+    codeTabs(`sample-${route.id}`, requestSamples(route, world.site.url)),
+    example('body.json', member(operation, 'requestBody'), spec),
+    ...entries(member(operation, 'responses'))
+      .filter(([status]) => status.startsWith('2'))
+      .slice(0, 1)
+      .map(([status, answer]) => example(status, answer, spec)),
+    route.method === 'GET'
+      ? para(link(`/docs/try#${route.id}`, 'Try it: get a real answer'))
+      : null,
+  ])
+  const name = heading(2, endpointName(route), route.id)
+  return {
+    html: html`<section class="ep" aria-labelledby="${route.id}">
+      ${name.html}
+      <div>${about.html}</div>
+      <div>${samples.html}</div>
+    </section>`,
+    md: stacked([name, about, samples]).md,
+  }
 }
 
-function parameters(
-  place: string,
-  named: Readonly<Record<string, Parameter>> = {},
-): readonly [string, Inline] | null {
-  const lines = Object.entries(named).map(
-    ([name, { description, example }]) =>
-      inline`${code(name)}: ${textWithCode(description)}${example === undefined ? null : inline` Example: ${code(example)}`}`,
+interface Field {
+  readonly name: string
+  readonly type: Inline
+  readonly isRequired: boolean
+  readonly about: Inline
+}
+
+function fields(title: string, shown: readonly Field[]): HtmlAndMarkdown | null {
+  if (shown.length === 0) return null
+  const rendered = shown.map(({ name, type, isRequired, about }) => {
+    return { name, isRequired, type: renderInline(type), about: renderInline(about) }
+  })
+  return {
+    html: html`<h3>${title}</h3>
+      <dl class="params">
+        ${rendered.map(
+          ({ name, type, isRequired, about }) =>
+            html`<div>
+              <dt>
+                <code>${name}</code> <span>${type.html}</span>
+                ${isRequired && html`<span class="required">required</span>`}
+              </dt>
+              <dd>${about.html}</dd>
+            </div>`,
+        )}
+      </dl>`,
+    md: [
+      `${title}:\n`,
+      ...rendered.map(
+        ({ name, type, isRequired, about }) =>
+          `- \`${name}\` (${type.md}${isRequired ? ', required' : ''}): ${about.md}`,
+      ),
+    ].join('\n'),
+  }
+}
+
+function parameters(title: string, operation: JsonValue | undefined, place: 'path' | 'query') {
+  const shown = list(member(operation, 'parameters')).filter((each) => member(each, 'in') === place)
+  return fields(
+    title,
+    shown.map((each) => ({
+      name: text(member(each, 'name')) ?? '',
+      type: typeText(member(each, 'schema') ?? null),
+      isRequired: member(each, 'required') === true,
+      about: inline`${textWithCode(text(member(each, 'description')) ?? '')}${valueText(' Default', member(member(each, 'schema'), 'default'))}${valueText(' Example', member(each, 'example'))}`,
+    })),
   )
-  return lines.length === 0 ? null : [place, list(lines)]
 }
 
-function modelLink(schema: NonNullable<Route['body']>): HtmlAndMarkdown | null {
-  const known = models.get(schema)
-  return known === undefined ? null : link(`/docs/models#${known.id}`, known.id)
+function valueText(word: string, value: JsonValue | undefined): Inline {
+  return value === undefined ? null : inline`${word}: ${code(plain(value))}.`
+}
+
+function bodyFields(spec: JsonValue, operation: JsonValue | undefined): HtmlAndMarkdown | null {
+  const media = jsonOf(member(operation, 'requestBody'))
+  if (media === undefined) return null
+  const schema = member(media, 'schema') ?? null
+  const model = modelOf(spec, schema)
+  const required = new Set(list(member(model, 'required')))
+  const shown = entries(member(model, 'properties')).map(([name, value]) => ({
+    name,
+    type: typeText(value),
+    isRequired: required.has(name),
+    about: textWithCode(text(member(value, 'description')) ?? ''),
+  }))
+  return fields('Body', shown) ?? para(inline`Body: ${typeText(schema)}`)
+}
+
+function statusCodes(operation: JsonValue | undefined): HtmlAndMarkdown {
+  const answers = entries(member(operation, 'responses'))
+  return folded(
+    `Status codes: ${answers.map(([status]) => status).join(', ')}`,
+    facts(
+      answers.map(([status, answer]) => {
+        const schema = member(jsonOf(answer), 'schema')
+        const types = entries(member(answer, 'content')).map(([type]) => type)
+        const about = textWithCode(text(member(answer, 'description')) ?? '')
+        return [
+          status,
+          inline`${about} ${schema === undefined ? types.join(', ') : typeText(schema)}`,
+        ]
+      }),
+    ),
+  )
+}
+
+function jsonOf(answer: JsonValue | undefined): JsonValue | undefined {
+  return member(member(answer, 'content'), 'application/json')
+}
+
+/** The example of the contract for a body: of the endpoint, or else of the model. */
+function example(
+  title: string,
+  answer: JsonValue | undefined,
+  spec: JsonValue,
+): HtmlAndMarkdown | null {
+  const media = jsonOf(answer)
+  const shown =
+    member(media, 'example') ?? member(modelOf(spec, member(media, 'schema')), 'example')
+  if (shown === undefined) return null
+  const source = JSON.stringify(shown, null, 2)
+  const about = 'example from the contract, no figures of this ledger'
+  return {
+    html: html`<div class="code">
+      <div class="hd"><b>${title}</b> <span class="soft">${about}</span></div>
+      <pre class="out" tabindex="0"><code>${source}</code></pre>
+    </div>`,
+    md: `${title}, ${about}:\n\n${codeBlock(source, 'json').md}`,
+  }
 }
 
 function caching({ serving }: Route): string {

@@ -44,3 +44,20 @@ test('a page with an unknown block or value is rejected with its name', () => {
   expect(pagesWith('<!-- block: nothing -->')).toThrow('/docs uses the unknown block nothing')
   expect(pagesWith('{{nothing}}')).toThrow('/docs uses the unknown value nothing')
 })
+
+test('adjacent code blocks in several languages become tabs, and stay code blocks in Markdown', () => {
+  const page = textAt('/docs/quickstart', documents)
+  expect(page.match(/<fieldset class="seg">/g)).toHaveLength(4)
+  expect(page.match(/<pre tabindex="0" data-language="py">/g)).toHaveLength(4)
+  expect(textAt('/docs/quickstart.md', documents).match(/^```(?:sh|ts|py)$/gm)).toHaveLength(12)
+})
+
+test('the samples of each endpoint are in three languages, with the example of the contract', () => {
+  const page = textAt('/docs/reference/jobs.md', documents)
+  const jobs = page.slice(
+    page.indexOf('## POST `/api/v1/jobs`'),
+    page.indexOf('GET `/api/v1/jobs/{id}/bids'),
+  )
+  expect(jobs.match(/^```\w+$/gm)).toEqual(['```sh', '```ts', '```py', '```json', '```json'])
+  expect(jobs).toContain('-d @body.json')
+})

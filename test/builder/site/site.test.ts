@@ -122,10 +122,11 @@ describe('the site', () => {
   test('the docs have an anchor for every error code and every endpoint', () => {
     const errors = text('/docs/errors')
     for (const code of Object.keys(errorCodes)) expect(errors).toContain(`id="${code}"`)
-    const reference = text('/docs/reference')
-    for (const { id, path } of routes) {
-      expect(reference).toContain(`id="${id}"`)
-      expect(reference).toContain(path)
+    for (const { id, path, tag } of routes) {
+      for (const page of ['/docs/reference', `/docs/reference/${tag.toLowerCase()}`]) {
+        expect(text(page)).toContain(`id="${id}"`)
+        expect(text(page)).toContain(path)
+      }
     }
   })
 })

@@ -121,20 +121,60 @@ addEventListener('keydown', (event) => {
   else field.focus()
 })
 
-for (const block of document.querySelectorAll('.docs pre')) {
-  const box = document.createElement('div')
+// Wide windows show the navigation of the documentation open, at its current entry.
+if (matchMedia('(min-width: 66rem)').matches) {
+  for (const side of document.querySelectorAll('.side')) {
+    side.open = true
+    const [list, entry] = [side.querySelector('nav'), side.querySelector('[aria-current]')]
+    if (entry !== null) list.scrollTop = entry.offsetTop - list.clientHeight / 2
+  }
+}
+
+function copyButton(textOf) {
   const button = document.createElement('button')
-  box.className = 'copied'
   button.type = 'button'
+  button.className = 'tool'
   button.textContent = 'Copy'
-  block.replaceWith(box)
-  box.append(block, button)
   button.addEventListener('click', async () => {
-    const copied = await navigator.clipboard.writeText(block.innerText).then(
+    const copied = await navigator.clipboard.writeText(textOf()).then(
       () => true,
       () => false,
     )
     button.textContent = copied ? 'Copied' : 'Select the text to copy it'
+  })
+  return button
+}
+
+for (const head of document.querySelectorAll('.code .hd')) {
+  const blocks = [...head.parentElement.querySelectorAll('pre')]
+  head.append(copyButton(() => blocks.find((block) => block.checkVisibility()).innerText))
+}
+for (const block of document.querySelectorAll('.docs pre')) {
+  if (block.closest('.code, .answer')) continue
+  const box = document.createElement('div')
+  box.className = 'copied'
+  block.replaceWith(box)
+  box.append(block, copyButton(() => block.innerText))
+}
+
+// One language for all samples.
+const languages = [...document.querySelectorAll('.code input')]
+function chooseLanguage(language) {
+  for (const input of languages) if (input.value === language) input.checked = true
+}
+try {
+  chooseLanguage(localStorage.getItem('language'))
+} catch {
+  // Storage may be blocked.
+}
+for (const input of languages) {
+  input.addEventListener('change', () => {
+    chooseLanguage(input.value)
+    try {
+      localStorage.setItem('language', input.value)
+    } catch {
+      // The choice then ends with the page.
+    }
   })
 }
 
