@@ -7,11 +7,7 @@ import type { PublicDocument } from '../publish/document.ts'
 const resolve = createRequire(import.meta.url)
 
 /** The file of each module in `/assets/vendor`. */
-const files = [
-  ['swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui-bundle.js'],
-  ['swagger-ui.css', 'swagger-ui-dist/swagger-ui.css'],
-  ['noble-ed25519.js', '@noble/ed25519'],
-] as const
+const files = [['noble-ed25519.js', '@noble/ed25519']] as const
 
 const maxAgeSeconds = 86_400
 
