@@ -101,7 +101,7 @@ export const railRoutes = {
       skill: parameter(
         text(64),
         'Only rails that offer this skill, by its slug in `/skills`.',
-        'technical-writing',
+        'translation',
       ),
       chain,
       max_entry_usdc: parameter(

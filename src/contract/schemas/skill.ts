@@ -21,7 +21,7 @@ export const skillCategories = [
 export const skillCategory = z.enum(skillCategories)
 export const skillSlug = z
   .string()
-  .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be the slug of a skill, such as technical-writing')
+  .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be the slug of a skill, such as translation')
   .max(64)
 
 export const skill = model('Skill', {
