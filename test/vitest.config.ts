@@ -109,6 +109,7 @@ const suites: Readonly<Record<string, Suite>> = {
       'test/db/{leases,writer}.test.ts',
       'test/db/{jobs,payments}/*.test.ts',
       'test/http/{alerts-subscriptions,apply,disputes,lists,partners,receipt-groups,receipts,workers,writes}.test.ts',
+      'test/e2e/export.test.ts',
       'test/http/routes/*.test.ts',
       'test/payments/{purchase,services,subscriptions}.test.ts',
     ],

@@ -117,8 +117,8 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     'caches %s only if it is a document and the query cannot change it',
     async (path, { serving, query, refusesUnknownParameters: isStrict }) => {
       const target = path.replaceAll(/\{\w+\}/g, 'x402')
-      // Evidence and tiles never change; checkpoints and their proofs are cached for seconds.
-      const isFile = /^\/(?:evidence|log)\/|tlog-proof$/.test(path)
+      // Evidence and tiles never change; the others are cached as long as they say.
+      const isFile = /^\/(?:badges|evidence|export|log)\/|tlog-proof$/.test(path)
       const isDocument = serving.kind === 'document' || isFile
       expect(await isStored(target)).toBe(isDocument)
       expect(await isStored(`${target}?another=1`)).toBe(isDocument && isStrict !== true)

@@ -337,7 +337,8 @@ describe('a recorded world', () => {
       ...['', '.md'].map((end) => `/rails/${rail}${end}`),
     ])
     const lists = ['/rails', '/rails.csv', '/opportunities'].map((path) => `${api}${path}`)
-    const pages = ['/', '/index.md', ...documentsOfRuns]
+    const shown = ['/', '/index.md', '/opportunities', '/opportunities.md']
+    const pages = [...shown, ...documentsOfRuns]
     expect(changedSince(before)).toEqual([...lists, ...perRail, ...pages].toSorted())
     expect(railOf('x402')).toMatchObject({ polled_at: isoTime(secondPollMs), tpv_30d_usdc: 5 })
   })

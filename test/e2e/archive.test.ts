@@ -16,13 +16,13 @@ import { join } from 'node:path'
 
 import { beforeEach, describe, expect, test } from 'vitest'
 
-import { archive, emptyArchiveMemory } from '../../../builder/archive/archive.ts'
-import type { ArchiveOptions } from '../../../builder/archive/archive.ts'
-import { withoutCredentials } from '../../../builder/archive/git.ts'
-import { LeaseLostError } from '../../../src/db/leases.ts'
-import { tempFolder } from '../../db/temp-database.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
-import { filesBelow, startMs } from '../publish/set.ts'
+import { archive, emptyArchiveMemory } from '../../builder/archive/archive.ts'
+import type { ArchiveOptions } from '../../builder/archive/archive.ts'
+import { withoutCredentials } from '../../builder/archive/git.ts'
+import { LeaseLostError } from '../../src/db/leases.ts'
+import { filesBelow, startMs } from '../builder/publish/set.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('runs git')
 
