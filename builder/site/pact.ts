@@ -1,6 +1,5 @@
 /** `/pacts/{id}`: how far a pact is, whether its sources agree, and how to check it. */
 import { pathOf } from '../../src/contract/routes.ts'
-import { explorerUrl } from '../../src/core/chains.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
@@ -11,9 +10,7 @@ import {
   facts,
   glance,
   links,
-  para,
   section,
-  stacked,
   steps,
   verdict,
   verifyBox,
@@ -24,7 +21,6 @@ import {
   code,
   inline,
   link,
-  renderInline,
   textWithCode,
   untrustedText,
 } from '../../src/pages/html-and-markdown.ts'
@@ -32,24 +28,27 @@ import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.
 import { html } from '../../src/pages/html.ts'
 import type { SitePage } from '../../src/pages/page.ts'
 import { pactPath, receiptPath } from '../../src/pages/paths.ts'
-import { column, figureColumn, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
+import { phases, timeline } from './pact-phases.ts'
+import {
+  absent,
+  agreement,
+  dayOf,
+  escrowAbout,
+  escrowColumn,
+  pactText,
+  said,
+  shortHash,
+  sourcesSection,
+  unsaid,
+} from './pact-sources.ts'
+import type { Seen, PactStatement } from './pact-sources.ts'
 import { pageSource } from './page-source.ts'
 
 type Settled = World['pacts']['settled'][number]
 type InFlight = World['pacts']['inFlight'][number]
 type Recorded = World['pacts']['recorded'][number]
 type Logs = readonly EscrowEvent[]
-
-/** What the pages show beside the entry of a pact. */
-interface Seen {
-  readonly logs: Logs
-  readonly escrow: Recorded['escrow']
-  readonly disagreements: readonly string[]
-  readonly deadline: string | null
-  readonly workHash: string | null
-  readonly isManifestHeld: boolean
-}
 
 export function sourceOf({ source }: Recorded): Inline {
   return source.url === undefined
@@ -78,38 +77,6 @@ export const pactPages = pageSource(['community', 'pacts'], function* ({ pacts, 
   for (const pact of pacts.recorded) yield recordedPage(pact, seen(pact))
 })
 
-const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
-  created: 'created and funded',
-  submitted: 'work submitted',
-  approved: 'approved and paid',
-  released: 'released and paid',
-  refunded: 'refunded to the creator',
-  disputed: 'disputed by the creator',
-  ruled: 'decided by the arbitrator',
-  finalized: 'arbitration ended without a ruling',
-}
-
-function timeline(logs: Logs): HtmlAndMarkdown {
-  return section(
-    'timeline',
-    'Escrow history',
-    table(logs, {
-      id: 'pact-timeline',
-      caption: 'Logs of the escrow contract in on-chain order.',
-      sortable: false,
-      columns: [
-        column('Event', ({ kind }) => eventTexts[kind]),
-        column('Time', ({ atMs }) => time(atMs)),
-        figureColumn('Block', null, ({ block }) => String(block)),
-        column('Transaction', ({ txHash }) =>
-          link(explorerUrl(pactEscrow.chain, txHash) ?? '', hash(txHash)),
-        ),
-      ],
-      empty: 'No on-chain log found for this pact.',
-    }),
-  )
-}
-
 const witnessTexts = {
   receipt: 'a receipt verified on-chain',
   escrow: 'the escrow contract',
@@ -118,144 +85,6 @@ const witnessTexts = {
 
 function witnesses(names: Settled['confirmed_by']): Inline {
   return names.length === 0 ? 'nothing yet' : names.map((name) => witnessTexts[name]).join(', ')
-}
-
-type PhaseState = 'bad' | 'done' | 'now' | 'todo'
-
-interface Phase {
-  readonly state: PhaseState
-  readonly name: string
-  readonly about: Inline
-}
-
-const phaseWords: Readonly<Record<PhaseState, string>> = {
-  done: 'done',
-  now: 'now',
-  todo: 'to do',
-  bad: 'blocked',
-}
-
-/** The steps of a pact in order. `end`: how the last step stands. */
-function phases(logs: Logs, end: Phase, isBlocked: boolean): HtmlAndMarkdown {
-  const logged = (name: string, none: string, ...kinds: readonly EscrowEventKind[]) => {
-    const event = logs.findLast(({ kind }) => kinds.includes(kind))
-    return { name, none, event }
-  }
-  const isEnded = logs.some(({ kind }) => kind === 'refunded' || kind === 'disputed')
-  const listed = [
-    logged('Funded', 'no deposit seen', 'created'),
-    logged('Work submitted', 'no work seen', 'submitted'),
-    isEnded
-      ? logged('Disputed or refunded', '', 'disputed', 'refunded', 'ruled', 'finalized')
-      : logged('Approved', 'no approval seen', 'approved', 'released'),
-  ]
-  const next = end.state === 'done' ? -1 : listed.findIndex(({ event }) => event === undefined)
-  const shown = [
-    ...listed.map(({ name, none, event }, at): Phase => {
-      if (event === undefined) {
-        const state = at === next ? (isBlocked ? 'bad' : 'now') : 'todo'
-        return { name, state, about: pencil(none) }
-      }
-      const tx = link(explorerUrl(pactEscrow.chain, event.txHash) ?? '', hash(event.txHash))
-      const state = isEnded && at === 2 ? 'bad' : 'done'
-      return { name, state, about: inline`${time(event.atMs)} ${tx}` }
-    }),
-    end.state === 'todo' && next === -1
-      ? ({ ...end, state: isBlocked ? 'bad' : 'now' } as const)
-      : end,
-  ].map((phase) => ({ ...phase, about: renderInline(phase.about) }))
-  return {
-    html: html`<ol class="phases" aria-label="Phases of the pact">
-      ${shown.map(
-        ({ state, name, about }) =>
-          html`<li class="${state}">
-            <b><span class="dot" aria-hidden="true"></span>${name}</b>
-            <span class="vh">${phaseWords[state]}</span> ${about.html}
-          </li>`,
-      )}
-    </ol>`,
-    md: shown
-      .map(({ state, name, about }, at) => `${at + 1}. ${name}, ${phaseWords[state]}: ${about.md}`)
-      .join('\n'),
-  }
-}
-
-/** What one source says about one fact. `key`: equal where two sources say the same; null if it says nothing. */
-interface Statement {
-  readonly key: string | null
-  readonly shown: Inline
-}
-
-const absent: Statement = { key: null, shown: pencil('not part of it') }
-const unsaid: Statement = { key: null, shown: pencil('not stated') }
-
-function said<T>(
-  value: T | null | undefined,
-  show: (value: T) => Inline,
-  key: (value: T) => string = String,
-): Statement {
-  return value === null || value === undefined
-    ? unsaid
-    : { key: key(value).toLowerCase(), shown: show(value) }
-}
-
-const shortHash = (text: string) => hash(text)
-const dayOf = (at: string) => at.slice(0, 10)
-const pactText = (amount: number | string) => `${amount} PACT`
-
-/** Sources as columns and facts as rows, so that a contradiction is a red row. `missing`: why a source says nothing. */
-function agreement(
-  sources: readonly (readonly [name: string, missing: string | null])[],
-  rows: readonly (readonly [fact: string, ...statements: readonly Statement[]])[],
-  { disagreements }: Seen,
-): HtmlAndMarkdown {
-  const shown = rows
-    .filter(([, ...statements]) => statements.some(({ key }) => key !== null))
-    .map(([label, ...statements]) => {
-      const keys = statements.flatMap(({ key }) => key ?? [])
-      const isSame = new Set(keys).size === 1
-      const word = keys.length < 2 ? 'one' : isSame ? 'agree' : 'clash'
-      return { label, statements, word } as const
-    })
-  const words = { one: pencil('one source'), agree: '✓ agree', clash: '✗ contradict' } as const
-  return section(
-    'agree',
-    'Do the sources agree?',
-    shown.length === 0
-      ? para('No source states a fact that another could confirm.')
-      : table(shown, {
-          id: 'sources',
-          caption:
-            'A pact counts only if what was agreed, what the contract holds and what was paid are the same.',
-          sortable: false,
-          rowData: ({ word }) => ({ row: word }),
-          columns: [
-            column('Fact', ({ label }) => label),
-            ...sources.map(([name, missing], at) =>
-              column(name, ({ statements }: (typeof shown)[number]) => {
-                const statement = statements[at] ?? unsaid
-                return statement === unsaid && missing !== null ? pencil(missing) : statement.shown
-              }),
-            ),
-            column('Verdict', ({ word }) => words[word]),
-          ],
-        }),
-    disagreements.length === 0
-      ? null
-      : stacked(disagreements.map((text) => doubt('warning', untrustedText(text)))),
-  )
-}
-
-const escrowAbout = (seen: Seen): Inline =>
-  seen.escrow === undefined
-    ? inline`${code(pactEscrow.address)} on ${pactEscrow.chain}, which locks PACT until the work is approved. ${pencil('Not read for this pact.')}`
-    : inline`${code(pactEscrow.address)} on ${pactEscrow.chain}, which locks PACT until the work is approved. Status ${seen.escrow.status}, last log ${link(seen.escrow.explorer_url, time(seen.escrow.at))}.`
-
-const escrowColumn = ({ escrow }: Seen) =>
-  ['Escrow contract', escrow === undefined ? 'not read' : null] as const
-
-function sourcesSection(entries: Parameters<typeof facts>[0]): HtmlAndMarkdown {
-  return section('sources-heading', 'What each source is', facts(entries))
 }
 
 function recordedPage(pact: Recorded, seen: Seen): SitePage {
@@ -435,7 +264,7 @@ function settledPage(pact: Settled, hasReceipt: boolean, seen: Seen): SitePage {
 }
 
 /** The escrow itself may pay, instead of the creator. */
-function payerSaid({ payer }: Settled): Statement {
+function payerSaid({ payer }: Settled): PactStatement {
   const isEscrow = payer.toLowerCase() === pactEscrow.address.toLowerCase()
   return isEscrow ? { key: null, shown: 'the escrow itself' } : said(payer, shortHash)
 }
