@@ -1,4 +1,4 @@
-/** Writes all public data as one SQLite file and one CSV for each table, and stores them beside the sets. */
+/** Writes all public data as one SQLite file and one CSV for each table, and stores them next to the published sets. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { appendFile, mkdir, rm } from 'node:fs/promises'

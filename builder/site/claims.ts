@@ -91,6 +91,11 @@ const kindWords: Readonly<Record<AuditClaim['kind'], readonly [word: string, rea
 
 const kindOrder = Object.keys(kindWords)
 
+/** True for an unread rail about which others published something. */
+export function hasClaims({ figures_source: source, audit }: Rail): boolean {
+  return source === 'audit' && audit.claims.length > 0
+}
+
 /** The claims about an unread rail, those that come nearest to a measured volume of 30 days first, then the newest. */
 export function shownClaims({ figures_source: source, audit }: Rail): readonly AuditClaim[] {
   if (source === 'poll') return []

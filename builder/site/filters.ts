@@ -1,14 +1,13 @@
 /** Filters of tables. The style sheet hides rows, so they work without JavaScript; the script only counts visible rows. */
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
+import { notJudgedWord } from '../../src/pages/figures.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Html } from '../../src/pages/html.ts'
 import { unarchived } from '../documents/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 
-export const notJudged = 'not judged'
-
-export const statusWords: readonly string[] = [...railStatus.options, notJudged]
+export const statusWords: readonly string[] = [...railStatus.options, notJudgedWord]
 
 /** By table: the values of each `data-` attribute of a row. */
 const filters = {

@@ -54,7 +54,7 @@ export function flagBlocks(
   ]
 }
 
-/** The title without the name of the rail, which stands beside it. `name`: of the rail; null for the ledger. */
+/** The title of a flag without the name of its rail, which is shown next to it. `name` is null for flags about the ledger. */
 function titleText({ title }: Flag, name: string | null): HtmlAndMarkdown {
   return untrustedText(name === null ? title : titleWithout(name, title))
 }

@@ -60,7 +60,7 @@ export const flagsPage = pageSource(
       feeds: [atomFeed('/feeds/flags.atom', 'Flags')],
       body: [
         introduction(
-          'A flag says what we doubt, the figure that made us doubt, and when it will close. Rules raise and close flags. No flag is removed on request; anybody can dispute one.',
+          'A flag states what is in doubt, the figure behind it, and when it closes. Rules raise and close flags. No flag is removed on request; anyone can dispute one.',
         ),
         byKind(doubts),
         contents([

@@ -46,7 +46,7 @@ export const homePage = pageSource([...statsParts, 'articles', 'history'], (worl
     body: [
       para(lastPoll(rails), 'age'),
       introduction(
-        inline`A rail is a channel through which an agent can earn. This ledger reads each rail from its source, takes out money that only moves in circles, and shows what is left beside what is in doubt. Every document is ${link('/docs/verifying', 'signed')}.`,
+        inline`A rail is a channel through which an agent can earn. This ledger reads each rail from its source, takes out money that only moves in circles, and shows what is left next to what is in doubt. Every document is ${link('/docs/verifying', 'signed')}.`,
       ),
       htmlOnly(searchField),
       tally(rails, world),

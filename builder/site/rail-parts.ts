@@ -10,6 +10,7 @@ import {
   ageText,
   day,
   notJudged,
+  notJudgedWord,
   pencil,
   pill,
   shortAmount,
@@ -32,7 +33,6 @@ import { sparkline } from '../charts/page-chart.ts'
 import { railView } from '../documents/rail-view.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
 import { claimFigure, notTakenOver, shownClaims } from './claims.ts'
-import { notJudged as notJudgedWord } from './filters.ts'
 import { volumeSeries } from './volume-series.ts'
 
 /** A rail with its public view, shared by all pages of a build. */
@@ -86,7 +86,7 @@ export function statusWord({ judged, status }: Rail): string {
 export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | null {
   const age = `${ageText(world.nowMs - Date.parse(view.figures_as_of))} old`
   if (view.rule === 'audit by hand') return `audited manually, ${age}`
-  if (view.figures_source === 'audit') {
+  if (isAudited(view)) {
     return view.poll_error === undefined
       ? `not polled yet, audit ${age}`
       : `poll failed, audit ${age}`
@@ -95,7 +95,7 @@ export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | n
   return view.stale ? `stale, ${age}` : null
 }
 
-/** On the page of a rail, or beside its name, the title of a flag does not repeat it. */
+/** The title of a flag without the name of its rail, for places that show the name already. */
 export function titleWithout(name: string, title: string): string {
   const own = title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title
   return own.charAt(0).toUpperCase() + own.slice(1)
@@ -142,7 +142,7 @@ export function volumeCell(view: Rail): TableCell {
   const kept = keptVolume(view)
   const [claim] = shownClaims(view)
   if (kept === null && claim !== undefined) return cell(claimFigure(claim), null)
-  const isAudit = view.figures_source === 'audit'
+  const isAudit = isAudited(view)
   const shown =
     kept === null ? unknown : inline`${isAudit ? pencil(shortAmount(kept)) : shortAmount(kept)}`
   const { html: figure } = shown

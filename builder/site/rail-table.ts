@@ -12,7 +12,7 @@ import { html } from '../../src/pages/html.ts'
 import { cell, column, table } from '../../src/pages/table.ts'
 import type { TableColumn } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
-import { shownClaims } from './claims.ts'
+import { hasClaims, shownClaims } from './claims.ts'
 import { filterForm, statusWords } from './filters.ts'
 import { doubtsOf } from './flag-parts.ts'
 import {
@@ -117,7 +117,7 @@ export const entryColumn = column('Entry', ({ view: { entry_cost_usdc: cost } }:
 function sinceText({ record, view }: ShownRail): string {
   const { backfill } = record
   if (backfill !== null) return daysReadText(backfill)
-  if (view.figures_source === 'audit') return record.rule === null ? 'never polled' : 'not read yet'
+  if (isAudited(view)) return record.rule === null ? 'never polled' : 'not read yet'
   return `since ${view.status_since.slice(0, 10)}`
 }
 
@@ -142,7 +142,7 @@ const statusRank = ({ judged, status }: ShownRail['view']) =>
 export function byStatus(a: ShownRail, b: ShownRail): number {
   const status = statusRank(a.view) - statusRank(b.view)
   if (status !== 0) return status
-  const said = Number(shownClaims(b.view).length > 0) - Number(shownClaims(a.view).length > 0)
+  const said = Number(hasClaims(b.view)) - Number(hasClaims(a.view))
   if (!a.view.judged && said !== 0) return said
   const volume = (keptVolume(b.view) ?? -1) - (keptVolume(a.view) ?? -1)
   if (volume !== 0) return volume

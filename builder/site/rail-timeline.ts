@@ -11,9 +11,11 @@ import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.
 import { cell, column, fixedColumn, table, timeCell, timeColumn } from '../../src/pages/table.ts'
 import type { LedgerEvent, World } from '../world/world.ts'
 
-const transition = z.object({
+/** The data of an event `rail_transition`. */
+export const transition = z.object({
   from: railStatus,
   to: railStatus,
+  rules_changed: z.unknown().optional(),
   figures: z
     .object({
       tpv30dMicroUsdc: z.number().nullable(),

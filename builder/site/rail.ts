@@ -23,6 +23,7 @@ import {
   count,
   day,
   notJudged,
+  notJudgedWord,
   pencil,
   percent,
   pill,
@@ -86,14 +87,8 @@ export const railPages = pageSource(parts, (world) =>
 )
 
 function railPage(rail: ShownRail, world: RailWorld): SitePage {
-  const { record, view } = rail
-  const polls = world.history.get(view.rail) ?? []
+  const { view } = rail
   const name = view.display_name
-  const json = pathOf('getRail', { name: view.rail })
-  const doubted = doubtsOf({ openFlags: flagsOf(view.rail, world).open }).length
-  const disputes = disputesOfRail(view.rail, world)
-  const claims = claimSection(view)
-  const why = whySection(rail)
   return {
     path: railPath(view.rail),
     title: name,
@@ -104,42 +99,51 @@ function railPage(rail: ShownRail, world: RailWorld): SitePage {
       [null, view.chain],
     ],
     nav: '/',
-    json: [json],
+    json: [pathOf('getRail', { name: view.rail })],
     feeds: [atomFeed(railFeedPath(view.rail), name)],
     inputs: inputsOf(rail, world),
-    body: () => [
-      standing(rail, world, doubted),
-      verdict(verdictOf(rail)),
-      railGlance(view),
-      contents([
-        why === null ? null : ['#why', 'Why this status'],
-        ['#volume', 'Figures'],
-        claims === null ? null : ['#claims', 'What others say'],
-        ['#history', 'History'],
-        ['#flags', doubted === 0 ? 'Doubts' : `Doubts (${doubted})`],
-        ['#earn', 'How to earn'],
-        ['#method', 'Method'],
-        ['#check', 'Check it'],
-      ]),
-      backfillNotice(record.backfill),
-      carriedNotice(view, world),
-      why,
-      section(
-        'volume',
-        'From raw to net',
-        hasFigures(view) ? figureTable(view, world) : para('No figure of this rail is known.'),
-        moreFigures(rail),
-      ),
-      claims,
-      section('history', 'History', volumeHistory(view.rail, polls, world.nowMs)),
-      section('status', 'Status history', statusTimeline(view.rail, world)),
-      section('flags', 'Doubts', ...flagBlocks(view, world)),
-      disputeSection(disputes),
-      section('earn', 'How to earn here', ...entry(view)),
-      section('method', 'How this rail is measured', ...method(view)),
-      section('check', 'Check it yourself', ...checks(view, world)),
-    ],
+    body: () => railBody(rail, world),
   }
+}
+
+function railBody(rail: ShownRail, world: RailWorld): readonly (HtmlAndMarkdown | null)[] {
+  const { record, view } = rail
+  const polls = world.history.get(view.rail) ?? []
+  const doubted = doubtsOf({ openFlags: flagsOf(view.rail, world).open }).length
+  const claims = claimSection(view)
+  const why = whySection(rail)
+  return [
+    standing(rail, world, doubted),
+    verdict(verdictOf(rail)),
+    railGlance(view),
+    contents([
+      why === null ? null : ['#why', 'Why this status'],
+      ['#volume', 'Figures'],
+      claims === null ? null : ['#claims', 'What others say'],
+      ['#history', 'History'],
+      ['#flags', doubted === 0 ? 'Doubts' : `Doubts (${doubted})`],
+      ['#earn', 'How to earn'],
+      ['#method', 'Method'],
+      ['#check', 'Check it'],
+    ]),
+    backfillNotice(record.backfill),
+    carriedNotice(view, world),
+    why,
+    section(
+      'volume',
+      'From raw to net',
+      hasFigures(view) ? figureTable(view, world) : para('No figure of this rail is known.'),
+      moreFigures(rail),
+    ),
+    claims,
+    section('history', 'History', volumeHistory(view.rail, polls, world.nowMs)),
+    section('status', 'Status history', statusTimeline(view.rail, world)),
+    section('flags', 'Doubts', ...flagBlocks(view, world)),
+    disputeSection(disputesOfRail(view.rail, world)),
+    section('earn', 'How to earn here', ...entry(view)),
+    section('method', 'How this rail is measured', ...method(view)),
+    section('check', 'Check it yourself', ...checks(view, world)),
+  ]
 }
 
 function railGlance(view: Rail): HtmlAndMarkdown {
@@ -213,7 +217,7 @@ function standing(
   const judged = view.judged || shown !== notJudged
   const { html: first, md } = judged
     ? inline`${shown}${since}`
-    : link('/docs/glossary#not-judged', pill('not judged', 'big'))
+    : link('/docs/glossary#not-judged', pill(notJudgedWord, 'big'))
   const doubts = counted(doubted, 'open doubt')
   const age = judged ? inline`figures of ${asOf}` : noContent
   return {

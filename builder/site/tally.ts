@@ -7,7 +7,7 @@ import { inline, link, renderInline, strong } from '../../src/pages/html-and-mar
 import type { HtmlAndMarkdown, Inline } from '../../src/pages/html-and-markdown.ts'
 import { html } from '../../src/pages/html.ts'
 import type { World } from '../world/world.ts'
-import { shownClaims } from './claims.ts'
+import { hasClaims } from './claims.ts'
 import { carriedText, isAudited, statusWord } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { byStatus, statusAnchor } from './rail-table.ts'
@@ -63,16 +63,14 @@ export function tally(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>):
 /** What is read, what is not, and why. */
 function freshness(rails: readonly ShownRail[], world: Pick<World, 'nowMs'>): Inline[] {
   const polled = rails.filter(({ record }) => record.rule !== null)
-  const unread = polled.filter(({ view }) => view.figures_source === 'audit')
-  const old = polled.filter(
-    ({ view }) => view.figures_source === 'poll' && carriedText(view, world) !== null,
-  )
+  const unread = polled.filter(({ view }) => isAudited(view))
+  const old = polled.filter(({ view }) => !isAudited(view) && carriedText(view, world) !== null)
   const never = rails.length - polled.length
   const oldest = Math.min(...old.map(({ view }) => Date.parse(view.figures_as_of)))
   const read = polled.length - unread.length
   const reading = unread.flatMap(({ record }) => record.backfill ?? [])
   const left = leftText(Math.max(...reading.map(({ leftMs }) => leftMs ?? 0)) || null)
-  const said = unread.filter(({ view }) => shownClaims(view).length > 0).length
+  const said = unread.filter(({ view }) => hasClaims(view)).length
   return [
     inline`${strong('How recent?')} ${read} of ${counted(polled.length, 'polled rail')} ${read === 1 ? 'has' : 'have'} been read${old.length === 0 ? '' : inline`, ${old.length} of them not recently: the oldest figures are ${ageText(world.nowMs - oldest)} old`}. ${never === 0 ? '' : `${never} more ${never === 1 ? 'is' : 'are'} never polled: we know no source that shows ${never === 1 ? 'its' : 'their'} payouts.`}`,
     reading.length === 0

@@ -1,8 +1,5 @@
 /** `/week`: what changed in the last seven days, the most important first. Days are whole, so that the page rarely changes. */
-import { z } from 'zod'
-
 import type { Flag } from '../../src/contract/schemas/flag.ts'
-import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { isReaderTrouble } from '../../src/core/flags/index.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
@@ -28,6 +25,7 @@ import { kindWords } from './flag-parts.ts'
 import { pageSource } from './page-source.ts'
 import { railLink, railLinkOf, railParts, shownRails, statusPill } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
+import { transition } from './rail-timeline.ts'
 
 const days = 7
 
@@ -42,12 +40,6 @@ const parts = [
   ...railParts,
 ] as const
 type WeekWorld = Pick<World, (typeof parts)[number]>
-
-const transition = z.object({
-  from: railStatus,
-  to: railStatus,
-  rules_changed: z.unknown().optional(),
-})
 
 type Rails = ReadonlyMap<string, ShownRail['view']>
 

@@ -2,6 +2,7 @@
 import type { Rail } from '../contract/schemas/rail.ts'
 import { isCurrent } from '../core/rail-poll.ts'
 import { xmlText } from '../core/xml-text.ts'
+import { notJudgedWord } from './figures.ts'
 import { markdownText } from './html-and-markdown.ts'
 import { cardHeight, cardWidth, tones } from './og-card.ts'
 import type { Tone } from './og-card.ts'
@@ -37,7 +38,7 @@ function badge(label: string, word: string, tone: Tone): string {
 /** The status with the day of its figures. */
 export function railBadge(rail: Rail, nowMs: number): string {
   const { figures_source: figuresSource, figures_as_of: asOf, judged, status } = rail
-  if (!judged) return badge(rail.display_name, 'not judged', 'plain')
+  if (!judged) return badge(rail.display_name, notJudgedWord, 'plain')
   const wasRead = isCurrent({ figuresSource, figuresAsOfMs: Date.parse(asOf) }, nowMs)
   const tone = wasRead ? statusTones[status] : 'plain'
   return badge(rail.display_name, `${wasRead ? '' : 'was '}${status} · ${asOf.slice(0, 10)}`, tone)

@@ -57,7 +57,7 @@ export function introduction(content: Inline): HtmlAndMarkdown {
   return para(content, 'lede')
 }
 
-/** A note beside a figure. `none`: nothing is in doubt. */
+/** A note next to a figure. `none`: nothing is in doubt. */
 export function doubt(
   severity: 'critical' | 'info' | 'none' | 'warning',
   content: Inline,
@@ -147,7 +147,7 @@ export function keyFigures(
     html: html`<dl class="keys">
       ${shown.map(
         ({ label, value, unit, note, isDoubted }) =>
-          html`<div class="${isDoubted ? 'doubted' : ''}">
+          html`<div${isDoubted ? html` class="doubted"` : null}>
             <dt>${label}</dt>
             <dd>
               <b>${value.html} <small>${unit}</small></b
@@ -176,7 +176,7 @@ export function actions(entries: readonly Action[]): HtmlAndMarkdown {
   }
 }
 
-/** The facts that most readers look for, beside the page on wide screens, with what they can do next. */
+/** The facts that most readers look for and their next steps, in a box next to the page on wide screens. */
 export function glance(entries: readonly Fact[], next: readonly Action[]): HtmlAndMarkdown {
   const { html: list, md } = facts(entries)
   const elsewhere = next.filter(([href]) => !href.startsWith('#'))
@@ -186,7 +186,7 @@ export function glance(entries: readonly Fact[], next: readonly Action[]): HtmlA
   })
 }
 
-/** A box beside the page on wide screens, and after the introduction on narrow ones. */
+/** A box next to the page on wide screens, and after the introduction on narrow ones. */
 export function aside(title: string, { html: content, md }: HtmlAndMarkdown): HtmlAndMarkdown {
   return {
     html: html`<aside class="glance" aria-label="${title}">

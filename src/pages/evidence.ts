@@ -48,7 +48,7 @@ export function evidenceMark(receipt: Receipt): HtmlAndMarkdown {
 }
 
 const meanings = [
-  ['on chain', 'anybody can find the transfer. Only these are called paid'],
+  ['on chain', 'anyone can find the transfer. Only these are called paid'],
   ['attested', 'the word of a registered platform, which signed it'],
   ['agreed', 'work accepted on the job exchange, which moves no money'],
   ['claimed', 'the word of the worker alone'],

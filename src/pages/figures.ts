@@ -87,11 +87,10 @@ export function pill(word: string, ...looks: readonly ('big' | 'said')[]): HtmlA
   }
 }
 
-/** Stands for the status of a rail about which too little is known. */
-export const notJudged: HtmlAndMarkdown = {
-  html: html`<span class="pill" data-is="not judged">not judged</span>`,
-  md: 'not judged',
-}
+/** Shown instead of a status if too little is known about a rail. */
+export const notJudgedWord = 'not judged'
+
+export const notJudged: HtmlAndMarkdown = pill(notJudgedWord)
 
 /** A second line in a cell. */
 export function sub(content: Inline): HtmlAndMarkdown {

@@ -1,4 +1,4 @@
-/** Names of rails and of wallets beside what they did. */
+/** Names of rails and wallets, linked to their pages. */
 import { hash, sub } from './figures.ts'
 import { inline, link, small, untrustedText } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'

@@ -11,6 +11,7 @@ import { knownFigure } from '../core/figures.ts'
 import { counted, grouped, shortNumber, unitOf } from '../core/number-text.ts'
 import { joinedRuns, longestBridge, newestOfEachDay, rhythmOf, runFrom } from '../core/readings.ts'
 import { parseTime } from '../core/time.ts'
+import { notJudgedWord } from './figures.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
 
 type CardPoll = Pick<RailPoll, 'outcome' | 'polled_at' | 'tpv_30d_usdc'>
@@ -83,7 +84,7 @@ export function railCard(rail: Rail, polls: readonly CardPoll[]): Card {
 }
 
 function statusMark({ judged, status, figures_source: source, figures_as_of: asOf }: Rail) {
-  if (!judged) return { word: 'not judged', tone: 'plain' } as const
+  if (!judged) return { word: notJudgedWord, tone: 'plain' } as const
   const word = source === 'audit' ? `${status} on ${asOf.slice(0, 10)}` : status
   return { word, tone: statusTones[status] }
 }

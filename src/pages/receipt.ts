@@ -140,7 +140,7 @@ export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): Site
         'proof',
         'What is proven',
         para(
-          'Each step rests on the one above it. The line is solid as far as the proof reaches; where it is dashed, you trust somebody.',
+          'Each step rests on the one above it. The line is solid as far as the proof goes; where it is dashed, you rely on someone’s word.',
           'soft',
         ),
         proof([
@@ -189,7 +189,7 @@ function verdictOf(receipt: Receipt, issuer: HtmlAndMarkdown): Inline {
   const isNamed = receipt.tx_hash !== undefined
   const unconfirmed = ' Its transaction is not confirmed, so that money moved is not proven.'
   const verdicts: Readonly<Record<Evidence, Inline>> = {
-    'on chain': inline`The money moved: anybody can find the transfer on ${untrustedText(receipt.chain ?? 'its chain')}. What it was for is the word of ${issuer}.`,
+    'on chain': inline`The money moved: anyone can find the transfer on ${untrustedText(receipt.chain ?? 'its chain')}. What it was for is the word of ${issuer}.`,
     attested: inline`This is the word of ${issuer}, which signed it.${isNamed ? unconfirmed : ' It names no transaction, so nobody can check that money moved.'}`,
     agreed:
       'The work was accepted on the job exchange for this price. Nothing shows that money moved.',
@@ -243,7 +243,7 @@ function signatureStep({ kind, platform }: Receipt, issuer: HtmlAndMarkdown): Pr
     result: 'Ed25519',
     text: isPlatform
       ? inline`With its ${link(pathOf('listPlatforms'), 'registered key')}, checked when the receipt was accepted.${platform === jobExchange.platform ? ' The signature says that the poster accepted the work for this price.' : null}`
-      : 'With the key that the receipt contains. Whoever earns from a receipt may also have written it.',
+      : 'With the key that the receipt contains. The worker who earns from it may also have written it.',
   }
 }
 

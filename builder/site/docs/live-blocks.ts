@@ -125,7 +125,7 @@ function statusRuleTable(): HtmlAndMarkdown {
 
 function thresholdTable(): HtmlAndMarkdown {
   return table(entriesOf(ruleThresholds), {
-    id: 'thresholds',
+    id: 'rule-thresholds',
     caption: 'Thresholds.',
     sortable: false,
     columns: [

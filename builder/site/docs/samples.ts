@@ -2,7 +2,7 @@
 import type { Route } from '../../../src/contract/route.ts'
 import type { CodeSample } from '../../../src/pages/code-tabs.ts'
 
-/** The path with the examples of its parameters; a parameter without one stands in capitals. */
+/** The path with the examples of its parameters; a parameter without an example is shown as its name in capitals. */
 export function examplePath({ path, params = {} }: Pick<Route, 'params' | 'path'>): string {
   return path.replaceAll(
     /\{(\w+)\}/g,
