@@ -89,6 +89,8 @@ function memoryFolder(): { TMPDIR?: string } {
 }
 
 const quick: Suite = {
+  // Some of it waits for time-outs and child processes.
+  maxWorkers: availableParallelism() + 1,
   include: ['test/**/*.test.ts'],
   exclude: [...Object.keys(folders).map((folder) => `test/${folder}/**`), ...needPostgres],
   globalSetup: 'test/support/engine-setup.ts',
