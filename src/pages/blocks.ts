@@ -263,10 +263,15 @@ export function verifyBox(documentPath: string, label = documentPath): HtmlAndMa
 }
 
 /** For a receipt without a signed document: checks its id and its own signature. */
-export function verifyReceiptBox(receiptId: string): HtmlAndMarkdown {
-  const about = 'Computes the id from the content of the receipt and checks its own signature.'
+export function verifyReceiptBox(receiptId: string, isLogged: boolean): HtmlAndMarkdown {
+  const about =
+    'Computes the id from the content, checks the signature of the worker, and follows the proof to the signed root of the log. For the payment, see its transaction.'
   return {
-    html: checkBox(html`data-verify-receipt="${receiptId}"`, 'Check id and signature', about),
+    html: checkBox(
+      html`data-verify-receipt="${receiptId}" data-logged="${isLogged ? 'yes' : 'no'}"`,
+      'Check in this browser',
+      about,
+    ),
     md: '',
   }
 }

@@ -9,6 +9,7 @@ import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { openExchange } from '../support/exchange.ts'
+import { publishLog } from '../support/publish-log.ts'
 import {
   issued,
   platformActions,
@@ -85,7 +86,7 @@ beforeAll(async () => {
 
 /** Presses the button that checks a receipt. Returns the text of the expected result. */
 async function checkReceipt(page: Page, expected: 'good' | 'bad'): Promise<string> {
-  await page.getByRole('button', { name: 'Check id and signature' }).click()
+  await page.getByRole('button', { name: 'Check in this browser' }).click()
   return await page.locator(`.result[data-result=${expected}]`).innerText()
 }
 
@@ -143,7 +144,7 @@ describe('the list of receipts', () => {
     expect(await page.locator('main').innerText()).toContain('<b>Work</b> 0')
     expect(await page.title()).toContain(' USDC on ')
     const result = await checkReceipt(page, 'good')
-    expect(result).toContain('Id and signature are good.')
+    expect(result).toContain('Id and signature are good. The receipt is not in the log yet.')
     expect(result).toContain(oldest.slice(4))
     expect(problems).toEqual([])
   })
@@ -182,6 +183,20 @@ describe('the list of receipts', () => {
     expect(await checkReceipt(page, 'good')).toContain(
       'checked by the ledger with the platform’s key',
     )
+  })
+
+  test('the page of a receipt follows its proof to the root of the log', async () => {
+    await publishLog(service.actions, service.published.dir)
+    const { page, problems } = await visit(`/receipts/${platformReceipt}`)
+    const result = await checkReceipt(page, 'good')
+    expect(result).toContain('The id matches the content. The log contains the receipt.')
+    expect(result).toMatch(/Log: inclusion\n\d+ hashes/)
+    expect(problems).toEqual([])
+    await page.route(`**/api/v1/receipts/${platformReceipt}/proof`, async (route) => {
+      const answer = await page.request.get(`/api/v1/receipts/${oldest}/proof`)
+      await route.fulfill({ response: answer })
+    })
+    expect(await checkReceipt(page, 'bad')).toContain('NOT GOOD. The proof of the log is wrong.')
   })
 })
 

@@ -196,9 +196,8 @@ for (const box of document.querySelectorAll('.verify')) {
   button.disabled = false
   button.addEventListener('click', async () => {
     const { showDocumentCheck, showReceiptCheck } = await import('/assets/verify.js')
-    const { verify, verifyReceipt } = box.dataset
     const result = box.querySelector('.result')
-    await (verify ? showDocumentCheck(verify, result, button) : showReceiptCheck(verifyReceipt, result, button))
+    await (box.dataset.verify ? showDocumentCheck(box.dataset.verify, result, button) : showReceiptCheck(box.dataset, result, button))
   })
 }
 

@@ -1,4 +1,4 @@
-// Checks signatures in the browser: signatures of received documents, with the published keys, and signatures of receipts.
+// Checks in the browser: signatures of received documents, with the published keys; receipts; and both in the log.
 
 const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
 const toHex = (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -14,6 +14,26 @@ export async function isSigned(bytes, signature, publicKey) {
     // `zip215: false` checks strictly as in RFC 8032, like the built-in check of browsers.
     return await verifyAsync(signature, new Uint8Array(bytes), publicKey, { zip215: false })
   }
+}
+
+const key = 'log-checkpoint'
+const store = {
+  load: async () => localStorage.getItem(key),
+  save: async (note) => localStorage.setItem(key, note),
+}
+
+/** Returns null for 404. */
+async function read(path) {
+  const response = await fetch(path, { cache: 'no-store' })
+  if (response.ok) return new Uint8Array(await response.arrayBuffer())
+  if (response.status === 404) return null
+  throw new Error(`${path} answered ${response.status}`)
+}
+
+/** Verifies a proof, a receipt or a document in the log. Sends nothing except the id of a receipt. */
+export async function verifyHere(bytes) {
+  const { verifyInLog } = await import('/assets/log-subject.js')
+  return await verifyInLog(bytes, { read, isSigned, store })
 }
 
 /** Returns the signature from the response headers, or from the manifest if a web server sends files without these headers. */
@@ -125,27 +145,35 @@ function canonical(content) {
   return `{${members.join(',')}}`
 }
 
-async function checkReceipt(id) {
+async function checkReceipt(id, isLogged) {
   const response = await fetch(`/api/v1/receipts/${id}`, { cache: 'no-store' })
   if (!response.ok) return { problem: `The request for the receipt returned ${response.status}.`, facts: [] }
-  const { content } = await response.json()
+  const answer = await response.arrayBuffer()
+  const { content } = JSON.parse(new TextDecoder().decode(answer))
   const cleared = Object.entries(content).map(([name, value]) => [name, signatureFields.includes(name) ? '' : value])
   const bytes = textBytes(canonical(Object.fromEntries(cleared)))
   const digest = toHex(await crypto.subtle.digest('SHA-256', bytes))
   const facts = [['SHA-256 of the content', digest]]
   if (`rcp_${digest}` !== id) return { problem: 'The content does not match this id.', facts }
-  if (content.worker_signature === undefined) {
+  const isSelfSigned = content.worker_signature !== undefined
+  if (isSelfSigned) {
+    const plain = (value) => fromBase64(value.replace(/^ed25519:/, ''))
+    facts.push(['Signature', content.worker_signature], ['Key of the worker', content.public_key])
+    const isGood = await isSigned(bytes, plain(content.worker_signature), plain(content.public_key))
+    if (!isGood) return { problem: 'The signature does not match the content alone; it may cover the request that submitted it.', facts }
+  } else {
     facts.push(['Signature', `${content.platform_signature} of the platform ${content.platform}, checked by the ledger with the platform’s key`])
-    return { problem: null, facts, good: 'The id matches the content.' }
   }
-  const plain = (value) => fromBase64(value.replace(/^ed25519:/, ''))
-  facts.push(['Signature', content.worker_signature], ['Key of the worker', content.public_key])
-  const isGood = await isSigned(bytes, plain(content.worker_signature), plain(content.public_key))
-  const problem = 'The signature does not match the content alone; it may cover the request that submitted it.'
-  return { problem: isGood ? null : problem, facts, good: 'Id and signature are good.' }
+  const good = isSelfSigned ? 'Id and signature are good.' : 'The id matches the content.'
+  if (!isLogged) {
+    return { problem: null, facts, good: `${good} The receipt is not in the log yet.` }
+  }
+  const checks = await verifyHere(new Uint8Array(answer))
+  facts.push(...checks.map(({ what, detail }) => [`Log: ${what}`, detail]))
+  return { problem: checks.every((check) => check.good) ? null : 'The proof of the log is wrong.', facts, good: `${good} The log contains the receipt.` }
 }
 
-/** Checks the id of a receipt and, if the receipt contains its key, its signature. */
-export function showReceiptCheck(id, box, button) {
-  return showCheck(() => checkReceipt(id), box, button)
+/** Checks the id of a receipt, its place in the log and, if the receipt contains its key, its signature. */
+export function showReceiptCheck({ verifyReceipt, logged }, box, button) {
+  return showCheck(() => checkReceipt(verifyReceipt, logged === 'yes'), box, button)
 }
