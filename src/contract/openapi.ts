@@ -1,22 +1,9 @@
 import type { z } from 'zod'
 
-import {
-  challengeHeaders,
-  contentDigest,
-  documentHeaders,
-  idempotencyKey,
-  partnerTimestamp,
-  paymentHeaders,
-  priceHeaders,
-  restoredHeaders,
-  retryHeaders,
-  settledHeaders,
-  signatureHeaders,
-} from './openapi/headers.ts'
 import { isObject } from './openapi/json.ts'
 import type { OpenApiJson, OpenApiObject } from './openapi/json.ts'
+import parts from './openapi/parts.json' with { type: 'json' }
 import { asJson, componentSchemas, schemaOf } from './openapi/schemas.ts'
-import { partnerSecurity, securitySchemes } from './openapi/security.ts'
 import type { Answer, Parameter, Route } from './route.ts'
 import { errorModel } from './schemas/service.ts'
 import { paymentAsset, paymentScheme } from './x402.ts'
@@ -28,41 +15,12 @@ export interface OpenApiOptions {
 }
 
 /** The groups of endpoints, in the order of the documentation. */
-export const tags: Readonly<Record<string, string>> = {
-  Service: 'Health, keys, manifest and the OpenAPI description.',
-  Stats: 'Aggregates of the ledger.',
-  Rails: 'Income channels: figures, history, opportunities.',
-  Workers: 'Workers and their reputation.',
-  Receipts: 'Signed proofs of payment.',
-  Alerts: 'Events of the ledger, as a feed or by webhook.',
-  Jobs: 'The job exchange: post, bid, award, deliver, accept.',
-  Partners: 'Subscriptions, partner records, oaths and their history.',
-  Skills: 'Skills and the rails that offer them.',
-  Pacts: 'On-chain settlement records.',
-  Honesty: 'Public doubts about figures, with evidence.',
-  Disputes: 'Signed objections to published data, with answers.',
-  Log: 'The transparency log: checkpoint, tiles and proofs.',
-  Images: 'Preview images with live numbers.',
-  Desk: 'Weekly articles.',
-  Feedback: 'Messages to the operator.',
-  Agents: 'Reference documents for agents.',
-}
+export const tags: Readonly<Record<string, string>> = parts.tags
 
-const errorMeaning: Readonly<Record<number, string>> = {
-  400: 'The request is malformed.',
-  401: 'Credentials are missing or invalid.',
-  403: 'The wallet is not allowed to do this.',
-  404: 'Not found.',
-  405: 'The method is not allowed.',
-  406: 'None of the accepted encodings can be served.',
-  409: 'Conflicts with the current state.',
-  413: 'The body is over 64 KiB.',
-  415: 'The request body has a Content-Encoding or is not JSON.',
-  422: 'The request is well-formed, but a rule of the ledger refuses it.',
-  429: 'A rate limit was exceeded; retry after the seconds in `Retry-After`.',
-  500: 'Internal error.',
-  503: 'The service is temporarily unavailable; retry after the seconds in `Retry-After`.',
-}
+/** By status, unless the route describes the answer itself. */
+const errorTexts: ReadonlyMap<string, string> = new Map(Object.entries(parts.errors))
+
+const { answerHeaders, requestHeaders, securitySchemes, partnerSecurity, guidance } = parts
 
 const commonErrors = [400, 405, 415, 429, 500, 503] as const
 
@@ -98,10 +56,10 @@ function operation(route: Route): OpenApiObject {
   const parameters = [
     ...Object.entries(route.params ?? {}).map(([name, value]) => parameter('path', name, value)),
     ...Object.entries(route.query ?? {}).map(([name, value]) => parameter('query', name, value)),
-    ...(route.access === 'partner' ? [partnerTimestamp] : []),
-    ...(isSold(route) ? paymentHeaders : []),
-    ...(isWrite(route) ? [contentDigest] : []),
-    ...(route.method === 'POST' ? [idempotencyKey] : []),
+    ...(route.access === 'partner' ? [requestHeaders.partnerTimestamp] : []),
+    ...(isSold(route) ? requestHeaders.payment : []),
+    ...(isWrite(route) ? [requestHeaders.contentDigest] : []),
+    ...(route.method === 'POST' ? [requestHeaders.idempotencyKey] : []),
   ]
   return {
     operationId: route.id,
@@ -140,9 +98,6 @@ function paymentInfo({ price, priceRange }: Route): OpenApiObject {
     protocols: [{ x402 }],
   }
 }
-
-const guidance =
-  'Rails, opportunities, flags, pacts and articles are public: read them without credentials and check their signatures. Operations with x-payment-info return 402 unless a tier covers them: pay USDC on Base by x402 and repeat the request, or subscribe. /.well-known/x402 shows whether payment is available.'
 
 function isWrite(route: Route): boolean {
   return route.method === 'POST' || route.method === 'PATCH'
@@ -190,7 +145,8 @@ function responses(route: Route): OpenApiObject {
   if (isWrite(route)) errors.push(409, 413, 422)
   if (route.method === 'DELETE') errors.push(409)
   for (const status of errors) {
-    if (!answers.has(status)) answers.set(status, { description: errorMeaning[status] ?? 'Error.' })
+    if (!answers.has(status))
+      answers.set(status, { description: errorTexts.get(String(status)) ?? 'Error.' })
   }
   const sorted = [...answers].sort(([a], [b]) => a - b)
   return Object.fromEntries(
@@ -201,13 +157,13 @@ function responses(route: Route): OpenApiObject {
 function response(route: Route, status: number, answer: Answer): OpenApiObject {
   const isDocument = route.serving.kind === 'document' && status === 200
   const headers: OpenApiObject = {
-    ...(isDocument ? documentHeaders : {}),
-    ...(route.isSigned === true && status < 300 ? signatureHeaders : {}),
-    ...(status === 429 || status === 503 ? retryHeaders : {}),
-    ...(status === 401 ? challengeHeaders : {}),
-    ...(status === 401 && isWrite(route) ? restoredHeaders : {}),
-    ...(status === 402 ? priceHeaders : {}),
-    ...(status === 200 && isSold(route) ? settledHeaders : {}),
+    ...(isDocument ? answerHeaders.document : {}),
+    ...(route.isSigned === true && status < 300 ? answerHeaders.signature : {}),
+    ...(status === 429 || status === 503 ? answerHeaders.retry : {}),
+    ...(status === 401 ? answerHeaders.challenge : {}),
+    ...(status === 401 && isWrite(route) ? answerHeaders.restored : {}),
+    ...(status === 402 ? answerHeaders.price : {}),
+    ...(status === 200 && isSold(route) ? answerHeaders.settled : {}),
   }
   const { example } = answer
   return {
